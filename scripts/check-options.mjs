@@ -23,6 +23,7 @@ const PROGRAMS = [
   ["rollup-node", "options.js"],
   ["batcher", "options.js"],
   ["proposer", "options.js"],
+  ["conductor", "options.js"],
   ["devnet", "options.js"],
 ];
 /** Packages with option groups that are in the tables of several programs: compiled with each of them, as their declarations lack names. */

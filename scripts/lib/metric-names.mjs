@@ -34,6 +34,12 @@ export const PROGRAMS = [
     sources: ["packages/proposer/src", "packages/tx-manager/src", L1, SERVER, PROGRAM],
     aliases: async () => (name) => [`op_proposer_default_${name}`],
   },
+  {
+    name: "rconductor",
+    prefix: "rconductor_default_",
+    sources: ["packages/conductor/src", SERVER, PROGRAM],
+    aliases: async () => (name) => [`op_conductor_${name}`],
+  },
 ];
 
 /** Of prom-client, in every program, without prefix. */

@@ -1,6 +1,6 @@
 /** What programs and their page say to each other. Times are milliseconds since 1970, or seconds where the name says so. */
 
-export type ProgramKind = "rnode" | "rengine" | "rbatcher" | "rproposer" | "rda-server" | "l1" | "devnet";
+export type ProgramKind = "rnode" | "rengine" | "rbatcher" | "rproposer" | "rconductor" | "rda-server" | "l1" | "devnet";
 
 /** Event `program`: who speaks. */
 export interface ProgramMessage {

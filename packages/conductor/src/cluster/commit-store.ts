@@ -1,0 +1,247 @@
+import { promisify } from "node:util";
+import { deflateRaw, inflateRaw } from "node:zlib";
+import { bytesToHex } from "@rnode/primitives";
+import { type ExecutionPayloadEnvelope, envelopeFromJson, envelopeToJson } from "@rnode/protocol";
+import { ConductorError } from "../conductor-error.ts";
+import { type Comparison, type Etcd, type KeyValue, type Operation, prefixEnd, type TxnResult } from "../etcd/etcd-api.ts";
+import { EtcdError } from "../etcd/etcd-error.ts";
+import type { ClusterKeys } from "./keys.ts";
+import { type HeadRecord, readHead, readLeader, recordToBytes } from "./records.ts";
+
+export interface CommitOptions {
+  /** of each chunk; etcd takes requests of 1.5 MiB by default (`--max-request-bytes`) */
+  readonly chunkBytes: number;
+}
+
+export const DEFAULT_COMMIT_OPTIONS: CommitOptions = { chunkBytes: 1024 * 1024 };
+
+/** The last committed block, as read by one leader. */
+export interface CommittedHead {
+  readonly record: HeadRecord;
+  readonly modRevision: number;
+}
+
+export type CommitOutcome =
+  | { readonly kind: "committed"; readonly head: HeadRecord }
+  /** the fencing token is that of an earlier leader: nothing was changed */
+  | { readonly kind: "not-leader"; readonly leader: string | undefined }
+  /** the block does not follow the last committed one: nothing was changed */
+  | { readonly kind: "not-on-head"; readonly head: HeadRecord };
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+/** Time counts more than size: a block is released only after it is committed. */
+const DEFLATE_LEVEL = 1;
+/** A payload that is inflated beyond this is none. */
+const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
+const MAX_READS = 5;
+
+/**
+ * The latest block that sequencers may release, in etcd. The record under `head` says which it is; its payload lies in chunks beside it.
+ * A commit is one transaction that compares the leader key's create revision (the fencing token) and the head's mod revision, so that
+ * whoever has been deposed changes nothing, however late its request arrives. Chunks beyond the first are written before, below a key
+ * that only this leader and this block have; what was given up half-way is deleted with the next commit.
+ */
+export class CommitStore {
+  readonly #options: CommitOptions;
+  readonly #etcd: Etcd;
+  readonly #keys: ClusterKeys;
+  readonly #id: string;
+  /** as this process last saw it; etcd compares it in every commit */
+  #head: CommittedHead | undefined | "unknown" = "unknown";
+
+  constructor(
+    options: CommitOptions,
+    { etcd, keys, id }: { readonly etcd: Etcd; readonly keys: ClusterKeys; readonly id: string },
+  ) {
+    this.#options = options;
+    this.#etcd = etcd;
+    this.#keys = keys;
+    this.#id = id;
+  }
+
+  /**
+   * Makes the block the last committed one. The same block may be committed again, by whoever leads.
+   *
+   * @param fence create revision of the leader key, as it was when this process became leader
+   * @throws {EtcdError} it is not known whether it was committed; asking again finds out
+   */
+  async commit(envelope: ExecutionPayloadEnvelope, fence: number): Promise<CommitOutcome> {
+    const { blockHash, blockNumber, parentHash } = envelope.executionPayload;
+    const hash = bytesToHex(blockHash);
+    const deflated = await deflate(JSON.stringify(envelopeToJson(envelope)), { level: DEFLATE_LEVEL });
+    const chunks = chunksOf(deflated, this.#options.chunkBytes);
+    const record: HeadRecord = {
+      number: Number(blockNumber),
+      hash,
+      parentHash: bytesToHex(parentHash),
+      fence,
+      leader: this.#id,
+      sizeBytes: deflated.length,
+      chunks: chunks.length,
+    };
+    let areChunksThere = chunks.length === 1;
+    for (;;) {
+      const head = this.#head === "unknown" ? (await this.#readHead()).head : this.#head;
+      const verdict = followUp(record, head?.record);
+      if (verdict === "not-on-head") {
+        // Only etcd knows for certain: what is remembered may be out of date.
+        const { head: now } = await this.#readHead();
+        if (now?.modRevision === head?.modRevision) return { kind: "not-on-head", head: now!.record };
+        continue;
+      }
+      if (!areChunksThere && verdict === "next") {
+        const deposed = await this.#putChunks(record, chunks);
+        if (deposed !== undefined) return deposed;
+        areChunksThere = true;
+      }
+      const outcome = await this.#putHead(record, chunks[0]!, head, verdict);
+      if (outcome !== "head-has-changed") return outcome;
+    }
+  }
+
+  /** The last committed block, with its payload. @throws {EtcdError}; {ConductorError} conductor/bad-record */
+  async latest(): Promise<{ readonly record: HeadRecord; readonly envelope: ExecutionPayloadEnvelope } | undefined> {
+    for (let read = 1; ; read++) {
+      const { head, revision } = await this.#readHead();
+      if (head === undefined) return undefined;
+      try {
+        return { record: head.record, envelope: await this.#readPayload(head.record, revision) };
+      } catch (error) {
+        // A later commit has deleted the chunks, and compaction has forgotten them.
+        if (!(error instanceof EtcdError && error.code === "etcd/compacted") || read === MAX_READS) throw error;
+      }
+    }
+  }
+
+  /**
+   * Forgets the last committed block, so that the next leader may begin anew from its own unsafe head. For people, who know that L1 has
+   * gone another way.
+   *
+   * @returns false if it is another block
+   */
+  async forget(hash: string): Promise<boolean> {
+    const { head } = await this.#readHead();
+    if (head?.record.hash !== hash) return false;
+    const { payloads, head: key } = this.#keys;
+    const { succeeded } = await this.#etcd.txn(
+      [{ key, target: "mod", revision: head.modRevision }],
+      [
+        { kind: "delete", key },
+        { kind: "delete", key: payloads, end: prefixEnd(payloads) },
+      ],
+    );
+    this.#head = "unknown";
+    return succeeded;
+  }
+
+  /** What is remembered may be that of an earlier leader. */
+  reset(): void {
+    this.#head = "unknown";
+  }
+
+  async #readHead(): Promise<{ readonly head: CommittedHead | undefined; readonly revision: number }> {
+    const { ranges, revision } = await this.#etcd.txn([], [{ kind: "range", key: this.#keys.head }]);
+    const pair = ranges[0]?.[0];
+    const head = pair && toHead(pair);
+    this.#head = head;
+    return { head, revision };
+  }
+
+  #fenceOf(fence: number): Comparison {
+    return { key: this.#keys.leader, target: "create", revision: fence };
+  }
+
+  /** All but the first. @returns why they are not there */
+  async #putChunks(record: HeadRecord, chunks: readonly Uint8Array[]): Promise<CommitOutcome | undefined> {
+    const folder = this.#keys.payload(record.fence, record.hash);
+    const results = await Promise.all(
+      chunks
+        .slice(1)
+        .map((value, index) =>
+          this.#etcd.txn(
+            [this.#fenceOf(record.fence)],
+            [{ kind: "put", key: folder + String(index + 1), value }],
+            [{ kind: "range", key: this.#keys.leader }],
+          ),
+        ),
+    );
+    const failed = results.find(({ succeeded }) => !succeeded);
+    return failed && this.#notLeader(failed);
+  }
+
+  async #putHead(
+    record: HeadRecord,
+    firstChunk: Uint8Array,
+    head: CommittedHead | undefined,
+    verdict: "next" | "again",
+  ): Promise<CommitOutcome | "head-has-changed"> {
+    const { leader, head: key, payloads } = this.#keys;
+    const folder = this.#keys.payload(record.fence, record.hash);
+    const comparisons: Comparison[] = [this.#fenceOf(record.fence), { key, target: "mod", revision: head?.modRevision ?? 0 }];
+    const writes: Operation[] = [
+      { kind: "put", key, value: recordToBytes(record) },
+      { kind: "put", key: `${folder}0`, value: firstChunk },
+      { kind: "delete", key: payloads, end: folder },
+      { kind: "delete", key: prefixEnd(folder), end: prefixEnd(payloads) },
+    ];
+    const current: Operation[] = [
+      { kind: "range", key: leader },
+      { kind: "range", key },
+    ];
+    const result = await this.#etcd.txn(comparisons, verdict === "again" ? [] : writes, current);
+    if (result.succeeded) {
+      if (verdict === "again") return { kind: "committed", head: head!.record };
+      this.#head = { record, modRevision: result.revision };
+      return { kind: "committed", head: record };
+    }
+    if (result.ranges[0]?.[0]?.createRevision !== record.fence) return this.#notLeader(result);
+    const now = result.ranges[1]?.[0];
+    this.#head = now && toHead(now);
+    return "head-has-changed";
+  }
+
+  #notLeader({ ranges }: TxnResult): CommitOutcome {
+    this.#head = "unknown";
+    const leader = ranges[0]?.[0];
+    return { kind: "not-leader", leader: leader && readLeader(leader).id };
+  }
+
+  /** @param revision at which the head was this one: later commits delete its chunks */
+  async #readPayload(record: HeadRecord, revision: number): Promise<ExecutionPayloadEnvelope> {
+    const folder = this.#keys.payload(record.fence, record.hash);
+    const chunks: Uint8Array[] = [];
+    for (let index = 0; index < record.chunks; index++) {
+      const key = folder + String(index);
+      const { ranges } = await this.#etcd.txn([], [{ kind: "range", key, revision }]);
+      const chunk = ranges[0]?.[0];
+      if (chunk === undefined) throw new ConductorError("conductor/bad-record", { key, reason: "it is missing" });
+      chunks.push(chunk.value);
+    }
+    const key = this.#keys.head;
+    try {
+      const text = (await inflate(Buffer.concat(chunks), { maxOutputLength: MAX_PAYLOAD_BYTES })).toString("utf8");
+      const envelope = envelopeFromJson(JSON.parse(text));
+      const hash = bytesToHex(envelope.executionPayload.blockHash);
+      if (hash !== record.hash) throw new Error(`the payload is that of ${hash}`);
+      return envelope;
+    } catch (error) {
+      throw new ConductorError("conductor/bad-record", { key, reason: (error as Error).message }, { cause: error });
+    }
+  }
+}
+
+const toHead = (pair: KeyValue): CommittedHead => ({ record: readHead(pair), modRevision: pair.modRevision });
+
+/** One chain: a block is committed on top of the last one, or is the last one. */
+function followUp(record: HeadRecord, head: HeadRecord | undefined): "next" | "again" | "not-on-head" {
+  if (head === undefined) return "next";
+  if (head.hash === record.hash) return "again";
+  return record.parentHash === head.hash ? "next" : "not-on-head";
+}
+
+function chunksOf(bytes: Uint8Array, chunkBytes: number): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes));
+  return chunks;
+}

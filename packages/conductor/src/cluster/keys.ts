@@ -1,0 +1,41 @@
+import { prefixEnd } from "../etcd/etcd-api.ts";
+
+/** Where a cluster keeps what, below its prefix. */
+export class ClusterKeys {
+  /** who leads; its create revision is the fencing token */
+  readonly leader: string;
+  /** for a few seconds after a transfer: who may follow */
+  readonly transfer: string;
+  /** what the last committed block is, and where its payload lies */
+  readonly head: string;
+  readonly payloads: string;
+  readonly members: string;
+  /** which servers may not lead */
+  readonly roster: string;
+  /** which chain all this belongs to */
+  readonly chain: string;
+
+  /** @param prefix ends in a slash */
+  constructor(prefix: string) {
+    this.leader = `${prefix}leader`;
+    this.transfer = `${prefix}transfer`;
+    this.head = `${prefix}head`;
+    this.payloads = `${prefix}payloads/`;
+    this.members = `${prefix}members/`;
+    this.roster = `${prefix}roster`;
+    this.chain = `${prefix}chain`;
+  }
+
+  member(id: string): string {
+    return this.members + id;
+  }
+
+  /** The chunks of one payload, of one leader: another one never writes there. */
+  payload(fence: number, hash: string): string {
+    return `${this.payloads}${fence}-${hash}/`;
+  }
+
+  get membersEnd(): string {
+    return prefixEnd(this.members);
+  }
+}

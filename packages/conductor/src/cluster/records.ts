@@ -1,0 +1,107 @@
+import { ConductorError } from "../conductor-error.ts";
+import type { KeyValue } from "../etcd/etcd-api.ts";
+
+/** What lies in etcd, as JSON. */
+
+/** How far a member's sequencer could lead: see `HealthVerdict`. */
+export const FITNESS = ["healthy", "stalled", "unfit", "down"] as const;
+export type Fitness = (typeof FITNESS)[number];
+
+/** Under `leader`, as long as the leader's lease lives. */
+export interface LeaderRecord {
+  readonly id: string;
+}
+
+/** Under `transfer`. */
+export interface TransferRecord {
+  readonly from: string;
+  /** only this one may follow; undefined: anybody but `from` */
+  readonly to?: string | undefined;
+}
+
+/** Under `members/ID`, as long as the member's lease lives. */
+export interface MemberRecord {
+  readonly id: string;
+  /** the conductor's own JSON-RPC server */
+  readonly addr: string;
+  /** where proxies send what is for the leader */
+  readonly executionRpc: string;
+  readonly rollupRpc: string;
+  readonly fitness: Fitness;
+  /** number of the unsafe head */
+  readonly unsafe: number;
+}
+
+/** Under `head`. */
+export interface HeadRecord {
+  readonly number: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  /** of the leader that committed it */
+  readonly fence: number;
+  readonly leader: string;
+  /** of the payload, deflated */
+  readonly sizeBytes: number;
+  readonly chunks: number;
+}
+
+/** Under `roster`. Who is in neither list may lead. */
+export interface RosterRecord {
+  readonly nonvoters: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** Under `chain`. */
+export interface ChainRecord {
+  readonly l2ChainId: string;
+  readonly genesis: string;
+}
+
+type Fields<T> = { readonly [K in keyof T]-?: (value: unknown) => boolean };
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+const isOptionalText = (value: unknown): boolean => value === undefined || isText(value);
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+
+/** @throws {ConductorError} conductor/bad-record */
+function reader<T>(fields: Fields<T>): (pair: KeyValue) => T {
+  return ({ key, value }) => {
+    const bad = (reason: string): ConductorError => new ConductorError("conductor/bad-record", { key, reason });
+    let record: unknown;
+    try {
+      record = JSON.parse(Buffer.from(value).toString("utf8"));
+    } catch {
+      throw bad("no JSON");
+    }
+    if (typeof record !== "object" || record === null) throw bad("no object");
+    for (const [name, isRight] of Object.entries(fields) as [string, (value: unknown) => boolean][]) {
+      if (!isRight((record as Record<string, unknown>)[name])) throw bad(`${name} is wrong or missing`);
+    }
+    return record as T;
+  };
+}
+
+export const readLeader = reader<LeaderRecord>({ id: isText });
+export const readTransfer = reader<TransferRecord>({ from: isText, to: isOptionalText });
+export const readMember = reader<MemberRecord>({
+  id: isText,
+  addr: isText,
+  executionRpc: isText,
+  rollupRpc: isText,
+  fitness: (value) => FITNESS.some((name) => name === value),
+  unsafe: isCount,
+});
+export const readHead = reader<HeadRecord>({
+  number: isCount,
+  hash: isText,
+  parentHash: isText,
+  fence: isCount,
+  leader: isText,
+  sizeBytes: isCount,
+  chunks: isCount,
+});
+export const readRoster = reader<RosterRecord>({ nonvoters: isTexts, removed: isTexts });
+export const readChain = reader<ChainRecord>({ l2ChainId: isText, genesis: isText });
+
+export const recordToBytes = (record: object): Uint8Array => Buffer.from(JSON.stringify(record));

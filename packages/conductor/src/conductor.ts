@@ -1,0 +1,464 @@
+import { errorText, type LogFields, type Logger } from "@rnode/observe";
+import { bytesToHex, type Clock } from "@rnode/primitives";
+import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { ClusterView } from "./cluster/cluster-view.ts";
+import type { CommitStore } from "./cluster/commit-store.ts";
+import type { ClusterKeys } from "./cluster/keys.ts";
+import type { MemberRecord } from "./cluster/records.ts";
+import { ClusterSession, type SessionOptions } from "./cluster/session.ts";
+import { ConductorError } from "./conductor-error.ts";
+import type { ConductorMetrics } from "./conductor-metrics.ts";
+import { type HealthOptions, HealthRules, type HealthVerdict } from "./control/health-rules.ts";
+import { type Decision, SequencerMachine, type Situation } from "./control/sequencer-machine.ts";
+import type { Etcd } from "./etcd/etcd-api.ts";
+import type { SequencerNode } from "./sequencer/sequencer-api.ts";
+import { startFromCommitted } from "./sequencer/start-from-committed.ts";
+
+export interface ConductorOptions {
+  readonly session: SessionOptions;
+  readonly health: HealthOptions;
+  readonly blockTimeSec: number;
+  readonly mayBootstrap: boolean;
+  readonly isPaused: boolean;
+  /** what other members know of this one */
+  readonly addresses: Pick<MemberRecord, "addr" | "executionRpc" | "rollupRpc">;
+}
+
+export interface ConductorDeps {
+  readonly etcd: Etcd;
+  readonly keys: ClusterKeys;
+  readonly store: CommitStore;
+  readonly node: SequencerNode;
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+  readonly log: Logger;
+  readonly metrics: ConductorMetrics;
+}
+
+/** How the sequencer was before it was looked at. */
+const UNKNOWN: HealthVerdict = { fitness: "down", reasons: ["its sequencer has not been looked at yet"] };
+/** A start that takes longer is tried again, or left to others. */
+const START_LIMIT_MS = 10_000;
+const MIN_GRACE_MS = 10_000;
+/** A health check that takes longer counts as no answer. */
+const MAX_DECISION_PAUSE_MS = 1_000;
+
+interface Transfer {
+  readonly to: string | undefined;
+  readonly resolve: (isDone: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Keeps one sequencer in the state that the cluster wants: three loops, for the cluster, for health, and for what to do. Only the last one
+ * starts and stops the sequencer and gives leadership up.
+ */
+export class Conductor {
+  readonly #options: ConductorOptions;
+  readonly #deps: ConductorDeps;
+  readonly #session: ClusterSession;
+  readonly #rules: HealthRules;
+  readonly #machine: SequencerMachine;
+  readonly #closing = new AbortController();
+  #loops: Promise<unknown> = Promise.resolve();
+  #verdict = UNKNOWN;
+  #unsafe = 0;
+  #isActive = false;
+  /** counts starts and stops: a sample that began before one of them says nothing of the sequencer's state */
+  #actions = 0;
+  #isPaused: boolean;
+  #isStopped = false;
+  #isOverridden = false;
+  #transfer: Transfer | undefined;
+  #wake: AbortController | undefined;
+  #committing: Promise<unknown> = Promise.resolve();
+  #trouble: string | undefined;
+  #shown = "";
+
+  constructor(options: ConductorOptions, deps: ConductorDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#isPaused = options.isPaused;
+    this.#rules = new HealthRules(options.health, options.blockTimeSec);
+    const stallGraceMs = Math.max(MIN_GRACE_MS, 5000 * options.blockTimeSec);
+    this.#machine = new SequencerMachine({ startLimitMs: START_LIMIT_MS, stallGraceMs });
+    const { etcd, keys, clock, monotonicMs, log } = deps;
+    this.#session = new ClusterSession(options.session, {
+      etcd,
+      keys,
+      clock,
+      monotonicMs,
+      log,
+      self: () => ({ id: this.id, ...options.addresses, fitness: this.#verdict.fitness, unsafe: this.#unsafe }),
+      candidate: () => ({
+        fitness: this.#verdict.fitness,
+        unsafe: this.#unsafe,
+        mayBootstrap: options.mayBootstrap,
+        isStopped: this.#isStopped,
+      }),
+      onChange: () => this.#onChange(),
+    });
+  }
+
+  get id(): string {
+    return this.#options.session.id;
+  }
+
+  get isLeader(): boolean {
+    return this.#session.leadership !== undefined;
+  }
+
+  get isOverridden(): boolean {
+    return this.#isOverridden;
+  }
+
+  set isOverridden(isOverridden: boolean) {
+    if (isOverridden !== this.#isOverridden) this.#deps.log.warn("leadership overridden by request", { override: isOverridden });
+    this.#isOverridden = isOverridden;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  get isHealthy(): boolean {
+    return this.#verdict.fitness === "healthy";
+  }
+
+  /** The cluster as it was last seen. */
+  get view(): ClusterView | undefined {
+    return this.#session.view;
+  }
+
+  get session(): Pick<ClusterSession, "look" | "changeRoster"> {
+    return this.#session;
+  }
+
+  start(): void {
+    this.#loops = Promise.all([this.#session.run(), this.#watchHealth(), this.#control()]);
+  }
+
+  /** Stops the sequencer if it leads, and lets another one lead. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#nudge();
+    if (this.isLeader && !this.#isPaused && this.#isActive) await this.#stopSequencer().catch(() => {}); // it can commit nothing any more
+    await this.#session.close();
+    await this.#loops;
+  }
+
+  /**
+   * Commits a block before anybody else sees it.
+   *
+   * @throws {ConductorError} conductor/not-leader, conductor/not-on-committed-head; {EtcdError} it is not known; asking again finds out
+   */
+  async commit(envelope: ExecutionPayloadEnvelope): Promise<void> {
+    // One after the other: two at once could only get in each other's way.
+    const committing = this.#committing.then(() => this.#commit(envelope));
+    this.#committing = committing.catch(() => {});
+    return committing;
+  }
+
+  /** Leaves the sequencer alone from now on; elections go on. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#deps.log.info("paused");
+  }
+
+  async resume(): Promise<void> {
+    await this.#lookAtNode();
+    this.#isPaused = false;
+    this.#deps.log.info("resumed");
+    this.#nudge();
+  }
+
+  /** Takes no part in elections any more and leaves the sequencer alone, for good. A leader hands over first. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    if (this.isLeader) await this.transfer(undefined);
+    this.#isStopped = true;
+    this.#deps.log.warn("stopped by request: this conductor takes no part in elections until it is started again");
+  }
+
+  /**
+   * Gives leadership to another server. @param to undefined: to any that is fit
+   * @throws {ConductorError} conductor/refused
+   */
+  async transfer(to: string | undefined): Promise<void> {
+    const { members, roster } = await this.#session.look();
+    const refuse = (reason: string): ConductorError => new ConductorError("conductor/refused", { reason });
+    if (!this.isLeader) throw refuse("node is not the leader");
+    const mayLead = ({ id }: MemberRecord): boolean => !roster.nonvoters.includes(id) && !roster.removed.includes(id);
+    const others = members.filter((member) => member.id !== this.id && mayLead(member) && member.fitness !== "down");
+    if (to === this.id) throw refuse(`${to} leads already`);
+    if (to !== undefined && !others.some(({ id }) => id === to))
+      throw refuse(
+        `${to} cannot lead: it is ${members.some(({ id }) => id === to) ? "no voter, or its sequencer does not answer" : "no member"}`,
+      );
+    if (to === undefined && others.length === 0) throw refuse("no other member could lead");
+    if (this.#transfer !== undefined) throw refuse("a transfer is under way already");
+    const isDone = await new Promise<boolean>((resolve, reject) => {
+      this.#transfer = { to, resolve, reject };
+      this.#nudge();
+    });
+    if (!isDone) throw refuse("node is not the leader");
+  }
+
+  status(): LogFields {
+    const { view, waitingFor, trouble } = this.#session;
+    const { fitness, reasons } = this.#verdict;
+    const problem =
+      trouble ?? (this.isLeader ? this.#trouble : undefined) ?? (fitness === "healthy" ? undefined : reasons.join("; "));
+    return {
+      leader: view?.leader?.id ?? "nobody",
+      isLeader: this.isLeader,
+      sequencer: this.#isActive ? "active" : "stopped",
+      health: fitness,
+      committedBlock: view?.head?.number,
+      committedHash: view?.head?.hash,
+      fence: view?.leader?.fence,
+      members: view?.members.map(({ id }) => id).join(", "),
+      control: this.#isStopped ? "stopped" : this.#isPaused ? "paused" : "running",
+      ...(problem === undefined ? {} : { trouble: problem }),
+      ...(waitingFor === "" ? {} : { waitingFor }),
+    };
+  }
+
+  async #commit(envelope: ExecutionPayloadEnvelope): Promise<void> {
+    const { store, metrics, monotonicMs, log } = this.#deps;
+    const { blockNumber: number, blockHash, parentHash } = envelope.executionPayload;
+    const { leadership } = this.#session;
+    if (leadership === undefined) {
+      metrics.commits.inc({ outcome: "not-leader" });
+      throw new ConductorError("conductor/not-leader", { number });
+    }
+    const startMs = monotonicMs();
+    let outcome: Awaited<ReturnType<CommitStore["commit"]>>;
+    try {
+      outcome = await store.commit(envelope, leadership.fence);
+    } catch (error) {
+      metrics.commits.inc({ outcome: "failed" });
+      log.warn("a block could not be committed", { number, hash: bytesToHex(blockHash), error: errorText(error) });
+      throw error;
+    }
+    metrics.commits.inc({ outcome: outcome.kind });
+    switch (outcome.kind) {
+      case "committed":
+        metrics.commitSeconds.observe((monotonicMs() - startMs) / 1000);
+        metrics.committed(number);
+        log.debug("block committed", { number, hash: bytesToHex(blockHash), fence: leadership.fence });
+        return;
+      case "not-leader":
+        log.warn("a block was not committed: another one leads", { number, leader: outcome.leader, fence: leadership.fence });
+        throw new ConductorError("conductor/not-leader", { number });
+      case "not-on-head": {
+        const { head } = outcome;
+        log.warn("a block was not committed: it does not follow the last committed one", {
+          number,
+          head: head.number,
+          headHash: head.hash,
+        });
+        this.#machine.noteConflict();
+        this.#nudge();
+        const data = { number, parent: bytesToHex(parentHash), headNumber: head.number, head: head.hash };
+        throw new ConductorError("conductor/not-on-committed-head", data);
+      }
+    }
+  }
+
+  async #watchHealth(): Promise<void> {
+    const { clock, monotonicMs } = this.#deps;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const startMs = monotonicMs();
+      await this.#lookAtNode();
+      await clock.sleep(Math.max(0, 1000 * this.#options.health.intervalSec - (monotonicMs() - startMs)), signal);
+    }
+  }
+
+  async #lookAtNode(): Promise<void> {
+    const { node, clock, monotonicMs, metrics, log } = this.#deps;
+    const actions = this.#actions;
+    const sample = await node.sample();
+    const verdict = this.#rules.judge(sample, monotonicMs(), clock.nowMs() / 1000);
+    if (!("error" in sample.sync)) this.#unsafe = sample.sync.unsafe.number;
+    if (sample.isActive !== undefined && actions === this.#actions) this.#isActive = sample.isActive;
+    metrics.healthChecks.inc({ success: verdict.fitness === "healthy" ? "true" : "false" });
+    if (verdict.fitness !== this.#verdict.fitness) {
+      const fields = { was: this.#verdict.fitness, reasons: verdict.reasons.join("; ") };
+      if (verdict.fitness === "healthy") log.info("the sequencer is healthy", { was: fields.was });
+      else log.warn(`the sequencer is ${verdict.fitness}`, fields);
+    }
+    this.#verdict = verdict;
+    this.#nudge();
+  }
+
+  async #control(): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await this.#act();
+      this.#show();
+      const wake = new AbortController();
+      this.#wake = wake;
+      if (!signal.aborted) await clock.sleep(Math.min(this.#options.session.pollIntervalMs, MAX_DECISION_PAUSE_MS), wake.signal);
+    }
+    this.#transfer?.resolve(false);
+  }
+
+  /** Does at most one thing. */
+  async #act(): Promise<void> {
+    const { log, monotonicMs } = this.#deps;
+    if (this.#transfer !== undefined) return this.#transferNow(this.#transfer);
+    const decision = this.#machine.decide(this.#situation());
+    if (decision.kind === "none") return;
+    const { fitness } = this.#verdict;
+    let isDone = false;
+    try {
+      isDone = await this.#perform(decision);
+      this.#trouble = undefined;
+    } catch (error) {
+      const text = errorText(error);
+      if (text !== this.#trouble) log.error(`cannot ${WORDS[decision.kind]}`, { why: decision.why, error: text });
+      this.#trouble = text;
+    }
+    this.#machine.done(decision, isDone, { nowMs: monotonicMs(), fitness });
+  }
+
+  async #transferNow({ to, resolve, reject }: Transfer): Promise<void> {
+    this.#transfer = undefined;
+    try {
+      if (!this.#isPaused && this.#isActive) await this.#stopSequencer();
+      resolve(await this.#resign(to, "asked for"));
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  async #perform({ kind, why }: Exclude<Decision, { kind: "none" }>): Promise<boolean> {
+    const { log } = this.#deps;
+    switch (kind) {
+      case "start":
+        await this.#startSequencer(why);
+        return true;
+      case "stop":
+        log.info("stopping the sequencer", { why });
+        await this.#stopSequencer();
+        return true;
+      case "resign":
+        return this.#resign(undefined, why);
+      case "hand-over":
+        // Whether or not it can be stopped: once another one leads, it can commit nothing.
+        log.warn("handing leadership over", { why, reasons: this.#verdict.reasons.join("; ") });
+        await this.#stopSequencer().catch((error: unknown) =>
+          log.warn("the sequencer was not stopped", { error: errorText(error) }),
+        );
+        return this.#resign(undefined, why);
+    }
+  }
+
+  async #startSequencer(why: string): Promise<void> {
+    const { store, node, clock, log, metrics } = this.#deps;
+    const { mayBootstrap } = this.#options;
+    this.#actions++;
+    try {
+      const started = await startFromCommitted(
+        { mayBootstrap, postedLimitMs: START_LIMIT_MS },
+        { latest: () => store.latest(), node, clock, log, isLeader: () => this.isLeader && !this.#closing.signal.aborted },
+      );
+      log.info("sequencer started", { why, number: started.number, hash: started.hash, fence: this.#session.leadership?.fence });
+      metrics.starts.inc({ success: "true" });
+      this.#isActive = true;
+    } catch (error) {
+      metrics.starts.inc({ success: "false" });
+      throw error;
+    } finally {
+      this.#actions++;
+    }
+  }
+
+  async #stopSequencer(): Promise<void> {
+    const { node, metrics } = this.#deps;
+    this.#actions++;
+    try {
+      await node.stop();
+      metrics.stops.inc({ success: "true" });
+      this.#isActive = false;
+    } catch (error) {
+      metrics.stops.inc({ success: "false" });
+      throw error;
+    } finally {
+      this.#actions++;
+    }
+  }
+
+  async #resign(to: string | undefined, why: string): Promise<boolean> {
+    const { log, metrics } = this.#deps;
+    try {
+      const isDone = await this.#session.resign(to);
+      metrics.transfers.inc({ success: isDone ? "true" : "false" });
+      if (isDone) log.info("gave leadership up", { why, to: to ?? "any other" });
+      return isDone;
+    } catch (error) {
+      metrics.transfers.inc({ success: "false" });
+      throw error;
+    }
+  }
+
+  #situation(): Situation {
+    const { members = [], roster } = this.#session.view ?? {};
+    const mayLead = (id: string): boolean => roster?.nonvoters.includes(id) !== true && roster?.removed.includes(id) !== true;
+    return {
+      nowMs: this.#deps.monotonicMs(),
+      isLeader: this.isLeader,
+      mayLead: mayLead(this.id),
+      fitness: this.#verdict.fitness,
+      isProgressing: this.#rules.hasProgressed,
+      isActive: this.#isActive,
+      canOthersLead: members.some(
+        ({ id, fitness }) => id !== this.id && (fitness === "healthy" || fitness === "stalled") && mayLead(id),
+      ),
+      isPaused: this.#isPaused,
+      isStopped: this.#isStopped,
+    };
+  }
+
+  #onChange(): void {
+    const { leadership } = this.#session;
+    // What an earlier leader has committed meanwhile is not known here.
+    if (leadership === undefined) this.#deps.store.reset();
+    this.#nudge();
+  }
+
+  #nudge(): void {
+    this.#wake?.abort();
+  }
+
+  #show(): void {
+    const { metrics, log } = this.#deps;
+    const state = { leader: text(this.isLeader), healthy: text(this.isHealthy), active: text(this.#isActive) };
+    metrics.leader.set(Number(this.isLeader));
+    metrics.healthy.set(Number(this.isHealthy));
+    metrics.active.set(Number(this.#isActive));
+    const shown = JSON.stringify(state);
+    if (shown === this.#shown) return;
+    if (this.#shown !== "") {
+      metrics.stateChanges.inc(state);
+      log.info("state changed", { leads: this.isLeader, health: this.#verdict.fitness, sequencing: this.#isActive });
+    }
+    this.#shown = shown;
+  }
+}
+
+const WORDS = {
+  start: "start the sequencer",
+  stop: "stop the sequencer",
+  resign: "give leadership up",
+  "hand-over": "hand leadership over",
+};
+
+const text = (value: boolean): "true" | "false" => (value ? "true" : "false");

@@ -1,0 +1,90 @@
+import type { Fitness } from "../cluster/records.ts";
+
+export interface HealthOptions {
+  /** between two checks, in seconds */
+  readonly intervalSec: number;
+  /** the unsafe head may be so many seconds behind the clock */
+  readonly unsafeIntervalSec: number;
+  readonly safeEnabled: boolean;
+  /** the safe head may be so many seconds behind the clock */
+  readonly safeIntervalSec: number;
+  /** 0: peers are not asked for */
+  readonly minPeerCount: number;
+}
+
+interface HeadSample {
+  readonly number: number;
+  readonly timestampSec: number;
+}
+
+/** What a rollup node and its execution client said at one time. Each part is what was answered, or why there is no answer. */
+export interface HealthSample {
+  readonly sync: { readonly unsafe: HeadSample; readonly safe: HeadSample } | { readonly error: string };
+  /** undefined: not asked for */
+  readonly peers: { readonly connected: number } | { readonly error: string } | undefined;
+  /** head of the execution client */
+  readonly engine: { readonly number: number } | { readonly error: string };
+}
+
+export interface HealthVerdict {
+  /**
+   * healthy; stalled: the chain does not go on, which may be somebody else's fault; unfit: this sequencer should not be the one; down: its
+   * programs do not answer
+   */
+  readonly fitness: Fitness;
+  readonly reasons: readonly string[];
+}
+
+/** An execution client that follows may be so many blocks behind its rollup node for a moment. */
+const MAX_ENGINE_LAG = 3;
+
+/** The rules of upstream's health monitor, and that the execution client answers and keeps up with the rollup node. */
+export class HealthRules {
+  readonly #options: HealthOptions;
+  readonly #blockTimeSec: number;
+  #lastUnsafe: { readonly number: number; readonly atMs: number } | undefined;
+  #hasProgressed = false;
+
+  constructor(options: HealthOptions, blockTimeSec: number) {
+    this.#options = options;
+    this.#blockTimeSec = blockTimeSec;
+  }
+
+  /** Whether the unsafe head has moved in time. */
+  get hasProgressed(): boolean {
+    return this.#hasProgressed;
+  }
+
+  /** @param monotonicMs time that never jumps; @param nowSec seconds since 1970, with which blocks' times are compared */
+  judge({ sync, peers, engine }: HealthSample, monotonicMs: number, nowSec: number): HealthVerdict {
+    if ("error" in sync) return { fitness: "down", reasons: [`the rollup node does not answer: ${sync.error}`] };
+    const { unsafe, safe } = sync;
+    const stalls = this.#stalls(unsafe, monotonicMs, nowSec);
+    if ("error" in engine) return { fitness: "down", reasons: [`the execution client does not answer: ${engine.error}`] };
+    if (peers !== undefined && "error" in peers) return { fitness: "down", reasons: [`peers cannot be counted: ${peers.error}`] };
+    const { safeEnabled, safeIntervalSec, minPeerCount } = this.#options;
+    const faults: string[] = [];
+    if (engine.number + MAX_ENGINE_LAG < unsafe.number)
+      faults.push(`the execution client is at block ${engine.number}, the rollup node at ${unsafe.number}`);
+    if (safeEnabled && nowSec - safe.timestampSec > safeIntervalSec)
+      faults.push(`the safe head is ${Math.round(nowSec - safe.timestampSec)} s behind, more than ${safeIntervalSec} s`);
+    if (peers !== undefined && peers.connected < minPeerCount)
+      faults.push(`${peers.connected} peers are connected, fewer than ${minPeerCount}`);
+    if (faults.length > 0) return { fitness: "unfit", reasons: [...faults, ...stalls] };
+    return { fitness: stalls.length > 0 ? "stalled" : "healthy", reasons: stalls };
+  }
+
+  #stalls(unsafe: HeadSample, monotonicMs: number, nowSec: number): string[] {
+    const stalls: string[] = [];
+    const last = this.#lastUnsafe;
+    if (last === undefined || unsafe.number !== last.number) this.#lastUnsafe = { number: unsafe.number, atMs: monotonicMs };
+    // One block less than time allows is expected, as in upstream: blocks are not seen at the moment they are made.
+    const waitedSec = last === undefined || unsafe.number !== last.number ? 0 : (monotonicMs - last.atMs) / 1000;
+    this.#hasProgressed = Math.floor(waitedSec / this.#blockTimeSec) < 2;
+    if (!this.#hasProgressed) stalls.push(`the unsafe head has been at ${unsafe.number} for ${Math.floor(waitedSec)} s`);
+    const behindSec = nowSec - unsafe.timestampSec;
+    if (behindSec > this.#options.unsafeIntervalSec)
+      stalls.push(`the unsafe head is ${Math.round(behindSec)} s behind, more than ${this.#options.unsafeIntervalSec} s`);
+    return stalls;
+  }
+}

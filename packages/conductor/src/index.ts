@@ -1,0 +1,4 @@
+export { ConductorError, type ConductorErrorCode } from "./conductor-error.ts";
+export { EtcdError, type EtcdErrorCode } from "./etcd/etcd-error.ts";
+export { type RconductorOptions, rconductorOptions } from "./options.ts";
+export { type RunningConductor, startConductor } from "./start-conductor.ts";

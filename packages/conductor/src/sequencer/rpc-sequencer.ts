@@ -1,0 +1,92 @@
+import { type RpcClient, RpcError } from "@rnode/jsonrpc";
+import { errorText } from "@rnode/observe";
+import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
+import { RpcRollupNode } from "@rnode/rollup-client";
+import type { HealthSample } from "../control/health-rules.ts";
+import type { BlockName, SequencerNode } from "./sequencer-api.ts";
+
+const METHOD_NOT_FOUND = -32601;
+
+export interface RpcSequencerOptions {
+  readonly countsPeers: boolean;
+}
+
+/** A rollup node with the admin namespace, ours or upstream's, and its execution client. */
+export class RpcSequencer implements SequencerNode {
+  readonly #options: RpcSequencerOptions;
+  readonly #node: RpcClient;
+  readonly #engine: RpcClient;
+  readonly #rollup: RpcRollupNode;
+
+  constructor(options: RpcSequencerOptions, { node, engine }: { readonly node: RpcClient; readonly engine: RpcClient }) {
+    this.#options = options;
+    this.#node = node;
+    this.#engine = engine;
+    this.#rollup = new RpcRollupNode(node);
+  }
+
+  async sample(): Promise<HealthSample & { readonly isActive: boolean | undefined }> {
+    const [sync, peers, engine, isActive] = await Promise.all([
+      orError(async () => {
+        const { unsafeL2, safeL2 } = await this.#rollup.syncStatus();
+        return {
+          unsafe: { number: unsafeL2.number, timestampSec: unsafeL2.timestamp },
+          safe: { number: safeL2.number, timestampSec: safeL2.timestamp },
+        };
+      }),
+      this.#options.countsPeers ? orError(() => this.#peers()) : undefined,
+      orError(async () => ({ number: Number(await this.#engine.call<string>("eth_blockNumber")) })),
+      this.#rollup.isSequencing().catch(() => undefined),
+    ]);
+    return { sync, peers, engine, isActive };
+  }
+
+  async unsafeHead(): Promise<BlockName> {
+    const { number, hash } = (await this.#rollup.syncStatus()).unsafeL2;
+    return { number, hash };
+  }
+
+  async start(hash: string): Promise<void> {
+    await unlessSaid(/already (?:running|started)/, this.#node.call("admin_startSequencer", [hash]));
+  }
+
+  async stop(): Promise<void> {
+    await unlessSaid(/not running|already stopped/, this.#node.call("admin_stopSequencer"));
+  }
+
+  async post(envelope: ExecutionPayloadEnvelope): Promise<void> {
+    await this.#node.call("admin_postUnsafePayload", [envelopeToJson(envelope)]);
+  }
+
+  /** Whether the node asks a conductor before it releases blocks; true if it is too old to say. */
+  async asksConductor(): Promise<boolean> {
+    try {
+      return (await this.#node.call("admin_conductorEnabled")) === true;
+    } catch (error) {
+      if (error instanceof RpcError && error.code === METHOD_NOT_FOUND) return true;
+      throw error;
+    }
+  }
+
+  async #peers(): Promise<{ readonly connected: number }> {
+    const stats = await this.#node.call<{ readonly connected?: unknown } | null>("opp2p_peerStats");
+    return { connected: Number(stats?.connected ?? 0) };
+  }
+}
+
+async function orError<T>(ask: () => Promise<T>): Promise<T | { readonly error: string }> {
+  try {
+    return await ask();
+  } catch (error) {
+    return { error: errorText(error) };
+  }
+}
+
+/** A refusal because things are as they should be is none. */
+async function unlessSaid(words: RegExp, asked: Promise<unknown>): Promise<void> {
+  try {
+    await asked;
+  } catch (error) {
+    if (!(error instanceof RpcError && words.test(error.message))) throw error;
+  }
+}

@@ -1,0 +1,225 @@
+import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { noMetrics, silentLogger } from "@rnode/observe";
+import { parseOptions } from "@rnode/options";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { Scope, systemClock } from "@rnode/program";
+import { envelopeToJson } from "@rnode/protocol";
+import { afterEach, describe, expect, it } from "vitest";
+import { rconductorOptions } from "./options.ts";
+import { type RunningConductor, startConductor } from "./start-conductor.ts";
+import { EtcdModel } from "./testing/etcd-model.ts";
+import { type GatewayServer, startGatewayServer } from "./testing/gateway-server.ts";
+import { samplePayload } from "./testing/sample-payload.ts";
+import { type StubSequencer, startStubSequencer } from "./testing/stub-sequencer.ts";
+import { VERSION } from "./version.ts";
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Server extends RunningConductor {
+  readonly rpc: RpcClient;
+  readonly proxy: RpcClient;
+  readonly node: StubSequencer;
+  readonly close: () => Promise<unknown>;
+}
+
+async function etcdServer(): Promise<GatewayServer> {
+  const model = new EtcdModel(() => performance.now());
+  const server = await startGatewayServer(model);
+  closers.push(() => server.close());
+  return server;
+}
+
+async function start(etcd: GatewayServer, id: string, args: readonly string[] = [], given?: StubSequencer): Promise<Server> {
+  const node = given ?? (await startStubSequencer());
+  if (given === undefined) closers.push(() => node.close());
+  const endpoints = [`--etcd=${etcd.url}`, `--rollup-rpc=${node.url}`, `--execution-rpc=${node.url}`, `--server-id=${id}`];
+  const fixed = ["--rpc.addr=127.0.0.1", "--rpc.port=0", "--proxy", "--proxy.addr=127.0.0.1", "--proxy.port=0"];
+  const quick = ["--etcd.poll-interval=30ms", "--etcd.lease-ttl=2", "--proxy.wait=3s"];
+  const parsed = parseOptions(rconductorOptions, [...endpoints, ...fixed, ...quick, ...args], {});
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
+  closers.push(() => scope.close());
+  const health = () => ({ isHealthy: true, body: { version: VERSION } });
+  const running = await startConductor(scope, parsed.options, {
+    clock: systemClock,
+    log: silentLogger,
+    metrics: noMetrics,
+    health,
+  });
+  running.ready.catch(() => {});
+  const rpc = createRpcClient({ url: `http://127.0.0.1:${running.rpcPort}` });
+  const proxy = createRpcClient({ url: `http://127.0.0.1:${running.proxyPort}` });
+  closers.push(
+    () => rpc.close(),
+    () => proxy.close(),
+  );
+  return { ...running, rpc, proxy, node, close: () => scope.close() };
+}
+
+const until = (check: () => unknown): Promise<void> =>
+  expect.poll(check, { timeout: 10_000, interval: 20 }).toBeTruthy() as Promise<void>;
+const isLeader = (server: Server): Promise<boolean> => server.rpc.call<boolean>("conductor_leader");
+
+/** The leader's node makes a block. */
+async function produce(server: Server): Promise<string> {
+  const { number, hash } = server.node.head;
+  const envelope = samplePayload(number + 1, hexToBytes(hash));
+  await server.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(envelope)]);
+  server.node.head = { number: number + 1, hash: bytesToHex(envelope.executionPayload.blockHash) };
+  return server.node.head.hash;
+}
+
+describe("startConductor", () => {
+  it("starts one sequencer, commits its blocks, and another one goes on from the last", { timeout: 30_000 }, async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    const b = await start(etcd, "b");
+    await b.ready;
+    expect(await isLeader(a)).toBe(true);
+    await until(async () => (await b.rpc.call<{ id: string }>("conductor_leaderWithID")).id === "a");
+    expect(await isLeader(b)).toBe(false);
+    await produce(a);
+    const last = await produce(a);
+    const orphan = samplePayload(3, new Uint8Array(32));
+    await expect(b.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(orphan)])).rejects.toThrow("node is not the leader");
+    // The proxy of either leads to the leader, and says nothing of others.
+    for (const { proxy } of [a, b]) expect(await proxy.call("optimism_syncStatus")).toEqual({ of: a.node.url });
+    expect(await a.rpc.call("admin_sequencerActive")).toBe(true);
+    await expect(b.rpc.call("admin_sequencerActive")).rejects.toThrow("refusing to proxy request to non-leader sequencer");
+    await a.rpc.call("conductor_transferLeaderToServer", ["b", ""]);
+    await until(() => b.node.isActive);
+    expect(a.node.isActive).toBe(false);
+    expect(b.node.calls).toEqual(["post", `start ${last}`]);
+    expect(await b.proxy.call("optimism_syncStatus")).toEqual({ of: b.node.url });
+    await produce(b);
+  });
+
+  it("lets another one lead when it is closed, without waiting for its lease", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    await produce(a);
+    const b = await start(etcd, "b");
+    await until(
+      async () =>
+        (await b.rpc.call<{ servers: unknown[] }>("conductor_clusterMembership").catch(() => ({ servers: [] }))).servers.length ===
+        2,
+    );
+    const startedMs = performance.now();
+    await a.close();
+    expect(a.node.isActive).toBe(false);
+    await until(() => b.node.isActive);
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+  });
+
+  it("starts its sequencer again from the last committed block when it has gone another way", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    const last = await produce(a);
+    a.node.head = { number: 0, hash: `0x${"22".repeat(32)}` }; // it has lost the block
+    await expect(produce(a)).resolves.toBe(last); // the same block again
+    const other = samplePayload(1, hexToBytes(`0x${"22".repeat(32)}`), "other");
+    a.node.head = { number: 0, hash: `0x${"22".repeat(32)}` };
+    const committed = a.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(other)]);
+    await expect(committed).rejects.toThrow(/block 1 follows 0x2222.*last committed block is 1/);
+    await until(() => a.node.calls.at(-1) === `start ${last}` && a.node.calls.length > 3);
+    expect(a.node.calls.slice(1)).toEqual(["stop", "post", `start ${last}`]);
+  });
+
+  it("stops its sequencer when etcd is away for longer than the lease", { timeout: 20_000 }, async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap", "--etcd.timeout=100ms"]);
+    await until(() => a.node.isActive);
+    etcd.fault = "silent";
+    await until(() => !a.node.isActive);
+    expect(await isLeader(a)).toBe(false);
+    etcd.fault = undefined;
+    await until(() => a.node.isActive);
+  });
+
+  it("begins no chain of commits without being told to", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a");
+    await a.ready;
+    await until(() => String(a.status().waitingFor).includes("--bootstrap"));
+    expect(a.node.calls).toEqual([]);
+  });
+
+  it("pauses, resumes, overrides and stops", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap", "--paused"]);
+    await until(() => isLeader(a).catch(() => false));
+    expect(await a.rpc.call("conductor_paused")).toBe(true);
+    expect(await a.rpc.call("conductor_active")).toBe(false);
+    expect(a.node.isActive).toBe(false);
+    await a.rpc.call("conductor_resume");
+    await until(() => a.node.isActive);
+    await a.rpc.call("conductor_pause");
+    a.node.isActive = false;
+    await a.rpc.call("conductor_resume");
+    await until(() => a.node.isActive);
+    expect(await a.rpc.call("conductor_leaderOverridden")).toBe(false);
+    await a.rpc.call("conductor_overrideLeader", [true]);
+    expect(await a.rpc.call("conductor_leaderWithID")).toEqual({ id: "N/A (Leader overridden)", addr: "N/A", suffrage: 0 });
+    await a.rpc.call("conductor_overrideLeader", [false]);
+    await expect(a.rpc.call("conductor_transferLeader")).rejects.toThrow("no other member could lead");
+    const b = await start(etcd, "b");
+    await until(() => String(a.status().members) === "a, b");
+    await a.rpc.call("conductor_stop");
+    expect(await a.rpc.call("conductor_stopped")).toBe(true);
+    expect(a.node.isActive).toBe(false);
+    await b.ready;
+  });
+
+  it("has voters, others, and servers that were removed", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    await produce(a);
+    const b = await start(etcd, "b");
+    await until(() => String(a.status().members) === "a, b");
+    const membership = () =>
+      a.rpc.call<{ servers: { id: string; suffrage: number }[]; version: number }>("conductor_clusterMembership");
+    expect(await membership()).toMatchObject({
+      servers: [
+        { id: "a", suffrage: 0 },
+        { id: "b", suffrage: 0 },
+      ],
+      version: 0,
+    });
+    await a.rpc.call("conductor_addServerAsNonvoter", ["b", "", 0]);
+    await until(async () => (await membership()).servers[1]?.suffrage === 1);
+    const { version } = await membership();
+    await expect(a.rpc.call("conductor_transferLeaderToServer", ["b"])).rejects.toThrow("b cannot lead: it is no voter");
+    await expect(a.rpc.call("conductor_addServerAsVoter", ["b", "", version + 1])).rejects.toThrow("configuration changed since");
+    await expect(a.rpc.call("conductor_addServerAsVoter", ["c", "", 0])).rejects.toThrow(
+      "c is no member: members register themselves",
+    );
+    await a.rpc.call("conductor_addServerAsVoter", ["b", "", version]);
+    await a.rpc.call("conductor_removeServer", ["a", 0]);
+    await until(() => b.node.isActive);
+    expect(a.node.isActive).toBe(false);
+    await until(async () => (await membership()).servers.length === 1);
+  });
+
+  it("does not start for another chain, or for a node that asks no conductor", async () => {
+    const etcd = await etcdServer();
+    const node = await startStubSequencer();
+    closers.push(() => node.close());
+    node.asksConductor = false;
+    await expect((await start(etcd, "a", [], node)).ready).rejects.toThrow("runs without --conductor.enabled");
+    await (await start(etcd, "b")).ready;
+    const { STUB_ROLLUP } = await import("./testing/stub-sequencer.ts");
+    STUB_ROLLUP.l2_chain_id = 902;
+    try {
+      await expect((await start(etcd, "c")).ready).rejects.toThrow(/^\/rconductor\/ in etcd belongs to chain 901/);
+    } finally {
+      STUB_ROLLUP.l2_chain_id = 901;
+    }
+  });
+});

@@ -1,0 +1,225 @@
+import { hostname } from "node:os";
+import { createRpcClient, createRpcServer, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
+import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
+import type { RollupConfig } from "@rnode/protocol";
+import { RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
+import { CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
+import { ClusterKeys } from "./cluster/keys.ts";
+import { type ChainRecord, readChain, recordToBytes } from "./cluster/records.ts";
+import { Conductor } from "./conductor.ts";
+import { ConductorError } from "./conductor-error.ts";
+import { createConductorMetrics } from "./conductor-metrics.ts";
+import type { Etcd } from "./etcd/etcd-api.ts";
+import { EtcdError } from "./etcd/etcd-error.ts";
+import { EtcdGateway } from "./etcd/gateway-client.ts";
+import type { RconductorOptions } from "./options.ts";
+import { conductorMethods } from "./rpc/conductor-methods.ts";
+import { LeaderProxy, ownProxyMethods } from "./rpc/leader-proxy.ts";
+import { RpcSequencer } from "./sequencer/rpc-sequencer.ts";
+import { VERSION } from "./version.ts";
+
+export interface StartDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+  /** for `GET /healthz` */
+  readonly health: () => Health;
+  /** for `GET /readyz` */
+  readonly readiness?: Pick<Readiness, "health"> | undefined;
+}
+
+export interface RunningConductor {
+  readonly rpcPort: number;
+  /** undefined: no proxy */
+  readonly proxyPort: number | undefined;
+  /** Resolves once it takes part in the cluster. @throws {RollupClientError, ConductorError} it never can */
+  readonly ready: Promise<void>;
+  readonly status: () => LogFields;
+}
+
+/** A block with its transactions in hex. */
+const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
+/** Requests of users that are under way to one server at once. */
+const PROXY_CONCURRENCY = 128;
+
+/**
+ * Wires everything. The server listens at once; endpoints that do not answer yet are waited for.
+ *
+ * @throws {UserError} a port is taken
+ */
+export async function startConductor(scope: Scope, options: RconductorOptions, deps: StartDeps): Promise<RunningConductor> {
+  const { log, clock } = deps;
+  const metrics = createConductorMetrics(deps.metrics);
+  const { networkTimeoutMs } = options.server;
+  const serverId = options.server.serverId ?? hostname().replace(/[^\w.-]/g, "-");
+  const node = createRpcClient({ url: options.server.rollupRpc, timeoutMs: networkTimeoutMs });
+  const engine = createRpcClient({ url: options.server.executionRpc, timeoutMs: networkTimeoutMs });
+  const etcd = new EtcdGateway(options.etcd, {
+    onRequest: (_, outcome, ms) => {
+      metrics.etcdRequests.inc({ outcome });
+      metrics.etcdSeconds.observe(ms / 1000);
+    },
+  });
+  scope.onClose("endpoints", () => Promise.all([node.close(), engine.close(), etcd.close()]));
+  const keys = new ClusterKeys(options.etcd.prefix);
+  const store = new CommitStore(DEFAULT_COMMIT_OPTIONS, { etcd, keys, id: serverId });
+  let conductor: Conductor | undefined;
+  let waitingFor = "";
+  let ready: Promise<void> | undefined;
+  scope.onClose("conductor", async () => {
+    await ready?.catch(() => {}); // reported to whoever awaits `ready`
+    await conductor?.close();
+  });
+  const isLeader = (): boolean => conductor !== undefined && (conductor.isOverridden || conductor.isLeader);
+  const methods: MethodTable = {
+    ...conductorMethods({ conductor: () => conductor, store }),
+    ...(options.rpc.enableProxy ? ownProxyMethods({ node, engine, isLeader }) : {}),
+  };
+  const { httpPort } = await openServer("rpc.port", options.rpc, methods, { ...deps, scope });
+  const rpcPort = httpPort ?? options.rpc.port;
+  const proxyPort = options.proxy.enabled ? await openProxy(options, () => conductor, { ...deps, scope }) : undefined;
+  const connect = async (): Promise<void> => {
+    const rollup = await findChain(options, {
+      node,
+      etcd,
+      keys,
+      clock,
+      log,
+      signal: scope.signal,
+      onWait: (what) => (waitingFor = what),
+    });
+    if (rollup === undefined) return;
+    const { addr, executionRpc, rollupRpc } = options.advertise;
+    conductor = new Conductor(
+      {
+        session: { id: serverId, ...options.etcd },
+        health: options.health,
+        blockTimeSec: rollup.blockTimeSec,
+        mayBootstrap: options.server.bootstrap,
+        isPaused: options.server.paused,
+        addresses: {
+          addr: addr ?? `http://${hostname()}:${rpcPort}`,
+          executionRpc: executionRpc ?? options.server.executionRpc,
+          rollupRpc: rollupRpc ?? options.server.rollupRpc,
+        },
+      },
+      {
+        etcd,
+        keys,
+        store,
+        node: new RpcSequencer({ countsPeers: options.health.minPeerCount > 0 }, { node, engine }),
+        clock,
+        monotonicMs: () => performance.now(),
+        log,
+        metrics,
+      },
+    );
+    conductor.start();
+    log.info("rconductor is ready", { version: VERSION, id: serverId, l2ChainId: rollup.l2ChainId, prefix: options.etcd.prefix });
+  };
+  ready = connect();
+  return { rpcPort, proxyPort, ready, status: () => conductor?.status() ?? { waitingFor } };
+}
+
+type ServerDeps = Pick<StartDeps, "log" | "metrics" | "health" | "readiness"> & { readonly scope: Scope };
+
+function openServer(
+  option: string,
+  http: RconductorOptions["rpc"] | RconductorOptions["proxy"],
+  methods: MethodTable,
+  { scope, log, metrics, health, readiness }: ServerDeps,
+) {
+  const server = createRpcServer({
+    http,
+    limits: { maxRequestBytes: MAX_REQUEST_BYTES },
+    maxOpenFiles: connectionBudget(),
+    methods,
+    log,
+    metrics: option === "rpc.port" ? metrics : undefined,
+    healthz: health,
+    readyz: readiness && (() => readiness.health),
+  });
+  return scope.use(
+    option === "rpc.port" ? "RPC server" : "proxy",
+    () => namingPorts({ [option]: http.port }, () => server.listen()),
+    () => server.close(),
+  );
+}
+
+async function openProxy(
+  options: RconductorOptions,
+  conductor: () => Conductor | undefined,
+  deps: StartDeps & ServerDeps,
+): Promise<number> {
+  const createClient = (url: string): RpcClient =>
+    createRpcClient({ url, timeoutMs: 10 * options.server.networkTimeoutMs, maxConcurrency: PROXY_CONCURRENCY });
+  const leader = () => {
+    const { leader, members = [] } = conductor()?.view ?? {};
+    return leader && members.find(({ id }) => id === leader.id);
+  };
+  const proxy = new LeaderProxy(options.proxy, { leader, createClient, clock: deps.clock });
+  deps.scope.onClose("proxy's endpoints", () => proxy.close());
+  const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps);
+  deps.log.info("proxy listens", { addr: options.proxy.host, port: httpPort });
+  return httpPort ?? options.proxy.port;
+}
+
+interface FindChainDeps {
+  readonly node: RpcClient;
+  readonly etcd: Etcd;
+  readonly keys: ClusterKeys;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly onWait: (what: string) => void;
+}
+
+/** The node's chain, for which etcd's prefix is kept from now on. @returns undefined if it was closed while it waited */
+async function findChain(options: RconductorOptions, deps: FindChainDeps): Promise<RollupConfig | undefined> {
+  const { node, etcd, keys, log } = deps;
+  const endpoint = { option: "--rollup-rpc", what: "rollup node", address: node.endpoint };
+  const rollup = await untilAnswered(() => new RpcRollupNode(node).rollupConfig(), endpoint, deps);
+  if (rollup === undefined) return undefined;
+  const sequencer = new RpcSequencer({ countsPeers: false }, { node, engine: node });
+  const asks = await untilAnswered(() => sequencer.asksConductor(), endpoint, deps);
+  if (asks === undefined) return undefined;
+  if (!asks) throw new ConductorError("conductor/node-without-conductor", { option: "--rollup-rpc", endpoint: node.endpoint });
+  const chain: ChainRecord = { l2ChainId: String(rollup.l2ChainId), genesis: rollup.genesis.l2.hash };
+  const etcdEndpoint = {
+    option: "--etcd",
+    what: "etcd",
+    address: options.etcd.endpoints.map((url) => new URL(url).host).join(","),
+  };
+  const isFinal = (error: unknown): boolean =>
+    error instanceof ConductorError ||
+    (error instanceof EtcdError && (error.code === "etcd/denied" || error.code === "etcd/bad-answer"));
+  const claimed = await untilAnswered(
+    async () => {
+      await claimPrefix(etcd, keys, options.etcd.prefix, chain);
+      return true;
+    },
+    etcdEndpoint,
+    deps,
+    isFinal,
+  );
+  if (claimed === undefined) return undefined;
+  log.debug("etcd's prefix is this chain's", { prefix: options.etcd.prefix });
+  return rollup;
+}
+
+/** @throws {ConductorError} conductor/wrong-chain */
+async function claimPrefix(etcd: Etcd, keys: ClusterKeys, prefix: string, chain: ChainRecord): Promise<void> {
+  const { succeeded, ranges } = await etcd.txn(
+    [{ key: keys.chain, target: "create", revision: 0 }],
+    [{ kind: "put", key: keys.chain, value: recordToBytes(chain) }],
+    [{ kind: "range", key: keys.chain }],
+  );
+  const pair = ranges[0]?.[0];
+  if (succeeded || pair === undefined) return;
+  const theirs = readChain(pair);
+  if (theirs.l2ChainId === chain.l2ChainId && theirs.genesis === chain.genesis) return;
+  const name = ({ l2ChainId, genesis }: ChainRecord): string => `${l2ChainId} (genesis ${genesis})`;
+  throw new ConductorError("conductor/wrong-chain", { prefix, theirs: name(theirs), ours: name(chain) });
+}

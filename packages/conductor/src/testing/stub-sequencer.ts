@@ -1,0 +1,107 @@
+import { anyJson, createRpcServer, type MethodTable, method, optionalParam, RpcError } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
+import { forksUpTo, rollupForkTimesToJson } from "@rnode/protocol";
+
+const ZERO = `0x${"00".repeat(32)}`;
+const ADDRESS = `0x${"11".repeat(20)}`;
+
+export const STUB_ROLLUP = {
+  genesis: {
+    l1: { hash: `0x${"11".repeat(32)}`, number: 0 },
+    l2: { hash: `0x${"22".repeat(32)}`, number: 0 },
+    l2_time: 1_700_000_000,
+    system_config: { batcherAddr: ADDRESS, overhead: ZERO, scalar: `0x01${"00".repeat(31)}`, gasLimit: 30_000_000 },
+  },
+  block_time: 1,
+  max_sequencer_drift: 600,
+  seq_window_size: 3600,
+  channel_timeout: 300,
+  l1_chain_id: 900,
+  l2_chain_id: 901,
+  ...rollupForkTimesToJson(forksUpTo("jovian")),
+  batch_inbox_address: `0x${"ff".repeat(20)}`,
+  deposit_contract_address: ADDRESS,
+  l1_system_config_address: ADDRESS,
+  protocol_versions_address: ADDRESS,
+};
+
+/** A rollup node and its execution client at one address, of which only the head and the sequencer's state exist. */
+export interface StubSequencer {
+  readonly url: string;
+  head: { number: number; hash: string };
+  isActive: boolean;
+  asksConductor: boolean;
+  peers: number;
+  /** what was called, in order, but for questions */
+  readonly calls: string[];
+  /** the head becomes this one when a payload is posted */
+  onPost: (envelope: { readonly executionPayload: { readonly blockNumber: string; readonly blockHash: string } }) => void;
+  close(): Promise<void>;
+}
+
+export async function startStubSequencer(): Promise<StubSequencer> {
+  const ref = ({ number, hash }: StubSequencer["head"]) => ({
+    hash,
+    number,
+    parentHash: ZERO,
+    timestamp: Math.floor(Date.now() / 1000),
+    l1origin: { hash: ZERO, number: 0 },
+    sequenceNumber: 0,
+  });
+  const say = (text: string): never => {
+    throw new RpcError(-32000, text);
+  };
+  const answers: Readonly<Record<string, (argument: unknown) => unknown>> = {
+    rnode_rollupConfig: () => STUB_ROLLUP,
+    rnode_syncStatus: () => {
+      const l1 = { hash: ZERO, number: 0, parentHash: ZERO, timestamp: 0 };
+      const head = ref(stub.head);
+      return { current_l1: l1, head_l1: l1, unsafe_l2: head, safe_l2: head, finalized_l2: head };
+    },
+    optimism_syncStatus: () => ({ of: stub.url }),
+    opp2p_peerStats: () => ({ connected: stub.peers }),
+    eth_blockNumber: () => `0x${stub.head.number.toString(16)}`,
+    eth_chainId: () => "0x385",
+    admin_sequencerActive: () => stub.isActive,
+    admin_conductorEnabled: () => stub.asksConductor,
+    admin_startSequencer: (hash) => {
+      stub.calls.push(`start ${String(hash)}`);
+      if (stub.isActive) say("sequencer already running");
+      if (hash !== stub.head.hash) say(`block hash does not match: head ${stub.head.hash}, received ${String(hash)}`);
+      stub.isActive = true;
+      return null;
+    },
+    admin_stopSequencer: () => {
+      stub.calls.push("stop");
+      if (!stub.isActive) say("sequencer not running");
+      stub.isActive = false;
+      return stub.head.hash;
+    },
+    admin_postUnsafePayload: (envelope) => {
+      stub.calls.push("post");
+      stub.onPost(envelope as Parameters<StubSequencer["onPost"]>[0]);
+      return null;
+    },
+  };
+  const methods: MethodTable = Object.fromEntries(
+    Object.entries(answers).map(([name, answer]) => [
+      name,
+      method({ params: [optionalParam("a", anyJson), optionalParam("b", anyJson)], handler: ([a]) => answer(a) }),
+    ]),
+  );
+  const server = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, log: silentLogger });
+  const { httpPort } = await server.listen();
+  const stub: StubSequencer = {
+    url: `http://127.0.0.1:${httpPort}`,
+    head: { number: 0, hash: STUB_ROLLUP.genesis.l2.hash },
+    isActive: false,
+    asksConductor: true,
+    peers: 2,
+    calls: [],
+    onPost: ({ executionPayload }) => {
+      stub.head = { number: Number(executionPayload.blockNumber), hash: executionPayload.blockHash };
+    },
+    close: () => server.close(),
+  };
+  return stub;
+}
