@@ -27,7 +27,7 @@ const PROGRAMS = [
   ["devnet", "options.js"],
 ];
 /** Packages with option groups that are in the tables of several programs: compiled with each of them, as their declarations lack names. */
-const WITH_GROUPS = ["tx-manager", "alt-da", "dashboard"];
+const WITH_GROUPS = ["tx-manager", "signer", "alt-da", "dashboard"];
 
 const current = fingerprint(["packages", "scripts/check-options.mjs"]);
 if (isStampCurrent("check-options", current)) process.exit();

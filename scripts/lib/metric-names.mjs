@@ -7,13 +7,14 @@ const built = (path) => import(join(ROOT, "packages", path));
 const PROGRAM = "packages/program/src";
 const SERVER = "packages/jsonrpc/src/rpc-metrics.ts";
 const L1 = "packages/l1/src/l1-metrics.ts";
+const SIGNER = "packages/signer/src/remote/signer-metrics.ts";
 
 /** Each program with the prefix of its metrics, the sources that declare them, and its other names for them. */
 export const PROGRAMS = [
   {
     name: "rnode",
     prefix: "rnode_default_",
-    sources: ["packages/rollup-node/src", "packages/p2p/src", "packages/l1/src", "packages/jsonrpc/src", PROGRAM],
+    sources: ["packages/rollup-node/src", "packages/p2p/src", SIGNER, "packages/l1/src", "packages/jsonrpc/src", PROGRAM],
     aliases: async () => (await built("rollup-node/dist/metrics.js")).opNodeNames,
   },
   {
@@ -25,13 +26,13 @@ export const PROGRAMS = [
   {
     name: "rbatcher",
     prefix: "op_batcher_default_",
-    sources: ["packages/batcher/src", "packages/tx-manager/src", L1, SERVER, PROGRAM],
+    sources: ["packages/batcher/src", "packages/tx-manager/src", SIGNER, L1, SERVER, PROGRAM],
     aliases: async () => () => [],
   },
   {
     name: "rproposer",
     prefix: "rproposer_default_",
-    sources: ["packages/proposer/src", "packages/tx-manager/src", L1, SERVER, PROGRAM],
+    sources: ["packages/proposer/src", "packages/tx-manager/src", SIGNER, L1, SERVER, PROGRAM],
     aliases: async () => (name) => [`op_proposer_default_${name}`],
   },
   {

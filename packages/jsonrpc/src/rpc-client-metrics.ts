@@ -3,7 +3,7 @@ import type { RpcClient } from "./rpc-client-types.ts";
 import { RpcError } from "./rpc-error.ts";
 
 /** Who is asked. */
-export type RpcServerName = "l1" | "l2" | "conductor" | "signer";
+export type RpcServerName = "l1" | "l2" | "conductor";
 type Failure = "<nil>" | "rpc" | "transport";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -1,6 +1,14 @@
 import type { Clock } from "@rnode/primitives";
 import type { RpcError } from "./rpc-error.ts";
 
+/** Mutual authentication over TLS 1.3 or newer; all three are the texts of PEM files. */
+export interface ClientTls {
+  /** the only authorities that are trusted: those of the system are not */
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface RpcClientOptions {
   /** http, https, ws or wss; credentials in it are sent as basic authentication */
   readonly url: string;
@@ -9,6 +17,8 @@ export interface RpcClientOptions {
   /** dates the tokens; default: the machine's time */
   readonly clock?: Pick<Clock, "nowMs"> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** of HTTPS only; default: the server is authenticated by the system's authorities, the client is not */
+  readonly tls?: ClientTls | undefined;
   /** for the whole request, including the wait in the queue; default 10 s */
   readonly timeoutMs?: number | undefined;
   /** calls in one HTTP request of `batch`; default 20 */

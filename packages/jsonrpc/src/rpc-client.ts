@@ -24,7 +24,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   const maxResponseBytes = options.maxResponseBytes ?? 256 * 1024 * 1024;
   const limiter = createRateLimiter(options.rateLimitPerSec ?? 0, maxBatchSize);
   // The pool queues requests beyond its number of connections: one request per connection at a time.
-  const pool = createHttpPool(endpoint, { connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  const pool = createHttpPool(endpoint, {
+    ...{ connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 },
+    ...(options.tls && { connect: { ...options.tls, minVersion: "TLSv1.3" } }),
+  });
   let connectionsLost = 0;
   pool.on("disconnect", () => {
     connectionsLost++;

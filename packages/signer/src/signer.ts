@@ -8,12 +8,18 @@ export type SignerErrorCode =
   /** the holder of the key does not answer: try again later */
   | "signer/unavailable"
   /** the holder of the key refuses to sign this; `reason` is its explanation */
-  | "signer/refused";
+  | "signer/refused"
+  /** what came back is not the signature that was asked for: by another key, or of something else. It is never used. */
+  | "signer/wrong-answer"
+  /** the file that an option names cannot be used */
+  | "signer/bad-setting";
 
 export class SignerError extends codedErrors<SignerErrorCode>({
   "signer/bad-key": "not a private key: expected 32 bytes, from 1 to the order of secp256k1 less 1",
-  "signer/unavailable": "the signer does not answer",
-  "signer/refused": "the signer refuses to sign",
+  "signer/unavailable": "the signer at {endpoint} does not answer",
+  "signer/refused": "the signer at {endpoint} refuses to sign",
+  "signer/wrong-answer": "the signer at {endpoint} gave a wrong answer, which is not used",
+  "signer/bad-setting": "{option} cannot be used",
 }) {}
 
 /**
@@ -28,13 +34,14 @@ export interface Signer {
    * the signer.
    *
    * @param transaction a signature it may already have is ignored
-   * @throws {SignerError} signer/unavailable, signer/refused
+   * @throws {SignerError} signer/unavailable, signer/refused, signer/wrong-answer
    */
   signTransaction(transaction: SignedTransaction): Promise<Uint8Array>;
   /**
    * Signs a block that is sent to peers.
    *
-   * @throws {SignerError} signer/unavailable, signer/refused
+   * @param signal aborted when nobody waits for the signature any more
+   * @throws {SignerError} signer/unavailable, signer/refused, signer/wrong-answer
    */
-  signBlock(request: BlockSigningRequest): Promise<Signature>;
+  signBlock(request: BlockSigningRequest, signal?: AbortSignal): Promise<Signature>;
 }

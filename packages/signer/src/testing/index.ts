@@ -1,0 +1,2 @@
+export * from "./signer-server.ts";
+export * from "./test-certificates.ts";
