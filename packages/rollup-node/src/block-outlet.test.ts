@@ -1,7 +1,7 @@
 import { EngineError } from "@rnode/engine-client";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import type { Published } from "./block-gossip.ts";
+import type { Published, Signed } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
 import type { Insertion } from "./engine-control.ts";
 import type { Leadership } from "./leadership.ts";
@@ -14,7 +14,8 @@ const never = <T>(): Promise<T> => new Promise(() => {});
 
 function outletWith(parts: {
   consent?: Leadership["consent"];
-  publish?: (envelope: ExecutionPayloadEnvelope, signal: AbortSignal) => Promise<Published>;
+  sign?: () => Promise<Signed>;
+  publish?: (envelope: ExecutionPayloadEnvelope, signal: AbortSignal, signed?: Signed) => Promise<Published>;
   insert?: () => Promise<Insertion>;
 }) {
   const config = testConfig();
@@ -37,6 +38,12 @@ function outletWith(parts: {
       },
     },
     gossip: {
+      ...(parts.sign && {
+        sign: () => {
+          steps.push("signer");
+          return parts.sign!();
+        },
+      }),
       publish: (...args) => {
         steps.push("gossip");
         return parts.publish?.(...args) ?? Promise.resolve({ kind: "published" });
@@ -76,6 +83,12 @@ describe("the way out for a block", () => {
       },
       { kind: "temporary", reason: "leadership: no" },
       ["leadership"],
+    ],
+    [
+      "a signer that fails",
+      { sign: () => Promise.reject(new Error("wrong key")) },
+      { kind: "temporary", reason: "signing: wrong key" },
+      ["leadership", "signer"],
     ],
     [
       "a network that refuses",
@@ -137,6 +150,56 @@ describe("the way out for a block", () => {
     deaf.clock.advance(1_000);
     expect(await publishing).toEqual({ kind: "committed" });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  });
+
+  it("waits for a signer that never answers, and asks again; what is signed is not signed twice", async () => {
+    const hung = outletWith({ sign: never });
+    const asking = hung.outlet.commit(hung.envelope, hung.outlet.fenceSignal());
+    await nothingPending();
+    hung.clock.advance(8_000);
+    expect(await asking).toEqual({ kind: "temporary", reason: "signing: no answer within 8 s", retryAfterMs: undefined });
+    expect(hung.steps).toEqual(["leadership", "signer"]);
+
+    const signed: Signed = { kind: "signed", signature: new Uint8Array(65) };
+    const given: unknown[] = [];
+    const answers: Published[] = [{ kind: "refused", reason: "for now" }];
+    const again = outletWith({
+      sign: async () => signed,
+      publish: async (_, __, with_) => {
+        given.push(with_);
+        return answers.shift() ?? { kind: "published" };
+      },
+    });
+    const { outlet, envelope } = again;
+    expect(await outlet.commit(envelope, outlet.fenceSignal())).toMatchObject({ kind: "refused" });
+    expect(await outlet.commit(envelope, outlet.fenceSignal())).toEqual({ kind: "committed" });
+    expect(again.steps).toEqual(["leadership", "signer", "gossip", "leadership", "gossip", "engine"]);
+    expect(given).toEqual([signed, signed]);
+  });
+
+  it("goes on without a signature that nobody has, which the network is told", async () => {
+    const unsigned: Signed = { kind: "unsigned", reason: "no key" };
+    const given: unknown[] = [];
+    const { outlet, envelope, counts } = outletWith({
+      sign: async () => unsigned,
+      publish: async (_, __, with_) => {
+        given.push(with_);
+        throw new Error("no key");
+      },
+    });
+    expect(await outlet.commit(envelope, outlet.fenceSignal())).toEqual({ kind: "committed" });
+    expect([given, counts.publishingErrors]).toEqual([[unsigned], 1]);
+  });
+
+  it("publishes nothing that is signed after a fence", async () => {
+    let sign: (answer: Signed) => void = () => {};
+    const { outlet, envelope, steps } = outletWith({ sign: () => new Promise((resolve) => (sign = resolve)) });
+    const committing = outlet.commit(envelope, outlet.fenceSignal());
+    await nothingPending();
+    outlet.fence();
+    sign({ kind: "signed", signature: new Uint8Array(65) });
+    expect(await committing).toEqual({ kind: "fenced" });
+    expect(steps).toEqual(["leadership", "signer"]);
   });
 
   it("does not let out twice what it tries to insert again", async () => {

@@ -1,7 +1,7 @@
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Hex } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
-import type { BlockGossip } from "./block-gossip.ts";
+import type { BlockGossip, Signed } from "./block-gossip.ts";
 import type { EngineControl } from "./engine-control.ts";
 import type { Leadership } from "./leadership.ts";
 import { type Trouble, temporary } from "./progress.ts";
@@ -30,20 +30,25 @@ export type Commit =
 
 /** A conductor has a limit of its own, `--conductor.rpc-timeout`. Spec: docs/protocol/05-services.md#sequencing */
 const CONSENT_LIMIT_MS = 30_000;
+/** A remote signer is given up before, which says more. */
+const SIGN_LIMIT_MS = 8_000;
 const PUBLISH_LIMIT_MS = 1_000;
 
 /**
- * The one way out for a block that this node sequenced: first leadership, then gossip, then our own engine. Whatever these do (refuse,
+ * The one way out for a block that this node sequenced: first leadership, then its signature, then gossip, then our own engine. Whatever these do (refuse,
  * throw, never answer), the caller is not held up beyond their time limits.
  *
  * A block that was released to the network is always inserted into our engine, because another block at its height would contradict it.
- * If the network does not accept a block, the chain does not stop: other nodes find the block on L1.
+ * If the network does not accept a block, the chain does not stop: other nodes find the block on L1. A block that cannot be signed for
+ * now waits, as a chain whose blocks nobody can check is of little use; it is never sent without its signature.
  */
 export class BlockOutlet {
   private readonly deps: BlockOutletDeps;
   private gate = new AbortController();
   /** the last block that leadership was asked about: it may have taken the block, whatever became of its answer */
   private offeredHash: Hex | undefined;
+  /** the last block that was signed: a signer is not asked twice */
+  private signed: { readonly hash: Hex; readonly signed: Signed } | undefined;
   /** the last block that other nodes may have */
   private publishedHash: Hex | undefined;
 
@@ -78,7 +83,10 @@ export class BlockOutlet {
   async commit(envelope: ExecutionPayloadEnvelope, fenced: AbortSignal): Promise<Commit> {
     const hash = bytesToHex(envelope.executionPayload.blockHash);
     if (!this.hasBeenPublished(hash)) {
-      const held = (await this.askLeadership(envelope, hash, fenced)) ?? (await this.publish(envelope, hash));
+      const held =
+        (await this.askLeadership(envelope, hash, fenced)) ??
+        (await this.sign(envelope, hash, fenced)) ??
+        (await this.publish(envelope, hash));
       if (held !== undefined) return held;
     }
     const inserted = await this.deps.control.insert(envelope);
@@ -100,11 +108,23 @@ export class BlockOutlet {
     return { kind: "notLeader" };
   }
 
+  /** @returns why the block must not be released; undefined: it may */
+  private async sign(envelope: ExecutionPayloadEnvelope, hash: Hex, fenced: AbortSignal): Promise<Commit | undefined> {
+    const { gossip, clock } = this.deps;
+    if (gossip.sign === undefined || (this.signed?.hash === hash && this.signed.signed.kind === "signed")) return undefined;
+    const answer = await within({ clock, limitMs: SIGN_LIMIT_MS, stop: fenced }, (signal) => gossip.sign!(envelope, signal));
+    if (fenced.aborted) return { kind: "fenced" };
+    if (answer.kind !== "done") return temporary(`signing: ${failureText(answer, SIGN_LIMIT_MS)}`);
+    this.signed = { hash, signed: answer.value };
+    return undefined;
+  }
+
   /** @returns why the block was not released; undefined: other nodes may have it */
   private async publish(envelope: ExecutionPayloadEnvelope, hash: Hex): Promise<Commit | undefined> {
     const { gossip, clock, log, metrics } = this.deps;
     this.publishedHash = hash;
-    const answer = await within({ clock, limitMs: PUBLISH_LIMIT_MS }, (signal) => gossip.publish(envelope, signal));
+    const signed = this.signed?.hash === hash ? this.signed.signed : undefined;
+    const answer = await within({ clock, limitMs: PUBLISH_LIMIT_MS }, (signal) => gossip.publish(envelope, signal, signed));
     if (answer.kind !== "done") {
       metrics.publishingError();
       const reason = failureText(answer, PUBLISH_LIMIT_MS);

@@ -2,6 +2,7 @@ import { openDashboard } from "@rnode/dashboard";
 import type { Logger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
+import { openSigner } from "@rnode/signer";
 import { AdminStateFile } from "./admin-state.ts";
 import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
@@ -9,7 +10,7 @@ import { opNodeNames } from "./metrics.ts";
 import { RollupNode } from "./node.ts";
 import { SnapshotLog } from "./operate/snapshot-log.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
-import { blockSigner, p2pConfig } from "./p2p-setup.ts";
+import { p2pConfig } from "./p2p-setup.ts";
 import { PeerNetwork } from "./peer-network.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
@@ -60,12 +61,19 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
           (opened) => opened.close(),
         );
 
+  const signer = options.p2p.disable
+    ? undefined
+    : await scope.use(
+        "block signer",
+        () => openSigner(options.p2p.sequencerKey, options.signer, { clock, log: log.child({ part: "signer" }), metrics }),
+        (opened) => opened?.close(),
+      );
   const peers = options.p2p.disable
     ? undefined
     : new PeerNetwork(
         { config: p2pConfig(options.p2p, derivation.rollup, log) },
         {
-          signer: blockSigner(options.p2p),
+          signer,
           clock,
           random: Math.random,
           log: log.child({ part: "p2p" }),

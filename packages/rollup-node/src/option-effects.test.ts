@@ -6,8 +6,10 @@ import { createRpcClient } from "@rnode/jsonrpc";
 import { createL1Metrics } from "@rnode/l1";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions, resolveOptions } from "@rnode/options";
+import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { rollupConfigToJson } from "@rnode/protocol";
+import { SignerServer, TestAuthority } from "@rnode/signer/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Connections } from "./connections.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
@@ -35,6 +37,7 @@ const row = (right: string, wrong: string | undefined, effect: string, proof: Ro
   effect,
   proof,
 });
+const SIGNER = "signer/src/remote/remote-signer.test.ts";
 const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM] = [
   "rollup-node/src/rollup-setup.test.ts",
   "rollup-node/src/connections.test.ts",
@@ -155,6 +158,13 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "conductor.enabled": row("true", "maybe", "a conductor starts sequencing, and has each block first", "here"),
   "conductor.rpc": row("http://127.0.0.1:1", "nonsense", "who is asked", "here"),
   "conductor.rpc-timeout": row("2s", "soon", "how long an answer may take", "here"),
+  "signer.endpoint": row("https://127.0.0.2:1", "nonsense", "who signs", "here"),
+  "signer.address": row(`0x${"12".repeat(20)}`, "me", "whose signatures are used", [SIGNER, "another key"]),
+  "signer.header": row("X-Key=a", "nonsense", "is sent with each request", "here"),
+  "signer.tls.ca": row("x/ca.crt", undefined, "whose certificates a signer may have", [SIGNER, "the authority in the file"]),
+  "signer.tls.cert": row("x/tls.crt", undefined, "how we show who we are", [SIGNER, "takes a new certificate"]),
+  "signer.tls.enabled": row("false", "maybe", "whether both authenticate", [SIGNER, "tlsEnabled: false"]),
+  "signer.tls.key": row("x/tls.key", undefined, "how we show who we are", [SIGNER, "the key of another"]),
   "safedb.path": row("/tmp/x", undefined, "safe heads are recorded, and told", "here"),
   "snapshotlog.file": row("/tmp/x", undefined, "a file of head movements", "here"),
   "experimental.sequencer-api": row("true", "maybe", "the opstack namespace", "here"),
@@ -169,11 +179,9 @@ const EFFECTS: Readonly<Record<string, Row>> = {
 };
 
 /** Groups whose effects come with other parts of the project; while they are missing, their options are refused by name. */
-const OTHER_PARTS = /^(?:signer|interop|altda)\.|^syncmode$/;
+const OTHER_PARTS = /^(?:interop|altda)\.|^syncmode$/;
 const OTHER_VALUES: Readonly<Record<string, string>> = {
   syncmode: "execution-layer",
-  "signer.endpoint": "http://127.0.0.1:1",
-  "signer.address": `0x${"11".repeat(20)}`,
   "altda.enabled": "true",
   "altda.da-server": "http://127.0.0.1:1",
   "interop.dependency-set": "x",
@@ -190,10 +198,13 @@ const beside = (flag: string): string[] => {
     "l1.beacon": "http://127.0.0.1:1",
     "pprof.type": "heap",
     "p2p.static": "/ip4/1.2.3.4/tcp/1/p2p/x",
+    "signer.endpoint": "https://127.0.0.1:1",
   };
   const others = need === undefined ? [] : [`--${need.split("=")[0]}=${values[need] ?? "true"}`];
   const base = [
     ...(flag === "l2" ? [] : ["--l2=http://127.0.0.1:1"]),
+    ...(flag === "signer.address" ? ["--signer.endpoint=https://127.0.0.1:1"] : []),
+    ...(flag.startsWith("signer.") && flag !== "signer.address" ? [`--signer.address=0x${"11".repeat(20)}`] : []),
     ...(flag.startsWith("conductor.") ? ["--sequencer.enabled"] : []),
     ...(/^network|rollup.config$/.test(flag) ? [] : ["--network=op-sepolia"]),
   ];
@@ -380,6 +391,36 @@ describe("a running node", () => {
       expect(await call("admin_overrideLeader")).toBeNull();
       expect(await call("admin_startSequencer", L2_GENESIS_HASH)).toBeNull();
     });
+  });
+
+  it("with --signer.endpoint asks a remote signer how it is, over TLS, and does not start without it", async () => {
+    const authority = new TestAuthority();
+    const { cert, key } = authority.issue("rnode");
+    for (const [name, text] of Object.entries({ ca: authority.cert, cert, key })) writeFileSync(path(`signer.${name}`), text);
+    const signer = await new SignerServer({
+      key: new Uint8Array(32).fill(0x11),
+      tls: { ...authority.issue("signer"), clientCa: authority.cert },
+    }).listen();
+    opened.push(signer);
+    const args = [
+      `--p2p.priv.path=${path("signing-key")}`,
+      ...["--p2p.peerstore.path=memory", "--p2p.no-discovery", "--p2p.listen.tcp=0", "--l1.trustrpc", "--log.level=silent"],
+      `--signer.endpoint=${signer.url}`,
+      `--signer.address=${bytesToHex(privateKeyToAddress(new Uint8Array(32).fill(0x11)))}`,
+      "--signer.header=x-token=planted",
+      ...["ca", "cert", "key"].map((name) => `--signer.tls.${name}=${path(`signer.${name}`)}`),
+    ];
+    await running(args, async () => {});
+    expect(signer.asked).toEqual([expect.objectContaining({ method: "health_status" })]);
+    expect(signer.asked[0]!.headers).toMatchObject({ "x-token": "planted" });
+    await signer.close();
+    const written = vi.spyOn(process.stderr, "write").mockImplementation(() => true);
+    try {
+      expect(await main([...common, "--rpc.port=0", "--rpc.addr=127.0.0.1", ...args], {})).toBe(1);
+      expect(written.mock.calls.join("")).toMatch(/^rnode: the signer at https:.* does not answer: .*\n$/);
+    } finally {
+      written.mockRestore();
+    }
   });
 
   it("with --verifier.l1-confs does not see the newest L1 blocks", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
 import { FORK_OVERRIDES, REFERENCE } from "./testing/option-reference.ts";
 
+const SIGNER_ADDRESS = `--signer.address=0x${"11".repeat(20)}`;
 const BASE = ["--l2=http://localhost:8551", "--network=op-sepolia"];
 
 function parse(args: string[], env: Record<string, string> = {}) {
@@ -13,10 +14,12 @@ function parse(args: string[], env: Record<string, string> = {}) {
 
 /** Options that the reference does not have. */
 const EXTRA = [
+  "l1.beacon-header-file",
   "l1.beacon.slot-duration-override",
   "l2.engine-extensions",
   "rollup.load-protocol-versions",
   "rollup.upgrades-dir",
+  "signer.header-file",
   "rpc.corsdomain",
   "rpc.vhosts",
   "dashboard",
@@ -83,16 +86,13 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     return parsed.kind === "error" ? parsed.faults : [];
   };
 
-  it.each([
-    ["--syncmode=execution-layer"],
-    ["--signer.endpoint=http://localhost:1"],
-    [`--signer.address=0x${"11".repeat(20)}`],
-    ["--interop.dependency-set=x"],
-    ["--interop.rpc.addr=0.0.0.0"],
-  ])("%s is refused by name", (arg) => {
-    expect(faults([arg])).toEqual([expect.stringMatching(/^[^:]*: .* is not available in this build/)]);
-    expect(faults([arg])[0]).toContain(`${arg.split("=")[0]}: `);
-  });
+  it.each([["--syncmode=execution-layer"], ["--interop.dependency-set=x"], ["--interop.rpc.addr=0.0.0.0"]])(
+    "%s is refused by name",
+    (arg) => {
+      expect(faults([arg])).toEqual([expect.stringMatching(/^[^:]*: .* is not available in this build/)]);
+      expect(faults([arg])[0]).toContain(`${arg.split("=")[0]}: `);
+    },
+  );
 
   it.each([
     ["--interop.jwt-secret=x", "--interop.rpc.addr"],
@@ -133,6 +133,21 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
       ["--conductor.enabled", "--sequencer.enabled", "--rpc.admin-state=x"],
       /--conductor.enabled: config persistence must be disabled when conductor is enabled/,
     ],
+    [
+      ["--signer.endpoint=https://x"],
+      /--signer.endpoint: signer endpoint and address must both be set or not set: --signer.address/,
+    ],
+    [[SIGNER_ADDRESS], /--signer.address: signer endpoint and address must both be set or not set: --signer.endpoint/],
+    [
+      ["--signer.endpoint=https://x", SIGNER_ADDRESS, `--p2p.sequencer.key=${"11".repeat(32)}`],
+      /--signer.endpoint: a local sequencer key .* and a remote signer cannot be specified at the same time/,
+    ],
+    [["--signer.endpoint=http://x", SIGNER_ADDRESS], /--signer.endpoint: is not https:.*--signer.tls.enabled=false/],
+    [
+      ["--signer.endpoint=https://x", SIGNER_ADDRESS, "--signer.tls.key="],
+      /--signer.tls.key: all tls flags must be set if at least one is set/,
+    ],
+    [["--signer.endpoint=https://x", SIGNER_ADDRESS, "--signer.header=token"], /--signer.header: the value is not valid/],
     [["--p2p.listen.tcp=65536"], /--p2p.listen.tcp: "65536" is not valid/],
     [["--p2p.peerstore.path="], /--p2p.peerstore.path: is empty: expected a folder, or the word "memory"/],
     [[`--p2p.sequencer.key=${"00".repeat(32)}`], /--p2p.sequencer.key: is no private key/],
@@ -166,6 +181,8 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ).toEqual([]);
     expect(faults(["--p2p.disable", "--p2p.peers.lo=0", "--p2p.bootnodes=enr:x"])).toEqual([]);
     expect(faults(["--sequencer.enabled", "--sequencer.l1-confs=1"])).toEqual([]);
+    expect(faults(["--signer.endpoint=https://x", SIGNER_ADDRESS])).toEqual([]);
+    expect(faults(["--signer.endpoint=http://x", SIGNER_ADDRESS, "--signer.tls.enabled=false", "--signer.tls.ca="])).toEqual([]);
   });
 });
 

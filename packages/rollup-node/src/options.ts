@@ -2,14 +2,12 @@ import { altDaOptions } from "@rnode/alt-da";
 import { dashboardOptions } from "@rnode/dashboard";
 import { L1_RPC_KINDS } from "@rnode/l1";
 import {
-  address,
   bool,
   decimal,
   duration,
   httpHeader,
   httpUrl,
   integerBetween,
-  keyValue,
   listOf,
   type OptionsOf,
   oneOf,
@@ -25,6 +23,7 @@ import {
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
+import { remoteSignerOptions } from "@rnode/signer";
 import { interopOptions } from "./interop-options.ts";
 import { ENGINE_KINDS } from "./operate/engine-kind.ts";
 import { p2pOptions } from "./p2p-options.ts";
@@ -62,6 +61,7 @@ export const l1Options = optionGroup("l1", {
   beaconHeader: {
     parse: httpHeader,
     needs: "l1.beacon",
+    secret: true,
     help: 'Header added to all beacon requests, those to the fallbacks too: "X-Key: value".',
   },
   beaconFetchAllSidecars: {
@@ -287,43 +287,6 @@ export const conductorOptions = optionGroup("conductor", {
   },
 });
 
-/** for options that have an effect only with the remote signer */
-const signer = { needs: "signer.endpoint" } as const;
-
-export const signerOptions = optionGroup("signer", {
-  endpoint: { parse: httpUrl, needs: "signer.address", unavailable: "the remote signer", help: "Endpoint of the remote signer." },
-  address: { ...signer, parse: address, unavailable: "the remote signer", help: "Address that the remote signer signs for." },
-  header: { ...signer, parse: listOf(keyValue), default: [], help: "Headers of requests to the remote signer, key=value." },
-  tlsCa: {
-    ...signer,
-    parse: text,
-    flag: "signer.tls.ca",
-    default: "tls/ca.crt",
-    help: "File with the certificate authority of the remote signer.",
-  },
-  tlsCert: {
-    ...signer,
-    parse: text,
-    flag: "signer.tls.cert",
-    default: "tls/tls.crt",
-    help: "File with our client certificate for the remote signer.",
-  },
-  tlsEnabled: {
-    ...signer,
-    parse: bool,
-    flag: "signer.tls.enabled",
-    default: true,
-    help: "Authenticate to the remote signer with a client certificate.",
-  },
-  tlsKey: {
-    ...signer,
-    parse: text,
-    flag: "signer.tls.key",
-    default: "tls/tls.key",
-    help: "File with the private key of our client certificate.",
-  },
-});
-
 export const rnodeOptions = optionTable({
   program: "rnode",
   summary: "The rollup node: derives L2 blocks from L1 and drives an execution client; builds blocks when it is the sequencer.",
@@ -336,7 +299,7 @@ export const rnodeOptions = optionTable({
     sequencer: sequencerOptions,
     verifier: verifierOptions,
     conductor: conductorOptions,
-    signer: signerOptions,
+    signer: remoteSignerOptions,
     safedb: safedbOptions,
     altda: altDaOptions,
     interopServer: interopOptions,

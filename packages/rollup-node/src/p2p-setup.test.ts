@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { silentLogger } from "@rnode/observe";
+import { noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { connectionLimits } from "@rnode/p2p";
+import { systemClock } from "@rnode/program";
+import { openSigner } from "@rnode/signer";
 import { afterAll, describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
-import { blockSigner, p2pConfig } from "./p2p-setup.ts";
+import { p2pConfig } from "./p2p-setup.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rnode-p2p-setup-"));
@@ -15,12 +17,12 @@ const keyFile = join(folder, "key");
 writeFileSync(keyFile, "22".repeat(32));
 
 const rollup = testConfig();
-function optionsOf(...args: string[]) {
+function rnodeOptionsOf(...args: string[]) {
   const parsed = parseOptions(rnodeOptions, ["--l2=http://x", `--p2p.priv.path=${keyFile}`, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
-  return parsed.options.p2p;
+  return parsed.options;
 }
-const configOf = (...args: string[]) => p2pConfig(optionsOf(...args), rollup, silentLogger);
+const configOf = (...args: string[]) => p2pConfig(rnodeOptionsOf(...args).p2p, rollup, silentLogger);
 
 describe("the network's configuration", () => {
   it("has the defaults of the protocol", () => {
@@ -103,12 +105,17 @@ describe("the network's configuration", () => {
     expect(() => configOf(`--p2p.priv.path=${empty}`)).toThrow(/^--p2p.priv.path: .*empty is empty: expected 64 hex digits/);
   });
 
-  it("has a signer only with the sequencer's key", () => {
-    expect(blockSigner(optionsOf())).toBeUndefined();
+  it("has a signer only with the sequencer's key", async () => {
+    const deps = { clock: systemClock, log: silentLogger, metrics: noMetrics };
+    const addressWith = async (...args: string[]) => {
+      const { p2p, signer } = rnodeOptionsOf(...args);
+      return (await openSigner(p2p.sequencerKey, signer, deps))?.address;
+    };
+    expect(await addressWith()).toBeUndefined();
     const key = join(folder, "sequencer");
     writeFileSync(key, "33".repeat(32));
-    const fromText = blockSigner(optionsOf(`--p2p.sequencer.key=${"33".repeat(32)}`));
-    expect(blockSigner(optionsOf(`--p2p.sequencer.key-file=${key}`))?.address).toEqual(fromText?.address);
-    expect(fromText?.address).toHaveLength(20);
+    const fromText = await addressWith(`--p2p.sequencer.key=${"33".repeat(32)}`);
+    expect(await addressWith(`--p2p.sequencer.key-file=${key}`)).toEqual(fromText);
+    expect(fromText).toHaveLength(20);
   });
 });

@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import type { Logger } from "@rnode/observe";
 import { connectionLimits, type P2PConfig, P2PSettingError, readOrCreateNetworkKey } from "@rnode/p2p";
 import type { RollupConfig } from "@rnode/protocol";
-import { localSigner, type Signer } from "@rnode/signer";
 import type { RnodeOptions } from "./options.ts";
 import { StartError } from "./start-error.ts";
 import { VERSION } from "./version.ts";
@@ -40,9 +39,6 @@ export function p2pConfig(options: RnodeOptions["p2p"], rollup: RollupConfig, lo
     limits: connectionLimits(options.peersHi),
   };
 }
-
-/** undefined: this node signs no blocks */
-export const blockSigner = ({ sequencerKey }: RnodeOptions["p2p"]): Signer | undefined => sequencerKey && localSigner(sequencerKey);
 
 const folderOf = (text: string): string | undefined => (text === IN_MEMORY ? undefined : resolve(text));
 

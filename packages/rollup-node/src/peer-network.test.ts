@@ -111,8 +111,8 @@ describe("the network of peers as a part of the node", () => {
         },
       },
     });
-    expect(await peers.publish(block, NEVER)).toEqual({ kind: "published" });
-    expect(await peersOfNoting.publish(block, NEVER)).toEqual({ kind: "published" });
+    expect(await peers.publish(block, NEVER, await peers.sign(block, NEVER))).toEqual({ kind: "published" });
+    expect(await peersOfNoting.publish(block, NEVER, await peersOfNoting.sign(block, NEVER))).toEqual({ kind: "published" });
     const published = fake.told.filter(Array.isArray) as [ExecutionPayloadEnvelope, Uint8Array][];
     const signature = published[0]?.[1];
     expect(published).toEqual([
@@ -125,7 +125,7 @@ describe("the network of peers as a part of the node", () => {
 
   it("says that there is no signer, in the words of the protocol", async () => {
     const peers = await start(new FakeNetwork(), {});
-    await expect(peers.publish(block, NEVER)).rejects.toThrow(
+    await expect(peers.publish(block, NEVER, await peers.sign(block, NEVER))).rejects.toThrow(
       `node has no p2p signer, payload 0x${"01".repeat(32)}:3 cannot be published`,
     );
   });
@@ -134,10 +134,31 @@ describe("the network of peers as a part of the node", () => {
     const fake = new FakeNetwork();
     const peers = await start(fake);
     fake.published = { kind: "refused", reason: "too-old" };
-    await expect(peers.publish(block, NEVER)).rejects.toThrow("no peer would take the block: too-old");
+    const signed = await peers.sign(block, NEVER);
+    await expect(peers.publish(block, NEVER, signed)).rejects.toThrow("no peer would take the block: too-old");
     const told = fake.told.length;
-    await expect(peers.publish(block, AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
+    await expect(peers.publish(block, AbortSignal.abort(new Error("too late")), signed)).rejects.toThrow("too late");
     expect(fake.told).toHaveLength(told);
+  });
+
+  it("asks for no signature while L1 names another signer", async () => {
+    const fake = new FakeNetwork();
+    let asked = 0;
+    const signBlock: Signer["signBlock"] = (...args) => {
+      asked++;
+      return signer.signBlock(...args);
+    };
+    const peers = await start(fake, { signer: { ...signer, signBlock } });
+    peers.setUnsafeBlockSigner(new Uint8Array(20).fill(9));
+    const signed = await peers.sign(block, NEVER);
+    expect([signed.kind, asked]).toEqual(["unsigned", 0]);
+    await expect(peers.publish(block, NEVER, signed)).rejects.toThrow(
+      `L1 names 0x${"09".repeat(20)} as the signer of blocks, but this node signs as ${bytesToHex(signer.address)}`,
+    );
+    for (const named of [signer.address, new Uint8Array(20)]) {
+      peers.setUnsafeBlockSigner(named);
+      expect((await peers.sign(block, NEVER)).kind).toBe("signed");
+    }
   });
 
   it("passes on which blocks are missing", async () => {

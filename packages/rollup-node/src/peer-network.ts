@@ -9,11 +9,11 @@ import {
   type PeerApi,
   signBlock,
 } from "@rnode/p2p";
-import { bytesToHex, type Clock } from "@rnode/primitives";
+import { bytesToHex, type Clock, equalBytes, isZeroBytes } from "@rnode/primitives";
 import type { Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { Signer } from "@rnode/signer";
-import type { BlockGossip, Published } from "./block-gossip.ts";
+import type { BlockGossip, Published, Signed } from "./block-gossip.ts";
 import { StartError } from "./start-error.ts";
 import type { MissingBlocks } from "./unsafe-gap.ts";
 
@@ -40,6 +40,8 @@ export class PeerNetwork implements BlockGossip {
   private readonly options: PeerNetworkOptions;
   private readonly deps: PeerNetworkDeps;
   private network: P2PNetwork | undefined;
+  /** whom L1 names; undefined: nobody, or not known yet */
+  private namedSigner: Uint8Array | undefined;
 
   constructor(options: PeerNetworkOptions, deps: PeerNetworkDeps) {
     this.options = options;
@@ -64,25 +66,44 @@ export class PeerNetwork implements BlockGossip {
 
   /** @param signer 20 bytes, all zero if blocks of nobody count */
   setUnsafeBlockSigner(signer: Uint8Array): void {
+    this.namedSigner = isZeroBytes(signer) ? undefined : signer;
+    const stranger = this.whyNotOurs();
+    if (stranger !== undefined) this.deps.log.error("blocks of this node are not published", { reason: stranger });
     this.started.setUnsafeBlockSigner(signer);
+  }
+
+  /** A signature of another address than the one that L1 names is not asked for: no peer would take it. @throws {SignerError} */
+  async sign(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<Signed> {
+    const { signer } = this.deps;
+    if (signer === undefined) {
+      const { blockHash, blockNumber } = envelope.executionPayload;
+      const payload = `${bytesToHex(blockHash)}:${blockNumber}`;
+      return { kind: "unsigned", reason: `node has no p2p signer, payload ${payload} cannot be published` };
+    }
+    const stranger = this.whyNotOurs();
+    if (stranger !== undefined) return { kind: "unsigned", reason: stranger };
+    return { kind: "signed", signature: await signBlock(this.options.config.rollup, envelope, signer, signal) };
   }
 
   /**
    * A block that the network does not take is still a block of the chain: other nodes find it on L1.
    *
-   * @throws Error there is no signer, or no peer would take the block
+   * @throws Error there is no signature, or no peer would take the block
    */
-  async publish(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<Published> {
-    const { signer } = this.deps;
-    const { config } = this.options;
-    if (signer === undefined) {
-      const { blockHash, blockNumber } = envelope.executionPayload;
-      throw new Error(`node has no p2p signer, payload ${bytesToHex(blockHash)}:${blockNumber} cannot be published`);
-    }
-    const signature = await signBlock(config.rollup, envelope, signer);
+  async publish(envelope: ExecutionPayloadEnvelope, signal: AbortSignal, signed: Signed): Promise<Published> {
+    if (signed.kind === "unsigned") throw new Error(signed.reason);
     signal.throwIfAborted();
-    await this.publishSigned(envelope, signature);
+    await this.publishSigned(envelope, signed.signature);
     return { kind: "published" };
+  }
+
+  private whyNotOurs(): string | undefined {
+    const { namedSigner, deps } = this;
+    if (namedSigner === undefined || deps.signer === undefined || equalBytes(namedSigner, deps.signer.address)) return undefined;
+    return (
+      `L1 names ${bytesToHex(namedSigner)} as the signer of blocks, but this node signs as ${bytesToHex(deps.signer.address)}: ` +
+      "is --signer.address or --p2p.sequencer.key right?"
+    );
   }
 
   /** Publishes a block with a signature that somebody has made. @throws Error no peer would take it */

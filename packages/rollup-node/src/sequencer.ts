@@ -50,6 +50,8 @@ export type SequencerRefusal =
 /** Time reserved for getPayload, publishing and insertion before the block is due. */
 const SEALING_MARGIN_MS = 50;
 const TEMPORARY_RETRY_MS = 1_000;
+/** The same trouble is not said again before. */
+const REPEAT_TROUBLE_MS = 10_000;
 const PREPARATION_LIMIT_MS = 20_000;
 
 /**
@@ -68,6 +70,8 @@ export class Sequencer {
   /** sealed, but not yet in the engine */
   private sealed: SealedPayload | undefined;
   private saidLagging = false;
+  /** what delays sequencing at the moment */
+  private trouble: { readonly text: string; readonly sinceMs: number; readonly saidMs: number } | undefined;
   private startedAtMs = 0;
   private sealingAtMs = 0;
 
@@ -109,6 +113,7 @@ export class Sequencer {
     this.active = false;
     this.job = undefined;
     this.sealed = undefined;
+    this.trouble = undefined;
     this.deps.log.info("sequencing stopped", { head: this.deps.control.headsIfKnown?.unsafe.number });
   }
 
@@ -255,6 +260,7 @@ export class Sequencer {
         return this.onTrouble("letting out the new block", outcome);
     }
     this.sealed = undefined;
+    this.sayGoingOn();
     this.measure(envelope.executionPayload.transactions.length);
     control.setHeads({ ...control.heads, unsafe: ref });
     this.scheduleAfter(ref);
@@ -271,8 +277,27 @@ export class Sequencer {
   private onTrouble(what: string, trouble: Trouble): Progress {
     if (trouble.kind !== "temporary") return trouble;
     this.deps.metrics?.error();
-    this.deps.log.warn("sequencing is delayed", { what, reason: trouble.reason });
+    this.sayTrouble(what, trouble.reason);
     return this.retryIn(trouble.retryAfterMs ?? TEMPORARY_RETRY_MS);
+  }
+
+  private sayTrouble(what: string, reason: string): void {
+    const { clock, log } = this.deps;
+    const text = `${what}: ${reason}`;
+    const nowMs = clock.nowMs();
+    const { trouble } = this;
+    if (trouble?.text === text && nowMs - trouble.saidMs < REPEAT_TROUBLE_MS) return;
+    const sinceMs = trouble?.sinceMs ?? nowMs;
+    this.trouble = { text, sinceMs, saidMs: nowMs };
+    const forSec = Math.round((nowMs - sinceMs) / 1_000);
+    log.warn("sequencing is delayed", { what, reason, ...(forSec > 0 && { forSec }) });
+  }
+
+  private sayGoingOn(): void {
+    if (this.trouble === undefined) return;
+    const afterSec = Math.round((this.deps.clock.nowMs() - this.trouble.sinceMs) / 1_000);
+    this.trouble = undefined;
+    this.deps.log.info("sequencing goes on", { afterSec });
   }
 
   private measure(transactions: number): void {

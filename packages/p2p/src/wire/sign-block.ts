@@ -14,8 +14,9 @@ export async function signBlock(
   { forkTimes, l2ChainId }: Pick<RollupConfig, "forkTimes" | "l2ChainId">,
   envelope: ExecutionPayloadEnvelope,
   signer: Signer,
+  signal?: AbortSignal,
 ): Promise<Uint8Array> {
   const version = payloadVersionAt(forkTimes, envelope.executionPayload.timestamp);
   const payloadHash = bodyHash(encodeEnvelope(envelope, version));
-  return encodeSignature(await signer.signBlock({ domain: BLOCK_DOMAIN, chainId: l2ChainId, payloadHash }));
+  return encodeSignature(await signer.signBlock({ domain: BLOCK_DOMAIN, chainId: l2ChainId, payloadHash }, signal));
 }

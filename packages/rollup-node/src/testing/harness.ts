@@ -154,7 +154,10 @@ export function createHarness(options: HarnessOptions = {}) {
   };
   const outlet = new BlockOutlet({
     leadership: { consent: (...args) => others.leadership.consent(...args) },
-    gossip: { publish: (...args) => others.gossip.publish(...args) },
+    gossip: {
+      sign: async (...args) => (await others.gossip.sign?.(...args)) ?? { kind: "unsigned", reason: "nobody signs" },
+      publish: (...args) => others.gossip.publish(...args),
+    },
     control,
     clock,
     log,
