@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
 import { hashHeader, headerFromRpc, rollupConfigToJson } from "@rnode/protocol";
+import { SignerServer } from "@rnode/signer/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Batcher, startBatcher } from "./batcher.ts";
 import { rbatcherOptions } from "./options.ts";
@@ -99,7 +100,7 @@ async function start(
       `--l1-eth-rpc=${l1}`,
       `--l2-eth-rpc=${l2}`,
       `--rollup-rpc=${endpoints.rollupRpc ?? node}`,
-      `--private-key=${"11".repeat(32)}`,
+      ...(args.some((arg) => arg.startsWith("--signer")) ? [] : [`--private-key=${"11".repeat(32)}`]),
       "--rpc.addr=127.0.0.1",
       "--rpc.port=0",
       "--poll-interval=20ms",
@@ -126,6 +127,19 @@ function client(url: string) {
 }
 
 describe("startBatcher", () => {
+  it("has a remote signer sign, which must be there at the start", async () => {
+    const key = new Uint8Array(32).fill(0x22);
+    const signer = await new SignerServer({ key }).listen();
+    closers.push(() => signer.close());
+    const address = bytesToHex(privateKeyToAddress(key));
+    const args = [`--signer.endpoint=${signer.url}`, `--signer.address=${address}`, "--signer.tls.enabled=false"];
+    const { batcher } = await start({}, args);
+    await batcher.ready;
+    expect(signer.asked.map(({ method }) => method)).toEqual(["health_status"]);
+    await signer.close();
+    await expect(start({}, args)).rejects.toMatchObject({ code: "signer/unavailable" });
+  });
+
   it("reads blocks from an authenticated endpoint when it is given the secret", async () => {
     const directory = mkdtempSync(join(tmpdir(), "rbatcher-"));
     closers.push(async () => rmSync(directory, { recursive: true }));

@@ -9,7 +9,7 @@ import { bytesToHex, equalBytes, hexToBytes, isCodedError } from "@rnode/primiti
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope, UserError } from "@rnode/program";
 import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
 import { ActiveSequencer, RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
-import { localSigner } from "@rnode/signer";
+import { type OpenSigner, openSigner } from "@rnode/signer";
 import { type BlobProver, connectL1, createTxMetrics, kzgBlobProver, TransactionManager } from "@rnode/tx-manager";
 import { batcherMethods } from "./admin-rpc.ts";
 import { BatchSubmitter } from "./batch-submitter.ts";
@@ -64,6 +64,11 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   const { l1EthRpc, l2EthRpc, l2JwtSecret, rollupRpc } = options.endpoints;
   const jwtSecret = l2JwtSecret === undefined ? undefined : readSecret(l2JwtSecret);
   const l2ClientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs, jwtSecret, clock: deps.clock });
+  const signer = await scope.use(
+    "signer",
+    () => openSigner(options.account.privateKey, options.signer, { ...deps, timeoutMs }),
+    (opened) => opened.close(),
+  );
   const isThrottled = options.throttle.lowerThreshold > 0;
   const clients: Clients = {
     l1: l1EthRpc.map(clientOf),
@@ -117,10 +122,12 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     () => server.close(),
   );
   const blobProver = kzg === undefined ? undefined : kzgBlobProver(kzg);
-  ready = createSubmitter(options, { ...deps, blobProver }, clients, scope.signal, (what) => (waitingFor = what)).then((made) => {
-    created = made;
-    if (made !== undefined && !batches.stopped) made.submitter.start();
-  });
+  ready = createSubmitter(options, { ...deps, blobProver, signer }, clients, scope.signal, (what) => (waitingFor = what)).then(
+    (made) => {
+      created = made;
+      if (made !== undefined && !batches.stopped) made.submitter.start();
+    },
+  );
   return { rpcPort: httpPort ?? rpc.port, ready, status: () => created?.submitter.status() ?? { waitingFor } };
 }
 
@@ -149,7 +156,14 @@ interface Clients {
 /** @returns undefined if it was closed while it waited for an endpoint */
 async function createSubmitter(
   options: RbatcherOptions,
-  { clock, log, metrics, feed, blobProver }: BatcherDeps & { readonly blobProver: BlobProver | undefined },
+  {
+    clock,
+    log,
+    metrics,
+    feed,
+    blobProver,
+    signer,
+  }: BatcherDeps & { readonly blobProver: BlobProver | undefined; readonly signer: OpenSigner },
   clients: Clients,
   signal: AbortSignal,
   onWait: (what: string) => void,
@@ -191,7 +205,7 @@ async function createSubmitter(
   const transactions = new TransactionManager(options.transactions, {
     l1ChainId: rollup.l1ChainId,
     l1,
-    signer: localSigner(options.account.privateKey),
+    signer,
     prover: blobProver,
     clock,
     log,

@@ -111,9 +111,25 @@ describe("rbatcher's options", () => {
       ["--l2-eth-rpc=http://a,http://b"],
       "--rollup-rpc: expected as many endpoints as --l2-eth-rpc has (3), found 1",
     ],
+    [
+      "a key and a remote signer",
+      ["--signer.endpoint=https://x", `--signer.address=0x${"11".repeat(20)}`],
+      "--signer.endpoint: a private key (--private-key) and a remote signer exclude each other",
+    ],
+    ["half a remote signer", ["--signer.endpoint=https://x"], "signer endpoint and address must both be set or not set"],
     ["an unknown option", ["--poll-intervall=1s"], "did you mean --poll-interval?"],
   ])("refuse %s", (_, args, message) => {
     expect(parse(args)).toContain(message);
+  });
+
+  it("want a key or a remote signer", () => {
+    const withoutKey = REQUIRED.filter((arg) => !arg.startsWith("--private-key"));
+    const faults = (args: readonly string[]) => {
+      const parsed = parseOptions(rbatcherOptions, [...withoutKey, ...args], {});
+      return parsed.kind === "error" ? parsed.faults : [];
+    };
+    expect(faults([])).toEqual([expect.stringMatching(/^--private-key.* is required/)]);
+    expect(faults(["--signer.endpoint=https://x", `--signer.address=0x${"11".repeat(20)}`])).toEqual([]);
   });
 
   it("never show the key", () => {

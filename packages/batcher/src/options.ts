@@ -20,6 +20,7 @@ import {
   withDefaults,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
 import { throttleOptions } from "./throttle/throttle-options.ts";
 
@@ -204,6 +205,7 @@ export const rbatcherOptions = optionTable({
     throttle: throttleOptions,
     spend: spendOptions,
     account: accountOptions,
+    signer: remoteSignerOptions,
     transactions: transactionOptions,
     altda: altDaOptions,
     rpc: rpcOptions,

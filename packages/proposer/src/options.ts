@@ -15,6 +15,7 @@ import {
   withDefaults,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
 
 const MAX_GAME_TYPE = 2 ** 32 - 1;
@@ -83,6 +84,7 @@ export const rproposerOptions = optionTable({
     endpoints: endpointOptions,
     proposals: proposalOptions,
     account: accountOptions,
+    signer: remoteSignerOptions,
     transactions: transactionOptions,
     rpc: rpcOptions,
     log: logOptions,

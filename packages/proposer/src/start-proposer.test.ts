@@ -2,9 +2,10 @@ import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, op
 import { encodeCall } from "@rnode/l1";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
 import { forksUpTo, rollupForkTimesToJson } from "@rnode/protocol";
+import { SignerServer } from "@rnode/signer/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { rproposerOptions } from "./options.ts";
 import { type RunningProposer, startProposer } from "./start-proposer.ts";
@@ -85,7 +86,8 @@ interface Running extends RunningProposer {
 async function start(given: { l1?: Answers; node?: Answers; call?: unknown } = {}, args: readonly string[] = []): Promise<Running> {
   const l1 = await endpoint({ eth_chainId: "0x384", eth_call: given.call ?? WITH_ORACLE, ...given.l1 });
   const node = await endpoint(given.node ?? { optimism_rollupConfig: ROLLUP });
-  const fixed = ["--rpc.addr=127.0.0.1", "--rpc.port=0", "--rpc.enable-admin", "--stopped", `--private-key=${"11".repeat(32)}`];
+  const fixed = ["--rpc.addr=127.0.0.1", "--rpc.port=0", "--rpc.enable-admin", "--stopped"];
+  if (!args.some((arg) => arg.startsWith("--signer"))) fixed.push(`--private-key=${"11".repeat(32)}`);
   const endpoints = args.some((arg) => arg.startsWith("--rollup-rpc")) ? [] : [`--rollup-rpc=${node}`];
   const parsed = parseOptions(rproposerOptions, [`--l1-eth-rpc=${l1}`, ...endpoints, ...fixed, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
@@ -100,6 +102,18 @@ async function start(given: { l1?: Answers; node?: Answers; call?: unknown } = {
 }
 
 describe("startProposer", () => {
+  it("has a remote signer sign, which must be there at the start", async () => {
+    const key = new Uint8Array(32).fill(0x22);
+    const signer = await new SignerServer({ key }).listen();
+    closers.push(() => signer.close());
+    const address = bytesToHex(privateKeyToAddress(key));
+    const args = [`--signer.endpoint=${signer.url}`, `--signer.address=${address}`, "--signer.tls.enabled=false"];
+    await (await start({}, args)).ready;
+    expect(signer.asked.map(({ method }) => method)).toEqual(["health_status"]);
+    await signer.close();
+    await expect(start({}, args)).rejects.toMatchObject({ code: "signer/unavailable" });
+  });
+
   it.each<[string, unknown, string[]]>([
     ["the oracle of the portal", WITH_ORACLE, []],
     ["the game factory of the portal", WITH_GAMES, ["--proposal-interval=1h"]],

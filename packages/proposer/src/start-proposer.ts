@@ -5,7 +5,7 @@ import { bytesToHex, type Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
 import type { RollupConfig } from "@rnode/protocol";
 import { ActiveSequencer, RollupClientError, RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
-import { localSigner } from "@rnode/signer";
+import { openSigner, type Signer } from "@rnode/signer";
 import { connectL1, type L1Connection, TransactionManager } from "@rnode/tx-manager";
 import { proposerMethods } from "./admin-rpc.ts";
 import { findContract } from "./find-contract.ts";
@@ -51,6 +51,11 @@ export async function startProposer(scope: Scope, options: RproposerOptions, dep
   const clientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs: options.transactions.networkTimeoutMs });
   const clients: Clients = { l1: options.endpoints.l1EthRpc.map(clientOf), rollup: options.endpoints.rollupRpc.map(clientOf) };
   scope.onClose("endpoints", () => Promise.all([...clients.l1, ...clients.rollup].map((client) => client.close())));
+  const signer = await scope.use(
+    "signer",
+    () => openSigner(options.account.privateKey, options.signer, { ...deps, timeoutMs: options.transactions.networkTimeoutMs }),
+    (opened) => opened.close(),
+  );
   let proposer: Proposer | undefined;
   let waitingFor = "";
   let ready: Promise<void> | undefined;
@@ -74,7 +79,7 @@ export async function startProposer(scope: Scope, options: RproposerOptions, dep
     () => namingPorts({ "rpc.port": rpc.port }, () => server.listen()),
     () => server.close(),
   );
-  ready = createProposer(options, deps, clients, scope.signal, (what) => (waitingFor = what)).then((created) => {
+  ready = createProposer(options, { ...deps, signer }, clients, scope.signal, (what) => (waitingFor = what)).then((created) => {
     proposer = created;
     if (created !== undefined && !proposals.stopped) created.start();
   });
@@ -91,7 +96,7 @@ const namesOf = (clients: readonly RpcClient[]): string => clients.map(({ endpoi
 /** @returns undefined if it was closed while it waited for an endpoint */
 async function createProposer(
   options: RproposerOptions,
-  { clock, log, metrics: factory, feed }: StartDeps,
+  { clock, log, metrics: factory, feed, signer }: StartDeps & { readonly signer: Signer },
   clients: Clients,
   signal: AbortSignal,
   onWait: (what: string) => void,
@@ -117,7 +122,7 @@ async function createProposer(
     const data = { option: "--l1-eth-rpc", what: "L1 chain id", got: chainId, expected: rollup.l1ChainId };
     throw new RollupClientError("rollup-client/wrong-chain", data);
   }
-  return withContract(options, { clock, log, metrics, feed, rollup, l1, active, node, waiting, l1Endpoint });
+  return withContract(options, { clock, log, metrics, feed, signer, rollup, l1, active, node, waiting, l1Endpoint });
 }
 
 interface Connected {
@@ -125,6 +130,7 @@ interface Connected {
   readonly log: Logger;
   readonly metrics: ProposerMetrics;
   readonly feed: StartDeps["feed"];
+  readonly signer: Signer;
   readonly rollup: RollupConfig;
   readonly l1: L1Connection;
   readonly active: ActiveSequencer;
@@ -134,12 +140,12 @@ interface Connected {
 }
 
 async function withContract(options: RproposerOptions, connected: Connected): Promise<Proposer | undefined> {
-  const { clock, log, metrics, feed, rollup, l1, active, node, waiting, l1Endpoint } = connected;
+  const { clock, log, metrics, feed, signer, rollup, l1, active, node, waiting, l1Endpoint } = connected;
   const reader = new L1ContractClient(l1.endpoints);
   const transactions = new TransactionManager(options.transactions, {
     l1ChainId: rollup.l1ChainId,
     l1: l1.account,
-    signer: localSigner(options.account.privateKey),
+    signer,
     clock,
     log,
     metrics: metrics.transactions,

@@ -9,9 +9,18 @@ const privateKey: Parser<Uint8Array> = {
 
 const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
 
-/** The account that sends: programs that include this have `--private-key` and `--private-key-file`. */
+/**
+ * The account that sends: programs that include this have `--private-key` and `--private-key-file`. They also include
+ * `remoteSignerOptions`, and `openSigner` chooses.
+ */
 export const accountOptions = optionGroup("", {
-  privateKey: { parse: privateKey, required: true, secret: true, help: "Private key of the L1 account that sends." },
+  privateKey: {
+    parse: privateKey,
+    required: true,
+    requiredUnless: "signer.endpoint",
+    secret: true,
+    help: "Private key of the L1 account that sends.",
+  },
 });
 
 /** Everything about transactions to L1, for every program that sends some. Spec: docs/protocol/05-services.md#transaction-manager */
