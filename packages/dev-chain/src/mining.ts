@@ -57,10 +57,15 @@ export class Mining {
     if (!isStalled) this.onTransaction();
   }
 
-  /** The next blocks that are due are not made; without an interval, the clock moves on by as many slots. */
+  /** The next blocks that are due are not made; without an interval, the next block is as many slots later, and the clock goes on from there. */
   missSlots(count: number): void {
-    if (this.#mode.kind === "interval") this.#slotsToMiss += count;
-    else this.#deps.time.advance(count * this.#deps.time.slotSec);
+    if (this.#mode.kind === "interval") {
+      this.#slotsToMiss += count;
+      return;
+    }
+    const { maker, time } = this.#deps;
+    const { timestamp } = maker.head.header;
+    time.setNext(time.peek(timestamp) + count * time.slotSec, timestamp);
   }
 
   /** To be called whenever the pool may have got something to execute. */
