@@ -30,6 +30,7 @@ import {
   writeJson,
   writeSecret,
 } from "./files.ts";
+import { GameResolver } from "./game-resolver.ts";
 import { l1ChainConfig } from "./l1-chain-config.ts";
 import { planL1Deployment } from "./l1-contracts.ts";
 import { deployL1, deployToRunningL1, type L1Genesis } from "./l1-deploy.ts";
@@ -233,6 +234,10 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
   for (const name of names) supervisor.watch(programs[name]!);
   scope.onClose("supervisor", () => supervisor.close());
+  if (parameters.proofs === "games") {
+    const resolver = new GameResolver(info, options.log);
+    scope.onClose("dispute games", () => resolver.close());
+  }
   const reader = new StatusReader(info);
   return { info, isNew: existing === undefined, dashboard, programs, failure: supervisor.failure, status: () => reader.read() };
 }

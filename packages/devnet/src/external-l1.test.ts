@@ -134,7 +134,9 @@ describe("the accounts on an L1 that somebody else runs", () => {
     const url = await serve(chain(5, has(parseEther("0.5"))));
     await requireFunds({ url, beacon: without }, roles, parameters, undefined);
     await expect(requireFunds({ url, beacon: without }, roles, { ...parameters, proofs: "games" }, undefined)).rejects.toThrow(
-      new RegExp(`lack ether: proposer ${roles.proposer.address} has 0\\.5 of 1\\.03 ether; send it`),
+      new RegExp(
+        `lack ether: proposer ${roles.proposer.address} has 0\\.5 of 1\\.03 ether, challenger .* has 0 of 0\\.03 ether; send it`,
+      ),
     );
   });
 

@@ -49,6 +49,9 @@ export async function requireFunds(
     { who: "owner", address: roles.owner.address, wei: OWNER_GAS * maxFeePerGas },
     { who: "batcher", address: roles.batcher.address, wei: SUBMITTER_GAS * maxFeePerGas },
     { who: "proposer", address: roles.proposer.address, wei: SUBMITTER_GAS * maxFeePerGas + (proofs === "games" ? BONDS_WEI : 0n) },
+    ...(proofs === "games"
+      ? [{ who: "challenger (who resolves games)", address: roles.challenger.address, wei: SUBMITTER_GAS * maxFeePerGas }]
+      : []),
   ];
   const balances = await Promise.all(
     needs.map(({ address }) => rpcCall<Hex>(url, "eth_getBalance", [address, "latest"]).then(BigInt)),

@@ -62,7 +62,7 @@ const parameters = optionGroup("", {
   proofs: {
     parse: oneOf("oracle", "games"),
     flag: "withdrawals",
-    help: `What withdrawals are proven against; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.proofs}). oracle: outputs in an L2OutputOracle. games: permissioned dispute games, which somebody has to resolve.`,
+    help: `What withdrawals are proven against; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.proofs}). oracle: outputs in an L2OutputOracle. games: permissioned dispute games, which the devnet resolves when their time is over.`,
   },
   finalizationPeriodSec: {
     parse: SECONDS,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
-import { type Abi, createPublicClient, createWalletClient, type Hex, http, padHex, parseEther } from "viem";
+import { createPublicClient, createWalletClient, type Hex, http, padHex, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { getWithdrawals, publicActionsL1, publicActionsL2, walletActionsL1, walletActionsL2 } from "viem/op-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -15,11 +15,10 @@ import { waitFor } from "./wait.ts";
 
 type Withdrawal = ReturnType<typeof getWithdrawals>[number];
 
-const abiOf = (name: string): Abi => contract(loadContracts(), name).abi;
 const VALUE = parseEther("0.25");
 const RECEIVER = padHex("0xfeed", { size: 20 });
 
-/** From the L2 to L1 and out, with viem's actions alone: the proposer of the devnet does its part. */
+/** From the L2 to L1 and out, with viem's actions alone: the proposer of the devnet does its part, and what resolves games. */
 describe.each([
   ["R", "oracle"],
   ["G", "games"],
@@ -85,7 +84,6 @@ describe.each([
     const request = await l2().buildProveWithdrawal({ account: key(6), output, withdrawal });
     await minedOnL1(await l1Wallet(6).proveWithdrawal(request));
     expect(await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() })).toBe("waiting-to-finalize");
-    if (proofs === "games") await resolveGame(output.l2BlockNumber);
   });
 
   it("is finalized after the window, and paid out", async () => {
@@ -99,21 +97,19 @@ describe.each([
     expect(await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() })).toBe("finalized");
   });
 
-  /** Anybody may resolve a game that nobody has disputed in time. */
-  async function resolveGame(l2BlockNumber: bigint): Promise<void> {
-    const games = await l1().getGames({ targetChain: l2Chain() });
-    const game = games.find(({ l2BlockNumber: number }) => number === l2BlockNumber)!;
-    const factory = { address: devnet.info.contracts.l1.DisputeGameFactory!, abi: abiOf("DisputeGameFactory") } as const;
-    const [, , address] = (await l1().readContract({ ...factory, functionName: "gameAtIndex", args: [game.index] })) as [
+  it.runIf(proofs === "games")("leaves the proposer its bond", async () => {
+    const bundle = loadContracts();
+    const factory = { address: devnet.info.contracts.l1.DisputeGameFactory!, abi: contract(bundle, "DisputeGameFactory").abi };
+    const [, , address] = (await l1().readContract({ ...factory, functionName: "gameAtIndex", args: [0n] })) as [
       number,
       bigint,
       Hex,
     ];
-    const abi = abiOf("PermissionedDisputeGame");
-    await waitFor("the end of the game's clock", 20_000, async () => {
-      const hash = await l1Wallet(7).writeContract({ address, abi, functionName: "resolveClaim", args: [0n, 0n] });
-      return (await l1().waitForTransactionReceipt({ hash })).status === "success" || undefined;
+    const { abi } = contract(bundle, "PermissionedDisputeGame");
+    const ofGame = (functionName: string, ...args: readonly unknown[]) => l1().readContract({ address, abi, functionName, args });
+    await waitFor("the bond of the first game to be paid back", 40_000, async () => {
+      const [status, credit] = await Promise.all([ofGame("status"), ofGame("credit", key(1).address)]);
+      return (status === 2 && credit === 0n) || undefined;
     });
-    await minedOnL1(await l1Wallet(7).writeContract({ address, abi, functionName: "resolve" }));
-  }
+  });
 });
