@@ -18,6 +18,7 @@ export * from "./genesis/genesis.ts";
 export { GenesisState } from "./genesis/genesis-state.ts";
 export { type HeadNotice, headNoticeOf } from "./head-change.ts";
 export * from "./history/history-pruning.ts";
+export { RowMigration } from "./history/row-migration.ts";
 export { describeImportRefusal, IMPORT_LIMITS } from "./import/block-import.ts";
 export * from "./prepared-block.ts";
 export * from "./senders/senders.ts";

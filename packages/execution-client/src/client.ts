@@ -1,6 +1,15 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain, slowCurvesReason } from "@rnode/chain";
+import {
+  type Chain,
+  createSenderCache,
+  type Delay,
+  type HeadChange,
+  HistoryPruning,
+  openChain,
+  RowMigration,
+  slowCurvesReason,
+} from "@rnode/chain";
 import {
   type ApiMethods,
   ethSubscriptions,
@@ -113,6 +122,10 @@ export async function startClient(
 
   const keepBlocks = historyBlocksOf(options.history);
   if (keepBlocks !== undefined) scope.onClose("history pruning", startPruning(keepBlocks, store, chain, log, metrics));
+  if (store.storageStats().oldRowsFrom !== undefined) {
+    const migration = new RowMigration({ store, delay: delayed, nowMs: () => performance.now(), log });
+    scope.onClose("row migration", () => migration.stop());
+  }
 
   const forwarder =
     rollup.sequencerHttp === undefined ? undefined : createSequencerForwarder(rollup.sequencerHttp, spec.config.chainId, log);
@@ -257,13 +270,15 @@ export async function startClient(
 
 const halfOf = (budget: number | undefined): number | undefined => (budget === undefined ? undefined : budget / 2);
 
+const delayed: Delay = (delayMs, action) => {
+  const timer = setTimeout(action, delayMs);
+  return { cancel: () => clearTimeout(timer) };
+};
+
 function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, log: Logger, metrics: MetricFactory): () => void {
   const pruning = new HistoryPruning(keepBlocks, {
     store,
-    delay: (delayMs, action) => {
-      const timer = setTimeout(action, delayMs);
-      return { cancel: () => clearTimeout(timer) };
-    },
+    delay: delayed,
     nowMs: () => performance.now(),
     log,
     metrics,

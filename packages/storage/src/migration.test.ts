@@ -1,10 +1,15 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { dump, RandomChain, writeOldFormat } from "./testing/index.ts";
 
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 let folder: string;
 
 beforeEach(() => {
@@ -40,6 +45,38 @@ it("a database of the format before is read, goes on, and its rows become those 
   expect(chain.store.migrateRows(7)).toEqual({ blocks: 0, remaining: 0 });
   chain.checkBlocks();
   await chain.store.close();
+  expect(await dump(old)).toEqual(await dump(today));
+});
+
+it("kill -9 at any moment loses nothing, and the next start goes on", { timeout: 60_000 }, async () => {
+  const built = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
+  if (built.error !== undefined) throw built.error;
+  const [today, old] = [join(folder, "today"), join(folder, "old")];
+  const chain = new RandomChain(openChainStore(today, { sync: "interval" }), 13);
+  chain.run(250);
+  await chain.store.close();
+  cpSync(today, old, { recursive: true });
+  await writeOldFormat(old);
+  let ended = 0;
+  let before = Number.POSITIVE_INFINITY;
+  for (let round = 0; ended === 0; round++) {
+    const child = spawn(process.execPath, [join(PACKAGE, "test-programs/migrate-loop.mjs"), old, "2"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines: string[] = [];
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (lines.push(line) === 1 && round < 4) setTimeout(() => child.kill("SIGKILL"), (round * 7919) % 41);
+    });
+    const [, signal] = (await once(child, "close")) as [number | null, string | null];
+    if (signal === null) ended++;
+    chain.store = openChainStore(old);
+    chain.checkBlocks();
+    const remaining = chain.blocks.length - (chain.store.storageStats().oldRowsFrom ?? chain.blocks.length);
+    expect(remaining).toBeLessThanOrEqual(before);
+    before = remaining;
+    await chain.store.close();
+  }
+  expect(before).toBe(0);
   expect(await dump(old)).toEqual(await dump(today));
 });
 

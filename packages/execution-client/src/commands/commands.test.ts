@@ -7,6 +7,7 @@ import { bytesToHex, concatBytes, hexToBytes, ZERO_HASH } from "@rnode/primitive
 import type { Command } from "@rnode/program";
 import { encodeBlock, encodeTransaction, hashHeader, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
+import { writeOldFormat } from "@rnode/storage/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 import { databasePath } from "../setup/database.ts";
@@ -323,6 +324,20 @@ describe("db", () => {
     expect(verified.out[1]).toBe("verified");
   });
 
+  it("rewrites the rows of an earlier version, and tells how far it is", async () => {
+    const { rlp } = await makeBlocks(3);
+    writeFileSync(at("a.rlp"), concatBytes(...rlp));
+    await run(importBlocks, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`, at("a.rlp"));
+    const migrate = () => run(db, "migrate", `--datadir=${at("data")}`);
+    expect((await migrate()).out).toEqual(["nothing to rewrite"]);
+    await writeOldFormat(join(at("data"), "chaindata"));
+    expect((await run(db, "stats", `--datadir=${at("data")}`)).code).toBe(0);
+    expect(await migrate()).toMatchObject({ code: 0, out: ["rewrote the rows of 4 blocks"] });
+    expect((await migrate()).out).toEqual(["nothing to rewrite"]);
+    await run(exportBlocks, `--datadir=${at("data")}`, "--from=1", "--to=3", at("b.rlp"));
+    expect(readFileSync(at("b.rlp"))).toEqual(readFileSync(at("a.rlp")));
+  });
+
   it("prunes, and tells what is left", async () => {
     const { rlp } = await makeBlocks(150);
     writeFileSync(at("a.rlp"), concatBytes(...rlp));
@@ -354,8 +369,8 @@ describe("db", () => {
   }, 30_000);
 
   it("says what it expects", async () => {
-    expect((await run(db)).err).toEqual(['expected "stats", "verify" or "prune"']);
-    expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify" or "prune", found "statz"']);
+    expect((await run(db)).err).toEqual(['expected "stats", "verify", "prune" or "migrate"']);
+    expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify", "prune" or "migrate", found "statz"']);
     expect((await run(db, "stats", `--datadir=${at("none")}`)).err[0]).toContain("holds no chain database");
   });
 });

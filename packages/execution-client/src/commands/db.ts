@@ -98,7 +98,36 @@ const prune = command({ table: pruneTable, version: VERSION }, async ({ options 
   }
 });
 
-/** `rengine db stats|verify|prune`. */
+const migrateTable = optionTable({
+  program: "rengine db migrate",
+  summary:
+    "Rewrites what an earlier version stored differently, while no client runs; a running client does the same beside its blocks.",
+  envPrefix: "RENGINE_",
+  groups: { main: optionGroup("", { datadir: { parse: path, required: true, help: "Folder of the database." } }) },
+});
+
+const BLOCKS_PER_COMMIT = 4096;
+
+const migrate = command({ table: migrateTable, version: VERSION }, async ({ options }, io) => {
+  const store = openExistingDatabase(options.main.datadir, { readOnly: false });
+  try {
+    if (store.head() === undefined) throw new UserError(`${options.main.datadir}: the database is empty`);
+    sayPageReading(store, io);
+    for (let done = 0; ; ) {
+      const { blocks, remaining } = store.migrateRows(BLOCKS_PER_COMMIT);
+      done += blocks;
+      if (remaining === 0) {
+        io.out(done === 0 ? "nothing to rewrite" : `rewrote the rows of ${done} blocks`);
+        return 0;
+      }
+      io.progress(`${Math.floor((100 * done) / (done + remaining))} %, ${remaining} blocks to go`);
+    }
+  } finally {
+    await store.close();
+  }
+});
+
+/** `rengine db stats|verify|prune|migrate`. */
 export const db: Command = async (args, env, io) => {
   const [action, ...rest] = args;
   switch (action) {
@@ -108,8 +137,10 @@ export const db: Command = async (args, env, io) => {
       return await verify(rest, env, io);
     case "prune":
       return await prune(rest, env, io);
+    case "migrate":
+      return await migrate(rest, env, io);
     default:
-      throw new UserError(`expected "stats", "verify" or "prune"${action === undefined ? "" : `, found "${action}"`}`);
+      throw new UserError(`expected "stats", "verify", "prune" or "migrate"${action === undefined ? "" : `, found "${action}"`}`);
   }
 };
 
@@ -130,6 +161,9 @@ function printStats(statistics: Statistics, io: CommandIo): void {
     );
     const pending = retained.oldestState - prunedRowsUpTo;
     if (pending > 0) io.out(`being removed: those of ${pending} blocks more (rengine db prune, or the running client)`);
+  }
+  if (statistics.oldRowsFrom !== undefined) {
+    io.out(`blocks from ${statistics.oldRowsFrom} on have rows of an earlier version (rengine db migrate, or the running client)`);
   }
   io.out(`file ${megabytes(statistics.fileBytes)}, free inside ${megabytes(statistics.freeBytes)}`);
   io.out(`${"table".padEnd(24)}${"entries".padStart(14)}${"size".padStart(14)}`);
