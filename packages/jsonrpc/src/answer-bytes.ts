@@ -4,9 +4,12 @@ import { SLICE_BYTES } from "./unsent.ts";
 export class AnswerBytes {
   readonly pieces: readonly Buffer[];
   readonly byteLength: number;
+  /** of a single answer: its result, if that is a piece of its own and belongs to nobody else */
+  readonly ownResult: Buffer<ArrayBuffer> | undefined;
 
-  constructor(pieces: readonly Buffer[]) {
+  constructor(pieces: readonly Buffer[], ownResult?: Buffer<ArrayBuffer>) {
     this.pieces = pieces;
+    this.ownResult = ownResult;
     this.byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
   }
 

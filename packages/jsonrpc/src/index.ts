@@ -1,3 +1,4 @@
+export { AnswerBytes } from "./answer-bytes.ts";
 export { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 export { CLIENT_GONE, ClientConnection, NO_CLIENT } from "./client-connection.ts";
 export { clientOf } from "./connection-places.ts";

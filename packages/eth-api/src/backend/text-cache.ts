@@ -1,17 +1,26 @@
+import type { JsonText } from "@rnode/jsonrpc";
+
 /** of an entry, beside its characters */
 const BYTES_PER_ENTRY = 200;
 
-/** Answers by what they are about, the least recently used given up first; bounded by their bytes. */
+/** How many keys that were asked for once are remembered. */
+const MAX_ASKED_ONCE = 1024;
+
+/**
+ * Answers by what they are about, the least recently used given up first; bounded by their bytes. An answer is kept once it was asked for twice:
+ * what is kept and never used again costs more than making it did, because the garbage collector has to find that out.
+ */
 export class TextCache {
   readonly #maxBytes: number;
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new Map<string, JsonText>();
+  readonly #askedOnce = new Set<string>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  get(key: string): string | undefined {
+  get(key: string): JsonText | undefined {
     const text = this.#texts.get(key);
     if (text === undefined) return undefined;
     this.#texts.delete(key);
@@ -19,15 +28,24 @@ export class TextCache {
     return text;
   }
 
-  /** @param text of characters that take one byte each */
-  set(key: string, text: string): void {
-    if (text.length > this.#maxBytes / 4 || this.#texts.has(key)) return;
+  set(key: string, text: JsonText): void {
+    if (!this.#askedOnce.delete(key)) {
+      this.#askedOnce.add(key);
+      for (const oldest of this.#askedOnce) {
+        if (this.#askedOnce.size <= MAX_ASKED_ONCE) return;
+        this.#askedOnce.delete(oldest);
+      }
+      return;
+    }
+    if (sizeOf(text) > this.#maxBytes / 4 || this.#texts.has(key)) return;
     this.#texts.set(key, text);
-    this.#bytes += text.length + BYTES_PER_ENTRY;
-    for (const [oldest, { length }] of this.#texts) {
+    this.#bytes += sizeOf(text);
+    for (const [oldest, given] of this.#texts) {
       if (this.#bytes <= this.#maxBytes) return;
       this.#texts.delete(oldest);
-      this.#bytes -= length + BYTES_PER_ENTRY;
+      this.#bytes -= sizeOf(given);
     }
   }
 }
+
+const sizeOf = (json: JsonText): number => (json.bytes?.length ?? json.text.length) + BYTES_PER_ENTRY;

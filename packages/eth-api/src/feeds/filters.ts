@@ -132,7 +132,7 @@ export class FilterRegistry {
     installed.position = this.#blocks.end;
     const blocks = this.#blocks.from(position) ?? this.#fallenBehind(id);
     if (filter.kind === "blocks") return blocks.flatMap(({ hash, removed }) => (removed === undefined ? [hash] : []));
-    const reading = new LogChanges(this.#backend.profile, this.#blocks, filter.criteria, blocks, position);
+    const reading = new LogChanges(this.#blocks, filter.criteria, blocks, position);
     return reading.step() ? tell(reading, installed) : tellLater(reading, installed);
   }
 

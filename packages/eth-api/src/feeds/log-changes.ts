@@ -1,9 +1,8 @@
 import { JsonText } from "@rnode/jsonrpc";
 import { LogMatcher } from "@rnode/storage";
-import { logWriter } from "../json/parts-writer.ts";
+import { giveBackLogWriter, takeLogWriter } from "../json/parts-writer.ts";
 import { mayHaveLogs } from "../logs/log-match.ts";
 import type { LogFilter } from "../params/log-filter.ts";
-import type { Profile } from "../profile/profile.ts";
 import type { BlockChange, BlockJournal } from "./block-journal.ts";
 
 /** How long to read before other requests have their turn. */
@@ -13,7 +12,6 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** The logs that a filter is told at one poll: those of blocks that joined the chain, and again, as removed, of those that left it. */
 export class LogChanges {
-  readonly #profile: Profile;
   readonly #journal: BlockJournal;
   readonly #matcher: LogMatcher;
   readonly #filter: LogFilter;
@@ -25,8 +23,7 @@ export class LogChanges {
   #bytes = 0;
 
   /** @param changes those of the journal from position `start` on */
-  constructor(profile: Profile, journal: BlockJournal, filter: LogFilter, changes: readonly BlockChange[], start: number) {
-    this.#profile = profile;
+  constructor(journal: BlockJournal, filter: LogFilter, changes: readonly BlockChange[], start: number) {
     this.#journal = journal;
     this.#filter = filter;
     this.#matcher = new LogMatcher(filter);
@@ -60,9 +57,10 @@ export class LogChanges {
     if ((!isRemoved && !isWithin(this.#filter, change.number)) || !mayHaveLogs(change, this.#filter)) return true;
     const parts = this.#journal.partsOf(change, this.position);
     if (parts === undefined) return false;
-    const writer = logWriter(this.#profile).open(parts);
+    const writer = takeLogWriter().open(parts);
     writer.logs(this.#matcher, isRemoved);
     const text = writer.json.take();
+    giveBackLogWriter(writer);
     if (text.length === 0) return true;
     this.#texts.push(text);
     this.#bytes += text.length + 1;

@@ -1,3 +1,4 @@
+import type { JsonText } from "@rnode/jsonrpc";
 import { bytesToHex, decodeRlp, expectRlpList, toQuantity } from "@rnode/primitives";
 import { hashHeader, headerFromRlp, withdrawalFromRlp, withdrawalToJson } from "@rnode/protocol";
 import { type BlockParts, rlpDataStart, rlpEnd } from "@rnode/storage";
@@ -19,7 +20,7 @@ export function blockPartsText(
   profile: Profile,
   parts: BlockParts,
   { full, totalDifficulty, isPending }: BlockTextOptions,
-): string {
+): JsonText {
   const { rest } = parts;
   const [ommers = [], withdrawals] = expectRlpList(decodeRlp(rest));
   const head = {
@@ -38,7 +39,7 @@ export function blockPartsText(
     json.text(JSON.stringify(expectRlpList(withdrawals).map((item) => withdrawalToJson(withdrawalFromRlp(item)))));
   }
   json.text("}");
-  return json.take();
+  return json.takeJson();
 }
 
 /** Size of the RLP of a block: [header, transactions, ommers, withdrawals?]. */

@@ -177,10 +177,10 @@ describe.each([PROFILE_R, PROFILE_G])("what is written from bytes, profile $name
     fc.assert(
       fc.property(blocks, rulesToTry, (stored, rules) => {
         const parts = partsOfBlock(stored);
-        const writer = new PartsWriter(profile, () => rules);
+        const writer = new PartsWriter({ profile, rulesOf: () => rules });
         for (const full of [true, false]) {
           const options = { full, totalDifficulty: 5n };
-          const text = blockPartsText(writer, profile, parts, { ...options, isPending: false });
+          const { text } = blockPartsText(writer, profile, parts, { ...options, isPending: false });
           expectSame(text, JSON.stringify(blockToJson(profile, stored, options)));
         }
         if (rules.op !== undefined && stored.block.transactions.some(({ type }) => type === 0x03)) return; // an OP chain has no blobs
@@ -207,7 +207,7 @@ describe.each([PROFILE_R, PROFILE_G])("what is written from bytes, profile $name
     });
     fc.assert(
       fc.property(blocks, criteria, fc.boolean(), (stored, wanted, removed) => {
-        const writer = new PartsWriter(profile, () => RULES[0]!).open(partsOfBlock(stored));
+        const writer = new PartsWriter(undefined).open(partsOfBlock(stored));
         const count = writer.logs(new LogMatcher(wanted), removed);
         const logs = logsOfBlock(stored, wanted, removed);
         expectSame(`[${writer.json.take()}]`, JSON.stringify(logs));

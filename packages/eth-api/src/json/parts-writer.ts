@@ -23,7 +23,6 @@ const EMPTY_BLOOM_TEXT = asciiToBytes(`0x${"0".repeat(2 * BLOOM_BYTES)}`);
 
 const key = (text: string): Uint8Array => asciiToBytes(text);
 const KEYS = {
-  blockHash: key('{"blockHash":"'),
   blockNumber: key('","blockNumber":"'),
   from: key('","from":"'),
   gas: key('","gas":"'),
@@ -75,7 +74,6 @@ const KEYS = {
   noContract: key('","contractAddress":null'),
   topics: key('","topics":['),
   data: key('],"data":"'),
-  afterData: key('","blockHash":"'),
   logIndex: key('","logIndex":"'),
   notRemoved: key('","removed":false}'),
   removed: key('","removed":true}'),
@@ -110,13 +108,15 @@ const SMALL_BYTES = 6;
 /** Writes what one block at a time contains. */
 export class PartsWriter {
   readonly json = new JsonWriter();
-  readonly #profile: Profile;
-  readonly #rulesOf: (parts: BlockParts) => BlockRules;
+  readonly #shown: { readonly profile: Profile; readonly rulesOf: (parts: BlockParts) => BlockRules } | undefined;
   #parts!: BlockParts;
   /** of the block: `0x…` of its hash, number and timestamp, and base fee */
   #hash: Uint8Array = key("");
   #number: Uint8Array = key("");
   #timestamp: Uint8Array = key("");
+  /** the first fields of a transaction, and those in the middle of a log */
+  #transactionPlace: Uint8Array = key("");
+  #logPlace: Uint8Array = key("");
   #baseFee = 0n;
   #rules: BlockRules | undefined;
   #l1Info: BlockL1Info | undefined;
@@ -125,19 +125,34 @@ export class PartsWriter {
   readonly #fields = new Int32Array(MAX_FIELDS + 1);
   #type = 0;
 
-  constructor(profile: Profile, rulesOf: (parts: BlockParts) => BlockRules) {
-    this.#profile = profile;
-    this.#rulesOf = rulesOf;
+  /** @param shown undefined: only logs are written */
+  constructor(shown: { readonly profile: Profile; readonly rulesOf: (parts: BlockParts) => BlockRules } | undefined) {
+    this.#shown = shown;
+  }
+
+  get #profile(): Profile {
+    return this.#shown!.profile;
   }
 
   /** Begins with a block. What was written before is gone: a request that failed leaves nothing to the next. */
   open(parts: BlockParts): this {
     this.json.start();
+    return this.goOn(parts);
+  }
+
+  /** Goes on with another block; what was written stays. */
+  goOn(parts: BlockParts): this {
     this.#parts = parts;
     const { header } = parts;
     this.#hash = asciiToBytes(bytesToHex(parts.hash));
     this.#number = asciiToBytes(toQuantity(header.number));
     this.#timestamp = asciiToBytes(toQuantity(header.timestamp));
+    this.#transactionPlace = asciiToBytes(
+      `{"blockHash":"${bytesToHex(parts.hash)}","blockNumber":"${toQuantity(header.number)}","from":"`,
+    );
+    this.#logPlace = asciiToBytes(
+      `","blockHash":"${bytesToHex(parts.hash)}","blockNumber":"${toQuantity(header.number)}","blockTimestamp":"${toQuantity(header.timestamp)}","transactionHash":"`,
+    );
     this.#baseFee = header.baseFeePerGas ?? 0n;
     this.#rules = undefined;
     this.#hasL1Info = false;
@@ -145,7 +160,7 @@ export class PartsWriter {
   }
 
   #blockRules(): BlockRules {
-    return (this.#rules ??= this.#rulesOf(this.#parts));
+    return (this.#rules ??= this.#shown!.rulesOf(this.#parts));
   }
 
   #l1InfoOfBlock(): BlockL1Info | undefined {
@@ -228,11 +243,7 @@ export class PartsWriter {
     this.#readFields();
     const isDeposit = this.#type === DEPOSIT;
     const layout = isDeposit ? DEPOSIT_FIELDS : LAYOUTS[this.#type]!;
-    json.raw(KEYS.blockHash);
-    json.raw(this.#hash);
-    json.raw(KEYS.blockNumber);
-    json.raw(this.#number);
-    json.raw(KEYS.from);
+    json.raw(this.#transactionPlace);
     this.#writeSender(index);
     this.#quantityField(KEYS.gas, layout.gas);
     json.raw(KEYS.hash);
@@ -484,13 +495,7 @@ export class PartsWriter {
     this.#hashList(rlpDataStart(bytes, topics), data);
     json.raw(KEYS.data);
     json.hex(bytes, rlpDataStart(bytes, data), rlpEnd(bytes, data));
-    json.raw(KEYS.afterData);
-    json.raw(this.#hash);
-    json.raw(KEYS.blockNumber);
-    json.raw(this.#number);
-    json.raw(KEYS.blockTimestamp);
-    json.raw(this.#timestamp);
-    json.raw(KEYS.transactionHash);
+    json.raw(this.#logPlace);
     this.#writeTransactionHash(transactionIndex);
     json.raw(KEYS.transactionIndex);
     json.number(transactionIndex);
@@ -560,16 +565,15 @@ function bloomOf(bytes: Uint8Array, from: number, to: number): Uint8Array {
   return bloom;
 }
 
-const logWriters = new WeakMap<Profile, PartsWriter>();
+/** Writers of logs that nobody uses. */
+const freeWriters: PartsWriter[] = [];
+const MAX_FREE = 2;
 
-/** A writer of logs, which need no rules; the same for all, so what is written must be taken in the same synchronous run. */
-export function logWriter(profile: Profile): PartsWriter {
-  let writer = logWriters.get(profile);
-  if (writer === undefined) {
-    writer = new PartsWriter(profile, () => {
-      throw new Error("logs need no rules");
-    });
-    logWriters.set(profile, writer);
-  }
-  return writer;
+/** A writer of logs, which need neither rules nor a profile. */
+export const takeLogWriter = (): PartsWriter => freeWriters.pop() ?? new PartsWriter(undefined);
+
+/** PERF: its buffer is used again; large ones cost more to get from the system than to fill. */
+export function giveBackLogWriter(writer: PartsWriter): void {
+  writer.json.start();
+  if (freeWriters.length < MAX_FREE) freeWriters.push(writer);
 }

@@ -6,7 +6,8 @@ import { LogMatcher } from "@rnode/storage";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import { assertRetained, partsWithReceipts } from "../backend/pruned-history.ts";
 import type { Work } from "../backend/work.ts";
-import { logWriter } from "../json/parts-writer.ts";
+import { LONG_BYTES } from "../json/json-writer.ts";
+import { giveBackLogWriter, type PartsWriter, takeLogWriter } from "../json/parts-writer.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { LogFilter } from "../params/log-filter.ts";
 import type { LogQueryFault } from "../profile/profile.ts";
@@ -45,10 +46,9 @@ export function queryLogs(
     const { blockHash: hash } = filter;
     const parts = partsWithReceipts(backend, { kind: "hash", hash, requireCanonical: false });
     if (parts === undefined) return refuse({ kind: "unknown-block", hash });
-    if (!mayHaveLogs(parts.header, filter)) return arrayText([]);
-    const writer = logWriter(profile).open(parts);
-    writer.logs(new LogMatcher(filter));
-    return arrayText([writer.json.take()]);
+    const writer = takeLogWriter().open(parts);
+    if (mayHaveLogs(parts.header, filter)) writer.logs(new LogMatcher(filter));
+    return resultOf(writer);
   }
   const head = chain.head().number;
   const from = numberOf(backend, filter.fromBlock ?? LATEST);
@@ -61,13 +61,13 @@ export function queryLogs(
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
   }
   const search = new LogSearch(backend, work, filter, limits, from, to, nowMs);
-  return search.step() ? arrayText(search.logs) : rest(search);
+  return search.step() ? search.result() : rest(search);
 }
 
 async function rest(search: LogSearch): Promise<JsonText> {
   do await setImmediate();
   while (!search.step());
-  return arrayText(search.logs);
+  return search.result();
 }
 
 /** A query in progress. */
@@ -82,10 +82,9 @@ class LogSearch {
   #blocks: Iterator<number>;
   /** hash of the last block of the range */
   #lastHash: Uint8Array | undefined;
-  /** of each block with matching logs: their texts, separated by commas */
-  #logs: string[] = [];
+  /** what has been found */
+  readonly #writer = takeLogWriter();
   #count = 0;
-  #bytes = 0;
   readonly #matcher: LogMatcher;
 
   constructor(
@@ -108,8 +107,8 @@ class LogSearch {
     this.#blocks = this.#begin();
   }
 
-  get logs(): readonly string[] {
-    return this.#logs;
+  result(): JsonText {
+    return resultOf(this.#writer);
   }
 
   /** Works for one slice. @returns whether the query is complete. @throws {RpcError} too many logs, and what the work throws */
@@ -121,9 +120,8 @@ class LogSearch {
       this.#work.check();
       const parts = chain.partsOf({ kind: "number", number: next.value });
       if (parts?.hasReceipts) {
-        const writer = logWriter(this.#backend.profile).open(parts);
-        const count = writer.logs(this.#matcher);
-        this.#add(next.value, count, writer.json.take());
+        const count = this.#writer.goOn(parts).logs(this.#matcher);
+        if (count > 0) this.#add(next.value, count);
       }
       if (this.#nowMs() > endMs) return false;
     }
@@ -134,22 +132,18 @@ class LogSearch {
     const { addresses, topics } = this.#filter;
     const { store } = this.#backend;
     this.#lastHash = store.readCanonicalHash(this.#to);
-    this.#logs = [];
+    this.#writer.json.start();
     this.#count = 0;
-    this.#bytes = 0;
     return store.blocksWithLogs({ addresses, topics }, this.#from, this.#to)[Symbol.iterator]();
   }
 
-  #add(number: number, count: number, texts: string): void {
-    if (count === 0) return;
+  #add(number: number, count: number): void {
     const { maxLogs, maxBytes = Number.POSITIVE_INFINITY } = this.#limits;
     const isRange = this.#to > this.#from;
     const passes = { fromBlock: this.#from, toBlock: Math.max(this.#from, number - 1) };
     this.#count += count;
     if (this.#count > maxLogs && isRange) this.#refuse({ kind: "too-many-logs", limit: maxLogs, ...passes });
-    this.#logs.push(texts);
-    this.#bytes += texts.length + 1;
-    if (this.#bytes > maxBytes && isRange) this.#refuse({ kind: "too-large", limitBytes: maxBytes, ...passes });
+    if (this.#writer.json.size + 1 > maxBytes && isRange) this.#refuse({ kind: "too-large", limitBytes: maxBytes, ...passes });
   }
 
   #refuse(fault: LogQueryFault): never {
@@ -160,8 +154,13 @@ class LogSearch {
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : equalBytes(a, b);
 
-/** @param texts of logs, not empty */
-const arrayText = (texts: readonly string[]): JsonText => new JsonText(`[${texts.join(",")}]`);
+/** The logs that were written, as an array; the writer is given back. */
+function resultOf(writer: PartsWriter): JsonText {
+  const { json } = writer;
+  const result = json.size < LONG_BYTES ? new JsonText(`[${json.take()}]`) : new JsonText(json.takeBytes("[", "]"), true);
+  giveBackLogWriter(writer);
+  return result;
+}
 
 function numberOf(backend: ReadBackend, selector: BlockSelector): number {
   if (selector.kind === "number") return selector.number;

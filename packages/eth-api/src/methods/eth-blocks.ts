@@ -1,5 +1,5 @@
 import type { BlockSelector } from "@rnode/chain";
-import { booleanShape, countShape, hashShape, JsonText, optionalParam, param } from "@rnode/jsonrpc";
+import { booleanShape, countShape, hashShape, type JsonText, optionalParam, param } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { encodeBlock, hashHeader } from "@rnode/protocol";
 import type { BlockParts } from "@rnode/storage";
@@ -41,19 +41,19 @@ const BLOCK_TEXT_BYTES = 8 * 1024 * 1024;
 export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMethods {
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
-  const writer = new PartsWriter(profile, ({ header }) => rulesAt(backend, header));
+  const writer = new PartsWriter({ profile, rulesOf: ({ header }) => rulesAt(backend, header) });
   const texts = new TextCache(BLOCK_TEXT_BYTES);
   const block = (selector: BlockSelector, full = false): JsonText | null => {
     const isPending = selector.kind === "tag" && selector.tag === "pending" && profile.block.pendingHasNoIdentity;
     const parts = chain.partsOf(selector);
     if (parts === undefined) return null;
-    if (isPending) return new JsonText(blockText(parts, full, true));
+    if (isPending) return blockText(parts, full, true);
     const cacheKey = `${bytesToHex(parts.hash)}${full ? "f" : "h"}${parts.hasReceipts ? "" : "p"}`;
     let text = texts.get(cacheKey);
     if (text === undefined) texts.set(cacheKey, (text = blockText(parts, full, false)));
-    return new JsonText(text);
+    return text;
   };
-  const blockText = (parts: BlockParts, full: boolean, isPending: boolean): string => {
+  const blockText = (parts: BlockParts, full: boolean, isPending: boolean): JsonText => {
     const isMerged = parts.header.difficulty === 0n && chain.config.optimism !== undefined;
     const totalDifficulty = isMerged ? 0n : store.readTotalDifficulty(parts.hash);
     return blockPartsText(writer, profile, parts, { full, totalDifficulty, isPending });
@@ -61,7 +61,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
   const transactionAt = (parts: BlockParts | undefined, index: number): JsonText | null => {
     if (parts === undefined || index >= parts.count) return null;
     writer.open(parts).transaction(index);
-    return new JsonText(writer.json.take());
+    return writer.json.takeJson();
   };
   const rawTransactionAt = (parts: BlockParts | undefined, index: number): string | null =>
     parts === undefined || index >= parts.count ? null : bytesToHex(parts.encodedTransaction(index));
@@ -252,7 +252,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
         const found = findTransactionParts(backend, hash);
         if (found === undefined) return null;
         writer.open(found.parts).receipt(found.index);
-        return new JsonText(writer.json.take());
+        return writer.json.takeJson();
       },
     }),
     eth_getBlockReceipts: method({
@@ -263,7 +263,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
         const parts = partsWithReceipts(backend, selector ?? LATEST);
         if (parts === undefined) return null;
         writer.open(parts).receipts();
-        return new JsonText(writer.json.take());
+        return writer.json.takeJson();
       },
     }),
   };

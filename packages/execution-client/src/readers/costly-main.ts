@@ -75,8 +75,11 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     };
     const context: CostlyContext = { ...NO_CLIENT, work };
     refresh();
-    const result = String((await dispatcher.handle(text, methods, context)) ?? "");
-    tell({ kind: "done", id, result, workedMs: performance.now() - startMs });
+    const answer = (await dispatcher.handle(text, methods, context)) ?? "";
+    const message = { kind: "done", id, workedMs: performance.now() - startMs } as const;
+    const bytes = typeof answer === "string" ? undefined : answer.ownResult;
+    if (bytes === undefined) tell({ ...message, result: String(answer) });
+    else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: handed over, not copied
   };
 
   const read = (id: number, text: string): void => {

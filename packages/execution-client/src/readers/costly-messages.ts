@@ -16,8 +16,8 @@ interface Run {
   readonly text: string;
 }
 
-/** The answer to a request, or a large request in parts. */
-export type CostlyResult = string | LargeRequest;
+/** The answer to a request as text or, if that is long, the bytes of its result; or a large request in parts. */
+export type CostlyResult = string | Uint8Array<ArrayBuffer> | LargeRequest;
 
 export type MessageToCostly =
   | Run

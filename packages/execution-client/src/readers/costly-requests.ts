@@ -128,8 +128,8 @@ export class CostlyRequests implements CostlyRunner {
   }
 
   /** @throws {RpcError} there is no room for it, its client has gone, or it could not be finished */
-  async run(client: RequestContext, kind: CostlyKind, text: string): Promise<string> {
-    return (await this.#do(client, kind, text)) as string;
+  async run(client: RequestContext, kind: CostlyKind, text: string): Promise<string | Uint8Array<ArrayBuffer>> {
+    return (await this.#do(client, kind, text)) as string | Uint8Array<ArrayBuffer>;
   }
 
   /** Takes a large request apart. @throws {RpcError} as `run` */

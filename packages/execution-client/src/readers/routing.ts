@@ -28,7 +28,7 @@ export interface OtherProcesses {
 /** Runs requests that take long, elsewhere. */
 export interface CostlyRunner {
   /** @param text a request with the id 0. @returns its answer. @throws {RpcError} there is none */
-  run(client: RequestContext, kind: CostlyKind, text: string): Promise<string>;
+  run(client: RequestContext, kind: CostlyKind, text: string): Promise<string | Uint8Array<ArrayBuffer>>;
 }
 
 export interface RoutingOptions {
@@ -149,8 +149,9 @@ export function requestText(method: string, given: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
 }
 
-/** The result in an answer, as JSON text. @throws {RpcError} the answer is an error */
-export function resultOf(answer: string): JsonText {
+/** The result in an answer, as JSON. @param answer text, or the bytes of the result. @throws {RpcError} the answer is an error */
+export function resultOf(answer: string | Uint8Array<ArrayBuffer>): JsonText {
+  if (typeof answer !== "string") return new JsonText(Buffer.from(answer.buffer, answer.byteOffset, answer.length));
   if (answer.startsWith(RESULT_START)) return new JsonText(answer.slice(RESULT_START.length, -1));
   const { error } = JSON.parse(answer) as { error?: RpcErrorBody };
   throw error === undefined ? new RpcError(INTERNAL_ERROR, "no answer") : new RpcError(error.code, error.message, error.data);
