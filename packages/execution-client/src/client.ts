@@ -39,6 +39,7 @@ import { engineMethods } from "./engine/engine-methods.ts";
 import { observeHeads } from "./head-metrics.ts";
 import type { ClientOptions } from "./options.ts";
 import { JournalKeeper } from "./pool/journal-keeper.ts";
+import { messageChecksOf } from "./pool/message-checks-setup.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
@@ -133,13 +134,15 @@ export async function startClient(
     scope.onClose("sequencer forwarder", () => forwarder.close());
     void forwarder.probe();
   }
+  const messages = messageChecksOf(rollup, spec.config, { profile, clock, log, metrics });
+  scope.onClose("message checks", () => messages?.close());
   const journal = txpool.journal === "" ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
   const kzg = spec.config.optimism === undefined ? createKzg() : undefined; // its threads start with the first blob
   scope.onClose("blob proofs", () => kzg?.close());
   const blobs = kzg && { verify: (sidecar: BlobSidecar) => verifySidecar(kzg, sidecar) };
   const pool = new PoolService(
     { ...txpool, ...sending },
-    { chain, profile, senders, forwarder, log, metrics, journal, blobs, nowSec: () => Math.floor(clock.nowMs() / 1000) },
+    { chain, profile, senders, forwarder, messages, log, metrics, journal, blobs, nowSec: () => Math.floor(clock.nowMs() / 1000) },
   );
   scope.onClose("transaction pool", () => pool.close());
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));

@@ -489,6 +489,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "rollup.upgrades-dir": "chain/src/execute/create2-deployer.test.ts",
   "rollup.sequencer-http": "execution-client/src/pool/pool-service.test.ts",
   "rollup.disable-tx-pool-gossip": "execution-client/src/pool/pool-service.test.ts",
+  "rollup.supervisor-http": "execution-client/src/pool/message-checks.test.ts",
+  "rollup.supervisor-safety-level": "execution-client/src/pool/message-checks.test.ts",
   "rollup.enable-tx-conditional": "execution-client/src/answers/eth-send.test.ts",
   "rpc.workeridle": "execution-client/src/readers/on-demand.test.ts",
   "rpc.workertimeout": "execution-client/src/readers/readers.test.ts",

@@ -23,6 +23,7 @@ import {
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { dev } from "./dev/dev-options.ts";
+import { SAFETY_LEVELS } from "./pool/safety-levels.ts";
 import { history } from "./setup/history-option.ts";
 
 const MIB = 1024 * 1024;
@@ -141,6 +142,16 @@ const authrpc = optionGroup("authrpc", {
 
 const rollup = optionGroup("rollup", {
   sequencerHttp: { parse: httpUrl, help: "Sequencer that transactions are forwarded to." },
+  supervisorHttp: {
+    parse: httpUrl,
+    help: "Supervisor of the interop cluster, asked whether messages of other chains that transactions execute are valid. (experimental)",
+  },
+  supervisorSafetyLevel: {
+    parse: oneOf(...SAFETY_LEVELS),
+    default: "cross-unsafe",
+    needs: "rollup.supervisor-http",
+    help: "How safe the block of such a message must be at least.",
+  },
   disableTxPoolGossip: {
     parse: bool,
     default: false,

@@ -1,9 +1,17 @@
 import { optionGroup, path, port, text } from "@rnode/options";
 
 export const interopOptions = optionGroup("interop", {
-  dependencySet: { parse: path, unavailable: "interop", help: "JSON file that lists the chains of the interop cluster." },
-  jwtSecret: { parse: path, needs: "interop.rpc.addr", help: "File with the secret of the interop server." },
-  rpcAddr: { parse: text, flag: "interop.rpc.addr", unavailable: "interop", help: "Address of the interop server." },
+  dependencySet: { parse: path, help: "JSON file that lists the chains of the interop cluster. (experimental)" },
+  jwtSecret: {
+    parse: path,
+    needs: "interop.rpc.addr",
+    help: "File with the secret of the interop server; made if it is missing or empty. Default: rnode_interop_jwt_secret.txt",
+  },
+  rpcAddr: {
+    parse: text,
+    flag: "interop.rpc.addr",
+    help: "Address of the server for an interop supervisor (WebSocket only); without it, nobody supervises this node. (experimental)",
+  },
   rpcPort: {
     parse: port,
     flag: "interop.rpc.port",

@@ -6,6 +6,7 @@ import { openSigner } from "@rnode/signer";
 import { AdminStateFile } from "./admin-state.ts";
 import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
+import { interopSetup } from "./interop/interop-files.ts";
 import { opNodeNames } from "./metrics.ts";
 import { RollupNode } from "./node.ts";
 import { SnapshotLog } from "./operate/snapshot-log.ts";
@@ -51,6 +52,8 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
+  const interop = interopSetup(options.interopServer, derivation.rollup, log);
+
   const { file: snapshotFile } = options.snapshotlog;
   const snapshots =
     snapshotFile === undefined
@@ -88,6 +91,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     peers,
     publishSigned: peers && ((envelope, signature) => peers.publishSigned(envelope, signature)),
     snapshots,
+    interop,
     safeHeads: safeHeads || undefined,
     connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,
@@ -99,13 +103,14 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     readiness,
     feed: dashboard.feed,
   });
-  const { rpcPort, ended } = await node.start(scope);
+  const { rpcPort, interopPort, ended } = await node.start(scope);
   const { rollup } = derivation;
   log.info("rnode is running", {
     version: VERSION,
     l2ChainId: rollup.l2ChainId,
     l1ChainId: rollup.l1ChainId,
     rpcPort,
+    ...(interopPort === undefined ? {} : { interopPort }),
     sequencer: options.sequencer.enabled,
   });
   const print = (): void => {

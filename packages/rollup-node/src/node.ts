@@ -12,7 +12,7 @@ import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";
-import type { ExecutionPayloadEnvelope, L1BlockRef } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
@@ -26,6 +26,8 @@ import { type DriverEngine, EngineControl } from "./engine-control.ts";
 import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
+import { ManagedNode } from "./interop/managed-node.ts";
+import { createManagedServer, type ManagedServerOptions } from "./interop/managed-server.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer, type SequencerConductor } from "./leadership.ts";
@@ -75,6 +77,8 @@ export interface NodeDeps {
   readonly snapshots?: Pick<SnapshotLog, "note"> | undefined;
   /** asks other nodes for blocks that gossip did not bring; default: as above */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
+  /** the server for a supervisor, which then decides what is safe; undefined: nobody supervises this node */
+  readonly interop?: ManagedServerOptions | undefined;
   /** is told what derivation reads and decides, too */
   readonly observer?: Partial<DerivationObserver> | undefined;
   readonly clock: Clock;
@@ -143,6 +147,7 @@ export class RollupNode {
   private readonly driver: Driver;
   private readonly poller: HeadPoller;
   private readonly server: RpcServer;
+  private readonly managedServer: RpcServer | undefined;
   private readonly sequencer: Sequencer;
   /** undefined: this node is the only sequencer, or none */
   private readonly conductor: SequencerConductor | undefined;
@@ -170,7 +175,15 @@ export class RollupNode {
     });
     const { l1, blobs, daInputs, l2, engine } = this.connections;
     const l1View = new L1View();
-    const control = new EngineControl(remembering(engine, l2), config);
+    const ahead = new BlocksAhead(l2, config);
+    const managed =
+      deps.interop &&
+      new ManagedNode({
+        ...{ config, l1, l2, metrics: deps.metrics, log: log.child({ part: "supervisor" }) },
+        isAhead: (block) => ahead.isAhead(block),
+        firstSourceAfter: (base) => safeHeads.after(base).next().value?.l1Block.hash,
+      });
+    const control = new EngineControl(remembering(engine, l2), config, managed?.onHeads);
 
     // derivation, and what depends on it
     let currentL1: L1BlockRef | undefined;
@@ -185,8 +198,8 @@ export class RollupNode {
       },
       { l1, l1Head, blobs: aheadOf(blobs, config.batchInboxAddress) },
     );
-    const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
-    const ahead = new BlocksAhead(l2, config);
+    const confirmedL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
+    const derivationL1 = managed?.guardL1(confirmedL1) ?? confirmedL1;
     const providers = { l1: derivationL1, blobs, daInputs, l2: ahead, decompressor: createDecompressor() };
     const safeHeads = new SafeHeads({
       database: deps.safeHeads,
@@ -208,11 +221,12 @@ export class RollupNode {
       safe: () => control.heads.safe,
       finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
       log,
-      recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
+      recorded: managed === undefined ? (l1Number) => safeHeads.blockAt(l1Number, l2) : undefined,
       dataFinalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
       rememberedL1Blocks: challengeableL1Blocks(config),
     });
-    const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), log });
+    const isSupervised = managed?.isSupervised;
+    const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), isSupervised, log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
     const { feed = noFeed, readiness = new Readiness(VERSION) } = deps;
@@ -229,7 +243,13 @@ export class RollupNode {
       pipelineFeed?.observer ?? {},
       deps.observer ?? {},
     );
-    const pipeline = withStepLog(createDerivationPipeline(deps.derivation, { ...providers, observer }), log);
+    const logged = withStepLog(createDerivationPipeline(deps.derivation, { ...providers, observer }), log);
+    const pipeline = managed?.watchPipeline(logged) ?? logged;
+    const onSafe = (safe: L2BlockRef, derivedFrom: L1BlockRef): void => {
+      safeHeads.onSafe(safe, derivedFrom);
+      safeHeadWatch.onSafe(safe, derivedFrom);
+      pipelineFeed?.onSafe(safe, derivedFrom);
+    };
     const derivation = new DerivationRunner({
       config,
       pipeline,
@@ -244,11 +264,12 @@ export class RollupNode {
         derivationLog.onReset(base);
       },
       onSafe: (safe, derivedFrom) => {
-        safeHeads.onSafe(safe, derivedFrom);
+        if (isSupervised?.(safe)) return; // the supervisor says when it is safe, and when final
+        onSafe(safe, derivedFrom);
         finalizer.onSafe(safe, derivedFrom);
-        safeHeadWatch.onSafe(safe, derivedFrom);
-        pipelineFeed?.onSafe(safe, derivedFrom);
       },
+      isSupervised,
+      onDerived: managed && ((block, derivedFrom, isLast) => managed.onDerived(block, derivedFrom, isLast)),
       onIdle: (origin) => {
         currentL1 = origin;
         safeHeads.onIdle();
@@ -306,10 +327,25 @@ export class RollupNode {
       },
       clock,
       random: deps.random,
+      onReset: managed && ((reason) => managed.onReset(reason)),
       onTurn: () => deps.snapshots?.note(this.syncFacts()),
       log,
       metrics: { ...metrics, turnDone: () => this.noteHeads() },
     });
+    managed?.attach({
+      control,
+      derivation,
+      driver: this.driver,
+      forgetAbove: (found) => {
+        currentL1 = undefined;
+        return safeHeads.reset(found);
+      },
+      onCrossSafe: onSafe,
+    });
+    this.managedServer =
+      managed &&
+      deps.interop &&
+      createManagedServer(deps.interop, managed.api, { clock, log: log.child({ part: "supervisor" }), metrics: deps.metrics });
     this.poller = new HeadPoller(options.l1, {
       l1,
       clock,
@@ -413,10 +449,14 @@ export class RollupNode {
    * Checks the endpoints, then starts working. Everything ends within moments when the scope closes, whatever is in progress: all state
    * that matters is in the engine and on L1.
    *
-   * @returns the port of the RPC server, and a promise for the end of the node, which rejects when the node cannot go on
+   * @returns the ports of the RPC server and of that for a supervisor, and a promise for the end of the node, which rejects when the node cannot go on
    * @throws {StartError}
    */
-  async start(scope: Scope): Promise<{ readonly rpcPort: number | undefined; readonly ended: Promise<void> }> {
+  async start(scope: Scope): Promise<{
+    readonly rpcPort: number | undefined;
+    readonly interopPort: number | undefined;
+    readonly ended: Promise<void>;
+  }> {
     await this.connect(scope);
     const { rpc } = this.options;
     const { httpPort } = await scope.use(
@@ -424,7 +464,17 @@ export class RollupNode {
       () => namingPorts({ "rpc.port": rpc.port }, () => this.server.listen()),
       () => this.server.close(),
     );
-    return { rpcPort: httpPort, ...(await this.work(scope)) };
+    const { managedServer } = this;
+    const interopPort =
+      managedServer &&
+      (
+        await scope.use(
+          "interop server",
+          () => namingPorts({ "interop.rpc.port": this.deps.interop!.port }, () => managedServer.listen()),
+          () => managedServer.close(),
+        )
+      ).wsPort;
+    return { rpcPort: httpPort, interopPort, ...(await this.work(scope)) };
   }
 
   /** As `start`, for a process in which nobody asks over RPC. @returns a promise for the end of the node */

@@ -38,13 +38,14 @@ const row = (right: string, wrong: string | undefined, effect: string, proof: Ro
   proof,
 });
 const SIGNER = "signer/src/remote/remote-signer.test.ts";
-const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM] = [
+const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, INTEROP] = [
   "rollup-node/src/rollup-setup.test.ts",
   "rollup-node/src/connections.test.ts",
   "rollup-node/src/beacon.test.ts",
   "rollup-node/src/p2p-setup.test.ts",
   "rollup-node/src/main.test.ts",
   "program/src/run-program.test.ts",
+  "rollup-node/src/interop/interop-files.test.ts",
 ];
 /** The configuration of the network follows it; what that does is tested in packages/p2p. */
 const peer = (flag: string, right: string, wrong: string | undefined, effect: string): [string, Row] => [
@@ -115,6 +116,13 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "pprof.path": row("/tmp/x", undefined, "where the profile is written", [PROGRAM, "--pprof.path"]),
   "pprof.port": row("1234", "abc", "where profiles are", [PROGRAM, "--pprof.port"]),
   "pprof.type": row("cpu", "mutex", "a profile is written", [PROGRAM, "--pprof.type=heap"]),
+  "interop.dependency-set": row("/tmp/x", undefined, "a set without this chain stops the start", [
+    INTEROP,
+    "--interop.dependency-set",
+  ]),
+  "interop.jwt-secret": row("/tmp/x", undefined, "whose tokens are taken", [INTEROP, "--interop.jwt-secret"]),
+  "interop.rpc.addr": row("127.0.0.1", undefined, "there is a server for a supervisor", [INTEROP, "--interop.rpc.addr"]),
+  "interop.rpc.port": row("1234", "abc", "where it listens", [INTEROP, "--interop.rpc.port"]),
   "p2p.disable": row("true", "maybe", "no network, and no methods of peers", "here"),
   ...Object.fromEntries([
     peer("p2p.advertise.ip", "1.2.3.4", undefined, "the address in the node record"),
@@ -179,13 +187,11 @@ const EFFECTS: Readonly<Record<string, Row>> = {
 };
 
 /** Groups whose effects come with other parts of the project; while they are missing, their options are refused by name. */
-const OTHER_PARTS = /^(?:interop|altda)\.|^syncmode$/;
+const OTHER_PARTS = /^altda\.|^syncmode$/;
 const OTHER_VALUES: Readonly<Record<string, string>> = {
   syncmode: "execution-layer",
   "altda.enabled": "true",
   "altda.da-server": "http://127.0.0.1:1",
-  "interop.dependency-set": "x",
-  "interop.rpc.addr": "127.0.0.1",
 };
 
 const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));
@@ -199,6 +205,7 @@ const beside = (flag: string): string[] => {
     "pprof.type": "heap",
     "p2p.static": "/ip4/1.2.3.4/tcp/1/p2p/x",
     "signer.endpoint": "https://127.0.0.1:1",
+    "interop.rpc.addr": "127.0.0.1",
   };
   const others = need === undefined ? [] : [`--${need.split("=")[0]}=${values[need] ?? "true"}`];
   const base = [

@@ -127,10 +127,14 @@ async function lastThatHolds(
 }
 
 /**
- * The newest block up to `head` whose L1 origin is not known to be replaced: origins are canonical up to some block, and after it either
+ * The newest block up to `head`, and from `safe` on, whose L1 origin is not known to be replaced: origins are canonical up to some block, and after it either
  * replaced, or ahead of what L1 has by now, which is no contradiction.
  */
-async function lastOfCanonicalOrigin(safe: L2BlockRef, head: L2BlockRef, { l1, l2 }: SafeStartDeps): Promise<L2BlockRef> {
+export async function lastOfCanonicalOrigin(
+  safe: L2BlockRef,
+  head: L2BlockRef,
+  { l1, l2 }: { readonly l1: SafeStartDeps["l1"]; readonly l2: Pick<SafeStartDeps["l2"], "blockRefByNumber"> },
+): Promise<L2BlockRef> {
   type Verdict = "canonical" | "ahead" | "replaced";
   const verdictOf = async ({ l1Origin }: L2BlockRef): Promise<Verdict> => {
     const block = await l1.blockByNumber(l1Origin.number);

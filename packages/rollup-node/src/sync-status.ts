@@ -56,7 +56,7 @@ export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe }: SyncFac
     safe_l2: l2Json(heads?.safe),
     finalized_l2: l2Json(heads?.finalized),
     pending_safe_l2: l2Json(heads?.pendingSafe),
-    cross_unsafe_l2: l2Json(heads?.unsafe),
+    cross_unsafe_l2: l2Json(heads?.crossUnsafe ?? heads?.unsafe),
     local_safe_l2: l2Json(heads?.localSafe),
     queued_unsafe_l2: l2Json(queuedUnsafe),
     engine_sync_target: l2Json(heads?.unsafe),

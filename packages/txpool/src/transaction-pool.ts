@@ -32,6 +32,22 @@ export interface SenderContent {
 
 type NoRoom = Extract<PoolRefusal, "underpriced-when-full" | "pool-full" | "future-replaces-pending">;
 
+type Refused = Extract<AddResult, { kind: "refused" }>;
+
+type Judgement =
+  | {
+      readonly kind: "fits";
+      /** of its sender */
+      readonly queue: SenderQueue;
+      /** the transaction that it replaces */
+      readonly old: PooledTransaction | undefined;
+      /** there is none with the nonce before it */
+      readonly isGapped: boolean;
+    }
+  | Refused;
+
+const refused = (reason: PoolRefusal, data: Readonly<Record<string, bigint>> = {}): Refused => ({ kind: "refused", reason, data });
+
 export type PoolListener = (pending: readonly PooledTransaction[]) => void;
 
 /**
@@ -105,13 +121,36 @@ export class TransactionPool {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Why `add` would refuse a transaction whatever else is in the pool; undefined: no such reason. Changes nothing. */
+  refusalOf(pooled: PooledTransaction): Refused | undefined {
+    const judged = this.#judge(pooled);
+    return judged.kind === "refused" ? judged : undefined;
+  }
+
   /** Checks a transaction and adds it. A refusal changes nothing. */
   add(pooled: PooledTransaction): AddResult {
-    const refused = (reason: PoolRefusal, data: Readonly<Record<string, bigint>> = {}): AddResult => ({
-      kind: "refused",
-      reason,
-      data,
+    const judged = this.#judge(pooled);
+    if (judged.kind === "refused") return judged;
+    const { queue, old, isGapped } = judged;
+    const { transaction } = pooled;
+    const room = this.#makeRoom(pooled, old, isGapped);
+    if (room !== "made") return refused(room);
+
+    if (old !== undefined) this.#forget(old);
+    this.#senders.set(bytesToHex(pooled.sender), queue);
+    this.#remember(pooled);
+    const promoted = this.#counting(queue, () => {
+      queue.put(pooled);
+      return queue.promote(this.#limits.maxPendingPerSender);
     });
+    this.#limitQueued();
+    if (!this.#byHash.has(bytesToHex(pooled.hash))) return refused("pool-full");
+    this.#announce(promoted.filter((one) => one === pooled || one.transaction.nonce > transaction.nonce));
+    return { kind: "added", pooled, isPending: promoted.includes(pooled), replaced: old };
+  }
+
+  /** Everything that decides about a transaction but how full the pool is. */
+  #judge(pooled: PooledTransaction): Judgement {
     if (this.#byHash.has(bytesToHex(pooled.hash))) return refused("already-known");
     const fault = this.#checkAlone(pooled);
     if (fault !== undefined) return refused(fault.reason, fault.data);
@@ -150,20 +189,7 @@ export class TransactionPool {
     }
     const reservation = this.#checkAuthorizations(pooled, account, queue);
     if (reservation !== undefined) return refused(reservation);
-    const room = this.#makeRoom(pooled, old, isGapped);
-    if (room !== "made") return refused(room);
-
-    if (old !== undefined) this.#forget(old);
-    this.#senders.set(address, queue);
-    this.#remember(pooled);
-    const promoted = this.#counting(queue, () => {
-      queue.put(pooled);
-      return queue.promote(this.#limits.maxPendingPerSender);
-    });
-    this.#limitQueued();
-    if (!this.#byHash.has(bytesToHex(pooled.hash))) return refused("pool-full");
-    this.#announce(promoted.filter((one) => one === pooled || one.transaction.nonce > transaction.nonce));
-    return { kind: "added", pooled, isPending: promoted.includes(pooled), replaced: old };
+    return { kind: "fits", queue, old, isGapped };
   }
 
   remove(hash: Uint8Array): void {

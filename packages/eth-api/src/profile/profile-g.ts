@@ -72,6 +72,7 @@ function submissionError(fault: SubmissionFault): RpcErrorBody {
     case "undecodable":
       return failed(gethDecodingText(fault.raw, fault.error));
     case "bad-blobs":
+    case "message-refused":
       return failed(fault.reason);
     case "type-not-supported":
       return failed("transaction type not supported");

@@ -82,6 +82,8 @@ function submissionError(fault: SubmissionFault): RpcErrorBody {
       return invalidParams("failed to decode signed transaction");
     case "bad-signature":
       return invalidParams("invalid transaction signature");
+    case "message-refused":
+      return invalidInput(fault.reason);
     case "unprotected":
       return invalidInput("only replay-protected (EIP-155) transactions allowed over RPC");
     case "fee-above-cap":

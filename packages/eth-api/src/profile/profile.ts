@@ -16,6 +16,8 @@ export type SubmissionFault =
   /** the blobs beside a blob transaction are not what it says, or in another format than this chain's */
   | { readonly kind: "bad-blobs"; readonly reason: string }
   | { readonly kind: "bad-signature" }
+  /** it executes messages of other chains, and cannot here or now */
+  | { readonly kind: "message-refused"; readonly reason: string }
   | { readonly kind: "type-not-supported" }
   | { readonly kind: "unprotected" }
   | { readonly kind: "fee-above-cap"; readonly feeWei: bigint; readonly capWei: bigint };

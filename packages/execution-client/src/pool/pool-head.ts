@@ -17,6 +17,8 @@ import type { PoolHead } from "@rnode/txpool";
 
 /** Gas of the L1 attributes deposit, which every block contains. Spec: docs/protocol/01-execution.md#transaction-pool */
 const L1_INFO_GAS_OVERHEAD = 70_000n;
+/** The same where a block may end with one more deposit, as one that replaces another does. Spec: https://specs.optimism.io/interop/tx-pool.html */
+const SYSTEM_DEPOSITS_GAS = 100_000n;
 /** EIP-7702: `0xef0100 ‖ address` */
 const DELEGATION_BYTES = 23;
 
@@ -26,6 +28,7 @@ export function poolHeadOf(config: ChainConfig, header: Header, state: StateView
   const isPostMerge = rulesOfBlock(config, header).isPostMerge;
   const rules = blockRules(config, { number: header.number + 1, timestamp: childTime, isPostMerge });
   const isOptimism = rules.op !== undefined;
+  const depositsGas = rules.hasExecutingMessages ? SYSTEM_DEPOSITS_GAS : L1_INFO_GAS_OVERHEAD;
   const l1Params = isOptimism
     ? l1FeeParamsFromL1BlockStorage((slot) => {
         const word = state.readStorage(PREDEPLOYS.l1Block, bigintToBytes(BigInt(slot), 32));
@@ -35,7 +38,7 @@ export function poolHeadOf(config: ChainConfig, header: Header, state: StateView
   return {
     chainId: config.chainId,
     baseFeeWei: header.baseFeePerGas === undefined ? 0n : nextBaseFee(config, header, childTime),
-    gasLimit: isOptimism && header.gasLimit > L1_INFO_GAS_OVERHEAD ? header.gasLimit - L1_INFO_GAS_OVERHEAD : header.gasLimit,
+    gasLimit: isOptimism && header.gasLimit > depositsGas ? header.gasLimit - depositsGas : header.gasLimit,
     transactionGasCap: rules.maxTransactionGas,
     acceptsBlobs: rules.acceptsBlobs,
     acceptsSetCode: rules.acceptsSetCode,

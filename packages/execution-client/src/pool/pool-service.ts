@@ -5,6 +5,7 @@ import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { type BlobSidecar, blockRules, hashTransaction, type SignedTransaction } from "@rnode/protocol";
 import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
+import { hasMessages, type MessageChecks } from "./message-checks.ts";
 import { poolHeadOf } from "./pool-head.ts";
 import type { PoolJournal } from "./pool-journal.ts";
 import { pooledTransaction } from "./pooled-transaction.ts";
@@ -47,6 +48,8 @@ export interface PoolServiceDependencies {
   readonly nowSec: () => number;
   /** undefined: an OP Stack chain, which has no blobs */
   readonly blobs?: BlobChecks | undefined;
+  /** undefined: no transaction will ever execute messages of other chains */
+  readonly messages?: MessageChecks | undefined;
   /** undefined: transactions do not survive a restart */
   readonly journal?: Pick<PoolJournal, "append"> | undefined;
 }
@@ -70,6 +73,7 @@ export class PoolService {
   readonly #conditionals = new Map<string, TransactionConditional>();
   /** transactions whose conditions were not met when a block was built */
   readonly #unmet: Uint8Array[] = [];
+  readonly #messages: MessageChecks | undefined;
   /** sidecars of the pool's blob transactions, by transaction hash */
   readonly #sidecars = new Map<string, BlobSidecar>();
   /** lowest tip for transactions in blocks built here (`miner_setGasPrice`), wei per unit of gas */
@@ -81,6 +85,7 @@ export class PoolService {
     this.#options = options;
     this.#localSenders = new Set(options.localSenders.map((sender) => bytesToHex(sender)));
     this.#dependencies = dependencies;
+    this.#messages = dependencies.messages;
     this.#metrics = createPoolMetrics(dependencies.metrics);
     this.pool = new TransactionPool(this.#headOfChain(), options);
     chain.setPendingSource({ best: (baseFeeWei, block) => this.#best(baseFeeWei, block) });
@@ -120,7 +125,9 @@ export class PoolService {
   /** Takes in a transaction that an earlier run kept. @returns whether it is in the pool again */
   restore(raw: Uint8Array): boolean {
     try {
-      const isAdded = this.pool.add(this.#read(raw)).kind === "added";
+      const pooled = this.#read(raw);
+      const isAdded = this.pool.add(pooled).kind === "added";
+      if (isAdded) this.#messages?.track(pooled.hash, pooled.transaction, false);
       this.#count();
       return isAdded;
     } catch (error) {
@@ -154,7 +161,8 @@ export class PoolService {
     const { forwarder, log, journal } = this.#dependencies;
     if (forwarder === undefined) {
       const sidecar = given && (await this.#checkedSidecar(given));
-      const result = this.#add(pooled);
+      const isChecked = await this.#checkMessages(pooled);
+      const result = this.#add(pooled, isChecked);
       if (result.kind === "refused") throw this.#refusal(result);
       if (sidecar !== undefined) this.#sidecars.set(bytesToHex(pooled.hash), sidecar);
       else if (conditional === undefined) journal?.append(raw);
@@ -165,6 +173,7 @@ export class PoolService {
       await forwarder.sendConditional(raw, conditional);
       return pooled.hash; // the sequencer checks the conditions
     }
+    if (this.#messages?.hasSupervisor) await this.#checkMessages(pooled); // otherwise the sequencer does
     await forwarder.send(raw);
     const result = this.#add(pooled);
     // The sequencer has the transaction. Our own pool's verdict matters only to those who ask this node for pending transactions.
@@ -193,10 +202,27 @@ export class PoolService {
     return await blobs.proveCells(sidecar);
   }
 
-  #add(pooled: PooledTransaction): AddResult {
+  /**
+   * Asks about messages of other chains that a transaction executes, unless the pool would refuse it anyway: requests cost more than the
+   * pool's own checks.
+   *
+   * @returns whether it has any
+   * @throws {RpcError}
+   */
+  async #checkMessages(pooled: PooledTransaction): Promise<boolean> {
+    if (this.#messages === undefined || !hasMessages(pooled.transaction)) return false;
+    const refused = this.pool.refusalOf(pooled);
+    if (refused !== undefined) throw this.#refusal(refused);
+    await this.#messages.admit(pooled.transaction);
+    return true;
+  }
+
+  #add(pooled: PooledTransaction, isChecked = false): AddResult {
     const result = this.pool.add(pooled);
-    if (result.kind === "added") this.#dependencies.senders.remember(pooled.hash, pooled.sender);
-    else this.#metrics.refused.inc({ reason: result.reason });
+    if (result.kind === "added") {
+      this.#dependencies.senders.remember(pooled.hash, pooled.sender);
+      this.#messages?.track(pooled.hash, pooled.transaction, isChecked);
+    } else this.#metrics.refused.inc({ reason: result.reason });
     this.#count();
     return result;
   }
@@ -228,12 +254,17 @@ export class PoolService {
   #best(baseFeeWei: bigint, block: { readonly number: number; readonly timestampSec: number }): BestTransactions {
     const best = this.pool.best(baseFeeWei);
     const skipSender = (): void => best.skipSender();
-    if (this.#minimumTipWei === 0n && this.#conditionals.size === 0) return best;
+    const messages = this.#messages?.isIdle === false ? this.#messages : undefined;
+    if (this.#minimumTipWei === 0n && this.#conditionals.size === 0 && messages === undefined) return best;
     const next = (): ReturnType<BestTransactions["next"]> => {
       for (;;) {
         const pooled = best.next();
         // From here on the tips only fall.
         if (pooled === undefined || effectiveTip(pooled.transaction, baseFeeWei) < this.#minimumTipWei) return undefined;
+        if (messages !== undefined && !messages.isIncludable(pooled.hash)) {
+          best.skipSender();
+          continue;
+        }
         const conditional = this.#conditionals.get(bytesToHex(pooled.hash));
         if (conditional === undefined) return pooled;
         const state = this.#chain.stateAt(this.#chain.head());
@@ -269,11 +300,28 @@ export class PoolService {
         reinjected.push(pooledTransaction(transaction, senders[index]!, { isLocal: false, arrivedAtSec: nowSec() }));
       });
     }
-    this.pool.reset(this.#headOfChain(), reinjected, nowSec());
+    const head = this.#headOfChain();
+    this.pool.reset(head, reinjected, nowSec());
+    for (const { hash, transaction } of reinjected) this.#messages?.track(hash, transaction, false);
+    this.#recheckMessages();
     for (const hash of this.#conditionals.keys())
       if (this.pool.get(hexToBytes(hash)) === undefined) this.#conditionals.delete(hash);
     for (const hash of this.#sidecars.keys()) if (this.pool.get(hexToBytes(hash)) === undefined) this.#sidecars.delete(hash);
     this.#count();
+  }
+
+  /** Transactions whose messages have become invalid leave the pool; blocks wait for the others to be confirmed. */
+  #recheckMessages(): void {
+    if (this.#messages === undefined) return;
+    const { timestamp } = this.#chain.headerOf({ kind: "tag", tag: "latest" })!.header;
+    const inPool = (hash: Uint8Array): boolean => this.pool.get(hash) !== undefined;
+    const remove = (hash: Uint8Array, reason: string): void => {
+      this.pool.remove(hash);
+      this.#metrics.refused.inc({ reason: "invalid-message" });
+      this.#dependencies.log.info("a message that a transaction executes is not valid any more: dropped", { hash, reason });
+      this.#count();
+    };
+    void this.#messages.onHead(timestamp, inPool, remove);
   }
 
   /** The versions for blob transactions in the next block, the wanted one first; undefined: an OP Stack chain, which has none. */

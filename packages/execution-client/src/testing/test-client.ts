@@ -133,6 +133,7 @@ export async function startTestClient(
     await scope.close();
   };
   let sequence = 0;
+  const getPayload = config !== undefined && "karstTime" in config ? "engine_getPayloadV5" : "engine_getPayloadV4";
   return {
     client,
     folder,
@@ -163,7 +164,7 @@ export async function startTestClient(
           withAttributes,
         ]);
       const { payloadId } = await choose(parentHash, attributes);
-      const payload = await engine.call<BuiltPayloadJson>("engine_getPayloadV4", [payloadId]);
+      const payload = await engine.call<BuiltPayloadJson>(getPayload, [payloadId]);
       const { executionPayload } = payload;
       const imported = await engine.call<{ status: string }>("engine_newPayloadV4", [executionPayload, [], ZERO, []]);
       if (imported.status !== "VALID") throw new Error(JSON.stringify(imported));

@@ -53,6 +53,8 @@ export interface RollupBlockRules {
   readonly eip1559DenominatorField: "eip1559Denominator" | "eip1559DenominatorCanyon";
   /** `withdrawalsRoot` is the storage root of L2ToL1MessagePasser; otherwise that of the empty trie */
   readonly hasMessagePasserRoot: boolean;
+  /** transactions may execute messages of other chains, which have to be checked there before the block counts as safe */
+  readonly hasExecutingMessages: boolean;
 }
 
 /** What OP Stack forks change in reading L1. */
@@ -141,6 +143,7 @@ export const ETHEREUM_BLOCKS: RollupBlockRules = {
   extraDataVersion: undefined,
   eip1559DenominatorField: "eip1559Denominator",
   hasMessagePasserRoot: false,
+  hasExecutingMessages: false,
 };
 
 const ORDINARY_BLOCK = { userTransactions: "allowed", upgrade: { kind: "none" } } as const;
@@ -301,7 +304,7 @@ export const FORK_FACTS = {
     genesisKey: "interopTime",
     override: "lagoon",
     firstBlock: { userTransactions: "forbidden", upgrade: { kind: "unknown" } },
-    blocks: {},
+    blocks: { hasExecutingMessages: true },
     derivation: {},
   },
 } as const satisfies Readonly<Record<OpFork, ForkFacts>> & { readonly bedrock: FirstForkFacts };

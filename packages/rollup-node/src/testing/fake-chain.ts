@@ -339,6 +339,15 @@ export class FakeEngine implements DriverEngine, L2Provider {
     return block === undefined ? undefined : systemConfigFromPayload(this.config, block.envelope.executionPayload);
   }
 
+  async messagePasserStorageRoot(block: L2Block): Promise<Uint8Array> {
+    return block.header.withdrawalsRoot ?? EMPTY_TRIE_ROOT;
+  }
+
+  async receiptsJson(block: L2Block): Promise<readonly unknown[]> {
+    this.note(`receipts ${block.ref.number}`);
+    return [];
+  }
+
   /** The chain from the genesis to the head. */
   chain(): L2Block[] {
     const chain: L2Block[] = [];

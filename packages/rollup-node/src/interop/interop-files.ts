@@ -1,0 +1,95 @@
+import { chmodSync, readFileSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
+import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import type { Logger } from "@rnode/observe";
+import { isCodedError } from "@rnode/primitives";
+import { type DependencySet, dependencySetFromJson, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
+import type { RnodeOptions } from "../options.ts";
+import { StartError } from "../start-error.ts";
+import type { ManagedServerOptions } from "./managed-server.ts";
+
+const DEFAULT_JWT_FILE = "rnode_interop_jwt_secret.txt";
+
+const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
+
+/**
+ * The secret that the supervisor must have, too. This node is the server, so a missing or empty file is filled with a new one.
+ *
+ * @throws {StartError} start/bad-config
+ */
+export function readInteropSecret(file: string | undefined, log: Logger): Uint8Array {
+  const path = file ?? resolve(DEFAULT_JWT_FILE);
+  try {
+    if (isEmptyFile(path)) rmSync(path);
+    const { secret, isNew } = readOrCreateJwtSecret(path);
+    if (isNew) {
+      chmodSync(path, 0o600);
+      log.info("made a new secret for the supervisor: give it the same file", { path });
+    }
+    return secret;
+  } catch (cause) {
+    if (!isCodedError(cause, "jwt/") && !isFileError(cause)) throw cause;
+    throw new StartError("start/bad-config", `--interop.jwt-secret: ${cause.message}`, { cause });
+  }
+}
+
+function isEmptyFile(path: string): boolean {
+  try {
+    return readFileSync(path, "utf8").trim() === "";
+  } catch (error) {
+    if (isFileError(error) && error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** The chains of the cluster; this one must be among them. @throws {StartError} start/bad-config */
+export function readDependencySet(path: string, { l2ChainId }: Pick<RollupConfig, "l2ChainId">): DependencySet {
+  const refuse = (reason: string, cause?: unknown): StartError =>
+    new StartError("start/bad-config", `--interop.dependency-set ${path}: ${reason}`, cause === undefined ? {} : { cause });
+  let set: DependencySet;
+  try {
+    set = dependencySetFromJson(JSON.parse(readFileSync(path, "utf8")));
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw refuse(`not JSON: ${cause.message}`, cause);
+    if (!isCodedError(cause) && !isFileError(cause)) throw cause;
+    throw refuse(cause.message, cause);
+  }
+  if (!set.chainIds.includes(l2ChainId)) {
+    throw refuse(`dependencies lacks chain ${l2ChainId}, which is this one; it has ${set.chainIds.join(", ")}`);
+  }
+  return set;
+}
+
+/**
+ * What the options say about a supervisor: undefined if there is none.
+ *
+ * @throws {StartError} start/bad-config
+ */
+export function interopSetup(
+  { dependencySet, jwtSecret, rpcAddr, rpcPort }: RnodeOptions["interopServer"],
+  rollup: RollupConfig,
+  log: Logger,
+): ManagedServerOptions | undefined {
+  const set = dependencySet === undefined ? undefined : readDependencySet(dependencySet, rollup);
+  if (set !== undefined) {
+    log.info("the chains whose messages can be executed", {
+      chains: set.chainIds.join(","),
+      expiryWindowSec: set.expiryWindowSec,
+    });
+  }
+  const hasMessages = rollupRulesAt(rollup.forkTimes, Number.MAX_SAFE_INTEGER).hasExecutingMessages;
+  if (rpcAddr === undefined) {
+    const isAlone = set?.chainIds.length === 1; // it executes no messages of others
+    if (hasMessages && !isAlone) {
+      log.warn("nobody supervises this node (--interop.rpc.addr): blocks count as safe without their messages being checked");
+    }
+    return undefined;
+  }
+  if (!hasMessages) {
+    throw new StartError(
+      "start/bad-config",
+      "--interop.rpc.addr: the rollup's configuration schedules no interop (interop_time), so there is nothing to supervise",
+    );
+  }
+  return { host: rpcAddr, port: rpcPort, jwtSecret: readInteropSecret(jwtSecret, log) };
+}
