@@ -27,6 +27,7 @@ import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
 import { ManagedNode } from "./interop/managed-node.ts";
+import type { ManagedApi } from "./interop/managed-methods.ts";
 import { createManagedServer, type ManagedServerOptions } from "./interop/managed-server.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
@@ -148,6 +149,8 @@ export class RollupNode {
   private readonly poller: HeadPoller;
   private readonly server: RpcServer;
   private readonly managedServer: RpcServer | undefined;
+  /** what a supervisor reaches over its server; undefined: nobody supervises this node */
+  readonly managed: ManagedApi | undefined;
   private readonly sequencer: Sequencer;
   /** undefined: this node is the only sequencer, or none */
   private readonly conductor: SequencerConductor | undefined;
@@ -332,6 +335,7 @@ export class RollupNode {
       log,
       metrics: { ...metrics, turnDone: () => this.noteHeads() },
     });
+    this.managed = managed?.api;
     managed?.attach({
       control,
       derivation,

@@ -7,10 +7,11 @@ import {
   initGenesis,
   openChain,
   type PendingTransaction,
+  rulesOfBlock,
   type SealedGenesis,
   sealGenesis,
 } from "@rnode/chain";
-import { blockToJson, type JsonObject, PROFILE_G, PROFILE_R, type Profile } from "@rnode/eth-api";
+import { blockToJson, type JsonObject, PROFILE_G, PROFILE_R, type Profile, receiptsToJson } from "@rnode/eth-api";
 import { engineMethods } from "@rnode/execution-client";
 import { type MethodTable, type RequestContext, RpcError } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
@@ -48,8 +49,14 @@ function chainConfigOf({ l2ChainId, forkTimes, chainOpConfig }: RollupConfig): C
   };
 }
 
+/** Code at an address from the genesis on. */
+export interface GenesisContract {
+  readonly address: Uint8Array;
+  readonly code: Uint8Array;
+}
+
 /** The genesis of a rollup whose user has money, and whose fees are as good as nothing. */
-function sealedGenesis(config: RollupConfig, user: Uint8Array): SealedGenesis {
+function sealedGenesis(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): SealedGenesis {
   const { l2TimeSec, systemConfig } = config.genesis;
   const { extraDataVersion } = rollupRulesAt(config.forkTimes, l2TimeSec);
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;
@@ -67,13 +74,17 @@ function sealedGenesis(config: RollupConfig, user: Uint8Array): SealedGenesis {
       [bytesToHex(user)]: { balance: toQuantity(10n ** 24n) },
       [bytesToHex(PREDEPLOYS.l1Block)]: { balance: "0x0", nonce: "0x1" }, // not empty, so that a deposit to it does not delete it
       [bytesToHex(PREDEPLOYS.l2ToL1MessagePasser)]: { balance: "0x0", nonce: "0x1", storage: { [word("1")]: word("1") } },
+      ...Object.fromEntries(
+        contracts.map(({ address, code }) => [bytesToHex(address), { balance: "0x0", nonce: "0x1", code: bytesToHex(code) }]),
+      ),
     },
   });
   return sealGenesis(header, chainConfigOf(config), GenesisState.of(alloc));
 }
 
 /** The hash of the genesis block that a `RealEngine` has. All of the configuration but this hash must be known. */
-export const realGenesisHash = (config: RollupConfig, user: Uint8Array): Hex => bytesToHex(sealedGenesis(config, user).hash);
+export const realGenesisHash = (config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[] = []): Hex =>
+  bytesToHex(sealedGenesis(config, user, contracts).hash);
 
 /** rengine without sockets: the chain with its database, and the Engine API's methods over it. */
 export class RealEngine implements ScenarioEngine {
@@ -91,13 +102,17 @@ export class RealEngine implements ScenarioEngine {
   constructor(
     config: RollupConfig,
     clock: Pick<Clock, "nowMs">,
-    options: { readonly user: Uint8Array; readonly profile: "R" | "G" },
+    options: {
+      readonly user: Uint8Array;
+      readonly profile: "R" | "G";
+      readonly contracts?: readonly GenesisContract[] | undefined;
+    },
   ) {
     this.#config = config;
     this.#user = options.user;
     this.#profile = options.profile === "R" ? PROFILE_R : PROFILE_G;
     const store = openChainStore(this.#folder, { sync: "interval" });
-    initGenesis(store, sealedGenesis(config, options.user));
+    initGenesis(store, sealedGenesis(config, options.user, options.contracts ?? []));
     const nowMs = () => clock.nowMs();
     this.#chain = openChain({ store, config: chainConfigOf(config), senders: this.#senders, nowMs }, { maxStateTrieNodes: 10_000 });
     this.#chain.setPendingSource({ best: () => this.#pending() });
@@ -164,6 +179,11 @@ export class RealEngine implements ScenarioEngine {
     switch (method) {
       case "eth_chainId":
         return toQuantity(this.#config.l2ChainId);
+      case "eth_getBlockReceipts": {
+        const stored = this.#chain.resolve({ kind: "hash", hash: hexToBytes(params[0] as Hex), requireCanonical: false });
+        if (stored === undefined) return null;
+        return receiptsToJson(this.#profile, rulesOfBlock(chainConfigOf(this.#config), stored.block.header), stored);
+      }
       case "eth_getBlockByHash":
         return this.#show({ kind: "hash", hash: hexToBytes(params[0] as Hex), requireCanonical: false }, params[1]);
       case "eth_getBlockByNumber": {

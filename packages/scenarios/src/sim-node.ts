@@ -10,6 +10,7 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import {
   type BlockGossip,
   type Heads,
+  type ManagedApi,
   type RnodeOptions,
   RollupNode,
   rnodeOptions,
@@ -19,7 +20,7 @@ import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
 import { type EngineKind, USER_ADDRESS } from "./plan.ts";
 import type { Random } from "./random.ts";
-import { RealEngine } from "./real-engine.ts";
+import { type GenesisContract, RealEngine } from "./real-engine.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import type { BeaconState, SimBeacon } from "./sim-beacon.ts";
 import type { KnownBlocks } from "./sim-block.ts";
@@ -39,6 +40,10 @@ export interface SimNodeOptions {
   /** whether it has a safe-head database */
   readonly keepsSafeHeads: boolean;
   readonly engine: EngineKind;
+  /** of a real engine's genesis */
+  readonly contracts?: readonly GenesisContract[] | undefined;
+  /** a supervisor decides what is safe */
+  readonly isManaged?: boolean | undefined;
 }
 
 export interface SimNodeDeps {
@@ -60,6 +65,8 @@ export interface SimNodeDeps {
 
 const ENGINE_TIMEOUT_MS = 5_000;
 const L1_TIMEOUT_MS = 5_000;
+/** Supervisors of simulated nodes need no socket. */
+const NO_SERVER = { host: "", port: 0, jwtSecret: new Uint8Array(32) };
 
 /** PERF: nodes of all scenarios have few different options, and reading them takes milliseconds. */
 const optionsOf = new LruCache<string, RnodeOptions>(100);
@@ -92,7 +99,7 @@ export class SimNode {
     this.engine =
       options.engine === "simulated"
         ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks)
-        : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: options.engine });
+        : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: options.engine, contracts: options.contracts });
     const { maxLatencyMs, keepsSafeHeads } = options;
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
@@ -121,6 +128,11 @@ export class SimNode {
     return this.#running?.node.heads;
   }
 
+  /** what a supervisor reaches of it; undefined: nobody supervises it, or it is not running */
+  get managed(): ManagedApi | undefined {
+    return this.#running?.node.managed;
+  }
+
   /** @throws if it is not running */
   syncStatus(): unknown {
     if (this.#running === undefined) throw new Error("not running");
@@ -138,6 +150,7 @@ export class SimNode {
       derivation,
       connect: () => this.#connect(process),
       safeHeads,
+      interop: this.options.isManaged ? NO_SERVER : undefined,
       adminState: { load: () => undefined, save: () => {} },
       gossip: this.#gossip(process),
       observer: this.#deps.observer(this),
