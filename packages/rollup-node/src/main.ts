@@ -52,7 +52,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
-  const interop = interopSetup(options.interopServer, derivation.rollup, log);
+  const supervisor = interopSetup(options.interopServer, derivation.rollup, log);
 
   const { file: snapshotFile } = options.snapshotlog;
   const snapshots =
@@ -91,7 +91,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     peers,
     publishSigned: peers && ((envelope, signature) => peers.publishSigned(envelope, signature)),
     snapshots,
-    interop,
+    supervisor,
     safeHeads: safeHeads || undefined,
     connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,

@@ -26,8 +26,8 @@ import { type DriverEngine, EngineControl } from "./engine-control.ts";
 import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
-import { ManagedNode } from "./interop/managed-node.ts";
 import type { ManagedApi } from "./interop/managed-methods.ts";
+import { ManagedNode } from "./interop/managed-node.ts";
 import { createManagedServer, type ManagedServerOptions } from "./interop/managed-server.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
@@ -79,7 +79,7 @@ export interface NodeDeps {
   /** asks other nodes for blocks that gossip did not bring; default: as above */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
   /** the server for a supervisor, which then decides what is safe; undefined: nobody supervises this node */
-  readonly interop?: ManagedServerOptions | undefined;
+  readonly supervisor?: ManagedServerOptions | undefined;
   /** is told what derivation reads and decides, too */
   readonly observer?: Partial<DerivationObserver> | undefined;
   readonly clock: Clock;
@@ -180,7 +180,7 @@ export class RollupNode {
     const l1View = new L1View();
     const ahead = new BlocksAhead(l2, config);
     const managed =
-      deps.interop &&
+      deps.supervisor &&
       new ManagedNode({
         ...{ config, l1, l2, metrics: deps.metrics, log: log.child({ part: "supervisor" }) },
         isAhead: (block) => ahead.isAhead(block),
@@ -348,8 +348,8 @@ export class RollupNode {
     });
     this.managedServer =
       managed &&
-      deps.interop &&
-      createManagedServer(deps.interop, managed.api, { clock, log: log.child({ part: "supervisor" }), metrics: deps.metrics });
+      deps.supervisor &&
+      createManagedServer(deps.supervisor, managed.api, { clock, log: log.child({ part: "supervisor" }), metrics: deps.metrics });
     this.poller = new HeadPoller(options.l1, {
       l1,
       clock,
@@ -474,7 +474,7 @@ export class RollupNode {
       (
         await scope.use(
           "interop server",
-          () => namingPorts({ "interop.rpc.port": this.deps.interop!.port }, () => managedServer.listen()),
+          () => namingPorts({ "interop.rpc.port": this.deps.supervisor!.port }, () => managedServer.listen()),
           () => managedServer.close(),
         )
       ).wsPort;

@@ -351,7 +351,7 @@ describe("two chains whose messages cross, under one supervisor", () => {
     cluster.restart(a, a.verifier);
     wrongNonce = b.send(PREDEPLOYS.crossL2Inbox, executing(nowhere(a.id)));
     while (b.nodes.some((node) => cluster.member(node).replaced.length === 0)) await cluster.run(1);
-    const [{ number: wrong, replacement }] = cluster.member(b.verifier).replaced as [{ number: number; replacement: Hex }];
+    const { number: wrong, replacement } = cluster.member(b.verifier).replaced[0]!;
     for (const node of b.nodes) cluster.restart(b, node);
     await cluster.run(120);
     expect(cluster.ended).toEqual([]);

@@ -150,7 +150,7 @@ export class SimNode {
       derivation,
       connect: () => this.#connect(process),
       safeHeads,
-      interop: this.options.isManaged ? NO_SERVER : undefined,
+      supervisor: this.options.isManaged ? NO_SERVER : undefined,
       adminState: { load: () => undefined, save: () => {} },
       gossip: this.#gossip(process),
       observer: this.#deps.observer(this),
