@@ -2,7 +2,7 @@ import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { ClusterView } from "./cluster/cluster-view.ts";
-import type { CommitStore } from "./cluster/commit-store.ts";
+import { type CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
 import type { ClusterKeys } from "./cluster/keys.ts";
 import type { MemberRecord } from "./cluster/records.ts";
 import { ClusterSession, type SessionOptions } from "./cluster/session.ts";
@@ -42,6 +42,9 @@ const START_LIMIT_MS = 10_000;
 const MIN_GRACE_MS = 10_000;
 /** A health check that takes longer counts as no answer. */
 const MAX_DECISION_PAUSE_MS = 1_000;
+
+/** PERF: without a reason, an error with its stack is made each time. */
+const NUDGED = "nudged";
 
 interface Transfer {
   readonly to: string | undefined;
@@ -362,13 +365,20 @@ export class Conductor {
   }
 
   async #startSequencer(why: string): Promise<void> {
-    const { store, node, clock, log, metrics } = this.#deps;
+    const { store, node, clock, monotonicMs, log, metrics } = this.#deps;
     const { mayBootstrap } = this.#options;
     this.#actions++;
     try {
       const started = await startFromCommitted(
         { mayBootstrap, postedLimitMs: START_LIMIT_MS },
-        { latest: () => store.latest(), node, clock, log, isLeader: () => this.isLeader && !this.#closing.signal.aborted },
+        {
+          latest: () => store.latest(),
+          node,
+          clock,
+          monotonicMs,
+          log,
+          isLeader: () => this.isLeader && !this.#closing.signal.aborted,
+        },
       );
       log.info("sequencer started", { why, number: started.number, hash: started.hash, fence: this.#session.leadership?.fence });
       metrics.starts.inc({ success: "true" });
@@ -410,7 +420,9 @@ export class Conductor {
   }
 
   #situation(): Situation {
-    const { members = [], roster } = this.#session.view ?? {};
+    const { members = [], roster, head } = this.#session.view ?? {};
+    // What etcd no longer has, only this node may have.
+    const hasBlocks = (unsafe: number): boolean => head === undefined || unsafe + DEFAULT_COMMIT_OPTIONS.keptBlocks > head.number;
     const mayLead = (id: string): boolean => roster?.nonvoters.includes(id) !== true && roster?.removed.includes(id) !== true;
     return {
       nowMs: this.#deps.monotonicMs(),
@@ -420,7 +432,8 @@ export class Conductor {
       isProgressing: this.#rules.hasProgressed,
       isActive: this.#isActive,
       canOthersLead: members.some(
-        ({ id, fitness }) => id !== this.id && (fitness === "healthy" || fitness === "stalled") && mayLead(id),
+        ({ id, fitness, unsafe }) =>
+          id !== this.id && (fitness === "healthy" || fitness === "stalled") && mayLead(id) && hasBlocks(unsafe),
       ),
       isPaused: this.#isPaused,
       isStopped: this.#isStopped,
@@ -435,7 +448,7 @@ export class Conductor {
   }
 
   #nudge(): void {
-    this.#wake?.abort();
+    this.#wake?.abort(NUDGED);
   }
 
   #show(): void {

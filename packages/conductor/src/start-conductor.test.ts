@@ -93,7 +93,7 @@ describe("startConductor", () => {
     await a.rpc.call("conductor_transferLeaderToServer", ["b", ""]);
     await until(() => b.node.isActive);
     expect(a.node.isActive).toBe(false);
-    expect(b.node.calls).toEqual(["post", `start ${last}`]);
+    expect(b.node.calls).toEqual(["post", "post", `start ${last}`]);
     expect(await b.proxy.call("optimism_syncStatus")).toEqual({ of: b.node.url });
     await produce(b);
   });

@@ -159,7 +159,7 @@ async function openProxy(
     const { leader, members = [] } = conductor()?.view ?? {};
     return leader && members.find(({ id }) => id === leader.id);
   };
-  const proxy = new LeaderProxy(options.proxy, { leader, createClient, clock: deps.clock });
+  const proxy = new LeaderProxy(options.proxy, { leader, createClient, clock: deps.clock, monotonicMs: () => performance.now() });
   deps.scope.onClose("proxy's endpoints", () => proxy.close());
   const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps);
   deps.log.info("proxy listens", { addr: options.proxy.host, port: httpPort });

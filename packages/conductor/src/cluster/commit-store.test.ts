@@ -13,6 +13,7 @@ import { CommitStore } from "./commit-store.ts";
 import { ClusterKeys } from "./keys.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
+const KEPT = 3;
 const GENESIS = hashOf("genesis");
 const hashHex = ({ executionPayload }: ExecutionPayloadEnvelope): string => bytesToHex(executionPayload.blockHash);
 const child = (parent: ExecutionPayloadEnvelope, name = "", transactions: readonly Uint8Array[] = []): ExecutionPayloadEnvelope =>
@@ -23,7 +24,7 @@ function suite(etcdOf: () => Etcd): void {
   const cluster = () => {
     const keys = new ClusterKeys(`/test-${process.pid}-${++run}/`);
     const etcd = etcdOf();
-    const storeOf = (id: string): CommitStore => new CommitStore({ chunkBytes: CHUNK_BYTES }, { etcd, keys, id });
+    const storeOf = (id: string): CommitStore => new CommitStore({ chunkBytes: CHUNK_BYTES, keptBlocks: KEPT }, { etcd, keys, id });
     /** @returns the fencing token */
     const elect = async (id: string): Promise<number> => {
       await etcd.txn([], [{ kind: "delete", key: keys.leader }]);
@@ -48,6 +49,7 @@ function suite(etcdOf: () => Etcd): void {
     expect(await b.latest()).toEqual({
       record: expect.objectContaining({ number: 8, hash: hashHex(second), fence, leader: "a" }),
       envelope: second,
+      after: expect.any(Function),
     });
   });
 
@@ -93,7 +95,7 @@ function suite(etcdOf: () => Etcd): void {
     expect((await store.commit(child(block), fence)).kind).toBe("committed");
   });
 
-  it("keeps large blocks in chunks, and only those of the last one", { timeout: 60_000 }, async () => {
+  it("keeps large blocks in chunks, as long as other blocks", { timeout: 60_000 }, async () => {
     const { storeOf, elect, chunkKeys } = cluster();
     const store = storeOf("a");
     const random = createRandom(1);
@@ -105,21 +107,40 @@ function suite(etcdOf: () => Etcd): void {
     expect(inChunks.length).toBeGreaterThanOrEqual(4);
     const text = (envelope: ExecutionPayloadEnvelope | undefined): string => JSON.stringify(envelope && envelopeToJson(envelope));
     expect(text((await storeOf("b").latest())?.envelope) === text(large)).toBe(true);
-    const small = child(large);
-    await store.commit(small, fence);
-    expect(await chunkKeys()).toHaveLength(1);
-    expect((await store.latest())?.envelope).toEqual(small);
+    let last = large;
+    for (let block = 0; block < KEPT; block++) await store.commit((last = child(last)), fence);
+    expect(await chunkKeys()).toHaveLength(KEPT);
+    expect((await store.latest())?.envelope).toEqual(last);
   });
 
   it("deletes what a leader left behind half-way", async () => {
     const { etcd, keys, storeOf, elect, chunkKeys } = cluster();
     const fence = await elect("a");
-    for (const key of [keys.payload(fence, `0x${"00".repeat(32)}`), keys.payload(fence, `0x${"ff".repeat(32)}`)]) {
-      await etcd.txn([], [{ kind: "put", key: `${key}1`, value: new Uint8Array(10) }]);
+    for (const digits of ["00", "ff"]) {
+      const key = `${keys.payload({ number: 7, fence, hash: `0x${digits.repeat(32)}` })}1`;
+      await etcd.txn([], [{ kind: "put", key, value: new Uint8Array(10) }]);
     }
     const later = await elect("b");
-    await storeOf("b").commit(samplePayload(7, GENESIS), later);
-    expect(await chunkKeys()).toHaveLength(1);
+    const store = storeOf("b");
+    let last = samplePayload(7, GENESIS);
+    await store.commit(last, later);
+    for (let block = 0; block < KEPT; block++) await store.commit((last = child(last)), later);
+    expect(await chunkKeys()).toHaveLength(KEPT);
+  });
+
+  it("has the last few blocks for a node that lacks them", async () => {
+    const { storeOf, elect } = cluster();
+    const store = storeOf("a");
+    const fence = await elect("a");
+    const blocks = [samplePayload(7, GENESIS)];
+    for (let block = 0; block < 4; block++) blocks.push(child(blocks.at(-1)!));
+    for (const block of blocks) await store.commit(block, fence);
+    const latest = await storeOf("b").latest();
+    expect(await latest?.after(11)).toEqual([]);
+    expect(await latest?.after(10)).toEqual([]);
+    expect(await latest?.after(9)).toEqual([blocks[3]]);
+    expect(await latest?.after(8)).toEqual([blocks[2], blocks[3]]);
+    expect(await latest?.after(7)).toBeUndefined();
   });
 
   it("forgets the last committed block when asked for by its hash", async () => {

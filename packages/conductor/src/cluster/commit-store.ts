@@ -6,19 +6,38 @@ import { ConductorError } from "../conductor-error.ts";
 import { type Comparison, type Etcd, type KeyValue, type Operation, prefixEnd, type TxnResult } from "../etcd/etcd-api.ts";
 import { EtcdError } from "../etcd/etcd-error.ts";
 import type { ClusterKeys } from "./keys.ts";
-import { type HeadRecord, readHead, readLeader, recordToBytes } from "./records.ts";
+import { type HeadRecord, type PayloadRecord, readHead, readLeader, recordToBytes } from "./records.ts";
 
 export interface CommitOptions {
   /** of each chunk; etcd takes requests of 1.5 MiB by default (`--max-request-bytes`) */
   readonly chunkBytes: number;
+  /** how many committed blocks are kept, the last one included */
+  readonly keptBlocks: number;
 }
 
-export const DEFAULT_COMMIT_OPTIONS: CommitOptions = { chunkBytes: 1024 * 1024 };
+export const DEFAULT_COMMIT_OPTIONS: CommitOptions = { chunkBytes: 1024 * 1024, keptBlocks: 32 };
+
+export interface CommitDeps {
+  readonly etcd: Etcd;
+  readonly keys: ClusterKeys;
+  /** of this server */
+  readonly id: string;
+  /** default: zlib's, in its threads */
+  readonly compression?: Compression | undefined;
+}
 
 /** The last committed block, as read by one leader. */
 export interface CommittedHead {
   readonly record: HeadRecord;
   readonly modRevision: number;
+}
+
+/** The last committed block with its payload, and those before it. */
+export interface Latest {
+  readonly record: HeadRecord;
+  readonly envelope: ExecutionPayloadEnvelope;
+  /** The committed blocks after `number` and before the last one, in order; undefined: etcd does not have all of them any more. */
+  readonly after: (number: number) => Promise<readonly ExecutionPayloadEnvelope[] | undefined>;
 }
 
 export type CommitOutcome =
@@ -28,36 +47,46 @@ export type CommitOutcome =
   /** the block does not follow the last committed one: nothing was changed */
   | { readonly kind: "not-on-head"; readonly head: HeadRecord };
 
-const deflate = promisify(deflateRaw);
-const inflate = promisify(inflateRaw);
+/** How payloads become smaller. */
+export interface Compression {
+  deflate(text: string): Promise<Uint8Array>;
+  inflate(bytes: Uint8Array): Promise<Uint8Array>;
+}
+
 /** Time counts more than size: a block is released only after it is committed. */
 const DEFLATE_LEVEL = 1;
 /** A payload that is inflated beyond this is none. */
 const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
 const MAX_READS = 5;
 
+const [deflateInThread, inflateInThread] = [promisify(deflateRaw), promisify(inflateRaw)];
+const zlib: Compression = {
+  deflate: (text) => deflateInThread(text, { level: DEFLATE_LEVEL }),
+  inflate: (bytes) => inflateInThread(bytes, { maxOutputLength: MAX_PAYLOAD_BYTES }),
+};
+
 /**
  * The latest block that sequencers may release, in etcd. The record under `head` says which it is; its payload lies in chunks beside it.
  * A commit is one transaction that compares the leader key's create revision (the fencing token) and the head's mod revision, so that
  * whoever has been deposed changes nothing, however late its request arrives. Chunks beyond the first are written before, below a key
- * that only this leader and this block have; what was given up half-way is deleted with the next commit.
+ * that only this leader and this block have. With each commit, payloads are deleted that are older than the last 32 blocks, those of commits that
+ * were given up half-way included.
  */
 export class CommitStore {
   readonly #options: CommitOptions;
   readonly #etcd: Etcd;
   readonly #keys: ClusterKeys;
   readonly #id: string;
+  readonly #compression: Compression;
   /** as this process last saw it; etcd compares it in every commit */
   #head: CommittedHead | undefined | "unknown" = "unknown";
 
-  constructor(
-    options: CommitOptions,
-    { etcd, keys, id }: { readonly etcd: Etcd; readonly keys: ClusterKeys; readonly id: string },
-  ) {
+  constructor(options: CommitOptions, { etcd, keys, id, compression = zlib }: CommitDeps) {
     this.#options = options;
     this.#etcd = etcd;
     this.#keys = keys;
     this.#id = id;
+    this.#compression = compression;
   }
 
   /**
@@ -69,9 +98,9 @@ export class CommitStore {
   async commit(envelope: ExecutionPayloadEnvelope, fence: number): Promise<CommitOutcome> {
     const { blockHash, blockNumber, parentHash } = envelope.executionPayload;
     const hash = bytesToHex(blockHash);
-    const deflated = await deflate(JSON.stringify(envelopeToJson(envelope)), { level: DEFLATE_LEVEL });
+    const deflated = await this.#compression.deflate(JSON.stringify(envelopeToJson(envelope)));
     const chunks = chunksOf(deflated, this.#options.chunkBytes);
-    const record: HeadRecord = {
+    const made: Omit<HeadRecord, "recent"> = {
       number: Number(blockNumber),
       hash,
       parentHash: bytesToHex(parentHash),
@@ -83,6 +112,7 @@ export class CommitStore {
     let areChunksThere = chunks.length === 1;
     for (;;) {
       const head = this.#head === "unknown" ? (await this.#readHead()).head : this.#head;
+      const record: HeadRecord = { ...made, recent: this.#recentOf(head?.record) };
       const verdict = followUp(record, head?.record);
       if (verdict === "not-on-head") {
         // Only etcd knows for certain: what is remembered may be out of date.
@@ -101,12 +131,21 @@ export class CommitStore {
   }
 
   /** The last committed block, with its payload. @throws {EtcdError}; {ConductorError} conductor/bad-record */
-  async latest(): Promise<{ readonly record: HeadRecord; readonly envelope: ExecutionPayloadEnvelope } | undefined> {
+  async latest(): Promise<Latest | undefined> {
     for (let read = 1; ; read++) {
       const { head, revision } = await this.#readHead();
       if (head === undefined) return undefined;
       try {
-        return { record: head.record, envelope: await this.#readPayload(head.record, revision) };
+        const { record } = head;
+        const after = async (number: number): Promise<readonly ExecutionPayloadEnvelope[] | undefined> => {
+          if (number + 1 >= record.number) return [];
+          const missing = record.recent.filter((block) => block.number > number);
+          if (missing[0]?.number !== number + 1) return undefined;
+          const envelopes: ExecutionPayloadEnvelope[] = [];
+          for (const block of missing) envelopes.push(await this.#readPayload(block, revision));
+          return envelopes;
+        };
+        return { record, envelope: await this.#readPayload(record, revision), after };
       } catch (error) {
         // A later commit has deleted the chunks, and compaction has forgotten them.
         if (!(error instanceof EtcdError && error.code === "etcd/compacted") || read === MAX_READS) throw error;
@@ -148,13 +187,20 @@ export class CommitStore {
     return { head, revision };
   }
 
+  /** What the record of the block after `head` says of those before it. */
+  #recentOf(head: HeadRecord | undefined): readonly PayloadRecord[] {
+    if (head === undefined) return [];
+    const { number, hash, fence, chunks, recent } = head;
+    return [...recent, { number, hash, fence, chunks }].slice(1 - this.#options.keptBlocks);
+  }
+
   #fenceOf(fence: number): Comparison {
     return { key: this.#keys.leader, target: "create", revision: fence };
   }
 
   /** All but the first. @returns why they are not there */
   async #putChunks(record: HeadRecord, chunks: readonly Uint8Array[]): Promise<CommitOutcome | undefined> {
-    const folder = this.#keys.payload(record.fence, record.hash);
+    const folder = this.#keys.payload(record);
     const results = await Promise.all(
       chunks
         .slice(1)
@@ -177,13 +223,12 @@ export class CommitStore {
     verdict: "next" | "again",
   ): Promise<CommitOutcome | "head-has-changed"> {
     const { leader, head: key, payloads } = this.#keys;
-    const folder = this.#keys.payload(record.fence, record.hash);
+    const folder = this.#keys.payload(record);
     const comparisons: Comparison[] = [this.#fenceOf(record.fence), { key, target: "mod", revision: head?.modRevision ?? 0 }];
     const writes: Operation[] = [
       { kind: "put", key, value: recordToBytes(record) },
       { kind: "put", key: `${folder}0`, value: firstChunk },
-      { kind: "delete", key: payloads, end: folder },
-      { kind: "delete", key: prefixEnd(folder), end: prefixEnd(payloads) },
+      { kind: "delete", key: payloads, end: this.#keys.payloadsFrom(record.number - this.#options.keptBlocks + 1) },
     ];
     const current: Operation[] = [
       { kind: "range", key: leader },
@@ -208,8 +253,8 @@ export class CommitStore {
   }
 
   /** @param revision at which the head was this one: later commits delete its chunks */
-  async #readPayload(record: HeadRecord, revision: number): Promise<ExecutionPayloadEnvelope> {
-    const folder = this.#keys.payload(record.fence, record.hash);
+  async #readPayload(record: PayloadRecord, revision: number): Promise<ExecutionPayloadEnvelope> {
+    const folder = this.#keys.payload(record);
     const chunks: Uint8Array[] = [];
     for (let index = 0; index < record.chunks; index++) {
       const key = folder + String(index);
@@ -220,7 +265,7 @@ export class CommitStore {
     }
     const key = this.#keys.head;
     try {
-      const text = (await inflate(Buffer.concat(chunks), { maxOutputLength: MAX_PAYLOAD_BYTES })).toString("utf8");
+      const text = Buffer.from(await this.#compression.inflate(Buffer.concat(chunks))).toString("utf8");
       const envelope = envelopeFromJson(JSON.parse(text));
       const hash = bytesToHex(envelope.executionPayload.blockHash);
       if (hash !== record.hash) throw new Error(`the payload is that of ${hash}`);

@@ -1,5 +1,8 @@
 import { prefixEnd } from "../etcd/etcd-api.ts";
 
+/** Of the largest number that JavaScript counts to. */
+const NUMBER_DIGITS = 16;
+
 /** Where a cluster keeps what, below its prefix. */
 export class ClusterKeys {
   /** who leads; its create revision is the fencing token */
@@ -30,9 +33,14 @@ export class ClusterKeys {
     return this.members + id;
   }
 
-  /** The chunks of one payload, of one leader: another one never writes there. */
-  payload(fence: number, hash: string): string {
-    return `${this.payloads}${fence}-${hash}/`;
+  /** The chunks of one payload, of one leader: another one never writes there. Sorted by number. */
+  payload({ number, fence, hash }: { readonly number: number; readonly fence: number; readonly hash: string }): string {
+    return `${this.payloadsFrom(number)}-${fence}-${hash}/`;
+  }
+
+  /** Before all payloads of this number and of later ones. */
+  payloadsFrom(number: number): string {
+    return this.payloads + String(Math.max(0, number)).padStart(NUMBER_DIGITS, "0");
   }
 
   get membersEnd(): string {

@@ -32,17 +32,23 @@ export interface MemberRecord {
   readonly unsafe: number;
 }
 
-/** Under `head`. */
-export interface HeadRecord {
+/** A committed block whose payload is still there. */
+export interface PayloadRecord {
   readonly number: number;
   readonly hash: string;
-  readonly parentHash: string;
   /** of the leader that committed it */
   readonly fence: number;
+  readonly chunks: number;
+}
+
+/** Under `head`. */
+export interface HeadRecord extends PayloadRecord {
+  readonly parentHash: string;
   readonly leader: string;
   /** of the payload, deflated */
   readonly sizeBytes: number;
-  readonly chunks: number;
+  /** the blocks before it, the oldest first: for nodes that gossip has not reached */
+  readonly recent: readonly PayloadRecord[];
 }
 
 /** Under `roster`. Who is in neither list may lead. */
@@ -63,6 +69,11 @@ const isText = (value: unknown): boolean => typeof value === "string";
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const isOptionalText = (value: unknown): boolean => value === undefined || isText(value);
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+
+const isPayload = (value: unknown): boolean => {
+  const { number, hash, fence, chunks } = (value ?? {}) as Record<string, unknown>;
+  return isCount(number) && isText(hash) && isCount(fence) && isCount(chunks);
+};
 
 /** @throws {ConductorError} conductor/bad-record */
 function reader<T>(fields: Fields<T>): (pair: KeyValue) => T {
@@ -100,6 +111,7 @@ export const readHead = reader<HeadRecord>({
   leader: isText,
   sizeBytes: isCount,
   chunks: isCount,
+  recent: (value) => Array.isArray(value) && value.every(isPayload),
 });
 export const readRoster = reader<RosterRecord>({ nonvoters: isTexts, removed: isTexts });
 export const readChain = reader<ChainRecord>({ l2ChainId: isText, genesis: isText });

@@ -111,6 +111,7 @@ export interface LeaderProxyDeps {
   readonly leader: () => LeaderAddresses | undefined;
   readonly createClient: (url: string) => RpcClient;
   readonly clock: Clock;
+  readonly monotonicMs: () => number;
 }
 
 /** Passes what users, submitters and proposers ask on to whoever leads. */
@@ -139,8 +140,8 @@ export class LeaderProxy {
   }
 
   async #ask(side: keyof LeaderAddresses, name: string, args: readonly unknown[]): Promise<unknown> {
-    const { leader, clock } = this.#deps;
-    const endMs = clock.nowMs() + this.#options.waitMs;
+    const { leader, clock, monotonicMs } = this.#deps;
+    const endMs = monotonicMs() + this.#options.waitMs;
     for (;;) {
       const url = leader()?.[side];
       let failure: RpcError | undefined;
@@ -154,7 +155,7 @@ export class LeaderProxy {
           failure = error;
         }
       }
-      if (clock.nowMs() >= endMs)
+      if (monotonicMs() >= endMs)
         throw failure ?? new RpcError(SERVER_ERROR, "no sequencer leads at the moment: try again in a few seconds");
       await clock.sleep(RETRY_MS);
     }

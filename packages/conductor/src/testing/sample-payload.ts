@@ -10,6 +10,7 @@ export function samplePayload(
   parentHash: Uint8Array,
   name = "",
   transactions: readonly Uint8Array[] = [],
+  timestamp = 1_800_000_000 + number,
 ): ExecutionPayloadEnvelope {
   const zero = new Uint8Array(32);
   return {
@@ -23,7 +24,7 @@ export function samplePayload(
       blockNumber: number,
       gasLimit: 30_000_000n,
       gasUsed: 0n,
-      timestamp: 1_800_000_000 + number,
+      timestamp,
       extraData: new Uint8Array(),
       baseFeePerGas: 7n,
       blockHash: hashOf(`${number} ${Buffer.from(parentHash).toString("hex")} ${name}`),

@@ -1,0 +1,68 @@
+import { createLogger } from "@rnode/observe";
+import { describe, expect, it } from "vitest";
+import type { Mutant } from "./testing/sim-cluster.ts";
+import { runDeath, runSim, type SimReport } from "./testing/sim-run.ts";
+
+/** `RNODE_CONDUCTOR_SEEDS=5000 npx vitest run packages/conductor/src/sim-cluster.test.ts`; `RNODE_CONDUCTOR_SEED=7` replays one and prints it. */
+const { RNODE_CONDUCTOR_SEEDS: SEEDS = "200", RNODE_CONDUCTOR_SEED: ONE } = process.env;
+const MAX_TAKEOVER_MS = 5_000;
+const DEATHS = 50;
+
+type Takeover = SimReport["takeovers"][number];
+
+function figuresOf(takeovers: readonly Takeover[]): string {
+  const figures = (name: keyof Takeover): string => {
+    const sorted = takeovers.map((takeover) => takeover[name] / 1000).sort((a, b) => a - b);
+    const at = (share: number): string => (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(1);
+    return `median ${at(0.5)} s, 99 of 100 within ${at(0.99)} s, longest ${at(1)} s`;
+  };
+  return `next leader ${figures("leaderMs")}; next block ${figures("blockMs")}`;
+}
+
+describe("a simulated cluster", () => {
+  it("has one chain of committed blocks, loses none, and soon has another leader", { timeout: 3_600_000 }, async () => {
+    const seeds = ONE === undefined ? Array.from({ length: Number(SEEDS) }, (_, index) => index + 1) : [Number(ONE)];
+    const broken: unknown[] = [];
+    const takeovers: Takeover[] = [];
+    let [committed, leaders] = [0, 0];
+    for (const seed of seeds) {
+      const log = ONE === undefined ? undefined : createLogger({ level: "debug", format: "text", color: false, pid: false });
+      const report = await runSim(seed, log === undefined ? {} : { log });
+      committed += report.committed;
+      leaders += report.leaders;
+      takeovers.push(...report.takeovers);
+      const isSlow = report.takeovers.some(({ leaderMs }) => leaderMs > MAX_TAKEOVER_MS);
+      if (report.violations.length > 0 || isSlow)
+        broken.push({ seed, violations: report.violations, takeovers: report.takeovers, faults: report.faults });
+    }
+    console.log(
+      `${seeds.length} clusters: ${committed} blocks, ${leaders} leaders, ${takeovers.length} deaths in quiet: ${figuresOf(takeovers)}`,
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("has another leader within five seconds of a death", { timeout: 120_000 }, async () => {
+    const takeovers: Takeover[] = [];
+    for (let seed = 1; seed <= DEATHS; seed++) takeovers.push(await runDeath(seed));
+    console.log(`${DEATHS} deaths: ${figuresOf(takeovers)}`);
+    for (const { leaderMs } of takeovers) expect(leaderMs).toBeLessThan(MAX_TAKEOVER_MS);
+  });
+
+  it.each<[Mutant]>([
+    ["no-fence"],
+    ["no-head-compare"],
+    ["no-parent-check"],
+    ["start-anywhere"],
+    ["no-lease"],
+    ["leader-key-not-exclusive"],
+  ])("notices a rule that is switched off: %s", { timeout: 600_000 }, async (mutant) => {
+    for (let seed = 1; seed <= 300; seed++) {
+      const { violations, takeovers } = await runSim(seed, { mutant });
+      if (violations.length > 0 || takeovers.some(({ leaderMs }) => leaderMs > MAX_TAKEOVER_MS)) {
+        console.log(`${mutant}: noticed by seed ${seed}: ${violations[0] ?? "no other leader in time"}`);
+        return;
+      }
+    }
+    expect.fail("nothing was noticed");
+  });
+});

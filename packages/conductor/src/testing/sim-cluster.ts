@@ -1,0 +1,404 @@
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { type Logger, noMetrics, silentLogger } from "@rnode/observe";
+import { type Abortable, bytesToHex } from "@rnode/primitives";
+import { createRandom, type Random } from "@rnode/primitives/testing";
+import { SimClock } from "@rnode/program/testing";
+import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { CommitStore, DEFAULT_COMMIT_OPTIONS } from "../cluster/commit-store.ts";
+import { ClusterKeys } from "../cluster/keys.ts";
+import { readHead, readLeader } from "../cluster/records.ts";
+import { Conductor } from "../conductor.ts";
+import { createConductorMetrics } from "../conductor-metrics.ts";
+import type { Comparison, Etcd, KeyValue } from "../etcd/etcd-api.ts";
+import { EtcdError } from "../etcd/etcd-error.ts";
+import type { SequencerNode } from "../sequencer/sequencer-api.ts";
+import { EtcdModel } from "./etcd-model.ts";
+import { SimDisk, SimNode } from "./sim-node.ts";
+import { type MachineTime, SimProcess } from "./sim-process.ts";
+
+/** A rule that is switched off, to see whether the simulation notices. */
+export type Mutant =
+  /** commits do not compare who leads */
+  | "no-fence"
+  /** commits do not compare which block was the last */
+  | "no-head-compare"
+  /** blocks are committed whatever their parent is */
+  | "no-parent-check"
+  /** a new leader starts from whatever its node has */
+  | "start-anywhere"
+  /** etcd's leases never end */
+  | "no-lease"
+  /** a leader that has lost etcd does not believe that its lease ends, and nobody asks etcd */
+  | "leader-key-not-exclusive";
+
+export interface SimOptions {
+  readonly seed: number;
+  readonly servers?: number;
+  readonly mutant?: Mutant | undefined;
+  readonly log?: Logger;
+}
+
+const ETCD_TIMEOUT_MS = 800;
+const RPC_TIMEOUT_MS = 2_000;
+
+/** One machine: a conductor, a rollup node with its execution client, and their links. */
+export class Machine {
+  readonly time: MachineTime = { offsetMs: 0, rate: 1 };
+  readonly disk: SimDisk;
+  readonly id: string;
+  conductor: { readonly process: SimProcess; readonly program: Conductor } | undefined;
+  node: SimNode | undefined;
+  /** what does not work now */
+  readonly cut = { etcd: 0, peers: 0, engine: 0, local: 0 };
+  /** of a hundred answers of etcd, so many are lost, and so many requests arrive late */
+  etcdLoss = 0;
+
+  constructor(id: string, genesisSec: number) {
+    this.id = id;
+    this.disk = new SimDisk(genesisSec);
+  }
+}
+
+/** PERF: the platform's AbortController makes an error with a stack each time. */
+class Signal implements Abortable {
+  readonly #listeners = new Set<() => void>();
+  aborted = false;
+
+  addEventListener(_: "abort", listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  removeEventListener(_: "abort", listener: () => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  abort(): void {
+    this.aborted = true;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export interface Committed {
+  readonly atMs: number;
+  readonly leader: string;
+  readonly fence: number;
+  readonly block: ExecutionPayloadEnvelope;
+}
+
+const hashHex = ({ executionPayload }: ExecutionPayloadEnvelope): string => bytesToHex(executionPayload.blockHash);
+
+/** Conductors with everything around them simulated: clocks, etcd, rollup nodes, links. Everything follows from the seed. */
+export class SimCluster {
+  readonly clock = new SimClock();
+  readonly random: Random;
+  readonly machines: readonly Machine[];
+  readonly committed: Committed[] = [];
+  readonly released = new Map<number, string>();
+  /** what must never happen, and did */
+  readonly violations: string[] = [];
+  readonly leaders: { readonly atMs: number; readonly id: string | undefined }[] = [];
+  readonly #options: SimOptions;
+  readonly #model: EtcdModel;
+  readonly #keys = new ClusterKeys("/sim/");
+  /** blocks that nodes wanted to commit, by hash */
+  readonly #sealed = new Map<string, ExecutionPayloadEnvelope>();
+  readonly #committedHashes = new Set<string>();
+  #etcdState: "up" | "no-leader" | "down" = "up";
+
+  constructor(options: SimOptions) {
+    this.#options = options;
+    this.random = createRandom(options.seed);
+    this.#model = new EtcdModel(() => (options.mutant === "no-lease" ? 0 : this.clock.nowMs()));
+    this.#model.onChange = (key, pair) => {
+      if (key === this.#keys.leader) this.#onLeader(pair);
+      if (key === this.#keys.head && pair !== undefined) this.#onCommit(readHead(pair));
+    };
+    const genesisSec = Math.floor(this.clock.nowMs() / 1000);
+    this.machines = Array.from({ length: options.servers ?? 3 }, (_, index) => new Machine(`s${index}`, genesisSec));
+  }
+
+  get leader(): Machine | undefined {
+    const pair = this.#model.get(this.#keys.leader);
+    return pair && this.machines.find(({ id }) => id === readLeader(pair).id);
+  }
+
+  get etcdSize(): EtcdModel["size"] {
+    return this.#model.size;
+  }
+
+  start(): void {
+    for (const machine of this.machines) {
+      this.startNode(machine);
+      this.startConductor(machine);
+    }
+  }
+
+  /** etcd loses its leader and elects another, or its majority. */
+  setEtcd(state: "up" | "no-leader" | "down"): void {
+    if (state === "up" && this.#etcdState !== "up") this.#model.renewLeases();
+    this.#etcdState = state;
+  }
+
+  startNode(machine: Machine): void {
+    if (machine.node !== undefined && !machine.node.process.isDead) return;
+    const process = new SimProcess(this.clock, machine.time);
+    machine.node = new SimNode({
+      name: machine.id,
+      sim: this.clock,
+      random: this.random,
+      process,
+      disk: machine.disk,
+      isLeader: () =>
+        this.#call(
+          process,
+          machine,
+          () => machine.conductor?.process,
+          async () => machine.conductor!.program.isLeader,
+        ),
+      commit: (envelope) => {
+        this.#sealed.set(hashHex(envelope), envelope);
+        return this.#call(
+          process,
+          machine,
+          () => machine.conductor?.process,
+          () => machine.conductor!.program.commit(envelope),
+          500,
+        );
+      },
+      peers: () => this.#peersOf(machine),
+      onRelease: (envelope) => this.#onRelease(machine, envelope),
+      engineCut: () => machine.cut.engine > 0,
+    });
+  }
+
+  /** The node ends at once; the last blocks may not have reached its disk. */
+  killNode(machine: Machine): void {
+    machine.node?.process.kill();
+    for (let lost = this.random(3); lost > 0; lost--)
+      machine.disk.head = machine.disk.parentOf(machine.disk.head) ?? machine.disk.head;
+  }
+
+  startConductor(machine: Machine): void {
+    if (machine.conductor !== undefined && !machine.conductor.process.isDead) return;
+    const process = new SimProcess(this.clock, machine.time);
+    const etcd = this.#etcdOf(machine, process);
+    const keys = this.#keys;
+    const compression = {
+      deflate: async (text: string) => deflateRawSync(text, { level: 1 }),
+      inflate: async (bytes: Uint8Array) => inflateRawSync(bytes),
+    };
+    const store = new CommitStore(DEFAULT_COMMIT_OPTIONS, { etcd, keys, id: machine.id, compression });
+    if (this.#options.mutant === "no-parent-check") this.#forgetParents(store);
+    const program = new Conductor(
+      {
+        session: { id: machine.id, leaseTtlSec: 3, pollIntervalMs: 250, compactionIntervalMs: 30_000 },
+        health: { intervalSec: 1, unsafeIntervalSec: 10, safeEnabled: false, safeIntervalSec: 0, minPeerCount: 1 },
+        blockTimeSec: 1,
+        mayBootstrap: machine === this.machines[0] || this.#options.mutant === "start-anywhere",
+        isPaused: false,
+        addresses: { addr: "", executionRpc: "", rollupRpc: "" },
+      },
+      {
+        etcd,
+        keys,
+        store: this.#options.mutant === "start-anywhere" ? startingAnywhere(store) : store,
+        node: this.#nodeOf(machine, process),
+        clock: process.clock,
+        monotonicMs: () => process.monotonicMs(),
+        log: this.#options.log?.child({ server: machine.id }) ?? silentLogger,
+        metrics: createConductorMetrics(noMetrics),
+      },
+    );
+    machine.conductor = { process, program };
+    program.start();
+  }
+
+  /** Lets everything work, and time pass. */
+  advance(ms: number): Promise<void> {
+    return this.clock.advance(ms, () => this.#model.expireLeases());
+  }
+
+  /** What is wrong once every fault has ended and some time has passed. @param sinceMs when the last fault ended */
+  checkRecovered(sinceMs: number): void {
+    const last = this.committed.at(-1);
+    if (last === undefined || last.atMs < sinceMs) {
+      this.violations.push("production does not go on after the last fault");
+      return;
+    }
+    const chains = this.machines.map(({ disk }) => chainOf(disk));
+    const settled = last.block.executionPayload.blockNumber - 5; // later ones may be on their way
+    const lost = this.committed.find(
+      ({ block }) => block.executionPayload.blockNumber <= settled && chains.some((chain) => !chain.has(hashHex(block))),
+    );
+    if (lost !== undefined)
+      this.violations.push(`block ${lost.block.executionPayload.blockNumber} was committed and is not everywhere`);
+    const active = this.machines.filter(({ node }) => node?.isActive);
+    if (active.length !== 1) this.violations.push(`${active.length} sequencers are active`);
+  }
+
+  #onLeader(pair: KeyValue | undefined): void {
+    const id = pair && readLeader(pair).id;
+    if (pair !== undefined && pair.createRevision !== pair.modRevision)
+      this.violations.push(`${id} took the leader key from another one`);
+    this.leaders.push({ atMs: this.clock.nowMs(), id });
+  }
+
+  #onCommit({ number, hash, leader, fence }: ReturnType<typeof readHead>): void {
+    if (this.#committedHashes.has(hash)) return;
+    const block = this.#sealed.get(hash);
+    if (block === undefined) {
+      this.violations.push(`block ${number} ${hash} was committed, which nobody made`);
+      return;
+    }
+    const before = this.committed.at(-1);
+    if (before !== undefined && bytesToHex(block.executionPayload.parentHash) !== hashHex(before.block)) {
+      this.violations.push(
+        `block ${number} of ${leader} was committed, which does not follow ${before.block.executionPayload.blockNumber} of ${before.leader}`,
+      );
+    }
+    if (before !== undefined && fence < before.fence)
+      this.violations.push(`${leader} committed block ${number} after it was deposed`);
+    this.#committedHashes.add(hash);
+    this.committed.push({ atMs: this.clock.nowMs(), leader, fence, block });
+  }
+
+  #onRelease({ id }: Machine, envelope: ExecutionPayloadEnvelope): void {
+    const hash = hashHex(envelope);
+    const { blockNumber } = envelope.executionPayload;
+    if (!this.#committedHashes.has(hash)) this.violations.push(`${id} released block ${blockNumber}, which was not committed`);
+    const other = this.released.get(blockNumber);
+    if (other !== undefined && other !== hash) this.violations.push(`${id} released another block ${blockNumber}`);
+    this.released.set(blockNumber, hash);
+  }
+
+  #peersOf(machine: Machine): readonly SimNode[] {
+    if (machine.cut.peers > 0 || machine.node?.process.isRunning !== true) return [];
+    return this.machines.flatMap(({ node, cut }) =>
+      node !== undefined && node !== machine.node && node.process.isRunning && cut.peers === 0 ? [node] : [],
+    );
+  }
+
+  /** A request between two programs of one machine. One that is paused gets it when it wakes up. */
+  async #call<T>(
+    from: SimProcess,
+    machine: Machine,
+    to: () => SimProcess | undefined,
+    act: () => Promise<T>,
+    timeoutMs = RPC_TIMEOUT_MS,
+  ): Promise<T> {
+    const { clock, random } = this;
+    const answer = async (): Promise<T> => {
+      await clock.sleep(1 + random(5));
+      if (machine.cut.local > 0) return await new Promise<never>(() => {});
+      const target = to();
+      if (target === undefined || target.isDead) throw new Error("connection refused");
+      await target.gate(Promise.resolve());
+      const result = await target.gate(act());
+      await clock.sleep(1 + random(5));
+      return machine.cut.local > 0 ? await new Promise<never>(() => {}) : result;
+    };
+    return from.gate(this.#within(timeoutMs, answer(), () => new Error("no answer in time")));
+  }
+
+  async #within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
+    work.catch(() => {});
+    const over = new Signal();
+    try {
+      return await Promise.race([
+        work,
+        this.clock.sleep(ms, over).then((): never => {
+          throw late();
+        }),
+      ]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  #nodeOf(machine: Machine, process: SimProcess): SequencerNode {
+    const call = <T>(act: (node: SimNode) => T | Promise<T>): Promise<T> =>
+      this.#call(
+        process,
+        machine,
+        () => machine.node?.process,
+        async () => act(machine.node!),
+      );
+    return {
+      sample: async () => {
+        try {
+          return await call((node) => node.sample());
+        } catch (error) {
+          const down = { error: (error as Error).message };
+          return { sync: down, peers: down, engine: down, isActive: undefined };
+        }
+      },
+      unsafeHead: () => call((node) => node.unsafeHead()),
+      start: (hash) => call((node) => node.start(hash)),
+      stop: () => call((node) => node.stop()),
+      post: (envelope) => call((node) => node.receive(envelope)),
+    };
+  }
+
+  #etcdOf(machine: Machine, process: SimProcess): Etcd {
+    const { clock, random } = this;
+    const model = this.#model;
+    const request = <T>(what: string, act: () => T): Promise<T> => {
+      const unavailable = (reason: string): EtcdError => new EtcdError("etcd/unavailable", { what, reason });
+      const never = (): Promise<never> => new Promise(() => {});
+      const answer = async (): Promise<T> => {
+        // A request on its way arrives, whatever becomes of who sent it.
+        const isLate = random(100) < machine.etcdLoss;
+        await clock.sleep(1 + random(8) + (isLate ? random(20_000) : 0));
+        if (machine.cut.etcd > 0 || this.#etcdState === "down") return never();
+        if (this.#etcdState === "no-leader") throw unavailable("no leader");
+        const result = act();
+        const isLost = random(100) < machine.etcdLoss;
+        await clock.sleep(1 + random(8));
+        return isLost || machine.cut.etcd > 0 ? never() : result;
+      };
+      return process.gate(this.#within(ETCD_TIMEOUT_MS, answer(), () => unavailable("no answer in time")));
+    };
+    return {
+      txn: (comparisons, success, failure = []) => request("txn", () => model.txn(this.#mutated(comparisons), success, failure)),
+      leaseGrant: (ttlSec) => request("grant", () => model.grant(ttlSec)),
+      leaseKeepAlive: (leaseId) => request("keepalive", () => model.keepAlive(leaseId)),
+      leaseRevoke: (leaseId) => request("revoke", () => model.revoke(leaseId)),
+      compact: (revision) => request("compact", () => model.compact(revision)),
+    };
+  }
+
+  #mutated(comparisons: readonly Comparison[]): readonly Comparison[] {
+    switch (this.#options.mutant) {
+      case "no-fence":
+        return comparisons.filter(({ key, revision }) => key !== this.#keys.leader || revision === 0);
+      case "no-head-compare":
+        return comparisons.filter(({ key }) => key !== this.#keys.head);
+      case "leader-key-not-exclusive":
+        return comparisons.filter(({ key, revision }) => key !== this.#keys.leader || revision !== 0);
+      default:
+        return comparisons;
+    }
+  }
+
+  /** Each block pretends to follow whatever was committed last. */
+  #forgetParents(store: CommitStore): void {
+    const commit = store.commit.bind(store);
+    store.commit = (envelope, fence) => {
+      const last = this.committed.at(-1)?.block;
+      const parentHash = last === undefined ? envelope.executionPayload.parentHash : last.executionPayload.blockHash;
+      return commit({ ...envelope, executionPayload: { ...envelope.executionPayload, parentHash } }, fence);
+    };
+  }
+}
+
+function startingAnywhere(store: CommitStore): CommitStore {
+  store.latest = async () => undefined;
+  return store;
+}
+
+/** The blocks from a head down to the first one. */
+function chainOf(disk: SimDisk): Set<string> {
+  const hashes = new Set<string>();
+  for (let at: ExecutionPayloadEnvelope | undefined = disk.head; at !== undefined; at = disk.parentOf(at)) hashes.add(hashHex(at));
+  return hashes;
+}
