@@ -39,14 +39,21 @@ export const serverOptions = optionGroup("", {
   rollupRpc: {
     parse: httpUrl,
     required: true,
+    requiredUnless: "observer",
     aliases: ["node.rpc"],
     help: "JSON-RPC endpoint of this server's rollup node, with the admin namespace.",
   },
   executionRpc: {
     parse: httpUrl,
     required: true,
+    requiredUnless: "observer",
     aliases: ["execution.rpc"],
     help: "JSON-RPC endpoint of this server's execution client.",
+  },
+  observer: {
+    parse: bool,
+    default: false,
+    help: "Neither control a sequencer nor take part in elections: only see the cluster, and pass requests on to the leader with --proxy.",
   },
   bootstrap: {
     parse: bool,

@@ -48,18 +48,20 @@ describe("a simulated cluster", () => {
     for (const { leaderMs } of takeovers) expect(leaderMs).toBeLessThan(MAX_TAKEOVER_MS);
   });
 
-  it.each<[Mutant]>([
-    ["no-fence"],
-    ["no-head-compare"],
-    ["no-parent-check"],
-    ["start-anywhere"],
-    ["no-lease"],
-    ["leader-key-not-exclusive"],
-  ])("notices a rule that is switched off: %s", { timeout: 600_000 }, async (mutant) => {
+  // With faults that are likely to need the rule, so that few seeds do.
+  const LATE = ["etcd's answers lost, requests late", "leadership given away by hand", "conductor killed"];
+  it.each<[Mutant, readonly string[] | undefined]>([
+    ["no-fence", LATE],
+    ["no-head-compare", LATE],
+    ["no-parent-check", LATE],
+    ["start-anywhere", undefined],
+    ["no-lease", undefined],
+    ["leader-key-not-exclusive", undefined],
+  ])("notices a rule that is switched off: %s", { timeout: 600_000 }, async (mutant, only) => {
     for (let seed = 1; seed <= 300; seed++) {
-      const { violations, takeovers } = await runSim(seed, { mutant });
-      if (violations.length > 0 || takeovers.some(({ leaderMs }) => leaderMs > MAX_TAKEOVER_MS)) {
-        console.log(`${mutant}: noticed by seed ${seed}: ${violations[0] ?? "no other leader in time"}`);
+      const { violations } = await runSim(seed, only === undefined ? { mutant } : { mutant, only });
+      if (violations.length > 0) {
+        console.log(`${mutant}: noticed by seed ${seed}: ${violations[0]}`);
         return;
       }
     }

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
-import { createRpcClient, createRpcServer, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
-import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
+import { createRpcClient, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
+import type { LogFields, Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
+import type { Scope } from "@rnode/program";
 import type { RollupConfig } from "@rnode/protocol";
 import { RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
@@ -14,21 +14,13 @@ import { createConductorMetrics } from "./conductor-metrics.ts";
 import type { Etcd } from "./etcd/etcd-api.ts";
 import { EtcdError } from "./etcd/etcd-error.ts";
 import { EtcdGateway } from "./etcd/gateway-client.ts";
+import { openProxy, openServer, type ServerDeps } from "./open-servers.ts";
 import type { RconductorOptions } from "./options.ts";
 import { conductorMethods } from "./rpc/conductor-methods.ts";
-import { LeaderProxy, ownProxyMethods } from "./rpc/leader-proxy.ts";
+import { ownProxyMethods } from "./rpc/leader-proxy.ts";
 import { RpcSequencer } from "./sequencer/rpc-sequencer.ts";
+import { startObserver } from "./start-observer.ts";
 import { VERSION } from "./version.ts";
-
-export interface StartDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: MetricFactory;
-  /** for `GET /healthz` */
-  readonly health: () => Health;
-  /** for `GET /readyz` */
-  readonly readiness?: Pick<Readiness, "health"> | undefined;
-}
 
 export interface RunningConductor {
   readonly rpcPort: number;
@@ -39,17 +31,13 @@ export interface RunningConductor {
   readonly status: () => LogFields;
 }
 
-/** A block with its transactions in hex. */
-const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
-/** Requests of users that are under way to one server at once. */
-const PROXY_CONCURRENCY = 128;
-
 /**
  * Wires everything. The server listens at once; endpoints that do not answer yet are waited for.
  *
  * @throws {UserError} a port is taken
  */
-export async function startConductor(scope: Scope, options: RconductorOptions, deps: StartDeps): Promise<RunningConductor> {
+export async function startConductor(scope: Scope, options: RconductorOptions, deps: ServerDeps): Promise<RunningConductor> {
+  if (options.server.observer) return startObserver(scope, options, deps);
   const { log, clock } = deps;
   const metrics = createConductorMetrics(deps.metrics);
   const { networkTimeoutMs } = options.server;
@@ -79,7 +67,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
   };
   const { httpPort } = await openServer("rpc.port", options.rpc, methods, { ...deps, scope });
   const rpcPort = httpPort ?? options.rpc.port;
-  const proxyPort = options.proxy.enabled ? await openProxy(options, () => conductor, { ...deps, scope }) : undefined;
+  const proxyPort = options.proxy.enabled ? await openProxy(options, () => conductor?.view, { ...deps, scope }) : undefined;
   const connect = async (): Promise<void> => {
     const rollup = await findChain(options, {
       node,
@@ -121,49 +109,6 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
   };
   ready = connect();
   return { rpcPort, proxyPort, ready, status: () => conductor?.status() ?? { waitingFor } };
-}
-
-type ServerDeps = Pick<StartDeps, "log" | "metrics" | "health" | "readiness"> & { readonly scope: Scope };
-
-function openServer(
-  option: string,
-  http: RconductorOptions["rpc"] | RconductorOptions["proxy"],
-  methods: MethodTable,
-  { scope, log, metrics, health, readiness }: ServerDeps,
-) {
-  const server = createRpcServer({
-    http,
-    limits: { maxRequestBytes: MAX_REQUEST_BYTES },
-    maxOpenFiles: connectionBudget(),
-    methods,
-    log,
-    metrics: option === "rpc.port" ? metrics : undefined,
-    healthz: health,
-    readyz: readiness && (() => readiness.health),
-  });
-  return scope.use(
-    option === "rpc.port" ? "RPC server" : "proxy",
-    () => namingPorts({ [option]: http.port }, () => server.listen()),
-    () => server.close(),
-  );
-}
-
-async function openProxy(
-  options: RconductorOptions,
-  conductor: () => Conductor | undefined,
-  deps: StartDeps & ServerDeps,
-): Promise<number> {
-  const createClient = (url: string): RpcClient =>
-    createRpcClient({ url, timeoutMs: 10 * options.server.networkTimeoutMs, maxConcurrency: PROXY_CONCURRENCY });
-  const leader = () => {
-    const { leader, members = [] } = conductor()?.view ?? {};
-    return leader && members.find(({ id }) => id === leader.id);
-  };
-  const proxy = new LeaderProxy(options.proxy, { leader, createClient, clock: deps.clock, monotonicMs: () => performance.now() });
-  deps.scope.onClose("proxy's endpoints", () => proxy.close());
-  const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps);
-  deps.log.info("proxy listens", { addr: options.proxy.host, port: httpPort });
-  return httpPort ?? options.proxy.port;
 }
 
 interface FindChainDeps {

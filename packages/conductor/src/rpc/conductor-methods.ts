@@ -13,6 +13,7 @@ import {
 } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, envelopeFromJson } from "@rnode/protocol";
+import type { ClusterView } from "../cluster/cluster-view.ts";
 import type { CommitStore } from "../cluster/commit-store.ts";
 import type { RosterRecord } from "../cluster/records.ts";
 import type { Conductor } from "../conductor.ts";
@@ -55,7 +56,9 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       `${id} is no member: members register themselves. Start its rconductor with --server-id=${id} and the same --etcd and --etcd.prefix`,
     );
   };
+  const seen = viewMethods(() => ready().view);
   return {
+    ...seen,
     conductor_active: method({
       params: [],
       summary: "Whether it controls its sequencer: neither paused nor stopped.",
@@ -99,14 +102,11 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       handler: () => ready().isOverridden || ready().isLeader,
     }),
     conductor_leaderWithID: method({
-      params: [],
-      summary: "Who leads; empty texts if nobody does.",
-      handler: (): ServerInfo => {
-        if (ready().isOverridden) return { id: "N/A (Leader overridden)", addr: "N/A", suffrage: SUFFRAGE.voter };
-        const { leader, members = [] } = ready().view ?? {};
-        const addr = members.find(({ id }) => id === leader?.id)?.addr ?? "";
-        return { id: leader?.id ?? "", addr, suffrage: SUFFRAGE.voter };
-      },
+      ...seen.conductor_leaderWithID!,
+      handler: (args, context) =>
+        ready().isOverridden
+          ? { id: "N/A (Leader overridden)", addr: "N/A", suffrage: SUFFRAGE.voter }
+          : seen.conductor_leaderWithID!.handler(args, context),
     }),
     conductor_leaderOverridden: method({
       params: [],
@@ -119,19 +119,6 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       handler: ([override]) => {
         ready().isOverridden = override;
         return null;
-      },
-    }),
-    conductor_clusterMembership: method({
-      params: [],
-      summary: "The members that are at work, and the version of who may lead.",
-      handler: () => {
-        const { members = [], roster } = ready().view ?? {};
-        const servers = members
-          .filter(({ id }) => roster?.removed.includes(id) !== true)
-          .map(
-            ({ id, addr }): ServerInfo => ({ id, addr, suffrage: SUFFRAGE[roster?.nonvoters.includes(id) ? "nonvoter" : "voter"] }),
-          );
-        return { servers, version: roster?.version ?? 0 };
       },
     }),
     conductor_addServerAsVoter: method({
@@ -195,6 +182,34 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
           if (!(await store.forget(hash))) throw new RpcError(SERVER_ERROR, `${hash} is not the last committed block`);
           return null;
         }),
+    }),
+  };
+}
+
+/** What anybody who sees the cluster can say. */
+export function viewMethods(view: () => ClusterView | undefined): MethodTable {
+  return {
+    conductor_leaderWithID: method({
+      params: [],
+      summary: "Who leads; empty texts if nobody does.",
+      handler: (): ServerInfo => {
+        const { leader, members = [] } = view() ?? {};
+        const addr = members.find(({ id }) => id === leader?.id)?.addr ?? "";
+        return { id: leader?.id ?? "", addr, suffrage: SUFFRAGE.voter };
+      },
+    }),
+    conductor_clusterMembership: method({
+      params: [],
+      summary: "The members that are at work, and the version of who may lead.",
+      handler: () => {
+        const { members = [], roster } = view() ?? {};
+        const servers = members
+          .filter(({ id }) => roster?.removed.includes(id) !== true)
+          .map(
+            ({ id, addr }): ServerInfo => ({ id, addr, suffrage: SUFFRAGE[roster?.nonvoters.includes(id) ? "nonvoter" : "voter"] }),
+          );
+        return { servers, version: roster?.version ?? 0 };
+      },
     }),
   };
 }

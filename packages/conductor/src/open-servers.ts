@@ -1,0 +1,63 @@
+import { createRpcClient, createRpcServer, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
+import type { ClusterView } from "./cluster/cluster-view.ts";
+import type { RconductorOptions } from "./options.ts";
+import { LeaderProxy } from "./rpc/leader-proxy.ts";
+
+export interface ServerDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+  /** for `GET /healthz` */
+  readonly health: () => Health;
+  /** for `GET /readyz` */
+  readonly readiness?: Pick<Readiness, "health"> | undefined;
+}
+
+type InScope = ServerDeps & { readonly scope: Scope };
+
+/** A block with its transactions in hex. */
+const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
+/** Requests of users that are under way to one server at once. */
+const PROXY_CONCURRENCY = 128;
+
+/** @throws {UserError} the port is taken */
+export function openServer(
+  option: string,
+  http: RconductorOptions["rpc"] | RconductorOptions["proxy"],
+  methods: MethodTable,
+  { scope, log, metrics, health, readiness }: InScope,
+) {
+  const server = createRpcServer({
+    http,
+    limits: { maxRequestBytes: MAX_REQUEST_BYTES },
+    maxOpenFiles: connectionBudget(),
+    methods,
+    log,
+    metrics: option === "rpc.port" ? metrics : undefined,
+    healthz: health,
+    readyz: readiness && (() => readiness.health),
+  });
+  return scope.use(
+    option === "rpc.port" ? "RPC server" : "proxy",
+    () => namingPorts({ [option]: http.port }, () => server.listen()),
+    () => server.close(),
+  );
+}
+
+/** @returns its port. @throws {UserError} the port is taken */
+export async function openProxy(options: RconductorOptions, view: () => ClusterView | undefined, deps: InScope): Promise<number> {
+  const createClient = (url: string): RpcClient =>
+    createRpcClient({ url, timeoutMs: 10 * options.server.networkTimeoutMs, maxConcurrency: PROXY_CONCURRENCY });
+  const leader = () => {
+    const { leader, members = [] } = view() ?? {};
+    return leader && members.find(({ id }) => id === leader.id);
+  };
+  const proxy = new LeaderProxy(options.proxy, { leader, createClient, clock: deps.clock, monotonicMs: () => performance.now() });
+  deps.scope.onClose("proxy's endpoints", () => proxy.close());
+  const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps);
+  deps.log.info("proxy listens", { addr: options.proxy.host, port: httpPort });
+  return httpPort ?? options.proxy.port;
+}
