@@ -1,5 +1,5 @@
 import { createRpcClient, createRpcServer, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
-import type { Logger, MetricFactory } from "@rnode/observe";
+import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
 import type { ClusterView } from "./cluster/cluster-view.ts";
@@ -14,6 +14,15 @@ export interface ServerDeps {
   readonly health: () => Health;
   /** for `GET /readyz` */
   readonly readiness?: Pick<Readiness, "health"> | undefined;
+}
+
+export interface RunningConductor {
+  readonly rpcPort: number;
+  /** undefined: no proxy */
+  readonly proxyPort: number | undefined;
+  /** Resolves once it takes part in the cluster. @throws {RollupClientError, ConductorError} it never can */
+  readonly ready: Promise<void>;
+  readonly status: () => LogFields;
 }
 
 type InScope = ServerDeps & { readonly scope: Scope };

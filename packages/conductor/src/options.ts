@@ -167,6 +167,13 @@ export const proxyOptions = optionGroup("proxy", {
   },
   host: { parse: text, flag: "proxy.addr", default: "0.0.0.0", needs: "proxy", help: "Address that the proxy listens on." },
   port: { parse: port, default: 8548, needs: "proxy", help: "Port of the proxy." },
+  furtherMethods: {
+    parse: listOf(text),
+    flag: "proxy.methods",
+    default: [],
+    needs: "proxy",
+    help: "Further methods, by full name, that are passed on to the leader's execution client: miner_setMaxDASize for rbatcher, on a proxy that only it reaches.",
+  },
   waitMs: { parse: duration, default: 5_000, needs: "proxy", help: "How long a request waits for a leader that answers." },
   cors: {
     parse: listOf(text),

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { createRpcClient, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
-import type { LogFields, Logger } from "@rnode/observe";
+import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { Scope } from "@rnode/program";
 import type { RollupConfig } from "@rnode/protocol";
@@ -14,22 +14,13 @@ import { createConductorMetrics } from "./conductor-metrics.ts";
 import type { Etcd } from "./etcd/etcd-api.ts";
 import { EtcdError } from "./etcd/etcd-error.ts";
 import { EtcdGateway } from "./etcd/gateway-client.ts";
-import { openProxy, openServer, type ServerDeps } from "./open-servers.ts";
+import { openProxy, openServer, type RunningConductor, type ServerDeps } from "./open-servers.ts";
 import type { RconductorOptions } from "./options.ts";
 import { conductorMethods } from "./rpc/conductor-methods.ts";
 import { ownProxyMethods } from "./rpc/leader-proxy.ts";
 import { RpcSequencer } from "./sequencer/rpc-sequencer.ts";
 import { startObserver } from "./start-observer.ts";
 import { VERSION } from "./version.ts";
-
-export interface RunningConductor {
-  readonly rpcPort: number;
-  /** undefined: no proxy */
-  readonly proxyPort: number | undefined;
-  /** Resolves once it takes part in the cluster. @throws {RollupClientError, ConductorError} it never can */
-  readonly ready: Promise<void>;
-  readonly status: () => LogFields;
-}
 
 /**
  * Wires everything. The server listens at once; endpoints that do not answer yet are waited for.

@@ -3,10 +3,9 @@ import type { Scope } from "@rnode/program";
 import { type ClusterView, readCluster } from "./cluster/cluster-view.ts";
 import { ClusterKeys } from "./cluster/keys.ts";
 import { EtcdGateway } from "./etcd/gateway-client.ts";
-import { openProxy, openServer, type ServerDeps } from "./open-servers.ts";
+import { openProxy, openServer, type RunningConductor, type ServerDeps } from "./open-servers.ts";
 import type { RconductorOptions } from "./options.ts";
 import { viewMethods } from "./rpc/conductor-methods.ts";
-import type { RunningConductor } from "./start-conductor.ts";
 import { VERSION } from "./version.ts";
 
 /**

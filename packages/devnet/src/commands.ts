@@ -12,6 +12,7 @@ export const RENGINE = program("execution-client/bin/rengine.js");
 export const RNODE = program("rollup-node/bin/rnode.js");
 export const RBATCHER = program("batcher/bin/rbatcher.js");
 export const RPROPOSER = program("proposer/bin/rproposer.js");
+export const RCONDUCTOR = program("conductor/bin/rconductor.js");
 export const RDA_SERVER = program("alt-da/bin/rda-server.js");
 
 const HTTP_API = "eth,net,web3,debug,txpool,trace,miner";

@@ -3,6 +3,7 @@ import { namingPorts, type Scope } from "@rnode/program";
 import type { Ports, PortUse } from "./ports.ts";
 import type { Program } from "./program.ts";
 import type { ProgramName } from "./program-names.ts";
+import type { SequencerCluster } from "./sequencers.ts";
 
 /** In the order in which they are shown. `feed`: the port on which the program serves what is shown; the others are only up or down. */
 const SHOWN: Readonly<Record<ProgramName, { readonly kind: ProgramKind; readonly feed?: PortUse }>> = {
@@ -23,6 +24,7 @@ export async function openDevnetDashboard(
   scope: Scope,
   ports: Ports,
   programs: () => Partial<Record<ProgramName, Program>>,
+  further: () => SequencerCluster["programs"],
 ): Promise<string> {
   const source: DashboardSource = {
     watch: (viewer) => {
@@ -33,6 +35,15 @@ export async function openDevnetDashboard(
         const url = feed && `http://127.0.0.1:${ports[feed]}/`;
         return new UpstreamFeed({ id, name: program.spec.name, kind, url, downBecause: () => program.downBecause }, viewer);
       });
+      for (const { id, kind, feedPort, program } of further()) {
+        const url = feedPort && `http://127.0.0.1:${feedPort}/`;
+        feeds.push(
+          new UpstreamFeed(
+            { id, name: program.spec.name, kind, url: url || undefined, downBecause: () => program.downBecause },
+            viewer,
+          ),
+        );
+      }
       return () => {
         for (const feed of feeds) feed.close();
       };

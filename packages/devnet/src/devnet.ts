@@ -43,6 +43,7 @@ import { Program, type ProgramSpec } from "./program.ts";
 import { PROGRAM_NAMES, type ProgramName } from "./program-names.ts";
 import { rollupConfig } from "./rollup-config.ts";
 import { rpcCall } from "./rpc.ts";
+import { forgetCommits, SequencerCluster } from "./sequencers.ts";
 import { type DevnetStatus, StatusReader } from "./status.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -59,6 +60,8 @@ export interface DevnetOptions {
   readonly parameters: { readonly [K in keyof ChainParameters]?: ChainParameters[K] | undefined };
   /** 2: a sequencer and a verifier, which knows only L1; 3: a follower too, and P2P among them, sequencer – verifier – follower */
   readonly nodes: number;
+  /** more than one: of which one leads, on an etcd that is started here; needs three nodes */
+  readonly sequencers: number;
   /** `rengine`, `anvil`, or the URL of one that runs already; undefined: that of an existing chain, or `DEFAULT_L1` */
   readonly l1: string | undefined;
   /** of an L1 given by its URL */
@@ -98,6 +101,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   basePort: 8545,
   parameters: {},
   nodes: 2,
+  sequencers: 1,
   l1: undefined,
   l1Beacon: undefined,
   l1FunderKeyFile: undefined,
@@ -118,6 +122,8 @@ export interface Devnet {
   readonly isNew: boolean;
   /** where its page is; undefined: nowhere */
   readonly dashboard: string | undefined;
+  /** with several sequencers */
+  readonly cluster: SequencerCluster | undefined;
   readonly programs: Readonly<Record<Exclude<ProgramName, OptionalProgram>, Program> & Partial<Record<OptionalProgram, Program>>>;
   /** rejects when a program cannot be kept running; never resolves */
   readonly failure: Promise<never>;
@@ -178,11 +184,19 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   const inEffect: OptionsInEffect = { ...options, l1, accounts, blobs: usesBlobs(options, l1, parameters) };
   const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
   const planned = programSpecs(inEffect, ports, parameters, network);
+  const cluster = await clusterOf(inEffect, ports, parameters);
   const specOf = (name: ProgramName): ProgramSpec => ({
     ...planned[name],
-    args: () => options.changeArgs(name, planned[name].args()),
+    args: () => options.changeArgs(name, cluster?.changeArgs(name, planned[name].args()) ?? planned[name].args()),
   });
-  const dashboard = options.dashboard ? await openDevnetDashboard(scope, ports, () => programs) : undefined;
+  const dashboard = options.dashboard
+    ? await openDevnetDashboard(
+        scope,
+        ports,
+        () => programs,
+        () => cluster?.programs ?? [],
+      )
+    : undefined;
   const isThere = (name: ProgramName): boolean =>
     name.startsWith("follower")
       ? network !== undefined
@@ -191,9 +205,9 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
         : name !== "daServer" || parameters.altDa !== undefined;
   const names = PROGRAM_NAMES.filter(isThere);
   const programs = Object.fromEntries(names.map((name) => [name, new Program(specOf(name))])) as Devnet["programs"];
-  const start = async (name: ProgramName): Promise<void> => {
+  const start = (name: ProgramName): Promise<void> => startProgram(programs[name]!);
+  const startProgram = async (program: Program): Promise<void> => {
     scope.signal.throwIfAborted();
-    const program = programs[name]!;
     started.push(program);
     scope.onClose(program.spec.name, () => program.stop(), { closeLimitMs: CLOSE_LIMIT_MS });
     program.onLaunch = () => lock.setPrograms(started.flatMap(({ pid }) => pid ?? []));
@@ -204,7 +218,8 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   if (l1.kind !== "external") await start("l1");
   if (parameters.altDa !== undefined) await start("daServer");
   const created = existing ? undefined : await createChain(inEffect, ports, parameters, facts, scope.signal);
-  const endpoints = endpointsOf(l1, ports, options.nodes, parameters);
+  const leader = cluster && { leader: cluster.url };
+  const endpoints = { ...endpointsOf(l1, ports, options.nodes, parameters), ...leader };
   let info: DevnetInfo = { ...(created ?? { ...existing!, parameters }), endpoints, p2p: undefined };
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
   const engine = start("sequencerEngine");
@@ -229,17 +244,34 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     info = { ...info, p2p: network.addresses };
     writeJson(paths.info, info, 2, SECRET_MODE);
   }
+  if (cluster !== undefined) {
+    const { sequencerEngine: engine, sequencerNode: node } = programs;
+    const initEngineOf = async (own: DevnetPaths, role: NodeRole): Promise<void> =>
+      requireGenesis(info, await initEngine(own, role));
+    await cluster.start({ engine, node }, Object.values(network?.addresses ?? {}), {
+      start: startProgram,
+      initEngine: initEngineOf,
+    });
+  }
 
   scope.signal.removeEventListener("abort", killAll);
   const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
-  for (const name of names) supervisor.watch(programs[name]!);
+  for (const program of started) supervisor.watch(program);
   scope.onClose("supervisor", () => supervisor.close());
   if (parameters.proofs === "games") {
     const resolver = new GameResolver(info, options.log);
     scope.onClose("dispute games", () => resolver.close());
   }
   const reader = new StatusReader(info);
-  return { info, isNew: existing === undefined, dashboard, programs, failure: supervisor.failure, status: () => reader.read() };
+  return {
+    info,
+    isNew: existing === undefined,
+    dashboard,
+    cluster,
+    programs,
+    failure: supervisor.failure,
+    status: () => reader.read(),
+  };
 }
 
 /** Creates the L1 contracts, the two genesis files, and the first block of the sequencer's engine. */
@@ -283,7 +315,7 @@ async function createChain(
   writeJson(paths.genesis, genesis);
   writeJson(paths.l1ChainConfig, l1ChainConfig(parameters, facts?.blobSchedule), 2);
   for (const role of ["sequencer", "verifier"] as const) writeJwtSecret(paths, role);
-  const l2Genesis = await initEngine(options.datadir, "sequencer");
+  const l2Genesis = await initEngine(paths, "sequencer");
   writeJson(paths.rollupConfig, rollupConfig(parameters, roles, plan.addresses, l1Genesis, l2Genesis), 2);
   options.log(`L2 genesis ${l2Genesis}`);
 
@@ -314,15 +346,34 @@ function writeJwtSecret(paths: DevnetPaths, role: NodeRole): void {
   writeSecret(paths.jwt(role), randomBytes(32).toString("hex"));
 }
 
+/** Several sequencers, where they are wanted. */
+async function clusterOf(
+  options: OptionsInEffect,
+  ports: Ports,
+  parameters: ChainParameters,
+): Promise<SequencerCluster | undefined> {
+  const { datadir, sequencers, sequencerL1Confs, dashboard: hasDashboard, l1 } = options;
+  if (sequencers === 1) {
+    forgetCommits(datadir);
+    return undefined;
+  }
+  const common = { command: process.execPath, readyTimeoutMs: READY_TIMEOUT_MS, stopTimeoutMs: STOP_TIMEOUT_MS };
+  const tuning = { sequencerL1Confs, hasDashboard, l1 };
+  return SequencerCluster.create({ sequencers, datadir, paths: devnetPaths(datadir), ports, parameters, tuning, common });
+}
+
 /** Every node creates its own first block from the same file. */
-async function initFurther(datadir: string, role: NodeRole, { genesis }: DevnetInfo): Promise<void> {
-  const hash = await initEngine(datadir, role);
+async function initFurther(datadir: string, role: NodeRole, info: DevnetInfo): Promise<void> {
+  requireGenesis(info, await initEngine(devnetPaths(datadir), role));
+}
+
+function requireGenesis({ genesis }: DevnetInfo, hash: Hex): void {
   if (hash !== genesis.l2) throw new Error(`two genesis hashes from one file: ${genesis.l2}, ${hash}`);
 }
 
 /** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
-async function initEngine(datadir: string, role: NodeRole): Promise<Hex> {
-  const args = rengineInitArgs(devnetPaths(datadir), role);
+async function initEngine(paths: DevnetPaths, role: NodeRole): Promise<Hex> {
+  const args = rengineInitArgs(paths, role);
   try {
     const { stdout } = await runFile(process.execPath, args, { maxBuffer: 1 << 20 });
     const hash = /genesis (0x[0-9a-f]{64})/.exec(stdout)?.[1];

@@ -44,6 +44,8 @@ export interface DevnetInfo {
     readonly follower?: NodeEndpoints | undefined;
     readonly batcher: string;
     readonly proposer: string;
+    /** follows whichever sequencer leads; absent where there is one only */
+    readonly leader?: string | undefined;
     /** absent where batches are on L1 */
     readonly daServer?: string | undefined;
   };
@@ -133,7 +135,7 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
   ]) {
     rmSync(path, { recursive: true, force: true });
   }
-  for (const node of NODE_ROLES) rmSync(join(datadir, node), { recursive: true, force: true });
+  for (const node of [...NODE_ROLES, "sequencers"]) rmSync(join(datadir, node), { recursive: true, force: true });
 }
 
 /** The lock of a data directory: which process holds it, and which programs that process started. */

@@ -112,6 +112,12 @@ const devnet = optionGroup("", {
     default: 3,
     help: "3: sequencer, verifier and follower, with P2P between them. 2: no follower and no P2P, so that the verifier knows L1 only; takes less memory.",
   },
+  sequencers: {
+    parse: integerBetween(1, 5),
+    default: DEFAULT_OPTIONS.sequencers,
+    check: (_, other) => (other("nodes") === 2 ? "several sequencers are connected by P2P, which --nodes=2 leaves out" : undefined),
+    help: "Sequencers, of which one leads. More than one: each with a conductor, on an etcd that is started here (and must be installed); users, batch submitter and proposer follow the leader.",
+  },
   exitAfterMs: { parse: duration, help: "Stop cleanly after this time; useful in scripts." },
   dashboard: {
     parse: bool,

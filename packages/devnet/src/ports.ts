@@ -32,6 +32,7 @@ export const PORT_USES = [
   "batcherFeed",
   "proposerFeed",
   "daServer",
+  "leader",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

@@ -1,7 +1,7 @@
 import type { Devnet } from "./devnet.ts";
 
 /** What a user of the devnet needs to know. */
-export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir: string, tookMs: number): string {
+export function summaryOf({ info, isNew, dashboard, programs, cluster }: Devnet, datadir: string, tookMs: number): string {
   const { endpoints, contracts } = info;
   const rows = (entries: readonly (readonly [string, string])[]): string => {
     const width = Math.max(...entries.map(([name]) => name.length));
@@ -17,6 +17,7 @@ export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir:
       [`L1 (chain ${info.l1ChainId})`, [endpoints.l1, endpoints.l1Ws ?? ""].join("  ").trimEnd()],
       ...(endpoints.l1Beacon ? [["L1 beacon API", `${endpoints.l1Beacon}/eth/v1/`] as const] : []),
       [`L2 sequencer (chain ${info.l2ChainId})`, `${endpoints.sequencer.http}  ${endpoints.sequencer.ws}`],
+      ...(endpoints.leader ? [["L2, whichever sequencer leads", endpoints.leader] as const] : []),
       ["L2 verifier", `${endpoints.verifier.http}  ${endpoints.verifier.ws}`],
       ...(endpoints.follower ? [["L2 follower", `${endpoints.follower.http}  ${endpoints.follower.ws}`] as const] : []),
       ["rnode of the sequencer", endpoints.sequencer.node],
@@ -40,7 +41,10 @@ export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir:
     "Contracts on L2",
     rows(Object.entries(contracts.l2)),
     "",
-    `Logs and devnet.json (all of the above) are in ${datadir}; programs: ${Object.values(programs)
+    `Logs and devnet.json (all of the above) are in ${datadir}; programs: ${[
+      ...Object.values(programs),
+      ...(cluster?.programs.map(({ program }) => program) ?? []),
+    ]
       .map(({ spec, pid }) => `${spec.name} ${pid ?? "-"}`)
       .join(", ")}`,
     "Ctrl-C stops everything.",

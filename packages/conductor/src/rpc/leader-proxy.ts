@@ -104,6 +104,8 @@ export interface LeaderAddresses {
 export interface LeaderProxyOptions {
   /** how long a request waits for a leader that answers */
   readonly waitMs: number;
+  /** further methods for its execution client */
+  readonly furtherMethods: readonly string[];
 }
 
 export interface LeaderProxyDeps {
@@ -126,8 +128,9 @@ export class LeaderProxy {
   }
 
   get methods(): MethodTable {
+    const names = { ...USER_METHODS, executionRpc: [...USER_METHODS.executionRpc, ...this.#options.furtherMethods] };
     const table = (["executionRpc", "rollupRpc"] as const).flatMap((side) =>
-      USER_METHODS[side].map((name) => {
+      names[side].map((name) => {
         const handler = (args: readonly unknown[]): Promise<unknown> => this.#ask(side, name, given(args));
         return [name, method({ params, summary: "Passed on to the leader.", handler })] as const;
       }),

@@ -256,8 +256,8 @@ export class SimCluster {
         `block ${number} of ${leader} was committed, which does not follow ${before.block.executionPayload.blockNumber} of ${before.leader}`,
       );
     }
-    if (before !== undefined && fence < before.fence)
-      this.violations.push(`${leader} committed block ${number} after it was deposed`);
+    if (fence !== this.#model.get(this.#keys.leader)?.createRevision)
+      this.violations.push(`${leader} committed block ${number} and did not lead`);
     this.#committedHashes.add(hash);
     this.committed.push({ atMs: this.clock.nowMs(), leader, fence, block });
   }
