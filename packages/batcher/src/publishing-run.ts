@@ -13,7 +13,8 @@ import { derivationObstacle, keyObstacle, type Obstacle } from "./obstacle.ts";
 import { isNodeReady, type Resynced, type ResyncOptions, resync } from "./resync.ts";
 import type { BlockSource, RollupNode } from "./rollup-access.ts";
 import { SecondSubmitterWatch, type StopReason } from "./second-submitter.ts";
-import { costOf, spendObstacle } from "./spend-check.ts";
+import { costOf, ether, spendObstacle } from "./spend-check.ts";
+import { DAY_MS, pastPayments } from "./spend-history.ts";
 import type { SpendLedger } from "./spend-limit.ts";
 import { candidateOf } from "./tx-data-candidate.ts";
 
@@ -53,6 +54,8 @@ const MAX_BLOCKS_PER_ROUND = 400;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_BACKOFF_MS = 30_000;
 const ACCOUNT_INTERVAL_MS = 60_000;
+/** Blocks do not begin exactly a day ago. */
+const MISSING_HISTORY_MS = 3_600_000;
 
 /** One run from a start to a stop. A single loop owns the channel manager; transactions report back to it. */
 export class PublishingRun {
@@ -168,11 +171,27 @@ export class PublishingRun {
     if (this.#manager !== undefined) return this.#manager;
     const resynced = await this.#resync();
     if (resynced === undefined) return undefined;
+    if (this.#deps.spend.wantsHistory) await this.#readPastPayments();
     this.#watch.begin(resynced.leftOverNonce);
     const config = await this.#deps.choice.choose();
     const { createChannelOut } = this.#deps;
     this.#manager = new ChannelManager(config, { createChannelOut, events: channelEvents(this.#deps) }, resynced.safeHead);
     return this.#manager;
+  }
+
+  /** What earlier processes have paid counts, too. */
+  async #readPastPayments(): Promise<void> {
+    const { l1, transactions, clock, spend, log } = this.#deps;
+    const { payments, sinceMs } = await pastPayments(l1, transactions.address, clock);
+    spend.restore(payments);
+    const spent = { spentHourEther: ether(spend.spentWei(3_600_000)), spentDayEther: ether(spend.spentWei(86_400_000)) };
+    log.info("what was paid before counts towards the limits of --max-l1-spend-per-hour and --max-l1-spend-per-day", spent);
+    if (clock.nowMs() - sinceMs < DAY_MS - MISSING_HISTORY_MS) {
+      const since = new Date(sinceMs).toISOString();
+      log.warn("the L1 endpoint has no older states: what was paid before does not count towards --max-l1-spend-per-day", {
+        since,
+      });
+    }
   }
 
   async #resync(): Promise<Resynced | undefined> {

@@ -100,6 +100,30 @@ describe("the spend limit", () => {
     expect(l1.transactions.length).toBeGreaterThan(count);
     expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
   });
+
+  it("holds over restarts: what was paid before is read from L1", async () => {
+    const limit = ETHER / 500n;
+    const simulation = new Simulation({ spendLimits: { perHourWei: limit }, channels: { maxL1TxSizeBytes: 2000 } });
+    for (let minute = 0; minute < 50; minute += 5) {
+      simulation.start(); // after a kill
+      await simulation.run(300);
+    }
+    expect(simulation.spentWei).toBeGreaterThan(limit / 2n);
+    expect(simulation.spentWei).toBeLessThanOrEqual(limit);
+    expect(simulation.log.filter(({ text }) => text.startsWith("what was paid before counts")).length).toBeGreaterThan(5);
+  });
+
+  it("says from when on it counts where L1 has no older states", async () => {
+    const simulation = new Simulation({ spendLimits: { perDayWei: ETHER } });
+    simulation.start();
+    await simulation.run(1800);
+    simulation.l1.prunedUpTo = simulation.l1.headNumber - 20;
+    simulation.start();
+    await simulation.run(300);
+    expect(simulation.log.filter(({ level }) => level === "warn").map(({ text }) => text)).toContain(
+      "the L1 endpoint has no older states: what was paid before does not count towards --max-l1-spend-per-day",
+    );
+  });
 });
 
 describe("blobs and calldata", () => {

@@ -14,7 +14,7 @@ export async function costOf(
   return costNow(candidateOf(tx, deps.batchInboxAddress), market, market.tip > deps.minTipWei ? market.tip : deps.minTipWei);
 }
 
-const ether = (wei: bigint): number => Number(wei) / 1e18;
+export const ether = (wei: bigint): number => Number(wei) / 1e18;
 
 export function spendObstacle(verdict: SpendVerdict, costWei: bigint): Obstacle | undefined {
   if (verdict.kind === "ok") return undefined;

@@ -1,8 +1,8 @@
 import type { Clock } from "@rnode/primitives";
 import type { SendOutcome } from "@rnode/tx-manager";
+import { DAY_MS, type Payment } from "./spend-history.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 export interface SpendLimits {
   /** wei; undefined: no limit */
@@ -24,11 +24,12 @@ export type SpendVerdict =
       readonly resumesAtMs: number | undefined;
     };
 
-/** What was paid to L1 in the last hour and day, and whether more may be. It knows what this process has paid. */
+/** What was paid to L1 in the last hour and day, and whether more may be: by this process, and before it as far as `restore` was told. */
 export class SpendLedger {
   readonly #limits: SpendLimits;
   readonly #clock: Clock;
-  #payments: { readonly atMs: number; readonly wei: bigint }[] = [];
+  #payments: Payment[] = [];
+  #isRestored = false;
   readonly #underWay = new Map<number, bigint>();
 
   constructor(limits: SpendLimits, clock: Clock) {
@@ -38,6 +39,17 @@ export class SpendLedger {
 
   get hasLimit(): boolean {
     return this.#limits.perHourWei !== undefined || this.#limits.perDayWei !== undefined;
+  }
+
+  /** Whether it has to be told what was paid before this process began, as limits are to survive a restart. */
+  get wantsHistory(): boolean {
+    return this.hasLimit && !this.#isRestored;
+  }
+
+  /** @param payments of earlier processes, in the order of their times */
+  restore(payments: readonly Payment[]): void {
+    this.#payments = [...payments, ...this.#payments];
+    this.#isRestored = true;
   }
 
   /** A transaction is about to be sent. @param costWei what it costs at today's prices: twice that is set aside, as prices may rise */

@@ -98,8 +98,22 @@ export class L1AccountClient {
 
   /** The nonce after a block; undefined if no endpoint has the state of that block any more. */
   async nonceAt(address: Uint8Array, blockNumber: number): Promise<bigint | undefined> {
+    return this.ofState("eth_getTransactionCount", address, blockNumber);
+  }
+
+  /** The balance after a canonical block, and the time of the block; undefined: no endpoint has that state any more, or the block yet. */
+  async accountAfter(
+    address: Uint8Array,
+    blockNumber: number,
+  ): Promise<{ readonly balanceWei: bigint; readonly timestampSec: number } | undefined> {
+    const block = await this.l1.blockByNumber(blockNumber);
+    const balanceWei = block && (await this.ofState("eth_getBalance", address, blockNumber));
+    return balanceWei === undefined ? undefined : { balanceWei, timestampSec: block!.timestamp };
+  }
+
+  private async ofState(method: string, address: Uint8Array, blockNumber: number): Promise<bigint | undefined> {
     try {
-      return await this.quantity("eth_getTransactionCount", [bytesToHex(address), toQuantity(blockNumber)]);
+      return await this.quantity(method, [bytesToHex(address), toQuantity(blockNumber)]);
     } catch (error) {
       if (isCodedError(error, "l1/unavailable") && error.cause instanceof RpcError) return undefined;
       throw error;

@@ -26,6 +26,8 @@ export interface SimL1Block {
 }
 
 const GWEI = 10n ** 9n;
+/** Before the first block, for `accountAfter`. */
+const FIRST_BALANCE = 10n ** 24n;
 
 /** What a transaction costs in a block, at most its caps, in wei. */
 export function simFeeWei(tx: SimTransaction, { baseFee, blobBaseFee }: Pick<SimL1Block, "baseFee" | "blobBaseFee">): bigint {
@@ -51,6 +53,8 @@ export class SimL1 implements L1Access {
   /** which proofs its pool wants */
   sidecarVersion: 0 | 1 = 0;
   maxBlobsPerBlock = 6;
+  /** ether that arrives in a block, for `accountAfter` */
+  readonly received = new Map<number, bigint>();
   /** the states of blocks up to this one are pruned */
   prunedUpTo = -1;
   readonly pool = new Map<bigint, SimTransaction>();
@@ -132,6 +136,16 @@ export class SimL1 implements L1Access {
   }
   nonceAt(_address: Uint8Array, blockNumber: number): Promise<bigint | undefined> {
     return this.#answer(this.prunedUpTo >= blockNumber ? undefined : this.#nonceAt(blockNumber));
+  }
+  accountAfter(_address: Uint8Array, blockNumber: number): Promise<{ balanceWei: bigint; timestampSec: number } | undefined> {
+    const block = this.blocks[blockNumber];
+    if (block === undefined || this.prunedUpTo >= blockNumber) return this.#answer(undefined);
+    let balanceWei = FIRST_BALANCE;
+    for (const each of this.blocks.slice(0, blockNumber + 1)) {
+      balanceWei += this.received.get(each.ref.number) ?? 0n;
+      for (const tx of each.transactions) balanceWei -= simFeeWei(tx, each);
+    }
+    return this.#answer({ balanceWei, timestampSec: block.ref.timestamp });
   }
   nonce(_address: Uint8Array, block: "latest" | "pending"): Promise<bigint> {
     let nonce = this.#nonceAt(this.headNumber);
