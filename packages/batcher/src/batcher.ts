@@ -251,6 +251,7 @@ async function createSubmitter(
       batchInboxAddress: rollup.batchInboxAddress,
       batcherOnL1: () => readBatcher(l1, rollup),
       stuckAfterMs: 2 * options.transactions.resubmissionTimeoutMs,
+      blobProver,
       minTipWei: options.transactions.minTipWei,
       l1,
       node: sequencer,

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
-import type { SendOutcome, TransactionManager } from "@rnode/tx-manager";
+import type { BlobProver, SendOutcome, TransactionManager } from "@rnode/tx-manager";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
 import type { ChannelConfig } from "./channel-config.ts";
 import { channelEvents } from "./channel-events.ts";
@@ -35,6 +35,8 @@ export interface PublishingRunDeps {
   readonly batcherOnL1?: (() => Promise<Uint8Array | undefined>) | undefined;
   /** how long transactions in the pool may take to be included before they are replaced */
   readonly stuckAfterMs: number;
+  /** undefined: nothing is sent in blobs */
+  readonly blobProver?: BlobProver | undefined;
   /** the least priority fee that is offered, wei */
   readonly minTipWei: bigint;
   readonly l1: L1Access;

@@ -1,6 +1,14 @@
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, concatBytes, equalBytes } from "@rnode/primitives";
-import { DA_COMMITMENT_VERSION, encodeDaCommitment, keccakCommitment, type Transaction } from "@rnode/protocol";
+import {
+  blobVersionedHash,
+  DA_COMMITMENT_VERSION,
+  encodeBlob,
+  encodeDaCommitment,
+  keccakCommitment,
+  type Transaction,
+} from "@rnode/protocol";
+import type { BlobProver } from "@rnode/tx-manager";
 import type { TxData } from "./channel-manager.ts";
 import type { L1Access } from "./l1-access.ts";
 import { nonceTaker } from "./nonce-taker.ts";
@@ -12,6 +20,8 @@ export interface SecondSubmitterDeps {
   readonly inbox: Uint8Array;
   /** what a previous process sent is in the chain, or was replaced, after this time */
   readonly stuckAfterMs: number;
+  /** whose commitments tell our blobs from others; undefined: nothing is sent in blobs */
+  readonly blobProver?: BlobProver | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -80,7 +90,7 @@ export class SecondSubmitterWatch {
       log.warn("the batcher's key was used for a transaction that is none of a batcher's", fields);
       return undefined;
     }
-    if (tx !== undefined && isSameData(transaction, tx)) return undefined; // a version of ours that L1 had said it refused
+    if (tx !== undefined && (await isSameData(transaction, tx, this.#deps.blobProver))) return undefined; // a version of ours that L1 had said it refused
     return {
       text: `${STOPPED}: a second batch submitter. Stop one of them, then call admin_startBatcher of the other`,
       fields,
@@ -88,9 +98,11 @@ export class SecondSubmitterWatch {
   }
 }
 
-function isSameData(transaction: Transaction, { carrier, data }: TxData): boolean {
-  if (carrier !== "calldata") return false;
-  return equalBytes(transaction.data, data[0]!) || isCommitmentTo(transaction.data, data[0]!);
+async function isSameData(transaction: Transaction, { carrier, data }: TxData, prover: BlobProver | undefined): Promise<boolean> {
+  if (carrier === "calldata") return equalBytes(transaction.data, data[0]!) || isCommitmentTo(transaction.data, data[0]!);
+  if (transaction.type !== 0x03 || prover === undefined || transaction.blobVersionedHashes.length !== data.length) return false;
+  const { commitments } = await prover.sidecar(data.map(encodeBlob), 0);
+  return transaction.blobVersionedHashes.every((hash, index) => equalBytes(hash, blobVersionedHash(commitments[index]!)));
 }
 
 /** Where data is kept on a DA server, its hash is what is on L1. */

@@ -146,6 +146,7 @@ export class Simulation {
       batcherOnL1: () => Promise.resolve(this.batcherOnL1),
       batchInboxAddress: rollup.config.batchInboxAddress,
       stuckAfterMs: 96_000,
+      blobProver: simProver,
       l1,
       node: rollup,
       blocks: rollup,
