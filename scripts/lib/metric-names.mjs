@@ -7,6 +7,7 @@ const built = (path) => import(join(ROOT, "packages", path));
 const PROGRAM = "packages/program/src";
 const SERVER = "packages/jsonrpc/src/rpc-metrics.ts";
 const L1 = "packages/l1/src/l1-metrics.ts";
+const DA = "packages/alt-da/src/da-metrics.ts";
 const SIGNER = "packages/signer/src/remote/signer-metrics.ts";
 
 /** Each program with the prefix of its metrics, the sources that declare them, and its other names for them. */
@@ -14,7 +15,7 @@ export const PROGRAMS = [
   {
     name: "rnode",
     prefix: "rnode_default_",
-    sources: ["packages/rollup-node/src", "packages/p2p/src", SIGNER, "packages/l1/src", "packages/jsonrpc/src", PROGRAM],
+    sources: ["packages/rollup-node/src", "packages/p2p/src", DA, SIGNER, "packages/l1/src", "packages/jsonrpc/src", PROGRAM],
     aliases: async () => (await built("rollup-node/dist/metrics.js")).opNodeNames,
   },
   {
@@ -26,7 +27,7 @@ export const PROGRAMS = [
   {
     name: "rbatcher",
     prefix: "op_batcher_default_",
-    sources: ["packages/batcher/src", "packages/tx-manager/src", SIGNER, L1, SERVER, PROGRAM],
+    sources: ["packages/batcher/src", "packages/tx-manager/src", DA, SIGNER, L1, SERVER, PROGRAM],
     aliases: async () => () => [],
   },
   {

@@ -3,11 +3,12 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLogger } from "@rnode/observe";
+import { createMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeDaCommitment, keccakCommitment } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { DaClient, type DaClientOptions } from "./da-client.ts";
+import { createDaMetrics } from "./da-metrics.ts";
 import { startDaServer } from "./da-server.ts";
 import { DaStore } from "./da-store.ts";
 
@@ -56,6 +57,33 @@ describe("DaClient and our server", () => {
     expect(readdirSync(folder)).toEqual([bytesToHex(encodeDaCommitment(commitment)).slice(2)]);
     await store.remove(encodeDaCommitment(commitment));
     expect(await client.get(commitment)).toBeUndefined();
+  });
+
+  it("are counted, with what went wrong", async () => {
+    const { url, store } = await ownServer(false);
+    const metrics = createMetrics({ prefix: "test_" });
+    const fixed = { usesService: false, verifiesOnRead: true, getTimeoutMs: 0, putTimeoutMs: 0, maxRequests: 1 };
+    const counted = createDaMetrics(metrics);
+    const client = new DaClient({ url, ...fixed }, counted);
+    closers.push(() => client.close());
+    const commitment = await client.put(INPUT);
+    await client.get(commitment);
+    await store.remove(encodeDaCommitment(commitment));
+    await client.get(commitment);
+    const liar = new DaClient({ url: await otherServer((_, response) => response.end("x")), ...fixed }, counted);
+    closers.push(() => liar.close());
+    await expect(liar.get(commitment)).rejects.toMatchObject({ code: "alt-da/wrong-data" });
+    await expect(liar.put(INPUT)).resolves.toBeDefined();
+    const { body: text } = await metrics.expose();
+    for (const line of [
+      'test_da_requests_total{operation="put",outcome="ok"} 2',
+      'test_da_requests_total{operation="get",outcome="ok"} 1',
+      'test_da_requests_total{operation="get",outcome="not-found"} 1',
+      'test_da_requests_total{operation="get",outcome="wrong-data"} 1',
+      `test_da_bytes_total{operation="get"} ${INPUT.length}`,
+      'test_da_request_seconds_count{operation="get"} 3',
+    ])
+      expect(text).toContain(line);
   });
 
   it("refuse to store nothing", async () => {

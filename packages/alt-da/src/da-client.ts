@@ -1,6 +1,8 @@
-import { bytesToHex } from "@rnode/primitives";
+import { noMetrics } from "@rnode/observe";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { type DaCommitment, decodeDaCommitment, encodeDaCommitment, isInputOf, keccakCommitment } from "@rnode/protocol";
 import { AltDaError } from "./alt-da-error.ts";
+import { createDaMetrics, type DaMetrics } from "./da-metrics.ts";
 
 export interface DaClientOptions {
   /** of the server, with or without a slash at its end */
@@ -31,12 +33,14 @@ export class DaClient {
   readonly #base: string;
   /** how errors name it: without credentials */
   readonly #name: string;
+  readonly #metrics: DaMetrics;
   readonly #closing = new AbortController();
   #underWay = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(options: DaClientOptions) {
+  constructor(options: DaClientOptions, metrics: DaMetrics = createDaMetrics(noMetrics)) {
     this.#options = options;
+    this.#metrics = metrics;
     this.#base = options.url.replace(/\/+$/, "");
     this.#name = new URL(options.url).origin;
   }
@@ -47,6 +51,18 @@ export class DaClient {
    * @throws {AltDaError} alt-da/unavailable, alt-da/bad-answer, alt-da/wrong-data
    */
   async get(commitment: DaCommitment): Promise<Uint8Array | undefined> {
+    const finish = this.#metrics.request("get");
+    try {
+      const input = await this.#get(commitment);
+      finish(input === undefined ? "not-found" : "ok", input?.length ?? 0);
+      return input;
+    } catch (error) {
+      finish(isCodedError(error, "alt-da/wrong-data") ? "wrong-data" : "failed", 0);
+      throw error;
+    }
+  }
+
+  async #get(commitment: DaCommitment): Promise<Uint8Array | undefined> {
     const hex = bytesToHex(encodeDaCommitment(commitment));
     const { status, body } = await this.#request(`/get/${hex}`, undefined, this.#options.getTimeoutMs, MAX_INPUT_BYTES);
     if (status === NOT_FOUND) return undefined;
@@ -60,6 +76,18 @@ export class DaClient {
   /** Stores data. @returns its commitment. @throws {AltDaError} alt-da/unavailable, alt-da/bad-answer, alt-da/empty-input */
   async put(input: Uint8Array): Promise<DaCommitment> {
     if (input.length === 0) throw new AltDaError("alt-da/empty-input");
+    const finish = this.#metrics.request("put");
+    try {
+      const commitment = await this.#put(input);
+      finish("ok", input.length);
+      return commitment;
+    } catch (error) {
+      finish("failed", 0);
+      throw error;
+    }
+  }
+
+  async #put(input: Uint8Array): Promise<DaCommitment> {
     const { usesService, putTimeoutMs } = this.#options;
     const own = usesService ? undefined : keccakCommitment(input);
     const path = own === undefined ? "/put" : `/put/${bytesToHex(encodeDaCommitment(own))}`;

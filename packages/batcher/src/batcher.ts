@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { altDaClientOptions, DaClient } from "@rnode/alt-da";
+import { altDaClientOptions, createDaMetrics, DaClient } from "@rnode/alt-da";
 import { createRpcClient, createRpcServer, type RpcClient, readJwtSecret, withModules } from "@rnode/jsonrpc";
 import { createKzg } from "@rnode/kzg";
 import type { L1AccountClient } from "@rnode/l1";
@@ -256,7 +256,7 @@ async function createSubmitter(
       l1,
       node: sequencer,
       blocks: sequencer,
-      transactions: throughDaServer(options, transactions, { clock, log, signal }),
+      transactions: throughDaServer(options, transactions, { clock, log, metrics, signal }),
       createChannelOut: (config) => createChannelOut(config, new Uint8Array(randomBytes(CHANNEL_ID_BYTES))),
       throttle,
       clock,
@@ -282,11 +282,16 @@ async function readBatcher(l1: Pick<L1AccountClient, "read">, rollup: RollupConf
 function throughDaServer(
   options: RbatcherOptions,
   transactions: TransactionManager,
-  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+  {
+    clock,
+    log,
+    metrics,
+    signal,
+  }: { readonly clock: Clock; readonly log: Logger; readonly metrics: MetricFactory; readonly signal: AbortSignal },
 ): Pick<TransactionManager, "address" | "send"> {
   const client = altDaClientOptions(options.altda);
   if (client === undefined) return transactions;
-  const store = new DaClient(client);
+  const store = new DaClient(client, createDaMetrics(metrics));
   signal.addEventListener("abort", () => store.close());
   return new DaTransactions({ transactions, store, clock, log });
 }

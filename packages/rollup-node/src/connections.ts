@@ -1,4 +1,4 @@
-import { altDaClientOptions, DaClient } from "@rnode/alt-da";
+import { altDaClientOptions, DaClient, type DaMetrics } from "@rnode/alt-da";
 import type { BlobProvider, DaInputs } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcClient, type RpcClientMetrics } from "@rnode/jsonrpc";
@@ -25,6 +25,7 @@ export interface ConnectionsDeps {
   readonly takesHeadBack?: boolean | undefined;
   /** undefined: no blobs are wanted */
   readonly beaconMetrics?: BeaconMetrics | undefined;
+  readonly daMetrics?: DaMetrics | undefined;
 }
 
 type ConnectionsOptions = Pick<RnodeOptions, "l1" | "l2" | "rollup" | "override" | "sequencer" | "altda">;
@@ -55,9 +56,9 @@ export interface L1Connection {
 }
 
 /** Undefined: all data is on L1. */
-function daClientOf(options: RnodeOptions["altda"]): DaClient | undefined {
+export function daClientOf(options: RnodeOptions["altda"], metrics?: DaMetrics): DaClient | undefined {
   const client = altDaClientOptions(options);
-  return client && new DaClient(client);
+  return client && new DaClient(client, metrics);
 }
 
 /** The L1 endpoints that the options name. */
@@ -107,7 +108,7 @@ export class Connections implements NodeConnections {
     this.contacts = { l1: connection.contact, engine: engineContact };
     this.engine = new EngineClient(this.engineRpc, config.forkTimes, l2);
     this.l2 = new L2Blocks(this.engineRpc, config);
-    this.daInputs = daClientOf(options.altda);
+    this.daInputs = daClientOf(options.altda, deps.daMetrics);
   }
 
   get blobs(): NodeConnections["blobs"] {

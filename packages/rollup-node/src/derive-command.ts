@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { altDaOptions } from "@rnode/alt-da";
 import { createDecompressor } from "@rnode/compression";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import { createLogger, noMetrics } from "@rnode/observe";
@@ -7,7 +8,7 @@ import { hexToBytes, isCodedError } from "@rnode/primitives";
 import { command, logOptions, systemClock, UserError } from "@rnode/program";
 import type { L1BlockRef } from "@rnode/protocol";
 import { connectBeacon } from "./beacon.ts";
-import { connectL1 } from "./connections.ts";
+import { connectL1, daClientOf } from "./connections.ts";
 import { ExplainRun, explainRange } from "./explain.ts";
 import { type Explanation, explanationLines, explanationToJson } from "./explain-report.ts";
 import { l1Options, overrideOptions, rollupOptions } from "./options.ts";
@@ -46,6 +47,7 @@ const table = optionTable({
     rollup: rollupOptions,
     override: overrideOptions,
     l1: l1Options,
+    altda: altDaOptions,
     log: logOptions,
   },
   exclusive: [
@@ -64,7 +66,8 @@ export const deriveCommand = command({ table, version: VERSION }, async ({ optio
   const { main } = options;
   if (!main.explain) throw new UserError("--explain is required: rnode derive --explain --network=NAME --from=N --to=M");
   const config = loadRollup(options);
-  const run = new ExplainRun(config, createDecompressor());
+  const daInputs = daClientOf(options.altda);
+  const run = new ExplainRun(config, createDecompressor(), daInputs);
   const print = (explanation: Explanation): number => {
     if (main.json) io.out(JSON.stringify(explanationToJson(explanation)));
     else for (const line of explanationLines(explanation)) io.out(line);
@@ -72,7 +75,11 @@ export const deriveCommand = command({ table, version: VERSION }, async ({ optio
   };
   if (main.data !== undefined) {
     const files = [...main.data, ...positionals].map(readHex);
-    await run.readFiles(blockAt(main.l1Time ?? Math.floor(systemClock.nowMs() / 1000)), files);
+    try {
+      await run.readFiles(blockAt(main.l1Time ?? Math.floor(systemClock.nowMs() / 1000)), files);
+    } finally {
+      daInputs?.close();
+    }
     return print(run.result);
   }
   const { from, to } = main;
@@ -87,6 +94,7 @@ export const deriveCommand = command({ table, version: VERSION }, async ({ optio
     const onBlock = (number: number): void => io.progress(`L1 block ${number} of ${to}`);
     return print(await explainRange({ from, to, batcher }, run, { l1: connection.l1, blobs: beacon.blobs, onBlock }));
   } finally {
+    daInputs?.close();
     await beacon.close();
     await connection.close();
   }

@@ -2,18 +2,23 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
+import { AltDaError } from "@rnode/alt-da";
 import { createDecompressor } from "@rnode/compression";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import {
   type BlobTransaction,
+  type DaCommitment,
   encodeBatcherData,
   encodeBlob,
   encodeChannelBatch,
+  encodeDaCommitment,
   encodeTransaction,
   type FeeMarketTransaction,
   type Frame,
   hashTransaction,
+  keccakCommitment,
   type L1BlockRef,
+  MAX_DA_INPUT_BYTES,
   rollupConfigToJson,
   signTransaction,
   type Transaction,
@@ -234,5 +239,50 @@ describe("the command", () => {
     await expect(derive("--explain", `--data=${folder}/none.hex`)).rejects.toThrow("cannot read");
     await expect(derive("--explain", `--data=${file("words.hex", "no hex")}`)).rejects.toThrow("is not hexadecimal");
     expect(await derive("--explain", "--data=x", "--from=1")).toMatchObject({ code: 1, out: [expect.stringContaining("exclude")] });
+  });
+});
+
+describe("rnode derive --explain of a chain with data outside of L1", () => {
+  const altDa = {
+    daCommitmentType: "KeccakCommitment",
+    daChallengeContractAddress: new Uint8Array(20),
+    daChallengeWindow: 10,
+    daResolveWindow: 10,
+  } as const;
+  const input = encodeBatcherData([frame(channelOf(singular(0)), 0, true)]);
+  const commitment = keccakCommitment(input);
+  const onL1 = (bytes: Uint8Array): Uint8Array => Uint8Array.of(1, ...bytes);
+
+  async function fateOf(data: Uint8Array, get: ((commitment: DaCommitment) => Promise<Uint8Array | undefined>) | undefined) {
+    const own = new ExplainRun({ ...config, altDa }, createDecompressor(), get && { get });
+    await own.readFiles(l1Block(1), [data]);
+    return own.result;
+  }
+
+  it("explains what a commitment stands for", async () => {
+    const asked: DaCommitment[] = [];
+    const { transactions, channels } = await fateOf(onL1(encodeDaCommitment(commitment)), async (one) => {
+      asked.push(one);
+      return input;
+    });
+    expect(asked).toEqual([commitment]);
+    expect(transactions[0]!.data.map(({ dropped, frames }) => [dropped, frames.length])).toEqual([[undefined, 1]]);
+    expect(channels.map(({ batches }) => batches.length)).toEqual([1]);
+  });
+
+  it.each<[string, Uint8Array, "missing" | "wrong" | "long" | "no server", string]>([
+    ["no server has", encodeDaCommitment(commitment), "missing", "da-input-missing"],
+    ["the server has wrong", encodeDaCommitment(commitment), "wrong", "da-input-wrong"],
+    ["is too long", encodeDaCommitment(commitment), "long", "input-too-long"],
+    ["nobody is asked for", encodeDaCommitment(commitment), "no server", "commitment-without-da-server"],
+    ["has a commitment of another type", Uint8Array.of(1, 2, 3), "missing", "wrong-commitment-type"],
+    ["has half a commitment", Uint8Array.of(0, 2, 3), "missing", "bad-commitment"],
+  ])("says of data that %s what became of it", async (_, bytes, answer, reason) => {
+    const get = async (): Promise<Uint8Array | undefined> => {
+      if (answer === "wrong") throw new AltDaError("alt-da/wrong-data", { server: "s", commitment: "0x" });
+      return answer === "long" ? new Uint8Array(MAX_DA_INPUT_BYTES + 1) : undefined;
+    };
+    const { transactions } = await fateOf(onL1(bytes), answer === "no server" ? undefined : get);
+    expect(transactions[0]!.data.map(({ dropped }) => dropped)).toEqual([reason]);
   });
 });

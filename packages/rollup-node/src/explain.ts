@@ -1,6 +1,7 @@
 import {
   type BatcherData,
   type BlobProvider,
+  type DaInputs,
   type Decompressor,
   type ExplainedData,
   Explainer,
@@ -9,11 +10,14 @@ import {
 import { bytesToHex, equalBytes, type Hex, isCodedError, keccak256 } from "@rnode/primitives";
 import {
   BLOB_BYTES,
+  DA_COMMITMENT_VERSION,
   decodeBlob,
+  decodeDaCommitment,
   decodeTransaction,
   derivationFactsAt,
   hashTransaction,
   type L1BlockRef,
+  MAX_DA_INPUT_BYTES,
   type RollupConfig,
   recoverSender,
   type Transaction,
@@ -26,10 +30,13 @@ const BLOB_TRANSACTION = 0x03;
 export class ExplainRun {
   private readonly config: RollupConfig;
   private readonly explainer: Explainer;
+  private readonly daInputs: DaInputs | undefined;
   private readonly transactions: ExplainedTransaction[] = [];
 
-  constructor(config: RollupConfig, decompressor: Decompressor) {
+  /** @param daInputs where data that is not on L1 is looked for */
+  constructor(config: RollupConfig, decompressor: Decompressor, daInputs?: DaInputs) {
     this.config = config;
+    this.daInputs = daInputs;
     this.explainer = new Explainer(config, decompressor);
   }
 
@@ -70,7 +77,7 @@ export class ExplainRun {
         for (const blob of found ?? []) this.addBlob(items, block, hash, blob);
         if (found === undefined) this.explainer.refuse(block.number, hash, "blobs-missing");
       } else {
-        items.push({ bytes: transaction.data, transactionHash: hash });
+        await this.addCalldata(items, block, hash, transaction.data);
       }
       counts.push({ hash, from: bytesToHex(from), items: items.length - before });
     }
@@ -94,12 +101,40 @@ export class ExplainRun {
       const sender = transaction && senderOf(transaction);
       given.push({ hash, from: sender && bytesToHex(sender) });
       if (bytes.length === BLOB_BYTES) this.addBlob(items, block, hash, bytes);
-      else items.push({ bytes: transaction?.data ?? bytes, transactionHash: hash });
+      else await this.addCalldata(items, block, hash, transaction?.data ?? bytes);
     }
     await this.explainer.read(block, items);
     for (const { hash, from } of given) {
       const data = this.explainer.data.filter(({ transactionHash }) => transactionHash === hash);
       this.transactions.push({ hash, from, l1Block: block.number, data });
+    }
+  }
+
+  /** What a commitment stands for is explained in its place. */
+  private async addCalldata(items: BatcherData[], block: L1BlockRef, transactionHash: Hex, data: Uint8Array): Promise<void> {
+    if (this.config.altDa === undefined || data[0] !== DA_COMMITMENT_VERSION) {
+      items.push({ bytes: data, transactionHash });
+      return;
+    }
+    const found = await this.inputOf(data.subarray(1));
+    if (typeof found === "string") this.explainer.refuse(block.number, transactionHash, found);
+    else items.push({ bytes: found, transactionHash });
+  }
+
+  /** @returns the data, or why there is none */
+  private async inputOf(bytes: Uint8Array): Promise<Uint8Array | string> {
+    try {
+      const commitment = decodeDaCommitment(bytes);
+      const isKeccak = commitment.kind === "keccak256";
+      if (isKeccak !== (this.config.altDa?.daCommitmentType === "KeccakCommitment")) return "wrong-commitment-type";
+      if (this.daInputs === undefined) return "commitment-without-da-server";
+      const input = await this.daInputs.get(commitment);
+      if (input === undefined) return "da-input-missing";
+      return isKeccak && input.length > MAX_DA_INPUT_BYTES ? "input-too-long" : input;
+    } catch (error) {
+      if (isCodedError(error, "da-commitment/")) return "bad-commitment";
+      if (isCodedError(error, "alt-da/wrong-data")) return "da-input-wrong";
+      throw error;
     }
   }
 

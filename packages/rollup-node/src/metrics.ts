@@ -1,3 +1,4 @@
+import { createDaMetrics } from "@rnode/alt-da";
 import type { DerivationObserver } from "@rnode/derivation";
 import { createRpcClientMetrics } from "@rnode/jsonrpc";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
@@ -85,6 +86,7 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "no
     protocolVersions,
     l1: createL1Metrics(factory),
     beacon: createBeaconMetrics(factory),
+    da: createDaMetrics(factory),
     observer,
     rpcClients: createRpcClientMetrics(factory),
     publishingError: publishingErrors,

@@ -174,6 +174,7 @@ export class RollupNode {
       log,
       metrics: metrics.l1,
       beaconMetrics: metrics.beacon,
+      daMetrics: metrics.da,
       rpcMetrics: metrics.rpcClients,
     });
     const { l1, blobs, daInputs, l2, engine } = this.connections;
