@@ -7,6 +7,7 @@ import { createL1Metrics } from "@rnode/l1";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
+import { hexToBytes } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { rollupConfigToJson } from "@rnode/protocol";
 import { SignerServer, TestAuthority } from "@rnode/signer/testing";
@@ -120,9 +121,9 @@ const EFFECTS: Readonly<Record<string, Row>> = {
     INTEROP,
     "--interop.dependency-set",
   ]),
-  "interop.jwt-secret": row("/tmp/x", undefined, "whose tokens are taken", [INTEROP, "--interop.jwt-secret"]),
-  "interop.rpc.addr": row("127.0.0.1", undefined, "there is a server for a supervisor", [INTEROP, "--interop.rpc.addr"]),
-  "interop.rpc.port": row("1234", "abc", "where it listens", [INTEROP, "--interop.rpc.port"]),
+  "interop.jwt-secret": row("/tmp/x", undefined, "whose tokens are taken", "here"),
+  "interop.rpc.addr": row("127.0.0.1", undefined, "there is a server for a supervisor", "here"),
+  "interop.rpc.port": row("1234", "abc", "where it listens", "here"),
   "p2p.disable": row("true", "maybe", "no network, and no methods of peers", "here"),
   ...Object.fromEntries([
     peer("p2p.advertise.ip", "1.2.3.4", undefined, "the address in the node record"),
@@ -428,6 +429,22 @@ describe("a running node", () => {
     } finally {
       written.mockRestore();
     }
+  });
+
+  it("with --interop.rpc.addr and --interop.rpc.port has a server for whoever has --interop.jwt-secret", async () => {
+    const port = await freePort();
+    const later = FORK_OVERRIDES.filter(([flag]) => !flag.includes("pectra")).map(([flag]) => `--${flag}=4000000000`);
+    const args = [
+      ...["--interop.rpc.addr=127.0.0.1", `--interop.rpc.port=${port}`, `--interop.jwt-secret=${path("interop.txt")}`],
+      ...["--p2p.disable", "--log.level=silent"],
+    ];
+    await running([...later, ...args], async () => {
+      const connect = (jwtSecret: Uint8Array) => createRpcClient({ url: `ws://127.0.0.1:${port}`, jwtSecret });
+      const [right, wrong] = [connect(hexToBytes(readFileSync(path("interop.txt"), "utf8"))), connect(new Uint8Array(32))];
+      expect(await right.call("interop_chainID", [])).toBe("901");
+      await expect(wrong.call("interop_chainID", [])).rejects.toThrow("401");
+      await Promise.all([right.close(), wrong.close()]);
+    });
   });
 
   it("with --verifier.l1-confs does not see the newest L1 blocks", async () => {

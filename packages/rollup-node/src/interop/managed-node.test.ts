@@ -369,6 +369,24 @@ describe("a supervisor that is wrong", () => {
     expect(answer.status).toBe(426);
   });
 
+  it("that sends commands faster than they are carried out is told that the node is busy", async () => {
+    const node = await setUp();
+    twoBatches(node);
+    await node.provide(1);
+    const one = await node.idAt(1);
+    const client = createRpcClient({ url: node.url, jwtSecret: SECRET, maxConcurrency: 500 });
+    opened.push(() => client.close());
+    const answers = Promise.allSettled(Array.from({ length: 60 }, () => client.call("interop_updateCrossUnsafe", [one])));
+    await new Promise((resolve) => setTimeout(resolve, 200)); // all have arrived, and no turn has come
+    await node.untilIdle();
+    const refused = (await answers).filter(({ status }) => status === "rejected");
+    expect(refused.length).toBeGreaterThan(0);
+    for (const outcome of refused) {
+      expect((outcome as PromiseRejectedResult).reason).toMatchObject({ message: expect.stringContaining("the node is busy") });
+    }
+    expect(labels(node)[1]).toBe(1);
+  });
+
   it("that is not there costs no more than a hundred events", async () => {
     const node = await setUp();
     for (let i = 0; i < 500; i++) node.managed!.onReset(`reason ${i}`);
