@@ -27,6 +27,7 @@ import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
 import type { ManagedApi } from "./interop/managed-methods.ts";
+import { withCrossSafeKept } from "./interop/kept-safe.ts";
 import { ManagedNode } from "./interop/managed-node.ts";
 import { createManagedServer, type ManagedServerOptions } from "./interop/managed-server.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
@@ -324,8 +325,9 @@ export class RollupNode {
       gap: requestGap && new UnsafeGap({ config, control, inbox, request: requestGap, clock, log }),
       findHeads: async () => {
         currentL1 = undefined;
-        const found = await find(safeChain.doubt);
-        if (found.kind !== "found") return found;
+        const start = await find(safeChain.doubt);
+        if (start.kind !== "found") return start;
+        const found = isSupervised === undefined ? start : withCrossSafeKept(start, isSupervised);
         safeChain.beforeReset(found.base);
         return (await safeHeads.reset(found)) ?? found;
       },

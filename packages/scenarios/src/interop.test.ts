@@ -91,7 +91,7 @@ class Cluster {
   readonly chains: readonly [Chain, Chain];
   readonly supervisor: SimSupervisor;
 
-  constructor(onInvalid: (cluster: Cluster, chain: Chain) => void) {
+  constructor(onInvalid: (cluster: Cluster, chain: Chain) => void, { resets = true } = {}) {
     const { l1, clock } = this;
     const server = l1Server({ l1, chainId: 900n, earliestInclusionMs: () => clock.nowMs(), onSubmitted: () => {} });
     const chain = (id: bigint): Chain => {
@@ -172,6 +172,7 @@ class Cluster {
     this.supervisor = new SimSupervisor({
       l1,
       clock,
+      resets,
       onInvalid: (chainId, number) => {
         this.invalid.push({ chainId, number });
         onInvalid(this, this.chains.find(({ id }) => id === chainId)!);
@@ -337,30 +338,37 @@ describe("two chains whose messages cross, under one supervisor", () => {
     ).toBe(true);
   }, 120_000);
 
-  it("go on where they were after nodes were killed, also from a block that replaced another", async () => {
-    let wrongNonce = -1;
-    const cluster = new Cluster((_, chain) => {
-      chain.send(new Uint8Array(20).fill(9), new Uint8Array(), wrongNonce);
-    });
-    clusters.push(cluster);
-    cluster.start();
-    const [a, b] = cluster.chains;
-    await cluster.run(40);
-    const before = label(a.verifier, "safe_l2").number;
-    expect(before).toBeGreaterThan(0);
-    cluster.restart(a, a.verifier);
-    wrongNonce = b.send(PREDEPLOYS.crossL2Inbox, executing(nowhere(a.id)));
-    while (b.nodes.some((node) => cluster.member(node).replaced.length === 0)) await cluster.run(1);
-    const { number: wrong, replacement } = cluster.member(b.verifier).replaced[0]!;
-    for (const node of b.nodes) cluster.restart(b, node);
-    await cluster.run(120);
-    expect(cluster.ended).toEqual([]);
-    for (const node of b.nodes) expect(node.engine.canonicalRef(wrong)!.hash).toBe(replacement);
-    for (const { nodes } of [a, b]) {
-      for (const node of nodes) expect(label(node, "safe_l2").number).toBeGreaterThan(Math.max(before, wrong) + 20);
-    }
-    expectAgreement(cluster);
-  }, 120_000);
+  it.each([
+    ["that resets them", true],
+    ["that does not", false],
+  ])(
+    "go on where they were after nodes were killed, also from a replacement, with a supervisor %s",
+    async (_name, resets) => {
+      let wrongNonce = -1;
+      const replaceTransaction = (_: Cluster, chain: Chain): void =>
+        void chain.send(new Uint8Array(20).fill(9), new Uint8Array(), wrongNonce);
+      const cluster = new Cluster(replaceTransaction, { resets });
+      clusters.push(cluster);
+      cluster.start();
+      const [a, b] = cluster.chains;
+      await cluster.run(40);
+      const before = label(a.verifier, "safe_l2").number;
+      expect(before).toBeGreaterThan(0);
+      cluster.restart(a, a.verifier);
+      wrongNonce = b.send(PREDEPLOYS.crossL2Inbox, executing(nowhere(a.id)));
+      while (b.nodes.some((node) => cluster.member(node).replaced.length === 0)) await cluster.run(1);
+      const { number: wrong, replacement } = cluster.member(b.verifier).replaced[0]!;
+      for (const node of b.nodes) cluster.restart(b, node);
+      await cluster.run(120);
+      expect(cluster.ended).toEqual([]);
+      for (const node of b.nodes) expect(node.engine.canonicalRef(wrong)!.hash).toBe(replacement);
+      for (const { nodes } of [a, b]) {
+        for (const node of nodes) expect(label(node, "safe_l2").number).toBeGreaterThan(Math.max(before, wrong) + 20);
+      }
+      expectAgreement(cluster);
+    },
+    120_000,
+  );
 
   it("follow a reorganisation of L1", async () => {
     const cluster = new Cluster(() => {});

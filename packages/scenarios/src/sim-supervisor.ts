@@ -94,16 +94,20 @@ export class SimSupervisor {
   readonly #l1: SimL1;
   readonly #clock: SimClock;
   readonly #onInvalid: (chainId: bigint, number: number) => void;
+  readonly #resets: boolean;
   #isStopped = false;
 
   constructor(deps: {
     readonly l1: SimL1;
     readonly clock: SimClock;
     readonly onInvalid: (chainId: bigint, number: number) => void;
+    /** whether it tells nodes that start over from where to; default: it does */
+    readonly resets?: boolean | undefined;
   }) {
     this.#l1 = deps.l1;
     this.#clock = deps.clock;
     this.#onInvalid = deps.onInvalid;
+    this.#resets = deps.resets ?? true;
   }
 
   add(name: string, chainId: bigint, api: ManagedApi): Member {
@@ -144,7 +148,7 @@ export class SimSupervisor {
   }
 
   async #reset(member: Member): Promise<void> {
-    if (!member.mustReset) return;
+    if (!member.mustReset || !this.#resets) return;
     // What came from L1 blocks that are gone no longer holds.
     for (const [number, { source }] of member.derived) if (!this.#l1.isCanonical(source)) member.forgetFrom(number);
     while (member.crossSafe > 0 && !member.derived.has(member.crossSafe)) member.crossSafe--;

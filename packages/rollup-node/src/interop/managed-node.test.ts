@@ -387,6 +387,27 @@ describe("a supervisor that is wrong", () => {
     expect(labels(node)[1]).toBe(1);
   });
 
+  it("that does not read what it is told loses its connection, and the node goes on", async () => {
+    const node = await setUp();
+    twoBatches(node);
+    const socket = new WebSocket(node.url, { headers: authorization() });
+    opened.push(() => socket.terminate());
+    await new Promise((resolve) => socket.once("open", resolve));
+    const answered = new Promise((resolve) => socket.once("message", resolve));
+    socket.send('{"jsonrpc":"2.0","id":1,"method":"interop_subscribe","params":["events"]}');
+    await answered;
+    socket.pause();
+    const { events } = node.managed!;
+    const reason = "x".repeat(10_000);
+    for (let sent = 0; events.isSubscribed && sent < 20_000; sent++) {
+      node.managed!.onReset(reason);
+      if (sent % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await expect.poll(() => events.isSubscribed, { timeout: 10_000 }).toBe(false);
+    await node.provide(1);
+    expect(labels(node)[2]).toBe(1);
+  });
+
   it("that is not there costs no more than a hundred events", async () => {
     const node = await setUp();
     for (let i = 0; i < 500; i++) node.managed!.onReset(`reason ${i}`);
