@@ -82,6 +82,8 @@ describe("the block that replaces one with an invalid message", () => {
 
   it("cannot be one of a time without a message passer's root in the header", () => {
     const early = { forkTimes: forksUpTo("granite") };
-    expect(() => replacementAttributes(early, block({ withdrawalsRoot: undefined }))).toThrow("replacement: not replaceable (number 7)");
+    expect(() => replacementAttributes(early, block({ withdrawalsRoot: undefined }))).toThrow(
+      "replacement: not replaceable (number 7)",
+    );
   });
 });

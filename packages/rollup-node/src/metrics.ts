@@ -187,6 +187,7 @@ function refsOf({ heads, l1, currentL1, queuedUnsafe }: SyncFacts): Ref[] {
     ["l1", "l1_derived", currentL1],
     ["l2", "l2_unsafe", heads?.unsafe],
     ["l2", "l2_pending_safe", heads?.pendingSafe],
+    ["l2", "l2_cross_unsafe", heads?.crossUnsafe],
     ["l2", "l2_local_safe", heads?.localSafe],
     ["l2", "l2_safe", heads?.safe],
     ["l2", "l2_finalized", heads?.finalized],
