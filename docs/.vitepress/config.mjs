@@ -42,6 +42,7 @@ export default defineConfig({
           { text: "op-geth", link: "/docs/migrate/op-geth" },
           { text: "op-reth", link: "/docs/migrate/op-reth" },
           { text: "op-batcher", link: "/docs/migrate/op-batcher" },
+          { text: "op-conductor", link: "/docs/migrate/op-conductor" },
         ],
       },
       {

@@ -167,7 +167,7 @@ export interface ReorgItem {
   readonly head: number;
 }
 
-/** State `status` of rbatcher and rproposer: the fields of their status lines. */
+/** State `status` of rbatcher, rproposer and rconductor: the fields of their status lines. */
 export type StatusState = Readonly<Record<string, string | number | boolean>>;
 
 /** Entry `l1tx` of rbatcher and rproposer by nonce. */

@@ -7,6 +7,7 @@ import { Health } from "./health.tsx";
 import { L1Transactions } from "./l1-transactions.tsx";
 import { Peers } from "./peers.tsx";
 import { Drops, Pipeline } from "./pipeline.tsx";
+import { Sequencers } from "./sequencers.tsx";
 import { conditionOf, type ProgramView, roleOf, rolesOf, type Store } from "./store.ts";
 import { type Theme, useTheme } from "./theme.ts";
 
@@ -36,6 +37,7 @@ export function App({ store, listen }: AppProps) {
       <Top programs={programs} store={store} theme={theme} nextTheme={next} />
       <main>
         <Health programs={programs} />
+        <Sequencers conductors={programs.filter(({ kind }) => kind === "rconductor")} />
         {roles.length > 1 && <Roles roles={roles} role={role} choose={choose} />}
         {[node, engine].map((program) => program !== undefined && <Stale key={program.id} program={program} />)}
         <div class="column main">
