@@ -56,6 +56,8 @@ const headStates = new WeakMap<HeaderAt, HeaderAt & { readonly state: StateView 
 
 /** The state after a block. Calls for the same head return the same object. @throws {RpcError} block not found, state not retained */
 export function requireState(backend: ReadBackend, selector: BlockSelector): HeaderAt & { readonly state: StateView } {
+  const older = selector.kind === "number" ? stateByNumber(backend, selector.number) : undefined;
+  if (older !== undefined) return older;
   const at = requireHeader(backend, selector);
   const known = headStates.get(at);
   if (known !== undefined) return known;
@@ -66,7 +68,27 @@ export function requireState(backend: ReadBackend, selector: BlockSelector): Hea
   return found;
 }
 
-export const rulesAt = ({ chain }: ReadBackend, header: Header): BlockRules => rulesOfBlock(chain.config, header);
+/**
+ * The same by the block's number; undefined: there is none. PERF: the header is decoded only for those who look at it. Headers that are soon
+ * forgotten made the garbage collector stop readers for tens of milliseconds, several times a second.
+ */
+function stateByNumber({ chain, store }: ReadBackend, number: number): (HeaderAt & { readonly state: StateView }) | undefined {
+  const hash = number > chain.head().number ? undefined : store.readCanonicalHash(number);
+  const state = hash && chain.stateAt({ number, hash: bytesToHex(hash) });
+  if (hash === undefined || state === undefined) return undefined;
+  let header: Header | undefined;
+  return {
+    hash,
+    state,
+    get header() {
+      header ??= chain.headerOf({ kind: "hash", hash, requireCanonical: false })!.header;
+      return header;
+    },
+  };
+}
+
+export const rulesAt = ({ chain }: ReadBackend, header: Pick<Header, "number" | "timestamp" | "difficulty">): BlockRules =>
+  rulesOfBlock(chain.config, header);
 
 /** A canonical transaction by its hash. */
 export function findTransaction(

@@ -5,7 +5,7 @@ const FIRST_BYTES = 64 * 1024;
 /** A larger buffer is not kept for the next answer. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 /** PERF: a shorter answer is sent fastest as one string with its head, a longer one as bytes. */
-export const LONG_BYTES = 32 * 1024;
+export const LONG_BYTES = 256 * 1024;
 const DIGITS = asciiToBytes("0123456789abcdef");
 /** The two digits of each byte, the first one in the low bits. */
 const PAIRS = Uint16Array.from({ length: 256 }, (_, byte) => DIGITS[byte >> 4]! | (DIGITS[byte & 15]! << 8));

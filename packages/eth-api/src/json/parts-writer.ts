@@ -143,17 +143,15 @@ export class PartsWriter {
   /** Goes on with another block; what was written stays. */
   goOn(parts: BlockParts): this {
     this.#parts = parts;
-    const { header } = parts;
-    this.#hash = asciiToBytes(bytesToHex(parts.hash));
-    this.#number = asciiToBytes(toQuantity(header.number));
-    this.#timestamp = asciiToBytes(toQuantity(header.timestamp));
-    this.#transactionPlace = asciiToBytes(
-      `{"blockHash":"${bytesToHex(parts.hash)}","blockNumber":"${toQuantity(header.number)}","from":"`,
-    );
+    const [hash, number, timestamp] = [bytesToHex(parts.hash), toQuantity(parts.number), toQuantity(parts.timestamp)];
+    this.#hash = asciiToBytes(hash);
+    this.#number = asciiToBytes(number);
+    this.#timestamp = asciiToBytes(timestamp);
+    this.#transactionPlace = asciiToBytes(`{"blockHash":"${hash}","blockNumber":"${number}","from":"`);
     this.#logPlace = asciiToBytes(
-      `","blockHash":"${bytesToHex(parts.hash)}","blockNumber":"${toQuantity(header.number)}","blockTimestamp":"${toQuantity(header.timestamp)}","transactionHash":"`,
+      `","blockHash":"${hash}","blockNumber":"${number}","blockTimestamp":"${timestamp}","transactionHash":"`,
     );
-    this.#baseFee = header.baseFeePerGas ?? 0n;
+    this.#baseFee = parts.baseFeePerGas ?? 0n;
     this.#rules = undefined;
     this.#hasL1Info = false;
     return this;

@@ -1,17 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 import type { BlockSelector } from "@rnode/chain";
 import { JsonText } from "@rnode/jsonrpc";
-import { equalBytes } from "@rnode/primitives";
-import { LogMatcher } from "@rnode/storage";
+import { bytesToHex, equalBytes } from "@rnode/primitives";
+import { type BlockParts, LogMatcher } from "@rnode/storage";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import { assertRetained, partsWithReceipts } from "../backend/pruned-history.ts";
+import { TextCache } from "../backend/text-cache.ts";
 import type { Work } from "../backend/work.ts";
 import { LONG_BYTES } from "../json/json-writer.ts";
 import { giveBackLogWriter, type PartsWriter, takeLogWriter } from "../json/parts-writer.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { LogFilter } from "../params/log-filter.ts";
 import type { LogQueryFault } from "../profile/profile.ts";
-import { mayHaveLogs } from "./log-match.ts";
 
 export interface LogLimits {
   readonly maxBlocks: number;
@@ -46,9 +46,7 @@ export function queryLogs(
     const { blockHash: hash } = filter;
     const parts = partsWithReceipts(backend, { kind: "hash", hash, requireCanonical: false });
     if (parts === undefined) return refuse({ kind: "unknown-block", hash });
-    const writer = takeLogWriter().open(parts);
-    if (mayHaveLogs(parts.header, filter)) writer.logs(new LogMatcher(filter));
-    return resultOf(writer);
+    return logsOfParts(backend, filter, parts);
   }
   const head = chain.head().number;
   const from = numberOf(backend, filter.fromBlock ?? LATEST);
@@ -60,9 +58,37 @@ export function queryLogs(
   if (to - from + 1 > maxBlocks) {
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
   }
+  if (from === to) {
+    const parts = partsWithReceipts(backend, { kind: "number", number: from });
+    if (parts !== undefined) return logsOfParts(backend, filter, parts);
+  }
   const search = new LogSearch(backend, work, filter, limits, from, to, nowMs);
   return search.step() ? search.result() : rest(search);
 }
+
+/** Of answers about one block, mostly the newest, for which many clients ask. */
+const ANSWER_BYTES = 4 * 1024 * 1024;
+/** A longer filter is hardly that of many clients, and its text would take room. */
+const MAX_CACHED_VALUES = 16;
+const NO_CACHE = new TextCache(0);
+const answers = new WeakMap<ReadBackend["chain"], TextCache>();
+
+function logsOfParts({ chain }: ReadBackend, filter: LogFilter, parts: BlockParts): JsonText {
+  const values = (filter.addresses?.length ?? 0) + filter.topics.reduce((sum, topic) => sum + (topic?.length ?? 0), 0);
+  let cache = values > MAX_CACHED_VALUES ? NO_CACHE : answers.get(chain);
+  if (cache === undefined) answers.set(chain, (cache = new TextCache(ANSWER_BYTES)));
+  const key = cache === NO_CACHE ? "" : `${bytesToHex(parts.hash)} ${textOf(filter)}`;
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const writer = takeLogWriter().open(parts);
+  writer.logs(new LogMatcher(filter));
+  const result = resultOf(writer, false);
+  cache.set(key, result);
+  return result;
+}
+
+const textOf = ({ addresses, topics }: LogFilter): string =>
+  [addresses, ...topics].map((values) => values?.map(bytesToHex).join("|") ?? "").join(" ");
 
 async function rest(search: LogSearch): Promise<JsonText> {
   do await setImmediate();
@@ -155,9 +181,9 @@ const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =
   a === undefined || b === undefined ? a === b : equalBytes(a, b);
 
 /** The logs that were written, as an array; the writer is given back. */
-function resultOf(writer: PartsWriter): JsonText {
+function resultOf(writer: PartsWriter, isOwned = true): JsonText {
   const { json } = writer;
-  const result = json.size < LONG_BYTES ? new JsonText(`[${json.take()}]`) : new JsonText(json.takeBytes("[", "]"), true);
+  const result = json.size < LONG_BYTES ? new JsonText(`[${json.take()}]`) : new JsonText(json.takeBytes("[", "]"), isOwned);
   giveBackLogWriter(writer);
   return result;
 }

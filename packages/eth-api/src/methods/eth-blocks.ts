@@ -41,7 +41,7 @@ const BLOCK_TEXT_BYTES = 8 * 1024 * 1024;
 export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMethods {
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
-  const writer = new PartsWriter({ profile, rulesOf: ({ header }) => rulesAt(backend, header) });
+  const writer = new PartsWriter({ profile, rulesOf: (parts) => rulesAt(backend, parts) });
   const texts = new TextCache(BLOCK_TEXT_BYTES);
   const block = (selector: BlockSelector, full = false): JsonText | null => {
     const isPending = selector.kind === "tag" && selector.tag === "pending" && profile.block.pendingHasNoIdentity;

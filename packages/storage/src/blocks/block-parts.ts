@@ -21,6 +21,10 @@ import { rlpDataStart, rlpEnd, transactionEnd } from "./rlp-walk.ts";
 /** A larger buffer is not kept for the next block. */
 const MAX_KEPT_BYTES = 4 << 20;
 const GAS_AT = 20;
+/** of the header's RLP list */
+const DIFFICULTY_FIELD = 7;
+const TIMESTAMP_FIELD = 11;
+const BASE_FEE_FIELD = 15;
 
 /** A row, copied into a buffer that the next one reuses. */
 class RowCopy {
@@ -164,6 +168,29 @@ export class BlockParts {
       }
     }
     return this.#header;
+  }
+
+  /** An integer of the header; undefined: it has no such field. PERF: nothing else of the header is decoded. */
+  #headerUint(field: number): bigint | undefined {
+    const row = this.#rowOf("header", this.#headerRow);
+    const end = rlpEnd(row, 0);
+    let at = rlpDataStart(row, 0);
+    for (let i = 0; i < field && at < end; i++) at = rlpEnd(row, at);
+    return at < end ? bytesToBigint(row.subarray(rlpDataStart(row, at), rlpEnd(row, at))) : undefined;
+  }
+
+  /** seconds */
+  get timestamp(): number {
+    return Number(this.#headerUint(TIMESTAMP_FIELD) ?? 0n);
+  }
+
+  get difficulty(): bigint {
+    return this.#headerUint(DIFFICULTY_FIELD) ?? 0n;
+  }
+
+  /** wei; undefined before London */
+  get baseFeePerGas(): bigint | undefined {
+    return this.#headerUint(BASE_FEE_FIELD);
   }
 
   /** Size of the header's RLP. */
