@@ -113,4 +113,4 @@ export const describeOption = ({ option, value }: OptionInEffect): string | unde
   value === undefined ? undefined : shown(option.declaration, value);
 
 const shown = ({ secret, parse }: ResolvedOption["declaration"], value: unknown): string =>
-  secret ? "(secret)" : redactUrls(parse.format(value));
+  secret && !(Array.isArray(value) && value.length === 0) ? "(secret)" : redactUrls(parse.format(value));

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -262,6 +262,19 @@ describe("secrets", () => {
     const { options: values } = read(fileOf(` 0x${KEY}\n`));
     expect(values.main.key).toEqual(new Uint8Array(32).fill(0x5a));
     expect(values.main).not.toHaveProperty("keyFile");
+  });
+
+  it("in arguments, or in files that others may read, are warned about", () => {
+    const warningsOf = (args: string[], env: Record<string, string> = {}): readonly string[] =>
+      options([L1, ...args], env).warnings;
+    const file = fileOf(KEY);
+    expect(warningsOf([`--key-file=${file}`])).toEqual([]);
+    expect(warningsOf([], { EX_KEY: KEY })).toEqual([]);
+    expect(warningsOf([`--key=${KEY}`])).toEqual(["--key: arguments are visible to all users of this machine: use --key-file"]);
+    chmodSync(file, 0o640);
+    expect(warningsOf([], { EX_KEY_FILE: file })).toEqual([
+      `EX_KEY_FILE: others than its owner may read ${file}: give it mode 0600 (chmod 600 ${file})`,
+    ]);
   });
 
   it("that a file should have and has not are told once, and not shown", () => {

@@ -48,6 +48,7 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
 ): ParsedOptions<G> {
   const resolved = resolveOptions(table);
   const { given, positionals, asked, wrong, missing } = readArguments(table, resolved, args);
+  const warnings: string[] = [];
   const absent: { readonly option: ResolvedOption; readonly fault: string }[] = [];
   if (asked !== undefined) return { kind: asked };
 
@@ -60,12 +61,15 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
     const isGiven = (one: ResolvedOption): boolean => given.has(one.flag) || isSet(one, env);
     const variableOfThis = variableOf(option, resolved, env);
     const isFromFile = file !== undefined && isGiven(file);
+    if (option.declaration.secret && given.has(option.flag)) {
+      warnings.push(`--${option.flag}: arguments are visible to all users of this machine: use --${option.flag}-file`);
+    }
     if (isFromFile && isGiven(option)) {
       wrong.push(`--${option.flag} and --${file.flag} exclude each other: give one of them`);
       continue;
     }
     const found = isFromFile
-      ? findInFile(option, findValue(file, given.get(file.flag), file.env, env))
+      ? findInFile(option, findValue(file, given.get(file.flag), file.env, env), warnings)
       : findValue(option, given.get(option.flag), variableOfThis, env);
     if (found.kind === "wrong") {
       // a file's path is looked at twice, as an option and for what is in it
@@ -88,7 +92,7 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
     kind: "options",
     options: values as { readonly [K in keyof G]: OptionsOf<G[K]> },
     positionals,
-    warnings: unknownVariables(table, resolved, env),
+    warnings: [...warnings, ...unknownVariables(table, resolved, env)],
     inEffect,
   };
 }
@@ -109,11 +113,15 @@ function variableOf(option: ResolvedOption, resolved: readonly ResolvedOption[],
   return shared !== undefined && reads(option, shared) ? shared : undefined;
 }
 
-function findInFile(option: ResolvedOption, file: Found): Found {
+function findInFile(option: ResolvedOption, file: Found, warnings: string[]): Found {
   if (file.kind !== "value") return file;
   const { writtenAs, source } = file;
   const read = readSecretFile(file.value as string);
   if (read.kind === "unreadable") return { kind: "wrong", fault: `${writtenAs}: ${read.reason}` };
+  if (read.isExposed) {
+    const path = String(file.value);
+    warnings.push(`${writtenAs}: others than its owner may read ${path}: give it mode 0600 (chmod 600 ${path})`);
+  }
   return parsed(option, source, writtenAs, read.text);
 }
 
