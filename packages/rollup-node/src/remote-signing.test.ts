@@ -38,7 +38,7 @@ describe("a sequencer whose key is on another machine", () => {
     const files = { tlsCa: join(folder, "ca.crt"), tlsCert: join(folder, "tls.crt"), tlsKey: join(folder, "tls.key") };
     signer = await RemoteSigner.open(
       { endpoint: remote.url, address: ADDRESS, header: [], tlsEnabled: true, ...files },
-      { clock: systemClock, log: silentLogger, metrics: noMetrics, timeoutMs: 200 },
+      { clock: systemClock, log: silentLogger, metrics: noMetrics, timeoutMs: 600 },
     );
     harness = createHarness({ l1Blocks: 10 });
     published = new Map();
@@ -88,7 +88,7 @@ describe("a sequencer whose key is on another machine", () => {
       "hangs",
       () => (remote.alter = () => new Promise(() => {})),
       () => void (remote.alter = (result) => result),
-      /signing: the signer at https:.* does not answer: nothing within 200 ms/,
+      /signing: the signer at https:.* does not answer: nothing within 600 ms/,
     ],
     [
       "answers as another address",

@@ -15,6 +15,9 @@ import type { TxMetrics } from "./tx-metrics.ts";
 /** How long to wait after a refusal or an error of the endpoint. */
 export const RETRY_MS = 2000;
 
+/** The same failure is not said again before. */
+const REPEAT_FAILURE_MS = 10_000;
+
 /** The account that sends. */
 export interface Account {
   readonly address: Uint8Array;
@@ -80,6 +83,8 @@ export class Sending {
   /** number of the L1 head when the last version was published: it can be in a later block at the earliest */
   #publishedAt: number | undefined;
   #attempts = 0;
+  /** what was said last */
+  #failure: { readonly error: string; readonly saidMs: number } | undefined;
   #nonceUsedCount = 0;
   #nonceGapCount = 0;
   #isBlocked = false;
@@ -94,7 +99,7 @@ export class Sending {
   }
 
   async run(signal: AbortSignal): Promise<{ result: SendingResult; lastFees: TxFees | undefined }> {
-    const { clock, log, metrics } = this.#deps;
+    const { clock, metrics } = this.#deps;
     const { nonce } = this.#task;
     const startMs = clock.nowMs();
     let publishAtMs = startMs;
@@ -121,12 +126,20 @@ export class Sending {
         }
       } catch (error) {
         metrics.rpcErrors.inc();
-        log.warn("a transaction cannot be sent for now", { nonce, error: errorText(error) });
+        this.#sayFailure(errorText(error));
         publishAtMs = Math.max(publishAtMs, clock.nowMs() + RETRY_MS);
       }
       const untilPublishMs = Math.max(0, publishAtMs - clock.nowMs());
       await clock.sleep(Math.min(this.#options.receiptQueryIntervalMs, untilPublishMs), signal);
     }
+  }
+
+  #sayFailure(error: string): void {
+    const { clock, log } = this.#deps;
+    const nowMs = clock.nowMs();
+    if (this.#failure?.error === error && nowMs - this.#failure.saidMs < REPEAT_FAILURE_MS) return;
+    this.#failure = { error, saidMs: nowMs };
+    log.warn("a transaction cannot be sent for now", { nonce: this.#task.nonce, error });
   }
 
   /** Whether a transaction that is not included is given up now. */
