@@ -4,7 +4,7 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { ClusterView } from "./cluster/cluster-view.ts";
 import { type CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
 import type { ClusterKeys } from "./cluster/keys.ts";
-import type { MemberRecord } from "./cluster/records.ts";
+import type { Fitness, MemberRecord } from "./cluster/records.ts";
 import { ClusterSession, type SessionOptions } from "./cluster/session.ts";
 import { ConductorError } from "./conductor-error.ts";
 import type { ConductorMetrics } from "./conductor-metrics.ts";
@@ -92,9 +92,9 @@ export class Conductor {
       clock,
       monotonicMs,
       log,
-      self: () => ({ id: this.id, ...options.addresses, fitness: this.#verdict.fitness, unsafe: this.#unsafe }),
+      self: () => ({ id: this.id, ...options.addresses, fitness: this.#fitness, unsafe: this.#unsafe }),
       candidate: () => ({
-        fitness: this.#verdict.fitness,
+        fitness: this.#fitness,
         unsafe: this.#unsafe,
         mayBootstrap: options.mayBootstrap,
         isStopped: this.#isStopped,
@@ -182,7 +182,8 @@ export class Conductor {
   /** Takes no part in elections any more and leaves the sequencer alone, for good. A leader hands over first. */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
-    if (this.isLeader) await this.transfer(undefined);
+    // Also if nobody else could lead: it was asked for.
+    if (this.isLeader) await this.#handOver(undefined);
     this.#isStopped = true;
     this.#deps.log.warn("stopped by request: this conductor takes no part in elections until it is started again");
   }
@@ -204,11 +205,23 @@ export class Conductor {
       );
     if (to === undefined && others.length === 0) throw refuse("no other member could lead");
     if (this.#transfer !== undefined) throw refuse("a transfer is under way already");
-    const isDone = await new Promise<boolean>((resolve, reject) => {
+    if (!(await this.#handOver(to))) throw refuse("node is not the leader");
+  }
+
+  /** What others should expect of it: one that leaves its sequencer alone comes last. */
+  get #fitness(): Fitness {
+    const { fitness } = this.#verdict;
+    if (this.#isStopped) return "down";
+    return this.#isPaused && fitness !== "down" ? "unfit" : fitness;
+  }
+
+  /** Stops the sequencer, unless it is paused, and gives leadership up. @returns false if it did not lead any more */
+  #handOver(to: string | undefined): Promise<boolean> {
+    return new Promise<boolean>((resolve, reject) => {
+      this.#transfer?.resolve(false);
       this.#transfer = { to, resolve, reject };
       this.#nudge();
     });
-    if (!isDone) throw refuse("node is not the leader");
   }
 
   status(): LogFields {

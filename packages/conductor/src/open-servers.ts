@@ -41,7 +41,7 @@ export function openServer(
 ) {
   const server = createRpcServer({
     http,
-    limits: { maxRequestBytes: MAX_REQUEST_BYTES },
+    limits: option === "rpc.port" ? { maxRequestBytes: MAX_REQUEST_BYTES } : {},
     maxOpenFiles: connectionBudget(),
     methods,
     log,

@@ -91,6 +91,10 @@ export const etcdOptions = optionGroup("etcd", {
     parse: listOf(httpUrl),
     flag: "etcd",
     required: true,
+    check: (urls: readonly string[]) =>
+      urls.some((url) => new URL(url).username !== "")
+        ? "a URL with a user: give it with --etcd.username and --etcd.password-file"
+        : undefined,
     help: "Endpoints of an etcd cluster (3.4 or newer, with its JSON gateway), separated by commas: the next one is asked when one fails.",
   },
   prefix: {
