@@ -15,7 +15,7 @@ export interface CommitOptions {
   readonly keptBlocks: number;
 }
 
-export const DEFAULT_COMMIT_OPTIONS: CommitOptions = { chunkBytes: 1024 * 1024, keptBlocks: 32 };
+export const DEFAULT_COMMIT_OPTIONS: CommitOptions = { chunkBytes: 512 * 1024, keptBlocks: 32 };
 
 export interface CommitDeps {
   readonly etcd: Etcd;
@@ -80,6 +80,8 @@ export class CommitStore {
   readonly #compression: Compression;
   /** as this process last saw it; etcd compares it in every commit */
   #head: CommittedHead | undefined | "unknown" = "unknown";
+  /** how many chunks of the block that is being committed are in etcd */
+  #written = { folder: "", chunks: 1 };
 
   constructor(options: CommitOptions, { etcd, keys, id, compression = zlib }: CommitDeps) {
     this.#options = options;
@@ -98,6 +100,12 @@ export class CommitStore {
   async commit(envelope: ExecutionPayloadEnvelope, fence: number): Promise<CommitOutcome> {
     const { blockHash, blockNumber, parentHash } = envelope.executionPayload;
     const hash = bytesToHex(blockHash);
+    const last = this.#head;
+    if (last !== "unknown" && last?.record.hash === hash) {
+      // Asked again because the answer was late: a large block is not packed a second time.
+      const outcome = await this.#putHead({ ...last.record, fence }, new Uint8Array(), last, "again");
+      if (outcome !== "head-has-changed") return outcome;
+    }
     const deflated = await this.#compression.deflate(JSON.stringify(envelopeToJson(envelope)));
     const chunks = chunksOf(deflated, this.#options.chunkBytes);
     const made: Omit<HeadRecord, "recent"> = {
@@ -198,22 +206,17 @@ export class CommitStore {
     return { key: this.#keys.leader, target: "create", revision: fence };
   }
 
-  /** All but the first. @returns why they are not there */
+  /** All but the first; those that an earlier attempt has written are there. @returns why they are not */
   async #putChunks(record: HeadRecord, chunks: readonly Uint8Array[]): Promise<CommitOutcome | undefined> {
     const folder = this.#keys.payload(record);
-    const results = await Promise.all(
-      chunks
-        .slice(1)
-        .map((value, index) =>
-          this.#etcd.txn(
-            [this.#fenceOf(record.fence)],
-            [{ kind: "put", key: folder + String(index + 1), value }],
-            [{ kind: "range", key: this.#keys.leader }],
-          ),
-        ),
-    );
-    const failed = results.find(({ succeeded }) => !succeeded);
-    return failed && this.#notLeader(failed);
+    if (this.#written.folder !== folder) this.#written = { folder, chunks: 1 };
+    for (let index = this.#written.chunks; index < chunks.length; index++) {
+      const put: Operation = { kind: "put", key: folder + String(index), value: chunks[index]! };
+      const result = await this.#etcd.txn([this.#fenceOf(record.fence)], [put], [{ kind: "range", key: this.#keys.leader }]);
+      if (!result.succeeded) return this.#notLeader(result);
+      this.#written = { folder, chunks: index + 1 };
+    }
+    return undefined;
   }
 
   async #putHead(
