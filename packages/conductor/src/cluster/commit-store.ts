@@ -135,6 +135,9 @@ export class CommitStore {
       }
       const outcome = await this.#putHead(record, chunks[0]!, head, verdict);
       if (outcome !== "head-has-changed") return outcome;
+      // Whoever changed it may have deleted chunks, too.
+      this.#written = { folder: "", chunks: 1 };
+      areChunksThere = chunks.length === 1;
     }
   }
 
