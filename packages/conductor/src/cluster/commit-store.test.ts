@@ -4,6 +4,7 @@ import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Etcd } from "../etcd/etcd-api.ts";
 import { prefixEnd } from "../etcd/etcd-api.ts";
+import { EtcdError } from "../etcd/etcd-error.ts";
 import { EtcdGateway } from "../etcd/gateway-client.ts";
 import { EtcdModel } from "../testing/etcd-model.ts";
 import { type LocalEtcd, startLocalEtcd, whyNoEtcd } from "../testing/local-etcd.ts";
@@ -111,6 +112,33 @@ function suite(etcdOf: () => Etcd): void {
     for (let block = 0; block < KEPT; block++) await store.commit((last = child(last)), fence);
     expect(await chunkKeys()).toHaveLength(KEPT);
     expect((await store.latest())?.envelope).toEqual(last);
+  });
+
+  it("goes on with a large block where an attempt stopped", { timeout: 60_000 }, async () => {
+    const { etcd, keys, elect } = cluster();
+    const fence = await elect("a");
+    let [requests, failAt] = [0, 3];
+    const failing: Etcd = {
+      ...etcd,
+      leaseGrant: (ttlSec) => etcd.leaseGrant(ttlSec),
+      txn: async (comparisons, success, failure) => {
+        const result = await etcd.txn(comparisons, success, failure);
+        if (++requests === failAt) throw new EtcdError("etcd/unavailable", { what: "txn", reason: "the answer is lost" });
+        return result;
+      },
+    };
+    const store = new CommitStore({ chunkBytes: 100_000, keptBlocks: KEPT }, { etcd: failing, keys, id: "a" });
+    const random = createRandom(2);
+    const block = samplePayload(7, GENESIS, "", [Uint8Array.from({ length: 300_000 }, () => random(256))]);
+    await expect(store.commit(block, fence)).rejects.toThrow("the answer is lost");
+    failAt = 0;
+    const before = requests;
+    expect((await store.commit(block, fence)).kind).toBe("committed");
+    const latest = await store.latest();
+    expect(latest?.record.chunks).toBeGreaterThan(3);
+    // reading the last two chunks but one and the head; not all of them again
+    expect(requests - before - latest!.record.chunks - 1).toBeLessThan(latest!.record.chunks);
+    expect(JSON.stringify(envelopeToJson(latest!.envelope)) === JSON.stringify(envelopeToJson(block))).toBe(true);
   });
 
   it("deletes what a leader left behind half-way", async () => {
