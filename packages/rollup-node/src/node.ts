@@ -597,6 +597,7 @@ export class RollupNode {
       safe: heads?.safe.number,
       finalized: heads?.finalized.number,
       ...(findingHeadsBecause === undefined ? {} : { findingHeadsBecause }),
+      ...(this.managed?.events.isSubscribed === false ? { waitingFor: "a supervisor" } : {}),
       ...(l1.head === undefined ? { waitingFor: "the L1 head" } : {}),
       ...silenceOf("l1", this.connections.contacts?.l1),
       ...silenceOf("engine", this.connections.contacts?.engine),

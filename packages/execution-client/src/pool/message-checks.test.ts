@@ -1,12 +1,13 @@
 import { JOVIAN_CONFIG } from "@rnode/eth-api/testing";
 import { anyJson, createRpcServer, method, param, RpcError } from "@rnode/jsonrpc";
-import { silentLogger } from "@rnode/observe";
-import { bytesToHex } from "@rnode/primitives";
-import { encodeMessageAccess, messageChecksum, PREDEPLOYS } from "@rnode/protocol";
+import { noMetrics, silentLogger } from "@rnode/observe";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { encodeMessageAccess, messageChecksum, PREDEPLOYS, type SignedTransaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it } from "vitest";
 import { clientsOfTest, signTransfer } from "../testing/clients-of-test.ts";
 import { GENESIS_TIME_SEC } from "../testing/test-client.ts";
+import { MessageChecks } from "./message-checks.ts";
 
 const { start } = clientsOfTest();
 const opened: (() => Promise<void>)[] = [];
@@ -141,5 +142,62 @@ describe("a transaction that executes a message of another chain", () => {
     await node.rpc.call("eth_sendRawTransaction", [await signExecuting(0)]);
     expect((await node.buildBlock()).payload.executionPayload.transactions).toHaveLength(2);
     await expect(start(["--rollup.supervisor-http=http://127.0.0.1:1"])).rejects.toThrow("schedules no interop");
+  });
+});
+
+describe("checks of many messages", () => {
+  const transaction = {
+    type: 2,
+    accessList: [{ address: PREDEPLOYS.crossL2Inbox, storageKeys: STORAGE_KEYS.map((key) => hexToBytes(key)) }],
+  } as unknown as SignedTransaction;
+  const hashOf = (i: number): Uint8Array => new Uint8Array(32).fill(i & 0xff, 0, 16).fill(i >> 8, 16);
+
+  /** Checks whose supervisor answers when the test says so. */
+  function setUp() {
+    const open: (() => void)[] = [];
+    let most = 0;
+    const checks = new MessageChecks({
+      supervisor: {
+        endpoint: "test",
+        check: () =>
+          new Promise<void>((resolve) => {
+            open.push(resolve);
+            most = Math.max(most, open.length);
+          }),
+        close: () => Promise.resolve(),
+      },
+      isActiveAt: () => true,
+      nowSec: () => GENESIS_TIME_SEC,
+      refusal: (reason) => new RpcError(-32000, reason),
+      log: silentLogger,
+      metrics: noMetrics,
+    });
+    return { checks, open, most: () => most };
+  }
+
+  it("are limited: who comes beyond that is refused at once", async () => {
+    const { checks, open } = setUp();
+    const waiting = Array.from({ length: 256 }, () => checks.admit(transaction));
+    await expect(checks.admit(transaction)).rejects.toThrow("too many transactions");
+    for (const answer of open) answer();
+    await Promise.all(waiting);
+    const again = checks.admit(transaction);
+    open.at(-1)!();
+    await again;
+  });
+
+  it("are made a few at a time for a new head, and given up for a newer one", async () => {
+    const { checks, open, most } = setUp();
+    for (let i = 0; i < 100; i++) checks.track(hashOf(i), transaction, true);
+    const inPool = (): boolean => true;
+    const remove = (): void => expect.unreachable();
+    const first = checks.onHead(1, inPool, remove);
+    expect(open).toHaveLength(16);
+    expect(checks.isIncludable(hashOf(0))).toBe(false);
+    const second = checks.onHead(2, () => false, remove); // all of them were mined
+    expect(checks.isIdle).toBe(true);
+    for (const answer of open) answer();
+    await Promise.all([first, second]);
+    expect(most()).toBe(16);
   });
 });
