@@ -221,7 +221,7 @@ export function createHarness(options: HarnessOptions = {}) {
   });
   const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
   const derives = options.real?.createPipeline(joinObservers(safeChain.observer, safeHeadWatch.observer)) ?? pipeline;
-  pipeline.l1View = managed?.guardL1(l1) ?? l1;
+  pipeline.l1View = managed?.guardL1(l1);
   const derivation = new DerivationRunner({
     config,
     pipeline: managed?.watchPipeline(derives) ?? derives,
