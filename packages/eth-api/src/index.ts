@@ -11,6 +11,7 @@ export { blobsBundle, type PooledSidecar, type SidecarSource } from "./json/blob
 export { blockToJson } from "./json/block-json.ts";
 export { receiptsToJson } from "./json/receipt-json.ts";
 export type { JsonObject } from "./json/transaction-json.ts";
+export { queryLogs } from "./logs/log-query.ts";
 export { createTransactionFiller, type TransactionFiller } from "./methods/eth-fill.ts";
 export { ethLogMethods } from "./methods/eth-logs.ts";
 export {
@@ -28,6 +29,7 @@ export { methodsOf, NAMESPACES, unservedNamespaces, withDescription } from "./me
 export type { ReadServices, WriterAccess, WriteServices } from "./methods/services.ts";
 export { type CallRequest, callRequestShape, slotShape } from "./params/call-request.ts";
 export { checkConditional, conditionalToJson, type TransactionConditional } from "./params/conditional.ts";
+export type { LogFilter } from "./params/log-filter.ts";
 export { attributesShape, protocolShape } from "./params/payload-attributes.ts";
 export { type EngineErrorName, engineError } from "./profile/engine-errors.ts";
 export type { Profile } from "./profile/profile.ts";
