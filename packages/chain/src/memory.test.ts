@@ -107,6 +107,15 @@ describe("memory of a chain", () => {
   });
 });
 
+/** Rows are compressed, so bytes must be as if random to take room. */
+function incompressible(size: number, seed: number): Uint8Array {
+  let state = 0x9e3779b9 ^ seed;
+  return Uint8Array.from({ length: size }, () => {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5;
+    return (state ^ (state >>> 12)) & 0xff;
+  });
+}
+
 describe("memory of an import", () => {
   const COUNT = 80;
   const LARGE = 16 * 1024;
@@ -115,7 +124,7 @@ describe("memory of an import", () => {
   async function largeBlocks(): Promise<Block[]> {
     const dev = openDevChain("jovian");
     const blocks = Array.from({ length: COUNT }, (_, i) => {
-      const large = { ...attributesDeposit(i + 1), data: new Uint8Array(LARGE) };
+      const large = { ...attributesDeposit(i + 1), data: incompressible(LARGE, i) };
       return produce(dev, i + 1, { transactions: [encodeTransaction(large)] }).block;
     });
     await dev.remove();
