@@ -26,9 +26,9 @@ export const PROGRAMS = [
   },
   {
     name: "rbatcher",
-    prefix: "op_batcher_default_",
+    prefix: "rbatcher_default_",
     sources: ["packages/batcher/src", "packages/tx-manager/src", DA, SIGNER, L1, SERVER, PROGRAM],
-    aliases: async () => () => [],
+    aliases: async () => (name) => [`op_batcher_default_${name}`],
   },
   {
     name: "rproposer",

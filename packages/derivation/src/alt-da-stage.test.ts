@@ -223,6 +223,24 @@ describe("data outside of L1", () => {
     expectDerived(sim, 0);
   });
 
+  it("is taken back, too, if L1 has finalized the end of the challenge before earlier data is safe from challenges", async () => {
+    const daChallengeWindow = 12;
+    const { sim, post, challenge, dropped } = setUp({ ...KECCAK, daChallengeWindow });
+    await post(); // its window ends later
+    const second = await post();
+    const challenged = challenge(second);
+    sim.l1.mineEmpty(KECCAK.daResolveWindow);
+    expect(await sim.derive()).toBe("idle");
+    await sim.pipeline.finalizedBy(sim.l1.refs.find(({ number }) => number === challenged.number + KECCAK.daResolveWindow)!);
+    sim.l1.mineEmpty(daChallengeWindow);
+    expect(await sim.derive()).toBe("reset");
+    expect(sim.resets).toEqual(["da-challenge-expired"]);
+    sim.verifier.rewind(0);
+    expect(await sim.derive()).toBe("idle");
+    expect(dropped()).toEqual(["data-dropped challenge-expired"]);
+    expectDerived(sim, 1);
+  });
+
   it("is read again after a reorganisation of L1, whatever the challenges were", async () => {
     const { sim, post, lose, challenge } = setUp();
     const first = await post();

@@ -96,15 +96,19 @@ export class DaChallenges {
     return isReorgRequired;
   }
 
-  /** L1 has finalized a block: what ended by then cannot change any more. */
+  /**
+   * L1 has finalized a block: what ended by then cannot change any more. A challenge stays while its commitment waits for earlier ones to expire: that
+   * it was not resolved must not be forgotten before it has its consequence, which would otherwise depend on when L1 finalizes.
+   */
   prune(l1Number: number): void {
     for (let first = this.#expired[0]; first !== undefined; first = this.#expired[0]) {
       if (this.#endOf(first) > l1Number) break;
       this.#expired.shift();
       this.#lastPruned = first.inclusion;
     }
+    const waiting = new Set(this.#commitments.map(({ commitment, inclusion }) => keyOf(commitment, inclusion.number)));
     for (const { key, status, resolveEnd } of this.#challenges.values()) {
-      if (status !== "active" && resolveEnd <= l1Number) this.#challenges.delete(key);
+      if (status !== "active" && resolveEnd <= l1Number && !waiting.has(key)) this.#challenges.delete(key);
     }
   }
 

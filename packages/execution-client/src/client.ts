@@ -20,7 +20,7 @@ import {
   withDescription,
 } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import { createKzg, verifySidecar } from "@rnode/kzg";
+import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
@@ -137,9 +137,10 @@ export async function startClient(
   const messages = messageChecksOf(rollup, spec.config, { profile, clock, log, metrics });
   scope.onClose("message checks", () => messages?.close());
   const journal = txpool.journal === "" ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
-  const kzg = spec.config.optimism === undefined ? createKzg() : undefined; // its threads start with the first blob
+  let kzg: Kzg | undefined; // with the first blob, which most chains never see
   scope.onClose("blob proofs", () => kzg?.close());
-  const blobs = kzg && { verify: (sidecar: BlobSidecar) => verifySidecar(kzg, sidecar) };
+  const verify = async (sidecar: BlobSidecar): Promise<boolean> => verifySidecar((kzg ??= createKzg()), sidecar);
+  const blobs = spec.config.optimism === undefined ? { verify } : undefined;
   const pool = new PoolService(
     { ...txpool, ...sending },
     { chain, profile, senders, forwarder, messages, log, metrics, journal, blobs, nowSec: () => Math.floor(clock.nowMs() / 1000) },
