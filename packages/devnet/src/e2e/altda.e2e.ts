@@ -34,7 +34,7 @@ describe("a devnet whose batches are outside of L1", () => {
   }, 120_000);
   afterAll(async () => {
     await scope.close();
-    rmSync(datadir, { recursive: true, force: true });
+    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
   });
 
   const statusOf = (role: "sequencer" | "verifier") => rpcCall<SyncStatus>(devnet.info.endpoints[role].node, "rnode_syncStatus");
@@ -67,6 +67,22 @@ describe("a devnet whose batches are outside of L1", () => {
     return found;
   };
 
+  /** Sends a transaction to the challenge contract. @returns its event */
+  const write = async (functionName: string, args: readonly unknown[], value = 0n) => {
+    const chain = l1ViemChain(devnet.info);
+    const account = privateKeyToAccount(devnet.info.accounts[6]!.privateKey);
+    const wallet = createWalletClient({ account, chain, transport: http() });
+    const l1 = createPublicClient({ chain, transport: http(), pollingInterval: 200 });
+    const address = devnet.info.contracts.l1.DataAvailabilityChallenge!;
+    const { abi } = contract(loadContracts(), "DataAvailabilityChallenge");
+    const hash = await wallet.writeContract({ address, abi, functionName, args, value });
+    const receipt = await l1.waitForTransactionReceipt({ hash });
+    expect(receipt.status).toBe("success");
+    const { topics, data } = receipt.logs.find(({ topics: all }) => all.length === 2)!;
+    const asBytes = topics.map((topic) => hexToBytes(topic));
+    return challengeEventFromLog({ address: hexToBytes(address), topics: asBytes, data: hexToBytes(data) });
+  };
+
   it("has only commitments on L1, and the verifier derives from the DA server", async () => {
     await verifierHas(5);
     const posted = await commitments(1);
@@ -93,23 +109,25 @@ describe("a devnet whose batches are outside of L1", () => {
     );
     expect(stuck).toBe(true);
 
-    const chain = l1ViemChain(devnet.info);
-    const account = privateKeyToAccount(devnet.info.accounts[6]!.privateKey);
-    const wallet = createWalletClient({ account, chain, transport: http() });
-    const l1 = createPublicClient({ chain, transport: http(), pollingInterval: 200 });
-    const address = devnet.info.contracts.l1.DataAvailabilityChallenge!;
-    const { abi } = contract(loadContracts(), "DataAvailabilityChallenge");
-    const write = async (functionName: string, args: readonly unknown[], value = 0n) => {
-      const hash = await wallet.writeContract({ address, abi, functionName, args, value });
-      const receipt = await l1.waitForTransactionReceipt({ hash });
-      expect(receipt.status).toBe("success");
-      const { topics, data } = receipt.logs.find(({ topics: all }) => all.length === 2)!;
-      const asBytes = topics.map((topic) => hexToBytes(topic));
-      return challengeEventFromLog({ address: hexToBytes(address), topics: asBytes, data: hexToBytes(data) });
-    };
     const args = [BigInt(posted.l1Block), `0x${posted.hex}`];
     expect((await write("challenge", args, parseEther("0.1"))).status).toBe("active");
     expect((await write("resolve", [...args, `0x${input.toString("hex")}`])).status).toBe("resolved");
     await verifierHas(target);
   }, 240_000);
+
+  it("takes back what it derived from data that nobody shows in time, and publishes it again", async () => {
+    const head = Number(await rpcCall<Hex>(devnet.info.endpoints.l1, "eth_blockNumber"));
+    const before = (await statusOf("verifier")).safe_l2.number;
+    const posted = await waitFor("a new batch", 60_000, async () => (await commitments(head + 1))[0]);
+    await verifierHas(before + 1);
+    const lost = (await statusOf("verifier")).safe_l2;
+    expect((await write("challenge", [BigInt(posted.l1Block), `0x${posted.hex}`], parseEther("0.1"))).status).toBe("active");
+    rmSync(join(daStore, posted.hex));
+    await waitFor("the verifier to take it back", 120_000, async () =>
+      (await statusOf("verifier")).safe_l2.number < lost.number ? true : undefined,
+    );
+    // The sequencer still has the blocks, and the batch submitter publishes them once more.
+    await verifierHas(lost.number + 3);
+    expect(devnet.programs.verifierNode.isRunning && devnet.programs.sequencerNode.isRunning).toBe(true);
+  }, 300_000);
 });
