@@ -17,7 +17,7 @@ step("unit tests", () => runVitest("unit", ["run"], 12 * MINUTE_MS));
 step("conformance", runConformance);
 step("interop", runInterop);
 step("end to end", () =>
-  runVitest("end-to-end", ["run", "--config", join("packages", "devnet", "vitest.e2e.config.ts")], 8 * MINUTE_MS),
+  runVitest("end-to-end", ["run", "--config", join("packages", "devnet", "vitest.e2e.config.ts")], 11 * MINUTE_MS),
 );
 step("attacks", () => runVitest("attack", ["run", "--config", join("packages", "abuse", "vitest.e2e.config.ts")], 8 * MINUTE_MS));
 

@@ -113,7 +113,7 @@ describe("several endpoints", () => {
     const two = await modelGateway();
     const asked: string[] = [];
     const client = new EtcdGateway(
-      { endpoints: ["http://127.0.0.1:1", one.server.url, two.server.url], timeoutMs: 200 },
+      { endpoints: ["http://127.0.0.1:1", one.server.url, two.server.url], timeoutMs: 1_000 },
       { onRequest: (what, outcome) => asked.push(`${what} ${outcome}`) },
     );
     closers.push(() => client.close());
