@@ -386,6 +386,10 @@ export class Conductor {
         { mayBootstrap, postedLimitMs: START_LIMIT_MS },
         {
           latest: () => store.latest(),
+          rewind: async (from, to) => {
+            const { leadership } = this.#session;
+            return leadership !== undefined && store.rewind(from, to, leadership.fence);
+          },
           node,
           clock,
           monotonicMs,

@@ -1,7 +1,7 @@
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
-import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
 import { envelopeToJson } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { rconductorOptions } from "./options.ts";
 import { startConductor } from "./start-conductor.ts";
 import { EtcdModel } from "./testing/etcd-model.ts";
 import { type GatewayServer, startGatewayServer } from "./testing/gateway-server.ts";
-import { samplePayload } from "./testing/sample-payload.ts";
+import { sampleOrigin, samplePayload } from "./testing/sample-payload.ts";
 import { type StubSequencer, startStubSequencer } from "./testing/stub-sequencer.ts";
 import { VERSION } from "./version.ts";
 
@@ -130,6 +130,36 @@ describe("startConductor", () => {
     await expect(committed).rejects.toThrow(/block 1 follows 0x2222.*last committed block is 1/);
     await until(() => a.node.calls.at(-1) === `start ${last}` && a.node.calls.length > 3);
     expect(a.node.calls.slice(1)).toEqual(["stop", "post", `start ${last}`]);
+  });
+
+  it("goes on from the last block whose L1 origin is still there when L1 was reorganised", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    const hashes: string[] = [];
+    for (let block = 1; block <= 8; block++) hashes.push(await produce(a));
+    // Blocks 6 to 8 belong to L1 block 1, which is replaced; the node has given them up.
+    a.node.l1Branch = "another";
+    a.node.l1ReplacedFrom = 1;
+    a.node.head = { number: 5, hash: hashes[4]! };
+    const anew = samplePayload(6, hexToBytes(hashes[4] as Hex), "anew", [], undefined, sampleOrigin(6, "another"));
+    await expect(a.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(anew)])).rejects.toThrow(/last committed block is 8/);
+    await until(() => a.node.calls.at(-1) === `start ${hashes[4]}`);
+    expect(a.node.calls.slice(1)).toEqual(["stop", `start ${hashes[4]}`]);
+    await a.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(anew)]);
+  });
+
+  it("does not take blocks back that only the node has lost", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    const hashes: string[] = [];
+    for (let block = 1; block <= 8; block++) hashes.push(await produce(a));
+    a.node.head = { number: 5, hash: hashes[4]! };
+    const fork = samplePayload(6, hexToBytes(hashes[4] as Hex), "fork");
+    await expect(a.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(fork)])).rejects.toThrow(/last committed block is 8/);
+    await until(() => a.node.calls.at(-1) === `start ${hashes[7]}` && a.node.calls.length > 3);
+    expect(a.node.calls.slice(1)).toEqual(["stop", "post", "post", "post", `start ${hashes[7]}`]);
   });
 
   it("stops its sequencer when etcd is away for longer than the lease", { timeout: 20_000 }, async () => {

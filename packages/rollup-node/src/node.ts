@@ -407,6 +407,7 @@ export class RollupNode {
       setRecoverMode: (isOn) => this.driver.run(() => this.sequencer.setRecoverMode(isOn)),
       resetDerivationPipeline: () => this.driver.requestReset("asked for by admin_resetDerivationPipeline"),
       postUnsafePayload: (envelope) => this.offerUnsafePayload(envelope),
+      l1BlockRef: (number) => l1.blockByNumber(number),
       parseLogLevel,
       setLogLevel: (level) => {
         log.level = level;

@@ -1,4 +1,5 @@
 import { createRpcClient, createRpcServer } from "@rnode/jsonrpc";
+import { L1Error } from "@rnode/l1";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
 import { envelopeToJson, outputRoot, rollupConfigToJson } from "@rnode/protocol";
@@ -58,6 +59,10 @@ describe("the RPC of rnode", () => {
     postUnsafePayload: (envelope) => {
       asked.push(["payload", envelope.executionPayload.blockNumber]);
       return offered;
+    },
+    l1BlockRef: async (number) => {
+      if (number === 13) throw new L1Error("l1/unavailable", { what: "block 13" });
+      return l1.blocks[number];
     },
     parseLogLevel: (text) => (text === "debug" ? "debug" : undefined),
     setLogLevel: (level) => asked.push(["level", level]),
@@ -295,6 +300,13 @@ describe("the RPC of rnode", () => {
       });
     }
     busy = undefined;
+  });
+
+  it("says which block L1 has at a height", async () => {
+    const { hash, number, parentHash, timestamp } = l1.blocks[2]!;
+    expect(await call("admin_l1BlockRef", ["0x2"])).toEqual({ hash, number, parentHash, timestamp });
+    expect(await call("admin_l1BlockRef", ["0x63"])).toBeNull();
+    await expect(call("admin_l1BlockRef", ["0xd"])).rejects.toMatchObject({ code: -32000, message: expect.stringContaining("L1") });
   });
 
   it("resets, takes payloads, sets the log level", async () => {

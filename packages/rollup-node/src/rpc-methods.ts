@@ -17,6 +17,7 @@ import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
   envelopeFromJson,
+  type L1BlockRef,
   outputRoot,
   type RollupConfig,
   rollupConfigToJson,
@@ -24,7 +25,7 @@ import {
 } from "@rnode/protocol";
 import type { SafeHeadEntry } from "./safe-head-database.ts";
 import type { SequencerRefusal } from "./sequencer.ts";
-import { l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
+import { l1RefToJson, l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
 import type { Offered } from "./unsafe-inbox.ts";
 
 /** What the RPC methods need from the node. */
@@ -63,6 +64,8 @@ export interface NodeAdminApi {
   setRecoverMode(isOn: boolean): Promise<void>;
   resetDerivationPipeline(): void;
   postUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered;
+  /** the L1 block at that height now; undefined: L1 has none. @throws if L1 does not answer */
+  l1BlockRef(number: number): Promise<L1BlockRef | undefined>;
   /** @returns undefined if there is no such level */
   parseLogLevel(text: string): LogLevel | undefined;
   setLogLevel(level: LogLevel): void;
@@ -263,6 +266,19 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
         const refusal = payloadRefusal(offered);
         if (refusal !== undefined) throw serverError(refusal);
         return null;
+      },
+    }),
+    // for conductors, which must tell blocks that L1 has replaced from blocks that the node has lost
+    admin_l1BlockRef: method({
+      params: [param("number", countShape)],
+      handler: async ([number]) => {
+        try {
+          const block = await admin.l1BlockRef(number);
+          return block === undefined ? null : l1RefToJson(block);
+        } catch (error) {
+          if (!isCodedError(error)) throw error;
+          throw serverError(error.message);
+        }
       },
     }),
     admin_setLogLevel: method({

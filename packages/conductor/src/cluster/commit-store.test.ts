@@ -9,7 +9,7 @@ import { EtcdGateway } from "../etcd/gateway-client.ts";
 import { EtcdModel } from "../testing/etcd-model.ts";
 import { type LocalEtcd, startLocalEtcd, whyNoEtcd } from "../testing/local-etcd.ts";
 import { modelEtcd } from "../testing/model-etcd.ts";
-import { hashOf, samplePayload } from "../testing/sample-payload.ts";
+import { hashOf, sampleOrigin, samplePayload } from "../testing/sample-payload.ts";
 import { CommitStore } from "./commit-store.ts";
 import { ClusterKeys } from "./keys.ts";
 
@@ -52,6 +52,31 @@ function suite(etcdOf: () => Etcd): void {
       envelope: second,
       after: expect.any(Function),
     });
+  });
+
+  it("takes back blocks to a recent one, for the leader alone, and goes on from there", async () => {
+    const { storeOf, elect, chunkKeys } = cluster();
+    const [a, b] = [storeOf("a"), storeOf("b")];
+    const former = await elect("b");
+    const fence = await elect("a");
+    const first = samplePayload(11, GENESIS);
+    const second = child(first);
+    const third = child(second);
+    for (const block of [first, second, third]) expect((await a.commit(block, fence)).kind).toBe("committed");
+    const { record } = (await a.latest())!;
+    const to = record.recent[0]!;
+    expect(to).toMatchObject({ number: 11, hash: hashHex(first), l1Origin: { number: 1 } });
+    expect(record.l1Origin).toEqual({ number: 2, hash: bytesToHex(sampleOrigin(13).hash) });
+    expect(await b.rewind(record, to, former)).toBe(false);
+    expect((await b.latest())!.record.hash).toBe(hashHex(third));
+    expect(await a.rewind(record, to, fence)).toBe(true);
+    expect(await a.rewind(record, to, fence)).toBe(false);
+    expect(await b.latest()).toMatchObject({ record: { number: 11, hash: hashHex(first), recent: [] }, envelope: first });
+    expect(await chunkKeys()).toHaveLength(1);
+    expect((await a.commit(third, fence)).kind).toBe("not-on-head");
+    const other = child(first, "another branch");
+    expect((await a.commit(other, fence)).kind).toBe("committed");
+    expect((await b.latest())!.record).toMatchObject({ number: 12, hash: hashHex(other) });
   });
 
   it("takes the same block again, as after a lost answer", async () => {

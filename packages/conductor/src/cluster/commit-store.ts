@@ -1,12 +1,12 @@
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import { bytesToHex } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, envelopeFromJson, envelopeToJson } from "@rnode/protocol";
+import { type ExecutionPayloadEnvelope, envelopeFromJson, envelopeToJson, l1InfoOfPayload } from "@rnode/protocol";
 import { ConductorError } from "../conductor-error.ts";
 import { type Comparison, type Etcd, type KeyValue, type Operation, prefixEnd, type TxnResult } from "../etcd/etcd-api.ts";
 import { EtcdError } from "../etcd/etcd-error.ts";
 import type { ClusterKeys } from "./keys.ts";
-import { type HeadRecord, type PayloadRecord, readHead, readLeader, recordToBytes } from "./records.ts";
+import { type BlockName, type HeadRecord, type PayloadRecord, readHead, readLeader, recordToBytes } from "./records.ts";
 
 export interface CommitOptions {
   /** of each chunk; etcd takes requests of 1.5 MiB by default (`--max-request-bytes`) */
@@ -111,10 +111,10 @@ export class CommitStore {
     const made: Omit<HeadRecord, "recent"> = {
       number: Number(blockNumber),
       hash,
+      l1Origin: l1OriginOf(envelope),
       parentHash: bytesToHex(parentHash),
       fence,
       leader: this.#id,
-      sizeBytes: deflated.length,
       chunks: chunks.length,
     };
     let areChunksThere = chunks.length === 1;
@@ -165,6 +165,36 @@ export class CommitStore {
   }
 
   /**
+   * Takes back the committed blocks after one of the recent ones, because L1 has replaced the block that they belong to.
+   *
+   * @param from the last committed block, which must still be it
+   * @param fence as of a commit
+   * @returns false if nothing was changed
+   * @throws {EtcdError}; {ConductorError} conductor/bad-record
+   */
+  async rewind(from: HeadRecord, to: PayloadRecord, fence: number): Promise<boolean> {
+    const { head, revision } = await this.#readHead();
+    if (head?.record.hash !== from.hash) return false;
+    const { executionPayload } = await this.#readPayload(to, revision);
+    const record: HeadRecord = {
+      ...to,
+      parentHash: bytesToHex(executionPayload.parentHash),
+      leader: this.#id,
+      recent: from.recent.filter(({ number }) => number < to.number),
+    };
+    const { head: key, payloads } = this.#keys;
+    const result = await this.#etcd.txn(
+      [this.#fenceOf(fence), { key, target: "mod", revision: head.modRevision }],
+      [
+        { kind: "put", key, value: recordToBytes(record) },
+        { kind: "delete", key: this.#keys.payloadsFrom(to.number + 1), end: prefixEnd(payloads) },
+      ],
+    );
+    this.#head = result.succeeded ? { record, modRevision: result.revision } : "unknown";
+    return result.succeeded;
+  }
+
+  /**
    * Forgets the last committed block, so that the next leader may begin anew from its own unsafe head. For people, who know that L1 has
    * gone another way.
    *
@@ -201,8 +231,8 @@ export class CommitStore {
   /** What the record of the block after `head` says of those before it. */
   #recentOf(head: HeadRecord | undefined): readonly PayloadRecord[] {
     if (head === undefined) return [];
-    const { number, hash, fence, chunks, recent } = head;
-    return [...recent, { number, hash, fence, chunks }].slice(1 - this.#options.keptBlocks);
+    const { number, hash, l1Origin, fence, chunks, recent } = head;
+    return [...recent, { number, hash, l1Origin, fence, chunks }].slice(1 - this.#options.keptBlocks);
   }
 
   #fenceOf(fence: number): Comparison {
@@ -280,6 +310,11 @@ export class CommitStore {
       throw new ConductorError("conductor/bad-record", { key, reason: (error as Error).message }, { cause: error });
     }
   }
+}
+
+function l1OriginOf({ executionPayload }: ExecutionPayloadEnvelope): BlockName {
+  const { number, blockHash } = l1InfoOfPayload(executionPayload);
+  return { number, hash: bytesToHex(blockHash) };
 }
 
 const toHead = (pair: KeyValue): CommittedHead => ({ record: readHead(pair), modRevision: pair.modRevision });

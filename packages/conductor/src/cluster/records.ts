@@ -36,17 +36,23 @@ export interface MemberRecord {
 export interface PayloadRecord {
   readonly number: number;
   readonly hash: string;
+  /** the L1 block that it belongs to: once L1 has replaced it, the committed block is none of the chain's */
+  readonly l1Origin: BlockName;
   /** of the leader that committed it */
   readonly fence: number;
   readonly chunks: number;
+}
+
+/** A block by number and hash. */
+export interface BlockName {
+  readonly number: number;
+  readonly hash: string;
 }
 
 /** Under `head`. */
 export interface HeadRecord extends PayloadRecord {
   readonly parentHash: string;
   readonly leader: string;
-  /** of the payload, deflated */
-  readonly sizeBytes: number;
   /** the blocks before it, the oldest first: for nodes that gossip has not reached */
   readonly recent: readonly PayloadRecord[];
 }
@@ -70,9 +76,13 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 const isOptionalText = (value: unknown): boolean => value === undefined || isText(value);
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
+const isBlockName = (value: unknown): boolean => {
+  const { number, hash } = (value ?? {}) as Record<string, unknown>;
+  return isCount(number) && isText(hash);
+};
 const isPayload = (value: unknown): boolean => {
-  const { number, hash, fence, chunks } = (value ?? {}) as Record<string, unknown>;
-  return isCount(number) && isText(hash) && isCount(fence) && isCount(chunks);
+  const { l1Origin, fence, chunks } = (value ?? {}) as Record<string, unknown>;
+  return isBlockName(value) && isBlockName(l1Origin) && isCount(fence) && isCount(chunks);
 };
 
 /** @throws {ConductorError} conductor/bad-record */
@@ -106,10 +116,10 @@ export const readMember = reader<MemberRecord>({
 export const readHead = reader<HeadRecord>({
   number: isCount,
   hash: isText,
+  l1Origin: isBlockName,
   parentHash: isText,
   fence: isCount,
   leader: isText,
-  sizeBytes: isCount,
   chunks: isCount,
   recent: (value) => Array.isArray(value) && value.every(isPayload),
 });

@@ -2,8 +2,9 @@ import { type RpcClient, RpcError } from "@rnode/jsonrpc";
 import { errorText } from "@rnode/observe";
 import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
 import { RpcRollupNode } from "@rnode/rollup-client";
+import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
-import type { BlockName, SequencerNode } from "./sequencer-api.ts";
+import type { SequencerNode } from "./sequencer-api.ts";
 
 const METHOD_NOT_FOUND = -32601;
 
@@ -56,6 +57,16 @@ export class RpcSequencer implements SequencerNode {
 
   async post(envelope: ExecutionPayloadEnvelope): Promise<void> {
     await this.#node.call("admin_postUnsafePayload", [envelopeToJson(envelope)]);
+  }
+
+  async hasL1Replaced({ number, hash }: BlockName): Promise<boolean | undefined> {
+    try {
+      const block = await this.#node.call<{ readonly hash?: unknown } | null>("admin_l1BlockRef", [`0x${number.toString(16)}`]);
+      return typeof block?.hash === "string" ? block.hash !== hash : undefined;
+    } catch (error) {
+      if (error instanceof RpcError && error.code === METHOD_NOT_FOUND) return undefined; // upstream's nodes have no such method
+      throw error;
+    }
   }
 
   /** Whether the node asks a conductor before it releases blocks; true if it is too old to say. */

@@ -1,11 +1,6 @@
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
-
-/** A block by number and hash. */
-export interface BlockName {
-  readonly number: number;
-  readonly hash: string;
-}
 
 /** What the conductor needs of its rollup node and execution client. Methods reject if there is no answer, or a refusal. */
 export interface SequencerNode {
@@ -17,4 +12,6 @@ export interface SequencerNode {
   /** One that is stopped already stays so. */
   stop(): Promise<void>;
   post(envelope: ExecutionPayloadEnvelope): Promise<void>;
+  /** Whether L1 has another block in the place of this one; undefined: the node, or its L1, cannot say. */
+  hasL1Replaced(block: BlockName): Promise<boolean | undefined>;
 }

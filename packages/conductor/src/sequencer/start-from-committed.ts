@@ -1,12 +1,15 @@
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { Latest } from "../cluster/commit-store.ts";
+import type { BlockName, HeadRecord, PayloadRecord } from "../cluster/records.ts";
 import { ConductorError } from "../conductor-error.ts";
-import type { BlockName, SequencerNode } from "./sequencer-api.ts";
+import type { SequencerNode } from "./sequencer-api.ts";
 
 export interface StartFromDeps {
   readonly latest: () => Promise<Latest | undefined>;
-  readonly node: Pick<SequencerNode, "unsafeHead" | "start" | "post">;
+  /** makes an earlier block the last committed one: see `CommitStore.rewind` */
+  readonly rewind: (from: HeadRecord, to: PayloadRecord) => Promise<boolean>;
+  readonly node: Pick<SequencerNode, "unsafeHead" | "start" | "post" | "hasL1Replaced">;
   readonly clock: Clock;
   /** time that never jumps */
   readonly monotonicMs: () => number;
@@ -29,15 +32,18 @@ const REPOST_MS = 2_000;
  * Starts the sequencer on top of exactly the last committed block, which is posted to the node if its unsafe head is behind it, with
  * those before it that are missing: the former leader may have died, or lost its peers, before it gossiped them.
  *
+ * If L1 was reorganised so deeply that it has replaced the L1 origins of committed blocks, and the node has given these up, they are taken
+ * back first.
+ *
  * @throws {ConductorError} conductor/cannot-start; what the node or etcd answered
  */
 export async function startFromCommitted(
   { mayBootstrap, postedLimitMs }: StartFromOptions,
   deps: StartFromDeps,
 ): Promise<BlockName> {
-  const { latest, node, clock, monotonicMs, log, isLeader } = deps;
+  const { latest, rewind, node, clock, monotonicMs, log, isLeader } = deps;
   const cannot = (reason: string): ConductorError => new ConductorError("conductor/cannot-start", { reason });
-  const committed = await latest();
+  let committed = await latest();
   if (committed === undefined) {
     if (!mayBootstrap) throw cannot("etcd has no committed block, and only a conductor with --bootstrap may begin without one");
     const head = await node.unsafeHead();
@@ -45,14 +51,32 @@ export async function startFromCommitted(
     await node.start(head.hash);
     return head;
   }
-  const { record, envelope, after } = committed;
-  const wanted: BlockName = { number: record.number, hash: record.hash };
   const endMs = monotonicMs() + postedLimitMs;
   let postedAtMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     const head = await node.unsafeHead();
     if (!isLeader()) throw cannot("it leads no more");
-    if (head.hash === wanted.hash) break;
+    const { record, envelope, after }: Latest = committed;
+    const wanted: BlockName = { number: record.number, hash: record.hash };
+    if (head.hash === wanted.hash) {
+      await node.start(wanted.hash);
+      return wanted;
+    }
+    const kept = head.number <= wanted.number ? await lastOnL1(record, node) : record;
+    if (kept === undefined) {
+      throw cannot(
+        `L1 has replaced the L1 origins of the last committed block ${wanted.number} ${wanted.hash} and of all before it that are kept: once the node has another unsafe head, conductor_forgetUnsafePayload lets a conductor with --bootstrap begin there`,
+      );
+    }
+    if (kept !== record && head.number <= kept.number) {
+      log.warn("L1 was reorganised: taking back committed blocks whose L1 origin is gone", {
+        from: wanted.number,
+        to: kept.number,
+      });
+      if (!(await rewind(record, kept))) throw cannot("the last committed block has changed meanwhile");
+      committed = (await latest()) ?? committed;
+      continue;
+    }
     if (head.number > wanted.number) {
       throw cannot(
         `the node's unsafe head ${head.number} ${head.hash} is beyond the last committed block ${wanted.number} ${wanted.hash}: it has blocks that were never committed`,
@@ -73,6 +97,15 @@ export async function startFromCommitted(
     }
     await clock.sleep(POLL_MS);
   }
-  await node.start(wanted.hash);
-  return wanted;
+}
+
+/** The last committed block whose L1 origin L1 still has, as far as the node can say; undefined: none of those that are kept. */
+async function lastOnL1(record: HeadRecord, node: Pick<SequencerNode, "hasL1Replaced">): Promise<PayloadRecord | undefined> {
+  let replaced: string | undefined;
+  for (const block of [record, ...record.recent.toReversed()]) {
+    if (block.l1Origin.hash === replaced) continue;
+    if ((await node.hasL1Replaced(block.l1Origin)) !== true) return block;
+    replaced = block.l1Origin.hash;
+  }
+  return undefined;
 }

@@ -336,6 +336,7 @@ export class SimCluster {
       start: (hash) => call((node) => node.start(hash)),
       stop: () => call((node) => node.stop()),
       post: (envelope) => call((node) => node.receive(envelope)),
+      hasL1Replaced: () => call(() => false),
     };
   }
 

@@ -2,8 +2,8 @@ import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { Random } from "@rnode/primitives/testing";
 import type { SimClock } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
-import type { BlockName } from "../sequencer/sequencer-api.ts";
 import { hashOf, samplePayload } from "./sample-payload.ts";
 import type { SimProcess } from "./sim-process.ts";
 

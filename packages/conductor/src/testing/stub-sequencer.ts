@@ -1,6 +1,8 @@
 import { anyJson, createRpcServer, type MethodTable, method, optionalParam, RpcError } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
+import { bytesToHex } from "@rnode/primitives";
 import { forksUpTo, rollupForkTimesToJson } from "@rnode/protocol";
+import { hashOf } from "./sample-payload.ts";
 
 const ZERO = `0x${"00".repeat(32)}`;
 const ADDRESS = `0x${"11".repeat(20)}`;
@@ -32,6 +34,9 @@ export interface StubSequencer {
   isActive: boolean;
   asksConductor: boolean;
   peers: number;
+  /** names the L1 blocks from `l1ReplacedFrom` on (`sampleOrigin`) */
+  l1Branch: string;
+  l1ReplacedFrom: number;
   /** what was called, in order, but for questions */
   readonly calls: string[];
   /** the head becomes this one when a payload is posted */
@@ -64,6 +69,11 @@ export async function startStubSequencer(): Promise<StubSequencer> {
     eth_chainId: () => "0x385",
     admin_sequencerActive: () => stub.isActive,
     admin_conductorEnabled: () => stub.asksConductor,
+    admin_l1BlockRef: (argument) => {
+      const number = Number(argument);
+      const hash = hashOf(`L1 ${number} ${number < stub.l1ReplacedFrom ? "" : stub.l1Branch}`);
+      return { hash: bytesToHex(hash), number, parentHash: ZERO, timestamp: 0 };
+    },
     admin_startSequencer: (hash) => {
       stub.calls.push(`start ${String(hash)}`);
       if (stub.isActive) say("sequencer already running");
@@ -97,6 +107,8 @@ export async function startStubSequencer(): Promise<StubSequencer> {
     isActive: false,
     asksConductor: true,
     peers: 2,
+    l1Branch: "",
+    l1ReplacedFrom: 0,
     calls: [],
     onPost: ({ executionPayload }) => {
       stub.head = { number: Number(executionPayload.blockNumber), hash: executionPayload.blockHash };
