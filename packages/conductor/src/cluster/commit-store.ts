@@ -191,6 +191,7 @@ export class CommitStore {
       ],
     );
     this.#head = result.succeeded ? { record, modRevision: result.revision } : "unknown";
+    this.#written = { folder: "", chunks: 1 };
     return result.succeeded;
   }
 
