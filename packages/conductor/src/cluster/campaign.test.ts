@@ -9,7 +9,7 @@ const HEAD: HeadRecord = {
   parentHash: "0x09",
   fence: 1,
   leader: "b",
-  sizeBytes: 1,
+  l1Origin: { number: 1, hash: "0x01" },
   chunks: 1,
   recent: [],
 };
