@@ -21,11 +21,13 @@ const realClock: Clock = {
   nowMs: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal?.addEventListener("abort", () => {
+      const wake = (): void => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", wake);
         resolve();
-      });
+      };
+      const timer = setTimeout(wake, ms);
+      signal?.addEventListener("abort", wake);
     }),
 };
 const to = new Uint8Array(20).fill(0xff);
