@@ -75,7 +75,8 @@ const SUBJECTS: readonly Subject[] = [
     name: "rconductor",
     secrets: ["etcd.password"],
     needs: () => [
-      ...[`--etcd=${NOBODY}`, `--rollup-rpc=${NOBODY}`, `--execution-rpc=${NOBODY}`, "--server-id=a", "--rpc.port=0"],
+      // a URL of etcd with a user is refused: a password has an option of its own
+      ...["--etcd=http://127.0.0.1:1", `--rollup-rpc=${NOBODY}`, `--execution-rpc=${NOBODY}`, "--server-id=a", "--rpc.port=0"],
       ...["--rpc.addr=127.0.0.1", "--dashboard", "--dashboard.port=0", "--dashboard.addr=127.0.0.1"],
     ],
     beside: { "etcd.password": ["--etcd.username=someone"] },
