@@ -7,7 +7,7 @@ import {
   httpUrl,
   integerBetween,
   listOf,
-  type OptionsOf,
+  type OptionsOfAll,
   oneOf,
   optionGroup,
   optionTable,
@@ -216,6 +216,4 @@ export const rbatcherOptions = optionTable({
   },
 });
 
-export type RbatcherOptions = {
-  readonly [G in keyof typeof rbatcherOptions.groups]: OptionsOf<(typeof rbatcherOptions.groups)[G]>;
-};
+export type RbatcherOptions = OptionsOfAll<typeof rbatcherOptions.groups>;

@@ -5,7 +5,7 @@ import {
   httpUrl,
   integerBetween,
   listOf,
-  type OptionsOf,
+  type OptionsOfAll,
   optionGroup,
   optionTable,
   path,
@@ -212,6 +212,4 @@ export const rconductorOptions = optionTable({
   },
 });
 
-export type RconductorOptions = {
-  readonly [G in keyof typeof rconductorOptions.groups]: OptionsOf<(typeof rconductorOptions.groups)[G]>;
-};
+export type RconductorOptions = OptionsOfAll<typeof rconductorOptions.groups>;

@@ -3,7 +3,7 @@ import {
   duration,
   httpUrl,
   integerBetween,
-  type OptionsOf,
+  type OptionsOfAll,
   oneOf,
   optionGroup,
   optionTable,
@@ -145,6 +145,4 @@ export const devnetOptionTable = optionTable({
   groups: { parameters, devnet, pprof: withDefaults(pprofOptions, { port: 6064 }) },
 });
 
-export type DevnetCliOptions = {
-  readonly [K in keyof typeof devnetOptionTable.groups]: OptionsOf<(typeof devnetOptionTable.groups)[K]>;
-};
+export type DevnetCliOptions = OptionsOfAll<typeof devnetOptionTable.groups>;

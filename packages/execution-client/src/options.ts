@@ -9,7 +9,7 @@ import {
   httpUrl,
   integerBetween,
   listOf,
-  type OptionsOf,
+  type OptionsOfAll,
   oneOf,
   optionGroup,
   optionTable,
@@ -442,4 +442,4 @@ export const clientTable = optionTable({
   },
 });
 
-export type ClientOptions = { readonly [K in keyof typeof clientTable.groups]: OptionsOf<(typeof clientTable.groups)[K]> };
+export type ClientOptions = OptionsOfAll<typeof clientTable.groups>;

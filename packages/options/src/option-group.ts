@@ -50,6 +50,9 @@ export type OptionsOf<G extends OptionGroup> = {
     : ParsedBy<G["declarations"][K]> | undefined;
 };
 
+/** Values of all groups of a program's table. */
+export type OptionsOfAll<G extends Readonly<Record<string, OptionGroup>>> = { readonly [K in keyof G]: OptionsOf<G[K]> };
+
 /**
  * Declares options that belong together. A property `l1Confs` of the group `sequencer` is `--sequencer.l1-confs` and
  * `<PREFIX>SEQUENCER_L1_CONFS`; a duration `timeoutMs` is `--timeout`.

@@ -4,7 +4,7 @@ import {
   type OptionGroup,
   type OptionInEffect,
   type OptionSource,
-  type OptionsOf,
+  type OptionsOfAll,
   type OptionTable,
   type ResolvedOption,
   resolveOptions,
@@ -17,7 +17,7 @@ import { readSecretFile } from "./secret-file.ts";
 export type ParsedOptions<G extends Readonly<Record<string, OptionGroup>>> =
   | {
       readonly kind: "options";
-      readonly options: { readonly [K in keyof G]: OptionsOf<G[K]> };
+      readonly options: OptionsOfAll<G>;
       readonly positionals: readonly string[];
       /** one line each, for the log */
       readonly warnings: readonly string[];
@@ -90,7 +90,7 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
   if (first !== undefined) return { kind: "error", faults: [first, ...others], inEffect };
   return {
     kind: "options",
-    options: values as { readonly [K in keyof G]: OptionsOf<G[K]> },
+    options: values as OptionsOfAll<G>,
     positionals,
     warnings: [...warnings, ...unknownVariables(table, resolved, env)],
     inEffect,

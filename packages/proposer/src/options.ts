@@ -6,7 +6,7 @@ import {
   httpUrl,
   integerBetween,
   listOf,
-  type OptionsOf,
+  type OptionsOfAll,
   optionGroup,
   optionTable,
   port,
@@ -94,6 +94,4 @@ export const rproposerOptions = optionTable({
   },
 });
 
-export type RproposerOptions = {
-  readonly [G in keyof typeof rproposerOptions.groups]: OptionsOf<(typeof rproposerOptions.groups)[G]>;
-};
+export type RproposerOptions = OptionsOfAll<typeof rproposerOptions.groups>;

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase } from "./api.ts";
 import { takeAway } from "./database/writer-lock.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
+import { openRawTables } from "./testing/raw-tables.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -238,14 +239,7 @@ describe("what does not fit the chain", () => {
 
   it("is found by verifyState", async () => {
     await writeChain(2);
-    const root = open<Uint8Array, Uint8Array>({
-      path: folder,
-      noSubdir: false,
-      encoding: "binary",
-      keyEncoding: "binary",
-      maxDbs: 40,
-    });
-    const table = (name: string) => root.openDB<Uint8Array, Uint8Array>({ name, encoding: "binary", keyEncoding: "binary" });
+    const { root, table } = openRawTables(folder);
     table("accounts").putSync(ADDRESS, Uint8Array.of(0, 1, 99));
     table("storage").putSync(new Uint8Array(52), Uint8Array.of(1));
     table("codes").putSync(new Uint8Array(32), Uint8Array.of(1));

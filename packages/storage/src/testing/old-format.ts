@@ -1,9 +1,9 @@
 import { encodeRlp } from "@rnode/primitives";
 import { encodeTransaction, headerToRlp, withdrawalToRlp } from "@rnode/protocol";
-import { open } from "lmdb";
 import { encodeReceiptsRow } from "../blocks/block-rows.ts";
 import { blockNumberKey } from "../database/keys.ts";
 import { openChainStore } from "../lmdb-chain-store.ts";
+import { openRawTables } from "./raw-tables.ts";
 
 /** Turns a database into one of format 2: rows of bodies and receipts as they were written then. */
 export async function writeOldFormat(folder: string): Promise<void> {
@@ -22,14 +22,7 @@ export async function writeOldFormat(folder: string): Promise<void> {
     rows.push({ key: blockNumberKey(number), body, receipts: receipts && encodeReceiptsRow(receipts).slice() });
   }
   await store.close();
-  const root = open<Uint8Array, Uint8Array>({
-    path: folder,
-    noSubdir: false,
-    encoding: "binary",
-    keyEncoding: "binary",
-    maxDbs: 40,
-  });
-  const table = (name: string) => root.openDB<Uint8Array, Uint8Array>({ name, encoding: "binary", keyEncoding: "binary" });
+  const { root, table } = openRawTables(folder);
   const [meta, bodies, receiptsTable] = [table("meta"), table("bodies"), table("receipts")];
   for (const { key, body, receipts } of rows) {
     bodies.putSync(key, body);
