@@ -1,0 +1,49 @@
+/** Where a chain stands, as peers tell each other on connecting. */
+export interface ChainStatus {
+  readonly networkId: number;
+  /** 32 bytes */
+  readonly genesisHash: Uint8Array;
+  readonly head: { readonly number: number; readonly hash: Uint8Array };
+  /** the first block whose body and receipts can be asked for */
+  readonly earliestBlock: number;
+}
+
+export interface HeaderRequest {
+  /** block number, or hash (32 bytes) */
+  readonly start: number | Uint8Array;
+  /** how many headers at most; a peer may give fewer */
+  readonly limit: number;
+  /** how many blocks to leave out between two; default 0 */
+  readonly skip?: number;
+  /** towards the genesis; default: towards the head */
+  readonly reverse?: boolean;
+}
+
+/** What is wrong with a peer. `lied`: it is disconnected and banned; `slow` and `useless`: it is disconnected when that repeats. */
+export type PeerFault = "useless" | "slow" | "lied";
+
+/** A connected peer. Answers are RLP as received: sizes are bounded, nothing else about them is checked. */
+export interface BlockPeer {
+  /** 128 hex digits of the public key */
+  readonly id: string;
+  /** as the peer last told; the number is unknown of peers that speak eth/68 */
+  readonly head: { readonly number: number | undefined; readonly hash: Uint8Array };
+  /**
+   * The RLP of each header.
+   *
+   * @throws {CodedError} devp2p/peer-gone, devp2p/request-timeout, devp2p/request-aborted, devp2p/bad-answer, devp2p/busy
+   */
+  headers(request: HeaderRequest, signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** The RLP of each body (`[transactions, uncles, withdrawals?]`), in the order asked for, possibly fewer. @throws as `headers` */
+  bodies(hashes: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** The RLP of each block's list of receipts, in the form that the peer's version of eth has. @throws as `headers` */
+  receipts(hashes: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  report(fault: PeerFault, detail: string): void;
+}
+
+/** The connected peers that are on our chain. */
+export interface BlockPeers {
+  list(): readonly BlockPeer[];
+  /** @param listener called when a peer came, went, or told a new head. @returns ends it */
+  onChange(listener: () => void): () => void;
+}

@@ -1,0 +1,1 @@
+export type { BlockPeer, BlockPeers, ChainStatus, HeaderRequest, PeerFault } from "./api.ts";
