@@ -57,10 +57,12 @@ export interface StateView {
   readBlockHash(number: number): Uint8Array | undefined;
 }
 
-/** What can be read: headers and bodies of all blocks, and the rest from the blocks given here on. */
+/** What can be read, from the blocks given here on. */
 export interface RetainedHistory {
   /** the first block of the chain, usually 0 */
   readonly firstBlock: number;
+  /** the oldest block with header and body, apart from the first one; above the block after it if the database began with a snapshot */
+  readonly oldestBlock: number;
   /** the oldest block after which the state can be read */
   readonly oldestState: number;
   /** the oldest block after which the state can be proven */
@@ -160,6 +162,34 @@ export interface GenesisRows {
   node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void;
 }
 
+/** A row of the flat state: accounts by ascending address, each followed by its slots. */
+export type StateRow =
+  | { readonly kind: "account"; readonly address: Uint8Array; readonly account: StoredAccount }
+  /** `value`: not empty, without leading zeros */
+  | { readonly kind: "slot"; readonly address: Uint8Array; readonly slot: Uint8Array; readonly value: Uint8Array };
+
+/** The place of a row in that order; without a slot: that of the account. */
+export interface StatePlace {
+  readonly address: Uint8Array;
+  readonly slot?: Uint8Array | undefined;
+}
+
+/** What a database begins with instead of a genesis: the chain up to a block, of which the state and the last blocks are there. */
+export interface SnapshotBase {
+  /** the first block of the chain; only header and body are written */
+  readonly genesis: { readonly block: Block; readonly hash: Uint8Array };
+  /** the block whose state it is; it becomes head, safe and finalized */
+  readonly head: BlockId;
+  /** number of the oldest block that is handed over, above that of the genesis */
+  readonly oldestBlock: number;
+}
+
+/** Receives the state after a block, and the last blocks up to it. */
+export interface SnapshotRows extends GenesisRows {
+  /** Blocks come in ascending order, without gaps. */
+  block(content: Pick<BlockContent, "block" | "hash" | "receipts" | "senders">): void;
+}
+
 /**
  * Consecutive blocks, ready to be written in one commit. Only rows and keys are kept of them, as bytes. The group can also tell the
  * state after its blocks, as far as they changed it. It can be reused after `clear`.
@@ -201,6 +231,13 @@ export interface ChainStoreBulk {
    * @throws CodedError storage/not-empty
    */
   writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean;
+  /**
+   * Like `writeLargeGenesis`, for a chain that begins in its midst. Of the blocks between the genesis and `oldestBlock` nothing can be read,
+   * nor the state of any block before the head.
+   *
+   * @throws CodedError storage/not-empty; storage/incomplete-snapshot: the last block that was handed over is not the head
+   */
+  writeSnapshot(base: SnapshotBase, write: (rows: SnapshotRows) => Iterable<unknown>): boolean;
   newGroup(): BlockGroup;
   /**
    * Commits consecutive children of `head()` whose trie nodes were prepared by `NodeGroups`.
@@ -290,6 +327,14 @@ export interface ChainDatabase extends ChainStore {
   accountsAtHead(): Iterable<{ readonly address: Uint8Array; readonly account: StoredAccount }>;
   /** All slots of an account at the head, 32 bytes each, likewise. */
   slotsAtHead(address: Uint8Array): Iterable<{ readonly slot: Uint8Array; readonly value: Uint8Array }>;
+  /**
+   * The state after a canonical block, from the row after `after` on (default: all). To be read within one synchronous run; a later run may go
+   * on from the last row, also if blocks were committed in between. So no transaction stays open, which would keep the pages that the
+   * writer replaces from being reused. PERF: above the head's tables, the history index is read where the block is not the head.
+   *
+   * @throws {CodedError} storage/state-gone: the block was unwound, or its state was pruned
+   */
+  stateRows(block: BlockId, after?: StatePlace): Iterable<StateRow>;
   /** For a reader: makes subsequent reads see every commit made so far; without it, they may see the database as of a millisecond ago. */
   refresh(): void;
   /** Releases what processes that were killed while reading still hold. */

@@ -39,7 +39,9 @@ export type StorageErrorCode =
   /** fewer blocks of history than a chain needs for reorganisations: `blocks`, `minimum` */
   | "storage/history-too-short"
   /** code that no account should have: `codeHash` */
-  | "storage/missing-code";
+  | "storage/missing-code"
+  /** a snapshot without all of its blocks: `number`, `hash` of the last one that is expected */
+  | "storage/incomplete-snapshot";
 
 export class StorageError extends codedErrors<StorageErrorCode>({
   "storage/locked": "process {pid} has the database in {folder} open",
@@ -61,6 +63,7 @@ export class StorageError extends codedErrors<StorageErrorCode>({
   "storage/state-gone": "the state of block {number} is gone: the block left the canonical chain, or its history was removed",
   "storage/history-too-short": "{blocks} blocks of history are too few: at least {minimum} are needed for reorganisations",
   "storage/missing-code": "the code with hash {codeHash} is missing",
+  "storage/incomplete-snapshot": "the blocks of the snapshot do not end with block {number} {hash}",
 }) {}
 
 export function storageError(code: StorageErrorCode, data: CodedError["data"] = {}, options?: ErrorOptions): StorageError {

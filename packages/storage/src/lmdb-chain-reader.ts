@@ -1,4 +1,4 @@
-import { isCodedError } from "@rnode/primitives";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
 import type {
@@ -6,13 +6,15 @@ import type {
   ForkchoiceLabel,
   LogFilter,
   RetainedHistory,
+  StatePlace,
+  StateRow,
   StateView,
   StoredAccount,
   TransactionLocation,
 } from "./api.ts";
 import type { BlockParts } from "./blocks/block-parts.ts";
 import { BlockTables } from "./blocks/block-tables.ts";
-import { type Head, MetaTable } from "./blocks/meta-table.ts";
+import { type Head, MetaTable, type SnapshotStart } from "./blocks/meta-table.ts";
 import type { Environment } from "./database/environment.ts";
 import { storageError } from "./errors.ts";
 import { LogIndex } from "./logs/log-index.ts";
@@ -33,6 +35,8 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   protected readonly proofWindowBlocks: number;
   /** used by the writer only, which alone moves the floor; a reader asks the database */
   protected floor: number;
+  /** written once, before there is a head */
+  protected snapshot: SnapshotStart | undefined;
   /** used by the writer only, which alone moves the head; a reader asks the database */
   protected writtenHead: Head | undefined;
   /** used by a reader only: valid for the synchronous run in which it was read, in which all reads see one state of the database */
@@ -47,16 +51,22 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     this.state = new StateTables(tables);
     this.nodes = new NodeTables(tables);
     this.floor = this.meta.readPrunedHistory().floor;
+    this.snapshot = this.meta.readSnapshot();
     this.writtenHead = this.meta.readHead();
   }
 
-  historyFloor(): number {
+  /** The last block whose own history was removed. */
+  #historyFloor(): number {
     return this.environment.readOnly ? this.meta.readPrunedHistory().floor : this.floor;
+  }
+
+  oldestState(): number {
+    return Math.max(this.#historyFloor(), this.snapshot?.number ?? 0);
   }
 
   /** Whether the receipts and senders of a block are stored. They always are for the first block, whose rows are nearly empty. */
   #hasHistory(number: number): boolean {
-    return number > this.historyFloor() || number === this.meta.readFirstBlock();
+    return number > this.#historyFloor() || number === this.meta.readFirstBlock();
   }
 
   #currentHead(): Head | undefined {
@@ -138,7 +148,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   }
 
   stateAt(blockNumber: number): StateView | undefined {
-    if (blockNumber < this.historyFloor()) return undefined;
+    if (blockNumber < this.oldestState()) return undefined;
     const hash = this.blocks.canonicalHash(blockNumber);
     return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
   }
@@ -149,6 +159,15 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
 
   slotsAtHead(address: Uint8Array): Iterable<{ readonly slot: Uint8Array; readonly value: Uint8Array }> {
     return this.state.slots(address);
+  }
+
+  stateRows({ number, hash }: BlockId, after?: StatePlace): Iterable<StateRow> {
+    const canonical = this.blocks.canonicalHash(number);
+    const isCanonical = canonical !== undefined && bytesToHex(canonical) === hash;
+    if (!isCanonical || number < this.oldestState() || number > this.currentHead().number) {
+      throw storageError("storage/state-gone", { number, hash });
+    }
+    return this.state.rowsAt(number === this.currentHead().number ? undefined : number, after);
   }
 
   trieNodesAt(blockNumber: number): TrieNodeReader | undefined {
@@ -162,7 +181,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     const head = this.#currentHead();
     const pruned = this.meta.readPrunedNodes();
     if (head === undefined || pruned === undefined) return undefined;
-    return Math.max(pruned, head.number - this.proofWindowBlocks, this.historyFloor());
+    return Math.max(pruned, head.number - this.proofWindowBlocks, this.oldestState());
   }
 
   readMeta(key: string): Uint8Array | undefined {
@@ -180,8 +199,14 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     const firstBlock = this.meta.readFirstBlock();
     const oldestProof = this.oldestProvableBlock();
     if (firstBlock === undefined || oldestProof === undefined) return undefined;
-    const floor = this.historyFloor();
-    return { firstBlock, oldestState: floor, oldestProof, oldestReceipts: floor === firstBlock ? firstBlock : floor + 1 };
+    const floor = this.#historyFloor();
+    return {
+      firstBlock,
+      oldestBlock: this.snapshot?.oldestBlock ?? firstBlock,
+      oldestState: this.oldestState(),
+      oldestProof,
+      oldestReceipts: floor === firstBlock ? firstBlock : floor + 1,
+    };
   }
 
   refresh(): void {

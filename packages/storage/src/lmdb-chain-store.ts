@@ -12,6 +12,8 @@ import type {
   NodeGroups,
   PageReading,
   PruneProgress,
+  SnapshotBase,
+  SnapshotRows,
   StateVerification,
   StorageStats,
 } from "./api.ts";
@@ -117,14 +119,49 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const { number } = block.header;
     const head = { number, hash, hashHex: bytesToHex(hash), reorganisations: 0 };
     const atomically = <T>(action: () => T): T => this.environment.atomically(action);
-    const startsAnew = writeGenesisState(this.#tables, atomically, write, () => {
+    const writeBlock = (content: Parameters<SnapshotRows["block"]>[0]): number => this.#writeSnapshotBlock(content);
+    const startsAnew = writeGenesisState(this.#tables, atomically, write, writeBlock, () => {
       this.meta.writeFirstBlock(number);
-      this.#writeFirstBlock({ block, hash, receipts: [], senders: [], changes: { accounts: [], codes: [] } });
+      this.#writeFirstBlock({ block, hash, receipts: [], senders: [], changes: NO_CHANGES });
       this.meta.writeHead(head);
     });
     this.floor = number;
     this.writtenHead = head;
     return startsAnew;
+  }
+
+  writeSnapshot({ genesis, head, oldestBlock }: SnapshotBase, write: (rows: SnapshotRows) => Iterable<unknown>): boolean {
+    if (this.writtenHead !== undefined) throw storageError("storage/not-empty", { head: this.writtenHead.number });
+    const atomically = <T>(action: () => T): T => this.environment.atomically(action);
+    const writtenHead = { number: head.number, hash: hexToBytes(head.hash), hashHex: head.hash, reorganisations: 0 };
+    const snapshot = { number: head.number, oldestBlock };
+    const floor = oldestBlock - 1;
+    const writeBlock = (content: Parameters<SnapshotRows["block"]>[0]): number => this.#writeSnapshotBlock(content);
+    const startsAnew = writeGenesisState(this.#tables, atomically, write, writeBlock, () => {
+      if (!equalBytes(this.blocks.canonicalHash(head.number) ?? ZERO_HASH, writtenHead.hash)) {
+        throw storageError("storage/incomplete-snapshot", { number: head.number, hash: head.hash });
+      }
+      this.meta.writeFirstBlock(genesis.block.header.number);
+      this.#writeFirstBlock({ ...genesis, receipts: [], senders: [], changes: NO_CHANGES });
+      this.meta.writePrunedHistory({ floor, removed: floor, cursor: 0 });
+      this.meta.writePrunedNodes(head.number);
+      this.meta.writeSnapshot(snapshot);
+      this.#writeLabels({ safe: head, finalized: head });
+      this.meta.writeHead(writtenHead);
+    });
+    this.floor = floor;
+    this.snapshot = snapshot;
+    this.writtenHead = writtenHead;
+    return startsAnew;
+  }
+
+  /** @returns the size of the block's rows */
+  #writeSnapshotBlock(content: Parameters<SnapshotRows["block"]>[0]): number {
+    this.#group.clear();
+    this.#group.add({ ...content, changes: NO_CHANGES });
+    this.blocks.write(this.#group.blocks);
+    this.logs.append(this.#group.logs);
+    return this.#group.rowBytes;
   }
 
   #writeFirstBlock(content: Omit<BlockContent, "storageRoots">): void {
@@ -349,6 +386,8 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     return this.environment.close();
   }
 }
+
+const NO_CHANGES: StateChanges = { accounts: [], codes: [] };
 
 /** PERF: there are rarely any; only then are all changes turned into objects. */
 const clearedAddresses = (changes: StateChanges): Uint8Array[] =>

@@ -1,4 +1,5 @@
 import { endianness } from "node:os";
+import type { AccountRecord } from "@rnode/evm";
 import {
   bigintToBytes,
   bytesToBigint,
@@ -66,27 +67,33 @@ export class GenesisState {
 
   add({ address, nonce, balance, code, storage }: GenesisAccount): void {
     for (const slot of storage) this.addSlot(slot);
+    this.addAccount({ address, nonce, balance, codeHash: code.length === 0 ? EMPTY_KECCAK : this.addCode(code) });
+  }
+
+  /** Adds code that accounts may have. @returns its hash */
+  addCode(code: Uint8Array): Uint8Array {
+    const codeHash = keccak256(code);
+    const key = bytesToHex(codeHash);
+    if (!this.#codePlaces.has(key)) this.#codePlaces.set(key, this.#codes.push({ codeHash, code }) - 1);
+    return codeHash;
+  }
+
+  hasCode(codeHash: Uint8Array): boolean {
+    return equalBytes(codeHash, EMPTY_KECCAK) || this.#codePlaces.has(bytesToHex(codeHash));
+  }
+
+  /** Adds an account with the slots that were added before it. @param account its code was added before, or is empty */
+  addAccount({ address, nonce, balance, codeHash }: AccountRecord & { readonly address: Uint8Array }): void {
     const row = this.#accounts.add();
     const view = viewOf(row);
     row.set(address);
     row.set(keccak256(address), ADDRESS_SIZE);
     view.setBigUint64(NONCE_AT, nonce);
     row.set(bigintToBytes(balance, 32), BALANCE_AT);
-    view.setUint32(CODE_AT, code.length === 0 ? 0 : this.#placeOfCode(code) + 1);
+    view.setUint32(CODE_AT, equalBytes(codeHash, EMPTY_KECCAK) ? 0 : this.#codePlaces.get(bytesToHex(codeHash))! + 1);
     view.setUint32(FIRST_SLOT_AT, this.#slots.count - this.#accountSlots);
     view.setUint32(SLOTS_AT, this.#accountSlots);
     this.#accountSlots = 0;
-  }
-
-  #placeOfCode(code: Uint8Array): number {
-    const codeHash = keccak256(code);
-    const key = bytesToHex(codeHash);
-    let place = this.#codePlaces.get(key);
-    if (place === undefined) {
-      place = this.#codes.push({ codeHash, code }) - 1;
-      this.#codePlaces.set(key, place);
-    }
-    return place;
   }
 
   /**

@@ -13,7 +13,13 @@ function simulation({ head, rowsPerBlock = 100, finalized }: { head: number; row
   const pruning = new HistoryPruning(KEEP, {
     store: {
       head: () => ({ number: world.head, hash: "0x00" }),
-      retainedHistory: () => ({ firstBlock: 0, oldestState: world.floor, oldestProof: world.floor, oldestReceipts: world.floor }),
+      retainedHistory: () => ({
+        firstBlock: 0,
+        oldestBlock: 0,
+        oldestState: world.floor,
+        oldestProof: world.floor,
+        oldestReceipts: world.floor,
+      }),
       pruneHistory(keepBlocks, maxRows): PruneProgress {
         if (world.failures > 0) {
           world.failures--;

@@ -10,6 +10,10 @@ type Retained = Pick<ChainStoreReader, "retainedHistory">;
  * says so, instead of "not found".
  */
 export function withPrunedHistory(chain: ReadBackend["chain"], store: Retained, profile: Profile): ReadBackend["chain"] {
+  const missing = (selector: BlockSelector): undefined => {
+    assertStored(store, profile, selector);
+    return undefined;
+  };
   return {
     config: chain.config,
     genesis: chain.genesis,
@@ -18,12 +22,13 @@ export function withPrunedHistory(chain: ReadBackend["chain"], store: Retained, 
       const stored = chain.resolve(selector);
       if (stored !== undefined) return stored;
       const number = chain.headerOf(selector)?.header.number;
-      if (number !== undefined) assertRetained(store, profile, number);
+      if (number === undefined) return missing(selector);
+      assertRetained(store, profile, number);
       return undefined;
     },
-    partsOf: (selector) => chain.partsOf(selector),
-    bodyOf: (selector) => chain.bodyOf(selector),
-    headerOf: (selector) => chain.headerOf(selector),
+    partsOf: (selector) => chain.partsOf(selector) ?? missing(selector),
+    bodyOf: (selector) => chain.bodyOf(selector) ?? missing(selector),
+    headerOf: (selector) => chain.headerOf(selector) ?? missing(selector),
     stateAt: (block) => chain.stateAt(block),
     trieNodesAt: (block) => chain.trieNodesAt(block),
     onHeadChange: (listener) => chain.onHeadChange(listener),
@@ -36,6 +41,15 @@ export function partsWithReceipts({ chain, store, profile }: ReadBackend, select
   if (parts === undefined || parts.hasReceipts) return parts;
   assertRetained(store, profile, parts.number);
   return undefined;
+}
+
+/** @throws {RpcError} the block is older than the snapshot that the database began with */
+function assertStored(store: Retained, profile: Profile, selector: BlockSelector): void {
+  if (selector.kind !== "number") return;
+  const retained = store.retainedHistory();
+  if (retained !== undefined && selector.number > retained.firstBlock && selector.number < retained.oldestBlock) {
+    throw rpcError(profile.errors.historyPruned);
+  }
 }
 
 /** @throws {RpcError} the receipts and logs of the block were pruned */

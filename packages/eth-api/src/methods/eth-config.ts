@@ -84,7 +84,7 @@ export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }
           tx: receipts, // by hash
           logs: receipts,
           receipts,
-          blocks: from(first),
+          blocks: from(retained?.oldestBlock ?? first),
           stateproofs: provable === undefined ? { disabled: true } : { disabled: false, oldestBlock: toQuantity(provable) },
         };
       },

@@ -152,6 +152,9 @@ function printStats(statistics: Statistics, io: CommandIo): void {
   io.out(`format ${statistics.format}`);
   io.out(head === undefined ? "head none" : `head ${head.number} ${head.hash}`);
   io.out(`first block ${firstBlock ?? "none"}, oldest block with proofs ${retained?.oldestProof ?? "none"}`);
+  if (retained !== undefined && retained.oldestBlock > retained.firstBlock) {
+    io.out(`restored from a snapshot: headers and bodies of blocks ${retained.oldestBlock} and above`);
+  }
   if (retained !== undefined && retained.oldestState > retained.firstBlock) {
     io.out(
       `pruned: state from block ${retained.oldestState} on, receipts, senders and logs from block ${retained.oldestReceipts} on`,

@@ -22,11 +22,18 @@ export interface PrunedHistory {
   readonly cursor: number;
 }
 
+/** The first block whose state is stored, and the first block that is, apart from the genesis. */
+export interface SnapshotStart {
+  readonly number: number;
+  readonly oldestBlock: number;
+}
+
 const HEAD_KEY = asciiToBytes("head");
 const FIRST_BLOCK_KEY = asciiToBytes("first-block");
 const PRUNED_NODES_KEY = asciiToBytes("pruned-nodes");
 const PRUNED_HISTORY_KEY = asciiToBytes("pruned-history");
 const OLD_ROWS_KEY = asciiToBytes("old-rows");
+const SNAPSHOT_KEY = asciiToBytes("snapshot");
 const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
   safe: asciiToBytes("label-safe"),
   finalized: asciiToBytes("label-finalized"),
@@ -100,6 +107,18 @@ export class MetaTable {
     writeBlockNumber(row, BLOCK_NUMBER_SIZE, removed);
     writeUint32(row, 2 * BLOCK_NUMBER_SIZE, cursor);
     this.#table.write(PRUNED_HISTORY_KEY, row);
+  }
+
+  /** Where a database begins that was restored from a snapshot. */
+  readSnapshot(): SnapshotStart | undefined {
+    const row = this.#table.peek(SNAPSHOT_KEY);
+    return row === undefined
+      ? undefined
+      : { number: readBlockNumber(row, 0), oldestBlock: readBlockNumber(row, BLOCK_NUMBER_SIZE) };
+  }
+
+  writeSnapshot({ number, oldestBlock }: SnapshotStart): void {
+    this.#table.write(SNAPSHOT_KEY, concatBytes(blockNumberKey(number), blockNumberKey(oldestBlock)));
   }
 
   /** The lowest block whose rows may be those of an earlier format; undefined: none are. */

@@ -119,8 +119,8 @@ export class Table {
     }
   }
 
-  *keysWithPrefix(prefix: Uint8Array): Generator<Uint8Array> {
-    for (const key of this.keys(prefix)) {
+  *keysWithPrefix(prefix: Uint8Array, start: Uint8Array = prefix): Generator<Uint8Array> {
+    for (const key of this.keys(start)) {
       if (!startsWith(key, prefix)) return;
       yield key;
     }

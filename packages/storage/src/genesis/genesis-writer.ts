@@ -1,5 +1,5 @@
 import { compareBytes } from "@rnode/primitives";
-import type { GenesisRows, StoredAccount } from "../api.ts";
+import type { SnapshotRows, StoredAccount } from "../api.ts";
 import { nodeKeyOf } from "../nodes/node-tables.ts";
 import type { Tables } from "../schema.ts";
 import { encodeAccountValue } from "../state/account-value.ts";
@@ -7,30 +7,33 @@ import { encodeAccountValue } from "../state/account-value.ts";
 /** The approximate maximum size of one commit, whose pages are in memory until it ends. */
 const COMMIT_BYTES = 4 << 20;
 
-const STATE_TABLES = ["codes", "accounts", "storage", "nodes"] as const;
-type StateTable = (typeof STATE_TABLES)[number];
+type StateTable = "codes" | "accounts" | "storage" | "nodes";
 
 /**
- * Writes the state of a genesis into an empty database, in as many commits as necessary. Rows left by an earlier attempt are removed
- * first.
+ * Writes the state of a genesis or of a snapshot into an empty database, in as many commits as necessary. Rows left by an earlier attempt
+ * are removed first.
  *
  * @param write hands over rows, a few between two steps
+ * @param writeBlock writes a block's rows within the current commit, and says how many bytes they have
  * @param finish runs inside the last commit
  * @returns whether an earlier, incomplete attempt had left rows
  */
 export function writeGenesisState(
   tables: Tables,
   atomically: <T>(action: () => T) => T,
-  write: (rows: GenesisRows) => Iterable<unknown>,
+  write: (rows: SnapshotRows) => Iterable<unknown>,
+  writeBlock: (content: SnapshotBlock) => number,
   finish: () => void,
 ): boolean {
-  const startsAnew = STATE_TABLES.some((name) => tables[name].stats().entries > 0);
+  const { meta: _, ...rowTables } = tables;
+  const used = Object.values(rowTables).filter((table) => table.stats().entries > 0);
+  const startsAnew = used.length > 0;
   if (startsAnew) {
     atomically(() => {
-      for (const name of STATE_TABLES) tables[name].clear();
+      for (const table of used) table.clear();
     });
   }
-  const rows = new StateRows(tables);
+  const rows = new StateRows(tables, writeBlock);
   const steps = write(rows)[Symbol.iterator]();
   const commit = (): boolean => {
     let isDone = false;
@@ -43,15 +46,23 @@ export function writeGenesisState(
   return startsAnew;
 }
 
-class StateRows implements GenesisRows {
+type SnapshotBlock = Parameters<SnapshotRows["block"]>[0];
+
+class StateRows implements SnapshotRows {
   readonly #tables: Tables;
+  readonly #writeBlock: (content: SnapshotBlock) => number;
   readonly #lastKeys = new Map<StateTable, Uint8Array>();
   readonly #nodes = new NodeBatch();
   /** approximate size of the current commit */
   bytes = 0;
 
-  constructor(tables: Tables) {
+  constructor(tables: Tables, writeBlock: (content: SnapshotBlock) => number) {
     this.#tables = tables;
+    this.#writeBlock = writeBlock;
+  }
+
+  block(content: SnapshotBlock): void {
+    this.bytes += this.#writeBlock(content);
   }
 
   code(codeHash: Uint8Array, code: Uint8Array): void {

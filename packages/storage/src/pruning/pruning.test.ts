@@ -116,6 +116,7 @@ describe("a pruned chain", () => {
       const floor = chain.blocks.length - 1 - MIN_HISTORY_BLOCKS;
       expect(chain.store.retainedHistory()).toEqual({
         firstBlock: 0,
+        oldestBlock: 0,
         oldestState: floor,
         oldestProof: floor,
         oldestReceipts: floor + 1,

@@ -1,6 +1,15 @@
 import type { AccountChange } from "@rnode/evm";
-import { bytesToHex, compareBytes, EMPTY_TRIE_ROOT, equalBytes, type Hex, hexToBytes, trimBytesLeft } from "@rnode/primitives";
-import type { StoredAccount } from "../api.ts";
+import {
+  bytesToHex,
+  compareBytes,
+  concatBytes,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  type Hex,
+  hexToBytes,
+  trimBytesLeft,
+} from "@rnode/primitives";
+import type { StatePlace, StateRow, StoredAccount } from "../api.ts";
 import { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
@@ -81,6 +90,52 @@ export class StateTables {
     for (const { key, value } of this.#tables.storage.withPrefix(address)) {
       yield { slot: key.subarray(ADDRESS_SIZE), value: toWord(value, 0, value.length) };
     }
+  }
+
+  /**
+   * The state after a block, from the row after `after` on. Nothing may be written meanwhile.
+   *
+   * @param number undefined: the head
+   */
+  *rowsAt(number: number | undefined, after: StatePlace | undefined): Generator<StateRow> {
+    if (after !== undefined) {
+      const account = number === undefined ? this.readAccount(after.address) : this.readAccountAt(number, after.address);
+      yield* this.#slotRowsAt(number, after.address, account, after.slot);
+    }
+    for (const address of this.#keysAt(number, "accounts", NO_PREFIX, after?.address)) {
+      const account = number === undefined ? this.readAccount(address) : this.readAccountAt(number, address);
+      if (account === undefined) continue;
+      yield { kind: "account", address, account };
+      yield* this.#slotRowsAt(number, address, account, undefined);
+    }
+  }
+
+  *#slotRowsAt(
+    number: number | undefined,
+    address: Uint8Array,
+    account: StoredAccount | undefined,
+    after: Uint8Array | undefined,
+  ): Generator<StateRow> {
+    if (account === undefined || equalBytes(account.storageRoot, EMPTY_TRIE_ROOT)) return;
+    for (const key of this.#keysAt(number, "storage", address, after && concatBytes(address, after))) {
+      const slot = key.subarray(ADDRESS_SIZE);
+      const value = number === undefined ? this.readStorage(address, slot) : this.readStorageAt(number, address, slot);
+      if (value !== undefined) yield { kind: "slot", address, slot, value: trimBytesLeft(value) };
+    }
+  }
+
+  /** Keys with a row in the head's table, and those with one that changed after block `number`; all above `after`. */
+  #keysAt(
+    number: number | undefined,
+    name: "accounts" | "storage",
+    prefix: Uint8Array,
+    after: Uint8Array | undefined,
+  ): Iterable<Uint8Array> {
+    const start = after === undefined ? prefix : concatBytes(after, AFTER);
+    const keys = this.#tables[name].keysWithPrefix(prefix, start);
+    if (number === undefined) return keys;
+    const index = name === "accounts" ? this.#accountHistory : this.#storageHistory;
+    return mergedKeys(keys, index.keysAbove(number, prefix, after));
   }
 
   /** The account after block `number`, which must not be above the head. */
@@ -206,6 +261,26 @@ export class StateTables {
       }
       changes.delete(key);
     }
+  }
+}
+
+/** What follows a key in the order of keys. */
+const AFTER = Uint8Array.of(0);
+
+/** The keys of both ascending lists, in ascending order, each once. */
+function* mergedKeys(left: Generator<Uint8Array>, right: Generator<Uint8Array>): Generator<Uint8Array> {
+  try {
+    let a = left.next();
+    let b = right.next();
+    while (a.done !== true || b.done !== true) {
+      const order = a.done === true ? 1 : b.done === true ? -1 : compareBytes(a.value, b.value);
+      yield order <= 0 ? (a.value as Uint8Array) : (b.value as Uint8Array);
+      if (order <= 0) a = left.next();
+      if (order >= 0) b = right.next();
+    }
+  } finally {
+    left.return(undefined);
+    right.return(undefined);
   }
 }
 

@@ -16,7 +16,7 @@ export interface ViewSource {
   /** in the same state of the database as the reads that follow in the same synchronous run */
   currentHead(): Head;
   /** the oldest block whose state is retained, in that same state of the database */
-  historyFloor(): number;
+  oldestState(): number;
 }
 
 /** A canonical block that is being read while the head moves on. */
@@ -48,7 +48,7 @@ class PinnedBlock {
       this.#reorganisations = head.reorganisations;
     }
     if (head.number === this.number) return true;
-    if (this.number < this.#source.historyFloor()) {
+    if (this.number < this.#source.oldestState()) {
       throw storageError("storage/state-gone", { number: this.number, hash: bytesToHex(this.hash) });
     }
     return false;

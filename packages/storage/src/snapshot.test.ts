@@ -1,0 +1,196 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bytesToHex, compareBytes, type Hex, keccak256, trimBytesLeft } from "@rnode/primitives";
+import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ChainDatabase, SnapshotBase, SnapshotRows, StatePlace, StateRow } from "./api.ts";
+import { openChainStore } from "./lmdb-chain-store.ts";
+import { ADDRESSES, RandomChain } from "./testing/random-chain.ts";
+
+const root = mkdtempSync(join(tmpdir(), "rnode-snapshot-"));
+let chain: RandomChain;
+beforeAll(() => {
+  chain = new RandomChain(openChainStore(join(root, "source"), { sync: "interval" }), 11);
+  chain.run(60);
+});
+afterAll(async () => {
+  await chain.store.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const idOf = (number: number) => ({ number, hash: bytesToHex(chain.blocks[number]!.commit.hash) });
+
+/** All rows, read a few at a time. */
+function rowsOf(store: ChainDatabase, number: number, atATime: number): StateRow[] {
+  const rows: StateRow[] = [];
+  let after: StatePlace | undefined;
+  for (;;) {
+    const before = rows.length;
+    for (const row of store.stateRows(idOf(number), after)) {
+      rows.push(row);
+      if (rows.length - before === atATime) break;
+    }
+    if (rows.length === before) return rows;
+    const last = rows.at(-1)!;
+    after = last.kind === "account" ? { address: last.address } : { address: last.address, slot: last.slot };
+  }
+}
+
+function expectedRows(number: number): string[] {
+  const { model } = chain.blocks[number]!;
+  return [...model]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([address, account]) => [
+      `${address} ${account.nonce} ${account.balance} ${bytesToHex(account.codeHash)}`,
+      ...[...account.storage]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([slot, value]) => `${address} ${slot} ${bytesToHex(trimBytesLeft(value))}`),
+    ]);
+}
+
+const describeRow = (row: StateRow): string =>
+  row.kind === "account"
+    ? `${bytesToHex(row.address)} ${row.account.nonce} ${row.account.balance} ${bytesToHex(row.account.codeHash)}`
+    : `${bytesToHex(row.address)} ${bytesToHex(row.slot)} ${bytesToHex(row.value)}`;
+
+describe("the rows of a state", () => {
+  it("are those of the model after every block, however many are read at a time", () => {
+    let destroyed = 0;
+    for (let number = 0; number < chain.blocks.length; number++) {
+      expect(rowsOf(chain.store, number, 1 + (number % 9)).map(describeRow)).toEqual(expectedRows(number));
+      const now = chain.head.model;
+      destroyed += [...chain.blocks[number]!.model.keys()].filter((address) => !now.has(address)).length;
+    }
+    expect(destroyed).toBeGreaterThan(0); // accounts that only the history knows
+  });
+
+  it("stay those of their block while the chain goes on, and are refused once it has left the chain", () => {
+    const number = chain.blocks.length - 3;
+    const id = idOf(number);
+    const expected = expectedRows(number);
+    const read: string[] = [];
+    let after: StatePlace | undefined;
+    for (let round = 0; ; round++) {
+      let last: StateRow | undefined;
+      for (const row of chain.store.stateRows(id, after)) {
+        last = row;
+        read.push(describeRow(row));
+        if (read.length % 7 === 0) break;
+      }
+      if (last === undefined) break;
+      after = last.kind === "account" ? { address: last.address } : { address: last.address, slot: last.slot };
+      if (round % 3 === 0) chain.extend();
+    }
+    expect(read).toEqual(expected);
+    chain.reorganize(chain.blocks.length - number, 1);
+    expect(() => [...chain.store.stateRows(id)]).toThrow(expect.objectContaining({ code: "storage/state-gone" }));
+    expect(() => [...chain.store.stateRows({ number: 9999, hash: id.hash })]).toThrow(
+      expect.objectContaining({ code: "storage/state-gone" }),
+    );
+  });
+});
+
+/** Writes what a snapshot of block `number` holds, with the tries that follow from it. */
+function* snapshotRows(number: number, oldestBlock: number, rows: SnapshotRows): Generator<void> {
+  const leaves: { key: Uint8Array; value: Uint8Array }[] = [];
+  const { model } = chain.blocks[number]!;
+  const all = [...chain.store.stateRows(idOf(number))];
+  for (const row of all) {
+    if (row.kind === "slot") yield rows.slot(row.address, row.slot, row.value);
+    else {
+      rows.account(row.address, row.account);
+      leaves.push({ key: keccak256(row.address), value: encodeAccount(row.account) });
+    }
+    yield;
+  }
+  const build = (owner: Uint8Array | undefined, of: { key: Uint8Array; value: Uint8Array }[]): void => {
+    const builder = new SortedTrieBuilder((path, rlp) => rows.node(owner, path, rlp));
+    for (const { key, value } of of.sort((a, b) => compareBytes(a.key, b.key))) builder.add(key, value);
+    builder.finish();
+  };
+  build(undefined, leaves);
+  for (const address of ADDRESSES) {
+    if ((model.get(bytesToHex(address))?.storage.size ?? 0) === 0) continue;
+    const slots = all.flatMap((row) =>
+      row.kind === "slot" && bytesToHex(row.address) === bytesToHex(address)
+        ? [{ key: keccak256(row.slot), value: encodeStorageValue(row.value) }]
+        : [],
+    );
+    build(keccak256(address), slots);
+  }
+  const codes = new Map<Hex, Uint8Array>();
+  for (const { commit } of chain.blocks)
+    for (const { codeHash, code } of commit.changes.codes) codes.set(bytesToHex(codeHash), code);
+  for (const [, code] of [...codes].sort(([a], [b]) => (a < b ? -1 : 1))) yield rows.code(keccak256(code), code);
+  for (let at = oldestBlock; at <= number; at++) {
+    const { block, hash, receipts, senders } = chain.blocks[at]!.commit;
+    yield rows.block({ block, hash, receipts, senders });
+  }
+}
+
+describe("a database that begins with a snapshot", () => {
+  it("has its state and its last blocks, goes on from there, and says what it lacks", async () => {
+    const number = chain.blocks.length - 5;
+    const oldestBlock = number - 9;
+    const genesis = { block: chain.blocks[0]!.commit.block, hash: chain.blocks[0]!.commit.hash };
+    const base: SnapshotBase = { genesis, head: idOf(number), oldestBlock };
+    const store = openChainStore(join(root, "restored"), { sync: "interval" });
+    // An attempt that ends early leaves nothing, nor does one whose blocks end early.
+    const interrupted = function* (rows: SnapshotRows) {
+      let steps = 0;
+      for (const step of snapshotRows(number, oldestBlock, rows)) {
+        if (++steps > 40) throw new Error("interrupted");
+        yield step;
+      }
+    };
+    expect(() => store.writeSnapshot(base, interrupted)).toThrow("interrupted");
+    expect(() => store.writeSnapshot(base, (rows) => snapshotRows(number - 1, oldestBlock, rows))).toThrow(
+      expect.objectContaining({ code: "storage/incomplete-snapshot" }),
+    );
+    expect(store.head()).toBeUndefined();
+    store.writeSnapshot(base, (rows) => snapshotRows(number, oldestBlock, rows));
+
+    expect(store.verifyState().problems).toEqual([]);
+    expect(store.retainedHistory()).toEqual({
+      firstBlock: 0,
+      oldestBlock,
+      oldestState: number,
+      oldestProof: number,
+      oldestReceipts: oldestBlock,
+    });
+    expect([store.label("safe"), store.label("finalized")]).toEqual([idOf(number), idOf(number)]);
+    expect(store.readCanonicalHash(oldestBlock - 1)).toBeUndefined();
+    expect(store.readBlock(genesis.hash)).toEqual(genesis.block);
+    expect(store.stateAt(number - 1)).toBeUndefined();
+    expect(store.stateAt(0)).toBeUndefined();
+    const address = ADDRESSES[0]!;
+    const withLogs = [...chain.store.blocksWithLogs({ addresses: [address] }, oldestBlock, number)];
+    expect([...store.blocksWithLogs({ addresses: [address] }, 0, number)]).toEqual(withLogs);
+    for (let at = oldestBlock; at <= number; at++) {
+      const { hash, block, receipts, senders } = chain.blocks[at]!.commit;
+      expect([store.readBlock(hash), store.readReceipts(hash), store.readSenders(hash)]).toEqual([block, receipts, senders]);
+    }
+
+    const source = chain.store;
+    chain.store = store;
+    try {
+      chain.blocks.length = number + 1;
+      chain.extendBy(20);
+      chain.reorganize(4, 6);
+      for (let at = number; at < chain.blocks.length; at++) chain.checkState(at, true);
+      expect(() => chain.store.reorganize(number - 1, [])).toThrow(expect.objectContaining({ code: "storage/unwind-too-deep" }));
+      chain.extendBy(160);
+      store.writeLabels({ finalized: store.head()! });
+      while (store.pruneHistory(128, 50).remainingBlocks > 0);
+      const floor = chain.blocks.length - 1 - 128;
+      expect(store.retainedHistory()).toMatchObject({ oldestBlock, oldestState: floor, oldestReceipts: floor + 1 });
+      const old = chain.blocks[number]!.commit;
+      expect([store.readReceipts(old.hash), store.readBlock(old.hash)]).toEqual([undefined, old.block]);
+      expect(store.verifyState().problems).toEqual([]);
+    } finally {
+      chain.store = source;
+      await store.close();
+    }
+  });
+});
