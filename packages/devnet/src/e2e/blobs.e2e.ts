@@ -105,18 +105,21 @@ describe("a devnet over our own L1, as it starts by default", () => {
     });
     expect(await view.l1<number>("dev_loseBlobs", [{ blocks: [lost] }])).toBeGreaterThan(0);
     await devnet.programs.verifierNode.start();
-    await waitFor("the verifier to miss them", 60_000, async () => {
-      const { current_l1 } = await view.syncStatus("verifier");
-      const says = devnet.programs.verifierNode
-        .logTail(60)
-        .some((line) => line.includes("blobs") && line.includes("not available"));
-      return (current_l1.number <= lost && says) || undefined;
-    });
-    const stuck = await view.safeNumber("verifier");
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    expect(await view.safeNumber("verifier")).toBe(stuck);
-    await view.l1("dev_restoreBlobs", [{ blocks: [lost] }]);
-    await verifierHas(stuck + 1);
+    // It reads ahead, so it misses them before it has derived all that comes before. It stands still when two more L1 blocks change nothing.
+    let stuck = { safe: -1, sinceL1: 0 };
+    try {
+      await waitFor("the verifier to stand still before them", 60_000, async () => {
+        const [safe, head] = [await view.safeNumber("verifier"), await l1Head()];
+        if (safe !== stuck.safe) stuck = { safe, sinceL1: head };
+        const says = devnet.programs.verifierNode
+          .logTail(200)
+          .some((line) => line.includes(`batcher blobs of L1 block ${lost} `) && line.includes("not available"));
+        return says && head > lost && head >= stuck.sinceL1 + 3 ? true : undefined;
+      });
+    } finally {
+      await view.l1("dev_restoreBlobs", [{ blocks: [lost] }]);
+    }
+    await verifierHas(stuck.safe + 1);
   }, 180_000);
 
   it("derives batches beside blobs of others and blobs that hold none", async () => {
