@@ -143,6 +143,11 @@ const MISTAKES: readonly Mistake[] = [
     /^unexpected argument "false" \(a boolean's value follows an equals sign: --name=false\)$/,
   ),
   rnode(
+    "a port in use, although nothing else answers",
+    () => [...nodeFiles(), "--rpc.addr=127.0.0.1", `--rpc.port=${taken}`],
+    /--rpc\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
+  ),
+  rnode(
     "a metrics port that is in use",
     () => [...nodeFiles(), "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${taken}`],
     /--metrics\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
@@ -248,7 +253,12 @@ const MISTAKES: readonly Mistake[] = [
   rengine(
     "a secret of the wrong length",
     () => [`--chain=${path("genesis.json")}`, `--datadir=${path("a")}`, `--authrpc.jwtsecret=${path("short.txt")}`],
-    /short\.txt.*not 32 hex-formatted bytes/,
+    /--authrpc\.jwtsecret: .*short\.txt.*not 32 hex-formatted bytes/,
+  ),
+  rengine(
+    "a secret in a folder that is not there",
+    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("e")}`, `--authrpc.jwtsecret=${path("typo/jwt.hex")}`],
+    /--authrpc\.jwtsecret: there is no .*typo\/jwt\.hex, and no folder .*typo to make a new secret in: correct the path, or make the folder/,
   ),
   rengine(
     "a port in use for users",

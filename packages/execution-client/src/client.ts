@@ -22,7 +22,7 @@ import {
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
+import { type Clock, isCodedError } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
 import {
   type BlobSidecar,
@@ -295,11 +295,12 @@ function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, lo
   };
 }
 
-/** @throws {UserError} the file can be neither read nor created; CodedError: its content is not a secret */
+/** @throws {UserError} the file can be neither read nor created, or holds no secret */
 function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
   try {
     return readOrCreateJwtSecret(path);
   } catch (error) {
+    if (isCodedError(error, "jwt/")) throw new UserError(`--authrpc.jwtsecret: ${error.message}`, { cause: error });
     if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new UserError(`--authrpc.jwtsecret ${path}: ${error.message}`, { cause: error });
   }

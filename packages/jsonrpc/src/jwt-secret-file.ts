@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { bytesToHex, CodedError, hexToBytes } from "@rnode/primitives";
 
-export type JwtSecretErrorCode = "jwt/bad-secret-file";
+export type JwtSecretErrorCode =
+  | "jwt/bad-secret-file"
+  /** a new secret cannot be made there, as the folder does not exist: a mistyped path more likely than a new place */
+  | "jwt/no-folder";
 
 function parseSecret(path: string, text: string): Uint8Array {
   const digits = text.trim().replace(/^0x/i, "");
@@ -23,7 +26,7 @@ export const readJwtSecret = (path: string): Uint8Array => parseSecret(path, rea
  * Reads the 32-byte secret from a file of 64 hex digits, `0x` optional. A missing file is created with a random secret, readable by
  * its owner only; two programs that start at the same moment end up with the same secret.
  *
- * @throws {CodedError} jwt/bad-secret-file; the file system's errors
+ * @throws {CodedError} jwt/bad-secret-file, jwt/no-folder; the file system's errors
  */
 export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Array; readonly isNew: boolean } {
   try {
@@ -31,8 +34,12 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
   } catch (error) {
     if (!hasCode(error, "ENOENT")) throw error;
   }
+  const folder = dirname(path);
+  if (!existsSync(folder)) {
+    const reason = `there is no ${path}, and no folder ${folder} to make a new secret in: correct the path, or make the folder`;
+    throw new CodedError<JwtSecretErrorCode>("jwt/no-folder", { reason }, { sentence: "{reason}" });
+  }
   const secret = randomBytes(32);
-  mkdirSync(dirname(path), { recursive: true });
   // The file is first written completely under another name, so that a kill never leaves half a secret; the link then decides who
   // was first.
   const draft = `${path}.${process.pid}.tmp`;

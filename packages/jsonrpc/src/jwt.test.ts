@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex } from "@rnode/primitives";
@@ -56,7 +56,7 @@ describe("readOrCreateJwtSecret", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it("creates a secret only its owner can read, and reads it again", () => {
-    const path = join(folder, "deep", "jwt.hex");
+    const path = join(folder, "jwt.hex");
     const first = readOrCreateJwtSecret(path);
     expect(first.isNew).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -71,6 +71,14 @@ describe("readOrCreateJwtSecret", () => {
     const path = join(folder, "given");
     writeFileSync(path, text);
     expect(bytesToHex(readOrCreateJwtSecret(path).secret)).toBe(`0x${"ab".repeat(32)}`);
+  });
+
+  it("makes no folders for a mistyped path", () => {
+    const path = join(folder, "typo", "deep", "jwt.hex");
+    expect(() => readOrCreateJwtSecret(path)).toThrow(
+      `there is no ${path}, and no folder ${join(folder, "typo", "deep")} to make a new secret in: correct the path, or make the folder`,
+    );
+    expect(existsSync(join(folder, "typo"))).toBe(false);
   });
 
   it.each(["", "0x1234", "zz".repeat(32)])("refuses %j and keeps the file", (text) => {

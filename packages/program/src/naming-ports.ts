@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { createServer, isIP } from "node:net";
 import { UserError } from "./failure.ts";
 
 /**
@@ -15,6 +15,25 @@ export async function namingPorts<T>(wanted: Readonly<Record<string, number>>, o
     if (text === undefined) throw error;
     throw new UserError(text, { cause: error });
   }
+}
+
+/**
+ * Whether a port can be listened on, for a server that opens only after long waits: the mistake is told at once.
+ *
+ * @param option the one that chooses the port; 0 is any free port, which there always is
+ * @throws {UserError} as `namingPorts`
+ */
+export async function assertPortIsFree(
+  option: string,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
+  if (port === 0) return;
+  const listen = () =>
+    new Promise<void>((resolve, reject) => {
+      const server = createServer().once("error", reject);
+      server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()));
+    });
+  await namingPorts({ [option]: port }, listen);
 }
 
 /** As Node.js has it. */

@@ -27,7 +27,11 @@ export class L1View {
  * L1 as derivation sees it: without the `confs` blocks nearest to the head. Look-ups by hash are not affected.
  * Spec: docs/protocol/05-services.md#node-options (verifier.l1-confs)
  */
-export function withConfirmations(l1: L1Provider, confs: number, head: () => L1BlockRef | undefined): L1Provider {
+export function withConfirmations(
+  l1: L1Provider,
+  { l1Confs: confs }: { readonly l1Confs: number },
+  head: () => L1BlockRef | undefined,
+): L1Provider {
   if (confs === 0) return l1;
   return {
     async blockByNumber(number: number): Promise<L1BlockHeader | undefined> {

@@ -7,11 +7,11 @@ import {
   joinObservers,
 } from "@rnode/derivation";
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
-import { createRpcClient, createRpcServer, type RpcServer, withModules } from "@rnode/jsonrpc";
+import { createRpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
-import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed, parseLogLevel } from "@rnode/observe";
+import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { connectionBudget, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";
+import { assertPortIsFree, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope, L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
@@ -34,20 +34,18 @@ import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer, type SequencerConductor } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
+import { nodeAdminApi } from "./node-admin.ts";
 import { feedNode } from "./node-feed.ts";
+import { createNodeServer } from "./node-server.ts";
 import type { Contact } from "./operate/contact.ts";
 import { checkEngineKind } from "./operate/engine-kind.ts";
 import type { SnapshotLog } from "./operate/snapshot-log.ts";
-import { opstackMethods } from "./opstack/opstack-methods.ts";
 import { TestSequencer } from "./opstack/test-sequencer.ts";
 import type { RnodeOptions } from "./options.ts";
-import { p2pMethods } from "./p2p-methods.ts";
 import type { PeerNetwork } from "./peer-network.ts";
 import { PipelineFeed } from "./pipeline-feed.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
-import { adminMethods, rollupMethods, type StartRefusal } from "./rpc-methods.ts";
-import { ProtocolVersionWatch, readsProtocolVersions } from "./runtime/protocol-version-watch.ts";
-import { RuntimeConfig } from "./runtime/runtime-config.ts";
+import { readRuntimeConfig } from "./runtime/read-runtime-config.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
@@ -96,8 +94,6 @@ export interface NodeDeps {
 }
 
 /** How many L1 blocks to request ahead of derivation while it is far from the L1 head: so many, or so much memory. */
-/** as op-node. Spec: docs/protocol/04-rpc.md#rollup-node-server-transport */
-const MAX_REQUEST_BYTES = 5 * 1024 * 1024;
 const READ_AHEAD_BLOCKS = 128;
 const READ_AHEAD_BYTES = 64 * 1024 * 1024;
 const READ_AHEAD_HEAD_DISTANCE = 32;
@@ -130,15 +126,6 @@ function silenceOf(name: "l1" | "engine", contact: Contact | undefined): LogFiel
   const silence = contact?.silence;
   if (silence === undefined) return {};
   return { [`${name}SilentSince`]: silence.since, [`${name}SilentSec`]: silence.forSec, [`${name}Failure`]: silence.reason };
-}
-
-/** @returns why sequencing must not start; undefined: this node leads */
-async function whyNotLeading(conductor: SequencerConductor): Promise<StartRefusal | undefined> {
-  try {
-    return (await conductor.isLeader()) ? undefined : { kind: "not-leader" };
-  } catch (error) {
-    return { kind: "leader-check-failed", reason: error instanceof Error ? error.message : String(error) };
-  }
 }
 
 /** All the wiring of the rollup node. Nothing runs before `start`; `close` stops everything in reverse order. */
@@ -203,7 +190,7 @@ export class RollupNode {
       },
       { l1, l1Head, blobs: aheadOf(blobs, config.batchInboxAddress) },
     );
-    const confirmedL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
+    const confirmedL1 = withConfirmations(readAhead, options.verifier, l1Head);
     const derivationL1 = managed?.guardL1(confirmedL1) ?? confirmedL1;
     const providers = { l1: derivationL1, blobs, daInputs, l2: ahead, decompressor: createDecompressor() };
     const safeHeads = new SafeHeads({
@@ -371,64 +358,16 @@ export class RollupNode {
     this.syncFacts = syncFacts;
     const isIdle = (): boolean => currentL1 !== undefined && currentL1.hash === l1Head()?.hash;
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
-    const methods = rollupMethods({
-      config,
-      version: VERSION,
-      fetchWithdrawalRootFromState: options.rpc.fetchWithdrawalRootFromState,
-      l2,
-      syncStatus: () => this.syncStatus(),
-      safeHeads,
-    });
-    const admin = adminMethods({
-      hasSequencer: options.sequencer.enabled,
-      isSequencerActive: () => this.sequencer.isActive,
-      conductor,
-      startSequencer: async (expectedHead) => {
-        // first, as the driver need not wait for a conductor; each block will need its consent anyway
-        const notLeading = conductor && (await whyNotLeading(conductor));
-        if (notLeading !== undefined) return notLeading;
-        return this.driver.run(() => {
-          const refusal = this.sequencer.checkStart(expectedHead);
-          if (refusal !== undefined) return refusal;
-          deps.adminState.save({ sequencerStarted: true });
-          this.sequencer.start();
-          return undefined;
-        });
-      },
-      stopSequencer: () => {
-        this.sequencer.fence(); // the turn in progress may take long
-        return this.driver.run(async () => {
-          if (!this.sequencer.isActive) return { kind: "not-running" as const };
-          deps.adminState.save({ sequencerStarted: false });
-          await this.sequencer.stop();
-          return { kind: "stopped" as const, head: control.headsIfKnown?.unsafe.hash };
-        });
-      },
-      setRecoverMode: (isOn) => this.driver.run(() => this.sequencer.setRecoverMode(isOn)),
-      resetDerivationPipeline: () => this.driver.requestReset("asked for by admin_resetDerivationPipeline"),
-      postUnsafePayload: (envelope) => this.offerUnsafePayload(envelope),
-      l1BlockRef: (number) => l1.blockByNumber(number),
-      parseLogLevel,
-      setLogLevel: (level) => {
-        log.level = level;
-      },
-    });
-    const testSequencer = new TestSequencer({
-      config,
-      control,
-      l2,
-      run: (task) => this.driver.run(task),
-      publish: deps.publishSigned,
-    });
-    this.server = createRpcServer({
-      http: options.rpc,
-      limits: { maxRequestBytes: MAX_REQUEST_BYTES },
-      maxOpenFiles: connectionBudget(),
-      methods: withModules({
-        ...methods,
-        ...(peers && p2pMethods(peers.api)),
-        ...(options.rpc.enableAdmin && admin),
-        ...(options.rpc.experimentalSequencerApi && opstackMethods(testSequencer)),
+    this.server = createNodeServer(options.rpc, {
+      node: { config, version: VERSION, l2, syncStatus: () => this.syncStatus(), safeHeads },
+      peers: peers?.api,
+      admin: nodeAdminApi(options, {
+        ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, adminState: deps.adminState, l1, log },
+        offer: (envelope) => this.offerUnsafePayload(envelope),
+      }),
+      testSequencer: new TestSequencer({
+        ...{ config, control, l2, publish: deps.publishSigned },
+        run: (task) => this.driver.run(task),
       }),
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,
@@ -465,8 +404,11 @@ export class RollupNode {
     readonly interopPort: number | undefined;
     readonly ended: Promise<void>;
   }> {
-    await this.connect(scope);
     const { rpc } = this.options;
+    // at once: the endpoints may be waited for first
+    await assertPortIsFree("rpc.port", rpc);
+    if (this.deps.supervisor !== undefined) await assertPortIsFree("interop.rpc.port", this.deps.supervisor);
+    await this.connect(scope);
     const { httpPort } = await scope.use(
       "RPC server",
       () => namingPorts({ "rpc.port": rpc.port }, () => this.server.listen()),
@@ -512,46 +454,19 @@ export class RollupNode {
     });
     await this.connections.check(scope.signal);
     const { engine } = this.connections;
-    await checkEngineKind(this.options.l2.enginekind, { version: VERSION }, { engine, log: this.deps.log });
+    await checkEngineKind(this.options.l2, { version: VERSION }, { engine, log: this.deps.log });
     await this.deps.peers?.start(scope, {
       onUnsafePayload: (envelope) => void this.offerUnsafePayload(envelope),
       payloadByNumber: (number) => this.payloadByNumber(number),
     });
   }
 
-  /** Reads from L1 what may change while the node runs, for those who want it. `ended` rejects when the node must halt. */
-  private async readRuntimeConfig(scope: Scope): Promise<{ readonly ended: Promise<void> }> {
-    const { peers, derivation, clock, log } = this.deps;
-    const { l1, rollup, verifier } = this.options;
-    const config = derivation.rollup;
-    const watchesVersions = readsProtocolVersions(rollup, config, log);
-    if (peers === undefined && !watchesVersions) return { ended: new Promise(() => {}) };
-    const versions = new ProtocolVersionWatch(rollup.halt, {
-      engine: this.connections.engine,
-      log,
-      metrics: this.metrics.protocolVersions,
-    });
-    const runtime = new RuntimeConfig(
-      { reloadIntervalMs: l1.runtimeConfigReloadIntervalMs, l1Confs: verifier.l1Confs },
-      {
-        config,
-        l1: this.connections.l1,
-        clock,
-        log,
-        onSigner: peers && ((signer) => peers.setUnsafeBlockSigner(signer)),
-        onVersions: watchesVersions ? (signalled) => versions.take(signalled) : undefined,
-      },
-    );
-    scope.signal.addEventListener("abort", () => void runtime.close());
-    return await scope.use(
-      "runtime configuration",
-      () => runtime.start(),
-      () => runtime.close(),
-    );
-  }
-
   private async work(scope: Scope): Promise<{ readonly ended: Promise<void> }> {
-    const { ended: halted } = await this.readRuntimeConfig(scope);
+    const { peers, derivation, clock, log } = this.deps;
+    const { ended: halted } = await readRuntimeConfig(scope, this.options, {
+      ...{ config: derivation.rollup, connections: this.connections, clock, log, metrics: this.metrics.protocolVersions },
+      onSigner: peers && ((signer) => peers.setUnsafeBlockSigner(signer)),
+    });
     if (this.options.sequencer.enabled) this.startSequencer();
     await scope.use(
       "L1 head poller",

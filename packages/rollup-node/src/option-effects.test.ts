@@ -1,6 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { createL1Metrics } from "@rnode/l1";
@@ -8,17 +7,16 @@ import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
-import { rollupConfigToJson } from "@rnode/protocol";
 import { SignerServer, TestAuthority } from "@rnode/signer/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Connections } from "./connections.ts";
-import { L1View, withConfirmations } from "./l1-view.ts";
 import { main } from "./main.ts";
 import { rnodeOptions } from "./options.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 import { FakeConductor } from "./testing/fake-conductor.ts";
-import { endpoint, GENESIS_HASH, L2_GENESIS_HASH, L2_HEADER } from "./testing/fake-endpoints.ts";
+import { GENESIS_HASH, L2_GENESIS_HASH } from "./testing/fake-endpoints.ts";
 import { FORK_OVERRIDES, REFERENCE } from "./testing/option-reference.ts";
+import { freePort, NodeFixture } from "./testing/running-node.ts";
 
 interface Row {
   /** a value that is not the default */
@@ -38,7 +36,7 @@ const row = (right: string, wrong: string | undefined, effect: string, proof: Ro
   proof,
 });
 const SIGNER = "signer/src/remote/remote-signer.test.ts";
-const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, INTEROP] = [
+const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, INTEROP, WIRING] = [
   "rollup-node/src/rollup-setup.test.ts",
   "rollup-node/src/connections.test.ts",
   "rollup-node/src/beacon.test.ts",
@@ -46,6 +44,7 @@ const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, INTEROP] = [
   "rollup-node/src/main.test.ts",
   "program/src/run-program.test.ts",
   "rollup-node/src/interop/interop-files.test.ts",
+  "rollup-node/src/option-wiring.test.ts",
 ];
 /** The configuration of the network follows it; what that does is tested in packages/p2p. */
 const peer = (flag: string, right: string, wrong: string | undefined, effect: string): [string, Row] => [
@@ -82,23 +81,17 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "l1.rpc-rate-limit": row("5", "-1", "calls wait", [CONNECTIONS, "--l1.rpc-rate-limit"]),
   "l1.rpckind": row("basic", "best", "how receipts are asked for", [CONNECTIONS, "--l1.rpckind"]),
   "l1.runtime-config-reload-interval": row("1s", "soon", "when the signer and versions are read again", [
-    "rollup-node/src/runtime/runtime-config.test.ts",
-    "reloadIntervalMs: 0",
+    WIRING,
+    "--l1.runtime-config-reload-interval=",
   ]),
   "l1.trustrpc": row("true", "maybe", "hashes are not recomputed", [CONNECTIONS, "--l1.trustrpc"]),
   l2: row("http://127.0.0.1:1", "nonsense", "the engine that is driven", [MAIN, "--l2="]),
   "l2.engine-rpc-timeout": row("1s", "soon", "an engine that says nothing is given up", "here"),
   "l2.jwt-secret": row("/tmp/x", undefined, "the engine is asked with a token of it", [MAIN, "another engine secret"]),
-  "l2.enginekind": row("reth", "besu", "a warning about an engine of another kind", [
-    "rollup-node/src/operate/operate.test.ts",
-    "--l2.enginekind is geth",
-  ]),
+  "l2.enginekind": row("reth", "besu", "a warning about an engine of another kind", [WIRING, "--l2.enginekind=reth"]),
   network: row("base-mainnet", undefined, "its configuration", [SETUP, "takes --network="]),
   "rollup.config": row("x.json", undefined, "the configuration in it", [SETUP, "takes a file, or its content"]),
-  "rollup.halt": row("major", "sometimes", "the node halts", [
-    "rollup-node/src/runtime/protocol-version-watch.test.ts",
-    "with --rollup.halt=%s",
-  ]),
+  "rollup.halt": row("major", "sometimes", "the node halts", [WIRING, "--rollup.halt=major"]),
   "rollup.l1-chain-config": row("x.json", undefined, "L1's blob schedule", [SETUP, "--rollup.l1-chain-config"]),
   "log.color": row("true", "maybe", "colour", ["observe/src/logger.test.ts", "color:"]),
   "log.format": row("json", "xml", "the form of lines", [PROGRAM, "--log.format=json"]),
@@ -162,7 +155,7 @@ const EFFECTS: Readonly<Record<string, Row>> = {
     "in recover mode",
   ]),
   "sequencer.stopped": row("true", "maybe", "no blocks until it is started", "here"),
-  "verifier.l1-confs": row("2", "few", "how far behind L1 derivation reads", "here"),
+  "verifier.l1-confs": row("2", "few", "how far behind L1 derivation reads", [WIRING, "--verifier.l1-confs"]),
   "conductor.enabled": row("true", "maybe", "a conductor starts sequencing, and has each block first", "here"),
   "conductor.rpc": row("http://127.0.0.1:1", "nonsense", "who is asked", "here"),
   "conductor.rpc-timeout": row("2s", "soon", "how long an answer may take", "here"),
@@ -177,8 +170,8 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "snapshotlog.file": row("/tmp/x", undefined, "a file of head movements", "here"),
   "experimental.sequencer-api": row("true", "maybe", "the opstack namespace", "here"),
   "fetch-withdrawal-root-from-state": row("true", "maybe", "the root comes from a proof", [
-    "rollup-node/src/rpc-methods.test.ts",
-    "fetchWithdrawalRootFromState",
+    WIRING,
+    "--fetch-withdrawal-root-from-state",
   ]),
   ...Object.fromEntries(
     FORK_OVERRIDES.map(([flag]) => [flag, row("5", "later", "when the fork is active", [SETUP, "overrides forks, 0 included"])]),
@@ -261,69 +254,15 @@ describe("each option of the reference", () => {
   );
 });
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 describe("a running node", () => {
-  const folder = mkdtempSync(join(tmpdir(), "rnode-effects-"));
-  const path = (name: string): string => join(folder, name);
-  const opened: { close(): Promise<void> }[] = [];
-  let common: string[];
-
+  let fixture: NodeFixture;
+  const path = (name: string): string => fixture.path(name);
+  const running: NodeFixture["running"] = (...args) => fixture.running(...args);
   beforeAll(async () => {
-    const base = testConfig();
-    const genesis = { ...base.genesis, l1: { hash: GENESIS_HASH, number: 0 }, l2: { hash: L2_GENESIS_HASH, number: 0 } };
-    writeFileSync(path("rollup.json"), JSON.stringify(rollupConfigToJson({ ...base, forkTimes: { regolith: 0 }, genesis })));
-    writeFileSync(
-      path("l1.json"),
-      JSON.stringify({ chainId: 900, londonBlock: 0, shanghaiTime: 0, cancunTime: 0, terminalTotalDifficulty: 0 }),
-    );
-    writeFileSync(path("jwt.txt"), KEY);
-    const [l1, l2] = await Promise.all([endpoint(900), endpoint(901, { header: L2_HEADER })]);
-    opened.push(l1.server, l2.server);
-    common = [
-      `--l1=${l1.url}`,
-      `--l2=${l2.url}`,
-      `--rollup.config=${path("rollup.json")}`,
-      `--rollup.l1-chain-config=${path("l1.json")}`,
-      `--l2.jwt-secret=${path("jwt.txt")}`,
-      "--l1.beacon.ignore",
-    ];
+    fixture = await NodeFixture.open();
   });
-  afterAll(async () => {
-    for (const server of opened) await server.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => fixture.close());
 
-  /** Runs a node while `look` looks at it. @returns what it logged */
-  async function running(
-    args: string[],
-    look: (call: (method: string, ...params: unknown[]) => Promise<unknown>) => Promise<void>,
-  ): Promise<string> {
-    const written = vi.spyOn(process.stderr, "write").mockImplementation(() => true);
-    const port = await freePort();
-    try {
-      const ended = main([...common, `--rpc.port=${port}`, "--rpc.addr=127.0.0.1", ...args], {});
-      const rpc = createRpcClient({ url: `http://127.0.0.1:${port}` });
-      const call = (method: string, ...params: unknown[]) => rpc.call(method, params);
-      await expect.poll(() => call("rnode_version").catch(() => ""), { timeout: 20_000 }).toMatch(/^v/); // --rpc.addr and --rpc.port
-      try {
-        await look(call);
-      } finally {
-        process.emit("SIGTERM");
-        await rpc.close();
-        expect(await ended).toBe(0);
-      }
-      return written.mock.calls.map(([line]) => String(line)).join("");
-    } finally {
-      written.mockRestore();
-    }
-  }
   const namespaces = async (call: (method: string) => Promise<unknown>): Promise<string[]> =>
     Object.keys((await call("rpc_modules")) as object);
 
@@ -366,7 +305,7 @@ describe("a running node", () => {
 
   it("with --conductor.enabled starts stopped, and sequences once its conductor leads", async () => {
     const conductor = await new FakeConductor().listen();
-    opened.push(conductor);
+    fixture.opened.push(conductor);
     conductor.isLeader = false;
     const args = [
       "--p2p.disable",
@@ -408,7 +347,7 @@ describe("a running node", () => {
       key: new Uint8Array(32).fill(0x11),
       tls: { ...authority.issue("signer"), clientCa: authority.cert },
     }).listen();
-    opened.push(signer);
+    fixture.opened.push(signer);
     const args = [
       `--p2p.priv.path=${path("signing-key")}`,
       ...["--p2p.peerstore.path=memory", "--p2p.no-discovery", "--p2p.listen.tcp=0", "--l1.trustrpc", "--log.level=silent"],
@@ -423,7 +362,7 @@ describe("a running node", () => {
     await signer.close();
     const written = vi.spyOn(process.stderr, "write").mockImplementation(() => true);
     try {
-      expect(await main([...common, "--rpc.port=0", "--rpc.addr=127.0.0.1", ...args], {})).toBe(1);
+      expect(await main([...fixture.common, "--rpc.port=0", "--rpc.addr=127.0.0.1", ...args], {})).toBe(1);
       expect(written.mock.calls.join("")).toMatch(/^rnode: the signer at https:.* does not answer: .*\n$/);
     } finally {
       written.mockRestore();
@@ -444,22 +383,6 @@ describe("a running node", () => {
       await expect(wrong.call("interop_chainID", [])).rejects.toThrow("401");
       await Promise.all([right.close(), wrong.close()]);
     });
-  });
-
-  it("with --verifier.l1-confs does not see the newest L1 blocks", async () => {
-    const view = new L1View();
-    const block = (number: number) => ({ hash: GENESIS_HASH, number, parentHash: GENESIS_HASH, timestamp: 0 });
-    view.update("latest", block(10));
-    const l1 = { blockByNumber: async (number: number) => block(number) } as never;
-    const seen = (args: string[]): Promise<boolean[]> => {
-      const { verifier } = optionsOf(args);
-      const behind = withConfirmations(l1, verifier.l1Confs, () => view.head);
-      return Promise.all([8, 9, 10].map(async (number) => (await behind.blockByNumber(number)) !== undefined));
-    };
-    expect([await seen([]), await seen(["--verifier.l1-confs=2"])]).toEqual([
-      [true, true, true],
-      [true, false, false],
-    ]);
   });
 
   it("with --log.pid has its process id in each line", () => {

@@ -69,34 +69,38 @@ describe("the RPC of rnode", () => {
   };
   const recorded = { l1Block: { hash: l1.blocks[2]!.hash, number: 2 }, safeHead: { hash: one.ref.hash, number: 1 } };
   let recordFault: CodedError | undefined;
-  const node = rollupMethods({
-    safeHeads: {
-      isEnabled: true,
-      at: (number) => {
-        if (recordFault !== undefined) throw recordFault;
-        return number >= 2 ? recorded : undefined;
+  const node = rollupMethods(
+    { fetchWithdrawalRootFromState: false },
+    {
+      safeHeads: {
+        isEnabled: true,
+        at: (number) => {
+          if (recordFault !== undefined) throw recordFault;
+          return number >= 2 ? recorded : undefined;
+        },
+      },
+      config,
+      version: "v1.2.3",
+      syncStatus: status,
+      l2: {
+        blockByNumber: (number) => engine.blockByNumber(number),
+        messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
       },
     },
-    config,
-    version: "v1.2.3",
-    fetchWithdrawalRootFromState: false,
-    syncStatus: status,
-    l2: {
-      blockByNumber: (number) => engine.blockByNumber(number),
-      messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
+  );
+  const fromState = rollupMethods(
+    { fetchWithdrawalRootFromState: true },
+    {
+      safeHeads: { isEnabled: false, at: () => undefined },
+      config,
+      version: "v1.2.3",
+      syncStatus: status,
+      l2: {
+        blockByNumber: (number) => engine.blockByNumber(number),
+        messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
+      },
     },
-  });
-  const fromState = rollupMethods({
-    safeHeads: { isEnabled: false, at: () => undefined },
-    config,
-    version: "v1.2.3",
-    fetchWithdrawalRootFromState: true,
-    syncStatus: status,
-    l2: {
-      blockByNumber: (number) => engine.blockByNumber(number),
-      messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
-    },
-  });
+  );
   const servers = {
     all: createRpcServer({
       http: { host: "127.0.0.1", port: 0 },

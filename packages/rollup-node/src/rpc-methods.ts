@@ -32,8 +32,6 @@ import type { Offered } from "./unsafe-inbox.ts";
 export interface NodeApi {
   readonly config: RollupConfig;
   readonly version: string;
-  /** prove the message passer's root from the state even if the header contains it */
-  readonly fetchWithdrawalRootFromState: boolean;
   readonly l2: {
     blockByNumber(number: number): Promise<L2Block | undefined>;
     messagePasserStorageRoot(block: L2Block): Promise<Uint8Array>;
@@ -44,6 +42,11 @@ export interface NodeApi {
     /** undefined: not known. @throws {CodedError} */
     at(l1Number: number): SafeHeadEntry | undefined;
   };
+}
+
+export interface RollupMethodOptions {
+  /** prove the message passer's root from the state even if the header contains it */
+  readonly fetchWithdrawalRootFromState: boolean;
 }
 
 export type StartRefusal =
@@ -83,7 +86,7 @@ interface Output {
 const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
 const OUTPUT_VERSION = ZERO_HASH;
 
-async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
+async function outputAtBlock(options: RollupMethodOptions, node: NodeApi, number: number): Promise<Output> {
   let block: L2Block | undefined;
   const status = node.syncStatus();
   try {
@@ -96,7 +99,7 @@ async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
   const { header, ref } = block;
   try {
     const isInHeader =
-      rollupRulesAt(node.config.forkTimes, header.timestamp).hasMessagePasserRoot && !node.fetchWithdrawalRootFromState;
+      rollupRulesAt(node.config.forkTimes, header.timestamp).hasMessagePasserRoot && !options.fetchWithdrawalRootFromState;
     const storageRoot =
       isInHeader && header.withdrawalsRoot !== undefined ? header.withdrawalsRoot : await node.l2.messagePasserStorageRoot(block);
     const { blockHash } = block.envelope.executionPayload;
@@ -126,7 +129,7 @@ function safeHeadAtL1Block({ safeHeads }: NodeApi, l1Number: number): SafeHeadEn
  * The methods of `rnode_`. The upstream namespace `optimism_` has the same methods, but its `outputAtBlock` returns an object.
  * Spec: docs/protocol/04-rpc.md#namespace-rnode
  */
-export function rollupMethods(node: NodeApi): MethodTable {
+export function rollupMethods(options: RollupMethodOptions, node: NodeApi): MethodTable {
   const blockNumber = [param("blockNumber", countShape)] as const;
   const shared = (namespace: string): MethodTable => ({
     [`${namespace}_syncStatus`]: method({ params: [], handler: () => node.syncStatus() }),
@@ -142,12 +145,12 @@ export function rollupMethods(node: NodeApi): MethodTable {
     ...shared("optimism"),
     rnode_outputAtBlock: method({
       params: blockNumber,
-      handler: async ([number]) => [OUTPUT_VERSION, bytesToHex((await outputAtBlock(node, number)).outputRoot)],
+      handler: async ([number]) => [OUTPUT_VERSION, bytesToHex((await outputAtBlock(options, node, number)).outputRoot)],
     }),
     optimism_outputAtBlock: method({
       params: blockNumber,
       handler: async ([number]) => {
-        const output = await outputAtBlock(node, number);
+        const output = await outputAtBlock(options, node, number);
         return {
           version: OUTPUT_VERSION,
           outputRoot: bytesToHex(output.outputRoot),

@@ -15,7 +15,7 @@ const KIND_OF_CODE: Readonly<Record<string, EngineKind>> = { GE: "geth", RH: "re
  * @param self how this node names itself
  */
 export async function checkEngineKind(
-  kind: EngineKind,
+  { enginekind: kind }: { readonly enginekind: EngineKind },
   self: Pick<ClientVersion, "version">,
   { engine, log }: { readonly engine: Pick<EngineClient, "clientVersion">; readonly log: Logger },
 ): Promise<void> {

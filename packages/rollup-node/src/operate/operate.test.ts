@@ -49,7 +49,7 @@ describe("the kind of execution client", () => {
       if (answer instanceof Error) throw answer;
       return answer && { ...answer, version: "v1", commit: "" };
     };
-    await checkEngineKind(kind, { version: "v0" }, { engine: { clientVersion }, log });
+    await checkEngineKind({ enginekind: kind }, { version: "v0" }, { engine: { clientVersion }, log });
     return logs.map(({ level, text }) => `${level}: ${text}`);
   };
 

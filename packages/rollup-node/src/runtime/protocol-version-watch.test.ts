@@ -15,17 +15,20 @@ function setUp(halt: HaltLevel, engineVersion: string | EngineError = "9.0.0") {
   const signalled: string[] = [];
   const deltas: Record<string, number> = {};
   const labels: unknown[] = [];
-  const watch = new ProtocolVersionWatch(halt, {
-    engine: {
-      signalSuperchain: async ({ required, recommended }) => {
-        signalled.push(`${Buffer.from(required).toString("hex")} ${Buffer.from(recommended).toString("hex")}`);
-        if (engineVersion instanceof EngineError) throw engineVersion;
-        return engineVersion === "" ? undefined : version(engineVersion);
+  const watch = new ProtocolVersionWatch(
+    { halt },
+    {
+      engine: {
+        signalSuperchain: async ({ required, recommended }) => {
+          signalled.push(`${Buffer.from(required).toString("hex")} ${Buffer.from(recommended).toString("hex")}`);
+          if (engineVersion instanceof EngineError) throw engineVersion;
+          return engineVersion === "" ? undefined : version(engineVersion);
+        },
       },
+      log,
+      metrics: { distance: (type, distance) => (deltas[type] = distance), versions: (versions) => labels.push(versions) },
     },
-    log,
-    metrics: { distance: (type, distance) => (deltas[type] = distance), versions: (versions) => labels.push(versions) },
-  });
+  );
   const take = (required: string, recommended = required) =>
     watch.take({ required: version(required), recommended: version(recommended) });
   return { take, logs, signalled, deltas, labels };

@@ -63,7 +63,7 @@ export class ProtocolVersionWatch {
   private readonly deps: ProtocolVersionWatchDeps;
   private told = "";
 
-  constructor(halt: HaltLevel, deps: ProtocolVersionWatchDeps) {
+  constructor({ halt }: { readonly halt: HaltLevel }, deps: ProtocolVersionWatchDeps) {
     this.halt = halt;
     this.deps = deps;
   }

@@ -37,7 +37,7 @@ function setUp({
     },
   } as unknown as RuntimeConfigDeps["l1"];
   const runtime = new RuntimeConfig(
-    { reloadIntervalMs, l1Confs },
+    { l1: { runtimeConfigReloadIntervalMs: reloadIntervalMs }, verifier: { l1Confs } },
     {
       config: { l1SystemConfigAddress: CONTRACT, protocolVersionsAddress: VERSIONS },
       l1,

@@ -5,11 +5,12 @@ import type { RollupConfig, SignalledVersions } from "@rnode/protocol";
 import { StartError } from "../start-error.ts";
 import { within } from "../within.ts";
 
+/** The groups that have them. */
 export interface RuntimeConfigOptions {
   /** 0: read at the start only */
-  readonly reloadIntervalMs: number;
+  readonly l1: { readonly runtimeConfigReloadIntervalMs: number };
   /** distance kept from the L1 head */
-  readonly l1Confs: number;
+  readonly verifier: { readonly l1Confs: number };
 }
 
 export interface RuntimeConfigDeps {
@@ -76,7 +77,7 @@ export class RuntimeConfig {
       log.warn("the runtime configuration cannot be read from L1, trying again", { attempt, reason: failure });
       await clock.sleep(START_PAUSE_MS, this.stop.signal);
     }
-    if (this.options.reloadIntervalMs > 0 && !this.stop.signal.aborted) this.reloading = this.reload();
+    if (this.options.l1.runtimeConfigReloadIntervalMs > 0 && !this.stop.signal.aborted) this.reloading = this.reload();
     const ended = this.reloading ?? new Promise<void>(() => {});
     ended.catch(() => {}); // reported to whoever awaits it
     return { ended };
@@ -95,7 +96,7 @@ export class RuntimeConfig {
   private async reload(): Promise<void> {
     const { clock, log } = this.deps;
     while (!this.stop.signal.aborted) {
-      await clock.sleep(this.options.reloadIntervalMs, this.stop.signal);
+      await clock.sleep(this.options.l1.runtimeConfigReloadIntervalMs, this.stop.signal);
       const failure = await this.tryLoad();
       if (failure !== undefined)
         log.warn("the runtime configuration cannot be read again, the former one holds", { reason: failure });
@@ -133,7 +134,7 @@ export class RuntimeConfig {
   private async blockToRead(): Promise<VerifiedHeader> {
     const { l1 } = this.deps;
     const head = await this.ask("head", () => l1.blockByLabel("latest"));
-    const { l1Confs } = this.options;
+    const { l1Confs } = this.options.verifier;
     const isHeadRead = l1Confs === 0 || (head !== undefined && head.number < l1Confs);
     const block = head === undefined || isHeadRead ? head : await this.ask("block", () => l1.blockByNumber(head.number - l1Confs));
     if (block === undefined)

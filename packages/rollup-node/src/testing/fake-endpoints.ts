@@ -28,10 +28,10 @@ const blockJson = (header: Header) => ({
   receiptsRoot: bytesToHex(header.receiptsRoot),
   logsBloom: bytesToHex(header.logsBloom),
   difficulty: "0x0",
-  number: "0x0",
+  number: toQuantity(header.number),
   gasLimit: toQuantity(header.gasLimit),
   gasUsed: "0x0",
-  timestamp: "0x0",
+  timestamp: toQuantity(header.timestamp),
   extraData: bytesToHex(header.extraData),
   mixHash: bytesToHex(header.mixHash),
   nonce: bytesToHex(header.nonce),
@@ -48,22 +48,45 @@ export interface EndpointOptions {
   readonly without?: readonly string[];
   readonly jwtSecret?: Uint8Array;
   readonly header?: Header;
+  /** blocks after that one */
+  readonly further?: readonly Header[];
+  /** further methods */
+  readonly methods?: MethodTable;
   /** collects the fork choices it receives */
   readonly told?: unknown[];
 }
 
-/** An endpoint for a chain with one block. */
+/** Empty blocks of L1 on top of `HEADER`. */
+export function emptyL1Blocks(count: number): Header[] {
+  const blocks: Header[] = [];
+  for (let number = 1; number <= count; number++) {
+    const parentHash = hashHeader(blocks.at(-1) ?? HEADER);
+    blocks.push(headerOf({ number, parentHash, timestamp: 12 * number }));
+  }
+  return blocks;
+}
+
+/** An endpoint for a chain with one block, and those that the options add. */
 export async function endpoint(
   chainId: number,
-  { jwtSecret, header = HEADER, told = [], without = [] }: EndpointOptions = {},
+  { jwtSecret, header = HEADER, further = [], told = [], without = [], methods: more = {} }: EndpointOptions = {},
 ): Promise<{ url: string; server: RpcServer }> {
+  const blocks = [header, ...further];
+  const blockAt = (label: unknown) => {
+    if (label === "safe" || label === "finalized") return blockJson(header);
+    const found = label === undefined || label === "latest" ? blocks.at(-1) : blocks[Number(label)];
+    return found === undefined ? null : blockJson(found);
+  };
   const methods: MethodTable = {
     eth_chainId: method({ params: [], handler: () => toQuantity(chainId) }),
     eth_getBlockByNumber: method({
       params: [optionalParam("number", anyJson), optionalParam("full", anyJson)],
-      handler: () => blockJson(header),
+      handler: ([label]) => blockAt(label),
     }),
-    eth_getBlockByHash: method({ params: [param("hash", anyJson), param("full", anyJson)], handler: () => blockJson(header) }),
+    eth_getBlockByHash: method({
+      params: [param("hash", anyJson), param("full", anyJson)],
+      handler: ([hash]) => blockJson(blocks.find((block) => bytesToHex(hashHeader(block)) === hash) ?? header),
+    }),
     engine_forkchoiceUpdatedV3: method({
       params: [param("state", anyJson), optionalParam("attributes", anyJson)],
       handler: ([state]) => {
@@ -74,6 +97,7 @@ export async function endpoint(
         };
       },
     }),
+    ...more,
   };
   const server = createRpcServer({
     http: { host: "127.0.0.1", port: 0 },
