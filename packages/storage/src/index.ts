@@ -6,4 +6,6 @@ export { rlpDataStart, rlpEnd } from "./blocks/rlp-walk.ts";
 export { describePageReading } from "./database/page-reading.ts";
 export { type StorageErrorCode, storageAdvice } from "./errors.ts";
 export { type ChainStoreOptions, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
+export { RowFile } from "./sorting/row-file.ts";
+export { RowSort, type RowSortOptions } from "./sorting/row-sort.ts";
 export { anyClearsStorage, changeCount, clearsStorage } from "./state/state-batch.ts";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { bigintToBytes, bytesToHex, isCodedError, keccak256 } from "@rnode/primitives";
 import { type GenesisAccount, hashHeader, PREDEPLOYS, parseGenesisHead } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
+import { dump } from "@rnode/storage/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { devConfig } from "../testing/dev-chain.ts";
 import { genesisBlock, initGenesis, sealGenesis, storedGenesisHash } from "./genesis.ts";
@@ -47,6 +48,13 @@ const accounts = (count: number, slotsOf: (index: number) => number): GenesisAcc
 
 const seal = (alloc: readonly GenesisAccount[]) => sealGenesis(header, config, GenesisState.of(alloc));
 
+/** Sorted in pieces of the least size. */
+function sealOnDisk(alloc: readonly GenesisAccount[]) {
+  const state = new GenesisState({ folder, memoryBytes: 1 });
+  for (const each of alloc) state.add(each);
+  return sealGenesis(header, config, state);
+}
+
 describe("a genesis", () => {
   it("of accounts, codes and slots is the same in memory and packed", () => {
     for (const count of [0, 1, 17, 600]) {
@@ -78,6 +86,22 @@ describe("a genesis", () => {
     expect(store.readBlock(commit.hash)).toEqual(commit.block);
     expect(store.readTotalDifficulty(commit.hash)).toBe(other.readTotalDifficulty(commit.hash));
     await other.close();
+  });
+
+  it("larger than the memory for it is written as one that fits is", async () => {
+    const alloc = accounts(3000, (index) => (index % 500 === 0 ? index : 0));
+    const onDisk = sealOnDisk(alloc);
+    expect(initGenesis(store, onDisk)).toBe("written");
+    onDisk.state.close();
+    const folders = [folder, join(folder, "other")] as const;
+    const other = openChainStore(folders[1], { sync: "interval" });
+    expect(initGenesis(other, seal(alloc))).toBe("written");
+    await Promise.all([store.close(), other.close()]);
+    expect(await dump(folders[0])).toEqual(await dump(folders[1]));
+    store = openChainStore(folder, { sync: "interval" });
+    expect(store.verifyState().problems).toEqual([]);
+    const twice = [alloc[5]!, ...alloc, alloc[5]!];
+    expect(() => sealOnDisk(twice)).toThrow("genesis: duplicate account");
   });
 
   it("that takes several commits counts with the last one, and is begun anew after an interruption", () => {

@@ -1,11 +1,10 @@
-import { endianness } from "node:os";
+import { tmpdir } from "node:os";
 import type { AccountRecord } from "@rnode/evm";
 import {
   bigintToBytes,
   bytesToBigint,
   bytesToHex,
   CodedError,
-  compareBytes,
   EMPTY_KECCAK,
   EMPTY_TRIE_ROOT,
   equalBytes,
@@ -14,40 +13,56 @@ import {
   ZERO_HASH,
 } from "@rnode/primitives";
 import type { GenesisAccount, GenesisErrorCode, GenesisSlot } from "@rnode/protocol";
-import type { GenesisRows } from "@rnode/storage";
-import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccount } from "@rnode/trie";
+import { type GenesisRows, RowSort, type RowSortOptions } from "@rnode/storage";
+import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
+import { CodeList } from "./code-list.ts";
 
 /*
- * Keeps the accounts and slots of a genesis outside the heap, so that a million of each take some 200 MB and need no garbage collection:
- *   account: address 20 ‖ keccak256 of it 32 ‖ nonce 8 ‖ balance 32 ‖ index of the code in the list + 1, 4 ‖ first slot 4 ‖ number of slots 4
- *   slot:    slot 32 ‖ keccak256 of it 32 ‖ value 32
+ * A state of any size, in a bounded amount of memory: rows are sorted in pieces that fit, in temporary files if there is more than one.
+ *   slots by hash:       keccak256 of the address 32 ‖ keccak256 of the slot 32 ‖ slot 32 ‖ value 32
+ *   slots by address:    address 20 ‖ slot 32 ‖ value 32
+ *   accounts by hash:    keccak256 of the address 32 ‖ address 20 ‖ nonce 8 ‖ balance 32 ‖ code hash 32
+ *   sealed accounts:     the same with the storage root 32, once by hash and once by address (address 20 ‖ hash 32 ‖ …)
  * Tries are built from sorted leaves twice: once to compute their roots, and once more to write their nodes. Nothing is written before the
  * block is known to be the right one.
  */
 
 const ADDRESS_SIZE = 20;
 const HASH_SIZE = 32;
-const NONCE_AT = ADDRESS_SIZE + HASH_SIZE;
-const BALANCE_AT = NONCE_AT + 8;
-const CODE_AT = BALANCE_AT + 32;
-const FIRST_SLOT_AT = CODE_AT + 4;
-const SLOTS_AT = FIRST_SLOT_AT + 4;
-const ACCOUNT_SIZE = SLOTS_AT + 4;
-const SLOT_SIZE = 3 * HASH_SIZE;
+const NONCE_SIZE = 8;
+const SLOT_VALUE_AT = 3 * HASH_SIZE;
+/** Hash and address, in either order, come before it. */
+const NONCE_AT = HASH_SIZE + ADDRESS_SIZE;
+const BALANCE_AT = NONCE_AT + NONCE_SIZE;
+const CODE_HASH_AT = BALANCE_AT + HASH_SIZE;
+const STORAGE_ROOT_AT = CODE_HASH_AT + HASH_SIZE;
+const SEALED_SIZE = STORAGE_ROOT_AT + HASH_SIZE;
 
 type OnNode = (path: Uint8Array, rlp: Uint8Array) => void;
 
-/** The state of a genesis block. It is filled account by account, then sealed, then written. */
+export interface GenesisStateOptions {
+  /** for temporary files of a large state; they have no names, so a kill leaves none behind. Default: that of the system */
+  readonly folder?: string | undefined;
+  /** of each of the four sorts; default: as in `RowSort` */
+  readonly memoryBytes?: number | undefined;
+}
+
+/** The state of a genesis block. It is filled in any order, then sealed, then written, then closed. */
 export class GenesisState {
-  readonly #accounts = new Rows(ACCOUNT_SIZE);
-  readonly #slots = new Rows(SLOT_SIZE);
-  readonly #codes: { readonly codeHash: Uint8Array; readonly code: Uint8Array }[] = [];
-  readonly #codePlaces = new Map<string, number>();
-  /** by index of the account */
-  readonly #storageRoots = new Map<number, Uint8Array>();
-  #accountSlots = 0;
-  /** indices of the accounts, in ascending order of the hashes of their addresses */
-  #byHash: Uint32Array = new Uint32Array(0);
+  readonly #options: Pick<RowSortOptions, "folder" | "memoryBytes">;
+  readonly #slotsByHash: RowSort;
+  readonly #slotsByAddress: RowSort;
+  readonly #accounts: RowSort;
+  readonly #codes: CodeList;
+  #sealed: { readonly byHash: RowSort; readonly byAddress: RowSort } | undefined;
+
+  constructor({ folder = tmpdir(), memoryBytes }: GenesisStateOptions = {}) {
+    this.#options = { folder, memoryBytes };
+    this.#slotsByHash = this.#sort(SLOT_VALUE_AT + HASH_SIZE, 2 * HASH_SIZE);
+    this.#slotsByAddress = this.#sort(ADDRESS_SIZE + 2 * HASH_SIZE, ADDRESS_SIZE + HASH_SIZE);
+    this.#accounts = this.#sort(STORAGE_ROOT_AT, HASH_SIZE);
+    this.#codes = new CodeList(folder);
+  }
 
   static of(alloc: readonly GenesisAccount[]): GenesisState {
     const state = new GenesisState();
@@ -55,146 +70,230 @@ export class GenesisState {
     return state;
   }
 
-  /** Adds a slot of the account that is added next; slots with value zero are left out. */
-  addSlot({ slot, value }: GenesisSlot): void {
+  #sort(rowBytes: number, keyBytes: number): RowSort {
+    return new RowSort({ rowBytes, keyBytes, ...this.#options });
+  }
+
+  /** Adds a slot of an account, before or after the account; slots with value zero are left out. */
+  addSlot(address: Uint8Array, { slot, value }: GenesisSlot): void {
     if (equalBytes(value, ZERO_HASH)) return;
-    const row = this.#slots.add();
-    row.set(slot);
-    row.set(keccak256(slot), HASH_SIZE);
-    row.set(value, 2 * HASH_SIZE);
-    this.#accountSlots++;
+    const byHash = this.#slotsByHash.add();
+    byHash.set(this.#hashOf(address));
+    byHash.set(keccak256(slot), HASH_SIZE);
+    byHash.set(slot, 2 * HASH_SIZE);
+    byHash.set(value, SLOT_VALUE_AT);
+    const byAddress = this.#slotsByAddress.add();
+    byAddress.set(address);
+    byAddress.set(slot, ADDRESS_SIZE);
+    byAddress.set(value, ADDRESS_SIZE + HASH_SIZE);
+  }
+
+  /** PERF: the slots of an account mostly come one after the other. */
+  #lastAddress: Uint8Array = new Uint8Array(0);
+  #lastHash: Uint8Array = ZERO_HASH;
+
+  #hashOf(address: Uint8Array): Uint8Array {
+    if (!equalBytes(address, this.#lastAddress)) {
+      this.#lastAddress = address.slice();
+      this.#lastHash = keccak256(address);
+    }
+    return this.#lastHash;
   }
 
   add({ address, nonce, balance, code, storage }: GenesisAccount): void {
-    for (const slot of storage) this.addSlot(slot);
-    this.addAccount({ address, nonce, balance, codeHash: code.length === 0 ? EMPTY_KECCAK : this.addCode(code) });
+    for (const slot of storage) this.addSlot(address, slot);
+    const codeHash = code.length === 0 ? EMPTY_KECCAK : this.addCode(code);
+    this.addAccount({ address, nonce, balance, codeHash });
+  }
+
+  /** Adds an account whose code and slots are added by themselves, before or after it. */
+  addAccount({ address, nonce, balance, codeHash }: AccountRecord & { readonly address: Uint8Array }): void {
+    const row = this.#accounts.add();
+    row.set(keccak256(address));
+    row.set(address, HASH_SIZE);
+    viewOf(row).setBigUint64(NONCE_AT, nonce);
+    row.set(bigintToBytes(balance, 32), BALANCE_AT);
+    row.set(codeHash, CODE_HASH_AT);
   }
 
   /** Adds code that accounts may have. @returns its hash */
   addCode(code: Uint8Array): Uint8Array {
-    const codeHash = keccak256(code);
-    const key = bytesToHex(codeHash);
-    if (!this.#codePlaces.has(key)) this.#codePlaces.set(key, this.#codes.push({ codeHash, code }) - 1);
-    return codeHash;
+    return this.#codes.add(code);
   }
 
   hasCode(codeHash: Uint8Array): boolean {
-    return equalBytes(codeHash, EMPTY_KECCAK) || this.#codePlaces.has(bytesToHex(codeHash));
-  }
-
-  /** Adds an account with the slots that were added before it. @param account its code was added before, or is empty */
-  addAccount({ address, nonce, balance, codeHash }: AccountRecord & { readonly address: Uint8Array }): void {
-    const row = this.#accounts.add();
-    const view = viewOf(row);
-    row.set(address);
-    row.set(keccak256(address), ADDRESS_SIZE);
-    view.setBigUint64(NONCE_AT, nonce);
-    row.set(bigintToBytes(balance, 32), BALANCE_AT);
-    view.setUint32(CODE_AT, equalBytes(codeHash, EMPTY_KECCAK) ? 0 : this.#codePlaces.get(bytesToHex(codeHash))! + 1);
-    view.setUint32(FIRST_SLOT_AT, this.#slots.count - this.#accountSlots);
-    view.setUint32(SLOTS_AT, this.#accountSlots);
-    this.#accountSlots = 0;
+    return equalBytes(codeHash, EMPTY_KECCAK) || this.#codes.has(codeHash);
   }
 
   /**
    * Computes the state root and the storage root of one account. Nothing can be added afterwards.
    *
-   * @throws {CodedError} genesis/duplicate-account, genesis/duplicate-slot
+   * @throws {CodedError} genesis/duplicate-account, genesis/duplicate-slot, storage/disk-full, storage/io
    */
   seal(account: Uint8Array): { readonly stateRoot: Uint8Array; readonly storageRoot: Uint8Array } {
+    const byHash = this.#sort(SEALED_SIZE, HASH_SIZE);
+    const byAddress = this.#sort(SEALED_SIZE, ADDRESS_SIZE);
     let storageRoot: Uint8Array = EMPTY_TRIE_ROOT;
-    for (let place = 0; place < this.#accounts.count; place++) {
-      const row = this.#accounts.row(place);
-      if (viewOf(row).getUint32(SLOTS_AT) === 0) continue;
-      const root = toEnd(this.#storageTrie(place));
-      this.#storageRoots.set(place, root);
-      if (equalBytes(row.subarray(0, ADDRESS_SIZE), account)) storageRoot = root;
-    }
-    this.#byHash = ascending(0, this.#accounts.count, (place) => hashOf(this.#accounts.row(place)));
-    return { stateRoot: toEnd(this.#accountTrie()), storageRoot };
-  }
-
-  *#accountTrie(onNode?: OnNode): Generator<void, Uint8Array> {
-    const builder = new SortedTrieBuilder(onNode);
-    const [odd, even] = [new Uint8Array(MAX_ACCOUNT_RLP_BYTES), new Uint8Array(MAX_ACCOUNT_RLP_BYTES)];
-    let isOdd = false;
-    let last: Uint8Array | undefined;
-    for (const place of this.#byHash) {
-      const hash = hashOf(this.#accounts.row(place));
-      if (last !== undefined && equalBytes(last, hash)) {
-        const address = bytesToHex(this.#addressOf(place));
-        throw new CodedError<GenesisErrorCode>("genesis/duplicate-account", { address });
+    const builder = new SortedAccountTrie();
+    const tries = this.#storageTries();
+    let trie = tries.next();
+    for (const row of this.#accounts.sorted()) {
+      const hash = row.subarray(0, HASH_SIZE);
+      const address = row.subarray(HASH_SIZE, NONCE_AT);
+      if (builder.isLast(hash)) throw duplicate("account", { address: bytesToHex(address) });
+      let root: Uint8Array = EMPTY_TRIE_ROOT;
+      if (trie.done !== true && equalBytes(trie.value.owner, hash)) {
+        root = toEnd(trie.value.build(address));
+        trie = tries.next();
       }
-      // PERF: the builder holds a value until the next one, so two buffers take turns.
-      isOdd = !isOdd;
-      const buffer = isOdd ? odd : even;
-      builder.add(hash, buffer.subarray(0, writeAccount(buffer, 0, this.#accountOf(place))));
-      last = hash;
-      yield;
+      const sealed = byHash.add();
+      sealed.set(row);
+      sealed.set(root, STORAGE_ROOT_AT);
+      const other = byAddress.add();
+      other.set(sealed);
+      other.set(address);
+      other.set(hash, ADDRESS_SIZE);
+      builder.add(sealed);
+      if (equalBytes(address, account)) storageRoot = root;
     }
-    return builder.finish();
-  }
-
-  *#storageTrie(place: number, onNode?: OnNode): Generator<void, Uint8Array> {
-    const builder = new SortedTrieBuilder(onNode);
-    let last: Uint8Array | undefined;
-    for (const slot of this.#slotsOf(place, HASH_SIZE)) {
-      const row = this.#slots.row(slot);
-      const hash = row.subarray(HASH_SIZE, 2 * HASH_SIZE);
-      if (last !== undefined && equalBytes(last, hash)) {
-        const data = { address: bytesToHex(this.#addressOf(place)), slot: bytesToHex(row.subarray(0, HASH_SIZE)) };
-        throw new CodedError<GenesisErrorCode>("genesis/duplicate-slot", data);
-      }
-      builder.add(hash, encodeStorageValue(row.subarray(2 * HASH_SIZE)));
-      last = hash;
-      yield;
+    if (trie.done !== true) {
+      throw new TypeError(`slots were added without their account, whose address has the hash ${bytesToHex(trie.value.owner)}`);
     }
-    return builder.finish();
+    this.#accounts.close();
+    this.#sealed = { byHash, byAddress };
+    return { stateRoot: builder.finish(), storageRoot };
   }
 
-  /** The indices of the account's slots, in ascending order of the key at `keyAt` in their rows. */
-  #slotsOf(place: number, keyAt: number): Uint32Array {
-    const view = viewOf(this.#accounts.row(place));
-    const keyOf = (slot: number): Uint8Array => this.#slots.row(slot).subarray(keyAt, keyAt + HASH_SIZE);
-    return ascending(view.getUint32(FIRST_SLOT_AT), view.getUint32(SLOTS_AT), keyOf);
-  }
-
-  #addressOf(place: number): Uint8Array {
-    return this.#accounts.row(place).subarray(0, ADDRESS_SIZE);
-  }
-
-  #accountOf(place: number) {
-    const row = this.#accounts.row(place);
-    const view = viewOf(row);
-    const code = view.getUint32(CODE_AT);
-    return {
-      nonce: view.getBigUint64(NONCE_AT),
-      balance: bytesToBigint(trimBytesLeft(row.subarray(BALANCE_AT, CODE_AT))),
-      codeHash: code === 0 ? EMPTY_KECCAK : this.#codes[code - 1]!.codeHash,
-      storageRoot: this.#storageRoots.get(place) ?? EMPTY_TRIE_ROOT,
-    };
+  /** The storage tries by ascending owners; each must be built before the next is asked for. */
+  *#storageTries(): Generator<StorageTrie> {
+    const rows = new Peekable(this.#slotsByHash.sorted());
+    while (rows.current !== undefined) yield new StorageTrie(rows, rows.current.slice(0, HASH_SIZE));
   }
 
   /** Hands over everything in the key order of the tables, a little per step. Must be called after `seal`. */
   *rowsInto(rows: GenesisRows): Generator<void> {
-    for (const { codeHash, code } of this.#codes) yield rows.code(codeHash, code);
-    const byAddress = ascending(0, this.#accounts.count, (place) => this.#addressOf(place));
-    for (const place of byAddress) yield rows.account(this.#addressOf(place), this.#accountOf(place));
-    for (const place of byAddress) {
-      if (!this.#storageRoots.has(place)) continue;
-      const address = this.#addressOf(place);
-      for (const slot of this.#slotsOf(place, 0)) {
-        const row = this.#slots.row(slot);
-        yield rows.slot(address, row.subarray(0, HASH_SIZE), trimBytesLeft(row.subarray(2 * HASH_SIZE)));
-      }
+    if (this.#sealed === undefined) throw new TypeError("seal() comes first");
+    for (const { codeHash, code } of this.#codes.all()) yield rows.code(codeHash, code);
+    for (const row of this.#sealed.byAddress.sorted()) {
+      yield rows.account(row.slice(0, ADDRESS_SIZE), {
+        nonce: viewOf(row).getBigUint64(NONCE_AT),
+        balance: bytesToBigint(trimBytesLeft(row.subarray(BALANCE_AT, CODE_HASH_AT))),
+        codeHash: row.subarray(CODE_HASH_AT, STORAGE_ROOT_AT),
+        storageRoot: row.subarray(STORAGE_ROOT_AT),
+      });
     }
-    yield* this.#accountTrie((path, rlp) => rows.node(undefined, path, rlp));
-    for (const place of this.#byHash) {
-      if (!this.#storageRoots.has(place)) continue;
-      const owner = hashOf(this.#accounts.row(place));
-      yield* this.#storageTrie(place, (path, rlp) => rows.node(owner, path, rlp));
+    for (const row of this.#slotsByAddress.sorted()) {
+      const value = trimBytesLeft(row.subarray(ADDRESS_SIZE + HASH_SIZE));
+      yield rows.slot(row.subarray(0, ADDRESS_SIZE), row.subarray(ADDRESS_SIZE, ADDRESS_SIZE + HASH_SIZE), value);
+    }
+    const accounts = new SortedAccountTrie((path, rlp) => rows.node(undefined, path, rlp));
+    for (const row of this.#sealed.byHash.sorted()) yield accounts.add(row);
+    accounts.finish();
+    for (const trie of this.#storageTries()) {
+      yield* trie.build(undefined, (path, rlp) => rows.node(trie.owner, path, rlp));
     }
   }
+
+  /** Gives temporary files back. */
+  close(): void {
+    for (const part of [this.#slotsByHash, this.#slotsByAddress, this.#accounts, this.#codes]) part.close();
+    this.#sealed?.byHash.close();
+    this.#sealed?.byAddress.close();
+  }
+}
+
+/** The account trie of rows of sealed accounts, by ascending hash. */
+class SortedAccountTrie {
+  readonly #builder: SortedTrieBuilder;
+  // PERF: the builder holds a key and a value until the next ones, so two buffers take turns.
+  readonly #keys = [new Uint8Array(HASH_SIZE), new Uint8Array(HASH_SIZE)] as const;
+  readonly #values = [new Uint8Array(MAX_ACCOUNT_RLP_BYTES), new Uint8Array(MAX_ACCOUNT_RLP_BYTES)] as const;
+  #turn: 0 | 1 = 0;
+  #count = 0;
+
+  constructor(onNode?: OnNode) {
+    this.#builder = new SortedTrieBuilder(onNode);
+  }
+
+  /** Whether the account added last has this hash. */
+  isLast(hash: Uint8Array): boolean {
+    return this.#count > 0 && equalBytes(this.#keys[this.#turn], hash);
+  }
+
+  add(row: Uint8Array): void {
+    this.#turn = this.#turn === 0 ? 1 : 0;
+    this.#count++;
+    const key = this.#keys[this.#turn];
+    const value = this.#values[this.#turn];
+    key.set(row.subarray(0, HASH_SIZE));
+    const size = writeAccountFields(value, 0, row, NONCE_AT, row.subarray(STORAGE_ROOT_AT));
+    this.#builder.add(key, value.subarray(0, size));
+  }
+
+  finish(): Uint8Array {
+    return this.#builder.finish();
+  }
+}
+
+/** One trie among the sorted slots. */
+class StorageTrie {
+  readonly #rows: Peekable;
+  readonly owner: Uint8Array;
+
+  constructor(rows: Peekable, owner: Uint8Array) {
+    this.#rows = rows;
+    this.owner = owner;
+  }
+
+  /**
+   * Builds it from its rows, one per step.
+   *
+   * @param address of the account, for errors
+   * @returns its root
+   */
+  *build(address: Uint8Array | undefined, onNode?: OnNode): Generator<void, Uint8Array> {
+    const builder = new SortedTrieBuilder(onNode);
+    const keys = [new Uint8Array(HASH_SIZE), new Uint8Array(HASH_SIZE)] as const;
+    for (let count = 0; ; count++) {
+      const row = this.#rows.current;
+      if (row === undefined || !startsWith(row, this.owner)) return builder.finish();
+      const key = keys[count % 2 === 0 ? 0 : 1];
+      const last = keys[count % 2 === 0 ? 1 : 0];
+      key.set(row.subarray(HASH_SIZE, 2 * HASH_SIZE));
+      if (count > 0 && equalBytes(key, last)) {
+        const slot = bytesToHex(row.subarray(2 * HASH_SIZE, SLOT_VALUE_AT));
+        throw duplicate("slot", { address: bytesToHex(address ?? this.owner), slot });
+      }
+      builder.add(key, encodeStorageValue(row.slice(SLOT_VALUE_AT)));
+      this.#rows.advance();
+      yield;
+    }
+  }
+}
+
+/** Rows of which the next can be looked at. */
+class Peekable {
+  readonly #rows: Iterator<Uint8Array>;
+  current: Uint8Array | undefined;
+
+  constructor(rows: Iterable<Uint8Array>) {
+    this.#rows = rows[Symbol.iterator]();
+    this.advance();
+  }
+
+  advance(): void {
+    const next = this.#rows.next();
+    this.current = next.done === true ? undefined : next.value;
+  }
+}
+
+function startsWith(row: Uint8Array, start: Uint8Array): boolean {
+  for (let i = 0; i < start.length; i++) if (row[i] !== start[i]) return false;
+  return true;
+}
+
+function duplicate(what: "account" | "slot", data: Readonly<Record<string, string>>): Error {
+  return new CodedError<GenesisErrorCode>(`genesis/duplicate-${what}`, data);
 }
 
 /** Runs a generator to its end, and returns its result. */
@@ -205,55 +304,4 @@ function toEnd<T>(steps: Generator<void, T>): T {
   }
 }
 
-const hashOf = (account: Uint8Array): Uint8Array => account.subarray(ADDRESS_SIZE, ADDRESS_SIZE + HASH_SIZE);
 const viewOf = (row: Uint8Array): DataView => new DataView(row.buffer, row.byteOffset, row.byteLength);
-
-const PAGE_ROWS = 1024;
-
-/** Rows of one size, in memory outside the heap. */
-class Rows {
-  readonly #size: number;
-  readonly #pages: Uint8Array[] = [];
-  count = 0;
-
-  constructor(size: number) {
-    this.#size = size;
-  }
-
-  /** Adds a row of zeros. */
-  add(): Uint8Array {
-    const place = this.count++;
-    if (place % PAGE_ROWS === 0) this.#pages.push(new Uint8Array(PAGE_ROWS * this.#size));
-    return this.row(place);
-  }
-
-  row(place: number): Uint8Array {
-    const at = (place % PAGE_ROWS) * this.#size;
-    return this.#pages[Math.floor(place / PAGE_ROWS)]!.subarray(at, at + this.#size);
-  }
-}
-
-const [PLACE, PREFIX] = endianness() === "LE" ? ([0, 1] as const) : ([1, 0] as const);
-
-/**
- * The indices from `first` on, in ascending order of their keys. PERF: 64-bit numbers, with the first four bytes of a key above the
- * index, are sorted without a function call per comparison; keys with the same first bytes are then sorted among themselves.
- */
-function ascending(first: number, count: number, keyOf: (place: number) => Uint8Array): Uint32Array {
-  const pairs = new Uint32Array(2 * count);
-  for (let i = 0; i < count; i++) {
-    const key = keyOf(first + i);
-    pairs[2 * i + PLACE] = first + i;
-    pairs[2 * i + PREFIX] = ((key[0]! << 24) | (key[1]! << 16) | (key[2]! << 8) | key[3]!) >>> 0;
-  }
-  new BigUint64Array(pairs.buffer).sort();
-  const places = new Uint32Array(count);
-  for (let i = 0; i < count; i++) places[i] = pairs[2 * i + PLACE]!;
-  for (let from = 0; from < count; ) {
-    let to = from + 1;
-    while (to < count && pairs[2 * to + PREFIX] === pairs[2 * from + PREFIX]) to++;
-    if (to - from > 1) places.subarray(from, to).sort((a, b) => compareBytes(keyOf(a), keyOf(b)));
-    from = to;
-  }
-  return places;
-}

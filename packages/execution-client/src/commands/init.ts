@@ -25,7 +25,7 @@ const table = optionTable({
 export const init = command({ table, version: VERSION }, async ({ options }, io) => {
   const { chain, genesis: source, datadir } = options.main;
   const spec = await loadChainSpec({ chain, genesis: source });
-  const genesis = await genesisOfSpec(spec);
+  const genesis = await genesisOfSpec(spec, datadir);
   const store = openDatabase(datadir);
   try {
     if (writeGenesis(store, spec, genesis) === "again") io.err(INTERRUPTED_GENESIS);

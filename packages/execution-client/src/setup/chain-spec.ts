@@ -56,11 +56,12 @@ async function chainSpecOfFile(chain: string, genesisSource: string | undefined)
 }
 
 /**
- * The genesis block, whose hash must match the table of networks.
+ * The genesis block, whose hash must match the table of networks. Its state has to be closed.
  *
+ * @param folder for temporary files of a large state; default: that of the system
  * @throws {UserError} naming both hashes, or saying that allocations are missing
  */
-export async function genesisOfSpec(spec: ChainSpec): Promise<SealedGenesis> {
+export async function genesisOfSpec(spec: ChainSpec, folder?: string): Promise<SealedGenesis> {
   const { chain, config, genesis, network } = spec;
   if (genesis === undefined) {
     throw new UserError(
@@ -73,7 +74,7 @@ export async function genesisOfSpec(spec: ChainSpec): Promise<SealedGenesis> {
       `${network.name} starts at block ${network.genesis.l2.number}, with the state of another client: it has no genesis file`,
     );
   }
-  const sealed = sealGenesis(header, config, await genesis.readState());
+  const sealed = sealGenesis(header, config, await genesis.readState(folder));
   const hash = bytesToHex(sealed.hash);
   if (network !== undefined && network.genesis.l2.hash !== hash) {
     throw new UserError(`the genesis file gives block ${hash}, but ${network.name} starts with ${network.genesis.l2.hash}`);
@@ -94,7 +95,10 @@ const sourceOf = ({ chain, config, genesis }: ChainSpec): Uint8Array | undefined
  *
  * @throws {UserError} {CodedError} chain/other-genesis: the database begins with a different one
  */
-export async function prepareGenesis(store: GenesisStore, spec: ChainSpec): Promise<"present" | "written" | "again"> {
+export async function prepareGenesis(
+  store: GenesisStore & { readonly folder?: string },
+  spec: ChainSpec,
+): Promise<"present" | "written" | "again"> {
   const stored = storedGenesisHash(store);
   if (stored !== undefined) {
     const expected = spec.network?.genesis.l2.hash;
@@ -106,15 +110,19 @@ export async function prepareGenesis(store: GenesisStore, spec: ChainSpec): Prom
     const known = store.readMeta(GENESIS_SOURCE_KEY);
     if (known !== undefined && equalBytes(known, sourceOf(spec)!)) return "present";
   }
-  return writeGenesis(store, spec, await genesisOfSpec(spec));
+  return writeGenesis(store, spec, await genesisOfSpec(spec, store.folder));
 }
 
-/** Like `prepareGenesis`, but with a genesis from `genesisOfSpec`. */
+/** Like `prepareGenesis`, but with a genesis from `genesisOfSpec`, whose state is closed. */
 export function writeGenesis(store: GenesisStore, spec: ChainSpec, genesis: SealedGenesis): "present" | "written" | "again" {
-  const outcome = initGenesis(store, genesis);
-  const source = sourceOf(spec);
-  if (source !== undefined) store.writeMeta(GENESIS_SOURCE_KEY, source);
-  return outcome;
+  try {
+    const outcome = initGenesis(store, genesis);
+    const source = sourceOf(spec);
+    if (source !== undefined) store.writeMeta(GENESIS_SOURCE_KEY, source);
+    return outcome;
+  } finally {
+    genesis.state.close();
+  }
 }
 
 /** For an operator whose earlier start was interrupted. */

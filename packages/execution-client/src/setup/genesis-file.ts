@@ -27,8 +27,11 @@ export interface GenesisFile {
   readonly head: GenesisHead;
   /** SHA-256 of the file's bytes */
   readonly digest: Uint8Array;
-  /** @throws {UserError} naming the file and what is wrong with it */
-  readState(): Promise<GenesisState>;
+  /**
+   * @param folder for temporary files of a large state; default: that of the system
+   * @throws {UserError} naming the file and what is wrong with it
+   */
+  readState(folder?: string): Promise<GenesisState>;
 }
 
 /** @throws {UserError} as for `readState` */
@@ -53,7 +56,7 @@ export async function openGenesisFile(source: string): Promise<GenesisFile> {
     });
     const head = parseGenesisHead(other === undefined ? fields : jsonObject(other, "genesis"));
     if (!hasAlloc) throw jsonError("alloc", undefined, "an object");
-    const readState = () => describingErrors(source, () => stateOf(unpacked(source, chunks())));
+    const readState = (folder?: string) => describingErrors(source, () => stateOf(unpacked(source, chunks()), folder));
     return { head, digest: hash.digest(), readState };
   });
 }
@@ -64,12 +67,17 @@ const ignoring: MemberSink = {
   open: () => ({ sink: ignoring, minBytes: LARGE_ACCOUNT_BYTES }),
 };
 
-async function stateOf(text: AsyncIterable<Uint8Array>): Promise<GenesisState> {
-  const state = new GenesisState();
-  await readJsonPieces(text, {
-    member: () => undefined,
-    open: (key) => (key === "alloc" ? { sink: accountsInto(state), minBytes: 0 } : undefined),
-  });
+async function stateOf(text: AsyncIterable<Uint8Array>, folder: string | undefined): Promise<GenesisState> {
+  const state = new GenesisState({ folder });
+  try {
+    await readJsonPieces(text, {
+      member: () => undefined,
+      open: (key) => (key === "alloc" ? { sink: accountsInto(state), minBytes: 0 } : undefined),
+    });
+  } catch (error) {
+    state.close();
+    throw error;
+  }
   return state;
 }
 
@@ -79,10 +87,11 @@ const accountsInto = (state: GenesisState): MemberSink => ({
   },
   open(name) {
     const fields: Record<string, unknown> = {};
+    const { address } = parseGenesisAccount(name, {}, "alloc");
     let slots = 0;
     const storage: MemberSink = {
       member(slot, read) {
-        state.addSlot(parseGenesisSlot(slot, read(), `alloc.${name}.storage`));
+        state.addSlot(address, parseGenesisSlot(slot, read(), `alloc.${name}.storage`));
         slots++;
       },
     };

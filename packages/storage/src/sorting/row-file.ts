@@ -1,0 +1,88 @@
+import { closeSync, mkdirSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { toStorageError } from "../errors.ts";
+
+const WRITE_BYTES = 1 << 20;
+let names = 0;
+
+/**
+ * A temporary file that grows at its end and is read in parts. It has no name any more once it is open, so nothing of it remains after the
+ * process, however that ends.
+ */
+export class RowFile {
+  readonly #folder: string;
+  #descriptor: number | undefined;
+  readonly #pending = new Uint8Array(WRITE_BYTES);
+  #pendingBytes = 0;
+  #writtenBytes = 0;
+
+  /** @throws {CodedError} storage/disk-full, storage/io */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#descriptor = this.#tried(() => {
+      mkdirSync(folder, { recursive: true });
+      const path = join(folder, `sorting.${process.pid}.${names++}`);
+      const descriptor = openSync(path, "wx+", 0o600);
+      unlinkSync(path);
+      return descriptor;
+    });
+  }
+
+  get sizeBytes(): number {
+    return this.#writtenBytes + this.#pendingBytes;
+  }
+
+  /** @throws {CodedError} storage/disk-full, storage/io */
+  append(bytes: Uint8Array): void {
+    if (bytes.length > WRITE_BYTES - this.#pendingBytes) this.flush();
+    if (bytes.length > WRITE_BYTES) {
+      this.#write(bytes);
+      return;
+    }
+    this.#pending.set(bytes, this.#pendingBytes);
+    this.#pendingBytes += bytes.length;
+  }
+
+  flush(): void {
+    this.#write(this.#pending.subarray(0, this.#pendingBytes));
+    this.#pendingBytes = 0;
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#tried(() => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#open(), bytes, at, bytes.length - at, this.#writtenBytes + at);
+    });
+    this.#writtenBytes += bytes.length;
+  }
+
+  /** Fills `into` from the position `from` on, which must have been flushed. @returns the number of bytes, less at the end of the file */
+  read(into: Uint8Array, from: number): number {
+    return this.#tried(() => {
+      let size = 0;
+      while (size < into.length) {
+        const read = readSync(this.#open(), into, size, into.length - size, from + size);
+        if (read === 0) break;
+        size += read;
+      }
+      return size;
+    });
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  #open(): number {
+    if (this.#descriptor === undefined) throw new TypeError("the file is closed");
+    return this.#descriptor;
+  }
+
+  #tried<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw toStorageError(error, this.#folder);
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { RowFile } from "./row-file.ts";
+import { ascendingPlaces } from "./row-order.ts";
+
+const PAGE_ROWS = 1024;
+const DEFAULT_MEMORY_BYTES = 48 << 20;
+/** for all runs that are merged at the same time */
+const MERGE_BYTES = 32 << 20;
+const [MIN_RUN_BUFFER, MAX_RUN_BUFFER] = [16 << 10, 1 << 20] as const;
+
+export interface RowSortOptions {
+  readonly rowBytes: number;
+  /** a row starts with its key */
+  readonly keyBytes: number;
+  /** where rows go that do not fit into memory */
+  readonly folder: string;
+  /** of rows in memory; default: 48 MiB */
+  readonly memoryBytes?: number | undefined;
+}
+
+/**
+ * Sorts any number of rows of one size with a bounded amount of memory: what does not fit is sorted piece by piece, written to a temporary
+ * file, and merged as it is read.
+ */
+export class RowSort {
+  readonly #rowBytes: number;
+  readonly #keyBytes: number;
+  readonly #folder: string;
+  readonly #maxRows: number;
+  readonly #pages: Uint8Array[] = [];
+  /** rows in memory */
+  #rows = 0;
+  #spilled = 0;
+  #file: RowFile | undefined;
+  /** the ends of the sorted runs in the file */
+  readonly #runEnds: number[] = [];
+
+  constructor({ rowBytes, keyBytes, folder, memoryBytes = DEFAULT_MEMORY_BYTES }: RowSortOptions) {
+    this.#rowBytes = rowBytes;
+    this.#keyBytes = keyBytes;
+    this.#folder = folder;
+    this.#maxRows = Math.max(PAGE_ROWS, Math.floor(memoryBytes / rowBytes));
+  }
+
+  get count(): number {
+    return this.#spilled + this.#rows;
+  }
+
+  /**
+   * Adds a row. @returns its bytes, all zero, to be filled before the next call
+   *
+   * @throws {CodedError} storage/disk-full, storage/io
+   */
+  add(): Uint8Array {
+    if (this.#rows === this.#maxRows) this.#spill();
+    const place = this.#rows++;
+    if (place % PAGE_ROWS === 0 && this.#pages.length <= place / PAGE_ROWS) {
+      this.#pages.push(new Uint8Array(PAGE_ROWS * this.#rowBytes));
+    }
+    return this.#row(place).fill(0);
+  }
+
+  #row(place: number): Uint8Array {
+    const at = (place % PAGE_ROWS) * this.#rowBytes;
+    return this.#pages[Math.floor(place / PAGE_ROWS)]!.subarray(at, at + this.#rowBytes);
+  }
+
+  #spill(): void {
+    const file = (this.#file ??= new RowFile(this.#folder));
+    for (const place of this.#places()) file.append(this.#row(place));
+    file.flush();
+    this.#runEnds.push(file.sizeBytes);
+    this.#spilled += this.#rows;
+    this.#rows = 0;
+  }
+
+  #places(): Uint32Array {
+    return ascendingPlaces(this.#rows, this.#keyBytes, (place) => this.#row(place));
+  }
+
+  /**
+   * All rows in ascending order of their keys; a row is valid until the next. No row may be added afterwards, but the rows can be read again.
+   *
+   * @throws {CodedError} storage/disk-full, storage/io
+   */
+  *sorted(): Generator<Uint8Array> {
+    if (this.#file === undefined) {
+      for (const place of this.#places()) yield this.#row(place);
+      return;
+    }
+    if (this.#rows > 0) this.#spill();
+    this.#pages.length = 0;
+    yield* this.#merged(this.#file);
+  }
+
+  *#merged(file: RowFile): Generator<Uint8Array> {
+    const wanted = Math.floor(MERGE_BYTES / this.#runEnds.length);
+    const bufferBytes = Math.min(MAX_RUN_BUFFER, Math.max(MIN_RUN_BUFFER, wanted));
+    const bufferRows = Math.max(1, Math.floor(bufferBytes / this.#rowBytes));
+    const runs = this.#runEnds.map(
+      (end, index) => new Run(file, this.#runEnds[index - 1] ?? 0, end, this.#rowBytes, bufferRows),
+    );
+    const heap = new RunHeap(runs, this.#keyBytes);
+    for (;;) {
+      const { first } = heap;
+      if (first === undefined) return;
+      yield first.row();
+      heap.advance();
+    }
+  }
+
+  /** Gives the temporary file back. */
+  close(): void {
+    this.#file?.close();
+    this.#pages.length = 0;
+  }
+}
+
+/** A sorted part of the file, read in pieces. */
+class Run {
+  readonly #file: RowFile;
+  #next: number;
+  readonly #end: number;
+  readonly #rowBytes: number;
+  readonly buffer: Uint8Array;
+  at = 0;
+  #size = 0;
+
+  constructor(file: RowFile, from: number, end: number, rowBytes: number, bufferRows: number) {
+    this.#file = file;
+    this.#next = from;
+    this.#end = end;
+    this.#rowBytes = rowBytes;
+    this.buffer = new Uint8Array(Math.min(bufferRows * rowBytes, end - from));
+    this.#fill();
+  }
+
+  #fill(): void {
+    const size = Math.min(this.buffer.length, this.#end - this.#next);
+    this.#size = this.#file.read(this.buffer.subarray(0, size), this.#next);
+    this.#next += size;
+    this.at = 0;
+  }
+
+  row(): Uint8Array {
+    return this.buffer.subarray(this.at, this.at + this.#rowBytes);
+  }
+
+  /** @returns whether there is another row */
+  advance(): boolean {
+    this.at += this.#rowBytes;
+    if (this.at < this.#size) return true;
+    if (this.#next === this.#end) return false;
+    this.#fill();
+    return true;
+  }
+}
+
+/** A binary heap of runs by their next rows. */
+class RunHeap {
+  readonly #runs: Run[];
+  readonly #keyBytes: number;
+
+  constructor(runs: Run[], keyBytes: number) {
+    this.#runs = runs;
+    this.#keyBytes = keyBytes;
+    for (let i = (runs.length >> 1) - 1; i >= 0; i--) this.#sink(i);
+  }
+
+  get first(): Run | undefined {
+    return this.#runs[0];
+  }
+
+  /** Goes on to the next row of the first run. */
+  advance(): void {
+    const runs = this.#runs;
+    if (!runs[0]!.advance()) {
+      const last = runs.pop()!;
+      if (runs.length === 0) return;
+      runs[0] = last;
+    }
+    this.#sink(0);
+  }
+
+  #sink(start: number): void {
+    const runs = this.#runs;
+    const run = runs[start]!;
+    let place = start;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= runs.length) break;
+      if (child + 1 < runs.length && this.#isLess(runs[child + 1]!, runs[child]!)) child++;
+      if (!this.#isLess(runs[child]!, run)) break;
+      runs[place] = runs[child]!;
+      place = child;
+    }
+    runs[place] = run;
+  }
+
+  #isLess(a: Run, b: Run): boolean {
+    for (let i = 0; i < this.#keyBytes; i++) {
+      const difference = a.buffer[a.at + i]! - b.buffer[b.at + i]!;
+      if (difference !== 0) return difference < 0;
+    }
+    return false;
+  }
+}
