@@ -10,6 +10,7 @@ const BENCHMARKS = {
   memory: "memory of the verifier pair (rengine and rnode) in a devnet under light load, by parts",
   rpc: "JSON-RPC over HTTP: rengine and anvil in turns; --varied: thousands of different requests about older blocks",
   logs: "eth_getLogs over 10,000 blocks, by addresses and topics that are rare or frequent",
+  scale: "a state larger than the memory: live blocks, import, requests, starts, verify; --accounts=N, --memory=MiB, --old=DIR",
   worst: "the gas that is slowest to burn, found by search; --revm=PROGRAM: revm in turns",
   precompiles: "gas a second of the worst inputs of each precompiled contract",
   engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",

@@ -1,14 +1,18 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import type { GenesisState } from "@rnode/chain";
 import { asciiToBytes, bigintToBytes, concatBytes, hexToBytes, keccak256, privateKeyToAddress } from "@rnode/primitives";
 import type { FeeMarketTransaction, GenesisAccount } from "@rnode/protocol";
 
 /** A chain to be generated: the content of its genesis, and the transactions of each block. */
-export interface ChainPlan {
+export interface ChainPlan extends BlockPlan {
   readonly name: string;
+  alloc(): GenesisAccount[];
+}
+
+export interface BlockPlan {
   readonly blocks: number;
   readonly transactionsPerBlock: number;
-  alloc(): GenesisAccount[];
   /** the i-th transaction of a block and its sender's key; each sender sends one per block */
   transaction(
     block: number,
@@ -86,10 +90,11 @@ export function transfers(accounts: number, blocks: number, perBlock: number): C
 const mappingSlot = (key: Uint8Array, slot: Uint8Array): Uint8Array => keccak256(concatBytes(new Uint8Array(12), key, slot));
 const balanceSlot = (owner: Uint8Array): Uint8Array => mappingSlot(owner, number32(0));
 
+const TRANSFER = keccak256(asciiToBytes("transfer(address,uint256)")).subarray(0, 4);
+
 /** An ERC-20 token with many holders. */
 export function tokenTransfers(holders: number, blocks: number, perBlock: number): ChainPlan {
   const code = compileExchange();
-  const selector = keccak256(asciiToBytes("transfer(address,uint256)")).subarray(0, 4);
   return {
     name: `ERC-20, ${holders.toLocaleString("en")} holders`,
     blocks,
@@ -107,12 +112,63 @@ export function tokenTransfers(holders: number, blocks: number, perBlock: number
     ],
     transaction(block, index) {
       const to = index % 8 === 0 ? holder(0x4000_0000 + block * perBlock + index) : holder(spread(block, index, holders));
-      const data = concatBytes(selector, new Uint8Array(12), to, number32(1 + index));
+      const data = concatBytes(TRANSFER, new Uint8Array(12), to, number32(1 + index));
       return {
         key: keyOf(index),
         sender: senderOf(index),
         fields: { nonce: BigInt(block), to: TOKENS[0], value: 0n, gasLimit: 80_000n, data },
       };
+    },
+  };
+}
+
+/** A token with as many holders as there are accounts, of which each block touches a few anywhere. */
+export interface ScalePlan extends BlockPlan {
+  readonly accounts: number;
+  /** changed accounts and slots of each block, without those that every block changes */
+  readonly keysPerBlock: number;
+  readonly token: Uint8Array;
+  readonly holder: (index: number) => Uint8Array;
+  fill(state: GenesisState): void;
+}
+
+const ETHER_TRANSFERS = 66;
+const TOKEN_TRANSFERS = 132;
+
+/** Each sender sends once: 264 accounts and 264 slots a block, all over the state. */
+export function scalePlan(accounts: number, blocks: number): ScalePlan {
+  const perBlock = ETHER_TRANSFERS + TOKEN_TRANSFERS;
+  const [token] = TOKENS;
+  return {
+    accounts,
+    blocks,
+    transactionsPerBlock: perBlock,
+    keysPerBlock: 2 * ETHER_TRANSFERS + 3 * TOKEN_TRANSFERS,
+    token,
+    holder,
+    fill(state) {
+      const plain = { nonce: 0n, code: NO_BYTES, storage: [] };
+      for (let index = 0; index < accounts; index++) {
+        const address = holder(index);
+        state.add({ ...plain, address, balance: BigInt(index + 1) * 1_000_000_007n });
+        state.addSlot(token, { slot: balanceSlot(address), value: number32(index + 1) });
+      }
+      for (let index = 0; index < blocks * perBlock; index++) {
+        const address = senderOf(index);
+        state.add({ ...plain, address, balance: 1_000_000n * ETHER });
+        state.addSlot(token, { slot: balanceSlot(address), value: word(10n ** 24n) });
+      }
+      state.add({ ...plain, address: token, balance: 0n, nonce: 1n, code: compileExchange().token });
+    },
+    transaction(block, index) {
+      const number = block * perBlock + index;
+      const to = holder(spread(block, index, accounts));
+      const data = concatBytes(TRANSFER, new Uint8Array(12), to, number32(1 + index));
+      const fields =
+        index < ETHER_TRANSFERS
+          ? { nonce: 0n, to, value: BigInt(1 + index), gasLimit: 21_000n, data: NO_BYTES }
+          : { nonce: 0n, to: token, value: 0n, gasLimit: 80_000n, data };
+      return { key: keyOf(number), sender: senderOf(number), fields };
     },
   };
 }

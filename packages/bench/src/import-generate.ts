@@ -12,7 +12,7 @@ import {
   signTransaction,
 } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
-import type { ChainPlan } from "./import-chains.ts";
+import type { BlockPlan, ChainPlan } from "./import-chains.ts";
 
 /** A chain in a folder of its own. */
 export interface GeneratedChain {
@@ -54,7 +54,7 @@ const GAS_LIMIT = 100_000_000n;
 const GENESIS_TIME_SEC = 1_700_000_000;
 const BLOCK_TIME_SEC = 12;
 
-const HEADER_JSON = {
+export const GENESIS_HEADER_JSON = {
   timestamp: toQuantity(BigInt(GENESIS_TIME_SEC)),
   gasLimit: toQuantity(GAS_LIMIT),
   difficulty: "0x0",
@@ -75,7 +75,7 @@ export async function generateChain(plan: ChainPlan, folder: string): Promise<Ge
   mkdirSync(folder, { recursive: true });
   const config = parseChainConfig(CHAIN_CONFIG);
   const alloc = plan.alloc();
-  const { header } = parseGenesisHead({ ...HEADER_JSON, config: CHAIN_CONFIG });
+  const { header } = parseGenesisHead({ ...GENESIS_HEADER_JSON, config: CHAIN_CONFIG });
   const genesisFile = join(folder, "genesis.json");
   writeGenesisFile(genesisFile, alloc);
 
@@ -88,11 +88,23 @@ export async function generateChain(plan: ChainPlan, folder: string): Promise<Ge
 
   const building = join(folder, "building");
   copyDatabase(genesisDatabase, building);
+  const blocksFile = join(folder, "blocks.rlp");
+  const { transactions, gasUsed } = await buildBlocks(plan, building, blocksFile);
+  const generationMs = performance.now() - startMs - genesisMs;
+  return { plan, folder, genesisDatabase, blocksFile, genesisFile, transactions, gasUsed, genesisMs, generationMs };
+}
+
+/** Builds the blocks on a database that has the genesis, and writes them to a file as well. */
+export async function buildBlocks(
+  plan: BlockPlan,
+  database: string,
+  blocksFile: string,
+): Promise<Pick<GeneratedChain, "transactions" | "gasUsed">> {
   const transactions: Uint8Array[][] = [];
   const gasUsed: number[] = [];
-  const blocksFile = join(folder, "blocks.rlp");
   const file = openSync(blocksFile, "w");
-  const chain = openChain({ store: openChainStore(building, { sync: "interval" }), config, nowMs: () => 0 });
+  const config = parseChainConfig(CHAIN_CONFIG);
+  const chain = openChain({ store: openChainStore(database, { sync: "interval" }), config, nowMs: () => 0 });
   let pending: PendingTransaction[] = [];
   chain.setPendingSource({
     best() {
@@ -125,13 +137,12 @@ export async function generateChain(plan: ChainPlan, folder: string): Promise<Ge
   }
   closeSync(file);
   await chain.close();
-  const generationMs = performance.now() - startMs - genesisMs;
-  return { plan, folder, genesisDatabase, blocksFile, genesisFile, transactions, gasUsed, genesisMs, generationMs };
+  return { transactions, gasUsed };
 }
 
 const choose = (head: Uint8Array) => ({ headBlockHash: head, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH });
 
-function signed(plan: ChainPlan, block: number, index: number): PendingTransaction {
+function signed(plan: BlockPlan, block: number, index: number): PendingTransaction {
   const { key, sender, fields } = plan.transaction(block, index);
   const transaction = signTransaction(
     {
@@ -158,7 +169,7 @@ export function copyDatabase(from: string, to: string): void {
 export function writeGenesisFile(path: string, alloc: readonly GenesisAccount[]): void {
   const file = openSync(path, "w");
   const write = (text: string): void => void writeSync(file, text);
-  const head = JSON.stringify({ config: CHAIN_CONFIG, ...HEADER_JSON });
+  const head = JSON.stringify({ config: CHAIN_CONFIG, ...GENESIS_HEADER_JSON });
   write(`${head.slice(0, -1)},"alloc":{`);
   for (const [index, { address, balance, nonce, code, storage }] of alloc.entries()) {
     const fields = { balance: toQuantity(balance), nonce: toQuantity(nonce), ...(code.length > 0 && { code: bytesToHex(code) }) };
@@ -176,5 +187,5 @@ export function writeGenesisFile(path: string, alloc: readonly GenesisAccount[])
   }
   write("}}");
   closeSync(file);
-  if (alloc.length === 0) writeFileSync(path, JSON.stringify({ config: CHAIN_CONFIG, ...HEADER_JSON, alloc: {} }));
+  if (alloc.length === 0) writeFileSync(path, JSON.stringify({ config: CHAIN_CONFIG, ...GENESIS_HEADER_JSON, alloc: {} }));
 }

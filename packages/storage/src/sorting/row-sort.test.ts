@@ -28,24 +28,29 @@ function randomRows(count: number, seed: number): Uint8Array[] {
 }
 
 /** At least as many rows as are sorted at once, so 5000 rows make five runs. */
-it.each([0, 1, 2, 11, 13, 1023, 1024, 1025, 5000])("%i rows come out in the order of their keys, as often as they are read", (count) => {
-  const rows = randomRows(count, 1 + count);
-  const sort = new RowSort({ rowBytes: ROW_BYTES, keyBytes: KEY_BYTES, folder, memoryBytes: 1 });
-  for (const row of rows) sort.add().set(row);
-  expect(sort.count).toBe(count);
-  const expected = rows.toSorted((a, b) => compareBytes(a.subarray(0, KEY_BYTES), b.subarray(0, KEY_BYTES)) || compareBytes(a, b));
-  for (let reading = 0; reading < 2; reading++) {
-    const found = [...sort.sorted()].map((row) => bytesToHex(row));
-    // The order of rows with the same key is open.
-    expect(found.map((row) => row.slice(0, 2 + 2 * KEY_BYTES))).toEqual(
-      expected.map((row) => bytesToHex(row.subarray(0, KEY_BYTES))),
+it.each([0, 1, 2, 11, 13, 1023, 1024, 1025, 5000])(
+  "%i rows come out in the order of their keys, as often as they are read",
+  (count) => {
+    const rows = randomRows(count, 1 + count);
+    const sort = new RowSort({ rowBytes: ROW_BYTES, keyBytes: KEY_BYTES, folder, memoryBytes: 1 });
+    for (const row of rows) sort.add().set(row);
+    expect(sort.count).toBe(count);
+    const expected = rows.toSorted(
+      (a, b) => compareBytes(a.subarray(0, KEY_BYTES), b.subarray(0, KEY_BYTES)) || compareBytes(a, b),
     );
-    expect(found.toSorted()).toEqual(expected.map((row) => bytesToHex(row)).toSorted());
-  }
-  expect(sort.count).toBe(count);
-  expect(readdirSync(folder)).toEqual([]); // its file has no name, so a kill leaves nothing behind
-  sort.close();
-});
+    for (let reading = 0; reading < 2; reading++) {
+      const found = [...sort.sorted()].map((row) => bytesToHex(row));
+      // The order of rows with the same key is open.
+      expect(found.map((row) => row.slice(0, 2 + 2 * KEY_BYTES))).toEqual(
+        expected.map((row) => bytesToHex(row.subarray(0, KEY_BYTES))),
+      );
+      expect(found.toSorted()).toEqual(expected.map((row) => bytesToHex(row)).toSorted());
+    }
+    expect(sort.count).toBe(count);
+    expect(readdirSync(folder)).toEqual([]); // its file has no name, so a kill leaves nothing behind
+    sort.close();
+  },
+);
 
 it("a row is zero where nothing is written, also in memory that was used before", () => {
   const sort = new RowSort({ rowBytes: ROW_BYTES, keyBytes: 2, folder, memoryBytes: 1 });

@@ -96,9 +96,7 @@ export class RowSort {
     const wanted = Math.floor(MERGE_BYTES / this.#runEnds.length);
     const bufferBytes = Math.min(MAX_RUN_BUFFER, Math.max(MIN_RUN_BUFFER, wanted));
     const bufferRows = Math.max(1, Math.floor(bufferBytes / this.#rowBytes));
-    const runs = this.#runEnds.map(
-      (end, index) => new Run(file, this.#runEnds[index - 1] ?? 0, end, this.#rowBytes, bufferRows),
-    );
+    const runs = this.#runEnds.map((end, index) => new Run(file, this.#runEnds[index - 1] ?? 0, end, this.#rowBytes, bufferRows));
     const heap = new RunHeap(runs, this.#keyBytes);
     for (;;) {
       const { first } = heap;
