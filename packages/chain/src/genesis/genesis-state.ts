@@ -103,11 +103,11 @@ export class GenesisState {
   add({ address, nonce, balance, code, storage }: GenesisAccount): void {
     for (const slot of storage) this.addSlot(address, slot);
     const codeHash = code.length === 0 ? EMPTY_KECCAK : this.addCode(code);
-    this.addAccount({ address, nonce, balance, codeHash });
+    this.addAccount(address, { nonce, balance, codeHash });
   }
 
   /** Adds an account whose code and slots are added by themselves, before or after it. */
-  addAccount({ address, nonce, balance, codeHash }: AccountRecord & { readonly address: Uint8Array }): void {
+  addAccount(address: Uint8Array, { nonce, balance, codeHash }: AccountRecord): void {
     const row = this.#accounts.add();
     row.set(keccak256(address));
     row.set(address, HASH_SIZE);
