@@ -211,8 +211,15 @@ export interface BuildChoices {
   readonly excessBlobGas?: bigint | undefined;
 }
 
+/** A block to import. */
+export interface ImportItem {
+  readonly block: Block;
+  /** must be the root of exactly the block's transactions; default: it is computed */
+  readonly transactionsRoot?: Uint8Array | undefined;
+}
+
 /** What is reported about an item once its block is stored. PERF: the block's transactions are not kept in memory until then. */
-export type StoredItem<T extends { readonly block: Block }> = Omit<T, "block"> & {
+export type StoredItem<T extends ImportItem> = Omit<T, keyof ImportItem> & {
   readonly header: Header;
   readonly transactionCount: number;
 };
@@ -273,7 +280,7 @@ export interface Chain {
    * @returns undefined if all blocks were imported
    * @throws {CodedError} chain/importing: only one import at a time; chain/closed
    */
-  import<T extends { readonly block: Block }>(
+  import<T extends ImportItem>(
     blocks: AsyncIterable<T> | Iterable<T>,
     options: ImportOptions<StoredItem<T>>,
   ): Promise<ImportRefusal | undefined>;

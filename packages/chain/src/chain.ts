@@ -16,6 +16,7 @@ import type {
   ForkchoiceResult,
   ForkchoiceState,
   HeadChange,
+  ImportItem,
   ImportOptions,
   ImportRefusal,
   PendingSource,
@@ -256,7 +257,7 @@ class StoredChain implements Chain {
     return updated(valid);
   }
 
-  async import<T extends { readonly block: Block }>(
+  async import<T extends ImportItem>(
     blocks: AsyncIterable<T> | Iterable<T>,
     options: ImportOptions<StoredItem<T>>,
   ): Promise<ImportRefusal | undefined> {
@@ -277,7 +278,7 @@ class StoredChain implements Chain {
       store: this.#store,
       genesisNumber: this.genesis.block.header.number,
       isClosing: () => this.#isClosing,
-      prepare: (block) => this.#context.senders.prepare(block),
+      prepare: (block, known) => this.#context.senders.prepare(block, known),
       headerOf: (hash) => this.#branches.header(hash),
       newPayload: (block) => this.#knownVerdict(block) ?? this.#execute(block),
       choose: (headBlockHash) => {

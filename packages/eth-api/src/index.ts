@@ -6,6 +6,7 @@ export { CallService } from "./calls/call-service.ts";
 export { SimulateService } from "./calls/simulate-service.ts";
 export { DEFAULT_FILTER_LIMITS, FilterRegistry, tagOfFilterId } from "./feeds/filters.ts";
 export { ethSubscriptions, type PendingFeed } from "./feeds/subscriptions.ts";
+export { SyncFeed, type SyncState } from "./feeds/sync-feed.ts";
 export { GasPriceOracle } from "./fees/gas-price.ts";
 export { blobsBundle, type PooledSidecar, type SidecarSource } from "./json/blobs-bundle.ts";
 export { blockToJson } from "./json/block-json.ts";

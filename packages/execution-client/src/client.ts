@@ -50,6 +50,7 @@ import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
 import { openDatabase } from "./setup/database.ts";
 import { historyBlocksOf } from "./setup/history-option.ts";
+import { startSync } from "./sync/start-sync.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;
@@ -149,6 +150,8 @@ export async function startClient(
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));
   scope.onClose("transaction journal", () => keeper?.close());
 
+  const { heads, sync } = startSync(scope, { chain, datadir: chainOptions.datadir, clock, log, metrics });
+
   const write = writeServicesOf(chain, pool);
   const services = createReadServices(options, {
     store,
@@ -157,6 +160,7 @@ export async function startClient(
     clock,
     metrics,
     startingBlock: head.number,
+    sync,
   });
   const { filters } = services;
   scope.onClose(
@@ -170,7 +174,8 @@ export async function startClient(
   scope.onClose(
     "head log",
     chain.onHeadChange((change) => {
-      logHead(log, change);
+      // Groups of blocks would fill the log, and reading them back takes time.
+      if (heads.status === undefined) logHead(log, change);
       countHead(change);
     }),
   );
@@ -205,6 +210,7 @@ export async function startClient(
         submit: (...sent) => pool.submit(...sent),
         pending: pool,
         chain,
+        sync: heads,
         store,
         log,
         metrics,
@@ -231,7 +237,7 @@ export async function startClient(
   scope.onClose("dashboard feed", feedClient(feed, { chain, pool: pool.pool, clock, servingReaders }));
   const engineServer = createRpcServer({
     http: authrpc,
-    ws: { ...authrpc, subscriptions: ethSubscriptions(services.backend, pool) },
+    ws: { ...authrpc, subscriptions: ethSubscriptions(services.backend, pool, sync) },
     jwtSecret: secret,
     clock,
     methods: withDescription(VERSION, {
@@ -239,6 +245,7 @@ export async function startClient(
       ...status.listeningTo(
         engineMethods({
           chain,
+          heads,
           profile,
           senders,
           sidecars: pool,

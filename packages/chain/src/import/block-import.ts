@@ -1,9 +1,9 @@
 import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { Block, ChainConfig, Header, PayloadStatusV1 } from "@rnode/protocol";
-import type { ImportLimits, ImportOptions, ImportRefusal, StoredItem } from "../api.ts";
+import type { ImportItem, ImportLimits, ImportOptions, ImportRefusal, StoredItem } from "../api.ts";
 import { ChainError } from "../faults.ts";
 import { isCanonicalBlock } from "../fork-choice/canonical-blocks.ts";
-import type { PreparedBlock } from "../prepared-block.ts";
+import type { KnownParts, PreparedBlock } from "../prepared-block.ts";
 import { fitsGroup, type GroupChain, GroupImport, type ImportedBlock } from "./group-import.ts";
 
 /** What an import needs from the chain that it extends. */
@@ -13,7 +13,7 @@ export interface ImportingChain extends GroupChain {
   /** Whether to stop taking blocks. */
   isClosing(): boolean;
   /** Does the expensive preparations for a block. */
-  prepare(block: Block): Promise<PreparedBlock>;
+  prepare(block: Block, known: Pick<KnownParts, "transactionsRoot">): Promise<PreparedBlock>;
   headerOf(hash: Uint8Array): Header | undefined;
   newPayload(block: PreparedBlock): PayloadStatusV1;
   /** Makes an executed block the head without moving the labels. @returns why it cannot be the head; undefined: it is */
@@ -34,7 +34,7 @@ const MAX_SINGLE_BLOCKS = 128;
 const MAX_SINGLE_GAS = 60_000_000n;
 
 /** Implements `Chain.import`. */
-export async function importBlocks<T extends { readonly block: Block }>(
+export async function importBlocks<T extends ImportItem>(
   chain: ImportingChain,
   blocks: AsyncIterable<T> | Iterable<T>,
   options: ImportOptions<StoredItem<T>>,
@@ -188,16 +188,16 @@ class Importer<S> {
 }
 
 /** The same blocks, while the expensive preparations for the next ones are already going on. */
-async function* prepared<T extends { readonly block: Block }>(
+async function* prepared<T extends ImportItem>(
   blocks: AsyncIterable<T> | Iterable<T>,
   chain: Pick<ImportingChain, "prepare">,
   { aheadBytes }: ImportLimits,
 ): AsyncGenerator<ImportedBlock<StoredItem<T>>> {
   const ahead: { readonly bytes: number; readonly pending: Promise<ImportedBlock<StoredItem<T>>> }[] = [];
   let bytesAhead = 0;
-  const prepare = async ({ block, ...rest }: T): Promise<ImportedBlock<StoredItem<T>>> => {
+  const prepare = async ({ block, transactionsRoot, ...rest }: T): Promise<ImportedBlock<StoredItem<T>>> => {
     const item = { ...rest, header: block.header, transactionCount: block.transactions.length };
-    return { item, prepared: await chain.prepare(block) };
+    return { item, prepared: await chain.prepare(block, { transactionsRoot }) };
   };
   const shift = (): Promise<ImportedBlock<StoredItem<T>>> => {
     const { bytes, pending } = ahead.shift()!;

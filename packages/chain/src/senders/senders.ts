@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import type { ThreadOverrides } from "@rnode/worker-host";
-import { PreparedBlock } from "../prepared-block.ts";
+import { type KnownParts, PreparedBlock } from "../prepared-block.ts";
 import { SenderWorkers } from "./sender-workers.ts";
 
 export type SendersResult =
@@ -33,7 +33,7 @@ export interface SenderSource {
   /** rough size; bounded by the capacity */
   readonly rememberedBytes: number;
   /** Prepares a block with the hashes and senders of its transactions, which workers compute if there are any. */
-  prepare(block: Block): Promise<PreparedBlock>;
+  prepare(block: Block, known?: Pick<KnownParts, "transactionsRoot">): Promise<PreparedBlock>;
   close(): Promise<void>;
 }
 
@@ -121,12 +121,12 @@ class SenderCache implements SenderSource {
     return transaction.type === 0x7e ? transaction.from : this.#senders.get(bytesToHex(hashTransaction(transaction)));
   }
 
-  async prepare(block: Block): Promise<PreparedBlock> {
+  async prepare(block: Block, known: Pick<KnownParts, "transactionsRoot"> = {}): Promise<PreparedBlock> {
     const encoded = block.transactions.map(encodeTransaction);
     const made = encoded.length < MIN_BATCH ? undefined : await this.#workers?.prepare(encoded);
-    if (made === undefined) return new PreparedBlock(block);
+    if (made === undefined) return new PreparedBlock(block, known);
     const senders = made.senders.every((sender) => sender !== undefined) ? made.senders : undefined;
-    return new PreparedBlock(block, { transactionHashes: made.hashes, senders });
+    return new PreparedBlock(block, { ...known, transactionHashes: made.hashes, senders });
   }
 
   async close(): Promise<void> {

@@ -7,6 +7,7 @@ import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
 import { logsOfBlock, logTextsOfBlock } from "../logs/log-match.ts";
 import { logCriteriaShape } from "../params/log-filter.ts";
+import { type SyncFeed, syncNotice } from "./sync-feed.ts";
 
 export interface PendingFeed {
   onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void;
@@ -15,7 +16,11 @@ export interface PendingFeed {
 }
 
 /** `eth_subscribe`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
-export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): SubscriptionTable {
+export function ethSubscriptions(
+  backend: ReadBackend,
+  pool: PendingFeed,
+  sync: Pick<SyncFeed, "state" | "onChange">,
+): SubscriptionTable {
   const { chain, profile } = backend;
   const transactionTextOf = madeOnce(({ transaction, sender }: PooledTransaction) =>
     JSON.stringify(transactionToJson(profile, transaction, sender, undefined)),
@@ -54,10 +59,10 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
       }),
       syncing: subscription({
         params: [],
-        summary: "Whether the node is syncing: it follows the rollup node block by block, so never.",
+        summary: "Whether the node is syncing from peers: at first, and when that changes.",
         start: (_, sink) => {
-          sink.notify(false);
-          return () => {};
+          sink.notify(syncNotice(profile, sync.state));
+          return sync.onChange((state) => sink.notify(syncNotice(profile, state)));
         },
       }),
     },

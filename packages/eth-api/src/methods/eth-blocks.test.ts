@@ -2,6 +2,7 @@ import { NO_CLIENT } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { type Header, hashHeader } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
+import { SyncFeed } from "../feeds/sync-feed.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
 import { storedBlock } from "../testing/blocks.ts";
 import { schemaFaults } from "../testing/json-schema.ts";
@@ -21,7 +22,11 @@ describe("uncles", () => {
         ? withOmmers
         : undefined,
   };
-  const services = { backend: { chain, profile: PROFILE_R, store: {} }, startingBlock: 0 } as unknown as ReadServices;
+  const services = {
+    backend: { chain, profile: PROFILE_R, store: {} },
+    startingBlock: 0,
+    sync: new SyncFeed(),
+  } as unknown as ReadServices;
   const inWriter = methodsInWriter(ethBlockMethods(services), {} as WriteServices);
   const call = (name: string, ...params: string[]): unknown => {
     const { params: declared, handler, result } = inWriter[name]!;

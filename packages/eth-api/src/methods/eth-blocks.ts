@@ -6,6 +6,7 @@ import type { BlockParts } from "@rnode/storage";
 import { findTransactionParts, rulesAt } from "../backend/backend.ts";
 import { partsWithReceipts } from "../backend/pruned-history.ts";
 import { TextCache } from "../backend/text-cache.ts";
+import { syncStatusToJson } from "../feeds/sync-feed.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { blockPartsText } from "../json/block-text.ts";
 import { PartsWriter } from "../json/parts-writer.ts";
@@ -15,30 +16,11 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** In the order in which a staged sync runs them. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
-const SYNC_STAGES = [
-  "Era",
-  "Headers",
-  "Bodies",
-  "SenderRecovery",
-  "Execution",
-  "PruneSenderRecovery",
-  "MerkleUnwind",
-  "AccountHashing",
-  "StorageHashing",
-  "MerkleExecute",
-  "TransactionLookup",
-  "IndexStorageHistory",
-  "IndexAccountHistory",
-  "Prune",
-  "Finish",
-];
-
 /** For the texts of blocks that are asked for again and again, mostly the newest. */
 const BLOCK_TEXT_BYTES = 8 * 1024 * 1024;
 
 /** Blocks, transactions and receipts. In both profiles the answer is null for something that does not exist. */
-export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMethods {
+export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices): ApiMethods {
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
   const writer = new PartsWriter({ profile, rulesOf: (parts) => rulesAt(backend, parts) });
@@ -108,16 +90,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
       result: results.syncing,
       params: [],
       summary: "Whether and how far the node is syncing.",
-      handler: () => {
-        if (!profile.hasSyncStages) return false;
-        const head = toQuantity(chain.head().number);
-        return {
-          startingBlock: toQuantity(startingBlock),
-          currentBlock: head,
-          highestBlock: head,
-          stages: SYNC_STAGES.map((name) => ({ name, block: head })),
-        };
-      },
+      handler: () => syncStatusToJson(profile, sync.state, chain.head().number, startingBlock),
     }),
     eth_getBlockByNumber: method({
       runs: "reader",

@@ -5,6 +5,7 @@ import type { ReadBackend } from "../backend/backend.ts";
 import type { CallService } from "../calls/call-service.ts";
 import type { SimulateService } from "../calls/simulate-service.ts";
 import type { FilterRegistry } from "../feeds/filters.ts";
+import type { SyncFeed } from "../feeds/sync-feed.ts";
 import type { GasPriceOracle } from "../fees/gas-price.ts";
 import type { SidecarSource } from "../json/blobs-bundle.ts";
 import type { LogLimits } from "../logs/log-query.ts";
@@ -49,6 +50,7 @@ export interface ReadServices {
   readonly historyBlocks?: number | undefined;
   /** number of the head when the program started, for `eth_syncing` */
   readonly startingBlock: number;
+  readonly sync: Pick<SyncFeed, "state" | "onChange">;
 }
 
 /** What only the process that owns the chain and the pool has. */

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Chain, ForcedBlock, ForkchoiceState, PreparedBlock, SenderSource } from "@rnode/chain";
+import type { ForcedBlock, ForkchoiceState, PreparedBlock, SenderSource } from "@rnode/chain";
 import type { JsonObject, Profile } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
@@ -10,6 +10,7 @@ import {
   type PayloadStatusV1,
   type Transaction,
 } from "@rnode/protocol";
+import type { ChainSync } from "@rnode/sync";
 import { statusToJson } from "./payload-status.ts";
 
 export const MAX_BLOCKS = 1024;
@@ -19,7 +20,7 @@ const LIMIT_MS = 500;
 const BLOCKS_PER_STEP = 32;
 
 export interface BuildBlocksServices {
-  readonly chain: Pick<Chain, "extend">;
+  readonly heads: Pick<ChainSync, "extend">;
   readonly profile: Profile;
   readonly senders: Pick<SenderSource, "recoverAhead" | "remember">;
   readonly nowMs: () => number;
@@ -34,7 +35,7 @@ export interface BuildBlocksServices {
 export async function buildBlocks(
   state: ForkchoiceState,
   wanted: readonly PayloadAttributes[],
-  { chain, profile, senders, nowMs }: BuildBlocksServices,
+  { heads, profile, senders, nowMs }: BuildBlocksServices,
 ): Promise<JsonObject> {
   const deadlineMs = nowMs() + LIMIT_MS;
   const isLate = (): boolean => nowMs() >= deadlineMs;
@@ -55,7 +56,7 @@ export async function buildBlocks(
     const usesPool = blocks.findIndex(({ attributes }) => attributes.noTxPool !== true);
     const allowed = usesPool === -1 ? blocks : blocks.slice(0, usesPool);
     const headBlockHash = built.at(-1)?.hash ?? state.headBlockHash;
-    const result = chain.extend({ ...state, headBlockHash }, allowed, Math.max(0, deadlineMs - nowMs()));
+    const result = await heads.extend({ ...state, headBlockHash }, allowed, Math.max(0, deadlineMs - nowMs()));
     if (result.kind === "invalid-state") {
       if (built.length > 0) return answer(valid, null); // somebody else has moved the labels: the next call will report it
       const { code, message, data } = profile.errors.forkchoice(result.reason);

@@ -36,6 +36,7 @@ import {
   type SignalledVersions,
   withdrawalToJson,
 } from "@rnode/protocol";
+import type { ChainSync } from "@rnode/sync";
 import { VERSION } from "../version.ts";
 import { attributesV4Shape, forkchoiceUpdatedV4Fault, getPayloadV6Fault, newPayloadV5Fault, payloadV4Shape } from "./amsterdam.ts";
 import { buildBlocks, MAX_BLOCKS } from "./build-blocks.ts";
@@ -58,6 +59,8 @@ import { witnessMethods, witnessText } from "./witness-methods.ts";
 
 export interface EngineServices {
   readonly chain: Chain;
+  /** moves the heads: a sync in front of the chain; default: the chain itself */
+  readonly heads?: EngineHeads | undefined;
   readonly profile: Profile;
   readonly senders: SenderSource;
   /** undefined: methods that give witnesses are not served */
@@ -69,6 +72,9 @@ export interface EngineServices {
   /** called with the protocol versions that L1 recommends and requires */
   readonly onSignal: (versions: SignalledVersions) => void;
 }
+
+/** What moves the heads of the chain, at once or after an import was interrupted for it. */
+export type EngineHeads = Pick<ChainSync, "newPayload" | "forkchoiceUpdated" | "extend">;
 
 /** Offered to rollup nodes of this project; others use the standard methods. */
 const BUILD_BLOCKS = "engine_rnodeBuildBlocksV1";
@@ -96,18 +102,19 @@ export function engineMethods({
   log,
   onSignal,
   nowMs,
+  heads = chain,
 }: EngineServices): MethodTable {
   const { config } = chain;
   const delivered = new LruCache<Hex, BuiltPayload>(KEPT_PAYLOADS);
   /** payloads that are to be fetched with their witness */
   const witnessed = new LruCache<Hex, true>(KEPT_PAYLOADS);
 
-  function forkchoiceUpdated(
+  async function forkchoiceUpdated(
     version: 1 | 2 | 3,
     [state, attributes]: readonly [Parameters<Chain["forkchoiceUpdated"]>[0], PayloadAttributes | undefined],
-  ): JsonObject {
+  ): Promise<JsonObject> {
     refuse(checkForkchoiceVersion(config, version, attributes));
-    const result = chain.forkchoiceUpdated(state, attributes, version);
+    const result = await heads.forkchoiceUpdated(state, attributes, version);
     switch (result.kind) {
       case "updated":
         return { payloadStatus: statusToJson(result.status), payloadId: result.payloadId ?? null };
@@ -138,7 +145,9 @@ export function engineMethods({
           ? "invalid versionedHashes"
           : undefined;
       status =
-        fault === undefined ? chain.newPayload(received) : { status: "INVALID", latestValidHash: null, validationError: fault };
+        fault === undefined
+          ? await heads.newPayload(received)
+          : { status: "INVALID", latestValidHash: null, validationError: fault };
     } catch (error) {
       if (!isCodedError(error, "tx/") && !isCodedError(error, "rlp/")) throw error;
       status = { status: "INVALID", latestValidHash: null, validationError: `invalid transaction: ${error.message}` };
@@ -359,7 +368,7 @@ export function engineMethods({
         "Extension: builds blocks without pool transactions, one on another, and makes them canonical. The answer has the RLP of their headers; there may be fewer than were asked for.",
       handler: ([given, wanted]) => {
         if (wanted.length > MAX_BLOCKS) throw rpcError("too-large", `asked for ${wanted.length} blocks, limit ${MAX_BLOCKS}`);
-        return buildBlocks(given, wanted, { chain, profile, senders, nowMs });
+        return buildBlocks(given, wanted, { heads, profile, senders, nowMs });
       },
     });
   }

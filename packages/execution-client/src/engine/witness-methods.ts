@@ -21,7 +21,7 @@ export interface WitnessedMethods {
   readonly senders: SenderSource;
   readonly witnesses: Pick<WitnessService, "collect">;
   readonly newPayload: (version: NewPayloadVersion, input: NewPayloadInput) => Promise<JsonObject>;
-  readonly forkchoiceUpdated: (version: 1 | 2 | 3, args: never) => JsonObject;
+  readonly forkchoiceUpdated: (version: 1 | 2 | 3, args: never) => Promise<JsonObject>;
   readonly refuse: (fault: VersionFault | undefined) => void;
   /** parameters of `engine_newPayload`, the payload first, and those of `engine_forkchoiceUpdated` */
   readonly payloadParams: Params;
@@ -88,8 +88,8 @@ export function witnessMethods(own: WitnessedMethods): MethodTable {
       result: results.forkchoiceUpdated,
       params: own.forkchoiceParams,
       summary: "The payload that is built is fetched with its witness.",
-      handler: (args) => {
-        const updated = own.forkchoiceUpdated(version, args as never);
+      handler: async (args) => {
+        const updated = await own.forkchoiceUpdated(version, args as never);
         if (updated.payloadId !== null) own.onWitnessWanted(updated.payloadId as Hex);
         return updated;
       },

@@ -1,5 +1,5 @@
 import type { HeadNotice } from "@rnode/chain";
-import type { TransactionConditional } from "@rnode/eth-api";
+import type { SyncState, TransactionConditional } from "@rnode/eth-api";
 import type { ChainConfig } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ClientOptions } from "../options.ts";
@@ -16,6 +16,8 @@ export interface ReaderStart {
   readonly config: ChainConfig;
   /** number of the head when the writer started */
   readonly startingBlock: number;
+  /** where the client stands in a sync; undefined: it is not syncing */
+  readonly syncing: SyncState | undefined;
   /** listening sockets; the two are the same if one listener serves both */
   readonly httpFd: number | undefined;
   readonly wsFd: number | undefined;
@@ -69,6 +71,7 @@ export interface Pong {
 export type MessageToReader =
   | { readonly kind: "start"; readonly start: ReaderStart }
   | { readonly kind: "head"; readonly notice: HeadNotice }
+  | { readonly kind: "syncing"; readonly state: SyncState | undefined }
   | { readonly kind: "pending"; readonly transactions: readonly PooledTransaction[] }
   /** another reader's call about a filter of this reader */
   | Call

@@ -1,4 +1,5 @@
 import type { HeadNotice } from "@rnode/chain";
+import type { SyncState } from "@rnode/eth-api";
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
 import { UserError } from "@rnode/program";
 import type { ReaderStart } from "./messages.ts";
@@ -25,7 +26,7 @@ export interface ReaderPoolOptions extends ReaderProcessOptions {
   /** a reader that does not respond for this long is killed; 0: never */
   readonly hardLimitMs: number;
   /** what every reader is told, apart from its number and its sockets */
-  readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid" | "version">;
+  readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid" | "version" | "syncing">;
 }
 
 export interface ReaderPoolDependencies extends RelayDependencies {
@@ -83,6 +84,7 @@ export class ReaderPool {
   readonly #timers = new Set<NodeJS.Timeout>();
   #pings: NodeJS.Timeout | undefined;
   #isClosing = false;
+  #syncing: SyncState | undefined;
   #stopWatch: (() => void) | undefined;
   #canWatch = true;
   #onFirstReady: { resolve: () => void; reject: (error: Error) => void } | undefined;
@@ -121,6 +123,11 @@ export class ReaderPool {
     for (const { process } of this.#places) process?.outbox.push({ kind: "head", notice });
   }
 
+  announceSync(state: SyncState | undefined): void {
+    this.#syncing = state;
+    for (const { process } of this.#places) process?.outbox.push({ kind: "syncing", state });
+  }
+
   /** The metrics of the readers that answer in time. */
   async collectMetrics(): Promise<CollectedMetrics[]> {
     const collected = await Promise.all(
@@ -149,7 +156,7 @@ export class ReaderPool {
     const { start, count } = this.#options;
     place.isWanted = true;
     place.silentPings = place.busyPings = place.idlePings = 0;
-    place.process = new ReaderProcess({ ...start, reader: place.number, count }, this.#options, {
+    place.process = new ReaderProcess({ ...start, reader: place.number, count, syncing: this.#syncing }, this.#options, {
       onMessage: (message) => this.#receive(place, message),
       onEnd: (reason, isFatal) => this.#onEnd(place, reason, isFatal),
     });

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { openChainReader } from "@rnode/chain";
-import { ethLogMethods } from "@rnode/eth-api";
+import { ethLogMethods, SyncFeed } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { connectionBudget, systemClock } from "@rnode/program";
@@ -41,12 +41,15 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
   const chainView = openChainReader(store, config);
   const link = new WriterLink(outbox, profileOf(options), options.sending.feeCapWei);
+  const sync = new SyncFeed();
+  sync.set(start.syncing);
   const services = createReadServices(options, {
     store,
     chainView,
     writer: link,
     clock: systemClock,
     startingBlock,
+    sync,
     filterHome: { reader, count },
     metrics,
   });
@@ -126,6 +129,9 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
         case "head":
           store.refresh();
           chainView.follow(message.notice);
+          return;
+        case "syncing":
+          sync.set(message.state);
           return;
         case "pending":
           link.announcePending(message.transactions);

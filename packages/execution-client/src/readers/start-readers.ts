@@ -4,8 +4,10 @@ import { methodsInWriter, methodsOf, NAMESPACES, type PendingFeed, type ReadServ
 import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT, RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
+import type { ChainSync } from "@rnode/sync";
 import type { ClientOptions } from "../options.ts";
 import type { PoolService } from "../pool/pool-service.ts";
+import { syncStateOf } from "../sync/sync-state.ts";
 import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
 import { ReaderPool } from "./reader-pool.ts";
 import { errorAnswer } from "./routing.ts";
@@ -16,6 +18,7 @@ export interface ReadersDependencies {
   readonly submit: PoolService["submit"];
   readonly pending: PendingFeed;
   readonly chain: Chain;
+  readonly sync: Pick<ChainSync, "onStatus">;
   readonly store: Pick<ChainDatabase, "forgetDeadReaders">;
   readonly log: Logger;
   readonly metrics: MetricFactory;
@@ -68,7 +71,7 @@ function watchAll(sockets: readonly ListeningSocket[]): (onPending: () => void) 
 /** Binds the public listeners and starts the processes that serve them. @throws errors from listening */
 export function startReaders(options: ClientOptions, count: number, dependencies: ReadersDependencies): Readers {
   const { http, ws, readers, limits } = options;
-  const { services, write, submit, pending, chain, store, log, metrics, onFatal } = dependencies;
+  const { services, write, submit, pending, chain, sync, store, log, metrics, onFatal } = dependencies;
   const { profile } = services.backend;
   const sockets: ListeningSocket[] = [];
   const closeSockets = (): void => {
@@ -128,6 +131,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
   );
   const isReady = pool.start();
   isReady.catch(() => {}); // reported to whoever awaits it later
+  const unfollowSync = sync.onStatus((status) => pool.announceSync(syncStateOf(status)));
   const unfollow = chain.onHeadChange((change) => pool.announceHead(headNoticeOf(change)));
   return {
     pool,
@@ -136,6 +140,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
     isReady,
     async close() {
       unfollow();
+      unfollowSync();
       await pool.close();
       closeSockets();
     },

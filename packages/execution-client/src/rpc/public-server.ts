@@ -33,7 +33,7 @@ export interface PublicServerDependencies {
 export function createPublicServer({ http, ws, limits }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
   const { services, pending, log, metrics, maxOpenFiles, fds, bind, readLarge, pages } = dependencies;
   const allLimits = { ...limits, ...dependencies.limits };
-  const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
+  const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending, services.sync) : {};
   return createRpcServer({
     ...(http.enabled && {
       http: {

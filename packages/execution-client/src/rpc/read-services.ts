@@ -10,6 +10,7 @@ import {
   type ReadBackend,
   type ReadServices,
   SimulateService,
+  SyncFeed,
   TraceService,
   withBlockCache,
   withPrunedHistory,
@@ -33,6 +34,8 @@ export interface ServiceSources {
   readonly metrics?: MetricFactory | undefined;
   /** number of the head when the program started */
   readonly startingBlock: number;
+  /** whether the client is syncing; default: it never is */
+  readonly sync?: SyncFeed | undefined;
   /** which of several processes keeps the filters created here */
   readonly filterHome?: FilterHome | undefined;
 }
@@ -45,7 +48,7 @@ export interface FilterHome {
 
 /** Builds what the methods work with, in the same way in every process that serves them. */
 export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
-  const { store, chainView, writer, clock, startingBlock, filterHome, metrics = noMetrics } = sources;
+  const { store, chainView, writer, clock, startingBlock, filterHome, sync = new SyncFeed(), metrics = noMetrics } = sources;
   const sizes = cacheSizesOf(options.memory.cache);
   const cachedBytes = metrics.gauge(
     "memory_decoded_blocks_bytes",
@@ -88,6 +91,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
     oldestProvableBlock: () => store.retainedHistory()?.oldestProof,
     historyBlocks: historyBlocksOf(options.history),
     startingBlock,
+    sync,
   };
 }
 

@@ -1,0 +1,259 @@
+import { type Abortable, Alarm, bytesToHex, type Clock, equalBytes } from "@rnode/primitives";
+import type { ChainConfig } from "@rnode/protocol";
+import type { HeaderChain } from "../headers/header-chain.ts";
+import { type HashedHeader, hashedHeader } from "../headers/verified-header.ts";
+import type { IdlePeer, PeerPool } from "../peers/peer-pool.ts";
+import { type VerifiedBlock, verifiedBody } from "./verified-body.ts";
+
+export interface BlockDownloadDeps {
+  readonly config: ChainConfig;
+  readonly headers: HeaderChain;
+  readonly pool: PeerPool;
+  readonly clock: Clock;
+  /** a block that was received otherwise */
+  readonly received: (hash: Uint8Array) => VerifiedBlock | undefined;
+}
+
+/** Limits for blocks that are downloaded, or being downloaded, and not executed. */
+const MAX_WAITING_BYTES = 48 << 20;
+const MAX_AHEAD_BLOCKS = 4_096;
+/** Where everybody waits for one answer for so long, somebody else is asked as well. */
+const PATIENCE_MS = 2_000;
+/** So many failures in a row for the same block mean that what is kept of the headers is of no use. */
+const MAX_FAILURES = 40;
+
+/** A request for consecutive blocks. */
+interface Request {
+  readonly first: number;
+  readonly last: number;
+  readonly startMs: number;
+  readonly peers: Set<string>;
+  readonly ended: Alarm;
+}
+
+interface Waiting extends VerifiedBlock {
+  readonly hash: Uint8Array;
+}
+
+/** Fetches the blocks of a header chain from many peers at once, and gives them in order. */
+export class BlockDownload {
+  readonly #deps: BlockDownloadDeps;
+  readonly #waiting = new Map<number, Waiting>();
+  #waitingBytes = 0;
+  readonly #requests = new Set<Request>();
+  #next = 0;
+  /** PERF: blocks below it are there or asked for */
+  #free = 0;
+  #failures = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(deps: BlockDownloadDeps) {
+    this.#deps = deps;
+  }
+
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** number of the last block that was given */
+  get downloadedTo(): number {
+    return this.#next - 1;
+  }
+
+  /** Whether the hashes that are kept seem to be those of no block. */
+  get isHopeless(): boolean {
+    return this.#failures >= MAX_FAILURES;
+  }
+
+  /**
+   * The blocks from `first` to the target. Ends before, if the target moves where the header chain does not reach yet, or when `signal` is
+   * given.
+   */
+  async *blocks(first: number, signal: Abortable): AsyncGenerator<VerifiedBlock> {
+    const { headers, pool } = this.#deps;
+    this.#next = first;
+    this.#free = first;
+    this.#failures = 0;
+    for (const number of this.#waiting.keys()) if (number < first) this.#drop(number);
+    try {
+      while (!signal.aborted && !this.isHopeless) {
+        if (this.#failure !== undefined) throw this.#failure.error;
+        const { target } = headers;
+        if (target === undefined || headers.wanted !== undefined || this.#next > target.number) return;
+        const { version } = pool;
+        this.#ask(target.number, signal);
+        const block = this.#take();
+        if (block === undefined) await pool.changedSince(version, signal, PATIENCE_MS);
+        else yield block;
+      }
+    } finally {
+      for (const { ended } of this.#requests) ended.ring();
+    }
+  }
+
+  /** The next block, if it is there and still on the chain of the target. */
+  #take(): VerifiedBlock | undefined {
+    const { headers, received } = this.#deps;
+    const number = this.#next;
+    const [hash] = headers.hashes(number, 1);
+    const waiting = this.#waiting.get(number);
+    let block: VerifiedBlock | undefined = waiting;
+    if (waiting !== undefined) this.#drop(number);
+    if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);
+    if (block === undefined) {
+      this.#free = number;
+      return undefined;
+    }
+    headers.forget(number);
+    this.#next++;
+    this.#failures = 0;
+    return block;
+  }
+
+  #drop(number: number): void {
+    const waiting = this.#waiting.get(number);
+    if (waiting === undefined) return;
+    this.#waiting.delete(number);
+    this.#waitingBytes -= waiting.sizeBytes;
+  }
+
+  #ask(target: number, signal: Abortable): void {
+    if (this.#waitingBytes >= MAX_WAITING_BYTES && this.#waiting.has(this.#next)) return;
+    const idle = this.#deps.pool.idle(this.#next);
+    for (const peer of idle) {
+      const range = this.#nextRange(peer.items("bodies"), target) ?? this.#impatientRange(peer);
+      if (range === undefined) return;
+      this.#request(peer, range, signal);
+    }
+  }
+
+  /** The lowest blocks that nobody is asked for. */
+  #nextRange(items: number, target: number): { readonly first: number; readonly last: number } | undefined {
+    const isTaken = (number: number): boolean => {
+      if (this.#waiting.has(number)) return true;
+      for (const { first, last } of this.#requests) if (first <= number && number <= last) return true;
+      return false;
+    };
+    const end = Math.min(target, this.#next + MAX_AHEAD_BLOCKS);
+    let first = Math.max(this.#free, this.#next);
+    while (first <= end && isTaken(first)) first++;
+    this.#free = first;
+    if (first > end || (this.#waitingBytes >= MAX_WAITING_BYTES && first !== this.#next)) return undefined;
+    let last = first;
+    while (last < end && last - first + 1 < items && !isTaken(last + 1)) last++;
+    return { first, last };
+  }
+
+  /** What is needed next, if another peer has been asked for it for long. */
+  #impatientRange(peer: IdlePeer): { readonly first: number; readonly last: number } | undefined {
+    const nowMs = this.#deps.clock.nowMs();
+    for (const { first, last, startMs, peers } of this.#requests) {
+      const isWaitedFor = first <= this.#next && this.#next <= last && !this.#waiting.has(this.#next);
+      if (!isWaitedFor) continue;
+      if (nowMs - startMs < PATIENCE_MS || peers.has(peer.id)) return undefined;
+      peers.add(peer.id);
+      return { first: this.#next, last };
+    }
+    return undefined;
+  }
+
+  #request(peer: IdlePeer, { first, last }: { readonly first: number; readonly last: number }, signal: Abortable): void {
+    const { pool, clock } = this.#deps;
+    const ended = new Alarm();
+    const end = (): void => ended.ring();
+    const request: Request = { first, last, startMs: clock.nowMs(), peers: new Set([peer.id]), ended };
+    this.#requests.add(request);
+    signal.addEventListener("abort", end);
+    this.#fetch(peer, request)
+      .catch((error: unknown) => {
+        this.#failure = { error };
+      })
+      .finally(() => {
+        signal.removeEventListener("abort", end);
+        this.#requests.delete(request);
+        this.#free = Math.min(this.#free, first); // some may be missing in the answer
+        pool.notify();
+      });
+  }
+
+  async #fetch(peer: IdlePeer, { first, last, ended }: Request): Promise<void> {
+    const { headers } = this.#deps;
+    const hashes = headers.hashes(first, last - first + 1);
+    const wanted = await this.#headersOf(peer, first, hashes, ended);
+    const lacking = wanted.filter(({ header: { number } }) => !this.#waiting.has(number) && number >= this.#next);
+    if (lacking.length === 0) return;
+    const asked = lacking.map(({ hash }) => hash);
+    const answer = await peer.ask("bodies", asked.length, (to, signal) => to.bodies(asked, signal), ended);
+    if (answer.kind === "none") {
+      if (!ended.aborted) this.#fail(first);
+      return;
+    }
+    if (answer.value.length === 0) {
+      this.#fail(first);
+      peer.blame("useless", `it does not have the body of block ${lacking[0]!.header.number}`);
+      return;
+    }
+    this.#takeBodies(peer, lacking, answer.value);
+  }
+
+  /** Those that are not in memory are fetched again, and compared with their hashes. */
+  async #headersOf(peer: IdlePeer, first: number, hashes: readonly Uint8Array[], ended: Alarm): Promise<readonly HashedHeader[]> {
+    const { headers } = this.#deps;
+    const known: HashedHeader[] = [];
+    for (const [index, hash] of hashes.entries()) {
+      const recent = headers.recent(first + index);
+      if (recent === undefined || !equalBytes(recent.hash, hash)) break;
+      known.push(recent);
+    }
+    if (known.length > 0) return known;
+    const request = { start: hashes[0]!, limit: hashes.length };
+    const answer = await peer.ask("headers", hashes.length, (to, signal) => to.headers(request, signal), ended);
+    if (answer.kind === "none") {
+      if (!ended.aborted) this.#fail(first);
+      return [];
+    }
+    for (const [index, rlp] of answer.value.slice(0, hashes.length).entries()) {
+      const hashed = hashedHeader(rlp);
+      if (typeof hashed === "string") peer.blame("lied", `header ${first + index} cannot be decoded: ${hashed}`);
+      else if (!equalBytes(hashed.hash, hashes[index]!)) {
+        // The first was asked for by its hash. Those after it are of the peer's own branch, which may be another.
+        peer.blame(index === 0 ? "lied" : "useless", `it has another block ${first + index}`);
+      } else {
+        known.push(hashed);
+        continue;
+      }
+      break;
+    }
+    if (answer.value.length === 0) peer.blame("useless", `it does not have header ${first}`);
+    if (known.length === 0) this.#fail(first);
+    return known;
+  }
+
+  #takeBodies(peer: IdlePeer, wanted: readonly HashedHeader[], bodies: readonly Uint8Array[]): void {
+    if (bodies.length > wanted.length) {
+      peer.blame("lied", `${bodies.length} bodies instead of ${wanted.length}`);
+      return;
+    }
+    let rest = wanted;
+    for (const body of bodies) {
+      const verified = rest.length === 0 ? "it was not asked for" : verifiedBody(this.#deps.config, rest, body);
+      if (typeof verified === "string") {
+        const { header, hash } = rest[0] ?? wanted.at(-1)!;
+        this.#fail(header.number);
+        peer.blame("lied", `its body of block ${header.number} ${bytesToHex(hash)} is another: ${verified}`);
+        return;
+      }
+      const { index, block } = verified;
+      const { hash } = rest[index]!;
+      const { number } = block.block.header;
+      rest = rest.slice(index + 1); // a peer leaves out what it does not have
+      if (number < this.#next || this.#waiting.has(number)) continue;
+      this.#waiting.set(number, { ...block, hash });
+      this.#waitingBytes += block.sizeBytes;
+    }
+  }
+
+  #fail(number: number): void {
+    if (number <= this.#next) this.#failures++;
+  }
+}
