@@ -20,7 +20,7 @@ import {
   hashHeader,
   PREDEPLOYS,
 } from "@rnode/protocol";
-import type { BlockCommit, ChainStoreBulk, ChainStoreReader, ChainStoreWriter } from "@rnode/storage";
+import type { BlockCommit, ChainStoreBulk, ChainStoreReader, ChainStoreWriter, SnapshotBase, SnapshotRows } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import { ChainError } from "../faults.ts";
 import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
@@ -145,6 +145,21 @@ export function initGenesis(store: GenesisStore, { block, hash, state }: SealedG
     });
   }
   return "present";
+}
+
+/**
+ * Writes a chain that begins with a snapshot into an empty store.
+ *
+ * @returns whether rows of an interrupted attempt were removed first
+ * @throws {CodedError} storage/not-empty, storage/incomplete-snapshot
+ */
+export function initSnapshot(
+  store: Pick<ChainStoreWriter, "writeMeta"> & Pick<ChainStoreBulk, "writeSnapshot">,
+  base: SnapshotBase,
+  write: (rows: SnapshotRows) => Iterable<unknown>,
+): boolean {
+  store.writeMeta(GENESIS_HASH_KEY, base.genesis.hash); // has no effect until there is a head
+  return store.writeSnapshot(base, write);
 }
 
 /** Hash of the store's genesis block; undefined if the store is empty. */

@@ -113,12 +113,17 @@ export async function prepareGenesis(
   return writeGenesis(store, spec, await genesisOfSpec(spec, store.folder));
 }
 
+/** Remembers that the database begins with the genesis of the chain, which was checked. */
+export function noteGenesis(store: Pick<GenesisStore, "writeMeta">, spec: ChainSpec): void {
+  const source = sourceOf(spec);
+  if (source !== undefined) store.writeMeta(GENESIS_SOURCE_KEY, source);
+}
+
 /** Like `prepareGenesis`, but with a genesis from `genesisOfSpec`, whose state is closed. */
 export function writeGenesis(store: GenesisStore, spec: ChainSpec, genesis: SealedGenesis): "present" | "written" | "again" {
   try {
     const outcome = initGenesis(store, genesis);
-    const source = sourceOf(spec);
-    if (source !== undefined) store.writeMeta(GENESIS_SOURCE_KEY, source);
+    noteGenesis(store, spec);
     return outcome;
   } finally {
     genesis.state.close();

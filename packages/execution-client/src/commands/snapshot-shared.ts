@@ -1,0 +1,86 @@
+import { hash, optionGroup, text } from "@rnode/options";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import type { CommandIo } from "@rnode/program";
+import type { LoadedSnapshot, SnapshotExpectation } from "@rnode/snapshot";
+import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
+
+/** Options that say which chain a snapshot must be of. */
+export const chainOptions = {
+  chain: { parse: text, required: true, help: "Genesis file (JSON, also with gzip or Zstandard), or the name of a network." },
+} as const;
+
+/** Options that say which block it must be of. */
+export const trust = optionGroup("", {
+  blockHash: {
+    parse: hash,
+    env: false,
+    help: "Hash of the block that the snapshot must be of, from somebody you trust: a node of your own, an explorer.",
+  },
+  outputRoot: {
+    parse: hash,
+    env: false,
+    help: "Output root of that block as it was posted on L1; commits to its hash and its state.",
+  },
+});
+
+/** The genesis block of the chain; undefined: `--chain` names a network that has no genesis hash in the table. */
+export async function genesisHashOf(spec: ChainSpec): Promise<Uint8Array | undefined> {
+  if (spec.network !== undefined) return hexToBytes(spec.network.genesis.l2.hash);
+  if (spec.genesis === undefined) return undefined;
+  const { hash: genesisHash, state } = await genesisOfSpec(spec);
+  state.close();
+  return genesisHash;
+}
+
+export function printSnapshot(
+  io: CommandIo,
+  loaded: Pick<LoadedSnapshot, "manifest" | "totals" | "checksum">,
+  asJson: boolean,
+): void {
+  const { manifest, totals, checksum } = loaded;
+  const { number, stateRoot } = manifest.header;
+  const facts = {
+    number,
+    hash: bytesToHex(manifest.hash),
+    stateRoot: bytesToHex(stateRoot),
+    ...totals,
+    checksum: bytesToHex(checksum),
+  };
+  if (asJson) io.out(JSON.stringify({ ...facts, chainId: Number(manifest.chainId), oldestBlock: manifest.oldestBlock }));
+  else io.out(describeSnapshot(facts));
+}
+
+interface SnapshotFacts {
+  readonly number: number;
+  readonly hash: string;
+  readonly stateRoot: string;
+  readonly accounts: number;
+  readonly slots: number;
+  readonly codes: number;
+  readonly blocks: number;
+  readonly checksum: string;
+}
+
+export const describeSnapshot = ({
+  number,
+  hash: own,
+  stateRoot,
+  accounts,
+  slots,
+  codes,
+  blocks,
+  checksum,
+}: SnapshotFacts): string =>
+  `block ${number} ${own} state ${stateRoot} accounts ${accounts} slots ${slots} codes ${codes} blocks ${blocks} checksum ${checksum}`;
+
+/** Reports progress in percent. */
+export const percent =
+  (io: CommandIo, what: string) =>
+  ({ doneBytes, totalBytes }: { readonly doneBytes: number; readonly totalBytes: number | undefined }): void => {
+    const done = `${(doneBytes / 2 ** 20).toFixed(1)} MiB`;
+    io.progress(
+      totalBytes === undefined ? `${what}: ${done}` : `${what}: ${Math.floor((100 * doneBytes) / totalBytes)} %, ${done}`,
+    );
+  };
+
+export type { SnapshotExpectation };

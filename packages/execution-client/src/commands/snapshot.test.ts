@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Hex, toQuantity } from "@rnode/primitives";
+import { createRandomFraction } from "@rnode/primitives/testing";
+import { type FlakyServer, startFlakyServer } from "@rnode/snapshot/testing";
+import { openChainStore } from "@rnode/storage";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { databasePath } from "../setup/database.ts";
+import { buildPackage, PROGRAM } from "../testing/built-package.ts";
+import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
+import { KillableClient } from "../testing/kill-process.ts";
+import { RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
+import { snapshot as command } from "./snapshot.ts";
+
+const root = mkdtempSync(join(tmpdir(), "rengine-snapshot-"));
+const genesis = join(root, "genesis.json");
+const file = join(root, "state.snap");
+/** more than the snapshot has */
+const BLOCKS = 300;
+const AT = 290;
+const CHAIN = { alloc: WRITER_GENESIS.alloc };
+
+async function run(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await command(args, {}, { out: (line) => out.push(line), err: (line) => err.push(line), progress: () => {} });
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+let source: TestClient;
+let hashes: Hex[];
+let server: FlakyServer | undefined;
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rengine-snapshot-"));
+  writeFileSync(genesis, JSON.stringify(WRITER_GENESIS));
+  ({ hashes } = await generateBlocks(genesis, databasePath(join(folder, "data")), BLOCKS));
+  source = await startTestClient([], folder, CHAIN);
+}, 120_000);
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+afterAll(async () => {
+  await source.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const chain = `--chain=${genesis}`;
+
+describe("rengine snapshot", () => {
+  it("is made of a running client, verified, and restored over a bad connection to a node that follows on, in both faces", async () => {
+    const made = await run("create", chain, `--datadir=${join(source.folder, "data")}`, `--block=${AT}`, file);
+    expect(made.out).toMatch(new RegExp(`^block ${AT} ${hashes[AT]} state 0x.* blocks 256 checksum 0x.* bytes \\d+$`));
+    const verified = await run("verify", chain, `--block-hash=${hashes[AT]}`, file);
+    expect([verified.code, verified.err]).toEqual([0, ""]);
+    expect(made.out.startsWith(verified.out)).toBe(true);
+
+    server = await startFlakyServer(() => readFileSync(file), { breaksAfter: (request) => (request < 3 ? 20_000 : undefined) });
+    for (const profile of ["R", "G"]) {
+      const folder = join(root, `restored-${profile}`);
+      const datadir = join(folder, "data");
+      const from = profile === "R" ? server.url : file;
+      const restored = await run("restore", chain, `--datadir=${datadir}`, `--from=${from}`, `--block-hash=${hashes[AT]}`);
+      expect(restored.out).toBe(verified.out);
+      if (profile === "R") expect(restored.err).toMatch(/trying again in 0.5 s/);
+      expect(existsSync(join(datadir, "snapshot.partial"))).toBe(false);
+      await followOn(folder, profile);
+    }
+  }, 60_000);
+
+  /** What a node does that was restored. */
+  async function followOn(folder: string, profile: string): Promise<void> {
+    const node = await startTestClient([`--profile=${profile}`], folder, CHAIN);
+    try {
+      const call = <T>(method: string, ...params: unknown[]): Promise<T> => node.rpc.call<T>(method, params);
+      const id = { number: toQuantity(AT), hash: hashes[AT] };
+      for (const tag of ["latest", "safe", "finalized"]) expect(await call("eth_getBlockByNumber", tag, false)).toMatchObject(id);
+      const oldest = AT - 255;
+      for (const number of [0, oldest, AT]) {
+        const params = [toQuantity(number), true];
+        const own = await call<Record<string, unknown>>("eth_getBlockByNumber", ...params);
+        expect(own).toMatchObject({ number: toQuantity(number) });
+        expect(own.hash).toBe(((await source.rpc.call("eth_getBlockByNumber", params)) as { hash: Hex }).hash);
+      }
+      const receipts = await call("eth_getBlockReceipts", toQuantity(oldest));
+      if (profile === "R") expect(receipts).toEqual(await source.rpc.call("eth_getBlockReceipts", [toQuantity(oldest)]));
+      await expect(call("eth_getBlockByNumber", toQuantity(oldest - 1), false)).rejects.toThrow(/pruned history/);
+      await expect(call("eth_getBalance", RICH_ADDRESS, toQuantity(AT - 1))).rejects.toThrow(
+        /pruned|missing trie node|not available/,
+      );
+      expect(await call("eth_capabilities")).toMatchObject({
+        blocks: { oldestBlock: toQuantity(oldest) },
+        receipts: { oldestBlock: toQuantity(oldest) },
+        state: { oldestBlock: toQuantity(AT) },
+      });
+      for (let number = AT + 1; number <= BLOCKS; number++) {
+        expect(await node.engine.call("engine_newPayloadV4", await payloadFrom(source, number))).toMatchObject({ status: "VALID" });
+        await node.engine.call("engine_forkchoiceUpdatedV3", [
+          { headBlockHash: hashes[number], safeBlockHash: hashes[AT], finalizedBlockHash: hashes[AT] },
+          null,
+        ]);
+      }
+      expect(await call("eth_getBlockByNumber", "latest", false)).toMatchObject({ hash: hashes[BLOCKS] });
+      await node.buildBlock();
+    } finally {
+      await node.close();
+    }
+  }
+
+  it("is not restored without a word on whom to trust, into a database that has a chain, or when it is another block's", async () => {
+    const datadir = `--datadir=${join(root, "none")}`;
+    const from = `--from=${file}`;
+    await expect(run("restore", chain, datadir, from)).rejects.toThrow(/--block-hash .* or --output-root .*, or --trust-snapshot/);
+    await expect(run("restore", chain, datadir, from, `--block-hash=${hashes[AT - 1]}`)).rejects.toThrow(
+      `the snapshot is of another block: its block hash is ${hashes[AT]}, expected ${hashes[AT - 1]}`,
+    );
+    const trusted = await run("restore", chain, datadir, from, "--trust-snapshot");
+    expect(trusted.err).toMatch(/nothing but the file itself says that 0x[0-9a-f]+ is block 290/);
+    await expect(run("restore", chain, datadir, from, "--trust-snapshot")).rejects.toThrow(/has a chain already, up to block 290/);
+    const both = await run("restore", chain, datadir, from, "--trust-snapshot", `--block-hash=${hashes[AT]}`);
+    expect([both.code, both.err]).toEqual([1, expect.stringContaining("--trust-snapshot")]);
+    await expect(run("restore", chain, datadir, "--from=/nowhere", "--trust-snapshot")).rejects.toThrow("no such file");
+    await expect(run("create", chain, `--datadir=${join(source.folder, "data")}`, "--block=9999", join(root, "x"))).rejects.toThrow(
+      /no snapshot can be made of block 9999: the head is block/,
+    );
+    expect(existsSync(join(root, "x.partial"))).toBe(false);
+  });
+
+  it("is restored by the attempt after those that were killed, at whatever moment", { timeout: 120_000 }, async () => {
+    buildPackage();
+    server = await startFlakyServer(() => readFileSync(file));
+    const random = createRandomFraction(4);
+    const args = [chain, `--datadir=${join(root, "killed")}`, `--from=${server.url}`, `--block-hash=${hashes[AT]}`];
+    mkdirSync(join(root, "killed"));
+    let wholeMs = 1500;
+    for (let round = 0; round < 4; round++) {
+      const startMs = performance.now();
+      const child = new KillableClient(PROGRAM, ["snapshot", "restore", ...args]);
+      if (!(await child.killAfter(wholeMs * (0.3 + 0.7 * random())))) wholeMs = performance.now() - startMs;
+      const database = databasePath(join(root, "killed"));
+      if (!existsSync(database)) continue;
+      const store = openChainStore(database);
+      const head = store.head();
+      if (head !== undefined) expect([head.number, store.verifyState().problems]).toEqual([AT, []]);
+      await store.close();
+      if (head !== undefined) rmSync(join(root, "killed"), { recursive: true });
+    }
+    rmSync(join(root, "killed"), { recursive: true, force: true });
+    expect((await run("restore", ...args)).code).toBe(0);
+  });
+});
+
+/** Parameters of engine_newPayloadV4 for a block of a client. */
+async function payloadFrom(client: TestClient, number: number): Promise<unknown[]> {
+  const block = await client.rpc.call<Record<string, unknown>>("eth_getBlockByNumber", [toQuantity(number), false]);
+  const [bodies] = await client.engine.call<{ transactions: Hex[] }[]>("engine_getPayloadBodiesByRangeV1", [
+    toQuantity(number),
+    "0x1",
+  ]);
+  const { hash, number: blockNumber, mixHash, miner, ...rest } = block;
+  const payload = {
+    ...rest,
+    blockHash: hash,
+    blockNumber,
+    prevRandao: mixHash,
+    feeRecipient: miner,
+    transactions: bodies!.transactions,
+    withdrawals: [],
+  };
+  return [payload, [], block.parentBeaconBlockRoot, []];
+}

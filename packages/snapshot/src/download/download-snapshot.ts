@@ -1,0 +1,186 @@
+import { closeSync, constants, fsyncSync, ftruncateSync, openSync, statfsSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { concatBytes, isCodedError } from "@rnode/primitives";
+import { snapshotError } from "../errors.ts";
+import { ChecksumChain, checkFileStart, checkFrame, decodeFrameHeader, FRAME_HEADER_BYTES, START_BYTES } from "../format/frames.ts";
+import { type Manifest, parseManifest } from "../format/manifest.ts";
+import { unpackSync } from "../format/packing.ts";
+import { SnapshotFile } from "../read/snapshot-file.ts";
+import { type DownloadOptions, resumableBody } from "./resumable-body.ts";
+
+export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "onRetry"> {
+  /** default: what is free on the disk */
+  readonly maxBytes?: number | undefined;
+  /** Is told what the file is of before the rest is downloaded; throws to give up. */
+  readonly onManifest?: ((manifest: Manifest) => void) | undefined;
+  /** @param totalBytes undefined: the server does not say */
+  readonly onProgress?: ((doneBytes: number, totalBytes: number | undefined) => void) | undefined;
+}
+
+/**
+ * Downloads a snapshot into a file. Only frames whose checksum is right are written, so that a later call goes on after the last whole frame that an
+ * interrupted one left.
+ *
+ * @returns whether it went on with what was there
+ * @throws {CodedError} snapshot/download-failed, snapshot/damaged, snapshot/no-snapshot, snapshot/newer-format, and what `onManifest` throws
+ */
+export async function downloadSnapshot(url: string, path: string, options: SnapshotDownload = {}): Promise<boolean> {
+  const file = new PartialSnapshot(path, options.onManifest);
+  try {
+    const found = file.recover();
+    const maxBytes = options.maxBytes ?? file.offset + freeBytesAt(path);
+    let damagedAt: number | undefined;
+    let isAnew = false;
+    while (!file.isComplete) {
+      let totalBytes: number | undefined;
+      const onTotal = (bytes: number): void => {
+        totalBytes = bytes;
+      };
+      try {
+        for await (const bytes of resumableBody(url, { ...options, maxBytes, from: file.offset, onTotal })) {
+          file.append(bytes);
+          options.onProgress?.(file.offset, totalBytes);
+        }
+        file.assertComplete();
+      } catch (error) {
+        if (!isCodedError(error, "snapshot/damaged")) throw error;
+        file.dropIncomplete();
+        const isAgain = damagedAt === file.offset;
+        damagedAt = file.offset;
+        if (!isAgain) continue; // bytes were altered on the way
+        // What was there before may be of another file, of which this one is no continuation.
+        if (isAnew || !found) throw error;
+        isAnew = true;
+        file.clear();
+      }
+    }
+    return found && !isAnew;
+  } finally {
+    file.close();
+  }
+}
+
+function freeBytesAt(path: string): number {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return bavail * bsize;
+}
+
+/** A snapshot whose end is not there yet. */
+class PartialSnapshot {
+  readonly #path: string;
+  readonly #onManifest: ((manifest: Manifest) => void) | undefined;
+  readonly #file: number;
+  /** position after the last frame that was written */
+  offset = 0;
+  isComplete = false;
+  #chain: ChecksumChain | undefined;
+  /** what has arrived of the next frame */
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(path: string, onManifest: ((manifest: Manifest) => void) | undefined) {
+    this.#path = path;
+    this.#onManifest = onManifest;
+    this.#file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644);
+  }
+
+  /** Finds the whole frames that are there, and drops the rest. @returns whether there are any */
+  recover(): boolean {
+    const file = SnapshotFile.open(this.#path);
+    try {
+      for (const { kind, end, payload, contentBytes, offset, checksum } of file.frames()) {
+        if (kind === "manifest") this.#onManifest?.(parseManifest(unpackSync(payload, contentBytes, offset)));
+        this.offset = end;
+        this.#chain = new ChecksumChain(checksum);
+        this.isComplete = kind === "end";
+      }
+    } catch (error) {
+      if (!isCodedError(error, "snapshot/damaged") && !isCodedError(error, "snapshot/no-snapshot")) throw error;
+      // no more frames, or what follows the end is removed
+    } finally {
+      file.close();
+    }
+    ftruncateSync(this.#file, this.offset);
+    return this.offset > 0;
+  }
+
+  append(bytes: Uint8Array): void {
+    this.#pieces.push(bytes);
+    this.#bytes += bytes.length;
+    while (this.#takeFrame());
+  }
+
+  /** Writes the next frame, if all of it is there. */
+  #takeFrame(): boolean {
+    if (this.#chain === undefined) {
+      if (this.#bytes < START_BYTES) return false;
+      const start = this.#take(START_BYTES);
+      checkFileStart(start);
+      this.#chain = new ChecksumChain();
+      this.#write(start);
+      return true;
+    }
+    if (this.isComplete && this.#bytes > 0) {
+      throw snapshotError("snapshot/damaged", { offset: this.offset, reason: "something follows its end" });
+    }
+    if (this.#bytes < FRAME_HEADER_BYTES) return false;
+    const header = decodeFrameHeader(this.#peek(FRAME_HEADER_BYTES), this.offset);
+    const size = FRAME_HEADER_BYTES + header.payloadBytes;
+    if (this.#bytes < size) return false;
+    const frame = this.#take(size);
+    const payload = frame.subarray(FRAME_HEADER_BYTES);
+    const before = new ChecksumChain(this.#chain.last);
+    try {
+      checkFrame(frame, payload, this.#chain, this.offset);
+    } catch (error) {
+      this.#chain = before;
+      throw error;
+    }
+    if (header.kind === "manifest") this.#onManifest?.(parseManifest(unpackSync(payload, header.contentBytes, this.offset)));
+    this.#write(frame);
+    this.isComplete = header.kind === "end";
+    if (this.isComplete) fsyncSync(this.#file);
+    return true;
+  }
+
+  /** @throws {CodedError} snapshot/damaged: everything was read, but there is no end */
+  assertComplete(): void {
+    if (!this.isComplete) throw snapshotError("snapshot/damaged", { offset: this.offset, reason: "the file ends here" });
+  }
+
+  dropIncomplete(): void {
+    this.#pieces = [];
+    this.#bytes = 0;
+  }
+
+  clear(): void {
+    this.dropIncomplete();
+    ftruncateSync(this.#file, 0);
+    this.offset = 0;
+    this.#chain = undefined;
+    this.isComplete = false;
+  }
+
+  #peek(size: number): Uint8Array {
+    if (this.#pieces[0]!.length < size) this.#pieces = [concatBytes(...this.#pieces)];
+    return this.#pieces[0]!.subarray(0, size);
+  }
+
+  #take(size: number): Uint8Array {
+    const all = this.#pieces.length === 1 ? this.#pieces[0]! : concatBytes(...this.#pieces);
+    this.#pieces = all.length === size ? [] : [all.subarray(size)];
+    this.#bytes = all.length - size;
+    return all.subarray(0, size);
+  }
+
+  #write(bytes: Uint8Array): void {
+    for (let done = 0; done < bytes.length; ) {
+      done += writeSync(this.#file, bytes, done, bytes.length - done, this.offset + done);
+    }
+    this.offset += bytes.length;
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}

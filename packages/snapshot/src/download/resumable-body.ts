@@ -1,0 +1,189 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { snapshotError } from "../errors.ts";
+import { errorCauses } from "./error-causes.ts";
+
+export interface DownloadOptions {
+  /** first byte that is wanted; default: 0 */
+  readonly from?: number | undefined;
+  /** of the whole file; a larger one is refused, before anything of it is read where the server says its size */
+  readonly maxBytes: number;
+  /** how long a server may send nothing; default: 30 s */
+  readonly idleMs?: number | undefined;
+  /** how many attempts in a row may bring nothing; default: 8 */
+  readonly maxFailures?: number | undefined;
+  /** the first wait between two attempts; each further one is twice as long, up to half a minute. Default: half a second */
+  readonly firstWaitMs?: number | undefined;
+  /** size of the file, as soon as the server says it */
+  readonly onTotal?: ((bytes: number) => void) | undefined;
+  readonly onRetry?: ((reason: string, waitMs: number) => void) | undefined;
+}
+
+const IDLE_MS = 30_000;
+const MAX_FAILURES = 8;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/** Of statuses above 400, these say nothing of the next attempt. */
+const PASSING_STATUSES = new Set([408, 425, 429]);
+
+/**
+ * The bytes behind an http(s) URL. Where a connection breaks, it goes on from there with a Range request; of a server that does not know them, what was
+ * there already is read again and dropped.
+ *
+ * @throws {CodedError} snapshot/download-failed
+ */
+export async function* resumableBody(url: string, options: DownloadOptions): AsyncGenerator<Uint8Array> {
+  const { maxFailures = MAX_FAILURES, firstWaitMs = FIRST_WAIT_MS } = options;
+  const download = new Download(url, options);
+  for (let failures = 0; ; ) {
+    const before = download.offset;
+    try {
+      yield* download.attempt();
+      return;
+    } catch (cause) {
+      if (!(cause instanceof PassingFailure)) throw cause;
+      failures = download.offset > before ? 1 : failures + 1;
+      if (failures > maxFailures) {
+        const reason = `${cause.message}, ${failures} times in a row`;
+        throw snapshotError("snapshot/download-failed", { url, reason }, { cause });
+      }
+      const waitMs = Math.min(LONGEST_WAIT_MS, firstWaitMs * 2 ** (failures - 1));
+      options.onRetry?.(cause.message, waitMs);
+      await wait(waitMs);
+    }
+  }
+}
+
+/** Another attempt may succeed. */
+class PassingFailure extends Error {}
+
+class Download {
+  readonly #url: string;
+  readonly #options: DownloadOptions;
+  /** of the next byte */
+  offset: number;
+  #total: number | undefined;
+  /** what the server calls this version of the file */
+  #version: string | undefined;
+
+  constructor(url: string, options: DownloadOptions) {
+    this.#url = url;
+    this.#options = options;
+    this.offset = options.from ?? 0;
+  }
+
+  #failed(reason: string): Error {
+    return snapshotError("snapshot/download-failed", { url: this.#url, reason });
+  }
+
+  async *attempt(): AsyncGenerator<Uint8Array> {
+    const patience = new Patience(this.#options.idleMs ?? IDLE_MS);
+    try {
+      const response = await this.#request(patience.signal);
+      const start = this.#startOf(response);
+      if (start === undefined) return;
+      yield* this.#read(response, start, patience);
+    } catch (cause) {
+      if (patience.isOver) throw new PassingFailure(`nothing came for ${this.#options.idleMs ?? IDLE_MS} ms`, { cause });
+      throw cause;
+    } finally {
+      patience.end();
+    }
+  }
+
+  async #request(signal: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { "accept-encoding": "identity" };
+    if (this.offset > 0) headers.range = `bytes=${this.offset}-`;
+    try {
+      return await fetch(this.#url, { signal, headers });
+    } catch (cause) {
+      if (cause instanceof TypeError && /invalid url|unknown scheme/i.test(errorCauses(cause)))
+        throw this.#failed(errorCauses(cause));
+      throw new PassingFailure(errorCauses(cause), { cause });
+    }
+  }
+
+  /** @returns at which byte of the file the body begins; undefined: there are no more */
+  #startOf({ status, headers }: Response): number | undefined {
+    const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
+    if (status === 416 && range?.[2] === String(this.offset)) return undefined;
+    if (status >= 500 || PASSING_STATUSES.has(status)) throw new PassingFailure(`HTTP status ${status}`);
+    if (status !== 200 && status !== 206) throw this.#failed(`HTTP status ${status}`);
+    const version = headers.get("etag") ?? headers.get("last-modified") ?? undefined;
+    if (this.#version !== undefined && version !== this.#version) throw this.#failed("the file was replaced during the download");
+    this.#version = version;
+    if (status === 206 && range?.[1] !== String(this.offset))
+      throw this.#failed("the server sends another range than was asked for");
+    const length = status === 206 ? range![2] : headers.get("content-length");
+    if (typeof length === "string" && /^\d+$/.test(length) && !headers.has("content-encoding")) this.#setTotal(Number(length));
+    return status === 206 ? this.offset : 0;
+  }
+
+  #setTotal(total: number): void {
+    if (this.#total !== undefined && this.#total !== total) throw this.#failed("the file was replaced during the download");
+    this.#assertSize(total);
+    if (this.#total === undefined) this.#options.onTotal?.(total);
+    this.#total = total;
+  }
+
+  #assertSize(bytes: number): void {
+    const { maxBytes } = this.#options;
+    if (bytes > maxBytes)
+      throw this.#failed(`it has ${bytes === this.#total ? "" : "at least "}${bytes} bytes, allowed are ${maxBytes}`);
+  }
+
+  async *#read(response: Response, start: number, patience: Patience): AsyncGenerator<Uint8Array> {
+    let position = start;
+    try {
+      for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+        patience.renew();
+        position += chunk.length;
+        if (position <= this.offset) continue;
+        this.#assertSize(position);
+        const bytes = chunk.subarray(Math.max(0, chunk.length - (position - this.offset)));
+        this.offset = position;
+        patience.pause(); // the one who takes the bytes may take its time
+        yield bytes;
+        patience.renew();
+      }
+    } catch (cause) {
+      if (cause instanceof Error && "code" in cause && String(cause.code).startsWith("snapshot/")) throw cause;
+      throw new PassingFailure(errorCauses(cause), { cause });
+    }
+    if (this.#total !== undefined && position < this.#total) throw new PassingFailure("the connection ended early");
+  }
+}
+
+/** Aborts a request in which nothing happens. */
+class Patience {
+  readonly #abort = new AbortController();
+  readonly #idleMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(idleMs: number) {
+    this.#idleMs = idleMs;
+    this.renew();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  renew(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#abort.abort(), this.#idleMs);
+  }
+
+  pause(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Gives the connection up, if it is still open. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#abort.abort();
+  }
+}

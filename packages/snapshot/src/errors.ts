@@ -1,0 +1,35 @@
+import { type CodedError, codedErrors } from "@rnode/primitives";
+
+export type SnapshotErrorCode =
+  /** the file does not begin as a snapshot does */
+  | "snapshot/no-snapshot"
+  /** written by a later version of this program: `format`, `supported` */
+  | "snapshot/newer-format"
+  /** a byte was altered, or the file ends early or late: `offset` of the frame, `reason` */
+  | "snapshot/damaged"
+  /** intact, but what it says is not so: `reason` */
+  | "snapshot/false-content"
+  /** of another chain than the one that was named: `what`, `file`, `expected` */
+  | "snapshot/other-chain"
+  /** of another block than the one that was named: `what`, `file`, `expected` */
+  | "snapshot/other-block"
+  /** a snapshot cannot be made of this block: `number`, `reason` */
+  | "snapshot/no-such-state"
+  /** `url`, `reason` */
+  | "snapshot/download-failed";
+
+export class SnapshotError extends codedErrors<SnapshotErrorCode>({
+  "snapshot/no-snapshot": "this is no snapshot file of rengine",
+  "snapshot/newer-format": "the snapshot has format {format}, of a later version of this program, which reads up to {supported}",
+  "snapshot/damaged": "the snapshot is damaged at byte {offset}: {reason}",
+  "snapshot/false-content": "the snapshot is intact, but what it says is not so: {reason}",
+  "snapshot/other-chain": "the snapshot is of another chain: its {what} is {file}, expected {expected}",
+  "snapshot/other-block": "the snapshot is of another block: its {what} is {file}, expected {expected}",
+  "snapshot/no-such-state": "no snapshot can be made of block {number}: {reason}",
+  "snapshot/download-failed": "{url} cannot be downloaded: {reason}",
+}) {}
+
+export const snapshotError = (code: SnapshotErrorCode, data: CodedError["data"] = {}, options?: ErrorOptions): SnapshotError =>
+  new SnapshotError(code, data, options);
+
+export const falseContent = (reason: string): SnapshotError => snapshotError("snapshot/false-content", { reason });
