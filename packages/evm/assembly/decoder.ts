@@ -5,10 +5,10 @@
  * Basic block header (I_BLOCK, I_TRACE), 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words
  * that must be on the stack, u16 words by which the stack grows at most, u32 position in the code.
  *
- * A block ends before a JUMPDEST and after an opcode with ENDS_BLOCK: jumps, halts, and those that look at the exact gas left
- * (GAS, SSTORE, calls, creations). Gas can therefore be observed only at the end of a block, where exactly the gas of the block
- * has been charged. A block that cannot be paid for fails as a whole; the failure is the same, it is only noticed earlier. When
- * tracing, every instruction is a block.
+ * A block ends before a JUMPDEST and after an opcode with ENDS_BLOCK: jumps, halts, those that look at the exact gas left (GAS, SSTORE,
+ * calls, creations), and those that a tracer sees or that fail for reasons of their own (logs, TSTORE, RETURNDATACOPY). Gas can therefore
+ * be observed only at the end of a block, where exactly the gas of the block has been charged. A block that cannot be paid for fails as a
+ * whole; the failure is the same, it is only noticed earlier. When every instruction is reported, every instruction is a block.
  *
  * Consecutive blocks are decoded together as a run, which ends at an opcode after which execution never continues with the next one. Instructions
  * never move, because jumps hold the addresses of block headers. A jump whose destination is not decoded yet holds the position in the code, with the
@@ -32,6 +32,8 @@ import {
   HALT_OUT_OF_GAS,
   HALT_STACK_OVERFLOW,
   HALT_STACK_UNDERFLOW,
+  R_FAULT_HEIGHT,
+  R_FAULT_OPCODE,
   SCRATCH_WORD_A,
   STACK_LIMIT,
 } from "./layout";
@@ -84,7 +86,7 @@ import {
   SWAP16,
   takenBy,
 } from "./opcodes";
-import { tracing } from "./rules";
+import { stepping } from "./rules";
 import { fits64, zeroWord } from "./word";
 
 @inline export const INSTRUCTION: u32 = 8;
@@ -134,7 +136,7 @@ let grow: i32 = 0;
 
 @inline function openBlock(pc: u32, opcode: u32): void {
   header = at;
-  store<u16>(header, tracing ? I_TRACE : I_BLOCK);
+  store<u16>(header, stepping ? I_TRACE : I_BLOCK);
   store<u16>(header, opcode, B_OPCODE);
   store<u32>(header, pc, B_PC);
   startBlock(HEADER);
@@ -178,7 +180,7 @@ function reserveRun(code: u32, pc: u32): u32 {
 
 /** Writes the transition to another run. After a JUMPI, which continues at a header, it needs a block of its own. */
 @inline function goOn(isOpen: bool, pc: u32, destination: u32): void {
-  const hasBlock = isOpen || !tracing;
+  const hasBlock = isOpen || !stepping;
   if (!isOpen && hasBlock) openBlock(pc, 0);
   writePlain(I_JUMP_TO, destination);
   if (hasBlock) closeBlock();
@@ -200,7 +202,7 @@ function decodeRun(code: u32, start: u32): u32 {
   while (true) {
     if (pc >= length) {
       // the STOP beyond the end of the code
-      if (!open || tracing) {
+      if (!open || stepping) {
         if (open) closeBlock();
         openBlock(pc, 0);
         open = true;
@@ -231,7 +233,7 @@ function decodeRun(code: u32, start: u32): u32 {
       pc++;
       continue;
     }
-    if (!open || tracing || blockGas > MAX_BLOCK_GAS) {
+    if (!open || stepping || blockGas > MAX_BLOCK_GAS) {
       if (open) closeBlock();
       openBlock(pc, opcode);
       open = true;
@@ -242,7 +244,7 @@ function decodeRun(code: u32, start: u32): u32 {
       const next = pc + 1 + opcode - PUSH0;
       const isSmall = readConstant(bytes, length, pc);
       const follower: u32 = next < length ? load<u8>(bytes + next) : 0;
-      if (isSmall && !tracing && (follower == JUMP || follower == JUMPI)) {
+      if (isSmall && !stepping && (follower == JUMP || follower == JUMPI)) {
         count(gasOf(follower), takenBy(follower), 0);
         const destination = destinationOf(map, length, load<u32>(SCRATCH_WORD_A));
         if (follower == JUMP) {
@@ -348,7 +350,10 @@ export function releaseDecoded(code: u32): void {
   store<u32>(code, 0, C_ENTRY);
 }
 
-/** If several checks of a block fail, the failure that executing it instruction by instruction would meet first. */
+/**
+ * If several checks of a block fail, the failure that executing it instruction by instruction would meet first. A failure of the stack is
+ * described in R_FAULT_….
+ */
 export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: i32): u32 {
   const length = load<u32>(code, C_LENGTH);
   const bytes = load<u32>(code, C_BYTES);
@@ -360,6 +365,8 @@ export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: 
     const opcode: u32 = load<u8>(bytes + pc);
     if (opcode == JUMPDEST && !isFirst) break;
     isFirst = false;
+    store<u32>(R_FAULT_OPCODE, opcode);
+    store<u32>(R_FAULT_HEIGHT, words);
     if (words < <i32>takenBy(opcode)) return HALT_STACK_UNDERFLOW;
     words += <i32>givenBy(opcode) - <i32>takenBy(opcode);
     if (words > <i32>STACK_LIMIT) return HALT_STACK_OVERFLOW;

@@ -53,7 +53,7 @@ import { journalPosition, journalReset, revertTo as undoTo } from "./journal";
 import { blockHashesReset } from "./instructions";
 import { logsPointer, logsPosition, logsReset, logsRevertTo } from "./logs";
 import { buildOpcodeTable } from "./opcodes";
-import { fork, setRules } from "./rules";
+import { fork, setRules, stepping } from "./rules";
 import { runToEnd } from "./interpreter";
 import { findSlot, refund, setRefund, storageReset, transientReset, warmSlotByKey } from "./storage";
 import { copyWord, zeroWord } from "./word";
@@ -76,11 +76,11 @@ export { divide, divideSigned, remainder, remainderSigned, addModulo, multiplyMo
 
 let activeRules: u32 = 0xffffffff;
 
-/** Begins a block: discards all accounts and storage. Code is kept unless the rules have changed. */
-export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, trace: bool): void {
+/** Begins a block: discards all accounts and storage. `trace` is one of TRACE_…. Code is kept unless the rules have changed. */
+export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, trace: u32): void {
   setRules(newFork, lastPrecompile, hasP256, trace);
   setDeepestFrame(-1);
-  const rules = newFork | (u32(trace) << 8);
+  const rules = newFork | (u32(stepping) << 8);
   if (rules != activeRules) {
     activeRules = rules;
     buildOpcodeTable(newFork);

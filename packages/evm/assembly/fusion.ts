@@ -13,7 +13,7 @@
  * Distances are in bytes. An inverted jump is taken when the condition is false (ISZERO before JUMPI). I_ISZERO_X, I_MLOAD_X and I_JUMP_IF have no
  * second operand.
  *
- * Nothing is joined across blocks, and nothing while tracing. Gas and stack heights are those of the original opcodes.
+ * Nothing is joined across blocks, and nothing while stepping. Gas and stack heights are those of the original opcodes.
  */
 import { SCRATCH_WORD_A, SCRATCH_WORD_B, SCRATCH_WORD_C } from "./layout";
 import { multiply } from "./multiply";
@@ -53,7 +53,7 @@ import {
   joinedForm,
   X_TO_C,
 } from "./opcodes";
-import { tracing } from "./rules";
+import { stepping } from "./rules";
 import { add, copyWord, fits64, setWord, shiftLeft, shiftRight, subtract } from "./word";
 
 /** Where the next instruction is written. */
@@ -89,7 +89,7 @@ export function startBlock(headerBytes: u32): void {
 
 /** The newest instruction; 0: none that may be joined. */
 @inline function last(): u32 {
-  return known == 0 || tracing ? 0 : load<u32>(HISTORY + ((known - 1) << 2));
+  return known == 0 || stepping ? 0 : load<u32>(HISTORY + ((known - 1) << 2));
 }
 
 @inline function numberOf(instruction: u32): u32 {

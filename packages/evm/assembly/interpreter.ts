@@ -27,7 +27,7 @@ import {
   HALT_STATIC,
   HALT_STOP,
   KIND_CREATE,
-  R_INVALID_OPCODE,
+  R_FAULT_OPCODE,
   STACK_LIMIT,
 } from "./layout";
 import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, blockAt, destinationAt, diagnoseBlock, HEADER, INSTRUCTION } from "./decoder";
@@ -39,7 +39,7 @@ import { loadCallData, selfDestruct, setOutput } from "./instructions";
 import { multiply } from "./multiply";
 import * as op from "./opcodes";
 import { rareInstruction, stackAfter } from "./rare-instructions";
-import { tracing } from "./rules";
+import { stepping } from "./rules";
 import {
   add,
   and,
@@ -296,7 +296,7 @@ function run(): bool {
           }
           sp -= 32;
           ip = target;
-          if (tracing) continue;
+          if (stepping) continue;
           break;
         }
         case op.I_JUMPI: {
@@ -317,7 +317,7 @@ function run(): bool {
           }
           sp -= 64;
           ip = target;
-          if (tracing) continue;
+          if (stepping) continue;
           break;
         }
         case op.I_GAS: {
@@ -390,7 +390,7 @@ function run(): bool {
         case op.I_INVALID: {
           const reason = load<u32>(ip, 4); // a halt, and above it the opcode
           halt = reason & 0xff;
-          store<u32>(R_INVALID_OPCODE, reason >> 8);
+          store<u32>(R_FAULT_OPCODE, reason >> 8);
           break;
         }
         case op.I_TRACE: {
@@ -413,7 +413,7 @@ function run(): bool {
         }
         case op.I_JUMP_TO: {
           ip = destinationAt(f, ip + 4);
-          if (tracing) continue;
+          if (stepping) continue;
           break;
         }
         case op.I_MOVE: {

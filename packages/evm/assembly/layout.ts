@@ -61,7 +61,7 @@
 
 /** The result of a message, and the return data of the last call. */
 @inline export const R_HALT: u32 = 0x12100; // u32, HALT_*
-@inline export const R_INVALID_OPCODE: u32 = 0x12104; // u32: the opcode, if R_HALT is HALT_INVALID_OPCODE
+@inline export const R_FAULT_OPCODE: u32 = 0x12104; // u32: the opcode, if R_HALT is HALT_INVALID_OPCODE or HALT_STACK_…
 @inline export const R_GAS: u32 = 0x12108; // i64: gas left
 @inline export const R_OUTPUT: u32 = 0x12110; // pointer
 @inline export const R_OUTPUT_LENGTH: u32 = 0x12114;
@@ -69,6 +69,7 @@
 @inline export const R_CREATED: u32 = 0x12120; // account, 0: none
 @inline export const R_LOGS: u32 = 0x12124; // pointer to the log records
 @inline export const R_LOGS_LENGTH: u32 = 0x12128; // bytes
+@inline export const R_FAULT_HEIGHT: u32 = 0x1212c; // u32: words on the stack before that opcode, if R_HALT is HALT_STACK_…
 
 // ---- scratch
 @inline export const SCRATCH_KECCAK: u32 = 0x13000; // 200 bytes of state
@@ -129,6 +130,11 @@
 @inline export const KIND_STATICCALL: u32 = 3;
 @inline export const KIND_CREATE: u32 = 4;
 @inline export const KIND_CREATE2: u32 = 5;
+
+// ---- what is reported to the host's tracer
+@inline export const TRACE_NOTHING: u32 = 0;
+@inline export const TRACE_MESSAGES: u32 = 1; // messages, logs and destructions
+@inline export const TRACE_STEPS: u32 = 2; // … and every instruction
 
 // ---- why a frame ended; src/engine/layout.ts gives them names
 @inline export const HALT_NONE: u32 = 0; // still running

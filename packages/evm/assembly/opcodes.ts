@@ -359,7 +359,7 @@ export function buildOpcodeTable(fork: u32): void {
   if (fork >= BYZANTIUM) {
     // EIP-211
     define(0x3d, 2, 0, 1, I_RETURNDATASIZE);
-    define(0x3e, 3, 3, 0, I_RETURNDATACOPY);
+    define(0x3e, 3, 3, 0, I_RETURNDATACOPY, ENDS_BLOCK);
   }
   if (fork >= CONSTANTINOPLE) define(0x3f, account, 1, 1, I_EXTCODEHASH); // EIP-1052
   define(0x40, 20, 1, 1, I_BLOCKHASH);
@@ -387,7 +387,7 @@ export function buildOpcodeTable(fork: u32): void {
   define(JUMPDEST, 1, 0, 0, I_BLOCK);
   if (fork >= CANCUN) {
     define(0x5c, 100, 1, 1, I_TLOAD); // EIP-1153
-    define(0x5d, 100, 2, 0, I_TSTORE);
+    define(0x5d, 100, 2, 0, I_TSTORE, ENDS_BLOCK);
     define(0x5e, 3, 3, 0, I_MCOPY); // EIP-5656
   }
   if (fork >= SHANGHAI) define(PUSH0, 2, 0, 1, I_PUSH); // EIP-3855
@@ -396,7 +396,7 @@ export function buildOpcodeTable(fork: u32): void {
     define(DUP1 + n, 3, n + 1, n + 2, I_DUP);
     define(SWAP1 + n, 3, n + 2, n + 2, I_SWAP);
   }
-  for (let topics: u32 = 0; topics <= 4; topics++) define(0xa0 + topics, 375 + 375 * topics, 2 + topics, 0, I_LOG);
+  for (let topics: u32 = 0; topics <= 4; topics++) define(0xa0 + topics, 375 + 375 * topics, 2 + topics, 0, I_LOG, ENDS_BLOCK);
   define(0xf0, 32000, 3, 1, I_CREATE, ENDS_BLOCK);
   define(0xf1, call, 7, 1, I_CALL, ENDS_BLOCK);
   define(0xf2, call, 7, 1, I_CALL, ENDS_BLOCK);

@@ -1,5 +1,5 @@
 /** The rules of the block, set once by the host. */
-import { A_ADDRESS } from "./layout";
+import { A_ADDRESS, TRACE_NOTHING, TRACE_STEPS } from "./layout";
 import { fits64 } from "./word";
 
 /** See FRONTIER … OSAKA in layout.ts. */
@@ -8,14 +8,17 @@ export let fork: u32 = 0;
 let lastPrecompile: u32 = 0;
 /** P256VERIFY at 0x100 (RIP-7212, EIP-7951) */
 let hasP256: bool = false;
-/** If set, decoding puts every instruction into a block of its own, which reports it. */
+/** If set, messages, logs and destructions are reported. */
 export let tracing: bool = false;
+/** If set, decoding puts every instruction into a block of its own, which reports it. */
+export let stepping: bool = false;
 
-export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool, newTracing: bool): void {
+export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool, trace: u32): void {
   fork = newFork;
   lastPrecompile = newLastPrecompile;
   hasP256 = newHasP256;
-  tracing = newTracing;
+  tracing = trace != TRACE_NOTHING;
+  stepping = trace == TRACE_STEPS;
   overrideCount = 0;
 }
 

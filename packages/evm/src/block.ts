@@ -15,6 +15,9 @@ import {
   ENV_NUMBER,
   ENV_RANDAO,
   ENV_TIMESTAMP,
+  TRACE_MESSAGES,
+  TRACE_NOTHING,
+  TRACE_STEPS,
 } from "./engine/layout.ts";
 import { StateAccess } from "./engine/state-access.ts";
 import type { EvmErrorCode } from "./errors.ts";
@@ -28,6 +31,7 @@ import type {
 } from "./execution.ts";
 import type { PrecompileSet } from "./precompiles/table.ts";
 import type { StateChanges } from "./state-changes.ts";
+import type { EvmTracer } from "./tracer.ts";
 import { callMessage, systemCall } from "./transaction/call.ts";
 import { applyDeposit } from "./transaction/deposit.ts";
 import type { BlockScope } from "./transaction/scope.ts";
@@ -52,8 +56,7 @@ export class EngineBlock implements BlockExecution {
     this.#gasLeft = environment.gasLimit;
     instance.precompiles = precompiles.table;
     instance.newCodes.clear();
-    const isTracing = instance.tracer !== undefined;
-    instance.exports.beginBlock(forkNumber(rules.evm), precompiles.last, precompiles.hasP256 ? 1 : 0, isTracing ? 1 : 0);
+    instance.exports.beginBlock(forkNumber(rules.evm), precompiles.last, precompiles.hasP256 ? 1 : 0, traceOf(instance.tracer));
     this.#writeEnvironment();
   }
 
@@ -183,4 +186,9 @@ export class EngineBlock implements BlockExecution {
     if (rules.isPostMerge) memory.setRawWord(ENV_RANDAO, environment.prevRandao);
     else memory.setWord(ENV_RANDAO, environment.difficulty);
   }
+}
+
+function traceOf(tracer: EvmTracer | undefined): number {
+  if (tracer === undefined) return TRACE_NOTHING;
+  return tracer.messagesOnly === true ? TRACE_MESSAGES : TRACE_STEPS;
 }

@@ -32,7 +32,7 @@ export interface EvmEngine {
   /**
    * Sets a function that is called every few milliseconds during long executions, and before a precompile that takes long for itself,
    * with its gas (otherwise 0). If it throws, the execution ends and the error comes out of the call that began it. The block must not be
-   * used any more then. It is not called while a tracer is set, apart from those precompiles.
+   * used any more then. While a tracer sees every instruction, long executions are left to its `onTick`.
    */
   setInterrupt(check: ((stepGas: bigint) => void) | undefined): void;
   /** Runs the interpreter for some 50 ms, so that its optimised code is compiled before it is needed. */

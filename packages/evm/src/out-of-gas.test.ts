@@ -6,6 +6,7 @@ import type { BlockExecution } from "./execution.ts";
 import { asm, deployer } from "./testing/asm.ts";
 import { engineModule } from "./testing/engine.ts";
 import { address, addressHex, environment, ethereumRules, MemoryState, type TestAccount } from "./testing/memory-state.ts";
+import type { EvmTracer, TraceMessage, TraceResult } from "./tracer.ts";
 
 /**
  * Gas is charged for a basic block at once, not for each instruction. With a tracer, every instruction is a block of its own, as in the
@@ -14,6 +15,36 @@ import { address, addressHex, environment, ethereumRules, MemoryState, type Test
 const plain = createEvm(engineModule);
 const stepping = createEvm(engineModule);
 stepping.setTracer({});
+
+/** What a tracer of messages sees, in a tracer that sees every instruction and in one that does not. */
+class Messages implements EvmTracer {
+  readonly events: string[] = [];
+  readonly messagesOnly: boolean;
+  readonly onTick = undefined;
+
+  constructor(messagesOnly: boolean) {
+    this.messagesOnly = messagesOnly;
+  }
+
+  onEnter({ kind, depth, gas, value, input, to }: TraceMessage): void {
+    this.events.push(`enter ${kind} ${depth} ${to && bytesToHex(to)} gas ${gas} value ${value} input ${bytesToHex(input)}`);
+  }
+
+  onExit({ depth, halt, gasLeft, output, lastStep }: TraceResult): void {
+    const isFault = halt === "invalid-opcode" || halt?.startsWith("stack-");
+    this.events.push(`exit ${depth} ${halt} ${gasLeft} ${bytesToHex(output)} ${isFault ? JSON.stringify(lastStep()) : ""}`);
+  }
+
+  onLog(_address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
+    this.events.push(`log ${topics.length} ${bytesToHex(data)}`);
+  }
+
+  onSelfDestruct(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void {
+    this.events.push(`destroyed ${bytesToHex(self)} ${bytesToHex(beneficiary)} ${balance}`);
+  }
+}
+const tracedPlain = createEvm(engineModule);
+const tracedStepping = createEvm(engineModule);
 
 const SENDER = addressHex(0x5e4d);
 const MAIN = addressHex(0x1000);
@@ -66,6 +97,13 @@ const PROGRAMS: Readonly<Record<string, { code: string; other?: string }>> = {
   "self-destruction": { code: "0 0 0 0 0 0x2000 GAS CALL POP 0x99999 SELFDESTRUCT", other: "0x1000 SELFDESTRUCT" },
   "an invalid opcode after work": { code: "1 1 SSTORE 0 0 LOG0 INVALID" },
   "a jump to nowhere": { code: "1 2 ADD 3 JUMP" },
+  "logs and transient storage in a static call": {
+    code: "0 0 0 0 0x2000 GAS STATICCALL 0 0 LOG0 1 2 TSTORE 0 0 1 0 0 0x3000 GAS CALL STOP",
+    other: "1 1 ADD POP 5 0 0 LOG1 1 2 ADD POP 1 2 TSTORE STOP",
+  },
+  "return data that is not there": { code: "0 0 0 0 0x2000 GAS STATICCALL POP 5 0 0 RETURNDATACOPY 1 1 ADD POP STOP" },
+  "too much on the stack": { code: `${"1 ".repeat(900)} 0 0 LOG0 ${"1 ".repeat(126)} STOP` },
+  "calls before the stack fails": { code: "0 0 0 0 0 0x2000 GAS CALL 0 0 LOG0 ADD ADD", other: "POP" },
   "too little on the stack": { code: "1 1 SSTORE POP POP ADD" },
   "a revert with data": { code: "5 1 SSTORE 0x1234 PUSH0 MSTORE 32 PUSH0 REVERT" },
 };
@@ -92,9 +130,6 @@ function observe(block: BlockExecution, gasLimit: bigint): string {
   return JSON.stringify({ result, changed, codes }, printable);
 }
 
-/** Halt reasons may differ, because a block is checked for gas and stack before any of its instructions is executed. */
-const withoutReason = (observed: string): string => observed.replace(/"halt":"(?!revert)[a-z-]+"/, '"halt":"*"');
-
 /** 21,000, an address of the access list, three bytes of data */
 const INTRINSIC = 23_436n;
 
@@ -116,7 +151,16 @@ describe("out of gas", () => {
       const expected = observe(begin(stepping), gas);
       const actual = observe(begin(plain), gas);
       results.add(/"halt":"[a-z-]+"|"status":1/.exec(actual)?.[0] ?? "rejected");
-      if (withoutReason(actual) !== withoutReason(expected)) expect({ gas, observed: actual }).toEqual({ gas, observed: expected });
+      if (actual !== expected) expect({ gas, observed: actual }).toEqual({ gas, observed: expected });
+    }
+    const plainly = new Messages(true);
+    const stepwise = new Messages(false);
+    tracedPlain.setTracer(plainly);
+    tracedStepping.setTracer(stepwise);
+    for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
+      observe(begin(tracedPlain), gas);
+      observe(begin(tracedStepping), gas);
+      expect([gas, ...plainly.events.splice(0)]).toEqual([gas, ...stepwise.events.splice(0)]);
     }
     // some of the limits are too low and some are enough
     expect(results).toContain('"halt":"out-of-gas"');

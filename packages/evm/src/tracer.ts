@@ -2,15 +2,17 @@ import type { MessageKind } from "./engine/layout.ts";
 import type { HaltReason } from "./execution.ts";
 
 /**
- * The hooks of a trace. While a tracer is set, the engine decodes code differently (each instruction reports itself), so that
- * tracing costs nothing when it is off. Arguments are views of the engine's memory, valid only during the call. `onStep` may read
- * the state through the block's execution, after which the views are no longer valid. If a hook throws, the execution ends, and the
- * block with it.
+ * The hooks of a trace. While a tracer is set that wants every instruction, the engine decodes code differently (each instruction reports
+ * itself), so that tracing costs nothing when it is off. Arguments are views of the engine's memory, valid only during the call. `onStep`
+ * may read the state through the block's execution, after which the views are no longer valid. If a hook throws, the execution ends, and
+ * the block with it.
  */
 export interface EvmTracer {
+  /** Instructions are not reported: code runs as fast as without a tracer. Read when a block begins. */
+  readonly messagesOnly?: boolean | undefined;
   /** before an instruction, which may still fail for lack of gas or stack */
   onStep?: ((step: TraceStep) => void) | undefined;
-  /** before every instruction, without a description of it: for checking a time limit */
+  /** before every instruction, without a description of it; with `messagesOnly`, every few milliseconds: for checking a time limit */
   onTick?: (() => void) | undefined;
   /** a call or creation begins, including those that end at once (precompiles, accounts without code, insufficient balance) */
   onEnter?: ((message: TraceMessage) => void) | undefined;
@@ -61,6 +63,15 @@ export interface TraceResult {
   readonly halt: HaltReason | undefined;
   readonly gasLeft: bigint;
   readonly output: Uint8Array;
-  /** the last instruction of the transaction so far; if an instruction made the message fail, it is that one */
-  readonly lastStep: () => { readonly opcode: number; readonly stackSize: number };
+  /**
+   * The last instruction of the transaction so far; if an instruction made the message fail, it is that one. With `messagesOnly`, it is
+   * known only for an opcode that does not exist and one for which the stack is too low or too high.
+   */
+  readonly lastStep: () => FaultyStep | undefined;
+}
+
+export interface FaultyStep {
+  readonly opcode: number;
+  /** words on the stack before it */
+  readonly stackSize: number;
 }

@@ -121,7 +121,7 @@ export class SimulateService {
   }
 
   #simulateBlock(simulation: Simulation, parent: HeaderAt, planned: PlannedBlock): { json: JsonObject; at: HeaderAt } {
-    const { work, request, layers, base, baseNodes } = simulation;
+    const { request, layers, base, baseNodes } = simulation;
     const { config } = this.#backend.chain;
     const { asked } = planned;
     const overrides = asked.blockOverrides;
@@ -130,7 +130,7 @@ export class SimulateService {
     const parentId = blockIdOf(parent);
     const reader = layers.length === 0 ? base.state : new LayeredState(parentId, base.state, layers);
     const nodes = layers.length === 0 ? baseNodes : layeredNodes(baseNodes, layers);
-    const tracer = request.traceTransfers ? new TransferTracer(work) : undefined;
+    const tracer = request.traceTransfers ? new TransferTracer() : undefined;
     this.#engine.setTracer(tracer);
     const environment = overriddenEnvironment(blockEnvironment(rules, open), {
       number: undefined,

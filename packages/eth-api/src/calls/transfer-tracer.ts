@@ -1,8 +1,6 @@
 import type { EvmTracer, TraceMessage, TraceResult } from "@rnode/evm";
 import { bigintToBytes, hexToBytes, keccak256, padBytesLeft } from "@rnode/primitives";
 import type { Log } from "@rnode/protocol";
-import type { Work } from "../backend/work.ts";
-import { checkedTicks } from "./time-limit.ts";
 
 /** The address that logs of ether transfers seem to come from. Spec: execution-apis, eth_simulateV1 */
 const TRANSFER_ADDRESS = hexToBytes(`0x${"ee".repeat(20)}`);
@@ -16,15 +14,11 @@ export interface IndexedLog {
 
 /** The logs of a block's transactions, with an ERC-20-like log for each transfer of ether. */
 export class TransferTracer implements EvmTracer {
-  readonly onTick: () => void;
+  readonly messagesOnly = true;
   /** for each open message, the logs of what has succeeded inside it */
   readonly #open: IndexedLog[][] = [];
   #done: IndexedLog[] = [];
   #count = 0;
-
-  constructor(work: Work) {
-    this.onTick = checkedTicks(work);
-  }
 
   /** Returns what the last transaction logged, and forgets it. */
   take(): readonly IndexedLog[] {

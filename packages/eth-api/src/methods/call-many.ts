@@ -54,17 +54,22 @@ export function ethCallManyMethods({ backend, calls, traces }: ReadServices): Ap
       ],
       summary: "Calls one after another, each on the state that the one before left: outputs, or why a call failed.",
       handler: ([given, context, stateOverrides], work) =>
-        bundles.run(calls.limited(work), given, { ...contextOf(context), stateOverrides }, ({ execution, message }) => {
-          const own = messageOrFault(message);
-          if (own instanceof RpcError) return { error: own.message };
-          const { status, output, halt, invalidOpcode } = execution.applyMessage(own);
-          if (status === 1) return { value: bytesToHex(output) };
-          const isRevert = halt === undefined || halt === "revert";
-          const failure = isRevert
-            ? revertError(output)
-            : errors.call({ kind: "halt", halt, invalidOpcode, gasLimit: own.gasLimit });
-          return { error: failure.message };
-        }),
+        bundles.run(
+          calls.limited(work),
+          given,
+          { ...contextOf(context), stateOverrides, messagesOnly: true },
+          ({ execution, message }) => {
+            const own = messageOrFault(message);
+            if (own instanceof RpcError) return { error: own.message };
+            const { status, output, halt, invalidOpcode } = execution.applyMessage(own);
+            if (status === 1) return { value: bytesToHex(output) };
+            const isRevert = halt === undefined || halt === "revert";
+            const failure = isRevert
+              ? revertError(output)
+              : errors.call({ kind: "halt", halt, invalidOpcode, gasLimit: own.gasLimit });
+            return { error: failure.message };
+          },
+        ),
     }),
   };
 }
@@ -90,7 +95,7 @@ export function debugCallManyMethods({ backend, calls, traces }: ReadServices): 
           transactions,
           blockOverride: blockOverride ?? overrides.block,
         }));
-        const where = { ...contextOf(context), stateOverrides: overrides.state };
+        const where = { ...contextOf(context), stateOverrides: overrides.state, messagesOnly: newTracer.messagesOnly };
         return bundles.run(
           work,
           withBlock,

@@ -27,6 +27,7 @@ import * as results from "../schemas/debug-results.ts";
 import { OpcodeGasTracer } from "../tracing/opcode-gas-tracer.ts";
 import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
 import type { TransactionTrace } from "../tracing/trace-service.ts";
+import { messagesOnly, type TracerFactory } from "../tracing/tracers.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
@@ -61,11 +62,11 @@ export function traceMethods(services: ReadServices): ApiMethods {
   const { profile, chain } = backend;
   const types = param("types", typesShape);
   const block = optionalParam("block", blockSelectorShape);
-  const replayer = (wanted: ReadonlySet<TraceType>) => (rules: ConstructorParameters<typeof ReplayTracer>[2]) =>
-    new ReplayTracer(wanted, profile.traces, rules);
+  const replayer = (wanted: ReadonlySet<TraceType>): TracerFactory =>
+    messagesOnly((rules) => new ReplayTracer(wanted, profile.traces, rules), !wanted.has("vmTrace") && !wanted.has("stateDiff"));
 
   const newOpcodeGas = () => new OpcodeGasTracer(profile.traces);
-  const newPlaced = () => new PlacedTracer(profile.traces);
+  const newPlaced = messagesOnly(() => new PlacedTracer(profile.traces));
   const placedTraces = async (work: Work, stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
     const found = await traces.traceBlock(work, stored, { newTracer: newPlaced, only });
     return found.flatMap(({ result }) => result as JsonObject[]);

@@ -1,9 +1,9 @@
-import type { HaltReason } from "@rnode/evm";
+import type { FaultyStep, HaltReason } from "@rnode/evm";
 import { instructionOf, OP } from "../instructions/opcodes.ts";
 import { HALT_TEXTS } from "./halt-texts.ts";
 
 /** The instruction at which a message ended. */
-export type LastStep = { readonly opcode: number; readonly stackSize: number } | undefined;
+export type LastStep = FaultyStep | undefined;
 
 /** How the two profiles differ in what traces show. */
 export interface TraceDialect {

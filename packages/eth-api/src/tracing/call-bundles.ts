@@ -25,6 +25,8 @@ export interface BundleContext {
   /** how many of the block's transactions to run first; undefined: all */
   readonly transactions: number | undefined;
   readonly stateOverrides: readonly AccountOverride[] | undefined;
+  /** no tracer wants steps */
+  readonly messagesOnly: boolean | undefined;
 }
 
 /** A call whose turn it is. */
@@ -54,7 +56,7 @@ export class CallBundles {
       const rules = rulesAt(this.#backend, header);
       const results: T[][] = [];
       for (const [index, { transactions, blockOverride }] of bundles.entries()) {
-        const watcher = this.#traces.newSwitch(slot);
+        const watcher = this.#traces.newSwitch(slot, context.messagesOnly);
         slot.engine.setTracer(watcher);
         const reader = layers.length === 0 ? state : new LayeredState(state.block, state, layers);
         const environment = overriddenEnvironment(blockEnvironment(rules, header), blockOverride);

@@ -19,7 +19,7 @@ export class CallTracer extends FrameRecorder implements TransactionTracer {
   readonly #dialect: TraceDialect;
 
   constructor(config: CallTracerConfig, dialect: TraceDialect) {
-    super();
+    super({ keepsLogs: config.withLog });
     this.#config = config;
     this.#dialect = dialect;
   }

@@ -49,6 +49,12 @@ export class FrameRecorder implements EvmTracer {
   #message: TracedMessage | undefined;
   #logCount = 0;
   #heldBytes = 0;
+  /** undefined if logs are not wanted, so that the engine's host does not even describe them */
+  readonly onLog: EvmTracer["onLog"];
+
+  constructor({ keepsLogs = false }: { readonly keepsLogs?: boolean } = {}) {
+    if (keepsLogs) this.onLog = (address, topics, data) => this.#keepLog(address, topics, data);
+  }
 
   /** Approximate size of all frames as JSON, bytes. */
   heldBytes(): number {
@@ -111,7 +117,7 @@ export class FrameRecorder implements EvmTracer {
     });
   }
 
-  onLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
+  #keepLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
     const frame = this.#open.at(-1);
     const index = this.#logCount++;
     this.#heldBytes += FRAME_BYTES + 2 * data.length;

@@ -71,7 +71,7 @@ export class TouchedState implements EvmTracer {
 
   onExit({ halt, lastStep }: TraceResult): void {
     if (halt === undefined || halt === "revert" || this.#ofLastStep.length === 0) return;
-    if (!this.#dialect.failedTouch(halt, lastStep().opcode)) for (const undo of this.#ofLastStep) undo();
+    if (!this.#dialect.failedTouch(halt, lastStep()!.opcode)) for (const undo of this.#ofLastStep) undo();
     this.#ofLastStep.length = 0;
   }
 

@@ -130,7 +130,7 @@ export class TraceService {
     const { block, senders, hash } = stored;
     const { header, transactions } = block;
     if (transactions.length === 0) return [];
-    const watcher = new TracerSwitch(this.#nowMs, slot);
+    const watcher = this.newSwitch(slot, newTracer.messagesOnly);
     const run = this.beginBlock(slot, stored, watcher);
     const traces: TransactionTrace[] = [];
     for (const [index, transaction] of transactions.entries()) {
@@ -169,7 +169,10 @@ export class TraceService {
     const [first] = calls;
     if (first === undefined) return Promise.resolve([]);
     return this.inSlot(work, async (slot) => {
-      const watcher = new TracerSwitch(this.#nowMs, slot);
+      const watcher = this.newSwitch(
+        slot,
+        calls.every(({ newTracer }) => newTracer.messagesOnly === true),
+      );
       const { execution, message } = this.#calls.prepare(first.call, selector, overrides, { tracer: watcher, engine: slot.engine });
       const traces: CallTrace[] = [];
       for (const [index, { call, newTracer }] of calls.entries()) {
@@ -202,9 +205,9 @@ export class TraceService {
     return { block, hash: hashHeader(block.header), senders: block.transactions.map((tx) => recoverSender(tx)) };
   }
 
-  /** A tracer switch for the messages of a longer request. */
-  newSwitch(slot: ExecutionSlot): TracerSwitch {
-    return new TracerSwitch(this.#nowMs, slot);
+  /** A tracer switch for the messages of a longer request. @param messagesOnly none of its tracers wants steps */
+  newSwitch(slot: ExecutionSlot, messagesOnly?: boolean): TracerSwitch {
+    return new TracerSwitch(this.#nowMs, slot, { messagesOnly });
   }
 
   /** Runs something on an engine of its own. @throws {RpcError} a limit was exceeded, or a reorganisation removed the block being executed */

@@ -43,4 +43,21 @@ describe("the time of a request that traces", () => {
     pass(101);
     expect(ticks).toThrow("the request's time is over");
   });
+
+  it("is looked at with every tick when no steps are reported, by the request while nothing is watched", () => {
+    let now = 0;
+    const watcher = new TracerSwitch(() => now, { maxBytes: 1000, keptBytes: 0, check: () => {} }, { messagesOnly: true });
+    expect(watcher.onTick).toBeUndefined();
+    watcher.watch({ result: () => ({}) }, 50);
+    watcher.onTick!();
+    now = 60;
+    expect(() => watcher.onTick!()).toThrow("execution timeout");
+    watcher.rest();
+    expect(watcher.onTick).toBeUndefined();
+  });
+
+  it("is not spent on steps that nobody reports", () => {
+    const watcher = new TracerSwitch(() => 0, { maxBytes: 1000, keptBytes: 0, check: () => {} }, { messagesOnly: true });
+    expect(() => watcher.watch({ onStep: () => {}, result: () => ({}) }, 50)).toThrow("wants steps");
+  });
 });

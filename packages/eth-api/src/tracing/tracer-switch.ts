@@ -11,6 +11,7 @@ const EVENTS_PER_CHECK = 1024;
  * or whose results grow too large.
  */
 export class TracerSwitch implements EvmTracer {
+  readonly messagesOnly: boolean;
   onTick: EvmTracer["onTick"];
   onStep: EvmTracer["onStep"];
   onEnter: EvmTracer["onEnter"];
@@ -23,19 +24,29 @@ export class TracerSwitch implements EvmTracer {
   #events = 0;
   #target: TransactionTracer | undefined;
 
-  /** @param request its time limit applies, and it counts the bytes that the results hold */
-  constructor(nowMs: () => number, request: Pick<ExecutionSlot, "maxBytes" | "keptBytes" | "check">) {
+  /**
+   * @param request its time limit applies, and it counts the bytes that the results hold
+   * @param messagesOnly none of the tracers wants steps
+   */
+  constructor(
+    nowMs: () => number,
+    request: Pick<ExecutionSlot, "maxBytes" | "keptBytes" | "check">,
+    { messagesOnly = false }: { readonly messagesOnly?: boolean | undefined } = {},
+  ) {
+    this.messagesOnly = messagesOnly;
     this.#nowMs = nowMs;
     this.#request = request;
-    this.onTick = () => this.#countUnwatched();
+    this.onTick = this.#unwatchedTick();
   }
 
   /** PERF: hooks that the tracer lacks stay undefined, so that the engine's host does not even describe those events. */
   watch(target: TransactionTracer, timeoutMs: number): void {
+    if (this.messagesOnly && target.onStep !== undefined)
+      throw new Error("the tracer wants steps, which this block does not report");
     this.#target = target;
     this.#endMs = this.#nowMs() + timeoutMs;
     this.#events = 0;
-    this.onTick = () => this.#count();
+    this.onTick = this.messagesOnly ? () => this.#check() : () => this.#count();
     this.onStep =
       target.onStep === undefined
         ? undefined
@@ -62,7 +73,7 @@ export class TracerSwitch implements EvmTracer {
     this.#checkHeld(0);
     this.#request.keptBytes += this.#target?.heldBytes?.() ?? 0;
     this.#target = undefined;
-    this.onTick = () => this.#countUnwatched();
+    this.onTick = this.#unwatchedTick();
     this.onStep = undefined;
     this.onEnter = undefined;
     this.onExit = undefined;
@@ -72,15 +83,21 @@ export class TracerSwitch implements EvmTracer {
 
   /** @throws {RpcError} the time is over, or the results hold too much; this ends the execution */
   #count(): void {
-    if (this.#events++ % EVENTS_PER_CHECK !== 0) return;
+    if (this.#events++ % EVENTS_PER_CHECK === 0) this.#check();
+  }
+
+  #check(): void {
     if (this.#nowMs() > this.#endMs) throw new RpcError(SERVER_ERROR, "execution timeout");
     this.#request.check();
     this.#checkHeld(0);
   }
 
-  /** The engine does not check the clock itself while it has a tracer. */
-  #countUnwatched(): void {
-    if (this.#events++ % EVENTS_PER_CHECK === 0) this.#request.check();
+  /** The engine does not check the clock itself while it reports steps. */
+  #unwatchedTick(): EvmTracer["onTick"] {
+    if (this.messagesOnly) return undefined;
+    return () => {
+      if (this.#events++ % EVENTS_PER_CHECK === 0) this.#request.check();
+    };
   }
 
   #checkHeld(more: number): void {

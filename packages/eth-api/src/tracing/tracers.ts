@@ -1,4 +1,4 @@
-import type { EvmTracer, TraceMessage, TraceResult, TraceStep } from "@rnode/evm";
+import type { EvmTracer, TraceMessage, TraceResult } from "@rnode/evm";
 import { booleanShape, objectShape, type Shape, ShapeError } from "@rnode/jsonrpc";
 import type { BlockRules } from "@rnode/protocol";
 import { rpcError } from "../backend/backend.ts";
@@ -13,7 +13,14 @@ import { StructLogger } from "./struct-logger.ts";
 import type { TraceContext, TraceOutcome, TransactionTracer } from "./transaction-tracer.ts";
 
 /** Creates the tracer for one transaction. */
-export type TracerFactory = (rules: BlockRules) => TransactionTracer;
+export interface TracerFactory {
+  (rules: BlockRules): TransactionTracer;
+  /** its tracers want no steps, so that the block runs as fast as untraced */
+  readonly messagesOnly?: boolean | undefined;
+}
+
+export const messagesOnly = (create: (rules: BlockRules) => TransactionTracer, only = true): TracerFactory =>
+  Object.assign(create, { messagesOnly: only });
 
 export const NATIVE_TRACERS = ["callTracer", "prestateTracer", "flatCallTracer", "4byteTracer", "muxTracer", "noopTracer"] as const;
 const MAX_SHOWN_NAME = 60;
@@ -50,7 +57,7 @@ function namedFactory(profile: Profile, name: string, config: unknown): TracerFa
   switch (name as (typeof NATIVE_TRACERS)[number]) {
     case "callTracer": {
       const own = flags(read(callConfig));
-      return () => new CallTracer(own, dialect);
+      return messagesOnly(() => new CallTracer(own, dialect));
     }
     case "prestateTracer": {
       const own = flags(read(prestateConfig));
@@ -61,16 +68,19 @@ function namedFactory(profile: Profile, name: string, config: unknown): TracerFa
     }
     case "flatCallTracer": {
       const own = flags(read(flatConfig));
-      return (rules) => new FlatCallTracer(own, dialect, precompileTest(rules));
+      return messagesOnly((rules) => new FlatCallTracer(own, dialect, precompileTest(rules)));
     }
     case "4byteTracer":
-      return (rules) => new FourByteTracer(dialect.countsPrecompiles ? () => false : precompileTest(rules));
+      return messagesOnly((rules) => new FourByteTracer(dialect.countsPrecompiles ? () => false : precompileTest(rules)));
     case "noopTracer":
-      return () => NOOP;
+      return messagesOnly(() => NOOP);
     case "muxTracer": {
       const parts = Object.entries(read(objectShape({}, {})) && ((config ?? {}) as object));
       const factories = parts.map(([part, own]) => [part, namedFactory(profile, part, own)] as const);
-      return (rules) => new MuxTracer(factories.map(([part, factory]) => [part, factory(rules)]));
+      return messagesOnly(
+        (rules) => new MuxTracer(factories.map(([part, factory]) => [part, factory(rules)])),
+        factories.every(([, factory]) => factory.messagesOnly === true),
+      );
     }
     default:
       throw rpcError(profile.errors.unsupportedTracer(shortened(name), NATIVE_TRACERS));
@@ -89,17 +99,28 @@ function readConfig<T>(profile: Profile, shape: Shape<T>, config: unknown): T {
 /** Geth's `muxTracer`: several tracers in one run, with results keyed by name. */
 class MuxTracer implements TransactionTracer, EvmTracer {
   readonly #parts: readonly (readonly [name: string, tracer: TransactionTracer])[];
+  /** undefined if no part needs it, as with `onLog` */
+  readonly onStep: EvmTracer["onStep"];
+  readonly onLog: EvmTracer["onLog"];
 
   constructor(parts: readonly (readonly [string, TransactionTracer])[]) {
     this.#parts = parts;
+    const steps = parts.flatMap(([, part]) => (part.onStep === undefined ? [] : [part]));
+    if (steps.length > 0) {
+      this.onStep = (step) => {
+        for (const part of steps) part.onStep!(step);
+      };
+    }
+    const logs = parts.flatMap(([, part]) => (part.onLog === undefined ? [] : [part]));
+    if (logs.length > 0) {
+      this.onLog = (address, topics, data) => {
+        for (const part of logs) part.onLog!(address, topics, data);
+      };
+    }
   }
 
   onStart(context: TraceContext): void {
     for (const [, part] of this.#parts) part.onStart?.(context);
-  }
-
-  onStep(step: TraceStep): void {
-    for (const [, part] of this.#parts) part.onStep?.(step);
   }
 
   onEnter(message: TraceMessage): void {
@@ -112,10 +133,6 @@ class MuxTracer implements TransactionTracer, EvmTracer {
 
   onSelfDestruct(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void {
     for (const [, part] of this.#parts) part.onSelfDestruct?.(self, beneficiary, balance);
-  }
-
-  onLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
-    for (const [, part] of this.#parts) part.onLog?.(address, topics, data);
   }
 
   heldBytes(): number {

@@ -1,7 +1,7 @@
 import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
 import type { EvmErrorCode } from "../errors.ts";
 import type { StateReader } from "../state.ts";
-import type { EvmTracer, TraceStep } from "../tracer.ts";
+import type { EvmTracer, FaultyStep, TraceStep } from "../tracer.ts";
 import {
   A_BALANCE,
   A_CODE_HASH,
@@ -29,6 +29,8 @@ import {
   M_STATIC,
   M_VALUE,
   MESSAGE_KINDS,
+  R_FAULT_HEIGHT,
+  R_FAULT_OPCODE,
   R_OUTPUT,
   R_OUTPUT_LENGTH,
   X_HASH,
@@ -81,7 +83,10 @@ export class EngineInstance {
       outOfMemory: () => {
         throw new CodedError<EvmErrorCode>("evm/out-of-memory", { bytes: this.memory.bytes.length });
       },
-      slice: () => this.onSlice?.(0n),
+      slice: () => {
+        this.tracer?.onTick?.(); // stepping, there are no slices
+        this.onSlice?.(0n);
+      },
       traceStep: (frame: number, pc: number, opcode: number) => {
         this.#lastFrame = frame;
         this.#lastOpcode = opcode;
@@ -175,6 +180,17 @@ export class EngineInstance {
     };
   }
 
+  #lastStep(): FaultyStep {
+    return { opcode: this.#lastOpcode, stackSize: this.#stackSize(this.#lastFrame) };
+  }
+
+  /** The instruction that ended a message, as far as the engine remembers it without reporting steps. */
+  #fault(halt: number): FaultyStep | undefined {
+    const name = HALT_NAMES[halt];
+    if (name !== "invalid-opcode" && name !== "stack-underflow" && name !== "stack-overflow") return undefined;
+    return { opcode: this.memory.u32(R_FAULT_OPCODE), stackSize: this.memory.u32(R_FAULT_HEIGHT) };
+  }
+
   #stackSize(frame: number): number {
     return (this.memory.u32(frame + F_SP) + 32 - this.memory.u32(frame + F_STACK)) / 32;
   }
@@ -209,7 +225,7 @@ export class EngineInstance {
       halt: HALT_NAMES[halt],
       gasLeft,
       output: this.returnData(),
-      lastStep: () => ({ opcode: this.#lastOpcode, stackSize: this.#stackSize(this.#lastFrame) }),
+      lastStep: () => (this.tracer?.messagesOnly === true ? this.#fault(halt) : this.#lastStep()),
     });
   }
 

@@ -34,7 +34,7 @@ export const M_DEPTH = 0x120a4;
 export const M_VALUE = 0x120c0;
 
 export const R_HALT = 0x12100;
-export const R_INVALID_OPCODE = 0x12104;
+export const R_FAULT_OPCODE = 0x12104;
 export const R_GAS = 0x12108;
 export const R_OUTPUT = 0x12110;
 export const R_OUTPUT_LENGTH = 0x12114;
@@ -42,6 +42,7 @@ export const R_REFUND = 0x12118;
 export const R_CREATED = 0x12120;
 export const R_LOGS = 0x12124;
 export const R_LOGS_LENGTH = 0x12128;
+export const R_FAULT_HEIGHT = 0x1212c;
 
 export const F_GAS = 0;
 export const F_SP = 12;
@@ -51,6 +52,10 @@ export const F_MEMORY_SIZE = 24;
 export const F_SELF = 36;
 export const F_DEPTH = 136;
 export const F_CODE_ACCOUNT = 172;
+
+export const TRACE_NOTHING = 0;
+export const TRACE_MESSAGES = 1;
+export const TRACE_STEPS = 2;
 
 export const A_BALANCE = 32;
 export const A_NONCE = 64;

@@ -49,7 +49,7 @@ export interface EngineExports {
   setHashSeed(a: bigint, b: bigint): void;
   setCodeCacheBound(bytes: number): void;
   setHostSha256From(length: number): void;
-  beginBlock(fork: number, lastPrecompile: number, hasP256: number, tracing: number): void;
+  beginBlock(fork: number, lastPrecompile: number, hasP256: number, trace: number): void;
   movePrecompile(from: number, to: number): number;
   refundCounter(): bigint;
   beginTransaction(): void;

@@ -12,9 +12,9 @@ import {
   C_LENGTH,
   HALT_NAMES,
   R_CREATED,
+  R_FAULT_OPCODE,
   R_GAS,
   R_HALT,
-  R_INVALID_OPCODE,
   R_LOGS,
   R_LOGS_LENGTH,
   R_OUTPUT,
@@ -201,7 +201,7 @@ export class StateAccess {
     const halt = HALT_NAMES[memory.u32(R_HALT)];
     return {
       halt,
-      invalidOpcode: halt === "invalid-opcode" ? memory.u32(R_INVALID_OPCODE) : undefined,
+      invalidOpcode: halt === "invalid-opcode" ? memory.u32(R_FAULT_OPCODE) : undefined,
       gasLeft: memory.i64(R_GAS),
       refund: memory.i64(R_REFUND),
       output: memory.slice(memory.u32(R_OUTPUT), memory.u32(R_OUTPUT_LENGTH)),
