@@ -1,30 +1,16 @@
-import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { noMetrics, silentLogger } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
-import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
-import { Scope, systemClock } from "@rnode/program";
+import { type Hex, hexToBytes } from "@rnode/primitives";
 import { envelopeToJson } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import type { RunningConductor } from "./open-servers.ts";
-import { rconductorOptions } from "./options.ts";
-import { startConductor } from "./start-conductor.ts";
 import { EtcdModel } from "./testing/etcd-model.ts";
 import { type GatewayServer, startGatewayServer } from "./testing/gateway-server.ts";
 import { sampleOrigin, samplePayload } from "./testing/sample-payload.ts";
 import { type StubSequencer, startStubSequencer } from "./testing/stub-sequencer.ts";
-import { VERSION } from "./version.ts";
+import { produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
-
-interface Server extends RunningConductor {
-  readonly rpc: RpcClient;
-  readonly proxy: RpcClient;
-  readonly node: StubSequencer;
-  readonly close: () => Promise<unknown>;
-}
 
 async function etcdServer(): Promise<GatewayServer> {
   const model = new EtcdModel(() => performance.now());
@@ -33,47 +19,15 @@ async function etcdServer(): Promise<GatewayServer> {
   return server;
 }
 
-async function start(etcd: GatewayServer, id: string, given: readonly string[] = [], stub?: StubSequencer): Promise<Server> {
+const start = (etcd: GatewayServer, id: string, given: readonly string[] = [], stub?: StubSequencer): Promise<TestConductor> => {
   // A lease that no busy machine lets run out.
   const args = given.some((arg) => arg.startsWith("--etcd.lease-ttl")) ? given : [...given, "--etcd.lease-ttl=60"];
-  const node = stub ?? (await startStubSequencer());
-  if (stub === undefined) closers.push(() => node.close());
-  const endpoints = [`--etcd=${etcd.url}`, `--rollup-rpc=${node.url}`, `--execution-rpc=${node.url}`, `--server-id=${id}`];
-  const fixed = ["--rpc.addr=127.0.0.1", "--rpc.port=0", "--proxy", "--proxy.addr=127.0.0.1", "--proxy.port=0"];
-  const quick = ["--etcd.poll-interval=30ms", "--proxy.wait=3s"];
-  const parsed = parseOptions(rconductorOptions, [...endpoints, ...fixed, ...quick, ...args], {});
-  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
-  const scope = new Scope({ log: silentLogger, clock: systemClock });
-  closers.push(() => scope.close());
-  const health = () => ({ isHealthy: true, body: { version: VERSION } });
-  const running = await startConductor(scope, parsed.options, {
-    clock: systemClock,
-    log: silentLogger,
-    metrics: noMetrics,
-    health,
-  });
-  running.ready.catch(() => {});
-  const rpc = createRpcClient({ url: `http://127.0.0.1:${running.rpcPort}` });
-  const proxy = createRpcClient({ url: `http://127.0.0.1:${running.proxyPort}` });
-  closers.push(
-    () => rpc.close(),
-    () => proxy.close(),
-  );
-  return { ...running, rpc, proxy, node, close: () => scope.close() };
-}
+  return startTestConductor([`--etcd=${etcd.url}`, `--server-id=${id}`, ...args], closers, stub);
+};
 
 const until = (check: () => unknown): Promise<void> =>
   expect.poll(check, { timeout: 10_000, interval: 20 }).toBeTruthy() as Promise<void>;
-const isLeader = (server: Server): Promise<boolean> => server.rpc.call<boolean>("conductor_leader");
-
-/** The leader's node makes a block. */
-async function produce(server: Server): Promise<string> {
-  const { number, hash } = server.node.head;
-  const envelope = samplePayload(number + 1, hexToBytes(hash));
-  await server.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(envelope)]);
-  server.node.head = { number: number + 1, hash: bytesToHex(envelope.executionPayload.blockHash) };
-  return server.node.head.hash;
-}
+const isLeader = (server: TestConductor): Promise<boolean> => server.rpc.call<boolean>("conductor_leader");
 
 describe("startConductor", () => {
   it("starts one sequencer, commits its blocks, and another one goes on from the last", { timeout: 30_000 }, async () => {
@@ -245,12 +199,9 @@ describe("startConductor", () => {
     node.asksConductor = false;
     await expect((await start(etcd, "a", [], node)).ready).rejects.toThrow("runs without --conductor.enabled");
     await (await start(etcd, "b")).ready;
-    const { STUB_ROLLUP } = await import("./testing/stub-sequencer.ts");
-    STUB_ROLLUP.l2_chain_id = 902;
-    try {
-      await expect((await start(etcd, "c")).ready).rejects.toThrow(/^\/rconductor\/ in etcd belongs to chain 901/);
-    } finally {
-      STUB_ROLLUP.l2_chain_id = 901;
-    }
+    const other = await startStubSequencer();
+    closers.push(() => other.close());
+    other.l2ChainId = 902;
+    await expect((await start(etcd, "c", [], other)).ready).rejects.toThrow(/^\/rconductor\/ in etcd belongs to chain 901/);
   });
 });

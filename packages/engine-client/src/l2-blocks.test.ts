@@ -14,51 +14,23 @@ import {
 } from "@rnode/primitives";
 import {
   encodeTransaction,
+  forksUpTo,
   type Header,
   hashHeader,
   hashTransaction,
   type LegacyTransaction,
   l1InfoDeposit,
   PREDEPLOYS,
-  type RollupConfig,
   signTransaction,
 } from "@rnode/protocol";
+import { testRollupConfig } from "@rnode/protocol/testing";
 import { encodeAccount, orderedTrieRoot } from "@rnode/trie";
 import { describe, expect, it } from "vitest";
 import { L2Blocks } from "./l2-blocks.ts";
 
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
 
-const CONFIG: RollupConfig = {
-  genesis: {
-    l1: { hash: bytesToHex(filled(32, 0xa0)), number: 10 },
-    l2: { hash: bytesToHex(filled(32, 0xb0)), number: 0 },
-    l2TimeSec: 1000,
-    systemConfig: {
-      batcherAddress: filled(20, 0xba),
-      overhead: new Uint8Array(32),
-      scalar: hexToBytes(`01${"00".repeat(31)}`),
-      gasLimit: 30_000_000n,
-      eip1559Params: new Uint8Array(8),
-      operatorFeeScalar: 0,
-      operatorFeeConstant: 0n,
-      minBaseFee: 0n,
-      daFootprintGasScalar: 0,
-    },
-  },
-  blockTimeSec: 2,
-  maxSequencerDriftSec: 600,
-  seqWindowSize: 20,
-  channelTimeoutL1Blocks: 30,
-  l1ChainId: 900n,
-  l2ChainId: 901n,
-  forkTimes: { regolith: 0, canyon: 0, delta: 0, ecotone: 0, fjord: 0, granite: 0, holocene: 0, isthmus: 0, jovian: 0 },
-  batchInboxAddress: filled(20, 0xff),
-  depositContractAddress: filled(20, 0xde),
-  l1SystemConfigAddress: filled(20, 0x5c),
-  protocolVersionsAddress: new Uint8Array(20),
-  chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
-};
+const CONFIG = testRollupConfig({ forkTimes: forksUpTo("jovian") });
 
 /** Root of a trie that holds one account only: the hash of its leaf. */
 const STORAGE_ROOT = filled(32, 0x99);

@@ -4,7 +4,7 @@ import { noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
-import { forksUpTo, rollupForkTimesToJson } from "@rnode/protocol";
+import { testRollupConfigJson } from "@rnode/protocol/testing";
 import { SignerServer } from "@rnode/signer/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { rproposerOptions } from "./options.ts";
@@ -21,30 +21,7 @@ const CLOSED = "http://127.0.0.1:1";
 const PORTAL = `0x${"33".repeat(20)}`;
 const ORACLE = `0x${"44".repeat(20)}`;
 const FACTORY = `0x${"55".repeat(20)}`;
-const ROLLUP = {
-  genesis: {
-    l1: { hash: `0x${"11".repeat(32)}`, number: 0 },
-    l2: { hash: `0x${"22".repeat(32)}`, number: 0 },
-    l2_time: 1_700_000_000,
-    system_config: {
-      batcherAddr: "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a",
-      overhead: `0x${"00".repeat(32)}`,
-      scalar: `0x01${"00".repeat(31)}`,
-      gasLimit: 30_000_000,
-    },
-  },
-  block_time: 2,
-  max_sequencer_drift: 600,
-  seq_window_size: 3600,
-  channel_timeout: 300,
-  l1_chain_id: 900,
-  l2_chain_id: 901,
-  ...rollupForkTimesToJson(forksUpTo("jovian")),
-  batch_inbox_address: `0x${"ff".repeat(20)}`,
-  deposit_contract_address: PORTAL,
-  l1_system_config_address: `0x${"66".repeat(20)}`,
-  protocol_versions_address: `0x${"00".repeat(20)}`,
-};
+const ROLLUP = testRollupConfigJson({ deposit_contract_address: PORTAL });
 
 type Answers = Readonly<Record<string, unknown>>;
 async function endpoint(answers: Answers): Promise<string> {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createHttpPool } from "@rnode/jsonrpc";
+import { UserError } from "@rnode/program";
 import type { Comparison, Etcd, Operation, TxnResult } from "./etcd-api.ts";
 import { EtcdError } from "./etcd-error.ts";
 import { integerOf, objectOf, textOf, txnFromJson, txnToJson } from "./gateway-json.ts";
@@ -53,13 +54,12 @@ export class EtcdGateway implements Etcd {
   /** undefined: not logged in */
   #token: string | undefined;
 
-  /** @throws an error of the file system if a certificate cannot be read */
+  /** @throws {UserError} a certificate cannot be read */
   constructor(options: GatewayOptions, { onRequest = () => {} }: GatewayDeps = {}) {
     this.#options = options;
     this.#onRequest = onRequest;
     const { ca, cert, key } = options;
-    const read = (path: string | undefined): string | undefined => (path === undefined ? undefined : readFileSync(path, "utf8"));
-    const tls = { ca: read(ca), cert: read(cert), key: read(key) };
+    const tls = { ca: readPem("etcd.ca", ca), cert: readPem("etcd.cert", cert), key: readPem("etcd.key", key) };
     this.#endpoints = options.endpoints.map((text) => {
       const { origin, pathname } = new URL(text);
       const limits = { connections: CONNECTIONS, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
@@ -167,7 +167,8 @@ export class EtcdGateway implements Etcd {
       text = await readText(response.body);
     } catch (error) {
       if (abort.signal.aborted) throw unavailable(`no answer within ${timeoutMs} ms`, error);
-      throw unavailable(error instanceof Error ? error.message : String(error), error);
+      const reason = error instanceof Error ? error.message : String(error);
+      throw unavailable(isOfTls(url, error) ? `${reason} (TLS: check --etcd.ca, --etcd.cert and --etcd.key)` : reason, error);
     } finally {
       clearTimeout(timer);
     }
@@ -181,6 +182,24 @@ export class EtcdGateway implements Etcd {
     }
     throw errorFor(path, error);
   }
+}
+
+function readPem(option: string, path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UserError(`--${option} ${path}: ${(error as Error).message}: give a file in PEM that can be read`, { cause: error });
+  }
+}
+
+/** Whether certificates may be why there is no connection: one who does not like ours closes it without a word. */
+function isOfTls(url: string, error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return (
+    url.startsWith("https:") &&
+    /^(UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_(SSL|TLS)_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)
+  );
 }
 
 interface GatewayFailure {

@@ -1,38 +1,17 @@
 import { anyJson, createRpcServer, type MethodTable, method, optionalParam, RpcError } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
-import { forksUpTo, rollupForkTimesToJson } from "@rnode/protocol";
+import { testRollupConfigJson } from "@rnode/protocol/testing";
 import { hashOf } from "./sample-payload.ts";
 
 const ZERO = `0x${"00".repeat(32)}`;
-const ADDRESS = `0x${"11".repeat(20)}`;
-
-export const STUB_ROLLUP = {
-  genesis: {
-    l1: { hash: `0x${"11".repeat(32)}`, number: 0 },
-    l2: { hash: `0x${"22".repeat(32)}`, number: 0 },
-    l2_time: 1_700_000_000,
-    system_config: { batcherAddr: ADDRESS, overhead: ZERO, scalar: `0x01${"00".repeat(31)}`, gasLimit: 30_000_000 },
-  },
-  block_time: 1,
-  max_sequencer_drift: 600,
-  seq_window_size: 3600,
-  channel_timeout: 300,
-  l1_chain_id: 900,
-  l2_chain_id: 901,
-  ...rollupForkTimesToJson(forksUpTo("jovian")),
-  batch_inbox_address: `0x${"ff".repeat(20)}`,
-  deposit_contract_address: ADDRESS,
-  l1_system_config_address: ADDRESS,
-  protocol_versions_address: ADDRESS,
-};
-
 /** A rollup node and its execution client at one address, of which only the head and the sequencer's state exist. */
 export interface StubSequencer {
   readonly url: string;
   head: { number: number; hash: string };
   isActive: boolean;
   asksConductor: boolean;
+  l2ChainId: number;
   peers: number;
   /** names the L1 blocks from `l1ReplacedFrom` on (`sampleOrigin`) */
   l1Branch: string;
@@ -57,7 +36,7 @@ export async function startStubSequencer(): Promise<StubSequencer> {
     throw new RpcError(-32000, text);
   };
   const answers: Readonly<Record<string, (argument: unknown) => unknown>> = {
-    rnode_rollupConfig: () => STUB_ROLLUP,
+    rnode_rollupConfig: () => testRollupConfigJson({ block_time: 1, l2_chain_id: stub.l2ChainId }),
     rnode_syncStatus: () => {
       const l1 = { hash: ZERO, number: 0, parentHash: ZERO, timestamp: 0 };
       const head = ref(stub.head);
@@ -103,9 +82,10 @@ export async function startStubSequencer(): Promise<StubSequencer> {
   const { httpPort } = await server.listen();
   const stub: StubSequencer = {
     url: `http://127.0.0.1:${httpPort}`,
-    head: { number: 0, hash: STUB_ROLLUP.genesis.l2.hash },
+    head: { number: 0, hash: testRollupConfigJson().genesis.l2.hash },
     isActive: false,
     asksConductor: true,
+    l2ChainId: 901,
     peers: 2,
     l1Branch: "",
     l1ReplacedFrom: 0,

@@ -4,6 +4,7 @@ import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import type { Header } from "../index.ts";
 
 export { testRollupConfig } from "./rollup-config.ts";
+export { testRollupConfigJson } from "./rollup-config-json.ts";
 
 /** A header in which all fields but the given ones have neutral values. */
 export const headerOf = (fields: Partial<Header>): Header => ({
