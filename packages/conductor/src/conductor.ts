@@ -21,7 +21,7 @@ export interface ConductorOptions {
   readonly mayBootstrap: boolean;
   readonly isPaused: boolean;
   /** what other members know of this one */
-  readonly addresses: Pick<MemberRecord, "addr" | "executionRpc" | "rollupRpc">;
+  readonly addresses: Pick<MemberRecord, "addr" | "executionRpc" | "executionWs" | "rollupRpc">;
 }
 
 export interface ConductorDeps {

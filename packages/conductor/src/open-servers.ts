@@ -1,10 +1,11 @@
-import { createRpcClient, createRpcServer, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
+import { createRpcClient, createRpcServer, type MethodTable, type RpcClient, type SubscriptionTable } from "@rnode/jsonrpc";
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
 import type { ClusterView } from "./cluster/cluster-view.ts";
 import type { RconductorOptions } from "./options.ts";
 import { LeaderProxy } from "./rpc/leader-proxy.ts";
+import { LeaderSubscriptions } from "./rpc/leader-subscriptions.ts";
 
 export interface ServerDeps {
   readonly clock: Clock;
@@ -38,9 +39,12 @@ export function openServer(
   http: RconductorOptions["rpc"] | RconductorOptions["proxy"],
   methods: MethodTable,
   { scope, log, metrics, health, readiness }: InScope,
+  subscriptions?: SubscriptionTable,
 ) {
   const server = createRpcServer({
     http,
+    // on the same port
+    ws: subscriptions && { ...http, origins: http.cors, subscriptions },
     limits: option === "rpc.port" ? { maxRequestBytes: MAX_REQUEST_BYTES } : {},
     maxOpenFiles: connectionBudget(),
     methods,
@@ -66,7 +70,14 @@ export async function openProxy(options: RconductorOptions, view: () => ClusterV
   };
   const proxy = new LeaderProxy(options.proxy, { leader, createClient, clock: deps.clock, monotonicMs: () => performance.now() });
   deps.scope.onClose("proxy's endpoints", () => proxy.close());
-  const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps);
+  const subscriptions = new LeaderSubscriptions(options.proxy, {
+    leader,
+    createClient: (url) => createRpcClient({ url, maxConcurrency: PROXY_CONCURRENCY }),
+    clock: deps.clock,
+    monotonicMs: () => performance.now(),
+  });
+  deps.scope.onClose("proxy's subscriptions", () => subscriptions.close());
+  const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps, subscriptions.table);
   deps.log.info("proxy listens", { addr: options.proxy.host, port: httpPort });
   return httpPort ?? options.proxy.port;
 }

@@ -15,6 +15,7 @@ import {
   textOf,
   uint,
   withDefaults,
+  wsUrl,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 
@@ -50,6 +51,10 @@ export const serverOptions = optionGroup("", {
     aliases: ["execution.rpc"],
     help: "JSON-RPC endpoint of this server's execution client.",
   },
+  executionWs: {
+    parse: wsUrl,
+    help: "WebSocket endpoint of this server's execution client, for subscriptions of those who use --proxy. Default: they are refused.",
+  },
   observer: {
     parse: bool,
     default: false,
@@ -79,6 +84,10 @@ export const advertiseOptions = optionGroup("advertise", {
   executionRpc: {
     parse: httpUrl,
     help: "Where the proxies of other servers reach this server's execution client. Default: --execution-rpc.",
+  },
+  executionWs: {
+    parse: wsUrl,
+    help: "Where the proxies of other servers reach this server's execution client over WebSocket. Default: --execution-ws.",
   },
   rollupRpc: {
     parse: httpUrl,

@@ -1,3 +1,4 @@
+import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { type Hex, hexToBytes } from "@rnode/primitives";
 import { envelopeToJson } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
@@ -53,6 +54,46 @@ describe("startConductor", () => {
     expect(b.node.calls).toEqual(["post", "post", `start ${last}`]);
     expect(await b.proxy.call("optimism_syncStatus")).toEqual({ of: b.node.url });
     await produce(b);
+  });
+
+  it("passes subscriptions on to the leader, and disconnects their clients when another one leads", {
+    timeout: 30_000,
+  }, async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    await produce(a);
+    const b = await start(etcd, "b");
+    await until(() => String(a.status().members) === "a, b");
+    const url = a.proxyUrl.replace("http", "ws");
+    const [users, others] = [createRpcClient({ url }), createRpcClient({ url })];
+    closers.push(
+      () => users.close(),
+      () => others.close(),
+    );
+    const heard: unknown[] = [];
+    const hear = (client: RpcClient) => client.subscribe!(["newHeads"], (head) => heard.push(head));
+    const [first, second] = [await hear(users), await hear(others)];
+    expect(a.node.subscribers).toBe(1); // for both
+    a.node.notify("one");
+    await until(() => heard.length === 2);
+    second.close();
+    await users.call("eth_chainId"); // requests go over the same connection
+    a.node.notify("two");
+    await until(() => heard.length === 3);
+    await expect(users.subscribe!(["nonsense"], () => {})).rejects.toThrow(/nonsense/);
+
+    await a.rpc.call("conductor_transferLeaderToServer", ["b", ""]);
+    await first.ended;
+    expect(users.connectionsLost).toBe(1);
+    await hear(users); // by a's proxy, which follows the leader
+    a.node.notify("of a deposed one");
+    b.node.notify("three");
+    await until(() => heard.length === 4);
+    expect(heard).toEqual(["one", "one", "two", "three"]);
+    expect([a.node.subscribers, b.node.subscribers]).toEqual([0, 1]);
+    await users.close();
+    await until(() => b.node.subscribers === 0);
   });
 
   it("lets another one lead when it is closed, without waiting for its lease", async () => {

@@ -70,7 +70,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
       onWait: (what) => (waitingFor = what),
     });
     if (rollup === undefined) return;
-    const { addr, executionRpc, rollupRpc } = options.advertise;
+    const { addr, executionRpc, executionWs, rollupRpc } = options.advertise;
     conductor = new Conductor(
       {
         session: { id: serverId, ...options.etcd },
@@ -81,6 +81,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
         addresses: {
           addr: addr ?? `http://${hostname()}:${rpcPort}`,
           executionRpc: executionRpc ?? options.server.executionRpc,
+          executionWs: executionWs ?? options.server.executionWs,
           rollupRpc: rollupRpc ?? options.server.rollupRpc,
         },
       },

@@ -280,11 +280,11 @@ export class SequencerCluster {
   }
 
   #rconductorArgs(index: number, id: string): string[] {
-    const { http, node, conductor, conductorFeed } = this.#ports[index]!;
+    const { http, ws, node, conductor, conductorFeed } = this.#ports[index]!;
     return [
       RCONDUCTOR,
       ...[`--etcd=${urlOf(this.#extra.etcdClient)}`, `--server-id=${id}`],
-      ...[`--rollup-rpc=${urlOf(node)}`, `--execution-rpc=${urlOf(http)}`],
+      ...[`--rollup-rpc=${urlOf(node)}`, `--execution-rpc=${urlOf(http)}`, `--execution-ws=ws://127.0.0.1:${ws}`],
       ...["--rpc.addr=127.0.0.1", `--rpc.port=${conductor}`, `--advertise.addr=${urlOf(conductor)}`],
       ...(this.#options.tuning.hasDashboard
         ? ["--dashboard", "--dashboard.addr=127.0.0.1", `--dashboard.port=${conductorFeed}`]

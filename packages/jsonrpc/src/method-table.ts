@@ -63,13 +63,22 @@ export interface SubscriptionSink {
    * an event that many subscriptions wait for holds up nobody else.
    */
   notifyEach(results: () => Iterable<unknown>): void;
+  /** Closes the client's connection, as notifications can no longer come without a gap: it connects again, and asks for what it has missed. */
+  disconnect(why: string): void;
+}
+
+/** A subscription that has begun: how it ends, and when it misses nothing any more. */
+export interface StartedSubscription {
+  readonly stop: () => void;
+  /** The subscriber is answered once it settles; a rejection is its answer. */
+  readonly listening: Promise<void>;
 }
 
 export interface Subscription {
   readonly params: Params;
   readonly summary?: string;
-  /** Starts the notifications; returns the function that ends them. */
-  readonly start: (args: readonly unknown[], sink: SubscriptionSink) => () => void;
+  /** Starts the notifications; returns the function that ends them, or both that and when they have started. */
+  readonly start: (args: readonly unknown[], sink: SubscriptionSink) => (() => void) | StartedSubscription;
   /**
    * Settles when the subscriptions that were started cannot miss anything any more; undefined: at once. Only then is the subscriber
    * answered.
@@ -80,7 +89,7 @@ export interface Subscription {
 export function subscription<const P extends Params>(declaration: {
   readonly params: P;
   readonly summary?: string;
-  readonly start: (args: ArgsOf<P>, sink: SubscriptionSink) => () => void;
+  readonly start: (args: ArgsOf<P>, sink: SubscriptionSink) => (() => void) | StartedSubscription;
   readonly isListening?: Subscription["isListening"];
 }): Subscription {
   return declaration as Subscription;

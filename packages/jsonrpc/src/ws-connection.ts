@@ -37,6 +37,8 @@ export interface WsConnection {
 
 /** RFC 6455: the server ends the connection because of the client's behaviour. */
 const POLICY_VIOLATION = 1008;
+/** IANA's registry of close codes: whoever was connected may connect again at once. */
+const SERVICE_RESTART = 1012;
 /** A client that has so much left to read is not asked for more requests. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 /** While so many messages wait for their turn, nothing is read. */
@@ -69,6 +71,10 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
     unsent,
     maxBacklogBytes: maxBufferedBytes,
     send: (text) => sender.notify(text),
+    disconnect: (why) => {
+      forget();
+      end(why, SERVICE_RESTART);
+    },
   });
 
   const isFull = (): boolean => underWay >= maxConcurrency || unsent.bytes > MAX_UNREAD_BYTES;
@@ -115,8 +121,8 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
     } else finish(answered);
   }
 
-  function end(why: string): void {
-    socket.close(POLICY_VIOLATION, why);
+  function end(why: string, code = POLICY_VIOLATION): void {
+    socket.close(code, why);
     // A client that does not read does not see the close either.
     setTimeout(() => socket.terminate(), 1000).unref();
   }

@@ -21,6 +21,8 @@ export interface WsSubscriptionsOptions {
   /** of what waits to be told; beyond this, the client is too slow */
   readonly maxBacklogBytes: number;
   readonly send: (text: string) => void;
+  /** Closes the connection: its client may come back at once. */
+  readonly disconnect: (why: string) => void;
   /** Runs what sends many messages, and lets them leave together. */
   readonly together: (sending: () => void) => void;
 }
@@ -119,19 +121,29 @@ export class WsSubscriptions {
     const id = `0x${randomBytes(16).toString("hex").replace(/^0+/, "")}`;
     const active: Active = { id, namespace, stop: () => {}, early: [] };
     this.#active.set(id, active);
+    let listening: Promise<void> | undefined;
     try {
-      active.stop = declared.start(parsed, {
+      const started = declared.start(parsed, {
         id,
         notify: (result) => this.#tell(active, [result][Symbol.iterator]()),
         notifyEach: (results) => this.#tell(active, lazily(results)),
+        disconnect: this.#options.disconnect,
       });
+      active.stop = typeof started === "function" ? started : started.stop;
+      listening = typeof started === "function" ? declared.isListening?.() : started.listening;
     } catch (error) {
       this.#end(active);
       throw error;
     }
     opened.push(active);
-    const listening = declared.isListening?.();
-    return listening === undefined ? id : listening.then(() => id);
+    if (listening === undefined) return id;
+    return listening.then(
+      () => id,
+      (error: unknown) => {
+        this.#end(active);
+        throw error;
+      },
+    );
   }
 
   #unsubscribe(id: string): boolean {

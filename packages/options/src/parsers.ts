@@ -110,6 +110,7 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
 }
 
 export const httpUrl: Parser<string> = urlOf("http", "https");
+export const wsUrl: Parser<string> = urlOf("ws", "wss");
 export const url: Parser<string> = urlOf("http", "https", "ws", "wss");
 
 /** A path, made absolute against the working directory. */

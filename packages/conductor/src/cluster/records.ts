@@ -26,6 +26,8 @@ export interface MemberRecord {
   readonly addr: string;
   /** where proxies send what is for the leader */
   readonly executionRpc: string;
+  /** the same over WebSocket; undefined: subscriptions are not passed on */
+  readonly executionWs?: string | undefined;
   readonly rollupRpc: string;
   readonly fitness: Fitness;
   /** number of the unsafe head */
@@ -109,6 +111,7 @@ export const readMember = reader<MemberRecord>({
   id: isText,
   addr: isText,
   executionRpc: isText,
+  executionWs: isOptionalText,
   rollupRpc: isText,
   fitness: (value) => FITNESS.some((name) => name === value),
   unsafe: isCount,

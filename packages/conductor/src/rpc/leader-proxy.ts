@@ -98,6 +98,8 @@ const USER_METHODS = {
 /** Where the leader's programs are. */
 export interface LeaderAddresses {
   readonly executionRpc: string;
+  /** undefined: nobody can subscribe to anything */
+  readonly executionWs?: string | undefined;
   readonly rollupRpc: string;
 }
 
@@ -142,7 +144,7 @@ export class LeaderProxy {
     await Promise.all([...this.#clients.values()].map((client) => client.close()));
   }
 
-  async #ask(side: keyof LeaderAddresses, name: string, args: readonly unknown[]): Promise<unknown> {
+  async #ask(side: keyof typeof USER_METHODS, name: string, args: readonly unknown[]): Promise<unknown> {
     const { leader, clock, monotonicMs } = this.#deps;
     const endMs = monotonicMs() + this.#options.waitMs;
     for (;;) {

@@ -1,4 +1,13 @@
-import { anyJson, createRpcServer, type MethodTable, method, optionalParam, RpcError } from "@rnode/jsonrpc";
+import {
+  anyJson,
+  createRpcServer,
+  type MethodTable,
+  method,
+  optionalParam,
+  RpcError,
+  type SubscriptionSink,
+  subscription,
+} from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { testRollupConfigJson } from "@rnode/protocol/testing";
@@ -20,6 +29,10 @@ export interface StubSequencer {
   readonly calls: string[];
   /** the head becomes this one when a payload is posted */
   onPost: (envelope: { readonly executionPayload: { readonly blockNumber: string; readonly blockHash: string } }) => void;
+  /** tells all who have subscribed to new heads */
+  notify(head: unknown): void;
+  /** how many have */
+  readonly subscribers: number;
   close(): Promise<void>;
 }
 
@@ -78,7 +91,17 @@ export async function startStubSequencer(): Promise<StubSequencer> {
       method({ params: [optionalParam("a", anyJson), optionalParam("b", anyJson)], handler: ([a]) => answer(a) }),
     ]),
   );
-  const server = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, log: silentLogger });
+  const sinks = new Set<SubscriptionSink>();
+  const newHeads = subscription({
+    params: [],
+    start: (_, sink) => {
+      sinks.add(sink);
+      return () => sinks.delete(sink);
+    },
+  });
+  const at = { host: "127.0.0.1", port: 0 };
+  const ws = { ...at, subscriptions: { eth: { newHeads } } };
+  const server = createRpcServer({ http: at, ws, methods, log: silentLogger });
   const { httpPort } = await server.listen();
   const stub: StubSequencer = {
     url: `http://127.0.0.1:${httpPort}`,
@@ -92,6 +115,12 @@ export async function startStubSequencer(): Promise<StubSequencer> {
     calls: [],
     onPost: ({ executionPayload }) => {
       stub.head = { number: Number(executionPayload.blockNumber), hash: executionPayload.blockHash };
+    },
+    notify: (head) => {
+      for (const sink of sinks) sink.notify(head);
+    },
+    get subscribers() {
+      return sinks.size;
     },
     close: () => server.close(),
   };

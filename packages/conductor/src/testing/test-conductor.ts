@@ -34,7 +34,8 @@ export async function startTestConductor(
   if (stub === undefined) closers.push(() => node.close());
   const fixed = ["--rpc.addr=127.0.0.1", "--rpc.port=0", "--proxy", "--proxy.addr=127.0.0.1", "--proxy.port=0"];
   const quick = ["--etcd.poll-interval=30ms", "--proxy.wait=3s"];
-  const own = [`--rollup-rpc=${node.url}`, `--execution-rpc=${node.url}`, ...fixed, ...quick];
+  const endpoints = [`--rollup-rpc=${node.url}`, `--execution-rpc=${node.url}`, `--execution-ws=${node.url.replace("http", "ws")}`];
+  const own = [...endpoints, ...fixed, ...quick];
   const parsed = parseOptions(rconductorOptions, [...own, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
