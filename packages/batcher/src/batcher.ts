@@ -230,6 +230,7 @@ async function createSubmitter(
     batchType: options.batches.batchType === 1 ? "span" : "singular",
     compression: options.batches.compressionAlgo,
   });
+  const sender = throughDaServer(options, transactions, { clock, log, metrics, signal });
   let submitter: BatchSubmitter | undefined;
   const throttle =
     options.throttle.lowerThreshold === 0
@@ -256,7 +257,8 @@ async function createSubmitter(
       l1,
       node: sequencer,
       blocks: sequencer,
-      transactions: throughDaServer(options, transactions, { clock, log, metrics, signal }),
+      transactions: sender,
+      commitmentBytes: sender instanceof DaTransactions ? () => sender.commitmentBytes : undefined,
       createChannelOut: (config) => createChannelOut(config, new Uint8Array(randomBytes(CHANNEL_ID_BYTES))),
       throttle,
       clock,

@@ -52,6 +52,7 @@ describe("DaTransactions", () => {
     await clock.advance(1000);
     expect((await Promise.all(outcomes)).map(({ kind }) => kind)).toEqual(["failed", "failed", "failed"]);
     expect(sent).toEqual([1, 2, 3].map(commitmentHex));
+    expect(transactions.commitmentBytes).toBe(34);
   });
 
   it("tries until the data is stored, and sends nothing before", async () => {

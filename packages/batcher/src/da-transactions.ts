@@ -13,6 +13,8 @@ export interface DaTransactionsDeps {
   readonly log: Logger;
 }
 
+/** version, type, and a hash: what the first commitment is taken to have, and those of the keccak256 kind always do */
+const USUAL_COMMITMENT_BYTES = 34;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
@@ -23,6 +25,7 @@ const MAX_RETRY_MS = 30_000;
 export class DaTransactions {
   readonly #deps: DaTransactionsDeps;
   #turn: Promise<unknown> = Promise.resolve();
+  #commitmentBytes = USUAL_COMMITMENT_BYTES;
 
   constructor(deps: DaTransactionsDeps) {
     this.#deps = deps;
@@ -30,6 +33,11 @@ export class DaTransactions {
 
   get address(): Uint8Array {
     return this.#deps.transactions.address;
+  }
+
+  /** How long the calldata of the last transaction was. */
+  get commitmentBytes(): number {
+    return this.#commitmentBytes;
   }
 
   /** Tries until the data is stored: nothing is on L1 before that. */
@@ -51,7 +59,9 @@ export class DaTransactions {
     const { store, clock, log } = this.#deps;
     for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
       try {
-        return concatBytes(Uint8Array.of(DA_COMMITMENT_VERSION), encodeDaCommitment(await store.put(input)));
+        const commitment = concatBytes(Uint8Array.of(DA_COMMITMENT_VERSION), encodeDaCommitment(await store.put(input)));
+        this.#commitmentBytes = commitment.length;
+        return commitment;
       } catch (error) {
         if (!(error instanceof AltDaError)) throw error;
         log.warn("batch data cannot be stored for now", { error: errorText(error), retryMs });

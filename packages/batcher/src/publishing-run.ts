@@ -39,6 +39,8 @@ export interface PublishingRunDeps {
   readonly blobProver?: BlobProver | undefined;
   /** the least priority fee that is offered, wei */
   readonly minTipWei: bigint;
+  /** see `CostDeps` */
+  readonly commitmentBytes?: (() => number) | undefined;
   readonly l1: L1Access;
   readonly node: RollupNode;
   readonly blocks: BlockSource;

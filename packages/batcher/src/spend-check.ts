@@ -5,13 +5,19 @@ import type { Obstacle } from "./obstacle.ts";
 import type { SpendVerdict } from "./spend-limit.ts";
 import { candidateOf } from "./tx-data-candidate.ts";
 
+export interface CostDeps {
+  readonly l1: Pick<L1Access, "feeMarket">;
+  readonly minTipWei: bigint;
+  readonly batchInboxAddress: Uint8Array;
+  /** what is on L1 in place of the data, which a DA server keeps; undefined: the data is on L1 */
+  readonly commitmentBytes?: (() => number) | undefined;
+}
+
 /** What a transaction costs at today's prices, in wei. */
-export async function costOf(
-  tx: TxData,
-  deps: { readonly l1: Pick<L1Access, "feeMarket">; readonly minTipWei: bigint; readonly batchInboxAddress: Uint8Array },
-): Promise<bigint> {
-  const market = await deps.l1.feeMarket({ withBlobs: tx.carrier === "blobs" });
-  return costNow(candidateOf(tx, deps.batchInboxAddress), market, market.tip > deps.minTipWei ? market.tip : deps.minTipWei);
+export async function costOf(tx: TxData, { l1, minTipWei, batchInboxAddress, commitmentBytes }: CostDeps): Promise<bigint> {
+  const market = await l1.feeMarket({ withBlobs: tx.carrier === "blobs" });
+  const onL1 = commitmentBytes === undefined ? tx : { ...tx, data: [new Uint8Array(commitmentBytes()).fill(0xff)] };
+  return costNow(candidateOf(onL1, batchInboxAddress), market, market.tip > minTipWei ? market.tip : minTipWei);
 }
 
 export const ether = (wei: bigint): number => Number(wei) / 1e18;
