@@ -20,6 +20,8 @@ export interface ConductorOptions {
   readonly blockTimeSec: number;
   readonly mayBootstrap: boolean;
   readonly isPaused: boolean;
+  /** see `StartFromOptions` */
+  readonly l1ReorgWaitMs: number;
   /** what other members know of this one */
   readonly addresses: Pick<MemberRecord, "addr" | "executionRpc" | "executionWs" | "rollupRpc">;
 }
@@ -379,11 +381,11 @@ export class Conductor {
 
   async #startSequencer(why: string): Promise<void> {
     const { store, node, clock, monotonicMs, log, metrics } = this.#deps;
-    const { mayBootstrap } = this.#options;
+    const { mayBootstrap, l1ReorgWaitMs } = this.#options;
     this.#actions++;
     try {
       const started = await startFromCommitted(
-        { mayBootstrap, postedLimitMs: START_LIMIT_MS },
+        { mayBootstrap, postedLimitMs: START_LIMIT_MS, l1ReorgWaitMs },
         {
           latest: () => store.latest(),
           rewind: async (from, to) => {

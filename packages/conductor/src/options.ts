@@ -67,6 +67,12 @@ export const serverOptions = optionGroup("", {
     help: "Where etcd has no committed block, begin at this server's unsafe head. For the first start of a cluster, on one server whose head is the newest.",
   },
   paused: { parse: bool, default: false, help: "Start without controlling the sequencer; conductor_resume changes that." },
+  l1ReorgWaitMs: {
+    parse: duration,
+    flag: "l1.reorg-wait",
+    default: 12_000,
+    help: "How long L1 must keep lacking the L1 origins of committed blocks before they are taken back: this server's L1 endpoint may be the one that is behind.",
+  },
   networkTimeoutMs: {
     parse: positiveDuration,
     flag: "network-timeout",

@@ -24,19 +24,20 @@ describe("a simulated cluster", () => {
     const seeds = ONE === undefined ? Array.from({ length: Number(SEEDS) }, (_, index) => index + 1) : [Number(ONE)];
     const broken: unknown[] = [];
     const takeovers: Takeover[] = [];
-    let [committed, leaders] = [0, 0];
+    let [committed, leaders, rewound] = [0, 0, 0];
     for (const seed of seeds) {
       const log = ONE === undefined ? undefined : createLogger({ level: "debug", format: "text", color: false, pid: false });
       const report = await runSim(seed, log === undefined ? {} : { log });
       committed += report.committed;
       leaders += report.leaders;
+      rewound += report.rewound;
       takeovers.push(...report.takeovers);
       const isSlow = report.takeovers.some(({ leaderMs }) => leaderMs > MAX_TAKEOVER_MS);
       if (report.violations.length > 0 || isSlow)
         broken.push({ seed, violations: report.violations, takeovers: report.takeovers, faults: report.faults });
     }
     console.log(
-      `${seeds.length} clusters: ${committed} blocks, ${leaders} leaders, ${takeovers.length} deaths in quiet: ${figuresOf(takeovers)}`,
+      `${seeds.length} clusters: ${committed} blocks, of which ${rewound} went with L1 blocks, ${leaders} leaders, ${takeovers.length} deaths in quiet: ${figuresOf(takeovers)}`,
     );
     expect(broken).toEqual([]);
   });
@@ -55,6 +56,7 @@ describe("a simulated cluster", () => {
     ["no-head-compare", LATE],
     ["no-parent-check", LATE],
     ["start-anywhere", undefined],
+    ["l1-believed-at-once", ["L1 is reorganised", "machine killed", "leadership given away by hand"]],
     ["no-lease", undefined],
     ["leader-key-not-exclusive", undefined],
   ])("notices a rule that is switched off: %s", { timeout: 600_000 }, async (mutant, only) => {

@@ -78,6 +78,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
         blockTimeSec: rollup.blockTimeSec,
         mayBootstrap: options.server.bootstrap,
         isPaused: options.server.paused,
+        l1ReorgWaitMs: options.server.l1ReorgWaitMs,
         addresses: {
           addr: addr ?? `http://${hostname()}:${rpcPort}`,
           executionRpc: executionRpc ?? options.server.executionRpc,

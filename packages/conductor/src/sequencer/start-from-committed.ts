@@ -23,6 +23,8 @@ export interface StartFromOptions {
   readonly mayBootstrap: boolean;
   /** how long the node may take to have the last committed block */
   readonly postedLimitMs: number;
+  /** how long L1 must keep lacking the L1 origins of committed blocks, as this node sees it, before they are taken back */
+  readonly l1ReorgWaitMs: number;
 }
 
 const POLL_MS = 100;
@@ -33,12 +35,12 @@ const REPOST_MS = 2_000;
  * those before it that are missing: the former leader may have died, or lost its peers, before it gossiped them.
  *
  * If L1 was reorganised so deeply that it has replaced the L1 origins of committed blocks, and the node has given these up, they are taken
- * back first.
+ * back first, once L1 has said so for a while: this node's L1 endpoint may be the one that is behind.
  *
  * @throws {ConductorError} conductor/cannot-start; what the node or etcd answered
  */
 export async function startFromCommitted(
-  { mayBootstrap, postedLimitMs }: StartFromOptions,
+  { mayBootstrap, postedLimitMs, l1ReorgWaitMs }: StartFromOptions,
   deps: StartFromDeps,
 ): Promise<BlockName> {
   const { latest, rewind, node, clock, monotonicMs, log, isLeader } = deps;
@@ -51,7 +53,9 @@ export async function startFromCommitted(
     await node.start(head.hash);
     return head;
   }
-  const endMs = monotonicMs() + postedLimitMs;
+  let endMs = monotonicMs() + postedLimitMs;
+  /** the block that would be the last one, and since when */
+  let doubt: { readonly hash: string; readonly sinceMs: number } | undefined;
   let postedAtMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     const head = await node.unsafeHead();
@@ -69,14 +73,26 @@ export async function startFromCommitted(
       );
     }
     if (kept !== record && head.number <= kept.number) {
+      if (doubt?.hash !== kept.hash) {
+        doubt = { hash: kept.hash, sinceMs: monotonicMs() };
+        const blocks = { from: wanted.number, to: kept.number, waitMs: l1ReorgWaitMs };
+        log.warn("L1 lacks the L1 origins of committed blocks: they are taken back if it stays so", blocks);
+      }
+      if (monotonicMs() - doubt.sinceMs < l1ReorgWaitMs) {
+        if (monotonicMs() >= endMs + l1ReorgWaitMs) throw cannot("L1 keeps changing");
+        await clock.sleep(POLL_MS);
+        continue;
+      }
       log.warn("L1 was reorganised: taking back committed blocks whose L1 origin is gone", {
         from: wanted.number,
         to: kept.number,
       });
       if (!(await rewind(record, kept))) throw cannot("the last committed block has changed meanwhile");
       committed = (await latest()) ?? committed;
+      endMs = monotonicMs() + postedLimitMs;
       continue;
     }
+    doubt = undefined;
     if (head.number > wanted.number) {
       throw cannot(
         `the node's unsafe head ${head.number} ${head.hash} is beyond the last committed block ${wanted.number} ${wanted.hash}: it has blocks that were never committed`,

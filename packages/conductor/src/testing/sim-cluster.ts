@@ -13,6 +13,7 @@ import type { Comparison, Etcd, KeyValue } from "../etcd/etcd-api.ts";
 import { EtcdError } from "../etcd/etcd-error.ts";
 import type { SequencerNode } from "../sequencer/sequencer-api.ts";
 import { EtcdModel } from "./etcd-model.ts";
+import { SimL1 } from "./sim-l1.ts";
 import { SimDisk, SimNode } from "./sim-node.ts";
 import { type MachineTime, SimProcess } from "./sim-process.ts";
 
@@ -26,6 +27,8 @@ export type Mutant =
   | "no-parent-check"
   /** a new leader starts from whatever its node has */
   | "start-anywhere"
+  /** committed blocks are taken back as soon as L1 seems to lack their origins */
+  | "l1-believed-at-once"
   /** etcd's leases never end */
   | "no-lease"
   /** a leader that has lost etcd does not believe that its lease ends, and nobody asks etcd */
@@ -50,6 +53,8 @@ export class Machine {
   node: SimNode | undefined;
   /** what does not work now */
   readonly cut = { etcd: 0, peers: 0, engine: 0, local: 0 };
+  /** how long it takes to see what L1 did */
+  l1DelayMs = 0;
   /** of a hundred answers of etcd, so many are lost, and so many requests arrive late */
   etcdLoss = 0;
 
@@ -91,9 +96,15 @@ const hashHex = ({ executionPayload }: ExecutionPayloadEnvelope): string => byte
 export class SimCluster {
   readonly clock = new SimClock();
   readonly random: Random;
+  readonly l1 = new SimL1();
   readonly machines: readonly Machine[];
+  /** all commits, in order; blocks that L1 has taken away later included */
   readonly committed: Committed[] = [];
+  /** those of them that the last one builds on, it included */
+  #chain: Committed[] = [];
   readonly released = new Map<number, string>();
+  /** committed blocks that were taken back, as L1 had replaced their origins */
+  rewound = 0;
   /** what must never happen, and did */
   readonly violations: string[] = [];
   readonly leaders: { readonly atMs: number; readonly id: string | undefined }[] = [];
@@ -168,6 +179,8 @@ export class SimCluster {
       peers: () => this.#peersOf(machine),
       onRelease: (envelope) => this.#onRelease(machine, envelope),
       engineCut: () => machine.cut.engine > 0,
+      l1: this.l1,
+      l1SeenMs: () => this.clock.nowMs() - machine.l1DelayMs,
     });
   }
 
@@ -196,6 +209,8 @@ export class SimCluster {
         blockTimeSec: 1,
         mayBootstrap: machine === this.machines[0] || this.#options.mutant === "start-anywhere",
         isPaused: false,
+        // longer than machines take to see what L1 did
+        l1ReorgWaitMs: this.#options.mutant === "l1-believed-at-once" ? 0 : 6_000,
         addresses: { addr: "", executionRpc: "", rollupRpc: "" },
       },
       {
@@ -220,14 +235,14 @@ export class SimCluster {
 
   /** What is wrong once every fault has ended and some time has passed. @param sinceMs when the last fault ended */
   checkRecovered(sinceMs: number): void {
-    const last = this.committed.at(-1);
+    const last = this.#chain.at(-1);
     if (last === undefined || last.atMs < sinceMs) {
       this.violations.push("production does not go on after the last fault");
       return;
     }
     const chains = this.machines.map(({ disk }) => chainOf(disk));
     const settled = last.block.executionPayload.blockNumber - 5; // later ones may be on their way
-    const lost = this.committed.find(
+    const lost = this.#chain.find(
       ({ block }) => block.executionPayload.blockNumber <= settled && chains.some((chain) => !chain.has(hashHex(block))),
     );
     if (lost !== undefined)
@@ -244,13 +259,16 @@ export class SimCluster {
   }
 
   #onCommit({ number, hash, leader, fence }: ReturnType<typeof readHead>): void {
-    if (this.#committedHashes.has(hash)) return;
+    if (this.#committedHashes.has(hash)) {
+      this.#onRewind(number, hash);
+      return;
+    }
     const block = this.#sealed.get(hash);
     if (block === undefined) {
       this.violations.push(`block ${number} ${hash} was committed, which nobody made`);
       return;
     }
-    const before = this.committed.at(-1);
+    const before = this.#chain.at(-1);
     if (before !== undefined && bytesToHex(block.executionPayload.parentHash) !== hashHex(before.block)) {
       this.violations.push(
         `block ${number} of ${leader} was committed, which does not follow ${before.block.executionPayload.blockNumber} of ${before.leader}`,
@@ -259,7 +277,31 @@ export class SimCluster {
     if (fence !== this.#model.get(this.#keys.leader)?.createRevision)
       this.violations.push(`${leader} committed block ${number} and did not lead`);
     this.#committedHashes.add(hash);
-    this.committed.push({ atMs: this.clock.nowMs(), leader, fence, block });
+    const committed = { atMs: this.clock.nowMs(), leader, fence, block };
+    this.committed.push(committed);
+    this.#chain.push(committed);
+  }
+
+  /** The last committed block is an earlier one again: only those may go whose L1 origins are gone. */
+  #onRewind(number: number, hash: string): void {
+    const at = this.#chain.findIndex(({ block }) => hashHex(block) === hash);
+    if (at < 0) {
+      this.violations.push(`block ${number} is the last committed one again, and is not of the chain`);
+      return;
+    }
+    for (const { block } of this.#chain.splice(at + 1)) {
+      const { blockNumber } = block.executionPayload;
+      if (!this.l1.hasReplacedOriginOf(block, this.clock.nowMs()))
+        this.violations.push(`block ${blockNumber} was taken back, and L1 still has its origin`);
+      this.released.delete(blockNumber);
+      this.rewound++;
+    }
+  }
+
+  /** L1 loses the blocks from so many before the origin of the last committed block. */
+  reorganiseL1(depth: number): void {
+    const last = this.#chain.at(-1)?.block.executionPayload.blockNumber ?? 0;
+    this.l1.reorganise(Math.max(1, Math.floor(last / 6) - depth), this.clock.nowMs());
   }
 
   #onRelease({ id }: Machine, envelope: ExecutionPayloadEnvelope): void {
@@ -336,7 +378,7 @@ export class SimCluster {
       start: (hash) => call((node) => node.start(hash)),
       stop: () => call((node) => node.stop()),
       post: (envelope) => call((node) => node.receive(envelope)),
-      hasL1Replaced: () => call(() => false),
+      hasL1Replaced: (origin) => call((node) => node.hasL1Replaced(origin)),
     };
   }
 

@@ -5,6 +5,7 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
 import { hashOf, samplePayload } from "./sample-payload.ts";
+import type { SimL1 } from "./sim-l1.ts";
 import type { SimProcess } from "./sim-process.ts";
 
 export interface SimNodeDeps {
@@ -22,6 +23,9 @@ export interface SimNodeDeps {
   readonly peers: () => readonly SimNode[];
   readonly onRelease: (envelope: ExecutionPayloadEnvelope) => void;
   readonly engineCut: () => boolean;
+  readonly l1: SimL1;
+  /** the time up to which it has seen what L1 did */
+  readonly l1SeenMs: () => number;
 }
 
 const hashHex = ({ executionPayload }: ExecutionPayloadEnvelope): Hex => bytesToHex(executionPayload.blockHash);
@@ -76,6 +80,7 @@ export class SimNode {
   }
 
   sample(): HealthSample & { readonly isActive: boolean } {
+    this.#followL1();
     const { peers, engineCut } = this.#deps;
     const { blockNumber: number, timestamp: timestampSec } = this.disk.head.executionPayload;
     const head = { number, timestampSec };
@@ -87,13 +92,31 @@ export class SimNode {
     };
   }
 
+  hasL1Replaced(origin: BlockName): boolean {
+    const { l1, l1SeenMs } = this.#deps;
+    return l1.hasReplaced(origin, l1SeenMs());
+  }
+
+  /** Gives up the blocks whose L1 origins are gone, as derivation does. */
+  #followL1(): void {
+    const { l1, l1SeenMs } = this.#deps;
+    while (l1.hasReplacedOriginOf(this.disk.head, l1SeenMs())) {
+      const parent = this.disk.parentOf(this.disk.head);
+      if (parent === undefined) return;
+      this.disk.head = parent;
+      this.#sealed = undefined;
+    }
+  }
+
   unsafeHead(): BlockName {
+    this.#followL1();
     return { number: this.disk.head.executionPayload.blockNumber, hash: hashHex(this.disk.head) };
   }
 
   async start(hash: string): Promise<void> {
     if (this.#isActive) return;
     if (!(await this.#deps.isLeader())) throw new Error("sequencer is not the leader, aborting");
+    this.#followL1();
     if (hash !== hashHex(this.disk.head)) throw new Error("block hash does not match");
     this.#fence++;
     this.#sealed = undefined;
@@ -108,6 +131,7 @@ export class SimNode {
   /** A block of the network or of the conductor. What is missing before it is asked of peers. */
   receive(block: ExecutionPayloadEnvelope): void {
     if (!this.process.isRunning || this.#deps.engineCut()) return;
+    this.#followL1();
     if (block.executionPayload.blockNumber <= this.disk.head.executionPayload.blockNumber) return;
     if (this.disk.parentOf(block) !== undefined) this.#insert(block);
     else void this.#fetchGap(block);
@@ -134,6 +158,8 @@ export class SimNode {
 
   #insert(block: ExecutionPayloadEnvelope): void {
     if (block.executionPayload.blockNumber <= this.disk.head.executionPayload.blockNumber) return;
+    const { l1, l1SeenMs } = this.#deps;
+    if (l1.hasReplacedOriginOf(block, l1SeenMs())) return;
     this.disk.blocks.set(hashHex(block), block);
     this.disk.head = block;
   }
@@ -148,8 +174,9 @@ export class SimNode {
 
   /** Seals, commits, gossips, inserts. What could not be committed is tried again, as it was sealed. */
   async #makeBlock(): Promise<void> {
-    const { sim, process, random, name, commit, peers, onRelease } = this.#deps;
+    const { sim, process, random, name, commit, peers, onRelease, l1, l1SeenMs } = this.#deps;
     const fence = this.#fence;
+    this.#followL1();
     const { head } = this.disk;
     if (this.#sealed === undefined || parentHex(this.#sealed) !== hashHex(head)) {
       const { executionPayload } = head;
@@ -160,6 +187,7 @@ export class SimNode {
         made,
         [],
         Math.floor(sim.nowMs() / 1000),
+        l1.originOf(executionPayload.blockNumber + 1, l1SeenMs()),
       );
     }
     const block = this.#sealed;

@@ -6,6 +6,8 @@ export interface SimReport {
   readonly seed: number;
   readonly violations: readonly string[];
   readonly committed: number;
+  /** committed blocks that L1 has taken away */
+  readonly rewound: number;
   readonly leaders: number;
   /** from the death of a leader, with everything else at work, to the next leader and to the next committed block */
   readonly takeovers: readonly { readonly leaderMs: number; readonly blockMs: number }[];
@@ -87,6 +89,12 @@ const KINDS: Readonly<Record<string, Fault>> = {
     machine.time.offsetMs = (cluster.random(2 * 600) - 600) * 1000;
     return { end: () => {} };
   },
+  "L1 is reorganised": (cluster) => {
+    // Committed blocks are kept for 32 blocks, and six belong to one L1 block: what is deeper needs a person.
+    for (const machine of cluster.machines) machine.l1DelayMs = cluster.random(4_000);
+    cluster.reorganiseL1(cluster.random(4));
+    return { end: () => {} };
+  },
   "leadership given away by hand": (cluster) => {
     const { conductor } = cluster.leader ?? {};
     if (conductor?.process.isRunning) conductor.program.transfer(undefined).catch(() => {});
@@ -160,6 +168,7 @@ export async function runSim(seed: number, { mutant, log, only = NAMES }: SimRun
     seed,
     violations: cluster.violations,
     committed: cluster.committed.length,
+    rewound: cluster.rewound,
     leaders: cluster.leaders.filter(({ id }) => id !== undefined).length,
     takeovers: deaths.flatMap(({ atMs, quietMs }) => {
       const leader = cluster.leaders.find((entry) => entry.atMs > atMs && entry.id !== undefined);

@@ -33,7 +33,7 @@ export async function startTestConductor(
   const node = stub ?? (await startStubSequencer());
   if (stub === undefined) closers.push(() => node.close());
   const fixed = ["--rpc.addr=127.0.0.1", "--rpc.port=0", "--proxy", "--proxy.addr=127.0.0.1", "--proxy.port=0"];
-  const quick = ["--etcd.poll-interval=30ms", "--proxy.wait=3s"];
+  const quick = ["--etcd.poll-interval=30ms", "--proxy.wait=3s", "--l1.reorg-wait=300ms"];
   const endpoints = [`--rollup-rpc=${node.url}`, `--execution-rpc=${node.url}`, `--execution-ws=${node.url.replace("http", "ws")}`];
   const own = [...endpoints, ...fixed, ...quick];
   const parsed = parseOptions(rconductorOptions, [...own, ...args], {});
