@@ -13,7 +13,7 @@ afterEach(async () => {
 
 /** A subscription that begins when the test says so. */
 async function serve() {
-  const state = { sinks: [] as SubscriptionSink[], stopped: 0, begin: () => {}, refuse: (_: Error) => {} };
+  const state = { sinks: [] as SubscriptionSink[], stopped: 0, begin: () => {}, refuse: (() => {}) as (error: Error) => void };
   const heads = subscription({
     params: [],
     start: (_, sink) => {

@@ -65,24 +65,29 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     await page.emulateMedia({ colorScheme: "light" });
   }
 
-  it.each([1440, 800, 400])("shows everything at %i pixels, with nothing over the edge, and asks nobody else", async (width) => {
-    const { page, faults } = await show("data", width);
-    await page.getByText("All is well.").waitFor();
-    for (const name of ["Heads", "Pipeline", "Drops", "Blocks", "Pool", "Peers", "Batches"]) {
-      await page.getByRole("heading", { name, exact: true }).waitFor();
-    }
-    const pipeline = page.getByRole("region", { name: "Derivation by L1 block" });
-    await pipeline.getByText("3739 – 3741").waitFor();
-    await pipeline.getByText("2 drops").waitFor();
-    await page.getByText("lost: 3 L2 blocks with 412 transactions").waitFor();
-    expect(await page.getByRole("region", { name: "Batches: transactions" }).getByText("0.00071 ETH").first().isVisible()).toBe(
-      true,
-    );
-    expect(await page.locator(".chart canvas").count()).toBeGreaterThanOrEqual(2);
-    expect(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0);
-    await keep(page, `data-${width}`);
-    expect(faults).toEqual([]);
-  });
+  it.each([1440, 1280, 800, 400])(
+    "shows everything at %i pixels, with nothing over the edge, and asks nobody else",
+    async (width) => {
+      const { page, faults } = await show("data", width);
+      await page.getByText("All is well.").waitFor();
+      for (const name of ["Heads", "Pipeline", "Drops", "Blocks", "Pool", "Peers", "Batches"]) {
+        await page.getByRole("heading", { name, exact: true }).waitFor();
+      }
+      const pipeline = page.getByRole("region", { name: "Derivation by L1 block" });
+      await pipeline.getByText("3739 – 3741").waitFor();
+      await pipeline.getByText("2 drops").waitFor();
+      await page.getByText("lost: 3 L2 blocks with 412 transactions").waitFor();
+      expect(await page.getByRole("region", { name: "Batches: transactions" }).getByText("0.00071 ETH").first().isVisible()).toBe(
+        true,
+      );
+      expect(await page.locator(".chart canvas").count()).toBeGreaterThanOrEqual(2);
+      expect(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0);
+      const cut = "[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).length";
+      if (width >= 1280) expect(await page.evaluate(cut)).toBe(0);
+      await keep(page, `data-${width}`);
+      expect(faults).toEqual([]);
+    },
+  );
 
   it("can be used with the keyboard alone", async () => {
     const { page, faults } = await show("data");
@@ -133,6 +138,21 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
+  it("shows which of several sequencers leads, and what is wrong with the others", async () => {
+    const { page, faults } = await show("cluster");
+    await page.getByText("sequencer2 rconductor leads.").waitFor();
+    const rows = page.getByRole("region", { name: "Sequencers" }).getByRole("row");
+    const cellsOf = (name: string): Promise<string[]> => rows.filter({ hasText: name }).locator("th, td").allTextContents();
+    expect(await cellsOf("sequencer1")).toEqual([
+      ...["sequencer1 rconductor", "follows", "stopped", "stalled", "3,742", "491", "paused"],
+      "the unsafe head has been at 3736 for 4 s",
+    ]);
+    expect((await cellsOf("sequencer2")).slice(1, 7)).toEqual(["leads", "active", "healthy", "3,742", "491", "running"]);
+    expect((await cellsOf("sequencer3"))[1]).toBe("down");
+    await keep(page, "cluster-1440");
+    expect(faults).toEqual([]);
+  });
+
   it("says that the connection is lost, and goes on when the program is back", async () => {
     const source = sampleSource("data");
     const server = await startDashboardServer({ addr: "127.0.0.1", port: 0, vhosts: [] }, readPage(), source);
@@ -142,6 +162,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     await page.getByText("All is well.").waitFor();
     await server.close();
     await page.getByText("The connection is lost; trying again.").waitFor();
+    await keep(page, "lost-1440");
     const again = await startDashboardServer({ addr: "127.0.0.1", port, vhosts: [] }, readPage(), source);
     await page.getByText("All is well.").waitFor();
     await page.close();

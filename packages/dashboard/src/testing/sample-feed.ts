@@ -1,4 +1,14 @@
-import type { BlockItem, DropItem, HeadsSample, L1Row, L1TxItem, PeersState, ProgramKind, SyncState } from "../messages.ts";
+import type {
+  BlockItem,
+  DropItem,
+  HeadsSample,
+  L1Row,
+  L1TxItem,
+  PeersState,
+  ProgramKind,
+  StatusState,
+  SyncState,
+} from "../messages.ts";
 import type { DashboardSource, Viewer } from "../server/dashboard-server.ts";
 
 /** A devnet as its page sees it, at one moment, for tests and for looking at the page without running anything. */
@@ -6,11 +16,15 @@ export const NOW_MS = Date.UTC(2026, 10, 23, 12, 0, 0);
 const NOW_SEC = NOW_MS / 1000;
 const HASH = (seed: number): string => `0x${(seed * 2_654_435_761).toString(16).padStart(64, "7a3c91e5d20f4b68")}`;
 
+const CONDUCTORS = ["sequencer1", "sequencer2", "sequencer3"] as const;
 const NODES = ["sequencer", "verifier", "follower"] as const;
 type Entry = readonly [kind: string, key: number | string, value: unknown];
 
-/** What `sampleSource` shows: programs at work, programs from which nothing has come yet, or two that are dead and one that is not ready. */
-export type Sample = "data" | "nothing" | "dead";
+/**
+ * What `sampleSource` shows: programs at work, programs from which nothing has come yet, two that are dead and one that is not ready, or three
+ * conductors, of which one leads and one is dead.
+ */
+export type Sample = "data" | "nothing" | "dead" | "cluster";
 
 export function sampleSource(sample: Sample): DashboardSource {
   return {
@@ -32,6 +46,8 @@ function programsOf(sample: Sample): SampleProgram[] {
     { id: `${role}Engine`, name: `${role} rengine`, kind: "rengine" },
     { id: `${role}Node`, name: `${role} rnode`, kind: "rnode" },
   ]);
+  const conductors = CONDUCTORS.map((id): SampleProgram => ({ id, name: `${id} rconductor`, kind: "rconductor" }));
+  if (sample === "cluster") return [...nodes.slice(0, 2), ...conductors];
   return sample === "nothing"
     ? nodes.slice(0, 2)
     : [{ id: "l1", name: "L1", kind: "l1" }, ...nodes, { id: "batcher", name: "rbatcher", kind: "rbatcher" }];
@@ -61,6 +77,7 @@ function show(viewer: Viewer, program: SampleProgram, sample: Sample): void {
     ]);
   }
   feed(entriesOf(program));
+  if (program.id === "sequencer3") send("down", { reasons: ["it does not answer: connect ECONNREFUSED 127.0.0.1:8593"] });
   if (sample === "dead" && program.id === "sequencerNode")
     send("down", { reasons: ["it does not answer: connect ECONNREFUSED 127.0.0.1:8567"] });
 }
@@ -73,9 +90,24 @@ function entriesOf({ kind, id }: SampleProgram): readonly Entry[] {
       return engineEntries();
     case "rbatcher":
       return batcherEntries();
+    case "rconductor":
+      return conductorEntries(id === "sequencer2");
     default:
       return [];
   }
+}
+
+function conductorEntries(isLeader: boolean): Entry[] {
+  const status: StatusState = {
+    isLeader,
+    sequencer: isLeader ? "active" : "stopped",
+    health: isLeader ? "healthy" : "stalled",
+    committedBlock: 3742,
+    fence: 491,
+    control: isLeader ? "running" : "paused",
+    ...(isLeader ? {} : { trouble: "the unsafe head has been at 3736 for 4 s" }),
+  };
+  return [["state", "status", status]];
 }
 
 function nodeEntries(isSequencer: boolean): Entry[] {
