@@ -1,12 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
-import { TestAuthority } from "@rnode/signer/testing";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevAccount, devAccounts, devRoles } from "../accounts.ts";
@@ -15,33 +11,8 @@ import { devnetPaths } from "../files.ts";
 import type { ProgramName } from "../program-names.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";
+import { freePort, SignerProcess, TestAuthority } from "../testing/signer-process.ts";
 import { waitFor } from "./wait.ts";
-
-const SIGNER = join(import.meta.dirname, "../../../signer/test-programs/signer-server.mjs");
-
-/** A signer that holds one key, as a process that can die. */
-class SignerProcess {
-  readonly #config: string;
-  #child: ChildProcess | undefined;
-
-  constructor(config: string) {
-    this.#config = config;
-  }
-
-  async start(): Promise<void> {
-    this.#child = spawn(process.execPath, [SIGNER, this.#config], { stdio: ["ignore", "pipe", "inherit"] });
-    await once(this.#child.stdout!, "data");
-  }
-
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child === undefined) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
-  }
-}
 
 // The keys of sequencer, batch submitter and proposer lie with three signers, which are asked over mutual TLS.
 describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has no keys of its own", () => {
@@ -130,13 +101,3 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
     await progresses(5);
   }, 240_000);
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
