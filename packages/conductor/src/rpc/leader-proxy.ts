@@ -17,7 +17,7 @@ const MAX_PARAMS = 6;
 
 /** What batcher and proposer ask of a sequencer, as op-conductor passes it on. */
 const OWN_METHODS = {
-  engine: ["eth_getBlockByNumber"],
+  engine: ["eth_getBlockByNumber", "miner_setMaxDASize"],
   node: ["optimism_syncStatus", "optimism_outputAtBlock", "optimism_rollupConfig", "admin_sequencerActive"],
 } as const;
 
