@@ -1,8 +1,8 @@
 import type { OptionInEffect, OptionTable } from "./option-group.ts";
 
 /**
- * What is wrong with options beside others, one line each: options that exclude each other, that do nothing without another, or
- * that ask for what this build does not have. An option that is given its default asks for nothing.
+ * What is wrong with options beside others, one line each: options that exclude each other, or that do nothing without another. An
+ * option that is given its default asks for nothing.
  *
  * @param inEffect by flag; options whose value is wrong or missing are not there, and nothing is said of what depends on them
  */
@@ -19,11 +19,9 @@ export function combinationFaults(table: OptionTable, inEffect: ReadonlyMap<stri
   for (const given of asking) {
     const { option, value, writtenAs } = given;
     const { declaration } = option;
-    const { unavailable, needs } = declaration;
-    const lacks = unavailable === undefined ? undefined : lackOf(unavailable, inEffect);
+    const { needs } = declaration;
     const wanted = needs === undefined ? [] : [needs].flat();
-    if (lacks !== undefined) faults.push(`${writtenAs}: ${lacks}`);
-    else if (wanted.length > 0 && !wanted.some((need) => isMet(need, inEffect))) {
+    if (wanted.length > 0 && !wanted.some((need) => isMet(need, inEffect))) {
       faults.push(`${writtenAs} does nothing without ${wanted.map((need) => `--${need}`).join(" or ")}`);
     } else {
       const fault = declaration.check?.(value, other);
@@ -36,15 +34,6 @@ export function combinationFaults(table: OptionTable, inEffect: ReadonlyMap<stri
 function asks({ option: { declaration }, value, source }: OptionInEffect): boolean {
   if (source === "default") return false;
   return declaration.default === undefined || declaration.parse.format(value) !== declaration.parse.format(declaration.default);
-}
-
-function lackOf(
-  unavailable: string | { readonly what: string; readonly unless: string },
-  inEffect: ReadonlyMap<string, OptionInEffect>,
-): string | undefined {
-  if (typeof unavailable === "string") return `${unavailable} is not available in this build`;
-  const { what, unless } = unavailable;
-  return isMet(unless, inEffect) ? undefined : `${what} is not available in this build (--${unless} goes on without it)`;
 }
 
 /** What was switched off on purpose may be switched on again: it is in nobody's way. @param need `flag`, or `flag=value` */

@@ -88,11 +88,8 @@ export function referenceTable(table: OptionTable): string {
   return [line(header), line(widths.map((width) => "-".repeat(width))), ...rows.map(line), ""].join("\n");
 }
 
-function meaningOf({ help, needs, unavailable }: ResolvedOption["declaration"]): string {
-  const notes = [needs === undefined ? "" : needsText(needs), unavailable === undefined ? "" : "not available in this build"];
-  const note = notes.filter((part) => part !== "").join("; ");
-  return note === "" ? help : `${help} (${note})`;
-}
+const meaningOf = ({ help, needs }: ResolvedOption["declaration"]): string =>
+  needs === undefined ? help : `${help} (${needsText(needs)})`;
 
 /** The values in force, one `flag=value` each, without secrets, and without the parts of URLs that may hold one: for the first lines of the log. */
 export function describeOptions(

@@ -22,8 +22,6 @@ export interface OptionDeclaration<T> {
    * the option is refused, unless the other was switched off on purpose (`--metrics.enabled=false --metrics.port=7300`).
    */
   readonly needs?: string | readonly string[];
-  /** What this build does not have: given, the option is refused. `unless` names the option that goes on without it. */
-  readonly unavailable?: string | { readonly what: string; readonly unless: string };
   /** What is wrong with a given value beside those of other options, by flag; completes `--flag: `. */
   check?(value: T, other: (flag: string) => unknown): string | undefined;
   /** older names of the flag that still work */
@@ -94,9 +92,8 @@ export function optionTable<const G extends Readonly<Record<string, OptionGroup>
   const options = resolveOptions(table);
   const flags = new Set(options.map(({ flag }) => flag));
   for (const { flag, declaration } of options) {
-    const { needs = [], unavailable } = declaration;
-    const others = [...[needs].flat(), ...(typeof unavailable === "object" ? [unavailable.unless] : [])];
-    const unknown = others.find((other) => !flags.has(other.split("=", 1)[0]!));
+    const { needs = [] } = declaration;
+    const unknown = [needs].flat().find((other) => !flags.has(other.split("=", 1)[0]!));
     if (unknown !== undefined) throw new Error(`--${flag} depends on --${unknown}, which is not in the table`);
   }
   return table;
@@ -155,7 +152,7 @@ export function resolveOptions(table: OptionTable): ResolvedOption[] {
 
 /** Arguments and environments are visible to other processes, so that every secret can be given by a file too. */
 function fileOption({ group, key, flag, env, declaration }: ResolvedOption): ResolvedOption {
-  const { needs, unavailable, hidden } = declaration;
+  const { needs, hidden } = declaration;
   return {
     group,
     key: `${key}File`,
@@ -166,7 +163,6 @@ function fileOption({ group, key, flag, env, declaration }: ResolvedOption): Res
       parse: path,
       help: `File with the value of --${flag}; only its owner should be able to read it.`,
       ...(needs === undefined ? {} : { needs }),
-      ...(unavailable === undefined ? {} : { unavailable }),
       ...(hidden === undefined ? {} : { hidden }),
     },
   };

@@ -170,8 +170,6 @@ describe("parseOptions", () => {
         check: (value: number, other) => (value > Number(other("remote.port")) ? "above the port" : undefined),
         help: "Level.",
       },
-      blobs: { parse: bool, default: false, unavailable: "reading blobs", help: "Blobs." },
-      peers: { parse: text, unavailable: { what: "gossip", unless: "remote.enabled" }, help: "Peers." },
     });
     const remoteTable = optionTable({ program: "example", summary: "An example.", envPrefix: "EX_", groups: { remote } });
     const faults = (args: string[], env: Record<string, string> = {}): readonly string[] => {
@@ -190,10 +188,6 @@ describe("parseOptions", () => {
       [["--remote.level=1"], ["--remote.level does nothing without --remote.kind=b"]],
       [["--remote.level=1", "--remote.kind=b"], []],
       [["--remote.level=81", "--remote.kind=b"], ["--remote.level: above the port"]],
-      [["--remote.blobs"], ["--remote.blobs: reading blobs is not available in this build"]],
-      [["--remote.blobs=false"], []],
-      [["--remote.peers=x"], ["--remote.peers: gossip is not available in this build (--remote.enabled goes on without it)"]],
-      [["--remote.peers=x", "--remote.enabled"], []],
     ])("%j", (args, expected) => {
       expect(faults(args)).toEqual(expected);
     });
@@ -210,7 +204,6 @@ describe("parseOptions", () => {
     it("is in help and reference", () => {
       expect(helpText(remoteTable)).toContain("Port. [needs --remote.enabled, default 80, EX_REMOTE_PORT]");
       expect(referenceTable(remoteTable)).toContain("Tag. (needs --remote.url or --remote.names)");
-      expect(referenceTable(remoteTable)).toContain("Blobs. (not available in this build)");
     });
   });
 

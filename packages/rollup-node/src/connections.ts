@@ -130,6 +130,7 @@ export class Connections implements NodeConnections {
       jwtPath: engineSecret.path,
       forksFrom: forksFrom(options),
       isSequencer: options.sequencer.enabled,
+      checksL2Genesis: options.rollup.syncmode !== "execution-layer",
       checksHead: !takesHeadBack,
       signal,
     });

@@ -4,6 +4,7 @@ import type { BlockId, L2BlockRef } from "@rnode/protocol";
 import { Backoff } from "./backoff.ts";
 import type { DerivationRunner } from "./derivation-runner.ts";
 import type { EngineControl } from "./engine-control.ts";
+import type { ExecutionLayerSync } from "./execution-layer-sync.ts";
 import type { Finalizer } from "./finalizer.ts";
 import { headsAfterReset } from "./heads.ts";
 import type { Progress, Trouble } from "./progress.ts";
@@ -48,6 +49,8 @@ export interface DriverDeps {
   readonly sequencer: Sequencer;
   readonly unsafe: UnsafeInserter;
   readonly derivation: DerivationRunner;
+  /** syncs the engine before anything else is done; undefined: it is not to be synced */
+  readonly engineSync?: Pick<ExecutionLayerSync, "isUnfinished" | "turn" | "dueInMs"> | undefined;
   readonly finalizer: Finalizer;
   /** undefined: there is nobody who could be asked for missing blocks */
   readonly gap?: Pick<UnsafeGap, "turn" | "dueInMs"> | undefined;
@@ -80,11 +83,12 @@ interface Part {
 /**
  * The one loop of the node. Each turn goes through these, in this order: the operator's commands; a reset if one is due; the sequencer,
  * because blocks are due at fixed times; blocks from other nodes; derivation from L1; finality; updating the engine. A part that fails
- * pauses, for longer and longer, while the others go on.
+ * pauses, for longer and longer, while the others go on. An execution-layer sync comes before all of them, except for the commands.
  */
 export class Driver {
   private readonly deps: DriverDeps;
   private readonly parts: readonly Part[];
+  private readonly engineSyncPart: Part | undefined;
   private readonly resetBackoff: Backoff;
   private commands: (() => Promise<void>)[] = [];
   private woken = new Alarm();
@@ -103,6 +107,8 @@ export class Driver {
       part("finality", () => deps.finalizer.turn()),
       part("fork choice", () => this.sendForkchoice()),
     ];
+    const { engineSync } = deps;
+    this.engineSyncPart = engineSync && part("execution-layer sync", () => engineSync.turn());
     this.resetBackoff = this.newBackoff();
   }
 
@@ -178,6 +184,13 @@ export class Driver {
     const { commands } = this;
     this.commands = [];
     for (const command of commands) await command();
+    const { engineSync } = this.deps;
+    if (engineSync?.isUnfinished) {
+      const isBusy = await this.turnOf(this.engineSyncPart!);
+      this.deps.metrics.turnDone?.();
+      if (isBusy || !engineSync.isUnfinished) return 0;
+      return Math.max(engineSync.dueInMs(), this.engineSyncPart!.retryAtMs - this.deps.clock.nowMs());
+    }
     if (this.resetReason !== undefined) {
       this.deps.gap?.turn(false);
       if (this.deps.clock.nowMs() >= this.resetAtMs) await this.attemptReset(this.resetReason);
@@ -185,15 +198,20 @@ export class Driver {
     }
     let isBusy = false;
     for (const part of this.parts) {
-      if (part.retryAtMs > this.deps.clock.nowMs()) continue;
-      const progress = await part.turn();
-      if (progress.kind === "progress") isBusy = true;
-      this.note(part, progress);
+      if (await this.turnOf(part)) isBusy = true;
       if (this.resetReason !== undefined) return 0;
     }
     this.deps.gap?.turn(true);
     this.deps.metrics.turnDone?.();
     return isBusy ? 0 : this.msUntilDue();
+  }
+
+  /** @returns whether there may be more to do at once */
+  private async turnOf(part: Part): Promise<boolean> {
+    if (part.retryAtMs > this.deps.clock.nowMs()) return false;
+    const progress = await part.turn();
+    this.note(part, progress);
+    return progress.kind === "progress";
   }
 
   private async sendForkchoice(): Promise<Progress> {

@@ -131,9 +131,9 @@ describe("rnode as a command", () => {
     ["an unknown option", () => common(["--l3=x"]), /^rnode: unknown option --l3/],
     ["no engine", () => ["--network=op-sepolia"], /^rnode: --l2 or RNODE_L2_ENGINE_RPC is required/],
     [
-      "what this build does not have",
-      () => common(["--syncmode=execution-layer"]),
-      /^rnode: --syncmode: execution-layer sync is not available/,
+      "an execution-layer sync under a supervisor",
+      () => common(["--syncmode=execution-layer", "--interop.rpc.addr=127.0.0.1"]),
+      /^rnode: --syncmode: a supervisor decides/,
     ],
     [
       "Ecotone without a beacon node",

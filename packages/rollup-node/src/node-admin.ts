@@ -4,6 +4,7 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import type { Driver } from "./driver.ts";
 import type { EngineControl } from "./engine-control.ts";
+import type { ExecutionLayerSync } from "./execution-layer-sync.ts";
 import type { SequencerConductor } from "./leadership.ts";
 import type { RnodeOptions } from "./options.ts";
 import type { NodeAdminApi, StartRefusal } from "./rpc-methods.ts";
@@ -16,6 +17,7 @@ export interface NodeAdminDeps {
   /** undefined: this node is the only sequencer, or none */
   readonly conductor: SequencerConductor | undefined;
   readonly control: Pick<EngineControl, "headsIfKnown">;
+  readonly engineSync: Pick<ExecutionLayerSync, "description"> | undefined;
   readonly adminState: Pick<AdminStateFile, "save">;
   readonly l1: Pick<L1Client, "blockByNumber">;
   readonly offer: (envelope: ExecutionPayloadEnvelope) => Offered;
@@ -24,7 +26,7 @@ export interface NodeAdminDeps {
 
 /** What operators and conductors may do to a running node. Whatever touches the sequencer runs between two turns of the driver. */
 export function nodeAdminApi({ sequencer: { enabled } }: Pick<RnodeOptions, "sequencer">, deps: NodeAdminDeps): NodeAdminApi {
-  const { driver, sequencer, conductor, control, adminState, l1, offer, log } = deps;
+  const { driver, sequencer, conductor, control, engineSync, adminState, l1, offer, log } = deps;
   return {
     hasSequencer: enabled,
     isSequencerActive: () => sequencer.isActive,
@@ -34,6 +36,8 @@ export function nodeAdminApi({ sequencer: { enabled } }: Pick<RnodeOptions, "seq
       const notLeading = conductor && (await whyNotLeading(conductor));
       if (notLeading !== undefined) return notLeading;
       return driver.run(() => {
+        const description = engineSync?.description;
+        if (description !== undefined) return { kind: "engine-syncing", description };
         const refusal = sequencer.checkStart(expectedHead);
         if (refusal !== undefined) return refusal;
         adminState.save({ sequencerStarted: true });

@@ -23,6 +23,7 @@ import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
+import { ExecutionLayerSync } from "./execution-layer-sync.ts";
 import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
@@ -143,6 +144,8 @@ export class RollupNode {
   /** undefined: this node is the only sequencer, or none */
   private readonly conductor: SequencerConductor | undefined;
   private readonly inbox: UnsafeInbox;
+  /** undefined: all blocks are derived */
+  private readonly engineSync: ExecutionLayerSync | undefined;
   private readonly metrics: ReturnType<typeof createNodeMetrics>;
   private readonly syncFacts: () => SyncFacts;
   private readonly noteHeads: () => void;
@@ -175,7 +178,8 @@ export class RollupNode {
         isAhead: (block) => ahead.isAhead(block),
         firstSourceAfter: (base) => safeHeads.after(base).next().value?.l1Block.hash,
       });
-    const control = new EngineControl(remembering(engine, l2), config, managed?.onHeads);
+    const driven = remembering(engine, l2);
+    const control = new EngineControl(driven, config, managed?.onHeads);
 
     // derivation, and what depends on it
     let currentL1: L1BlockRef | undefined;
@@ -279,6 +283,11 @@ export class RollupNode {
     const { inbox } = this;
     metrics.observeInbox(inbox);
     const unsafe = new UnsafeInserter({ inbox, control, clock, log });
+    const engineSync =
+      options.rollup.syncmode === "execution-layer"
+        ? new ExecutionLayerSync(options.l2.enginekind, { config, inbox, engine: driven, l2, control, clock, log })
+        : undefined;
+    this.engineSync = engineSync;
 
     // sequencing
     const conductor = deps.conductor ?? this.conductorOfOptions();
@@ -309,6 +318,7 @@ export class RollupNode {
       unsafe,
       derivation,
       finalizer,
+      engineSync,
       gap: requestGap && new UnsafeGap({ config, control, inbox, request: requestGap, clock, log }),
       findHeads: async () => {
         currentL1 = undefined;
@@ -354,7 +364,13 @@ export class RollupNode {
     });
 
     // RPC, metrics and health
-    const syncFacts = () => ({ heads: control.toldHeads, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref });
+    const syncFacts = () => ({
+      heads: engineSync?.heads ?? control.toldHeads,
+      l1: l1View,
+      currentL1,
+      queuedUnsafe: inbox.peek()?.ref,
+      engineSyncTarget: engineSync?.target,
+    });
     this.syncFacts = syncFacts;
     const isIdle = (): boolean => currentL1 !== undefined && currentL1.hash === l1Head()?.hash;
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
@@ -362,7 +378,7 @@ export class RollupNode {
       node: { config, version: VERSION, l2, syncStatus: () => this.syncStatus(), safeHeads },
       peers: peers?.api,
       admin: nodeAdminApi(options, {
-        ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, adminState: deps.adminState, l1, log },
+        ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, engineSync, adminState: deps.adminState, l1, log },
         offer: (envelope) => this.offerUnsafePayload(envelope),
       }),
       testSequencer: new TestSequencer({
@@ -375,6 +391,8 @@ export class RollupNode {
       readyz: () => readiness.health,
     });
     readiness.expect(() => {
+      const syncing = engineSync?.description;
+      if (syncing !== undefined) return [syncing];
       const { resetUnderWay } = this.driver;
       return [...(resetUnderWay === undefined ? [] : [`finding the heads: ${resetUnderWay}`]), ...safeHeadWatch.faults];
     });
@@ -386,7 +404,7 @@ export class RollupNode {
         sequencer: options.sequencer.enabled ? (this.sequencer.isActive ? "active" : "stopped") : "none",
         queuedBlocks: inbox.length,
         queuedBytes: inbox.sizeBytes,
-        findingHeadsBecause: this.driver.resetUnderWay,
+        findingHeadsBecause: engineSync?.description ?? this.driver.resetUnderWay,
         windowLeftL1Blocks: safeHeadWatch.state.windowLeftL1Blocks,
       }),
     });
@@ -505,13 +523,15 @@ export class RollupNode {
   /** How far the node has come and, if it makes no progress, what it is waiting for. */
   status(): LogFields {
     const { heads, l1, currentL1 } = this.syncFacts();
-    const findingHeadsBecause = this.driver.resetUnderWay;
+    const engineSync = this.engineSync?.description;
+    const findingHeadsBecause = engineSync === undefined ? this.driver.resetUnderWay : undefined;
     return {
       l1Head: l1.head?.number,
       derivedTo: currentL1?.number,
       unsafe: heads?.unsafe.number,
       safe: heads?.safe.number,
       finalized: heads?.finalized.number,
+      ...(engineSync === undefined ? {} : { engineSync }),
       ...(findingHeadsBecause === undefined ? {} : { findingHeadsBecause }),
       ...(this.managed?.events.isSubscribed === false ? { waitingFor: "a supervisor" } : {}),
       ...(l1.head === undefined ? { waitingFor: "the L1 head" } : {}),
@@ -534,5 +554,10 @@ export class RollupNode {
     }
     adminState.save({ sequencerStarted: !isStopped });
     if (!isStopped) this.sequencer.start();
+    if (!isStopped && this.engineSync !== undefined) {
+      log.warn(
+        "sequencing waits for the execution-layer sync, which needs an unsafe block of another sequencer: without one, start with --syncmode=consensus-layer",
+      );
+    }
   }
 }

@@ -89,6 +89,7 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "l2.engine-rpc-timeout": row("1s", "soon", "an engine that says nothing is given up", "here"),
   "l2.jwt-secret": row("/tmp/x", undefined, "the engine is asked with a token of it", [MAIN, "another engine secret"]),
   "l2.enginekind": row("reth", "besu", "a warning about an engine of another kind", [WIRING, "--l2.enginekind=reth"]),
+  syncmode: row("execution-layer", "snap", "the engine gets blocks from its own peers before anything is derived", "here"),
   network: row("base-mainnet", undefined, "its configuration", [SETUP, "takes --network="]),
   "rollup.config": row("x.json", undefined, "the configuration in it", [SETUP, "takes a file, or its content"]),
   "rollup.halt": row("major", "sometimes", "the node halts", [WIRING, "--rollup.halt=major"]),
@@ -179,13 +180,8 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "override.pectrablobschedule": row("5", "later", "when the blob schedule changes", [SETUP, "--override.pectrablobschedule"]),
 };
 
-/** Groups whose effects come with other parts of the project; while they are missing, their options are refused by name. */
-const OTHER_PARTS = /^altda\.|^syncmode$/;
-const OTHER_VALUES: Readonly<Record<string, string>> = {
-  syncmode: "execution-layer",
-  "altda.enabled": "true",
-  "altda.da-server": "http://127.0.0.1:1",
-};
+/** Groups whose effects are tested with their own package. */
+const OTHER_PARTS = /^altda\./;
 
 const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));
 const ROWS = [...REFERENCE, ...FORK_OVERRIDES].filter(([flag]) => !OTHER_PARTS.test(flag));
@@ -224,7 +220,6 @@ describe("each option of the reference", () => {
   it.each(ROWS)("--%s, RNODE_%s: parses, is not its default then, and is refused by name when wrong", (flag, suffix) => {
     const { right, wrong } = EFFECTS[flag]!;
     const { declaration, env } = resolved.get(flag)!;
-    expect(declaration.unavailable).toBeUndefined();
     expect(env).toBe(`RNODE_${suffix}`);
     const byFlag = inEffectOf(flag, [...beside(flag), `--${flag}=${right}`]);
     expect(byFlag).not.toEqual(declaration.default);
@@ -242,16 +237,6 @@ describe("each option of the reference", () => {
     expect(effect.length).toBeGreaterThan(5);
     expect(readFileSync(join(import.meta.dirname, "../..", file), "utf8")).toContain(words);
   });
-
-  it.each(Object.entries(OTHER_VALUES).filter(([flag]) => resolved.get(flag)!.declaration.unavailable !== undefined))(
-    "--%s=%s is of a part that is not there yet, and is refused by name",
-    (flag, value) => {
-      const parsed = parseOptions(rnodeOptions, [...beside(flag), `--${flag}=${value}`], {});
-      expect(parsed.kind === "error" ? parsed.faults : []).toContainEqual(
-        expect.stringMatching(`^--${flag}: .*not available in this build`),
-      );
-    },
-  );
 });
 
 describe("a running node", () => {
@@ -300,6 +285,22 @@ describe("a running node", () => {
       expect(JSON.parse(readFileSync(path("state/admin.json"), "utf8"))).toEqual({ sequencerStarted: true });
       await expect.poll(() => call("rnode_safeHeadAtL1Block", "0x0").catch(String)).toMatchObject({ safeHead: { number: 0 } });
       await expect.poll(() => readFileSync(path("snapshots.jsonl"), "utf8")).toContain("Rollup State Snapshot");
+    });
+  });
+
+  it("with --syncmode=execution-layer waits for an unsafe block, says so, and starts no sequencer", async () => {
+    const args = [
+      "--p2p.disable",
+      "--rpc.enable-admin",
+      "--sequencer.enabled",
+      "--sequencer.stopped",
+      "--syncmode=execution-layer",
+    ];
+    await running([...args, "--log.level=silent"], async (call) => {
+      const waits = /execution-layer sync: waiting for an unsafe block/;
+      await expect(call("admin_startSequencer", L2_GENESIS_HASH)).rejects.toThrow(waits);
+      await expect.poll(() => call("rnode_syncStatus")).toMatchObject({ unsafe_l2: { hash: L2_GENESIS_HASH } });
+      expect(await call("admin_sequencerActive")).toBe(false);
     });
   });
 

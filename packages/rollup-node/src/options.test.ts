@@ -80,15 +80,17 @@ describe("the options of rnode", () => {
   });
 });
 
-describe("options that this build cannot serve, or that do nothing alone", () => {
+describe("options that do nothing alone, or exclude each other", () => {
   const faults = (args: string[]): readonly string[] => {
     const parsed = parseOptions(rnodeOptions, [...BASE, ...args], {});
     return parsed.kind === "error" ? parsed.faults : [];
   };
 
-  it.each([["--syncmode=execution-layer"]])("%s is refused by name", (arg) => {
-    expect(faults([arg])).toEqual([expect.stringMatching(/^[^:]*: .* is not available in this build/)]);
-    expect(faults([arg])[0]).toContain(`${arg.split("=")[0]}: `);
+  it("refuse an execution-layer sync under a supervisor", () => {
+    expect(faults(["--syncmode=execution-layer"])).toEqual([]);
+    expect(faults(["--syncmode=execution-layer", "--interop.rpc.addr=127.0.0.1"])).toEqual([
+      expect.stringMatching(/^--syncmode: .*--interop.rpc.addr/),
+    ]);
   });
 
   it.each([
@@ -153,14 +155,18 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
   });
 
   it("are all told at once, what is wrong before what is missing", () => {
-    const parsed = parseOptions(rnodeOptions, ["--rpc.port=abc", "--syncmode=execution-layer", "--rpc.prot=1"], {
-      RNODE_L1_CACHE_SIZE: "x",
-    });
+    const parsed = parseOptions(
+      rnodeOptions,
+      ["--rpc.port=abc", "--syncmode=execution-layer", "--interop.rpc.addr=127.0.0.1", "--rpc.prot=1"],
+      {
+        RNODE_L1_CACHE_SIZE: "x",
+      },
+    );
     expect(parsed.kind === "error" ? parsed.faults : []).toEqual([
       "unknown option --rpc.prot: did you mean --rpc.port? (--help lists all)",
       'RNODE_L1_CACHE_SIZE: "x" is not valid, expected a whole number, 0 or more',
       '--rpc.port: "abc" is not valid, expected a port number from 0 to 65535',
-      "--syncmode: execution-layer sync is not available in this build",
+      "--syncmode: a supervisor decides where its nodes start: execution-layer goes without --interop.rpc.addr",
       "--l2 or RNODE_L2_ENGINE_RPC is required: expected a URL starting with http://, https://",
     ]);
   });

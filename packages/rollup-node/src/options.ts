@@ -180,8 +180,11 @@ export const rollupOptions = optionGroup("rollup", {
     parse: oneOf("consensus-layer", "execution-layer"),
     flag: "syncmode",
     default: "consensus-layer",
-    unavailable: "execution-layer sync",
-    help: "How the node syncs initially.",
+    check: (value, other) => {
+      if (value !== "execution-layer" || other("interop.rpc.addr") === undefined) return undefined;
+      return "a supervisor decides where its nodes start: execution-layer goes without --interop.rpc.addr";
+    },
+    help: "How the node syncs initially: by deriving all blocks from L1, or by having the execution client fetch them from its own peers, up to the unsafe blocks that other nodes send.",
   },
 });
 

@@ -53,6 +53,7 @@ function deps(over: { l1?: object; l2?: object; engine?: object; facts?: object 
     forksFrom: "--override.jovian=5",
     isSequencer: false,
     checksHead: true,
+    checksL2Genesis: true,
     signal: abort.signal,
     ...over.facts,
   } as unknown as PreflightDeps;
@@ -169,6 +170,14 @@ describe("preflight", () => {
     const headerBy = async (block: unknown) =>
       block === "latest" ? { ...GENESIS, header: { ...HEADER, extraData: new Uint8Array(17).fill(7) } } : GENESIS;
     await preflight(deps({ l2: { headerBy }, facts: { checksHead: false } }).all);
+  });
+
+  it("does not ask for the L2 genesis of an engine that is synced by its own peers, but for the chain", async () => {
+    const facts = { checksL2Genesis: false };
+    const headerBy = async (block: unknown) => (block === "latest" ? GENESIS : undefined);
+    await expect(preflight(deps({ l2: { headerBy } }).all)).rejects.toThrow(/does not have block 0/);
+    await preflight(deps({ l2: { headerBy }, facts }).all);
+    await expect(preflight(deps({ l2: { headerBy, chainId: async () => 902n }, facts }).all)).rejects.toThrow(/is chain 902/);
   });
 
   it("waits for endpoints that are not up yet, and gives up in the end", async () => {

@@ -23,6 +23,8 @@ export interface PreflightDeps {
   readonly forksFrom: string;
   /** whether this node makes blocks, whose times come from our own clock */
   readonly isSequencer: boolean;
+  /** false: a client that is synced by its own peers may start from another state than the genesis */
+  readonly checksL2Genesis: boolean;
   /** whether the head must fit the forks: not for the command that takes back a head that does not */
   readonly checksHead: boolean;
   /** aborts the waiting */
@@ -96,6 +98,19 @@ async function checkL2(deps: PreflightDeps): Promise<void> {
       `--l2 ${l2Name} is chain ${chainId}${hint}, but the rollup's L2 is chain ${config.l2ChainId}`,
     );
   }
+  if (deps.checksL2Genesis) await checkL2Genesis(deps);
+  if (!deps.checksHead) return;
+  const head = await asL2(deps, () => l2.headerBy("latest"));
+  const ofHead = head && contradictionOfForks(config.forkTimes, head.header);
+  if (ofHead === undefined) return;
+  throw new StartError(
+    "start/wrong-forks",
+    `${deps.forksFrom} contradicts the head of the execution client at ${l2Name}, block ${head?.header.number} of time ${head?.header.timestamp}: ${ofHead}; give both programs the same fork times, and if the head was made with others, take it back by "rnode resync --from=N" and the same options`,
+  );
+}
+
+async function checkL2Genesis(deps: PreflightDeps): Promise<void> {
+  const { config, l2, l2Name } = deps;
   const { number, hash } = config.genesis.l2;
   const genesis = await asL2(deps, () => l2.headerBy(number));
   assertGenesis(`--l2 ${l2Name}`, number, hash, genesis?.hash);
@@ -106,14 +121,6 @@ async function checkL2(deps: PreflightDeps): Promise<void> {
       `${deps.forksFrom} contradicts the genesis of the execution client at ${l2Name}, block ${number} of time ${genesis?.header.timestamp}: ${ofGenesis}; give the fork times that the genesis was made with`,
     );
   }
-  if (!deps.checksHead) return;
-  const head = await asL2(deps, () => l2.headerBy("latest"));
-  const ofHead = head && contradictionOfForks(config.forkTimes, head.header);
-  if (ofHead === undefined) return;
-  throw new StartError(
-    "start/wrong-forks",
-    `${deps.forksFrom} contradicts the head of the execution client at ${l2Name}, block ${head?.header.number} of time ${head?.header.timestamp}: ${ofHead}; give both programs the same fork times, and if the head was made with others, take it back by "rnode resync --from=N" and the same options`,
-  );
 }
 
 async function checkEngine(deps: PreflightDeps): Promise<void> {

@@ -253,6 +253,10 @@ describe("the RPC of rnode", () => {
     });
     refusal = { kind: "not-leader" };
     await expect(call("admin_startSequencer")).rejects.toMatchObject({ message: "sequencer is not the leader, aborting" });
+    refusal = { kind: "engine-syncing", description: "it is at block 3" };
+    await expect(call("admin_startSequencer")).rejects.toMatchObject({
+      message: "sequencer cannot start while the engine is syncing (it is at block 3)",
+    });
     refusal = { kind: "leader-check-failed", reason: "it is away" };
     await expect(call("admin_startSequencer")).rejects.toMatchObject({ message: "sequencer leader check failed: it is away" });
     refusal = { kind: "not-running" };

@@ -52,6 +52,7 @@ export interface RollupMethodOptions {
 export type StartRefusal =
   | SequencerRefusal
   | { readonly kind: "not-leader" }
+  | { readonly kind: "engine-syncing"; readonly description: string }
   | { readonly kind: "leader-check-failed"; readonly reason: string };
 
 /** What the admin methods need from the node. */
@@ -175,6 +176,8 @@ function refusalError(refusal: StartRefusal, received: Hex | undefined): RpcErro
       return serverError(`no prestate, cannot determine if sequencer start at ${received} is safe`);
     case "wrong-head":
       return serverError(`block hash does not match: head ${refusal.head.hash}:${refusal.head.number}, received ${received}`);
+    case "engine-syncing":
+      return serverError(`sequencer cannot start while the engine is syncing (${refusal.description})`);
     case "not-leader":
       return serverError("sequencer is not the leader, aborting");
     case "leader-check-failed":

@@ -12,6 +12,8 @@ export interface SyncFacts {
   /** the L1 block up to which everything has been derived */
   readonly currentL1: L1BlockRef | undefined;
   readonly queuedUnsafe: L2BlockRef | undefined;
+  /** the block that the engine syncs to by itself; undefined: it does not */
+  readonly engineSyncTarget?: L2BlockRef | undefined;
 }
 
 export type SyncStatusJson = Readonly<Record<string, L1BlockRef | L2RefJson>>;
@@ -43,7 +45,7 @@ export const l2RefToJson = ({ hash, number, parentHash, timestamp, l1Origin, seq
 });
 
 /** Unknown references are shown as the zero reference, never as null. Spec: docs/protocol/04-rpc.md#syncstatus */
-export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe }: SyncFacts): SyncStatusJson {
+export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe, engineSyncTarget }: SyncFacts): SyncStatusJson {
   const l1Json = (block: L1BlockRef | undefined): L1BlockRef => l1RefToJson(block ?? ZERO_L1);
   const l2Json = (block: L2BlockRef | undefined): L2RefJson => l2RefToJson(block ?? ZERO_L2);
   return {
@@ -59,6 +61,6 @@ export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe }: SyncFac
     cross_unsafe_l2: l2Json(heads?.crossUnsafe ?? heads?.unsafe),
     local_safe_l2: l2Json(heads?.localSafe),
     queued_unsafe_l2: l2Json(queuedUnsafe),
-    engine_sync_target: l2Json(heads?.unsafe),
+    engine_sync_target: l2Json(engineSyncTarget ?? heads?.unsafe),
   };
 }

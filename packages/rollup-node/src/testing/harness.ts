@@ -21,10 +21,12 @@ import { BlocksAhead } from "../blocks-ahead.ts";
 import { DerivationRunner } from "../derivation-runner.ts";
 import { Driver, type FoundHeads } from "../driver.ts";
 import { EngineControl } from "../engine-control.ts";
+import { ExecutionLayerSync } from "../execution-layer-sync.ts";
 import { Finalizer } from "../finalizer.ts";
 import { ManagedNode } from "../interop/managed-node.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
 import { type Leadership, onlySequencer } from "../leadership.ts";
+import type { EngineKind } from "../operate/engine-kind.ts";
 import { type Doubt, SafeChainCheck } from "../safe-chain-check.ts";
 import type { SafeHeadDatabase } from "../safe-head-database.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
@@ -132,6 +134,8 @@ export interface HarnessOptions {
   readonly l1?: FakeL1;
   readonly safeHeads?: SafeHeadDatabase | undefined;
   readonly inboxLimits?: UnsafeQueueLimits;
+  /** `--syncmode=execution-layer`, with an engine of this kind */
+  readonly engineSync?: EngineKind;
   /** a supervisor decides what is safe */
   readonly isManaged?: boolean;
   /** replaces the scripted pipeline and everything that belongs to it */
@@ -256,6 +260,8 @@ export function createHarness(options: HarnessOptions = {}) {
     ...(options.inboxLimits && { limits: options.inboxLimits }),
   });
   const unsafe = new UnsafeInserter({ inbox, control, clock, log });
+  const engineSync =
+    options.engineSync && new ExecutionLayerSync(options.engineSync, { config, inbox, engine, l2: engine, control, clock, log });
   /** what the node has asked other nodes for */
   const missing: MissingBlocks[] = [];
   const gap = new UnsafeGap({ config, control, inbox, clock, log, request: (blocks) => missing.push(blocks) });
@@ -266,6 +272,7 @@ export function createHarness(options: HarnessOptions = {}) {
     unsafe,
     derivation,
     finalizer,
+    engineSync,
     gap,
     onReset: managed && ((reason) => managed.onReset(reason)),
     clock,
@@ -339,6 +346,7 @@ export function createHarness(options: HarnessOptions = {}) {
     sequencer,
     finalizer,
     derivation,
+    engineSync,
     inbox,
     missing,
     safeHeadWatch,
