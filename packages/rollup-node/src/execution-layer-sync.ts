@@ -9,7 +9,7 @@ import { IDLE, PROGRESS, type Progress, reset, temporary } from "./progress.ts";
 import type { UnsafeInbox } from "./unsafe-inbox.ts";
 import type { QueuedPayload } from "./unsafe-queue.ts";
 
-/** Kinds of engine that are synced although they have a finalized block. Spec: docs/protocol/05-services.md#node-option-semantics */
+/** Kinds of engine that are synced although they have a finalized block. Spec: docs/protocol/05-services.md#node-options */
 const SYNCS_AFTER_FINALITY: ReadonlySet<EngineKind> = new Set(["reth", "erigon"]);
 /** How often the engine is asked whether it is there, when no block brings it up. */
 const POLL_MS = 5_000;

@@ -19,8 +19,7 @@ export interface StartSyncDependencies {
 }
 
 const NO_PEERS: BlockPeers = { list: () => [], onChange: () => () => {} };
-const ADVICE_WITHOUT_PEERS =
-  "without peers the rollup node has to derive the blocks from L1, which rnode does with --syncmode=consensus-layer";
+const FROM_L1 = "the rollup node can derive the blocks from L1 instead (rnode --syncmode=consensus-layer)";
 
 /**
  * Puts a sync in front of the chain: what moves heads is passed to it, and reaches the chain at once unless a head is missing. What it
@@ -28,17 +27,17 @@ const ADVICE_WITHOUT_PEERS =
  */
 export function startSync(
   scope: Scope,
-  { chain, peers = NO_PEERS, datadir, clock, log, metrics }: StartSyncDependencies,
+  { chain, peers, datadir, clock, log, metrics }: StartSyncDependencies,
 ): { readonly heads: ChainSync; readonly sync: SyncFeed } {
   const genesis = { number: chain.genesis.block.header.number, hash: chain.genesis.hash };
   const heads = new ChainSync({
     chain,
-    peers,
+    peers: peers ?? NO_PEERS,
     store: new HeaderFile(join(datadir, "sync"), genesis, log),
     clock,
     log,
     metrics,
-    adviceWithoutPeers: ADVICE_WITHOUT_PEERS,
+    adviceWithoutPeers: peers === undefined ? FROM_L1 : `name nodes of this chain by --bootnodes or --trusted-peers; ${FROM_L1}`,
   });
   scope.onClose("sync", () => heads.close());
   const sync = new SyncFeed();

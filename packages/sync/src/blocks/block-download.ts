@@ -190,7 +190,7 @@ export class BlockDownload {
     }
     if (answer.value.length === 0) {
       this.#fail(first);
-      peer.blame("useless", `it does not have the body of block ${lacking[0]!.header.number}`);
+      peer.lacks(lacking[0]!.header.number, "the body of block");
       return;
     }
     this.#takeBodies(peer, lacking, answer.value);
@@ -224,7 +224,7 @@ export class BlockDownload {
       }
       break;
     }
-    if (answer.value.length === 0) peer.blame("useless", `it does not have header ${first}`);
+    if (answer.value.length === 0) peer.lacks(first, "header");
     if (known.length === 0) this.#fail(first);
     return known;
   }

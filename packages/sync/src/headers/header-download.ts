@@ -132,7 +132,7 @@ export class HeaderDownload {
 
   #onAnswer(peer: IdlePeer, start: number | Uint8Array, first: number, limit: number, encoded: readonly Uint8Array[]): void {
     if (encoded.length === 0) {
-      peer.blame("useless", `it does not have header ${first}`);
+      peer.lacks(first, "header");
       return;
     }
     const verdict = descendingHeaders(encoded, first, limit);

@@ -22,6 +22,10 @@ const MAX_TIMEOUT_MS = 15_000;
 const FIRST_REST_MS = 2_000;
 const MAX_REST_MS = 120_000;
 const BUSY_REST_MS = 250;
+/** Peers tell of their head every 32 blocks, or on connecting only: they may have some more blocks than they said. */
+const UNTOLD_BLOCKS = 1_024;
+/** So many times in a row a peer may lack what it was asked for, and has not said that it has, before it is blamed. */
+const PATIENCE = 5;
 
 /** What is known of a peer. */
 interface Standing {
@@ -62,6 +66,8 @@ export interface IdlePeer {
     signal?: Abortable,
   ): Promise<PeerAnswer<readonly T[]>>;
   blame(fault: PeerFault, detail: string): void;
+  /** It does not have a block, which is its fault only if it said that it has. */
+  lacks(number: number, what: string): void;
 }
 
 /**
@@ -94,7 +100,10 @@ export class PeerPool {
     const nowMs = this.#deps.clock.nowMs();
     const free = [...this.#standings.values()].filter(
       ({ peer, isAsked, hasLied, restsUntilMs }) =>
-        !isAsked && !hasLied && restsUntilMs <= nowMs && (peer.head.number === undefined || peer.head.number >= number),
+        !isAsked &&
+        !hasLied &&
+        restsUntilMs <= nowMs &&
+        (peer.head.number === undefined || peer.head.number + UNTOLD_BLOCKS >= number),
     );
     // One that was never asked comes first: otherwise it would never be known.
     const speed = ({ rates, latencyMs }: Standing): number =>
@@ -174,6 +183,12 @@ export class PeerPool {
       },
       ask: (kind, items, request, signal) => this.#ask(standing, kind, items, request, signal),
       blame: (fault, detail) => this.#blame(standing, fault, detail),
+      lacks: (number, what) => {
+        const { head } = standing.peer;
+        const hasSaidSo = head.number !== undefined && head.number >= number;
+        if (hasSaidSo || standing.faultsInRow >= PATIENCE) this.#blame(standing, "useless", `it does not have ${what} ${number}`);
+        else this.#rest(standing);
+      },
     };
   }
 
