@@ -1,7 +1,8 @@
-// Builds what is out of date: the EVM engine (WebAssembly), the devnet's contracts, the dashboard's page, then all TypeScript.
-import { buildContracts, buildDashboard, buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
+// Builds what is out of date: the EVM engine (WebAssembly), the devnet's contracts, the pages of dashboard and verifier, then all TypeScript.
+import { buildContracts, buildDashboard, buildEngine, buildTypeScript, buildVerifier } from "./lib/build-steps.mjs";
 
 buildEngine();
 buildContracts();
 buildDashboard();
+buildVerifier();
 buildTypeScript();

@@ -26,6 +26,7 @@ export default defineConfig({
         items: [
           { text: "Overview", link: "/README" },
           { text: "A verifier on a named network", link: "/docs/guide/verifier" },
+          { text: "Snapshots", link: "/docs/guide/snapshots" },
           { text: "A chain of your own", link: "/docs/guide/own-chain" },
           { text: "The devnet", link: "/packages/devnet/README" },
           { text: "A development chain: rengine --dev", link: "/docs/dev-chain" },

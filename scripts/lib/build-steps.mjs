@@ -63,6 +63,21 @@ export function buildDashboard() {
   );
 }
 
+/** The verifier's page: static files with the code of the node that it runs. */
+export function buildVerifier() {
+  const sources = ["primitives", "native", "protocol", "trie", "evm", "derivation", "compression", "chain"];
+  const inputs = [
+    ...sources.map((name) => `packages/${name}/src`),
+    "packages/evm/assembly",
+    "packages/verifier/src",
+    "packages/verifier/scripts",
+    "package-lock.json",
+  ];
+  whenStale("verifier", inputs, ["packages/verifier/build/page/index.html"], () =>
+    run(process.execPath, ["packages/verifier/scripts/build-page.mjs"]),
+  );
+}
+
 /** Go's program, or undefined where it is not installed. */
 function findGo() {
   return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);

@@ -27,7 +27,7 @@ import { startBuild, UNLIMITED_TIME } from "./build/payload-builder.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import { type ExecutionContext, executeBlock, type ParentState, runBlock } from "./execute/block-execution.ts";
-import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
+import { create2DeployerCodeFrom } from "./execute/create2-deployer-files.ts";
 import { newEngine } from "./execute/engine-module.ts";
 import { storedBlockOf } from "./execute/executed-block.ts";
 import { EditedState, type StateEdits } from "./execute/state-edits.ts";
@@ -93,6 +93,7 @@ class StoredChain implements Chain {
   readonly genesis: StoredBlock;
   readonly #store: ChainStore;
   readonly #context: ExecutionContext;
+  readonly #senders: SenderSource;
   readonly #tree: BlockTree;
   readonly #branches: Branches;
   readonly #invalid = new InvalidBlocks();
@@ -115,6 +116,7 @@ class StoredChain implements Chain {
 
   constructor(dependencies: ChainDependencies, options: ChainOptions) {
     const { store, config, senders = createSenderCache(), metrics = noMetrics, nowMs, liveRoots } = dependencies;
+    this.#senders = senders;
     const genesisHash = storedGenesisHash(store);
     if (genesisHash === undefined) throw new ChainError("chain/no-genesis");
     this.config = config;
@@ -278,7 +280,7 @@ class StoredChain implements Chain {
       store: this.#store,
       genesisNumber: this.genesis.block.header.number,
       isClosing: () => this.#isClosing,
-      prepare: (block, known) => this.#context.senders.prepare(block, known),
+      prepare: (block, known) => this.#senders.prepare(block, known),
       headerOf: (hash) => this.#branches.header(hash),
       newPayload: (block) => this.#knownVerdict(block) ?? this.#execute(block),
       choose: (headBlockHash) => {

@@ -3,6 +3,8 @@ export type { BatchDropReason, BatchVerdict } from "./batch-verdict.ts";
 export { blobIdsSentTo } from "./blob-ids.ts";
 export type { DerivationConfig } from "./config.ts";
 export { type ExplainedBatch, type ExplainedChannel, type ExplainedData, Explainer } from "./explain.ts";
+export * from "./explain-report.ts";
+export { ExplainRun, explainRange } from "./explain-run.ts";
 export type { BatcherData } from "./l1-retrieval.ts";
 export * from "./observer.ts";
 export { createDerivationPipeline, isCriticalDerivationError } from "./pipeline.ts";

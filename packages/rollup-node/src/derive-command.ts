@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { altDaOptions } from "@rnode/alt-da";
 import { createDecompressor } from "@rnode/compression";
+import { ExplainRun, type Explanation, explainRange, explanationLines, explanationToJson } from "@rnode/derivation";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import { createLogger, noMetrics } from "@rnode/observe";
 import { address, bool, listOf, optionGroup, optionTable, path, uint } from "@rnode/options";
@@ -9,8 +10,6 @@ import { command, logOptions, systemClock, UserError } from "@rnode/program";
 import type { L1BlockRef } from "@rnode/protocol";
 import { connectBeacon } from "./beacon.ts";
 import { connectL1, daClientOf } from "./connections.ts";
-import { ExplainRun, explainRange } from "./explain.ts";
-import { type Explanation, explanationLines, explanationToJson } from "./explain-report.ts";
 import { l1Options, overrideOptions, rollupOptions } from "./options.ts";
 import { loadRollup } from "./rollup-setup.ts";
 import { VERSION } from "./version.ts";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { AltDaError } from "@rnode/alt-da";
 import { createDecompressor } from "@rnode/compression";
+import { ExplainRun, explainRange, explanationLines, explanationToJson } from "@rnode/derivation";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import {
   type BlobTransaction,
@@ -25,8 +26,6 @@ import {
 } from "@rnode/protocol";
 import { afterAll, describe, expect, it } from "vitest";
 import { deriveCommand } from "./derive-command.ts";
-import { ExplainRun, explainRange } from "./explain.ts";
-import { explanationLines, explanationToJson } from "./explain-report.ts";
 import { GENESIS_TIME_SEC, testConfig } from "./testing/fake-chain.ts";
 
 const KEY = new Uint8Array(32).fill(0x0b);

@@ -5,7 +5,7 @@ import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import type { BlockFault } from "../api.ts";
 import { blockFault, mismatch } from "../faults.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
-import type { SenderSource } from "../senders/senders.ts";
+import type { SenderLookup } from "../senders/find-senders.ts";
 import { PackedUpdate } from "../state-roots/packed-update.ts";
 import {
   beginLiveStateUpdate,
@@ -28,7 +28,7 @@ import type { StateEdits } from "./state-edits.ts";
 export interface ExecutionContext extends LiveTries {
   readonly config: ChainConfig;
   readonly engine: EvmEngine;
-  readonly senders: SenderSource;
+  readonly senders: SenderLookup;
   readonly create2DeployerCode: () => Uint8Array;
 }
 

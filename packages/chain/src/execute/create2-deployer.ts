@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { loadUpgradeArtifact, type UpgradeArtifact, upgradeArtifactsFromFiles } from "@rnode/protocol";
+import { bytesToHex, keccak256 } from "@rnode/primitives";
+import { loadUpgradeArtifact, type UpgradeArtifact } from "@rnode/protocol";
 
 /**
  * The code that Canyon's first block gives to CREATE2_DEPLOYER_ADDRESS (runtime code, not creation code). Chains that start with Canyon
@@ -14,17 +13,13 @@ export const CREATE2_DEPLOYER: UpgradeArtifact = {
 };
 
 /**
- * Reads the code on demand.
+ * Finds the code among those of a witness, or else asks for it.
  *
- * @param upgradesDir the folder of upgrade bundles (`--rollup.upgrades-dir`); undefined: none was given
- * @returns a function that throws upgrade/missing-artifact, naming the file and the hash, or upgrade/wrong-artifact
+ * @param otherwise default: throws upgrade/missing-artifact
  */
-export function create2DeployerCodeFrom(upgradesDir: string | undefined): () => Uint8Array {
-  return () => {
-    const files = upgradesDir === undefined ? [] : readdirSync(upgradesDir);
-    const contents = files
-      .filter((name) => /\.(?:txt|hex)$/.test(name))
-      .map((name) => ({ name, content: readFileSync(join(upgradesDir!, name)) }));
-    return loadUpgradeArtifact(CREATE2_DEPLOYER, upgradeArtifactsFromFiles(contents));
-  };
+export function create2DeployerCodeIn(codes: readonly Uint8Array[], otherwise?: () => Uint8Array): () => Uint8Array {
+  return () =>
+    codes.find((code) => bytesToHex(keccak256(code)) === CREATE2_DEPLOYER.hash) ??
+    otherwise?.() ??
+    loadUpgradeArtifact(CREATE2_DEPLOYER, undefined);
 }

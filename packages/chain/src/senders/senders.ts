@@ -1,26 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { bytesToHex, type Hex, isCodedError, LruCache } from "@rnode/primitives";
-import {
-  type Block,
-  encodeTransaction,
-  hashTransaction,
-  recoverEncodedSender,
-  recoverSender,
-  type Transaction,
-} from "@rnode/protocol";
+import { type Block, encodeTransaction, hashTransaction, recoverEncodedSender, type Transaction } from "@rnode/protocol";
 import type { ThreadOverrides } from "@rnode/worker-host";
 import { type KnownParts, PreparedBlock } from "../prepared-block.ts";
+import { findSenders, type SenderLookup, type SendersResult } from "./find-senders.ts";
 import { SenderWorkers } from "./sender-workers.ts";
 
-export type SendersResult =
-  | { readonly kind: "senders"; readonly senders: readonly Uint8Array[] }
-  /** the first transaction whose signature yields no sender */
-  | { readonly kind: "unrecoverable"; readonly index: number; readonly reason: string };
-
 /** Provides the signer of each transaction. A recovery costs 65 µs per transaction, so known senders are remembered. */
-export interface SenderSource {
-  /** Synchronous: recovers unknown senders in this thread. @param allowHighS accept the signatures of blocks before Homestead */
-  sendersOf(transactions: readonly Transaction[], allowHighS: boolean): SendersResult;
+export interface SenderSource extends SenderLookup {
   /** Remembers a sender that another part, such as the pool, has already recovered. */
   remember(transactionHash: Uint8Array, sender: Uint8Array): void;
   /**
@@ -73,26 +60,7 @@ class SenderCache implements SenderSource {
   }
 
   sendersOf(transactions: readonly Transaction[], allowHighS: boolean): SendersResult {
-    const found: Uint8Array[] = [];
-    for (const [index, transaction] of transactions.entries()) {
-      if (transaction.type === 0x7e) {
-        found.push(transaction.from);
-        continue;
-      }
-      const hashHex = bytesToHex(hashTransaction(transaction));
-      let sender = this.#senders.get(hashHex);
-      if (sender === undefined) {
-        try {
-          sender = recoverSender(transaction, { allowHighS });
-        } catch (error) {
-          if (!isCodedError(error, "tx/")) throw error;
-          return { kind: "unrecoverable", index, reason: error.code };
-        }
-        this.#senders.set(hashHex, sender);
-      }
-      found.push(sender);
-    }
-    return { kind: "senders", senders: found };
+    return findSenders(transactions, allowHighS, this.#senders);
   }
 
   remember(transactionHash: Uint8Array, sender: Uint8Array): void {

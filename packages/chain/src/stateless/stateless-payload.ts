@@ -1,11 +1,11 @@
 import { bytesToHex, equalBytes, keccak256 } from "@rnode/primitives";
 import { type ChainConfig, decodeHeader } from "@rnode/protocol";
 import { type ExecutionContext, receiptsRoot, runTransactions } from "../execute/block-execution.ts";
-import { CREATE2_DEPLOYER, create2DeployerCodeFrom } from "../execute/create2-deployer.ts";
+import { create2DeployerCodeIn } from "../execute/create2-deployer.ts";
 import { newEngine } from "../execute/engine-module.ts";
 import { describeFault } from "../faults.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
-import type { SenderSource } from "../senders/senders.ts";
+import type { SenderLookup } from "../senders/find-senders.ts";
 import { stateUpdate } from "../state-roots/state-root.ts";
 import { type Witness, witnessState } from "./witness-state.ts";
 
@@ -22,7 +22,7 @@ const invalid = (reason: string): StatelessVerdict => ({ kind: "invalid", reason
  * @throws {CodedError} the witness lacks something
  */
 export function executePayloadStateless(
-  { config, senders }: { readonly config: ChainConfig; readonly senders: SenderSource },
+  { config, senders }: { readonly config: ChainConfig; readonly senders: SenderLookup },
   prepared: PreparedBlock,
   witness: Witness,
 ): StatelessVerdict {
@@ -34,8 +34,7 @@ export function executePayloadStateless(
     config,
     engine: newEngine(),
     senders,
-    create2DeployerCode: () =>
-      witness.codes.find((code) => bytesToHex(keccak256(code)) === CREATE2_DEPLOYER.hash) ?? create2DeployerCodeFrom(undefined)(),
+    create2DeployerCode: create2DeployerCodeIn(witness.codes),
   };
   const ran = runTransactions(context, parent, prepared);
   if (ran.kind === "invalid") return invalid(describeFault(ran.fault));

@@ -67,7 +67,7 @@ describe("executeStateless", () => {
   it("says what differs from what the file expects", () => {
     const { file } = blockFile();
     const wrong = { ...file, expectedBlockHash: `0x${"00".repeat(32)}`, gasUsed: 1, number: 2 };
-    const fields = executeStateless(parseBlockFile(wrong)).mismatches.map(({ field }) => field);
+    const fields = executeStateless(parseBlockFile(wrong), { engine: newEngine() }).mismatches.map(({ field }) => field);
     expect(fields).toEqual(["blockHash", "number", "gasUsed"]);
   });
 
@@ -81,18 +81,19 @@ describe("executeStateless", () => {
       expectedBlockHash: undefined,
       expectedHeaderRlp: undefined,
     };
-    expect(executeStateless(parseBlockFile(bare)).executed.hash).toEqual(hash);
+    expect(executeStateless(parseBlockFile(bare), { engine: newEngine() }).executed.hash).toEqual(hash);
   });
 
   it("misses a node, a code or a valid transaction with an error that says so", () => {
     const { file } = blockFile();
     const witness = file.witness as { state: string[]; codes: string[] };
-    const without = (changes: object) => () => executeStateless(parseBlockFile({ ...file, witness: { ...witness, ...changes } }));
+    const without = (changes: object) => () =>
+      executeStateless(parseBlockFile({ ...file, witness: { ...witness, ...changes } }), { engine: newEngine() });
     expect(without({ state: [] })).toThrow(expect.objectContaining({ code: "trie/missing-node" }));
     expect(without({ codes: [] })).toThrow(expect.objectContaining({ code: "chain/missing-code" }));
     const attributes = file.payloadAttributes as { transactions: string[] };
     const bad = { ...attributes, transactions: [...attributes.transactions, bytesToHex(encodeTransaction(transaction(1, 9)))] };
-    expect(() => executeStateless(parseBlockFile({ ...file, payloadAttributes: bad }))).toThrow(
+    expect(() => executeStateless(parseBlockFile({ ...file, payloadAttributes: bad }), { engine: newEngine() })).toThrow(
       /^the file does not have the expected form: transaction 2 is not valid: transaction-rejected index=2 reason=nonce-too-high/,
     );
   });

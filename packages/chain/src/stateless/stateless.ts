@@ -1,5 +1,5 @@
 import type { EvmEngine } from "@rnode/evm";
-import { bytesToHex, equalBytes, type Hex, keccak256, toQuantity } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, toQuantity } from "@rnode/primitives";
 import {
   attributesFromJson,
   type ChainConfig,
@@ -22,11 +22,10 @@ import {
   requiredField,
 } from "@rnode/protocol";
 import { startBuild } from "../build/payload-builder.ts";
-import { CREATE2_DEPLOYER, create2DeployerCodeFrom } from "../execute/create2-deployer.ts";
-import { newEngine } from "../execute/engine-module.ts";
+import { create2DeployerCodeIn } from "../execute/create2-deployer.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import { ChainError } from "../faults.ts";
-import { createSenderCache } from "../senders/senders.ts";
+import { plainSenders } from "../senders/find-senders.ts";
 import { type Witness, witnessState } from "./witness-state.ts";
 
 /** One block to execute without a database: `rengine stateless`. Format: docs/stateless-block.md. */
@@ -63,9 +62,9 @@ export interface StatelessResult {
 }
 
 export interface StatelessOptions {
-  readonly engine?: EvmEngine;
-  /** the folder with the Canyon bytecode bundle */
-  readonly upgradesDir?: string | undefined;
+  readonly engine: EvmEngine;
+  /** the code that Canyon's first block deploys, where the witness lacks it */
+  readonly create2DeployerCode?: (() => Uint8Array) | undefined;
 }
 
 /**
@@ -73,15 +72,12 @@ export interface StatelessOptions {
  *
  * @throws {CodedError} chain/bad-block-file if it cannot be built: a forced transaction is invalid, or the witness lacks something
  */
-export function executeStateless(file: BlockFile, options: StatelessOptions = {}): StatelessResult {
-  const engine = options.engine ?? newEngine();
+export function executeStateless(file: BlockFile, { engine, create2DeployerCode }: StatelessOptions): StatelessResult {
   const context = {
     config: file.config,
     engine,
-    senders: createSenderCache(),
-    create2DeployerCode: () =>
-      file.witness.codes.find((code) => bytesToHex(keccak256(code)) === CREATE2_DEPLOYER.hash) ??
-      create2DeployerCodeFrom(options.upgradesDir)(),
+    senders: plainSenders(),
+    create2DeployerCode: create2DeployerCodeIn(file.witness.codes, create2DeployerCode),
   };
   const parent = witnessState(file.parentHeader, file.parentHash, file.witness);
   const started = startBuild(context, parent, { ...file.attributes, noTxPool: true });
@@ -165,14 +161,21 @@ const parseChain: JsonParser<ChainConfig> = (value, path) => {
   };
 };
 
-const parseWitness: JsonParser<Witness> = (value, path) => {
+export const parseWitness: JsonParser<Witness> = (value, path) => {
   const object = jsonObject(value, path);
   return {
     state: requiredField(object, path, "state", jsonItems),
     codes: requiredField(object, path, "codes", jsonItems),
-    headers: optionalField(object, path, "headers", jsonItems) ?? [],
+    headers: optionalField(object, path, "headers", jsonHeaders) ?? [],
   };
 };
+
+/** RLP, or as Geth gives them: JSON objects. */
+const jsonHeaders: JsonParser<Uint8Array[]> = (value, path) =>
+  jsonArray<Uint8Array>((item, at) => (typeof item === "string" ? jsonBytes()(item, at) : encodeHeader(headerFromRpc(item))))(
+    value,
+    path,
+  );
 
 /** A list of hex strings, or an object whose values are hex strings (older clients give a map by hash). */
 const jsonItems: JsonParser<Uint8Array[]> = (value, path) =>

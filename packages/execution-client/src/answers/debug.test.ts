@@ -1,4 +1,4 @@
-import { executeStateless, parseBlockFile } from "@rnode/chain";
+import { executeStateless, newEngine, parseBlockFile } from "@rnode/chain";
 import { assemble, deposit } from "@rnode/eth-api/testing";
 import type { RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
@@ -305,7 +305,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
         },
         expectedBlockHash: hash,
       };
-      const { executed, mismatches } = executeStateless(parseBlockFile(file));
+      const { executed, mismatches } = executeStateless(parseBlockFile(file), { engine: newEngine() });
       expect([bytesToHex(executed.hash), mismatches]).toEqual([hash, []]);
     }
   });

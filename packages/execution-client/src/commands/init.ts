@@ -1,6 +1,6 @@
-import { optionGroup, optionTable, path, text } from "@rnode/options";
-import { bytesToHex } from "@rnode/primitives";
-import { command } from "@rnode/program";
+import { hash, optionGroup, optionTable, path, text } from "@rnode/options";
+import { bytesToHex, equalBytes } from "@rnode/primitives";
+import { command, UserError } from "@rnode/program";
 import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { VERSION } from "../version.ts";
@@ -16,6 +16,11 @@ const table = optionTable({
         parse: text,
         help: "File or URL with the allocations of a named network, also as the superchain registry has it (.json.zst).",
       },
+      genesisHash: {
+        parse: hash,
+        env: false,
+        help: "Hash that the genesis block must have, for a file or URL that is not of a named network.",
+      },
       datadir: { parse: path, required: true, help: "Folder of the database." },
     }),
   },
@@ -23,9 +28,15 @@ const table = optionTable({
 
 /** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
 export const init = command({ table, version: VERSION }, async ({ options }, io) => {
-  const { chain, genesis: source, datadir } = options.main;
+  const { chain, genesis: source, genesisHash, datadir } = options.main;
   const spec = await loadChainSpec({ chain, genesis: source });
   const genesis = await genesisOfSpec(spec, datadir);
+  if (genesisHash !== undefined && !equalBytes(genesis.hash, genesisHash)) {
+    genesis.state.close();
+    throw new UserError(
+      `the genesis file gives block ${bytesToHex(genesis.hash)}, but --genesis-hash says ${bytesToHex(genesisHash)}`,
+    );
+  }
   const store = openDatabase(datadir);
   try {
     if (writeGenesis(store, spec, genesis) === "again") io.err(INTERRUPTED_GENESIS);

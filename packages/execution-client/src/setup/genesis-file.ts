@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
+import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { GenesisState } from "@rnode/chain";
@@ -14,8 +15,9 @@ import {
   parseGenesisHead,
   parseGenesisSlot,
 } from "@rnode/protocol";
+import { RowFile } from "@rnode/storage";
 import { JsonTextError, type MemberSink, readJsonPieces } from "./json-pieces.ts";
-import { download, fileError, isGzip, isUrl } from "./read-input.ts";
+import { downloadPieces, fileError, isGzip, isUrl } from "./read-input.ts";
 import { isZstd, unpackZstd } from "./zstd.ts";
 
 const CHUNK_BYTES = 1 << 20;
@@ -36,8 +38,8 @@ export interface GenesisFile {
 
 /** @throws {UserError} as for `readState` */
 export async function openGenesisFile(source: string): Promise<GenesisFile> {
-  const bytes = isUrl(source) ? await download(source) : undefined;
-  const chunks = (): AsyncIterable<Uint8Array> => (bytes === undefined ? fileChunks(source) : Readable.from([bytes]));
+  const downloaded = isUrl(source) ? await downloadedFile(source) : undefined;
+  const chunks = (): AsyncIterable<Uint8Array> => (downloaded === undefined ? fileChunks(source) : downloaded());
   return await describingErrors(source, async () => {
     const hash = createHash("sha256");
     const fields: Record<string, unknown> = {};
@@ -119,6 +121,24 @@ async function describingErrors<T>(source: string, read: () => Promise<T>): Prom
     if (cause instanceof UserError || !(cause instanceof JsonTextError || isCodedError(cause))) throw cause;
     throw new UserError(`${source}: ${cause.message}`, { cause });
   }
+}
+
+/** Downloads into a temporary file without a name, which is read twice. */
+async function downloadedFile(url: string): Promise<() => AsyncIterable<Uint8Array>> {
+  const file = new RowFile(tmpdir());
+  let size = 0;
+  for await (const piece of downloadPieces(url)) {
+    file.append(piece);
+    size += piece.length;
+  }
+  file.flush();
+  return async function* () {
+    for (let at = 0; at < size; at += CHUNK_BYTES) {
+      const chunk = new Uint8Array(Math.min(CHUNK_BYTES, size - at));
+      file.read(chunk, at);
+      yield chunk;
+    }
+  };
 }
 
 async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {

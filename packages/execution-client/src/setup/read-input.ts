@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
+import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
+import { resumableBody } from "@rnode/snapshot";
 
 export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 export const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
-const FETCH_TIMEOUT_MS = 60_000;
 
 /** The content of a file or an http(s) URL, decompressed if it is gzip. @throws {UserError} */
 export async function readInput(source: string): Promise<Uint8Array> {
@@ -42,14 +43,23 @@ export function fileError(path: string, cause: unknown): UserError {
   return new UserError(`${path}: ${problem}`, { cause });
 }
 
+/** Of a file from a URL. */
+const MAX_DOWNLOAD_BYTES = 1 << 30;
+const MAX_FAILURES = 4;
+
+/** The bytes behind a URL; where the connection breaks, it goes on from there. @throws {UserError} naming the URL */
+export async function* downloadPieces(url: string, maxBytes = MAX_DOWNLOAD_BYTES): AsyncGenerator<Uint8Array> {
+  try {
+    yield* resumableBody(url, { maxBytes, maxFailures: MAX_FAILURES });
+  } catch (cause) {
+    if (!isCodedError(cause, "snapshot/download-failed")) throw cause;
+    throw new UserError(`${url}: cannot be read: ${String(cause.data.reason)}`, { cause });
+  }
+}
+
 /** @throws {UserError} naming the URL */
 export async function download(url: string): Promise<Uint8Array> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
-    if (!response.ok) throw new UserError(`${url}: HTTP status ${response.status}`);
-    return new Uint8Array(await response.arrayBuffer());
-  } catch (cause) {
-    if (cause instanceof UserError) throw cause;
-    throw new UserError(`${url}: cannot be read: ${(cause as Error).message}`, { cause });
-  }
+  const pieces: Uint8Array[] = [];
+  for await (const piece of downloadPieces(url)) pieces.push(piece);
+  return Buffer.concat(pieces);
 }

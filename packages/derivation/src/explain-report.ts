@@ -1,5 +1,5 @@
-import type { ExplainedBatch, ExplainedChannel, ExplainedData } from "@rnode/derivation";
 import { bytesToHex, type Hex } from "@rnode/primitives";
+import type { ExplainedBatch, ExplainedChannel, ExplainedData } from "./explain.ts";
 
 /** A transaction to the batch inbox whose data was explained. */
 export interface ExplainedTransaction {

@@ -1,12 +1,3 @@
-import {
-  type BatcherData,
-  type BlobProvider,
-  type DaInputs,
-  type Decompressor,
-  type ExplainedData,
-  Explainer,
-  type L1Provider,
-} from "@rnode/derivation";
 import { bytesToHex, equalBytes, type Hex, isCodedError, keccak256 } from "@rnode/primitives";
 import {
   BLOB_BYTES,
@@ -22,7 +13,10 @@ import {
   recoverSender,
   type Transaction,
 } from "@rnode/protocol";
+import { type ExplainedData, Explainer } from "./explain.ts";
 import type { ExplainedTransaction, Explanation } from "./explain-report.ts";
+import type { BatcherData } from "./l1-retrieval.ts";
+import type { BlobProvider, DaInputs, Decompressor, L1Provider } from "./providers.ts";
 
 const BLOB_TRANSACTION = 0x03;
 

@@ -1,0 +1,23 @@
+/** One line of a check: what was looked at, what came out, and how long it took. */
+export interface Step {
+  readonly stage: "decode" | "derive" | "execute" | "hash";
+  readonly title: string;
+  readonly state: "good" | "bad" | "open";
+  /** facts, one a line */
+  readonly facts: readonly string[];
+  readonly ms?: number | undefined;
+}
+
+export type OnStep = (step: Step) => void;
+
+/** Measures in milliseconds; a browser's and Node.js's clock do. */
+export type Now = () => number;
+
+export function timed<T>(now: Now, work: () => T): { readonly value: T; readonly ms: number } {
+  const start = now();
+  const value = work();
+  return { value, ms: now() - start };
+}
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -1,0 +1,154 @@
+import { useState } from "preact/hooks";
+import type { CheckRequest } from "../check/run-check.ts";
+import { fetchBlock } from "./fetch-block.ts";
+
+interface InputProps {
+  readonly request: CheckRequest;
+  readonly change: (part: Partial<CheckRequest>) => void;
+  readonly fail: (text: string) => void;
+}
+
+/** Longer texts are not put into a text field, which would make the page slow. */
+const MAX_SHOWN = 200_000;
+
+export function BlockInput({ request, change, fail }: InputProps) {
+  const [url, setUrl] = useState("http://127.0.0.1:8545");
+  const [block, setBlock] = useState("latest");
+  const [isLoading, setLoading] = useState(false);
+  const load = async (): Promise<void> => {
+    setLoading(true);
+    try {
+      change({ witness: JSON.stringify(await fetchBlock(url, block.trim())) });
+    } catch (error) {
+      fail(error instanceof Error ? error.message : String(error));
+    } finally {
+      setLoading(false);
+    }
+  };
+  return (
+    <fieldset>
+      <legend>Block and witness</legend>
+      <div class="row">
+        <label class="grow">
+          Node
+          <input type="url" value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
+        </label>
+        <label>
+          Block
+          <input type="text" value={block} size={10} onInput={(event) => setBlock(event.currentTarget.value)} />
+        </label>
+        <button type="button" disabled={isLoading} onClick={() => void load()}>
+          {isLoading ? "Loading…" : "Load"}
+        </button>
+      </div>
+      <Pasted
+        label="or a file of rengine stateless"
+        value={request.witness}
+        accept=".json,.gz"
+        placeholder='{"chain": "op-mainnet", "block": "0x…", "witness": {…}}'
+        onValue={(witness) => change({ witness })}
+        fail={fail}
+      />
+      <label>
+        Expected hash <small>optional: from a node or an explorer that you trust</small>
+        <input
+          type="text"
+          class="mono"
+          value={request.expectedHash}
+          placeholder="0x…"
+          onInput={(event) => change({ expectedHash: event.currentTarget.value })}
+        />
+      </label>
+    </fieldset>
+  );
+}
+
+export function DataInput({ request, change, fail }: InputProps) {
+  return (
+    <fieldset>
+      <legend>
+        L1 data <small>optional</small>
+      </legend>
+      <Pasted
+        label="Batcher transactions, their calldata, or blobs, in hex"
+        value={request.data}
+        accept=".hex,.txt,.json"
+        placeholder="0x00…"
+        onValue={(data) => change({ data })}
+        fail={fail}
+      />
+      <div class="row">
+        <label class="grow">
+          Network, or rollup configuration <small>default: that of the block</small>
+          <input
+            type="text"
+            value={request.rollup.length > MAX_SHOWN ? "" : request.rollup}
+            placeholder="op-mainnet"
+            onInput={(event) => change({ rollup: event.currentTarget.value })}
+          />
+        </label>
+        <label>
+          Time of the L1 block <small>seconds</small>
+          <input
+            type="text"
+            inputMode="numeric"
+            size={12}
+            value={request.l1Time}
+            placeholder="the block's"
+            onInput={(event) => change({ l1Time: event.currentTarget.value })}
+          />
+        </label>
+      </div>
+    </fieldset>
+  );
+}
+
+interface PastedProps {
+  readonly label: string;
+  readonly value: string;
+  readonly accept: string;
+  readonly placeholder: string;
+  readonly onValue: (text: string) => void;
+  readonly fail: (text: string) => void;
+}
+
+/** A text field, and a file instead. */
+function Pasted({ label, value, accept, placeholder, onValue, fail }: PastedProps) {
+  const isLong = value.length > MAX_SHOWN;
+  return (
+    <div class="pasted">
+      <label>
+        {label}
+        <textarea
+          rows={4}
+          class="mono"
+          spellcheck={false}
+          readOnly={isLong}
+          placeholder={placeholder}
+          value={isLong ? `${value.slice(0, 2000)}…\n(${(value.length / 2 ** 20).toFixed(1)} MiB)` : value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
+      </label>
+      <input
+        type="file"
+        aria-label={`${label}: file`}
+        accept={accept}
+        multiple
+        onChange={(event) => {
+          readFiles(event.currentTarget.files).then(onValue, (error: unknown) => fail(String(error)));
+        }}
+      />
+    </div>
+  );
+}
+
+async function readFiles(files: FileList | null): Promise<string> {
+  const texts = await Promise.all(Array.from(files ?? [], textOf));
+  return texts.join("\n");
+}
+
+/** Decompresses gzip. */
+async function textOf(file: File): Promise<string> {
+  if (!file.name.endsWith(".gz")) return await file.text();
+  return await new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}

@@ -1,0 +1,145 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PAGE_FOLDER, servePage } from "../index.ts";
+import { type SampleBlock, sampleBlock } from "../testing/sample-block.ts";
+
+/** `RNODE_SCREENSHOTS=FOLDER` keeps pictures. */
+const PICTURES = process.env.RNODE_SCREENSHOTS;
+const CHROMIUM = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"]
+  .map((name) => spawnSync("which", [name], { encoding: "utf8" }).stdout?.trim())
+  .find(Boolean);
+const isBuilt = existsSync(join(PAGE_FOLDER, "index.html"));
+if (CHROMIUM === undefined) console.log("not run: the verifier in a browser (there is no Chromium)");
+else if (!isBuilt) console.log("not run: the verifier in a browser (npm run build makes its page)");
+
+/** brotli's version byte, then the stream */
+const brotli = (bytes: Uint8Array): Uint8Array => Uint8Array.of(1, ...brotliCompressSync(bytes));
+
+describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
+  let browser: Browser;
+  let server: Awaited<ReturnType<typeof servePage>>;
+  let sample: SampleBlock;
+  beforeAll(async () => {
+    sample = await sampleBlock(brotli);
+    server = await servePage();
+    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ["--no-sandbox", "--disable-gpu"] });
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function open(colorScheme: "light" | "dark" = "light"): Promise<{ page: Page; faults: string[] }> {
+    const page = await browser.newPage({ colorScheme, viewport: { width: 1280, height: 1000 } });
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error") faults.push(message.text());
+    });
+    await page.goto(server.url);
+    return { page, faults };
+  }
+  const fill = async (page: Page, changes: Partial<Record<"witness" | "data" | "rollup" | "hash", string>>): Promise<void> => {
+    const fields = {
+      witness: /or a file of rengine/,
+      data: /Batcher transactions/,
+      rollup: /Network, or rollup/,
+      hash: /Expected hash/,
+    };
+    for (const [name, text] of Object.entries(changes))
+      await page
+        .getByLabel(fields[name as keyof typeof fields])
+        .first()
+        .fill(text);
+  };
+  const verify = (page: Page) => page.getByRole("button", { name: "Verify" }).click();
+  const picture = async (page: Page, name: string): Promise<void> => {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+  };
+
+  it.each(["light", "dark"] as const)("derives, executes and hashes a block in a tab, %s", { timeout: 60_000 }, async (scheme) => {
+    const { page, faults } = await open(scheme);
+    await picture(page, `verifier-empty-${scheme}`);
+    await fill(page, { witness: JSON.stringify(sample.finished), data: sample.data, rollup: sample.rollup, hash: sample.hash });
+    await verify(page);
+    await page.getByText("Block 1 has the expected hash").waitFor();
+    expect(await page.locator(".steps > li strong").allInnerTexts()).toEqual([
+      "Block and witness are decoded",
+      "Every rule of the block holds",
+      "1 frame",
+      "1 channel",
+      "1 batch",
+      "The block has the batch's transactions",
+      "The hash is the expected one",
+    ]);
+    expect(await page.locator(".steps").textContent()).toContain("brotli");
+    await picture(page, `verifier-good-${scheme}`);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it("says what does not fit, and what cannot be read", { timeout: 60_000 }, async () => {
+    const { page, faults } = await open();
+    await fill(page, { witness: JSON.stringify({ ...sample.finished, witness: { ...sample.finished.witness, state: [] } }) });
+    await verify(page);
+    await page.getByText("Block 1 does not fit").waitFor();
+    await page.getByText("The block is not valid").waitFor();
+    await picture(page, "verifier-bad-light");
+    await page.getByRole("button", { name: "Clear" }).click();
+    await fill(page, { witness: "{" });
+    await verify(page);
+    await page.getByText(/is not JSON/).waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it("loads a block from a node", { timeout: 60_000 }, async () => {
+    const answers: Record<string, unknown> = {
+      eth_chainId: "0xa", // OP Mainnet, of which the block is not
+      eth_getBlockByNumber: { hash: sample.hash },
+      debug_getRawBlock: sample.finished.block,
+      debug_executionWitnessByBlockHash: sample.finished.witness,
+    };
+    const node = createServer((request, response) => {
+      response.setHeader("access-control-allow-origin", "*");
+      response.setHeader("access-control-allow-headers", "content-type");
+      let body = "";
+      request.on("data", (chunk: Buffer) => {
+        body += chunk.toString();
+      });
+      request.on("end", () => {
+        if (request.method === "OPTIONS") return response.end();
+        const { id, method } = JSON.parse(body) as { id: number; method: string };
+        return response.end(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method] }));
+      });
+    });
+    await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
+    try {
+      const { page } = await open();
+      await page.getByLabel("Node", { exact: true }).fill(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
+      await page.getByRole("button", { name: "Load" }).click();
+      await expect
+        .poll(() =>
+          page
+            .getByLabel(/or a file of rengine/)
+            .first()
+            .inputValue(),
+        )
+        .toContain('"chain":"op-mainnet"');
+      await verify(page);
+      await page.getByText("Block 1 does not fit").waitFor(); // it was executed by the rules of another chain
+      await page.close();
+    } finally {
+      node.closeAllConnections();
+      node.close();
+    }
+  });
+});
