@@ -14,6 +14,7 @@ const BENCHMARKS = {
   worst: "the gas that is slowest to burn, found by search; --revm=PROGRAM: revm in turns",
   precompiles: "gas a second of the worst inputs of each precompiled contract",
   engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",
+  snapshot: "a snapshot of a million accounts: size, time and memory of making, verifying and restoring it; --accounts=N",
   state: "trie, storage and state roots",
   catchup: "a new verifier derives a chain from L1, with and without latency; --old=DIR: another checkout in turns",
   derive: "L2 blocks a second from channel data to attributes, without execution: span and singular batches, zlib and brotli",
