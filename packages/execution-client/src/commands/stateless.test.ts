@@ -75,7 +75,7 @@ describe("rengine init", () => {
     const expected = await run(init, `--chain=${genesisPath}`, `--datadir=${join(folder, "file")}`);
     const hash = /genesis (0x[0-9a-f]{64})/.exec(expected.out)![1]!;
     const server = await startFlakyServer(() => readFileSync(genesisPath), {
-      breaksAfter: (request) => (request < 2 ? 700 : undefined),
+      breaksAfter: (request) => (request < 2 ? 300 : undefined),
     });
     try {
       const chain = `--chain=${server.url}`;
@@ -83,7 +83,7 @@ describe("rengine init", () => {
       await expect(run(init, chain, `--datadir=${join(folder, "url")}`, `--genesis-hash=${wrong}`)).rejects.toThrow(
         `the genesis file gives block ${hash}, but --genesis-hash says ${wrong}`,
       );
-      expect(server.ranges.slice(0, 3)).toEqual([undefined, "bytes=700-", "bytes=1400-"]);
+      expect(server.ranges.slice(0, 3)).toEqual([undefined, "bytes=300-", "bytes=600-"]);
       expect((await run(init, chain, `--datadir=${join(folder, "url")}`, `--genesis-hash=${hash}`)).out).toBe(expected.out);
     } finally {
       await server.close();
