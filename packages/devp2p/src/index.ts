@@ -1,1 +1,15 @@
 export type { BlockPeer, BlockPeers, ChainStatus, HeaderRequest, PeerFault } from "./api.ts";
+export { type Enode, enodeText, parseEnode } from "./enode.ts";
+export { DevP2PError, type DevP2PErrorCode } from "./errors.ts";
+export type {
+  Announcement,
+  DevP2PConfig,
+  DevP2PHandlers,
+  DevP2PIdentity,
+  DevP2PNetwork,
+  NatSetting,
+  PeerAdmin,
+  PeerDescription,
+  ReceivedTransaction,
+} from "./network.ts";
+export { type NetworkDeps, startNetwork } from "./start-network.ts";

@@ -15,6 +15,11 @@ export function buffer(): u32 {
   return BUFFER;
 }
 
+/** Where the 200 bytes of the state between `begin` and `finish` are: a copy of them continues an input another time. */
+export function state(): u32 {
+  return SCRATCH_KECCAK;
+}
+
 /** Hashes the buffer's first `length` bytes; the digest is written to its start. */
 export function hash(length: u32): void {
   keccak256(BUFFER, length, BUFFER);

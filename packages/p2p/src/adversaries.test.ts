@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { compressSnappyBlock } from "@rnode/peering";
 import { concatBytes, hexToBytes, keccak256 } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { localSigner, type Signer } from "@rnode/signer";
@@ -10,7 +11,6 @@ import { SEQUENCER, TestNode, until } from "./testing/test-node.ts";
 import { encodeEnvelope } from "./wire/envelope.ts";
 import { encodeGossipMessage, encodeSignature } from "./wire/gossip-message.ts";
 import { encodeRequest } from "./wire/payload-by-number.ts";
-import { compressSnappyBlock } from "./wire/snappy-block.ts";
 import { blockTopics } from "./wire/topics.ts";
 
 /**

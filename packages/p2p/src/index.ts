@@ -1,3 +1,4 @@
+export { canonicalIp, parseSubnet } from "@rnode/peering";
 export { readOrCreateNetworkKey } from "./host/network-key.ts";
 export {
   type BlockPoint,
@@ -11,7 +12,6 @@ export {
   type UnsafeGap,
 } from "./network.ts";
 export { type OpenNetworkDeps, openNetwork } from "./open-network.ts";
-export { canonicalIp, parseSubnet } from "./peers/ip-address.ts";
 export { parsePeerAddress } from "./peers/peer-address.ts";
 export type { PeerApi, PeerBan, PeerDump, PeerInfo, PeerScores, PeerStats } from "./peers/peer-api.ts";
 export { canonicalPeerId } from "./peers/peer-id-text.ts";

@@ -2,7 +2,7 @@ import { ripemd160 as nobleRipemd160 } from "@noble/hashes/legacy.js";
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { hexToBytes } from "./bytes.ts";
 
-export { keccak256, writeKeccak256 } from "./keccak.ts";
+export { keccak256, RunningKeccak256, writeKeccak256 } from "./keccak.ts";
 
 /** SHA-256, 32 bytes. */
 export function sha256(data: Uint8Array): Uint8Array {

@@ -2,7 +2,7 @@ import { keccak_256 } from "@noble/hashes/sha3.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { concatBytes } from "./bytes.ts";
-import { keccak256, writeKeccak256 } from "./keccak.ts";
+import { keccak256, RunningKeccak256, writeKeccak256 } from "./keccak.ts";
 
 /** longer than the input buffer */
 const LONG = 115_000;
@@ -39,6 +39,27 @@ describe("keccak256", () => {
         expect(keccak256(...parts)).toEqual(keccak_256(concatBytes(...parts)));
       }),
       { seed: 1, numRuns: 150 },
+    );
+  }, 60_000);
+});
+
+describe("RunningKeccak256", () => {
+  it("has the digest of everything so far after each part, with several inputs under way", () => {
+    const part = fc.oneof(
+      { weight: 8, arbitrary: fc.uint8Array({ maxLength: 300 }) },
+      { weight: 1, arbitrary: fc.integer({ min: LONG, max: 2 * LONG }).map((length) => pattern(length)) },
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
+        const [running, other] = [new RunningKeccak256(), new RunningKeccak256()];
+        parts.forEach((data, index) => {
+          running.update(data);
+          other.update(data.subarray(1));
+          expect(running.digest()).toEqual(keccak_256(concatBytes(...parts.slice(0, index + 1))));
+        });
+        expect(other.digest()).toEqual(keccak_256(concatBytes(...parts.map((data) => data.subarray(1)))));
+      }),
+      { seed: 1, numRuns: 100 },
     );
   }, 60_000);
 });

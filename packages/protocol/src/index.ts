@@ -18,6 +18,7 @@ export * from "./eip1559-params.ts";
 export * from "./fastlz.ts";
 export * from "./fees.ts";
 export * from "./forks/evm-forks.ts";
+export * from "./forks/fork-id.ts";
 export * from "./forks/fork-times.ts";
 export * from "./forks/op-forks.ts";
 export * from "./forks/rules.ts";

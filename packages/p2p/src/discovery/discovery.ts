@@ -2,6 +2,7 @@ import { Discv5 } from "@chainsafe/discv5";
 import type { ENR, SignableENR } from "@chainsafe/enr";
 import type { PrivateKey } from "@libp2p/interface";
 import type { Logger, MetricFactory } from "@rnode/observe";
+import { useRecordCrypto } from "@rnode/peering/records";
 import { type Clock, LruCache } from "@rnode/primitives";
 import type { DiscoveryView } from "../parts.ts";
 import { type Bootnode, parseBootnode } from "./bootnodes.ts";
@@ -9,7 +10,6 @@ import { defaultBootnodes } from "./default-bootnodes.ts";
 import { createDiscoveryMetrics, type DiscoveryMetrics } from "./discovery-metrics.ts";
 import { parseNetworks } from "./ip-networks.ts";
 import { chainOf, createOwnRecord, peerOfRecord, type RecordedPeer } from "./node-record.ts";
-import { useRecordCrypto } from "./record-crypto.ts";
 import { RecordStore } from "./record-store.ts";
 import { asTransport, UdpTransport } from "./udp-transport.ts";
 

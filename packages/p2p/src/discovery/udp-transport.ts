@@ -5,11 +5,11 @@ import type { ITransportService } from "@chainsafe/discv5";
 import { decodePacket, encodePacket, type IPacket, MAX_PACKET_SIZE, PacketType } from "@chainsafe/discv5/packet";
 import { getSocketAddressOnENR, type SocketAddress } from "@chainsafe/discv5/util";
 import type { BaseENR } from "@chainsafe/enr";
+import { PacketLimiter } from "@rnode/peering";
 import type { Clock } from "@rnode/primitives";
 import { type Multiaddr, multiaddr } from "ma12";
 import { P2PSettingError } from "../settings-error.ts";
 import type { IpNetworks } from "./ip-networks.ts";
-import { PacketLimiter } from "./packet-limiter.ts";
 
 export interface UdpTransportOptions {
   readonly ip: string;

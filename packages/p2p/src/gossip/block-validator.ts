@@ -1,3 +1,4 @@
+import { decompressSnappyBlock, snappyBlockLength } from "@rnode/peering";
 import { bytesToHex, EMPTY_REQUESTS_HASH, equalBytes, isCodedError, isZeroBytes, recoverAddress } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, hashHeader, payloadToHeader, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
@@ -11,7 +12,6 @@ import {
   splitGossipMessage,
 } from "../wire/gossip-message.ts";
 import type { PayloadVersion } from "../wire/payload-ssz.ts";
-import { decompressSnappyBlock, snappyBlockLength } from "../wire/snappy-block.ts";
 import { SeenBlocks } from "./seen-blocks.ts";
 
 /** Why a message is not accepted, in the order of the rules. */

@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net";
 import type { ConnectionGater, MultiaddrConnection } from "@libp2p/interface";
+import { TokenBucket } from "@rnode/peering";
 import type { Clock } from "@rnode/primitives";
 import { ipOf } from "../multiaddresses.ts";
 import type { ConnectionLimits } from "../network.ts";
-import { TokenBucket } from "../token-bucket.ts";
 
 /**
  * Refuses inbound connections beyond the limits: those of one address, counting those that are still being negotiated, and those of a

@@ -1,9 +1,5 @@
 import { connect, isIP } from "node:net";
-
-/** Not reachable from other networks. */
-export const isPrivateIp = (ip: string): boolean =>
-  /^(?:10\.|127\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)/.test(ip) ||
-  /^(?:::1$|f[cd]|fe[89ab])/i.test(ip);
+import { isPrivateIp } from "@rnode/peering";
 
 export interface Advertised {
   /** undefined: nothing is known to advertise */

@@ -2,10 +2,10 @@ import type { MultiaddrConnection } from "@libp2p/interface";
 import { peerIdFromString } from "@libp2p/peer-id";
 import { multiaddr } from "@multiformats/multiaddr";
 import { createMetrics, silentLogger } from "@rnode/observe";
+import { parseSubnet } from "@rnode/peering";
 import { describe, expect, it } from "vitest";
 import { createP2PMetrics } from "../p2p-metrics.ts";
 import { ConnectionGate } from "./connection-gate.ts";
-import { parseSubnet } from "./ip-address.ts";
 import { PeerRecords } from "./peer-records.ts";
 
 const PEER = "16Uiu2HAmKVVub7edwZ3RKDnqMpZVsusYW9TKRgbwpH54nvDWLE4x";

@@ -1,9 +1,9 @@
 import type { ConnectionGater, MultiaddrConnection, PeerId } from "@libp2p/interface";
 import type { Multiaddr } from "@multiformats/multiaddr";
 import type { Logger } from "@rnode/observe";
+import { type IpBytes, ipText, parseIp, type Subnet, subnetContains } from "@rnode/peering";
 import type { P2PMetrics } from "../p2p-metrics.ts";
 import type { Bandwidth } from "./bandwidth.ts";
-import { type IpBytes, ipText, parseIp, type Subnet, subnetContains } from "./ip-address.ts";
 import type { PeerRecords } from "./peer-records.ts";
 
 interface GateDeps {

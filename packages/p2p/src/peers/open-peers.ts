@@ -1,3 +1,4 @@
+import { parseSubnet, type Subnet } from "@rnode/peering";
 import { CodedError } from "@rnode/primitives";
 import type { P2PConfig } from "../network.ts";
 import type { PartDeps, PeersPart, StaticPeers } from "../parts.ts";
@@ -7,7 +8,6 @@ import { Bandwidth } from "./bandwidth.ts";
 import { ConnectionGate } from "./connection-gate.ts";
 import type { GossipView } from "./gossip-view.ts";
 import { gossipView } from "./gossip-view.ts";
-import { parseSubnet, type Subnet } from "./ip-address.ts";
 import { openPeerDatastore } from "./peer-datastore.ts";
 import { PeerDirectory } from "./peer-directory.ts";
 import { libp2pHost, type PeerHost } from "./peer-host.ts";

@@ -1,8 +1,8 @@
 import { defaultCrypto } from "@chainsafe/enr";
+import { parseIp, parseSubnet } from "@rnode/peering";
 import type { DiscoveryView } from "../parts.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
 import type { GossipView } from "./gossip-view.ts";
-import { parseIp, parseSubnet } from "./ip-address.ts";
 import type { PeerApi, PeerBan, PeerDump, PeerInfo, PeerStats } from "./peer-api.ts";
 import { PeerApiError } from "./peer-api-error.ts";
 import { type KnownPeer, MAX_KNOWN_PEERS, type PeerConnection, type PeerHost } from "./peer-host.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "@rnode/observe";
+import { canonicalIp, parseSubnet, type Subnet } from "@rnode/peering";
 import { type Datastore, Key } from "interface-datastore";
-import { canonicalIp, parseSubnet, type Subnet } from "./ip-address.ts";
 import type { PeerScores } from "./peer-api.ts";
 import { peerIdBytes, peerIdKeyText, peerIdOfKeyText } from "./peer-id-text.ts";
 import {

@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, silentLogger } from "@rnode/observe";
+import { parseSubnet } from "@rnode/peering";
 import { MemoryDatastore } from "datastore-core";
 import { LevelDatastore } from "datastore-level";
 import { type Datastore, Key } from "interface-datastore";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseSubnet } from "./ip-address.ts";
 import { openPeerDatastore, type PeerDatastore } from "./peer-datastore.ts";
 import { MAX_BLOCKED, PeerRecords } from "./peer-records.ts";
 import { NO_SCORES } from "./record-json.ts";

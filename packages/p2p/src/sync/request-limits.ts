@@ -1,5 +1,5 @@
+import { type Rate, TokenBucket } from "@rnode/peering";
 import { type Clock, LruCache } from "@rnode/primitives";
-import { type Rate, TokenBucket } from "../token-bucket.ts";
 import { Permits } from "./permits.ts";
 
 /** Spec: docs/protocol/03-p2p.md#request-response-payload-by-number */

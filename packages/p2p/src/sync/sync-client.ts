@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "@rnode/observe";
+import { TokenBucket } from "@rnode/peering";
 import { bytesToHex, type Clock, type Hex, isCodedError, LruCache } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import type { UnsafeGap } from "../network.ts";
 import type { PayloadSink, ResponseScores } from "../parts.ts";
-import { TokenBucket } from "../token-bucket.ts";
 import { blockTimestampSec, RESULT } from "../wire/payload-by-number.ts";
 import type { Answer } from "./payload-requests.ts";
 import { MAX_QUARANTINED, Quarantine, type Quarantined } from "./quarantine.ts";

@@ -7,7 +7,7 @@ import { connectionLimits } from "../network.ts";
 import { encodeRequest, payloadByNumberProtocols } from "../wire/payload-by-number.ts";
 import { blockTopics } from "../wire/topics.ts";
 
-export { compressSnappyBlock } from "../wire/snappy-block.ts";
+export { compressSnappyBlock } from "@rnode/peering";
 export { encodeRequest as encodeBlockRequest };
 /** The topic of the newest version of blocks. */
 export const newestBlockTopic = (l2ChainId: bigint): string => blockTopics(l2ChainId).at(-1)!.topic;

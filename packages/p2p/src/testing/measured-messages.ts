@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { compressSnappyBlock } from "@rnode/peering";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import type { Signer } from "@rnode/signer";
 import { BlockValidator, openGossipMessage } from "../gossip/block-validator.ts";
 import { encodeGossipMessage } from "../wire/gossip-message.ts";
-import { compressSnappyBlock } from "../wire/snappy-block.ts";
 import { nowSec, runningClock } from "./running-clock.ts";
 import { signatureOf, testBlock } from "./test-blocks.ts";
 

@@ -1,6 +1,6 @@
+import { compressSnappyBlock, decompressSnappyBlock, snappyBlockLength } from "@rnode/peering";
 import { concatBytes } from "@rnode/primitives";
 import { crc32c } from "./crc32c.ts";
-import { compressSnappyBlock, decompressSnappyBlock, snappyBlockLength } from "./snappy-block.ts";
 import { WireError } from "./wire-error.ts";
 
 /**

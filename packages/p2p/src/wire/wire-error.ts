@@ -1,12 +1,6 @@
 import { CodedError } from "@rnode/primitives";
 
 export type WireErrorCode =
-  // snappy
-  /** the length in front cannot be read, or exceeds 32 bits */
-  | "snappy/bad-length"
-  /** longer than the caller allows; nothing was allocated */
-  | "snappy/too-long"
-  | "snappy/corrupt"
   // snappy in frames
   /** the stream does not begin with its identifier */
   | "frames/no-identifier"

@@ -1,3 +1,4 @@
+import { decompressSnappyBlock } from "@rnode/peering";
 import { bytesToHex, concatBytes, equalBytes, hexToBytes, recoverAddress, signHash } from "@rnode/primitives";
 import type { ExecutionPayload } from "@rnode/protocol";
 import { compress } from "snappyjs";
@@ -20,7 +21,6 @@ import {
   messageId,
   splitGossipMessage,
 } from "./gossip-message.ts";
-import { decompressSnappyBlock } from "./snappy-block.ts";
 import { blockTopics, publishingTopic } from "./topics.ts";
 
 /** Little-endian digits of a number of so many bytes. */

@@ -160,9 +160,8 @@ export class BlockParts {
 
   get header(): Header {
     if (this.#header === undefined) {
-      const row = this.#rowOf("header", this.#headerRow).slice(0, this.#headerRow.size);
       try {
-        this.#header = decodeHeader(row);
+        this.#header = decodeHeader(this.encodedHeader);
       } catch (error) {
         throw this.#damaged("header", error);
       }
@@ -197,6 +196,11 @@ export class BlockParts {
   get headerSize(): number {
     this.#rowOf("header", this.#headerRow);
     return this.#headerRow.size;
+  }
+
+  /** RLP of the header, a copy. */
+  get encodedHeader(): Uint8Array<ArrayBuffer> {
+    return this.#rowOf("header", this.#headerRow).slice(0, this.#headerRow.size);
   }
 
   /** Size of the list of transactions in the RLP of the block, without its prefix. */

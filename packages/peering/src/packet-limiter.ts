@@ -1,5 +1,5 @@
 import type { Clock } from "@rnode/primitives";
-import { type Rate, TokenBucket } from "../token-bucket.ts";
+import { type Rate, TokenBucket } from "./token-bucket.ts";
 
 /** Lookups of ours take tens of packets a second, most of them answers. */
 const PACKETS_OF_ADDRESS: Rate = { perSec: 20, burst: 60 };

@@ -1,5 +1,15 @@
+import { CodedError } from "@rnode/primitives";
 import { compress } from "snappyjs";
-import { WireError } from "./wire-error.ts";
+
+export type SnappyErrorCode =
+  /** the length in front cannot be read, or exceeds 32 bits */
+  | "snappy/bad-length"
+  /** longer than the caller allows; nothing was allocated */
+  | "snappy/too-long"
+  | "snappy/corrupt";
+
+/** Bytes that are not of the format, or would be too many. */
+export class SnappyError extends CodedError<SnappyErrorCode> {}
 
 const MAX_LENGTH = 0xffff_ffff;
 
@@ -11,19 +21,19 @@ const MAX_LENGTH = 0xffff_ffff;
  * be exactly where the length says. Spec: docs/protocol/03-p2p.md#message-body
  *
  * @param maxBytes of the decompressed data; checked before anything is allocated
- * @throws {WireError} snappy/bad-length, snappy/too-long, snappy/corrupt
+ * @throws {SnappyError} snappy/bad-length, snappy/too-long, snappy/corrupt
  */
 export function decompressSnappyBlock(input: Uint8Array, maxBytes: number): Uint8Array {
   const { length, end } = readLength(input);
-  if (length > maxBytes) throw new WireError("snappy/too-long", { length, maxBytes });
+  if (length > maxBytes) throw new SnappyError("snappy/too-long", { length, maxBytes });
   // a copy of 3 bytes makes at most 64: what the input cannot fill is not allocated
-  if (length > (input.length - end) * 22) throw new WireError("snappy/corrupt", { length, compressed: input.length });
+  if (length > (input.length - end) * 22) throw new SnappyError("snappy/corrupt", { length, compressed: input.length });
   const output = new Uint8Array(length);
   decode(input, end, output);
   return output;
 }
 
-/** The length that the data has decompressed, as it says itself. @throws {WireError} snappy/bad-length */
+/** The length that the data has decompressed, as it says itself. @throws {SnappyError} snappy/bad-length */
 export const snappyBlockLength = (input: Uint8Array): number => readLength(input).length;
 
 export const compressSnappyBlock = (data: Uint8Array): Uint8Array => compress(data);
@@ -39,7 +49,7 @@ function readLength(input: Uint8Array): { readonly length: number; readonly end:
     if (byte < 0x80) return { length, end: at + 1 };
     scale *= 128;
   }
-  throw new WireError("snappy/bad-length");
+  throw new SnappyError("snappy/bad-length");
 }
 
 /** Fills `output`, no more and no less. */
@@ -103,4 +113,4 @@ function readUint(bytes: Uint8Array, at: number, size: number): number {
   return value;
 }
 
-const corrupt = (position: number) => new WireError("snappy/corrupt", { position });
+const corrupt = (position: number) => new SnappyError("snappy/corrupt", { position });

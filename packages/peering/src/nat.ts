@@ -1,7 +1,7 @@
 import type { Gateway, UPnPNAT } from "@achingbrain/nat-port-mapper";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { isPrivateIp } from "./reachability.ts";
+import { isPrivateIp } from "./ip-address.ts";
 
 /** What the router passes on to this node. */
 export interface Mapping {

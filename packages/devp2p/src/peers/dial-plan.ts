@@ -1,0 +1,88 @@
+import { type Clock, LruCache } from "@rnode/primitives";
+import type { Enode } from "../enode.ts";
+
+/** as Geth: so that a node which has just refused us is not asked at once */
+const REDIAL_MS = 35_000;
+const FIRST_STATIC_DELAY_MS = 1_000;
+const LONGEST_STATIC_DELAY_MS = 60_000;
+const MAX_CANDIDATES = 1_024;
+const MAX_HISTORY = 8_192;
+
+interface StaticNode {
+  readonly enode: Enode;
+  dueMs: number;
+  delayMs: number;
+}
+
+/** Whom to dial next: nodes that were named, as soon as they are due, and then those that were found. */
+export class DialPlan {
+  readonly #clock: Clock;
+  readonly #static = new Map<string, StaticNode>();
+  readonly #candidates = new LruCache<string, Enode>(MAX_CANDIDATES);
+  /** by id: not before */
+  readonly #notBefore = new LruCache<string, number>(MAX_HISTORY);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  addStatic(enode: Enode): void {
+    this.#static.set(enode.id, { enode, dueMs: 0, delayMs: FIRST_STATIC_DELAY_MS });
+  }
+
+  removeStatic(id: string): void {
+    this.#static.delete(id);
+  }
+
+  isStatic(id: string): boolean {
+    return this.#static.has(id);
+  }
+
+  /** A node that was found; a later one of the same key replaces it. */
+  offer(enode: Enode): void {
+    if (enode.tcpPort > 0) this.#candidates.set(enode.id, enode);
+  }
+
+  get candidateCount(): number {
+    return this.#candidates.size;
+  }
+
+  /** Named nodes that are due, unless `isTaken`. */
+  dueStatic(isTaken: (id: string) => boolean): Enode[] {
+    const nowMs = this.#clock.nowMs();
+    return [...this.#static.values()].filter(({ enode, dueMs }) => dueMs <= nowMs && !isTaken(enode.id)).map(({ enode }) => enode);
+  }
+
+  /** Up to `count` nodes that were found, the latest first. */
+  take(count: number, isTaken: (id: string) => boolean): Enode[] {
+    const nowMs = this.#clock.nowMs();
+    const taken: Enode[] = [];
+    for (const enode of [...this.#candidates.values()].reverse()) {
+      if (taken.length >= count) break;
+      if (isTaken(enode.id) || this.#static.has(enode.id) || (this.#notBefore.get(enode.id) ?? 0) > nowMs) continue;
+      this.#candidates.delete(enode.id);
+      taken.push(enode);
+    }
+    return taken;
+  }
+
+  /** A dial has begun. */
+  dialled(id: string): void {
+    this.postpone(id, REDIAL_MS);
+    const node = this.#static.get(id);
+    if (node === undefined) return;
+    node.dueMs = this.#clock.nowMs() + node.delayMs;
+    node.delayMs = Math.min(LONGEST_STATIC_DELAY_MS, 2 * node.delayMs);
+  }
+
+  /** A connection stands: if it is lost, the first attempts come soon again. */
+  connected(id: string): void {
+    const node = this.#static.get(id);
+    if (node !== undefined) node.delayMs = FIRST_STATIC_DELAY_MS;
+  }
+
+  postpone(id: string, ms: number): void {
+    const untilMs = this.#clock.nowMs() + ms;
+    if ((this.#notBefore.get(id) ?? 0) < untilMs) this.#notBefore.set(id, untilMs);
+  }
+}

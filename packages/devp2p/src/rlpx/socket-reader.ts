@@ -1,0 +1,92 @@
+import type { Socket } from "node:net";
+import { DevP2PError } from "../errors.ts";
+
+/**
+ * Reads a socket in pieces of known sizes. What is not asked for stays with the system, whose window then stops the sender: no more is
+ * held than one piece and what came together with it.
+ */
+export class SocketReader {
+  readonly #socket: Socket;
+  readonly #chunks: Uint8Array[] = [];
+  #size = 0;
+  #end: Error | undefined;
+  #waiting:
+    | {
+        readonly size: number;
+        readonly resolve: () => void;
+        readonly reject: (error: Error) => void;
+        readonly timer: NodeJS.Timeout;
+      }
+    | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => {
+      this.#chunks.push(chunk);
+      this.#size += chunk.length;
+      if (this.#size >= (this.#waiting?.size ?? 0)) {
+        socket.pause();
+        this.#settle();
+      }
+    });
+    socket.on("error", (cause) => this.#stop(new DevP2PError("devp2p/disconnected", { reason: cause.message }, { cause })));
+    socket.on("close", () => this.#stop(new DevP2PError("devp2p/disconnected")));
+    socket.pause();
+  }
+
+  /**
+   * @param limitMs for all of it
+   * @throws {DevP2PError} devp2p/timeout, devp2p/disconnected
+   */
+  async read(size: number, limitMs: number): Promise<Uint8Array> {
+    if (this.#size < size) {
+      if (this.#end !== undefined) throw this.#end;
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(() => {
+          this.#waiting = undefined;
+          reject(new DevP2PError("devp2p/timeout", { limitMs }));
+        }, limitMs);
+        this.#waiting = { size, resolve, reject, timer };
+        this.#socket.resume();
+      });
+    }
+    return this.#take(size);
+  }
+
+  #settle(): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined) return;
+    this.#waiting = undefined;
+    clearTimeout(waiting.timer);
+    waiting.resolve();
+  }
+
+  #stop(error: Error): void {
+    this.#end ??= error;
+    const waiting = this.#waiting;
+    if (waiting === undefined) return;
+    this.#waiting = undefined;
+    clearTimeout(waiting.timer);
+    waiting.reject(this.#end);
+  }
+
+  #take(size: number): Uint8Array {
+    const [first] = this.#chunks;
+    if (first !== undefined && first.length > size) {
+      this.#chunks[0] = first.subarray(size);
+      this.#size -= size;
+      return first.subarray(0, size);
+    }
+    const taken = new Uint8Array(size);
+    for (let at = 0; at < size; ) {
+      const chunk = this.#chunks[0]!;
+      const used = Math.min(chunk.length, size - at);
+      taken.set(chunk.subarray(0, used), at);
+      at += used;
+      if (used === chunk.length) this.#chunks.shift();
+      else this.#chunks[0] = chunk.subarray(used);
+    }
+    this.#size -= size;
+    return taken;
+  }
+}

@@ -1,0 +1,177 @@
+import { join } from "node:path";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import { bytesToHex, type Clock, equalBytes, keccak256 } from "@rnode/primitives";
+import { makeFolder } from "@rnode/program";
+import { ForkIds } from "@rnode/protocol";
+import { type ChainDatabase, openChainStore } from "@rnode/storage";
+import { createDevP2PMetrics } from "./devp2p-metrics.ts";
+import { enodeText, parseEnode } from "./enode.ts";
+import type { EthStatus, EthVersion } from "./eth/messages.ts";
+import { ServedChain } from "./eth/served-chain.ts";
+import { TransactionGossip } from "./eth/transaction-gossip.ts";
+import type { DevP2PConfig, DevP2PHandlers, DevP2PIdentity, DevP2PNetwork } from "./network.ts";
+import { type Ban, BanList } from "./peers/ban-list.ts";
+import { PeerFile } from "./peers/peer-file.ts";
+import { PeerHost } from "./peers/peer-host.ts";
+import { keyPairOf, publicKeyOf } from "./rlpx/ecies.ts";
+
+export interface NetworkDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+}
+
+const RANGE_INTERVAL_MS = 10_000;
+/** Peers are told that the head moved after so many blocks, or so long. */
+const RANGE_BLOCKS = 32;
+const RANGE_MS = 60_000;
+
+/**
+ * Starts the network in this thread.
+ *
+ * @throws {DevP2PError} devp2p/bad-setting, devp2p/bad-enode; {CodedError} storage/*
+ */
+export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandlers, deps: NetworkDeps): Promise<DevP2PNetwork> {
+  const { clock, log } = deps;
+  const metrics = createDevP2PMetrics(deps.metrics);
+  const own = keyPairOf(config.nodeKey);
+  const trusted = config.trustedPeers.map(parseEnode);
+  if (config.folder !== undefined) makeFolder(config.folder);
+  const fileOf = (name: string): string | undefined => config.folder && join(config.folder, name);
+  const bans = new BanList(new PeerFile(fileOf("bans"), parseBan, log), clock.nowMs());
+  const store: ChainDatabase = openChainStore(config.databaseFolder, { readOnly: true });
+  const chain = new ServedChain(store);
+  const forkIds = new ForkIds(config.chain, config.genesisHash, config.genesisTimeSec);
+  const closing = new AbortController();
+
+  const ownStatus = (version: EthVersion): EthStatus => {
+    const head = chain.head();
+    const range = { earliest: chain.earliestBlock, latest: head.number, latestHash: head.hash };
+    return {
+      version,
+      networkId: BigInt(config.networkId),
+      genesisHash: config.genesisHash,
+      forkId: forkIds.at(head),
+      latestHash: head.hash,
+      range,
+      totalDifficulty: head.totalDifficulty,
+    };
+  };
+  const refusal = ({ networkId, genesisHash, forkId }: EthStatus): string | undefined => {
+    if (networkId !== BigInt(config.networkId)) return `network ${networkId}, not ${config.networkId}`;
+    if (!equalBytes(genesisHash, config.genesisHash)) return `genesis ${bytesToHex(genesisHash)}`;
+    const verdict = forkIds.check(forkId, chain.head());
+    return verdict === "compatible" ? undefined : `fork id ${bytesToHex(forkId.hash)}, next ${forkId.next}: ${verdict}`;
+  };
+
+  const gossip = new TransactionGossip(config.gossipsTransactions, {
+    clock,
+    signal: closing.signal,
+    onTransactions: (transactions) => handlers.onTransactions(transactions),
+    pooled: (hashes) => handlers.pooledTransactions(hashes),
+    count: (outcome) => metrics.transactions.inc({ outcome }),
+  });
+  const listeners = new Set<() => void>();
+  const host = new PeerHost(
+    {
+      own,
+      clientId: config.clientId,
+      ip: config.listen.ip,
+      tcpPort: config.listen.tcpPort,
+      maxPeers: config.maxPeers,
+    },
+    {
+      clock,
+      log,
+      metrics,
+      bans,
+      eth: {
+        clock,
+        chain,
+        ownStatus,
+        refusal,
+        transactions: gossip,
+        onServed: (what, items, bytes) => {
+          metrics.served.add(items, { what });
+          metrics.servedBytes.add(bytes);
+        },
+      },
+      onChange: () => {
+        for (const listener of listeners) listener();
+      },
+      onJoin: (peer) => gossip.join(peer),
+      onLeave: (peer) => gossip.leave(peer),
+    },
+  );
+  for (const enode of trusted) host.addStatic(enode, true);
+
+  let tcpPort: number;
+  try {
+    tcpPort = await host.listen();
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const telling = tellRanges();
+  const publicKey = publicKeyOf(own);
+  const identity = (): DevP2PIdentity => {
+    const ip = config.nat.kind === "ip" ? config.nat.ip : config.listen.ip;
+    const id = bytesToHex(publicKey).slice(2);
+    return {
+      nodeId: bytesToHex(keccak256(publicKey)).slice(2),
+      publicKey: id,
+      enode: enodeText({ id, host: ip, tcpPort, udpPort: 0 }),
+      ip,
+      clientId: config.clientId,
+      tcpPort,
+      udpPort: 0,
+    };
+  };
+
+  /** Peers on eth/69 learn how far we are. */
+  async function tellRanges(): Promise<void> {
+    let told = { number: chain.head().number, atMs: clock.nowMs() };
+    while (!closing.signal.aborted) {
+      await clock.sleep(RANGE_INTERVAL_MS, closing.signal);
+      if (closing.signal.aborted) return;
+      const { number, hash } = chain.head();
+      const isDue = Math.abs(number - told.number) >= RANGE_BLOCKS || clock.nowMs() - told.atMs >= RANGE_MS;
+      if (number === told.number || !isDue) continue;
+      told = { number, atMs: clock.nowMs() };
+      for (const peer of host.peers) peer.tellRange({ earliest: chain.earliestBlock, latest: number, latestHash: hash });
+    }
+  }
+
+  return {
+    get identity() {
+      return identity();
+    },
+    list: () => host.peers,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    announce: (transactions) => gossip.offer(transactions),
+    admin: {
+      peers: async () => host.describe(),
+      addPeer: async (text) => host.addStatic(parseEnode(text), false),
+      removePeer: async (text) => host.remove(parseEnode(text).id),
+      addTrustedPeer: async (text) => host.addStatic(parseEnode(text), true),
+      removeTrustedPeer: async (text) => host.removeTrusted(parseEnode(text).id),
+    },
+    async close() {
+      closing.abort();
+      await host.close();
+      await telling;
+      await store.close();
+    },
+  };
+}
+
+function parseBan(value: unknown): Ban | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { who, untilMs, reason } = value as Partial<Record<keyof Ban, unknown>>;
+  return typeof who === "string" && typeof untilMs === "number" && typeof reason === "string"
+    ? { who, untilMs, reason }
+    : undefined;
+}

@@ -1,0 +1,11 @@
+export { canonicalIp, type IpBytes, ipText, isPrivateIp, parseIp, parseSubnet, type Subnet, subnetContains } from "./ip-address.ts";
+export { type Mapping, PortMapper, type PortMapperDeps, type PortMapperOptions } from "./nat.ts";
+export { PacketLimiter } from "./packet-limiter.ts";
+export {
+  compressSnappyBlock,
+  decompressSnappyBlock,
+  SnappyError,
+  type SnappyErrorCode,
+  snappyBlockLength,
+} from "./snappy-block.ts";
+export { type Rate, TokenBucket } from "./token-bucket.ts";
