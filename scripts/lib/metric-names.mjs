@@ -21,7 +21,7 @@ export const PROGRAMS = [
   {
     name: "rengine",
     prefix: "rengine_",
-    sources: ["packages/execution-client/src", "packages/chain/src", "packages/sync/src", SERVER, PROGRAM],
+    sources: ["packages/execution-client/src", "packages/chain/src", "packages/devp2p/src", "packages/sync/src", SERVER, PROGRAM],
     aliases: async () => (await built("execution-client/dist/head-metrics.js")).gethAndRethNames,
   },
   {

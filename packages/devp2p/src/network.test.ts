@@ -176,9 +176,6 @@ function signed(nonce: bigint): SignedTransaction {
     value: 1n,
     data: new Uint8Array(0),
     accessList: [],
-    yParity: 0,
-    r: 0n,
-    s: 0n,
   };
   return signTransaction(unsigned, keccak256(Uint8Array.of(5)));
 }
