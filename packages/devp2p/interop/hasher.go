@@ -5,4 +5,4 @@ import (
 	"github.com/ethereum/go-ethereum/trie"
 )
 
-func newHasher() types.TrieHasher { return trie.NewStackTrie(nil) }
+func newHasher() types.ListHasher { return trie.NewStackTrie(nil) }

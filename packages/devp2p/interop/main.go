@@ -118,8 +118,9 @@ func main() {
 	if v5 := server.DiscoveryV5(); v5 != nil {
 		mix.AddSource(enode.Filter(v5.RandomNodes(), isOurs))
 	}
+	forkID := node.forkID()
 	out.lines <- map[string]any{
-		"enode": server.Self().URLv4(), "enr": server.Self().String(), "forkId": hexutil.Bytes(node.forkID().Hash[:]), "forkNext": node.forkID().Next,
+		"enode": server.Self().URLv4(), "enr": server.Self().String(), "forkId": hexutil.Bytes(forkID.Hash[:]), "forkNext": forkID.Next,
 	}
 	input := bufio.NewScanner(os.Stdin)
 	input.Buffer(make([]byte, 1<<16), 1<<28)

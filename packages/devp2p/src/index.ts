@@ -1,3 +1,4 @@
+export { KeyFileError, readOrCreateNetworkKey } from "@rnode/peering";
 export type { BlockPeer, BlockPeers, ChainStatus, HeaderRequest, PeerFault } from "./api.ts";
 export { type Enode, enodeText, parseEnode } from "./enode.ts";
 export { DevP2PError, type DevP2PErrorCode } from "./errors.ts";
@@ -12,4 +13,4 @@ export type {
   PeerDescription,
   ReceivedTransaction,
 } from "./network.ts";
-export { type NetworkDeps, startNetwork } from "./start-network.ts";
+export { type OpenNetworkDeps, openNetwork } from "./open-network.ts";

@@ -37,6 +37,7 @@ import { feedClient } from "./client-feed.ts";
 import { ClientStatus } from "./client-status.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { observeHeads } from "./head-metrics.ts";
+import { networkAccessOf, startNetwork } from "./network/start-network.ts";
 import type { ClientOptions } from "./options.ts";
 import { JournalKeeper } from "./pool/journal-keeper.ts";
 import { messageChecksOf } from "./pool/message-checks-setup.ts";
@@ -150,9 +151,13 @@ export async function startClient(
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));
   scope.onClose("transaction journal", () => keeper?.close());
 
-  const { heads, sync } = startSync(scope, { chain, datadir: chainOptions.datadir, clock, log, metrics });
+  const network = await startNetwork(scope, options, {
+    ...{ chain, pool, clock, log, metrics },
+    clientId: profile.clientVersion(VERSION),
+  });
+  const { heads, sync } = startSync(scope, { chain, peers: network, datadir: chainOptions.datadir, clock, log, metrics });
 
-  const write = writeServicesOf(chain, pool);
+  const write = writeServicesOf(chain, pool, network && networkAccessOf(network));
   const services = createReadServices(options, {
     store,
     chainView: chain,

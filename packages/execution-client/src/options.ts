@@ -23,6 +23,7 @@ import {
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { dev } from "./dev/dev-options.ts";
+import { network } from "./network/network-options.ts";
 import { SAFETY_LEVELS } from "./pool/safety-levels.ts";
 import { history } from "./setup/history-option.ts";
 
@@ -155,7 +156,8 @@ const rollup = optionGroup("rollup", {
   disableTxPoolGossip: {
     parse: bool,
     default: false,
-    help: "Do not share pool transactions with other nodes. Has no effect: so far the client never shares them.",
+    needs: "max-peers",
+    help: "Do not share pool transactions with other nodes: none is announced, and none is asked for.",
   },
   acceptsConditionals: {
     parse: bool,
@@ -434,6 +436,7 @@ export const clientTable = optionTable({
     limits,
     gpo,
     txpool,
+    network,
     dev,
     log: logOptions,
     metrics: withDefaults(metricsOptions, { port: 7301 }),

@@ -1,5 +1,4 @@
-export { canonicalIp, parseSubnet } from "@rnode/peering";
-export { readOrCreateNetworkKey } from "./host/network-key.ts";
+export { canonicalIp, KeyFileError, parseSubnet, readOrCreateNetworkKey } from "@rnode/peering";
 export {
   type BlockPoint,
   type ConnectionLimits,

@@ -10,7 +10,6 @@ export type P2PSetting =
   | "listen.udp"
   | "netrestrict"
   | "peerstore.path"
-  | "priv.path"
   | "static";
 
 /** The network cannot start with what it was told: which setting, what is wrong with it, and what would be right, in one line. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Logger } from "@rnode/observe";
-import { connectionLimits, type P2PConfig, P2PSettingError, readOrCreateNetworkKey } from "@rnode/p2p";
+import { connectionLimits, KeyFileError, type P2PConfig, readOrCreateNetworkKey } from "@rnode/p2p";
 import type { RollupConfig } from "@rnode/protocol";
 import type { RnodeOptions } from "./options.ts";
 import { StartError } from "./start-error.ts";
@@ -48,7 +48,7 @@ function readNetworkKey(path: string, log: Logger): Uint8Array {
     if (isNew) log.info("made a new network key", { path });
     return key;
   } catch (cause) {
-    if (!(cause instanceof P2PSettingError)) throw cause;
-    throw new StartError("start/bad-config", `--p2p.${cause.setting}: ${cause.message}`, { cause });
+    if (!(cause instanceof KeyFileError)) throw cause;
+    throw new StartError("start/bad-config", `--p2p.priv.path: ${cause.message}`, { cause });
   }
 }

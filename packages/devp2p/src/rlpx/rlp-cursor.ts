@@ -16,7 +16,8 @@ export class RlpCursor {
   }
 
   /** The list that a message consists of. */
-  static ofMessage(bytes: Uint8Array): RlpCursor {
+  static ofMessage(given: Uint8Array): RlpCursor {
+    const bytes = new Uint8Array(given.buffer, given.byteOffset, given.length); // a Buffer's slices would be no copies
     const span = readRlpSpan(bytes, 0);
     if (!span.isList) throw new CodedError<RlpErrorCode>("rlp/expected-list");
     if (span.end !== bytes.length) throw new CodedError<RlpErrorCode>("rlp/trailing-bytes", { count: bytes.length - span.end });

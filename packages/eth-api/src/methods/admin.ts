@@ -1,38 +1,45 @@
-import { param, RpcError, SERVER_ERROR, textShape } from "@rnode/jsonrpc";
-import { bytesToHex } from "@rnode/primitives";
+import { INVALID_PARAMS, param, RpcError, SERVER_ERROR, textShape } from "@rnode/jsonrpc";
+import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
+import type { Profile } from "../profile/profile.ts";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
-import type { ReadServices } from "./services.ts";
+import type { NetworkAccess, NetworkPeer, NodeOnNetwork, ReadServices } from "./services.ts";
 
 const { arrayOf, HASH, object, TEXT } = results;
 const INTEGER = { type: "integer" };
-const PEER_CHANGES = ["addPeer", "removePeer", "addTrustedPeer", "removeTrustedPeer"] as const;
+const FLAG = { type: "boolean" };
 
-/** Methods that operators' tools call. This layer has no peer-to-peer network: the rollup node has it. */
+const NO_NETWORK = "this client takes no part in the network of execution clients (--max-peers=0)";
+
+const CHANGES = {
+  addPeer: "Dials a node until it is connected, and again when the connection is lost.",
+  removePeer: "Disconnects a node, and dials it no more.",
+  addTrustedPeer: "As admin_addPeer; connections with this node count for no limit.",
+  removeTrustedPeer: "The node is treated like all others again.",
+} as const satisfies Partial<Record<keyof NetworkAccess, string>>;
+
+/** Methods that operators' tools call. */
 export function adminMethods({ backend, version }: ReadServices): ApiMethods {
   const { chain, profile } = backend;
-  const refusals = PEER_CHANGES.map((name) => [
+  const changes = Object.entries(CHANGES).map(([name, summary]) => [
     `admin_${name}`,
     method({
-      runs: "reader",
-      cost: "cheap",
-      result: results.refusal,
-      params: [param("peer", textShape)],
-      summary: "Refused: this client has no peers.",
-      handler: () => {
-        throw new RpcError(
-          SERVER_ERROR,
-          "this client has no peers: blocks come from the rollup node, whose peers are those of its rnodep2p_ methods",
-        );
+      runs: "writer",
+      result: results.flag("done"),
+      params: [param("enode", textShape)],
+      summary,
+      handler: async ([enode], { network }) => {
+        if (network === undefined) throw new RpcError(SERVER_ERROR, NO_NETWORK);
+        await change(() => network[name as keyof typeof CHANGES](enode));
+        return true;
       },
     }),
   ]);
   return {
-    ...(Object.fromEntries(refusals) as ApiMethods),
+    ...(Object.fromEntries(changes) as ApiMethods),
     admin_nodeInfo: method({
-      runs: "reader",
-      cost: "cheap",
+      runs: "writer",
       result: {
         name: "node",
         schema: object({
@@ -49,15 +56,10 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
         }),
       },
       params: [],
-      summary: "The client and its chain. It has no identity on a network: id and addresses are empty.",
-      handler: () => ({
-        id: "",
+      summary: "The client, its identity on the network and its chain. Without a network, id and addresses are empty.",
+      handler: (_, { network }) => ({
+        ...nodeJson(network?.node, profile),
         name: profile.clientVersion(version),
-        enode: "",
-        enr: "",
-        ip: "",
-        ports: { discovery: 0, listener: 0 },
-        listenAddr: "",
         protocols: {
           eth: {
             network: Number(chain.config.chainId),
@@ -70,12 +72,61 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
       }),
     }),
     admin_peers: method({
-      runs: "reader",
-      cost: "cheap",
-      result: { name: "peers", schema: arrayOf({ type: "object" }) },
+      runs: "writer",
+      result: {
+        name: "peers",
+        schema: arrayOf(
+          object({
+            id: TEXT,
+            name: TEXT,
+            enode: TEXT,
+            caps: arrayOf(TEXT),
+            network: object({ localAddress: TEXT, remoteAddress: TEXT, inbound: FLAG, trusted: FLAG, static: FLAG }),
+            protocols: { type: "object" },
+          }),
+        ),
+      },
       params: [],
-      summary: "Execution-layer peers: none.",
-      handler: () => [],
+      summary: "Connected peers on the network of execution clients.",
+      handler: async (_, { network }) =>
+        network === undefined ? [] : (await network.peers()).map((peer) => peerJson(peer, profile)),
     }),
+  };
+}
+
+/** What the network refuses: an address that is none, or it is being started again. */
+async function change(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (!isCodedError(error, "devp2p/")) throw error;
+    throw new RpcError(error.code === "devp2p/bad-enode" ? INVALID_PARAMS : SERVER_ERROR, error.message);
+  }
+}
+
+/** Geth's id of a node is the hash of its key, Reth's the key itself, compressed. */
+const idOf = ({ nodeId, publicKey }: Pick<NodeOnNetwork, "nodeId" | "publicKey">, { name }: Profile): string =>
+  name === "G" ? nodeId : `${hexToBytes(publicKey)[63]! % 2 === 0 ? "02" : "03"}${publicKey.slice(0, 64)}`;
+
+function nodeJson(node: NodeOnNetwork | undefined, profile: Profile): object {
+  if (node === undefined) return { id: "", enode: "", enr: "", ip: "", ports: { discovery: 0, listener: 0 }, listenAddr: "" };
+  const { enode, enr = "", ip, tcpPort, udpPort } = node;
+  const listenAddr = `${ip.includes(":") ? `[${ip}]` : ip}:${tcpPort}`;
+  return { id: idOf(node, profile), enode, enr, ip, ports: { discovery: udpPort, listener: tcpPort }, listenAddr };
+}
+
+function peerJson(peer: NetworkPeer, profile: Profile): object {
+  const { clientId, enode, capabilities, localAddress, remoteAddress, isInbound, isTrusted, isStatic, ethVersion, head } = peer;
+  const range =
+    profile.name === "G" && head.number !== undefined
+      ? { earliestBlock: peer.earliestBlock ?? 0, latestBlock: head.number, latestBlockHash: bytesToHex(head.hash) }
+      : {};
+  return {
+    id: idOf(peer, profile),
+    name: clientId,
+    enode,
+    caps: capabilities,
+    network: { localAddress, remoteAddress, inbound: isInbound, trusted: isTrusted, static: isStatic },
+    protocols: { eth: { version: ethVersion, ...range } },
   };
 }

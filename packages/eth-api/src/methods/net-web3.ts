@@ -1,5 +1,5 @@
 import { dataShape, param } from "@rnode/jsonrpc";
-import { bytesToHex, keccak256 } from "@rnode/primitives";
+import { bytesToHex, keccak256, toQuantity } from "@rnode/primitives";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -14,14 +14,19 @@ export function netMethods({ backend }: ReadServices): ApiMethods {
       summary: "Network id: the chain id, decimal.",
       handler: () => String(backend.chain.config.chainId),
     }),
-    net_listening: method({ runs: "reader", cost: "cheap", result: results.flag("listening"), params: [], handler: () => true }),
+    net_listening: method({
+      runs: "writer",
+      result: results.flag("listening"),
+      params: [],
+      summary: "Whether others can connect: no if the client takes no part in the network.",
+      handler: (_, { network }) => network !== undefined,
+    }),
     net_peerCount: method({
-      runs: "reader",
-      cost: "cheap",
+      runs: "writer",
       result: results.quantity("peers"),
       params: [],
-      summary: "Execution-layer peers: none, blocks come from the rollup node.",
-      handler: () => "0x0",
+      summary: "Connected peers on the network of execution clients.",
+      handler: (_, { network }) => toQuantity(network?.peerCount ?? 0),
     }),
   };
 }

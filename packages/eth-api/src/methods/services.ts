@@ -53,8 +53,57 @@ export interface ReadServices {
   readonly sync: Pick<SyncFeed, "state" | "onChange">;
 }
 
+/** This client on the network of execution clients. */
+export interface NodeOnNetwork {
+  /** keccak256 of the public key, 64 hex digits */
+  readonly nodeId: string;
+  /** 128 hex digits */
+  readonly publicKey: string;
+  readonly enode: string;
+  /** undefined: discovery is off */
+  readonly enr?: string | undefined;
+  readonly ip: string;
+  readonly tcpPort: number;
+  /** 0: discovery is off */
+  readonly udpPort: number;
+}
+
+/** A peer of this client. */
+export interface NetworkPeer {
+  readonly nodeId: string;
+  readonly publicKey: string;
+  readonly enode: string;
+  readonly clientId: string;
+  /** `eth/68` */
+  readonly capabilities: readonly string[];
+  readonly ethVersion: number;
+  /** `1.2.3.4:30303` */
+  readonly localAddress: string;
+  readonly remoteAddress: string;
+  readonly isInbound: boolean;
+  readonly isTrusted: boolean;
+  readonly isStatic: boolean;
+  readonly head: { readonly number: number | undefined; readonly hash: Uint8Array };
+  readonly earliestBlock: number | undefined;
+}
+
+/** The network of execution clients, as operators see it. */
+export interface NetworkAccess {
+  readonly node: NodeOnNetwork;
+  /** connected peers */
+  readonly peerCount: number;
+  peers(): Promise<readonly NetworkPeer[]>;
+  /** @throws {CodedError} devp2p/*, as the other changes: the text is no node's address, or the network is being started again */
+  addPeer(enode: string): Promise<void>;
+  removePeer(enode: string): Promise<void>;
+  addTrustedPeer(enode: string): Promise<void>;
+  removeTrustedPeer(enode: string): Promise<void>;
+}
+
 /** What only the process that owns the chain and the pool has. */
 export interface WriteServices {
+  /** undefined: this client takes no part in the network */
+  readonly network?: NetworkAccess | undefined;
   readonly chain: Pick<Chain, "setMaxDaSize" | "setGasLimit" | "badBlocks" | "buildBlock">;
   readonly pool: Pick<TransactionPool, "get" | "content" | "counts">;
   readonly sidecars: SidecarSource;

@@ -190,6 +190,36 @@ export class PoolService {
     if (result.kind === "refused") throw this.#refusal(result);
   }
 
+  /**
+   * Takes in a transaction that another node's pool has: it passes the same checks as a user's, apart from the fee cap, and it is neither
+   * forwarded nor kept over restarts.
+   *
+   * @param sender recovered from its signature
+   * @returns whether it is in the pool now, and was not before
+   */
+  async receive(raw: Uint8Array, sender: Uint8Array): Promise<boolean> {
+    const { profile, nowSec, log } = this.#dependencies;
+    try {
+      const { transaction, sidecar } = readSubmission(raw, profile, 0n, sender, this.#sidecarVersions());
+      if (transaction.type === 0x03 || sidecar !== undefined) return false; // blobs are not passed on
+      const isLocal = this.#localSenders.has(bytesToHex(sender));
+      const pooled = pooledTransaction(transaction, sender, { isLocal, arrivedAtSec: nowSec() });
+      return this.#add(pooled, await this.#checkMessages(pooled)).kind === "added";
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      log.debug("transaction of a peer refused", { reason: error.message });
+      return false;
+    }
+  }
+
+  /** A transaction of the pool that others may have: undefined for one with conditions or blobs. */
+  shareable(hash: Uint8Array): PooledTransaction | undefined {
+    const pooled = this.pool.get(hash);
+    return pooled === undefined || pooled.transaction.type === 0x03 || this.#conditionals.has(bytesToHex(hash))
+      ? undefined
+      : pooled;
+  }
+
   /** In the version that the next block wants. @throws {RpcError} */
   async #checkedSidecar(sidecar: BlobSidecar): Promise<BlobSidecar> {
     const { blobs, profile } = this.#dependencies;

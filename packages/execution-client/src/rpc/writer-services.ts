@@ -1,11 +1,12 @@
 import type { Chain } from "@rnode/chain";
-import type { WriterAccess, WriteServices } from "@rnode/eth-api";
+import type { NetworkAccess, WriterAccess, WriteServices } from "@rnode/eth-api";
 import { equalBytes } from "@rnode/primitives";
 import type { PoolService } from "../pool/pool-service.ts";
 
 /** The services of the process that owns the chain. They are reached directly, without messages between processes. */
-export const writeServicesOf = (chain: Chain, pool: PoolService): WriteServices => ({
+export const writeServicesOf = (chain: Chain, pool: PoolService, network?: NetworkAccess): WriteServices => ({
   chain,
+  network,
   pool: pool.pool,
   sidecars: pool,
   setMinimumTip: (tipWei) => pool.setMinimumTip(tipWei),

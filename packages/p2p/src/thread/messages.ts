@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CollectedMetrics, LogFields, LogLevel } from "@rnode/observe";
+import type { SentError } from "@rnode/peering";
 import type { P2PConfig, P2PIdentity, Published, UnsafeGap } from "../network.ts";
 import type { PeerApi } from "../peers/peer-api.ts";
 import type { P2PSetting } from "../settings-error.ts";
@@ -47,13 +48,6 @@ export interface Publish {
   readonly id: number;
   readonly block: EncodedBlock;
   readonly signature: Uint8Array;
-}
-
-export interface SentError {
-  readonly message: string;
-  /** of a coded error, with its data */
-  readonly code?: string | undefined;
-  readonly data?: Readonly<Record<string, string | number | bigint | boolean>> | undefined;
 }
 
 export type FromThread =

@@ -1,3 +1,4 @@
+import { SentLogger } from "@rnode/peering";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   type FromThread,
@@ -10,7 +11,6 @@ import {
   SHARED_COUNT,
 } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
-import { SentLogger } from "./sent-logger.ts";
 
 let shared: Int32Array<SharedArrayBuffer>;
 let sent: FromThread[];

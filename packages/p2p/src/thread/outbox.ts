@@ -1,6 +1,6 @@
+import type { LogLine } from "@rnode/peering";
 import type { EncodedBlock } from "./encoded-block.ts";
 import { type FromThread, LOG_LINES, MAX_LOG_LINES, MAX_PAYLOAD_BYTES, MAX_PAYLOADS, PAYLOAD_BYTES, PAYLOADS } from "./messages.ts";
-import type { LogLine } from "./sent-logger.ts";
 
 /**
  * What the thread sends by itself, within bounds: the process counts down in `shared` what it has taken, so nothing piles up before a

@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { CollectedMetrics, Counter, Logger, MetricFactory } from "@rnode/observe";
+import { receiveError } from "@rnode/peering";
 import { type Clock, CodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { P2PConfig, P2PHandlers, P2PIdentity, P2PNetwork, Published, UnsafeGap } from "../network.ts";
@@ -18,7 +19,6 @@ import {
   type ThreadStart,
   type ToThread,
 } from "./messages.ts";
-import { receiveError } from "./sent-error.ts";
 
 export type P2PThreadErrorCode =
   /** the thread of the network was lost, and is being started again */

@@ -2,6 +2,7 @@ import "../with-resolvers.ts";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parentPort, workerData } from "node:worker_threads";
 import { createMetrics, type MetricFactory, noMetrics } from "@rnode/observe";
+import { SentLogger, sendError } from "@rnode/peering";
 import { systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { startNetwork } from "../host/start-network.ts";
@@ -12,8 +13,6 @@ import { decodeBlock, encodeReceivedBlock } from "./encoded-block.ts";
 import { observeEventLoop } from "./event-loop-metrics.ts";
 import { type FromThread, HEARTBEAT, HEARTBEAT_INTERVAL_MS, type Publish, type ThreadStart, type ToThread } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
-import { sendError } from "./sent-error.ts";
-import { SentLogger } from "./sent-logger.ts";
 
 // The thread of `P2PThread`: runs the network, and sends on what comes out of it.
 

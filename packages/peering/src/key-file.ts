@@ -1,9 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { hexToBytes, isPrivateKey } from "@rnode/primitives";
+import { CodedError, hexToBytes, isPrivateKey } from "@rnode/primitives";
 import { makeFolder } from "@rnode/program";
-import { P2PSettingError } from "../settings-error.ts";
+
+/** What is wrong with the file of a key, as a sentence. */
+export class KeyFileError extends CodedError<"peering/bad-key-file"> {
+  constructor(text: string, options?: ErrorOptions) {
+    super("peering/bad-key-file", {}, options);
+    this.message = text;
+  }
+}
 
 /** Digits, `0x` and white space. A device or a large file given by mistake is not read to its end. */
 const MAX_FILE_BYTES = 1_024;
@@ -12,14 +19,14 @@ const MAX_FILE_BYTES = 1_024;
  * Reads the key that is this node's identity on the network, or makes one. The file holds 64 hex digits; one that is made can be read by
  * its owner only.
  *
- * @throws {P2PSettingError} priv.path
+ * @throws {KeyFileError}
  */
 export function readOrCreateNetworkKey(path: string): { readonly key: Uint8Array; readonly isNew: boolean } {
   const text = readIfThere(path);
   if (text === undefined) return { key: createKey(path), isNew: true };
   const digits = text.trim().replace(/^0x/i, "");
-  const bad = (what: string): P2PSettingError =>
-    new P2PSettingError("priv.path", `${path} ${what}: expected 64 hex digits; without a file there, a key is made`);
+  const bad = (what: string): KeyFileError =>
+    new KeyFileError(`${path} ${what}: expected 64 hex digits; without a file there, a key is made`);
   if (digits === "") throw bad("is empty");
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw bad(`holds no key (${digits.length} characters)`);
   const key = hexToBytes(digits);
@@ -38,7 +45,7 @@ function readIfThere(path: string): string | undefined {
     }
   } catch (cause) {
     if (isMissing(cause)) return undefined;
-    throw new P2PSettingError("priv.path", `the network key cannot be read: ${messageOf(cause)}`, { cause });
+    throw new KeyFileError(`the network key cannot be read: ${messageOf(cause)}`, { cause });
   }
 }
 
@@ -49,7 +56,7 @@ function createKey(path: string): Uint8Array {
     makeFolder(dirname(path));
     writeFileSync(path, key.toString("hex"), { mode: 0o600, flag: "wx" });
   } catch (cause) {
-    throw new P2PSettingError("priv.path", `a new network key cannot be written: ${messageOf(cause)}`, { cause });
+    throw new KeyFileError(`a new network key cannot be written: ${messageOf(cause)}`, { cause });
   }
   return new Uint8Array(key);
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readOrCreateNetworkKey } from "./network-key.ts";
+import { readOrCreateNetworkKey } from "./key-file.ts";
 
 let folder: string;
 beforeAll(() => {

@@ -1,5 +1,12 @@
 import { CodedError, isCodedError } from "@rnode/primitives";
-import type { SentError } from "./messages.ts";
+
+/** An error as it crosses between threads. */
+export interface SentError {
+  readonly message: string;
+  /** of a coded error, with its data */
+  readonly code?: string | undefined;
+  readonly data?: Readonly<Record<string, string | number | bigint | boolean>> | undefined;
+}
 
 export function sendError(error: unknown): SentError {
   const message = error instanceof Error ? error.message : String(error);

@@ -1,0 +1,78 @@
+import { isIP } from "node:net";
+import { parseEnode } from "@rnode/devp2p";
+import { bool, integerBetween, listOf, optionGroup, type Parser, path, port, text, textOf } from "@rnode/options";
+
+/** One that network nodes are named by. */
+const enode: Parser<string> = {
+  ...textOf("enode", "an address such as enode://<128 hex digits>@<IP>:<port>"),
+  parse: (value) => {
+    try {
+      parseEnode(value);
+      return value;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+const bootnode: Parser<string> = {
+  ...textOf("enode|enr", "an enode:// address or an enr: record"),
+  parse: (value) => (value.startsWith("enr:") ? value : enode.parse(value)),
+};
+
+const nat: Parser<string> = {
+  ...textOf("any|none|upnp|extip:IP", "any, none, upnp or extip: and an IP address"),
+  parse: (value) =>
+    ["any", "none", "upnp"].includes(value) || (value.startsWith("extip:") && isIP(value.slice(6)) !== 0) ? value : undefined,
+};
+
+const NETWORK = "max-peers";
+
+/** The network of execution clients, in the words of Geth and Reth. */
+export const network = optionGroup("", {
+  addr: { parse: text, default: "0.0.0.0", needs: NETWORK, help: "Address on which peers connect." },
+  port: { parse: port, default: 30_303, needs: NETWORK, help: "TCP port on which peers connect. 0: any that is free." },
+  discoveryPort: {
+    parse: port,
+    flag: "discovery.port",
+    needs: NETWORK,
+    help: "UDP port of node discovery. Default: the number of --port.",
+  },
+  disableDiscovery: {
+    parse: bool,
+    flag: "disable-discovery",
+    default: false,
+    needs: NETWORK,
+    help: "Do not search for peers: only those of --trusted-peers, of admin_addPeer, and those that connect.",
+  },
+  bootnodes: {
+    parse: listOf(bootnode),
+    default: [],
+    needs: NETWORK,
+    help: "Nodes at which discovery begins, comma-separated enode:// or enr: texts. Default: those of the public networks.",
+  },
+  trustedPeers: {
+    parse: listOf(enode),
+    flag: "trusted-peers",
+    default: [],
+    needs: NETWORK,
+    help: "Peers that are dialled until they are connected, and for which no limit counts, comma-separated enode:// texts.",
+  },
+  nodekey: {
+    parse: path,
+    needs: NETWORK,
+    help: "File with the private key that is the identity of this node, in hex; created if it does not exist. Default: nodekey in the data folder.",
+  },
+  maxPeers: {
+    parse: integerBetween(0, 1_000),
+    flag: NETWORK,
+    default: 50,
+    help: "Maximum number of peers. 0: the client takes no part in the network.",
+  },
+  nat: {
+    parse: nat,
+    default: "any",
+    needs: NETWORK,
+    help: "How others learn the address of this node: any and upnp ask a router to pass the ports on, extip:IP names the address, none leaves it to what others see.",
+  },
+});

@@ -1,0 +1,120 @@
+import { join } from "node:path";
+import type { Chain } from "@rnode/chain";
+import {
+  type DevP2PConfig,
+  type DevP2PNetwork,
+  KeyFileError,
+  type NatSetting,
+  type OpenNetworkDeps,
+  openNetwork,
+  readOrCreateNetworkKey,
+} from "@rnode/devp2p";
+import type { NetworkAccess } from "@rnode/eth-api";
+import type { Logger } from "@rnode/observe";
+import { type Clock, isCodedError } from "@rnode/primitives";
+import { type ProgramMetrics, type Scope, UserError } from "@rnode/program";
+import { networkGenesisHash } from "@rnode/protocol";
+import type { ClientOptions } from "../options.ts";
+import type { PoolService } from "../pool/pool-service.ts";
+import { databasePath } from "../setup/database.ts";
+import { SharedPool } from "./shared-pool.ts";
+
+const METRICS_PREFIX = "rengine_";
+
+export interface NetworkDependencies {
+  readonly chain: Chain;
+  readonly pool: PoolService;
+  /** what the client calls itself */
+  readonly clientId: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ProgramMetrics;
+}
+
+/**
+ * Joins the network of execution clients. It is left when the scope closes.
+ *
+ * @returns undefined: `--max-peers=0`
+ * @throws {UserError}
+ */
+export async function startNetwork(
+  scope: Scope,
+  options: ClientOptions,
+  { chain, pool, clientId, clock, log, metrics }: NetworkDependencies,
+): Promise<DevP2PNetwork | undefined> {
+  const { network: wanted, rollup, chain: chainOptions } = options;
+  if (wanted.maxPeers === 0) return undefined;
+  const { genesis, config: chainConfig } = chain;
+  const nodeKey = nodeKeyAt(wanted.nodekey ?? join(chainOptions.datadir, "nodekey"), log);
+  const config: DevP2PConfig = {
+    chain: chainConfig,
+    networkId: Number(chainConfig.chainId),
+    genesisHash: networkGenesisHash(chainConfig, genesis.hash),
+    genesisTimeSec: genesis.block.header.timestamp,
+    nodeKey,
+    clientId,
+    listen: { ip: wanted.addr, tcpPort: wanted.port, udpPort: wanted.discoveryPort ?? wanted.port },
+    nat: natOf(wanted.nat),
+    maxPeers: wanted.maxPeers,
+    discovery: { enabled: !wanted.disableDiscovery, bootnodes: wanted.bootnodes },
+    trustedPeers: wanted.trustedPeers,
+    databaseFolder: databasePath(chainOptions.datadir),
+    folder: join(chainOptions.datadir, "peers"),
+    gossipsTransactions: !rollup.disableTxPoolGossip,
+  };
+  const shared = new SharedPool(pool);
+  scope.onClose("shared pool", () => shared.close());
+  const network = await scope.use(
+    "network of execution clients",
+    () => {
+      const threadMetrics = options.metrics.enabled ? { prefix: METRICS_PREFIX, include: metrics.include } : undefined;
+      return open(config, shared, { clock, log, metrics, threadMetrics });
+    },
+    (running) => running.close(),
+  );
+  if (config.gossipsTransactions) shared.share(network);
+  const { enode, tcpPort, udpPort } = network.identity;
+  log.info("network of execution clients joined", { enode, port: tcpPort, discovery: udpPort, maxPeers: wanted.maxPeers });
+  return network;
+}
+
+async function open(config: DevP2PConfig, shared: SharedPool, deps: OpenNetworkDeps): Promise<DevP2PNetwork> {
+  try {
+    return await openNetwork(config, shared, deps);
+  } catch (error) {
+    if (isCodedError(error, "devp2p/")) throw new UserError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** @throws {UserError} */
+function nodeKeyAt(path: string, log: Logger): Uint8Array {
+  try {
+    const { key, isNew } = readOrCreateNetworkKey(path);
+    if (isNew) log.info("node key created", { path });
+    return key;
+  } catch (cause) {
+    if (!(cause instanceof KeyFileError)) throw cause;
+    throw new UserError(`--nodekey: ${cause.message}`, { cause });
+  }
+}
+
+function natOf(text: string): NatSetting {
+  if (text.startsWith("extip:")) return { kind: "ip", ip: text.slice("extip:".length) };
+  return { kind: text === "none" ? "none" : "upnp" };
+}
+
+/** The network, as operators' methods see it. */
+export const networkAccessOf = (network: DevP2PNetwork): NetworkAccess => ({
+  get node() {
+    return network.identity;
+  },
+  get peerCount() {
+    return network.list().length;
+  },
+  peers: () => network.admin.peers(),
+  addPeer: (enode) => network.admin.addPeer(enode),
+  removePeer: (enode) => network.admin.removePeer(enode),
+  addTrustedPeer: (enode) => network.admin.addTrustedPeer(enode),
+  removeTrustedPeer: (enode) => network.admin.removeTrustedPeer(enode),
+});
