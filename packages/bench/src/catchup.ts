@@ -116,7 +116,7 @@ async function catchUp(
     const rengine = start("packages/execution-client/bin/rengine.js", [
       `--chain=${chain.genesisFile}`,
       `--datadir=${join(folder, "data")}`,
-      ...["--http", `--http.port=${httpPort}`, `--authrpc.port=${enginePort}`],
+      ...["--http", `--http.port=${httpPort}`, `--authrpc.port=${enginePort}`, "--max-peers=0"],
     ]);
     await answers(`http://127.0.0.1:${httpPort}`, rengine);
     const startMs = performance.now();

@@ -71,7 +71,7 @@ async function startVariedTarget(
       join(checkout, "packages/execution-client/bin/rengine.js"),
       `--chain=${generated.genesisFile}`,
       `--datadir=${datadir}`,
-      ...["--http", "--http.api=eth,debug,trace,web3,net", `--http.port=${port}`, `--authrpc.port=${enginePort}`],
+      ...["--http", "--http.api=eth,debug,trace,web3,net", `--http.port=${port}`, `--authrpc.port=${enginePort}`, "--max-peers=0"],
       ...["--log.level=warn", "--rpc.max-connections=1000"],
       ...args,
     ],

@@ -108,7 +108,14 @@ export class ScaleNode {
       process.execPath,
       [
         join(checkout, PROGRAM),
-        ...[`--chain=${genesisFile}`, `--datadir=${datadir}`, "--http", `--http.port=${port}`, `--authrpc.port=${enginePort}`],
+        ...[
+          `--chain=${genesisFile}`,
+          `--datadir=${datadir}`,
+          "--http",
+          `--http.port=${port}`,
+          `--authrpc.port=${enginePort}`,
+          "--max-peers=0",
+        ],
         ...["--log.level=warn", "--rpc.workers=1", ...args],
       ],
       { stdio: ["ignore", "inherit", "inherit"] },

@@ -38,7 +38,7 @@ export async function startRengine(program: string, chain: RpcChain, profile: Pr
   const common = [`--chain=${chain.genesisPath}`, `--datadir=${join(folder, "data")}`];
   try {
     await runToEnd(program, ["import", ...common, chain.blocksPath]);
-    const ports = ["--http", "--http.port=0", `--http.api=${NAMESPACES}`, "--authrpc.port=0"];
+    const ports = ["--http", "--http.port=0", `--http.api=${NAMESPACES}`, "--authrpc.port=0", "--max-peers=0"];
     const child = spawn(process.execPath, [program, ...common, ...ports, `--profile=${profile}`, "--log.format=json"], {
       stdio: ["ignore", "ignore", "pipe"],
     });

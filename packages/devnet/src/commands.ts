@@ -36,7 +36,7 @@ export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, ha
     `--datadir=${paths.engine(role)}`,
     ...["--http", "--http.addr=127.0.0.1", `--http.port=${http}`, `--http.api=${HTTP_API}`],
     ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3"],
-    ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
+    ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, "--max-peers=0", `--authrpc.jwtsecret=${paths.jwt(role)}`],
     ...feedArgs(hasDashboard ? ports[`${role}EngineFeed`] : undefined),
   ];
 }

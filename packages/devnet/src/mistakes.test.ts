@@ -267,7 +267,7 @@ const MISTAKES: readonly Mistake[] = [
   ),
   rengine(
     "a port in use for the engine",
-    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("c")}`, `--authrpc.port=${taken}`],
+    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("c")}`, `--authrpc.port=${taken}`, "--max-peers=0"],
     /--authrpc\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
   ),
   rengine(

@@ -1,11 +1,14 @@
 import { join } from "node:path";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { bytesToHex, type Clock, equalBytes, keccak256 } from "@rnode/primitives";
+import { PortMapper } from "@rnode/peering";
+import { bytesToHex, type Clock, equalBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import { makeFolder } from "@rnode/program";
 import { ForkIds } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { createDevP2PMetrics } from "./devp2p-metrics.ts";
+import type { Discovery } from "./discovery/discovery.ts";
 import { enodeText, parseEnode } from "./enode.ts";
+import { DevP2PError } from "./errors.ts";
 import type { EthStatus, EthVersion } from "./eth/messages.ts";
 import { ServedChain } from "./eth/served-chain.ts";
 import { TransactionGossip } from "./eth/transaction-gossip.ts";
@@ -43,6 +46,9 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   const chain = new ServedChain(store);
   const forkIds = new ForkIds(config.chain, config.genesisHash, config.genesisTimeSec);
   const closing = new AbortController();
+  const publicKey = publicKeyOf(own);
+  // on a loopback, others see the same address as we do
+  const ownIp = config.nat.kind === "ip" ? config.nat.ip : isLoopback(config.listen.ip) ? config.listen.ip : undefined;
 
   const ownStatus = (version: EthVersion): EthStatus => {
     const head = chain.head();
@@ -106,27 +112,80 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   for (const enode of trusted) host.addStatic(enode, true);
 
   let tcpPort: number;
+  let discovery: Discovery | undefined;
   try {
     tcpPort = await host.listen();
+    discovery = await startDiscovery();
   } catch (error) {
+    await host.close();
     await store.close();
     throw error;
   }
+  const mapper = config.nat.kind === "upnp" ? await startMapper() : undefined;
   const telling = tellRanges();
-  const publicKey = publicKeyOf(own);
   const identity = (): DevP2PIdentity => {
-    const ip = config.nat.kind === "ip" ? config.nat.ip : config.listen.ip;
+    const ip = ownIp ?? discovery?.advertisedIp ?? config.listen.ip;
+    const udpPort = discovery?.udpPort ?? 0;
     const id = bytesToHex(publicKey).slice(2);
     return {
       nodeId: bytesToHex(keccak256(publicKey)).slice(2),
       publicKey: id,
-      enode: enodeText({ id, host: ip, tcpPort, udpPort: 0 }),
+      enode: enodeText({ id, host: ip, tcpPort, udpPort }),
+      enr: discovery?.enr,
       ip,
       clientId: config.clientId,
       tcpPort,
-      udpPort: 0,
+      udpPort,
     };
   };
+
+  /** @throws {DevP2PError} devp2p/bad-setting */
+  async function startDiscovery(): Promise<Discovery | undefined> {
+    if (!config.discovery.enabled) return undefined;
+    const { Discovery: DiscoveryOfChain } = await import("./discovery/discovery.ts");
+    const { ip, udpPort } = config.listen;
+    const started = new DiscoveryOfChain(
+      {
+        nodeKey: config.nodeKey,
+        publicKey,
+        listen: { ip, udpPort: udpPort === 0 ? tcpPort : udpPort },
+        tcpPort,
+        ip: ownIp,
+        bootnodes: config.discovery.bootnodes,
+      },
+      {
+        clock,
+        log,
+        metrics,
+        forkId: () => forkIds.at(chain.head()),
+        isCompatible: (forkId) => forkIds.check(forkId, chain.head()) === "compatible",
+        onNode: (enode) => host.plan.offer(enode),
+        wantsPeers: () => host.wantsPeers,
+      },
+    );
+    try {
+      await started.start();
+    } catch (cause) {
+      if (!isCodedError(cause, "peering/udp-bind")) throw cause;
+      throw new DevP2PError("devp2p/bad-setting", { setting: `--discovery.port: ${cause.message}` }, { cause });
+    }
+    return started;
+  }
+
+  async function startMapper(): Promise<PortMapper> {
+    const { upnpNat } = await import("@achingbrain/nat-port-mapper");
+    const started = new PortMapper(
+      { tcpPort, udpPort: discovery?.udpPort },
+      {
+        client: upnpNat(),
+        clock,
+        log,
+        onMapped: ({ ip, tcpPort: tcp, udpPort: udp }) => discovery?.setAddress(ip, tcp, udp ?? discovery.udpPort),
+      },
+    );
+    started.start();
+    return started;
+  }
 
   /** Peers on eth/69 learn how far we are. */
   async function tellRanges(): Promise<void> {
@@ -161,12 +220,16 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     },
     async close() {
       closing.abort();
+      await mapper?.close();
+      await discovery?.close();
       await host.close();
       await telling;
       await store.close();
     },
   };
 }
+
+const isLoopback = (ip: string): boolean => ip.startsWith("127.") || ip === "::1";
 
 function parseBan(value: unknown): Ban | undefined {
   if (typeof value !== "object" || value === null) return undefined;

@@ -48,7 +48,16 @@ beforeAll(async () => {
   buildPackage();
   folder = mkdtempSync(join(tmpdir(), "rengine-malformed-"));
   writeFileSync(join(folder, "genesis.json"), JSON.stringify(GENESIS));
-  const options = ["--http", "--http.port=0", `--http.api=${API}`, "--ws", "--ws.port=0", `--ws.api=${API}`, "--authrpc.port=0"];
+  const options = [
+    "--http",
+    "--http.port=0",
+    `--http.api=${API}`,
+    "--ws",
+    "--ws.port=0",
+    `--ws.api=${API}`,
+    "--authrpc.port=0",
+    "--max-peers=0",
+  ];
   const own = [
     `--chain=${join(folder, "genesis.json")}`,
     `--datadir=${join(folder, "data")}`,

@@ -27,7 +27,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function start(maxOpenFiles: number, ...args: string[]): KillableClient {
-  const own = [`--chain=${join(folder, "genesis.json")}`, `--datadir=${join(folder, "data")}`, "--authrpc.port=0"];
+  const own = [`--chain=${join(folder, "genesis.json")}`, `--datadir=${join(folder, "data")}`, "--authrpc.port=0", "--max-peers=0"];
   const client = new KillableClient(PROGRAM, [...own, ...args], { maxOpenFiles });
   return client;
 }

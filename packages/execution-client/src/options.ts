@@ -156,7 +156,6 @@ const rollup = optionGroup("rollup", {
   disableTxPoolGossip: {
     parse: bool,
     default: false,
-    needs: "max-peers",
     help: "Do not share pool transactions with other nodes: none is announced, and none is asked for.",
   },
   acceptsConditionals: {

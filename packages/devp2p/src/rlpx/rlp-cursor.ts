@@ -24,6 +24,11 @@ export class RlpCursor {
     return new RlpCursor(bytes, span.dataStart, span.end);
   }
 
+  /** The list at the start; what follows it is ignored. */
+  static ofPrefix(given: Uint8Array): RlpCursor {
+    return RlpCursor.ofMessage(given.subarray(0, readRlpSpan(given, 0).end));
+  }
+
   get isAtEnd(): boolean {
     return this.#at >= this.#end;
   }

@@ -196,10 +196,11 @@ describe.each(["R", "G"] as const)("methods beyond the standard, profile %s", (p
     await expect(rpc("debug_setHead", "0x1")).rejects.toMatchObject({ code: -32601 });
     await expect(rpc("admin_addPeer", "enode://00@1.2.3.4:30303")).rejects.toMatchObject({
       code: -32000,
-      message: expect.stringMatching(/no peers/),
+      message: expect.stringMatching(/no part in the network/),
     });
     expect(await rpc("admin_peers")).toEqual([]);
     expect(await rpc("net_peerCount")).toBe("0x0");
+    expect(await rpc("net_listening")).toBe(false);
     const { hash: head } = await rpc<{ hash: Hex }>("eth_getBlockByNumber", "latest", false);
     expect(await rpc("admin_nodeInfo")).toMatchObject({ protocols: { eth: { network: CHAIN_ID, head } } });
   });

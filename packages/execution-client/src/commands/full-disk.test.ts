@@ -122,7 +122,7 @@ describe("a full disk", () => {
     "is an error of the call that would write, and the client goes on when there is room",
     async () => {
       const datadir = at("client");
-      const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"];
+      const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0", "--max-peers=0"];
       const connect = async (client: KillableClient) => {
         const port = await client.enginePort();
         const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
@@ -164,12 +164,17 @@ describe("a second process", () => {
     "is refused while the first one lives, and not when that was killed",
     async () => {
       const datadir = at("shared");
-      const first = new KillableClient(PROGRAM, [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+      const first = new KillableClient(PROGRAM, [
+        `--chain=${at("genesis.json")}`,
+        `--datadir=${datadir}`,
+        "--authrpc.port=0",
+        "--max-peers=0",
+      ]);
       expect(await first.enginePort()).toBeDefined();
       const pid = /rengine starts.* pid=(\d+)/.exec(first.log)![1];
       const locked = `process ${pid} has the database in ${databasePath(datadir)} open: stop that process first: a database has one writer`;
       expect(importInto(datadir)).toMatchObject({ status: 1, error: `rengine import: ${locked}` });
-      const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+      const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0", "--max-peers=0"]);
       expect(second.status).toBe(1);
       expect(second.error).toContain(`lvl=error msg="rengine cannot start" error="${locked}"`);
       // Reading works, because it writes nothing.
@@ -188,7 +193,7 @@ describe("a damaged file", () => {
       const datadir = at("damaged-alive");
       importInto(datadir);
       const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--http", "--http.port=0", "--rpc.workers=1"];
-      const client = new KillableClient(PROGRAM, [...args, "--authrpc.port=0", "--log.level=debug"]);
+      const client = new KillableClient(PROGRAM, [...args, "--authrpc.port=0", "--max-peers=0", "--log.level=debug"]);
       const reader = Number(await client.logged(/reader is ready.* pid=(\d+)/));
       await client.logged(/HTTP JSON-RPC (listens)/);
       const file = openSync(join(databasePath(datadir), "data.mdb"), "r+"); // the client has the file mapped, so it must not get shorter
@@ -221,7 +226,7 @@ describe("a damaged file", () => {
         ["db", "prune", "--full"],
         ["export", at("out.rlp")],
         ["import", `--chain=${at("genesis.json")}`, at("chain.rlp")],
-        [`--chain=${at("genesis.json")}`, "--authrpc.port=0"],
+        [`--chain=${at("genesis.json")}`, "--authrpc.port=0", "--max-peers=0"],
       ]) {
         const { status, signal, error } = rengine([...args, `--datadir=${at("damaged")}`]);
         expect({ args, status, signal }).toEqual({ args, status: 1, signal: null });

@@ -262,7 +262,12 @@ describe("kill -9", () => {
           stored = undefined;
         }
         const startMs = performance.now();
-        const client = new KillableClient(PROGRAM, [`--chain=${genesisPath}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+        const client = new KillableClient(PROGRAM, [
+          `--chain=${genesisPath}`,
+          `--datadir=${datadir}`,
+          "--authrpc.port=0",
+          "--max-peers=0",
+        ]);
         if (kills % 5 === 4 && stored !== undefined) {
           // Killed during its start: nothing may have changed.
           expect(await client.killAfter(random() * startupMs)).toBe(true);
@@ -339,7 +344,12 @@ describe("kill -9 of a client that builds many blocks at once", () => {
       const stored: (readonly Hex[])[] = [];
       let unanswered = 0;
       for (let kills = 0; kills < Math.ceil(KILLS / 3); kills++) {
-        const client = new KillableClient(PROGRAM, [`--chain=${genesisPath}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+        const client = new KillableClient(PROGRAM, [
+          `--chain=${genesisPath}`,
+          `--datadir=${datadir}`,
+          "--authrpc.port=0",
+          "--max-peers=0",
+        ]);
         const port = await client.enginePort();
         if (port === undefined) await client.killAfter(0);
         const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());

@@ -32,7 +32,7 @@ async function run(...args: string[]) {
 
 /** The error with which the client refuses to start with these options. */
 async function refusal(...args: string[]): Promise<string | undefined> {
-  const parsed = parseOptions(clientTable, ["--authrpc.port=0", `--datadir=${join(folder, "data")}`, ...args], {});
+  const parsed = parseOptions(clientTable, ["--authrpc.port=0", "--max-peers=0", `--datadir=${join(folder, "data")}`, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
   try {

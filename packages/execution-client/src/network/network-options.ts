@@ -26,53 +26,45 @@ const nat: Parser<string> = {
     ["any", "none", "upnp"].includes(value) || (value.startsWith("extip:") && isIP(value.slice(6)) !== 0) ? value : undefined,
 };
 
-const NETWORK = "max-peers";
-
 /** The network of execution clients, in the words of Geth and Reth. */
 export const network = optionGroup("", {
-  addr: { parse: text, default: "0.0.0.0", needs: NETWORK, help: "Address on which peers connect." },
-  port: { parse: port, default: 30_303, needs: NETWORK, help: "TCP port on which peers connect. 0: any that is free." },
+  addr: { parse: text, default: "0.0.0.0", help: "Address on which peers connect." },
+  port: { parse: port, default: 30_303, help: "TCP port on which peers connect. 0: any that is free." },
   discoveryPort: {
     parse: port,
     flag: "discovery.port",
-    needs: NETWORK,
     help: "UDP port of node discovery. Default: the number of --port.",
   },
   disableDiscovery: {
     parse: bool,
     flag: "disable-discovery",
     default: false,
-    needs: NETWORK,
     help: "Do not search for peers: only those of --trusted-peers, of admin_addPeer, and those that connect.",
   },
   bootnodes: {
     parse: listOf(bootnode),
     default: [],
-    needs: NETWORK,
-    help: "Nodes at which discovery begins, comma-separated enode:// or enr: texts. Default: those of the public networks.",
+    help: "Nodes at which discovery begins, comma-separated enode:// or enr: texts.",
   },
   trustedPeers: {
     parse: listOf(enode),
     flag: "trusted-peers",
     default: [],
-    needs: NETWORK,
     help: "Peers that are dialled until they are connected, and for which no limit counts, comma-separated enode:// texts.",
   },
   nodekey: {
     parse: path,
-    needs: NETWORK,
     help: "File with the private key that is the identity of this node, in hex; created if it does not exist. Default: nodekey in the data folder.",
   },
   maxPeers: {
     parse: integerBetween(0, 1_000),
-    flag: NETWORK,
+    flag: "max-peers",
     default: 50,
     help: "Maximum number of peers. 0: the client takes no part in the network.",
   },
   nat: {
     parse: nat,
     default: "any",
-    needs: NETWORK,
     help: "How others learn the address of this node: any and upnp ask a router to pass the ports on, extip:IP names the address, none leaves it to what others see.",
   },
 });

@@ -297,6 +297,7 @@ describe("the end of the writer", () => {
       "--http",
       "--http.port=0",
       "--authrpc.port=0",
+      "--max-peers=0",
       "--rpc.workers=2",
       ...NO_LIMITS,
       "--log.level=debug",

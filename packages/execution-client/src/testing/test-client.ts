@@ -108,6 +108,7 @@ export async function startTestClient(
     "--ws.port=0",
     `--ws.api=${api}`,
     "--authrpc.port=0",
+    "--max-peers=0",
     ...(isOnDemand ? [] : ["--rpc.workers=0"]),
   ];
   const isReplaced = (arg: string): boolean => extra.some((given) => given.startsWith(`${arg.split("=", 1)[0]!}=`));

@@ -1,5 +1,5 @@
 import type { Counter, MetricFactory } from "@rnode/observe";
-import type { DropReason } from "./udp-transport.ts";
+import type { DropReason } from "@rnode/peering/discv5";
 
 export interface DiscoveryMetrics {
   readonly records: Counter<{ verdict: "peer" | "other" }>;

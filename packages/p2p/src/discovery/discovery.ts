@@ -2,16 +2,17 @@ import { Discv5 } from "@chainsafe/discv5";
 import type { ENR, SignableENR } from "@chainsafe/enr";
 import type { PrivateKey } from "@libp2p/interface";
 import type { Logger, MetricFactory } from "@rnode/observe";
+import { asTransport, UdpBindError, UdpTransport } from "@rnode/peering/discv5";
 import { useRecordCrypto } from "@rnode/peering/records";
 import { type Clock, LruCache } from "@rnode/primitives";
 import type { DiscoveryView } from "../parts.ts";
+import { P2PSettingError } from "../settings-error.ts";
 import { type Bootnode, parseBootnode } from "./bootnodes.ts";
 import { defaultBootnodes } from "./default-bootnodes.ts";
 import { createDiscoveryMetrics, type DiscoveryMetrics } from "./discovery-metrics.ts";
 import { parseNetworks } from "./ip-networks.ts";
 import { chainOf, createOwnRecord, peerOfRecord, type RecordedPeer } from "./node-record.ts";
 import { RecordStore } from "./record-store.ts";
-import { asTransport, UdpTransport } from "./udp-transport.ts";
 
 export interface DiscoveryOptions {
   readonly networkKey: Uint8Array;
@@ -88,7 +89,7 @@ export class Discovery implements DiscoveryView {
       sequence: BigInt(deps.clock.nowMs()),
     });
     this.#transport = new UdpTransport(
-      { ip: listen.ip, port: listen.udpPort, nodeId: this.#record.nodeId, networks },
+      { ip: listen.ip, port: listen.udpPort, nodeId: this.#record.nodeId, accepts: (ip) => networks.has(ip) },
       { clock: deps.clock, metrics: { dropped: (reason) => this.#metrics.packetsDropped.inc({ reason }) } },
     );
     this.#discv5 = Discv5.create({
@@ -121,7 +122,10 @@ export class Discovery implements DiscoveryView {
 
   /** @throws {P2PSettingError} listen.udp, listen.ip */
   async start(): Promise<void> {
-    await this.#discv5.start();
+    await this.#discv5.start().catch((cause: unknown) => {
+      if (!(cause instanceof UdpBindError)) throw cause;
+      throw new P2PSettingError(cause.setting === "ip" ? "listen.ip" : "listen.udp", cause.message, { cause });
+    });
     const { listen, advertise } = this.#options;
     if (listen.udpPort === 0 && advertise.udpPort === undefined) this.#setUdpPort(this.#transport.boundPort);
     const events = this.#discv5 as unknown as Discv5Events;

@@ -5,24 +5,32 @@ import type { ITransportService } from "@chainsafe/discv5";
 import { decodePacket, encodePacket, type IPacket, MAX_PACKET_SIZE, PacketType } from "@chainsafe/discv5/packet";
 import { getSocketAddressOnENR, type SocketAddress } from "@chainsafe/discv5/util";
 import type { BaseENR } from "@chainsafe/enr";
-import { PacketLimiter } from "@rnode/peering";
-import type { Clock } from "@rnode/primitives";
+import { type Clock, CodedError } from "@rnode/primitives";
 import { type Multiaddr, multiaddr } from "ma12";
-import { P2PSettingError } from "../settings-error.ts";
-import type { IpNetworks } from "./ip-networks.ts";
+import { PacketLimiter } from "./packet-limiter.ts";
 
 export interface UdpTransportOptions {
   readonly ip: string;
   readonly port: number;
   /** our own, 64 hex digits: what packets are masked with */
   readonly nodeId: string;
-  readonly networks: IpNetworks;
+  /** addresses that packets may come from and go to */
+  readonly accepts: (ip: string) => boolean;
+}
+
+export interface UdpTransportDeps {
+  readonly clock: Clock;
+  readonly metrics: UdpTransportMetrics;
+  readonly other?: OtherProtocol | undefined;
 }
 
 export interface UdpTransportMetrics {
   /** a packet was not looked at */
   dropped(reason: DropReason): void;
 }
+
+/** Another protocol on the same socket. @returns whether the datagram is one of it */
+export type OtherProtocol = (data: Uint8Array, from: { readonly ip: string; readonly port: number }) => boolean;
 
 export type DropReason = "limit" | "network" | "format";
 
@@ -38,10 +46,12 @@ export class UdpTransport extends EventEmitter {
   readonly #options: UdpTransportOptions;
   readonly #metrics: UdpTransportMetrics;
   readonly #limiter: PacketLimiter;
+  readonly #other: OtherProtocol | undefined;
   #socket: Socket | undefined;
 
-  constructor(options: UdpTransportOptions, { clock, metrics }: { readonly clock: Clock; readonly metrics: UdpTransportMetrics }) {
+  constructor(options: UdpTransportOptions, { clock, metrics, other }: UdpTransportDeps) {
     super();
+    this.#other = other;
     this.#options = options;
     this.#metrics = metrics;
     this.#limiter = new PacketLimiter(clock);
@@ -54,7 +64,7 @@ export class UdpTransport extends EventEmitter {
     return this.#socket?.address().port ?? this.#options.port;
   }
 
-  /** @throws {P2PSettingError} listen.udp, listen.ip */
+  /** @throws {UdpBindError} */
   async start(): Promise<void> {
     if (this.#socket !== undefined) return;
     const { ip, port } = this.#options;
@@ -87,9 +97,16 @@ export class UdpTransport extends EventEmitter {
 
   async send(to: Multiaddr, toId: string, packet: IPacket): Promise<void> {
     const { host, port } = to.toOptions();
-    if (!this.#options.networks.has(host) || port === 0) return;
+    if (!this.#options.accepts(host) || port === 0) return;
     this.#limiter.expectAnswer(host);
     this.#socket?.send(encodePacket(toId, packet), port, host, () => {});
+  }
+
+  /** Sends a datagram of the other protocol. */
+  sendOther(data: Uint8Array, ip: string, port: number): void {
+    if (!this.#options.accepts(ip) || port === 0) return;
+    this.#limiter.expectAnswer(ip);
+    this.#socket?.send(data, port, ip, () => {});
   }
 
   getContactableAddr(enr: BaseENR): SocketAddress | undefined {
@@ -103,9 +120,10 @@ export class UdpTransport extends EventEmitter {
 
   /** @returns why the packet is not looked at */
   #take(data: Buffer, { address, family, port }: RemoteInfo): DropReason | undefined {
-    if (!this.#options.networks.has(address)) return "network";
+    if (!this.#options.accepts(address)) return "network";
     if (data.length > MAX_PACKET_SIZE) return "format";
     if (!this.#limiter.allows(address)) return "limit";
+    if (this.#other?.(data, { ip: address, port }) === true) return undefined;
     let packet: IPacket;
     try {
       packet = decodePacket(this.#options.nodeId, data);
@@ -118,14 +136,26 @@ export class UdpTransport extends EventEmitter {
   }
 }
 
-function bindError(ip: string, port: number, cause: NodeJS.ErrnoException): P2PSettingError {
+/** A UDP port cannot be listened on. */
+export class UdpBindError extends CodedError<"peering/udp-bind"> {
+  /** what is at fault */
+  readonly setting: "port" | "ip";
+
+  constructor(setting: "port" | "ip", text: string, options?: ErrorOptions) {
+    super("peering/udp-bind", {}, options);
+    this.setting = setting;
+    this.message = text;
+  }
+}
+
+function bindError(ip: string, port: number, cause: NodeJS.ErrnoException): UdpBindError {
   switch (cause.code) {
     case "EADDRINUSE":
-      return new P2PSettingError("listen.udp", `UDP port ${port} is taken: choose another, or stop what listens there`, { cause });
+      return new UdpBindError("port", `UDP port ${port} is taken: choose another, or stop what listens there`, { cause });
     case "EADDRNOTAVAIL":
-      return new P2PSettingError("listen.ip", `${ip} is no address of this machine`, { cause });
+      return new UdpBindError("ip", `${ip} is no address of this machine`, { cause });
     default:
-      return new P2PSettingError("listen.udp", `UDP port ${port} at ${ip} cannot be used (${cause.message})`, { cause });
+      return new UdpBindError("port", `UDP port ${port} at ${ip} cannot be used (${cause.message})`, { cause });
   }
 }
 

@@ -1,0 +1,41 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "../testing/test-node.ts";
+
+const nodes: TestNode[] = [];
+async function start(key: number, bootnodes: readonly string[], more: Partial<TestNodeOptions> = {}): Promise<TestNode> {
+  const node = await startTestNode({ key, blocks: 1, discovery: { enabled: true, bootnodes }, ...more });
+  nodes.push(node);
+  return node;
+}
+afterEach(async () => {
+  await Promise.all(nodes.splice(0).map((node) => node.close()));
+});
+
+describe("discovery", () => {
+  it.each(["enode", "enr"] as const)(
+    "leads nodes to each other that know only a boot node, by its %s",
+    async (form) => {
+      // a full boot node: the others have to find each other
+      const boot = await start(1, [], { maxPeers: 1 });
+      const text = boot.network.identity[form]!;
+      const others = [await start(2, [text]), await start(3, [text])];
+      const ids = others.map(({ network }) => network.identity.publicKey);
+      await eventually(
+        "they are connected",
+        () => others.every(({ network }, index) => network.list().some(({ id }) => id === ids[1 - index])),
+        25_000,
+      );
+      expect(others[0]!.network.identity.enr).toMatch(/^enr:/);
+    },
+    40_000,
+  );
+
+  it("does not connect with nodes of other chains", async () => {
+    const boot = await start(1, []);
+    const { enode } = boot.network.identity;
+    const stranger = await start(2, [enode], { seed: 2 });
+    const friend = await start(3, [enode]);
+    await eventually("the friend is connected", () => friend.network.list().length > 0, 25_000);
+    expect(stranger.network.list()).toEqual([]);
+  }, 40_000);
+});
