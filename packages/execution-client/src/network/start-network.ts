@@ -67,7 +67,8 @@ export async function startNetwork(
   const network = await scope.use(
     "network of execution clients",
     () => {
-      const threadMetrics = options.metrics.enabled ? { prefix: METRICS_PREFIX, include: metrics.include } : undefined;
+      const include: ProgramMetrics["include"] = (collect) => metrics.include(collect);
+      const threadMetrics = options.metrics.enabled ? { prefix: METRICS_PREFIX, include } : undefined;
       return open(config, shared, { clock, log, metrics, threadMetrics });
     },
     (running) => running.close(),
