@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { GoPeer, SEQUENCER, SEQUENCER_KEY_HEX } from "@rnode/p2p/testing";
+import { type GoPeer, SEQUENCER, SEQUENCER_KEY_HEX, startGoPeer } from "@rnode/p2p/testing";
 import { bytesToHex } from "@rnode/primitives";
 import type { MeshRun } from "./p2p-mesh.ts";
 
@@ -35,15 +35,15 @@ const RUN = fileURLToPath(new URL("p2p-run.js", import.meta.url));
 const GO = fileURLToPath(new URL("../../p2p/build/p2p-interop", import.meta.url));
 const OURS: Implementation = {
   name: "rnode",
-  start: () => GoPeer.start(process.execPath, [RUN]),
-  startAlone: () => GoPeer.start(process.execPath, ["--expose-gc", RUN, "--in-this-thread"]),
+  start: () => startGoPeer(process.execPath, [RUN]),
+  startAlone: () => startGoPeer(process.execPath, ["--expose-gc", RUN, "--in-this-thread"]),
 };
 const THEIRS: Implementation = {
   name: "Go",
   startAlone: () => THEIRS.start(false),
   // Its key is its identity as well.
   start: (publishes) =>
-    GoPeer.start(GO, [
+    startGoPeer(GO, [
       ...["--mode=bench", "--chain=901"],
       publishes ? `--key=${SEQUENCER_KEY_HEX}` : `--signer=${bytesToHex(SEQUENCER.address)}`,
     ]),

@@ -33,7 +33,7 @@ func (ethEntry) ENRKey() string { return "eth" }
 
 type command struct {
 	ID      int             `json:"id"`
-	Do      string          `json:"do"`
+	Do      string          `json:"command"`
 	Enode   string          `json:"enode"`
 	Peer    string          `json:"peer"`
 	Number  *uint64         `json:"number"`
@@ -120,7 +120,7 @@ func main() {
 	}
 	forkID := node.forkID()
 	out.lines <- map[string]any{
-		"enode": server.Self().URLv4(), "enr": server.Self().String(), "forkId": hexutil.Bytes(forkID.Hash[:]), "forkNext": forkID.Next,
+		"event": "ready", "enode": server.Self().URLv4(), "enr": server.Self().String(), "forkId": hexutil.Bytes(forkID.Hash[:]), "forkNext": forkID.Next,
 	}
 	input := bufio.NewScanner(os.Stdin)
 	input.Buffer(make([]byte, 1<<16), 1<<28)

@@ -5,16 +5,18 @@ import { noMetrics, silentLogger } from "@rnode/observe";
 import { hexToBytes } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { type ChainConfig, parseChainConfig } from "@rnode/protocol";
-import { type ChainDatabase, openChainStore } from "@rnode/storage";
+import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
 import { RandomChain } from "@rnode/storage/testing";
 import type { DevP2PConfig, DevP2PHandlers, DevP2PNetwork, ReceivedTransaction } from "../network.ts";
 import { startNetwork } from "../start-network.ts";
+import { writePlainChain } from "./plain-chain.ts";
 
 /** A network over a database with random blocks. */
 export interface TestNode {
   readonly network: DevP2PNetwork;
   readonly store: ChainDatabase;
-  readonly chain: RandomChain;
+  /** the genesis first */
+  readonly blocks: readonly { readonly commit: BlockCommit }[];
   readonly folder: string;
   /** what peers sent */
   readonly received: ReceivedTransaction[];
@@ -39,15 +41,16 @@ export interface TestNodeOptions extends Partial<Omit<DevP2PConfig, "nodeKey">> 
   /** of the random chain: nodes of one seed are on one chain */
   readonly seed?: number;
   readonly blocks?: number;
+  /** blocks of ordinary transactions with so many bytes of data, instead of random ones */
+  readonly plainDataBytes?: number;
 }
 
-export async function startTestNode({ key, seed = 1, blocks = 4, ...changes }: TestNodeOptions): Promise<TestNode> {
+export async function startTestNode({ key, seed = 1, blocks = 4, plainDataBytes, ...changes }: TestNodeOptions): Promise<TestNode> {
   const folder = mkdtempSync(join(tmpdir(), "devp2p-"));
   const databaseFolder = join(folder, "chaindata");
   const store = openChainStore(databaseFolder, { sync: "interval" });
-  const chain = new RandomChain(store, seed);
-  chain.extendBy(blocks);
-  const genesis = chain.blocks[0]!.commit;
+  const commits = plainDataBytes === undefined ? randomBlocks(store, seed, blocks) : writePlainChain(store, blocks, plainDataBytes);
+  const genesis = commits[0]!;
   const received: ReceivedTransaction[] = [];
   const pool = new Map<string, Uint8Array>();
   const handlers: DevP2PHandlers = {
@@ -79,7 +82,7 @@ export async function startTestNode({ key, seed = 1, blocks = 4, ...changes }: T
       return network;
     },
     store,
-    chain,
+    blocks: commits.map((commit) => ({ commit })),
     folder,
     received,
     pool,
@@ -94,6 +97,12 @@ export async function startTestNode({ key, seed = 1, blocks = 4, ...changes }: T
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function randomBlocks(store: ChainDatabase, seed: number, count: number): BlockCommit[] {
+  const chain = new RandomChain(store, seed);
+  chain.extendBy(count);
+  return chain.blocks.map(({ commit }) => commit);
 }
 
 /** Waits for what has to happen soon. @throws {Error} it did not */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { bytesToHex } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { PayloadVersion } from "../wire/payload-ssz.ts";
-import { type GoAnswer, type GoBlock, GoPeer, type GoPeerView } from "./go-peer.ts";
+import { type GoAnswer, type GoBlock, type GoPeer, type GoPeerView, startGoPeer } from "./go-peer.ts";
 import { nowSec } from "./running-clock.ts";
 import { goBlockOf, rollupOf, testBlock, testChain } from "./test-blocks.ts";
 import { SEQUENCER_KEY_HEX, TestNode, type TestNodeOptions, until } from "./test-node.ts";
@@ -34,7 +34,7 @@ export async function runInterop(binary: string, print: (line: string) => void):
     try {
       await run({
         go: async (...args) => {
-          const peer = await GoPeer.start(binary, [CHAIN, ...args]);
+          const peer = await startGoPeer(binary, [CHAIN, ...args]);
           closers.push(() => peer.close());
           return peer;
         },

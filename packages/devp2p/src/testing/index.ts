@@ -1,0 +1,1 @@
+export { runInterop } from "./interop.ts";

@@ -1,0 +1,1 @@
+export { GoProgram } from "./go-program.ts";
