@@ -83,16 +83,17 @@ function findGo() {
   return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);
 }
 
-/**
- * The node in Go that ours is compared with (packages/p2p/interop). Its modules come from the Go module proxy the first time.
- * @returns its path, or undefined where Go is not installed
- */
-export function buildInterop() {
-  const program = "packages/p2p/build/p2p-interop";
+/** The nodes in Go that ours are compared with, by package. Their modules come from the Go module proxy the first time. */
+const INTEROP = { p2p: "p2p-interop", devp2p: "devp2p-interop" };
+
+/** @returns the path of the program in Go of a package, or undefined where Go is not installed */
+export function buildInterop(name = "p2p") {
+  const folder = `packages/${name}`;
+  const program = `${folder}/build/${INTEROP[name]}`;
   const go = findGo();
   if (go === undefined) return undefined;
-  whenStale("p2p-interop", ["packages/p2p/interop"], [program], () =>
-    run(go, ["build", "-trimpath", "-o", join(ROOT, program), "."], { cwd: join(ROOT, "packages/p2p/interop") }),
+  whenStale(INTEROP[name], [`${folder}/interop`], [program], () =>
+    run(go, ["build", "-trimpath", "-o", join(ROOT, program), "."], { cwd: join(ROOT, folder, "interop") }),
   );
   return join(ROOT, program);
 }

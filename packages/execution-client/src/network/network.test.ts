@@ -99,4 +99,19 @@ describe("two clients", () => {
     expect((await infoOf(again)).id).toBe((await infoOf(node)).id);
     expect(readFileSync(path, "utf8")).toMatch(/^[0-9a-f]{64}$/);
   });
+
+  it("are found by their boot node, at the address that they are told, and trust whom they are told to", async () => {
+    const found = ["--max-peers=5", "--addr=127.0.0.1", "--port=0", "--http.api=admin,net", "--nat=none"];
+    const boot = await start([...found, "--discovery.port=0"]);
+    const { enode } = await infoOf(boot);
+    const other = await start([...found, `--bootnodes=${enode}`]);
+    await eventually("found", async () => (await other.rpc.call("net_peerCount", [])) !== "0x0");
+    const trusting = await start([...ON, `--trusted-peers=${enode}`]);
+    await eventually("trusted", async () => {
+      const peers = await trusting.rpc.call<(PeerInfo & { readonly network: { readonly trusted: boolean } })[]>("admin_peers", []);
+      return peers.some(({ network }) => network.trusted);
+    });
+    const told = await start([...ON, "--nat=extip:192.0.2.7"]);
+    expect((await infoOf(told)).enode).toContain("@192.0.2.7:");
+  });
 });
