@@ -20,6 +20,7 @@ const BENCHMARKS = {
   derive: "L2 blocks a second from channel data to attributes, without execution: span and singular batches, zlib and brotli",
   p2p: "gossip of blocks, ours and a Go program on op-node's libraries in turns: messages a second, latency, validation, memory a peer",
   import: "import of generated chains, in turns with anvil mining the same transactions",
+  sync: "a sync from two peers on loopback, one of which dies on the way, in turns with an import of the same blocks",
   blocks: "real blocks on their witnesses",
 };
 
