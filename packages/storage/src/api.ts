@@ -298,6 +298,20 @@ export interface StateVerification {
   readonly problems: readonly string[];
 }
 
+/** How far a verification is: pages of the file first, then rows, each of which counts twice: when it is sorted, and in its trie. */
+export interface VerifyProgress {
+  readonly part: "pages" | "state";
+  readonly done: number;
+  /** of the pages those that are known by then */
+  readonly total: number;
+}
+
+export interface VerifyOptions {
+  readonly onProgress?: ((progress: VerifyProgress) => void) | undefined;
+  /** of rows in memory, for each of two sorts; default: 48 MiB */
+  readonly memoryBytes?: number | undefined;
+}
+
 /**
  * How the system reads pages of the data file that are not in memory. With read-ahead it also reads what lies around a page, megabytes
  * on some disks. That fills the memory quickly if the file fits in, and helps anyone who reads the file in order. If the file does not
@@ -354,9 +368,10 @@ export interface ChainDatabase extends ChainStore {
   migrateRows(maxBlocks: number, maxBytes?: number): MigrationProgress;
   /**
    * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with what is
-   * stored. Reads everything, once for each `maxEntriesInMemory` accounts.
+   * stored. Reads everything once, after all pages of the file. Rows that do not fit into memory are sorted in temporary files beside the
+   * database (in the system's folder for them if that cannot be written), which take about as much as the flat state.
    *
-   * @throws {CodedError} storage/empty
+   * @throws {CodedError} storage/empty, storage/corrupted: a damaged page
    */
-  verifyState(options?: { readonly maxEntriesInMemory?: number | undefined }): StateVerification;
+  verifyState(options?: VerifyOptions): StateVerification;
 }

@@ -26,7 +26,7 @@ describe("a random chain with reorganisations", () => {
         if (number % 3 === round % 3 || round === rounds - 1) chain.checkState(number, (number + round) % 4 === 0);
       }
       chain.checkBlocks();
-      expect(chain.store.verifyState({ maxEntriesInMemory: round % 2 === 0 ? 5 : undefined }).problems).toEqual([]);
+      expect(chain.store.verifyState({ memoryBytes: round % 2 === 0 ? 1 : undefined }).problems).toEqual([]);
       if (round === 2) {
         await chain.store.close();
         chain.store = openChainStore(folder, { sync: "interval" });

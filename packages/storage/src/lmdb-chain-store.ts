@@ -1,3 +1,5 @@
+import { accessSync, constants } from "node:fs";
+import { tmpdir } from "node:os";
 import type { StateChanges } from "@rnode/evm";
 import { bytesToHex, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import type { Block } from "@rnode/protocol";
@@ -16,6 +18,7 @@ import type {
   SnapshotRows,
   StateVerification,
   StorageStats,
+  VerifyOptions,
 } from "./api.ts";
 import { BufferedGroup, bufferedGroupOf } from "./block-group.ts";
 import { BlockBatch } from "./blocks/block-tables.ts";
@@ -59,7 +62,6 @@ const DEFAULT_SYNC_INTERVAL_MS = 1000;
 /** After the window was made smaller, it takes many commits to catch up. */
 const MAX_PRUNED_BLOCKS_PER_COMMIT = 4;
 const DEFAULT_MIGRATED_BYTES = 4 << 20;
-const DEFAULT_VERIFY_ENTRIES = 500_000;
 
 /**
  * Opens the chain database in a folder, and creates it if it does not exist.
@@ -366,12 +368,12 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     };
   }
 
-  verifyState(options: { readonly maxEntriesInMemory?: number | undefined } = {}): StateVerification {
+  verifyState({ onProgress = () => {}, memoryBytes }: VerifyOptions = {}): StateVerification {
     const head = this.currentHead();
-    this.environment.checkPages();
+    this.environment.checkPages(Number.POSITIVE_INFINITY, (done, total) => onProgress({ part: "pages", done, total }));
     const header = this.blocks.header(head.number);
     if (header === undefined) throw storageError("storage/corrupted", { row: `header ${head.number}`, reason: "missing" });
-    const verified = verifyTables(this.#tables, options.maxEntriesInMemory ?? DEFAULT_VERIFY_ENTRIES);
+    const verified = verifyTables(this.#tables, { folder: temporaryFolder(this.folder), memoryBytes, onProgress });
     const problems = [...verified.problems];
     if (!equalBytes(verified.stateRoot, header.stateRoot)) {
       problems.unshift(
@@ -392,3 +394,13 @@ const NO_CHANGES: StateChanges = { accounts: [], codes: [] };
 /** PERF: there are rarely any; only then are all changes turned into objects. */
 const clearedAddresses = (changes: StateChanges): Uint8Array[] =>
   anyClearsStorage(changes) ? changes.accounts.filter(clearsStorage).map(({ address }) => address) : [];
+
+/** Where a program that only reads may put what does not fit into memory. */
+function temporaryFolder(folder: string): string {
+  try {
+    accessSync(folder, constants.W_OK);
+    return folder;
+  } catch {
+    return tmpdir();
+  }
+}

@@ -1,7 +1,18 @@
-import { bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
-import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
+import {
+  bigintToBytes,
+  bytesToHex,
+  compareBytes,
+  EMPTY_KECCAK,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  keccak256,
+} from "@rnode/primitives";
+import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
+import type { VerifyProgress } from "./api.ts";
+import type { TableEntry } from "./database/table.ts";
 import { nodeKeyOf } from "./nodes/node-tables.ts";
 import type { Tables } from "./schema.ts";
+import { RowSort } from "./sorting/row-sort.ts";
 import { decodeAccountValue } from "./state/account-value.ts";
 
 export interface VerifiedTables {
@@ -13,40 +24,78 @@ export interface VerifiedTables {
   readonly problems: readonly string[];
 }
 
-const ADDRESS_SIZE = 20;
-const MAX_PROBLEMS = 100;
-const ALL_KEYS = new Uint8Array(1);
-
-/** Recomputes what the state root commits to from the flat state, and compares everything that is stored in addition. */
-export function verifyTables(tables: Tables, maxEntriesInMemory: number): VerifiedTables {
-  return new Verifier(tables, maxEntriesInMemory).run();
+export interface VerifyLimits {
+  /** for rows that do not fit into memory */
+  readonly folder: string;
+  /** of each of the two sorts; default: as in `RowSort` */
+  readonly memoryBytes?: number | undefined;
+  readonly onProgress: (progress: VerifyProgress) => void;
 }
 
-interface Leaf {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
+/*
+ * What is sorted by hash, because the tables are in the order of addresses:
+ *   accounts: keccak256 of the address 32 ‖ address 20 ‖ nonce 8 ‖ balance 32 ‖ code hash 32 ‖ storage root 32
+ *   slots:    keccak256 of the address 32 ‖ keccak256 of the slot 32 ‖ value 32
+ */
+const HASH_SIZE = 32;
+const ADDRESS_SIZE = 20;
+const NONCE_AT = HASH_SIZE + ADDRESS_SIZE;
+const BALANCE_AT = NONCE_AT + 8;
+const CODE_HASH_AT = BALANCE_AT + 32;
+const STORAGE_ROOT_AT = CODE_HASH_AT + HASH_SIZE;
+const ACCOUNT_SIZE = STORAGE_ROOT_AT + HASH_SIZE;
+const SLOT_SIZE = 2 * HASH_SIZE + 32;
+
+const MAX_PROBLEMS = 100;
+const ALL_KEYS = new Uint8Array(1);
+const ROWS_PER_PROGRESS = 10_000;
+
+/**
+ * Recomputes what the state root commits to from the flat state, and compares everything that is stored in addition. Reads each table
+ * once.
+ */
+export function verifyTables(tables: Tables, limits: VerifyLimits): VerifiedTables {
+  const verifier = new Verifier(tables, limits);
+  try {
+    return verifier.run();
+  } finally {
+    verifier.close();
+  }
 }
 
 class Verifier {
   readonly #tables: Tables;
-  readonly #maxEntries: number;
+  readonly #accounts: RowSort;
+  readonly #slots: RowSort;
+  readonly #onProgress: (progress: VerifyProgress) => void;
+  readonly #totalRows: number;
   readonly #problems: string[] = [];
-  #slots = 0;
   #nodes = 0;
+  #rows = 0;
 
-  constructor(tables: Tables, maxEntries: number) {
+  constructor(tables: Tables, { folder, memoryBytes, onProgress }: VerifyLimits) {
     this.#tables = tables;
-    this.#maxEntries = maxEntries;
+    this.#onProgress = onProgress;
+    this.#accounts = new RowSort({ rowBytes: ACCOUNT_SIZE, keyBytes: HASH_SIZE, folder, memoryBytes });
+    this.#slots = new RowSort({ rowBytes: SLOT_SIZE, keyBytes: 2 * HASH_SIZE, folder, memoryBytes });
+    // Each row is read from its table and from the sorted rows.
+    this.#totalRows = 2 * (tables.accounts.stats().entries + tables.storage.stats().entries);
+  }
+
+  close(): void {
+    this.#accounts.close();
+    this.#slots.close();
   }
 
   run(): VerifiedTables {
-    const accounts = this.#tables.accounts.stats().entries;
-    const stateRoot = this.#root(undefined, accounts, () => this.#accountLeaves());
+    this.#sortRows();
+    const stateRoot = this.#accountRoot();
     this.#verifyStorage();
-    this.#compareCount("storage", this.#slots, "rows that belong to accounts with storage");
+    this.#compareCount("storage", this.#slots.count, "rows that belong to accounts with storage");
     this.#compareCount("nodes", this.#nodes, "nodes of the recomputed tries");
     const codes = this.#verifyCodes();
-    return { stateRoot, accounts, slots: this.#slots, codes, nodes: this.#nodes, problems: this.#problems };
+    const [accounts, slots] = [this.#accounts.count, this.#slots.count];
+    return { stateRoot, accounts, slots, codes, nodes: this.#nodes, problems: this.#problems };
   }
 
   #report(problem: string): void {
@@ -58,33 +107,47 @@ class Verifier {
     if (entries !== expected) this.#report(`table ${table} has ${entries} rows, there are ${expected} ${what}`);
   }
 
-  *#accountLeaves(): Generator<Leaf> {
-    for (const { key, value } of this.#tables.accounts.range(ALL_KEYS)) {
-      yield { key: keccak256(key), value: encodeAccount(decodeAccountValue(value)) };
-    }
+  #advance(): void {
+    if (++this.#rows % ROWS_PER_PROGRESS === 0) this.#onProgress({ part: "state", done: this.#rows, total: this.#totalRows });
   }
 
-  *#slotLeaves(address: Uint8Array): Generator<Leaf> {
-    for (const { key, value } of this.#tables.storage.withPrefix(address)) {
-      yield { key: keccak256(key.subarray(ADDRESS_SIZE)), value: encodeStorageValue(value) };
-    }
-  }
-
-  #verifyStorage(): void {
+  /** Both tables at once, as both are in the order of addresses. Slots of accounts without storage are left out. */
+  #sortRows(): void {
+    const slots = this.#tables.storage.range(ALL_KEYS);
+    let slot = slots.next();
     for (const { key: address, value } of this.#tables.accounts.range(ALL_KEYS)) {
-      const { storageRoot, codeHash } = decodeAccountValue(value);
-      if (!isEmptyHash(codeHash) && !this.#tables.codes.has(codeHash)) {
-        this.#report(`code ${bytesToHex(codeHash)} of ${bytesToHex(address)} is missing`);
+      this.#advance();
+      const account = decodeAccountValue(value);
+      const hash = keccak256(address);
+      const row = this.#accounts.add();
+      row.set(hash);
+      row.set(address, HASH_SIZE);
+      new DataView(row.buffer, row.byteOffset).setBigUint64(NONCE_AT, account.nonce);
+      row.set(bigintToBytes(BigInt.asUintN(256, account.balance), 32), BALANCE_AT); // a damaged row may be longer
+      row.set(account.codeHash, CODE_HASH_AT);
+      row.set(account.storageRoot, STORAGE_ROOT_AT);
+      if (!equalBytes(account.codeHash, EMPTY_KECCAK) && !this.#tables.codes.has(account.codeHash)) {
+        this.#report(`code ${bytesToHex(account.codeHash)} of ${bytesToHex(address)} is missing`);
       }
-      if (equalBytes(storageRoot, EMPTY_TRIE_ROOT)) continue;
-      let count = 0;
-      for (const _ of this.#tables.storage.withPrefix(address)) count++;
-      this.#slots += count;
-      const root = this.#root(keccak256(address), count, () => this.#slotLeaves(address));
-      if (!equalBytes(root, storageRoot)) {
-        this.#report(`storage root of ${bytesToHex(address)} is ${bytesToHex(storageRoot)}, recomputed ${bytesToHex(root)}`);
+      const hasStorage = !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
+      for (; slot.done !== true; slot = slots.next()) {
+        const order = compareBytes(slot.value.key.subarray(0, ADDRESS_SIZE), address);
+        if (order > 0) break;
+        this.#advance();
+        if (order === 0 && hasStorage) this.#addSlot(hash, slot.value);
       }
     }
+  }
+
+  #addSlot(owner: Uint8Array, { key, value }: TableEntry): void {
+    if (value.length > 32) {
+      this.#report(`slot ${bytesToHex(key.subarray(ADDRESS_SIZE))} of ${bytesToHex(key.subarray(0, ADDRESS_SIZE))} has ${value.length} bytes`);
+      return;
+    }
+    const row = this.#slots.add();
+    row.set(owner);
+    row.set(keccak256(key.subarray(ADDRESS_SIZE)), HASH_SIZE);
+    row.set(value, SLOT_SIZE - value.length);
   }
 
   #verifyCodes(): number {
@@ -96,33 +159,58 @@ class Verifier {
     return count;
   }
 
-  /**
-   * The root of leaves in any order. They are sorted by the first byte of their key into as many passes as the memory limit requires.
-   *
-   * @param count the number of leaves
-   */
-  #root(owner: Uint8Array | undefined, count: number, leaves: () => Iterable<Leaf>): Uint8Array {
-    const builder = new SortedTrieBuilder((path, rlp) => {
-      this.#nodes++;
-      const stored = this.#tables.nodes.read(nodeKeyOf(owner, path));
-      if (stored === undefined) this.#report(`trie node ${describeNode(owner, path)} is missing`);
-      else if (!equalBytes(stored, rlp)) this.#report(`trie node ${describeNode(owner, path)} differs`);
-    });
-    const firstBytesPerPass = Math.max(1, Math.min(256, Math.floor((256 * this.#maxEntries) / Math.max(1, count))));
-    for (let from = 0; from < 256; from += firstBytesPerPass) {
-      const kept: Leaf[] = [];
-      for (const leaf of leaves()) {
-        if (leaf.key[0]! >= from && leaf.key[0]! < from + firstBytesPerPass) kept.push(leaf);
-      }
-      kept.sort((a, b) => compareBytes(a.key, b.key));
-      for (const { key, value } of kept) builder.add(key, value);
+  #accountRoot(): Uint8Array {
+    const builder = this.#builder(undefined);
+    // PERF: the builder holds a key and a value until the next ones, so two buffers take turns.
+    const keys = [new Uint8Array(HASH_SIZE), new Uint8Array(HASH_SIZE)] as const;
+    const values = [new Uint8Array(MAX_ACCOUNT_RLP_BYTES), new Uint8Array(MAX_ACCOUNT_RLP_BYTES)] as const;
+    let turn: 0 | 1 = 0;
+    for (const row of this.#accounts.sorted()) {
+      this.#advance();
+      turn = turn === 0 ? 1 : 0;
+      keys[turn].set(row.subarray(0, HASH_SIZE));
+      const size = writeAccountFields(values[turn], 0, row, NONCE_AT, row.subarray(STORAGE_ROOT_AT));
+      builder.add(keys[turn], values[turn].subarray(0, size));
     }
     return builder.finish();
   }
+
+  #verifyStorage(): void {
+    const slots = this.#slots.sorted();
+    let slot = slots.next();
+    for (const account of this.#accounts.sorted()) {
+      const expected = account.subarray(STORAGE_ROOT_AT);
+      if (equalBytes(expected, EMPTY_TRIE_ROOT)) continue;
+      const owner = account.slice(0, HASH_SIZE);
+      const builder = this.#builder(owner);
+      for (; slot.done !== true && equalBytes(slot.value.subarray(0, HASH_SIZE), owner); slot = slots.next()) {
+        this.#advance();
+        const row = slot.value.slice();
+        builder.add(row.subarray(HASH_SIZE, 2 * HASH_SIZE), encodeStorageValue(row.subarray(2 * HASH_SIZE)));
+      }
+      const root = builder.finish();
+      if (equalBytes(root, expected)) continue;
+      const address = bytesToHex(account.subarray(HASH_SIZE, NONCE_AT));
+      this.#report(`storage root of ${address} is ${bytesToHex(expected)}, recomputed ${bytesToHex(root)}`);
+    }
+  }
+
+  /** A trie whose nodes are compared with those that are stored. */
+  #builder(owner: Uint8Array | undefined): SortedTrieBuilder {
+    return new SortedTrieBuilder((path, rlp) => {
+      this.#nodes++;
+      const stored = this.#tables.nodes.peek(nodeKeyOf(owner, path));
+      if (stored === undefined) this.#report(`trie node ${describeNode(owner, path)} is missing`);
+      else if (!isSame(stored, rlp)) this.#report(`trie node ${describeNode(owner, path)} differs`);
+    });
+  }
 }
 
-function isEmptyHash(codeHash: Uint8Array): boolean {
-  return equalBytes(codeHash, EMPTY_KECCAK);
+/** @param peeked a result of `Table.peek`, which only indexing may read */
+function isSame(peeked: Uint8Array, bytes: Uint8Array): boolean {
+  if (peeked.length !== bytes.length) return false;
+  for (let i = 0; i < bytes.length; i++) if (peeked[i] !== bytes[i]) return false;
+  return true;
 }
 
 function describeNode(owner: Uint8Array | undefined, path: Uint8Array): string {

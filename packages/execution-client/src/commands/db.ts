@@ -1,7 +1,8 @@
+import { performance } from "node:perf_hooks";
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
 import { type Command, type CommandIo, command, UserError } from "@rnode/program";
-import { describePageReading } from "@rnode/storage";
+import { describePageReading, type VerifyProgress } from "@rnode/storage";
 import { openExistingDatabase, sayPageReading } from "../setup/database.ts";
 import { history, historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
@@ -18,6 +19,8 @@ const tableOf = (program: string, summary: string) =>
       }),
     },
   });
+
+const PROGRESS_INTERVAL_MS = 200;
 
 const statsTable = tableOf("rengine db stats", "Sizes of the database and its tables.");
 const stats = command({ table: statsTable, version: VERSION }, async ({ options }, io) => {
@@ -41,7 +44,7 @@ const verify = command({ table: verifyTable, version: VERSION }, async ({ option
   try {
     if (store.head() === undefined) throw new UserError(`${options.main.datadir}: the database is empty`);
     sayPageReading(store, io);
-    const verified = store.verifyState();
+    const verified = store.verifyState({ onProgress: verifyProgress(io) });
     const { block, problems } = verified;
     const stateRoot = bytesToHex(verified.stateRoot);
     if (options.main.json) {
@@ -58,6 +61,17 @@ const verify = command({ table: verifyTable, version: VERSION }, async ({ option
     await store.close();
   }
 });
+
+/** The pages that are known grow as they are read, so their share is not told. */
+const verifyProgress = (io: CommandIo) => {
+  let shownMs = 0;
+  return ({ part, done, total }: VerifyProgress): void => {
+    const nowMs = performance.now();
+    if (nowMs - shownMs < PROGRESS_INTERVAL_MS) return;
+    shownMs = nowMs;
+    io.progress(part === "pages" ? `${done} pages of the file` : `state ${Math.floor((100 * done) / Math.max(1, total))} %`);
+  };
+};
 
 const pruneTable = optionTable({
   program: "rengine db prune",

@@ -36,7 +36,7 @@ const table = optionTable({
  */
 export const importBlocks = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { chain: name, genesis, datadir, batch } = options.main;
-  const spec = await loadChainSpec({ chain: name, genesis });
+  const spec = await loadChainSpec({ chain: name, genesis, datadir });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openDatabase(datadir);
   sayPageReading(store, io);

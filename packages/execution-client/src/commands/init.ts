@@ -29,7 +29,7 @@ const table = optionTable({
 /** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
 export const init = command({ table, version: VERSION }, async ({ options }, io) => {
   const { chain, genesis: source, genesisHash, datadir } = options.main;
-  const spec = await loadChainSpec({ chain, genesis: source });
+  const spec = await loadChainSpec({ chain, genesis: source, datadir });
   const genesis = await genesisOfSpec(spec, datadir);
   if (genesisHash !== undefined && !equalBytes(genesis.hash, genesisHash)) {
     genesis.state.close();

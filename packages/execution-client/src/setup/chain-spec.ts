@@ -4,6 +4,7 @@ import { asciiToBytes, bytesToHex, concatBytes, equalBytes } from "@rnode/primit
 import { UserError } from "@rnode/program";
 import { type ChainConfig, chainConfigOfNetwork, L1_CHAINS, NETWORKS, type Network, networkByName } from "@rnode/protocol";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
+import { GenesisMemory } from "./genesis-memory.ts";
 import { isUrl } from "./read-input.ts";
 
 /** The chain that `--chain` and `--genesis` describe. */
@@ -23,13 +24,21 @@ export interface ChainSpec {
  *
  * @throws {UserError} on anything that does not fit, naming it; CodedError from the genesis parser
  */
-export async function loadChainSpec(given: { readonly chain: string; readonly genesis?: string | undefined }): Promise<ChainSpec> {
+export async function loadChainSpec(given: {
+  readonly chain: string;
+  readonly genesis?: string | undefined;
+  /** remembers a large genesis file */
+  readonly datadir?: string | undefined;
+}): Promise<ChainSpec> {
   const { chain } = given;
+  const memory = given.datadir === undefined ? undefined : new GenesisMemory(given.datadir);
   const network = networkByName(chain);
-  if (network === undefined && !Object.hasOwn(L1_CHAINS, chain.toLowerCase())) return await chainSpecOfFile(chain, given.genesis);
+  if (network === undefined && !Object.hasOwn(L1_CHAINS, chain.toLowerCase())) {
+    return await chainSpecOfFile(chain, given.genesis, memory);
+  }
   const config = chainConfigOfNetwork(chain);
   if (given.genesis === undefined) return { chain, config, genesis: undefined, network };
-  const genesis = await openGenesisFile(given.genesis);
+  const genesis = await openGenesisFile(given.genesis, memory);
   const own = genesis.head.config;
   if (own !== undefined && own.chainId !== config.chainId) {
     throw new UserError(
@@ -39,7 +48,11 @@ export async function loadChainSpec(given: { readonly chain: string; readonly ge
   return { chain, config, genesis, network };
 }
 
-async function chainSpecOfFile(chain: string, genesisSource: string | undefined): Promise<ChainSpec> {
+async function chainSpecOfFile(
+  chain: string,
+  genesisSource: string | undefined,
+  memory: GenesisMemory | undefined,
+): Promise<ChainSpec> {
   if (!existsSync(chain) && !isUrl(chain)) {
     const names = NETWORKS.map(({ name }) => name).join(", ");
     throw new UserError(`--chain: "${chain}" is neither a file nor the name of a network (${names})`);
@@ -47,7 +60,7 @@ async function chainSpecOfFile(chain: string, genesisSource: string | undefined)
   if (genesisSource !== undefined) {
     throw new UserError(`--genesis goes with the name of a network: the file of --chain=${chain} holds the allocations`);
   }
-  const genesis = await openGenesisFile(chain);
+  const genesis = await openGenesisFile(chain, memory);
   const { config } = genesis.head;
   if (config === undefined) {
     throw new UserError(`${chain}: "config" is null; give --chain=NAME --genesis=${chain} to take forks and ids from the table`);

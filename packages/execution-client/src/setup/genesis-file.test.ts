@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -10,6 +10,7 @@ import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadChainSpec, prepareGenesis } from "./chain-spec.ts";
 import { openGenesisFile } from "./genesis-file.ts";
+import { GenesisMemory } from "./genesis-memory.ts";
 
 let folder: string;
 let store: ChainDatabase;
@@ -104,5 +105,60 @@ describe("the genesis of a database", () => {
     await expect(prepareGenesis(store, await loadChainSpec({ chain: path }))).rejects.toThrow(
       expect.objectContaining({ code: "chain/other-genesis" }),
     );
+  });
+});
+
+describe("a large genesis file", () => {
+  const text = JSON.stringify({ ...GENESIS, alloc: { [addressOf(1)]: { balance: "1", code: `0x${"5b".repeat(5 << 19)}` } } });
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 150));
+  const facts = async (path: string) => {
+    const { head, digest } = await openGenesisFile(path, new GenesisMemory(at("memory")));
+    return { chainId: head.config?.chainId, digest: bytesToHex(digest) };
+  };
+
+  it("is read once, and again when it has changed", async () => {
+    const path = writeGenesis("genesis.json", text);
+    await settle();
+    const first = await facts(path);
+    expect(existsSync(at("memory/genesis-file.json"))).toBe(true);
+    // What is remembered counts, and only that.
+    const memory = new GenesisMemory(at("memory"));
+    expect(memory.recall(memory.identify(path)!)?.fields).not.toHaveProperty("alloc");
+    expect(await facts(path)).toEqual(first);
+
+    const { atime, mtime } = statSync(path);
+    writeFileSync(path, text.replace("1337", "1338"));
+    utimesSync(path, atime, mtime); // its size and its time are as before
+    const changed = await facts(path);
+    expect(changed.chainId).toBe(1338n);
+    expect(changed.digest).not.toBe(first.digest);
+  });
+
+  it("that was written just now is not remembered: it may be written again within the same tick of the clock", async () => {
+    const path = writeGenesis("genesis.json", text);
+    await facts(path);
+    if (Date.now() - statSync(path).ctimeMs < 100) expect(existsSync(at("memory/genesis-file.json"))).toBe(false);
+    const memory = new GenesisMemory(at("memory"));
+    const identity = { ...memory.identify(path)!, isSettled: false };
+    memory.remember(path, identity, { fields: {}, digest: new Uint8Array(32) });
+    expect(memory.recall(identity)?.digest).not.toEqual(new Uint8Array(32));
+  });
+
+  it("is read again if what was remembered of it is damaged", async () => {
+    const path = writeGenesis("genesis.json", text);
+    await settle();
+    const first = await facts(path);
+    const record = readFileSync(at("memory/genesis-file.json"), "utf8");
+    for (const damaged of ["", "{", "null", record.slice(0, -20), record.replace("1337", "1339"), record.replace(/"digest":"0x./, '"digest":"0x_')]) {
+      writeFileSync(at("memory/genesis-file.json"), damaged);
+      expect(await facts(path)).toEqual(first);
+    }
+  });
+
+  it("whose folder cannot be made is read as without", async () => {
+    const path = writeGenesis("genesis.json", text);
+    await settle();
+    writeFileSync(at("memory"), "a file");
+    expect((await facts(path)).chainId).toBe(1337n);
   });
 });

@@ -16,6 +16,7 @@ import {
   parseGenesisSlot,
 } from "@rnode/protocol";
 import { RowFile } from "@rnode/storage";
+import type { GenesisMemory } from "./genesis-memory.ts";
 import { JsonTextError, type MemberSink, readJsonPieces } from "./json-pieces.ts";
 import { downloadPieces, fileError, isGzip, isUrl } from "./read-input.ts";
 import { isZstd, unpackZstd } from "./zstd.ts";
@@ -36,8 +37,17 @@ export interface GenesisFile {
   readState(folder?: string): Promise<GenesisState>;
 }
 
-/** @throws {UserError} as for `readState` */
-export async function openGenesisFile(source: string): Promise<GenesisFile> {
+/**
+ * @param memory a file that it knows is not read
+ * @throws {UserError} as for `readState`
+ */
+export async function openGenesisFile(source: string, memory?: GenesisMemory): Promise<GenesisFile> {
+  const identity = isUrl(source) ? undefined : memory?.identify(source);
+  const known = identity && memory?.recall(identity);
+  if (known !== undefined) {
+    const readState = (folder?: string) => describingErrors(source, () => stateOf(unpacked(source, fileChunks(source)), folder));
+    return { head: parseGenesisHead(known.fields), digest: known.digest, readState };
+  }
   const downloaded = isUrl(source) ? await downloadedFile(source) : undefined;
   const chunks = (): AsyncIterable<Uint8Array> => (downloaded === undefined ? fileChunks(source) : downloaded());
   return await describingErrors(source, async () => {
@@ -59,7 +69,9 @@ export async function openGenesisFile(source: string): Promise<GenesisFile> {
     const head = parseGenesisHead(other === undefined ? fields : jsonObject(other, "genesis"));
     if (!hasAlloc) throw jsonError("alloc", undefined, "an object");
     const readState = (folder?: string) => describingErrors(source, () => stateOf(unpacked(source, chunks()), folder));
-    return { head, digest: hash.digest(), readState };
+    const digest = hash.digest();
+    if (identity !== undefined) memory?.remember(source, identity, { fields, digest });
+    return { head, digest, readState };
   });
 }
 

@@ -110,8 +110,8 @@ export class Environment {
    *
    * @throws {CodedError} storage/corrupted
    */
-  checkPages(maxPages = Number.POSITIVE_INFINITY): void {
-    const reason = findDamagedPage(join(this.folder, DATA_FILE), maxPages);
+  checkPages(maxPages = Number.POSITIVE_INFINITY, onProgress?: (done: number, known: number) => void): void {
+    const reason = findDamagedPage(join(this.folder, DATA_FILE), maxPages, onProgress);
     if (reason !== undefined) throw storageError("storage/corrupted", { folder: this.folder, reason });
   }
 

@@ -1,9 +1,10 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { type DataFileMeta, readCurrentMeta } from "./data-file.ts";
+import { PageSet } from "./page-set.ts";
 
 /*
  * LMDB trusts the pages of its file: a damaged page ends the process with a signal, and the next start as well. This check walks the
- * trees page by page without LMDB. Layout on 64-bit little-endian machines (lmdb 0.9.90 and later), numbers little-endian:
+ * trees without LMDB, level by level from the roots down, and reads each level in the order of the file, in large pieces. Layout on 64-bit little-endian machines (lmdb 0.9.90 and later), numbers little-endian:
  *   page:   number 8 ‖ transaction 8 ‖ pad 2 ‖ flags 2 ‖ lower 2 ‖ upper 2 ‖ places of the nodes, 2 each, from behind the header
  *   node:   low 2 ‖ high 2 ‖ flags 2 ‖ size of the key 2 ‖ key ‖ value. Branch: low, high and flags are the page below, and there is no value; leaf: low and high are
  *           the size of the value, which is { page 8 ‖ transaction 8 ‖ pages 8 } when it lies on pages of its own
@@ -27,28 +28,32 @@ const KIND_MASK = 0x07;
 const LONG_VALUE = 0x01;
 const TABLE = 0x02;
 const LONG_VALUE_SIZE = 24;
-/** Offsets of the two trees in a meta page: free pages, and tables. */
-const TREES_AT = [48, 96] as const;
-const NO_ROOT = 0xffff_ffff_ffff_ffffn;
+/** Offsets of the two trees in a meta page. */
+const FREE_TREE_AT = 48;
+const MAIN_TREE_AT = 96;
 
-interface Visit {
-  readonly page: number;
-  /** 1: a leaf */
-  readonly depth: number;
-  readonly isMain: boolean;
-}
+/** of one read */
+const PIECE_BYTES = 1 << 20;
+/** Pages between two that are wanted, which are read with them. PERF: a seek costs more. */
+const MAX_GAP_PAGES = 16;
 
 /**
- * Looks for damaged pages, at most `maxPages`, starting with those near the roots.
+ * Looks for damaged pages, at most `maxPages` of the trees, starting with those near the roots, and then at most as many beginnings of
+ * long values.
  *
+ * @param onProgress is called now and then with the number of pages looked at and of those known by then
  * @returns what is wrong with a page, in words; undefined: nothing was found, or the file changed meanwhile
  */
-export function findDamagedPage(file: string, maxPages: number): string | undefined {
+export function findDamagedPage(
+  file: string,
+  maxPages: number,
+  onProgress: (done: number, known: number) => void = () => {},
+): string | undefined {
   const descriptor = openSync(file, "r");
   try {
     const meta = readCurrentMeta(descriptor);
     if (meta === undefined) return undefined;
-    const problem = new PageCheck(descriptor, meta).run(maxPages);
+    const problem = new PageCheck(descriptor, meta, onProgress).run(maxPages);
     // A concurrent writer reuses pages of the tree before last, so a problem counts only if it is in the last one.
     return readCurrentMeta(descriptor)?.transaction === meta.transaction ? problem : undefined;
   } finally {
@@ -59,103 +64,165 @@ export function findDamagedPage(file: string, maxPages: number): string | undefi
 class PageCheck {
   readonly #descriptor: number;
   readonly #meta: DataFileMeta;
-  readonly #seen: Uint8Array;
-  readonly #page: Buffer;
-  /** pages above leaves come first, because they are few and lead to all others */
-  readonly #branches: Visit[] = [];
-  readonly #leaves: Visit[] = [];
+  readonly #onProgress: (done: number, known: number) => void;
+  readonly #seen: PageSet;
+  /** pages to look at, by the number of levels from the leaves, which are 1 */
+  readonly #levels = new Map<number, PageSet>();
+  readonly #longValues: PageSet;
+  readonly #piece: Buffer;
+  #known = 0;
+  #done = 0;
 
-  constructor(descriptor: number, meta: DataFileMeta) {
+  constructor(descriptor: number, meta: DataFileMeta, onProgress: (done: number, known: number) => void) {
     this.#descriptor = descriptor;
     this.#meta = meta;
-    this.#seen = new Uint8Array((meta.lastPage >> 3) + 1);
-    this.#page = Buffer.alloc(meta.pageSize);
+    this.#onProgress = onProgress;
+    this.#seen = new PageSet(meta.lastPage);
+    this.#longValues = new PageSet(meta.lastPage);
+    this.#piece = Buffer.alloc(Math.max(PIECE_BYTES, meta.pageSize));
   }
 
   run(maxPages: number): string | undefined {
-    for (const at of TREES_AT) {
-      const problem = this.#addTree(this.#meta.page.subarray(at, at + TREE_SIZE), at === TREES_AT[1]);
+    // The rows of the main tree are the roots of the others.
+    const problem = this.#addTree(this.#meta.page, MAIN_TREE_AT) ?? this.#walk(maxPages, true);
+    return (
+      problem ??
+      this.#addTree(this.#meta.page, FREE_TREE_AT) ??
+      this.#walk(maxPages, false) ??
+      this.#readAll(this.#longValues, maxPages, (page, at) => this.#longValueProblem(page, at))
+    );
+  }
+
+  #walk(maxPages: number, isMain: boolean): string | undefined {
+    let left = maxPages - this.#done;
+    for (let depth = Math.max(0, ...this.#levels.keys()); depth > 0; depth--) {
+      const level = this.#levels.get(depth);
+      if (level === undefined) continue;
+      this.#levels.delete(depth);
+      const problem = this.#readAll(level, left, (page, at) => {
+        this.#done++;
+        left--;
+        return this.#pageProblem(page, depth, at, isMain);
+      });
       if (problem !== undefined) return problem;
     }
-    for (let left = maxPages; left > 0; left--) {
-      const visit = this.#branches.pop() ?? this.#leaves.pop();
-      if (visit === undefined) return undefined;
-      const problem = this.#visit(visit);
-      if (problem !== undefined) return `page ${visit.page} of data.mdb ${problem}`;
+    return undefined;
+  }
+
+  #addTree(bytes: Buffer, at: number): string | undefined {
+    const low = bytes.readUInt32LE(at + ROOT_AT);
+    const high = bytes.readUInt32LE(at + ROOT_AT + 4);
+    if (low === 0xffff_ffff && high === 0xffff_ffff) return undefined;
+    return this.#add(low + high * 2 ** 32, bytes.readUInt16LE(at + DEPTH_AT));
+  }
+
+  #add(page: number, depth: number): string | undefined {
+    if (page < 2 || page > this.#meta.lastPage) return `refers to page ${page} of ${this.#meta.lastPage}`;
+    if (depth < 1) return "is deeper than its tree";
+    if (this.#seen.has(page)) return `refers to page ${page}, which belongs elsewhere`;
+    this.#seen.add(page);
+    let level = this.#levels.get(depth);
+    if (level === undefined) this.#levels.set(depth, (level = new PageSet(this.#meta.lastPage)));
+    level.add(page);
+    this.#known++;
+    return undefined;
+  }
+
+  /** Reads up to `maxPages` of the pages in the order of the file. @param problemOf is given a page and its place in `#piece` */
+  #readAll(
+    pages: PageSet,
+    maxPages: number,
+    problemOf: (page: number, at: number) => string | undefined,
+  ): string | undefined {
+    const { pageSize } = this.#meta;
+    const piecePages = Math.floor(this.#piece.length / pageSize);
+    let left = maxPages;
+    for (let first = pages.next(0); first !== undefined && left > 0; ) {
+      let last = first;
+      let wanted = 1;
+      let next = pages.next(last + 1);
+      while (next !== undefined && wanted < left && next - first < piecePages && next - last <= MAX_GAP_PAGES) {
+        last = next;
+        wanted++;
+        next = pages.next(last + 1);
+      }
+      const size = this.#read(first * pageSize, (last - first + 1) * pageSize);
+      for (let page: number | undefined = first; page !== undefined && page <= last; page = pages.next(page + 1)) {
+        const at = (page - first) * pageSize;
+        const problem = at + pageSize > size ? "cannot be read" : problemOf(page, at);
+        if (problem !== undefined) return `page ${page} of data.mdb ${problem}`;
+      }
+      left -= wanted;
+      first = next;
+      this.#onProgress(this.#done, this.#known);
     }
     return undefined;
   }
 
-  #addTree(tree: Buffer, isMain: boolean): string | undefined {
-    const root = tree.readBigUInt64LE(ROOT_AT);
-    return root === NO_ROOT ? undefined : this.#add(Number(root), tree.readUInt16LE(DEPTH_AT), isMain);
+  /** @returns the number of bytes read */
+  #read(from: number, size: number): number {
+    let done = 0;
+    while (done < size) {
+      const read = readSync(this.#descriptor, this.#piece, done, size - done, from + done);
+      if (read === 0) break;
+      done += read;
+    }
+    return done;
   }
 
-  #add(page: number, depth: number, isMain: boolean): string | undefined {
-    if (page < 2 || page > this.#meta.lastPage) return `refers to page ${page} of ${this.#meta.lastPage}`;
-    if (depth < 1) return "is deeper than its tree";
-    if ((this.#seen[page >> 3]! & (1 << (page & 7))) !== 0) return `refers to page ${page}, which belongs elsewhere`;
-    this.#seen[page >> 3]! |= 1 << (page & 7);
-    (depth > 1 ? this.#branches : this.#leaves).push({ page, depth, isMain });
-    return undefined;
+  #numberAt(at: number): number {
+    return this.#piece.readUInt32LE(at) + this.#piece.readUInt32LE(at + 4) * 2 ** 32;
   }
 
-  #read(page: number, size: number): boolean {
-    return readSync(this.#descriptor, this.#page, 0, size, page * this.#meta.pageSize) === size;
-  }
-
-  #visit({ page, depth, isMain }: Visit): string | undefined {
-    const bytes = this.#page;
+  #pageProblem(page: number, depth: number, start: number, isMain: boolean): string | undefined {
+    const bytes = this.#piece;
     const { pageSize } = this.#meta;
-    if (!this.#read(page, pageSize)) return "cannot be read";
-    const kind = bytes.readUInt16LE(FLAGS_AT) & KIND_MASK;
-    if (Number(bytes.readBigUInt64LE(0)) !== page || kind !== (depth > 1 ? BRANCH_PAGE : LEAF_PAGE))
-      return "is no page of its tree";
-    const lower = bytes.readUInt16LE(LOWER_AT) + HEADER_SIZE;
-    const upper = bytes.readUInt16LE(UPPER_AT) + HEADER_SIZE;
+    const kind = bytes.readUInt16LE(start + FLAGS_AT) & KIND_MASK;
+    if (this.#numberAt(start) !== page || kind !== (depth > 1 ? BRANCH_PAGE : LEAF_PAGE)) return "is no page of its tree";
+    const lower = bytes.readUInt16LE(start + LOWER_AT) + HEADER_SIZE;
+    const upper = bytes.readUInt16LE(start + UPPER_AT) + HEADER_SIZE;
     if ((lower & 1) !== 0 || lower <= HEADER_SIZE || lower > upper || upper > pageSize) return "has a damaged header";
-    const longValues: { page: number; pages: number; size: number }[] = [];
     for (let at = HEADER_SIZE; at < lower; at += 2) {
-      const node = bytes.readUInt16LE(at) + HEADER_SIZE;
+      const node = bytes.readUInt16LE(start + at) + HEADER_SIZE;
       if (node < upper || node + NODE_SIZE > pageSize) return "has a row outside of the page";
-      const flags = bytes.readUInt16LE(node + 4);
-      const low = bytes.readUInt32LE(node);
-      const value = node + NODE_SIZE + bytes.readUInt16LE(node + 6);
+      const flags = bytes.readUInt16LE(start + node + 4);
+      const low = bytes.readUInt32LE(start + node);
+      const value = node + NODE_SIZE + bytes.readUInt16LE(start + node + 6);
       if (depth > 1) {
         if (value > pageSize) return "has a row outside of the page";
-        const problem = this.#add(low + flags * 2 ** 32, depth - 1, isMain);
+        const problem = this.#add(low + flags * 2 ** 32, depth - 1);
         if (problem !== undefined) return problem;
         continue;
       }
       const isLong = (flags & LONG_VALUE) !== 0;
       if (value + (isLong ? LONG_VALUE_SIZE : low) > pageSize) return "has a row outside of the page";
-      if (isLong) {
-        longValues.push({
-          page: Number(bytes.readBigUInt64LE(value)),
-          pages: Number(bytes.readBigUInt64LE(value + 16)),
-          size: low,
-        });
-      } else if (isMain && (flags & TABLE) !== 0) {
-        if (low !== TREE_SIZE) return "has a damaged table";
-        const problem = this.#addTree(bytes.subarray(value, value + TREE_SIZE), false);
-        if (problem !== undefined) return problem;
-      }
-    }
-    return this.#checkLongValues(longValues);
-  }
-
-  #checkLongValues(
-    values: readonly { readonly page: number; readonly pages: number; readonly size: number }[],
-  ): string | undefined {
-    const { pageSize, lastPage } = this.#meta;
-    for (const { page, pages, size } of values) {
-      const needed = Math.floor((HEADER_SIZE - 1 + size) / pageSize) + 1;
-      if (page < 2 || pages < needed || page + pages - 1 > lastPage) return "has a long value outside of the file";
-      if (!this.#read(page, HEADER_SIZE)) return `has a long value at page ${page}, which cannot be read`;
-      const isLong = (this.#page.readUInt16LE(FLAGS_AT) & KIND_MASK) === LONG_VALUE_PAGE;
-      if (Number(this.#page.readBigUInt64LE(0)) !== page || !isLong)
-        return `has a long value at page ${page}, which is another one`;
+      const problem = isLong
+        ? this.#addLongValue(start + value, low)
+        : isMain && (flags & TABLE) !== 0
+          ? this.#addTable(start + value, low)
+          : undefined;
+      if (problem !== undefined) return problem;
     }
     return undefined;
+  }
+
+  #addTable(at: number, size: number): string | undefined {
+    return size === TREE_SIZE ? this.#addTree(this.#piece, at) : "has a damaged table";
+  }
+
+  #addLongValue(at: number, size: number): string | undefined {
+    const { pageSize, lastPage } = this.#meta;
+    const page = this.#numberAt(at);
+    const pages = this.#numberAt(at + 16);
+    const needed = Math.floor((HEADER_SIZE - 1 + size) / pageSize) + 1;
+    if (page < 2 || pages < needed || page + pages - 1 > lastPage) return "has a long value outside of the file";
+    if (this.#longValues.has(page)) return `has a long value at page ${page}, which is another one`;
+    this.#longValues.add(page);
+    return undefined;
+  }
+
+  #longValueProblem(page: number, at: number): string | undefined {
+    const isLong = (this.#piece.readUInt16LE(at + FLAGS_AT) & KIND_MASK) === LONG_VALUE_PAGE;
+    return this.#numberAt(at) === page && isLong ? undefined : "is not the long value that belongs there";
   }
 }

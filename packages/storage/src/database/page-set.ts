@@ -1,0 +1,27 @@
+/** A set of page numbers, one bit each, which is read in ascending order. */
+export class PageSet {
+  readonly #words: Uint32Array;
+
+  constructor(lastPage: number) {
+    this.#words = new Uint32Array(Math.floor(lastPage / 32) + 1);
+  }
+
+  has(page: number): boolean {
+    return (this.#words[Math.floor(page / 32)]! & (1 << page % 32)) !== 0;
+  }
+
+  add(page: number): void {
+    this.#words[Math.floor(page / 32)]! |= 1 << page % 32;
+  }
+
+  /** The lowest number that is not below `from`; undefined: there is none. */
+  next(from: number): number | undefined {
+    let index = Math.floor(from / 32);
+    let word = index < this.#words.length ? this.#words[index]! & (-1 << from % 32) : 0;
+    while (word === 0) {
+      if (++index >= this.#words.length) return undefined;
+      word = this.#words[index]!;
+    }
+    return index * 32 + 31 - Math.clz32(word & -word);
+  }
+}
