@@ -23,7 +23,7 @@ import type {
 import { BufferedGroup, bufferedGroupOf } from "./block-group.ts";
 import { BlockBatch } from "./blocks/block-tables.ts";
 import type { Head } from "./blocks/meta-table.ts";
-import type { Environment } from "./database/environment.ts";
+import type { Environment, TransactionOptions } from "./database/environment.ts";
 import { storageError } from "./errors.ts";
 import { writeGenesisState } from "./genesis/genesis-writer.ts";
 import { LmdbChainReader } from "./lmdb-chain-reader.ts";
@@ -62,6 +62,9 @@ const DEFAULT_SYNC_INTERVAL_MS = 1000;
 /** After the window was made smaller, it takes many commits to catch up. */
 const MAX_PRUNED_BLOCKS_PER_COMMIT = 4;
 const DEFAULT_MIGRATED_BYTES = 4 << 20;
+
+/** Nothing that the action leaves in memory matters. */
+const REPEATABLE: TransactionOptions = { prepareAgain: () => {} };
 
 /**
  * Opens the chain database in a folder, and creates it if it does not exist.
@@ -221,22 +224,25 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const isKnown = (["safe", "finalized"] as const).every(
       (label) => labels[label] === undefined || labels[label].hash === this.meta.readLabel(label)?.hash,
     );
-    if (!isKnown) this.environment.atomically(() => this.#writeLabels(labels));
+    if (!isKnown) this.environment.atomically(() => this.#writeLabels(labels), REPEATABLE);
   }
 
   writeMeta(key: string, value: Uint8Array): void {
-    this.environment.atomically(() => this.meta.writeClientValue(key, value));
+    this.environment.atomically(() => this.meta.writeClientValue(key, value), REPEATABLE);
   }
 
   /** Runs one transaction. The head in memory moves only once it is committed. */
   #write(labels: Labels | undefined, action: () => Head): void {
     try {
-      this.writtenHead = this.environment.atomically(() => {
-        const head = action();
-        this.meta.writeHead(head);
-        if (labels !== undefined) this.#writeLabels(labels);
-        return head;
-      });
+      this.writtenHead = this.environment.atomically(
+        () => {
+          const head = action();
+          this.meta.writeHead(head);
+          if (labels !== undefined) this.#writeLabels(labels);
+          return head;
+        },
+        { prepareAgain: () => this.nodes.forget() },
+      );
     } catch (error) {
       this.nodes.forget();
       throw error;
@@ -327,7 +333,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const settled = (this.meta.readLabel("finalized") ?? this.meta.readLabel("safe"))?.number ?? head;
     const wanted = Math.min(head - keepBlocks, settled);
     try {
-      const result = this.environment.atomically(() => this.#pruner.prune(wanted, maxRows));
+      const result = this.environment.atomically(() => this.#pruner.prune(wanted, maxRows), REPEATABLE);
       return { ...result, heldBack: Math.max(0, head - keepBlocks - Math.max(settled, this.meta.readPrunedHistory().floor)) };
     } finally {
       this.floor = this.meta.readPrunedHistory().floor;
@@ -344,7 +350,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
       for (let bytes = 0; next <= head && next - first < maxBlocks && bytes < maxBytes; next++) bytes += this.blocks.migrate(next);
       this.meta.writeOldRows(next > head ? undefined : next);
       return { blocks: next - first, remaining: Math.max(0, head - next + 1) };
-    });
+    }, REPEATABLE);
   }
 
   forgetDeadReaders(): void {

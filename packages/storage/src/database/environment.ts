@@ -4,6 +4,7 @@ import { open, type RootDatabase, type TransactionFlags } from "lmdb";
 import type { PageReading, TableStats } from "../api.ts";
 import { DATA_FILE, storageError, toStorageError } from "../errors.ts";
 import { checkDataFile } from "./data-file.ts";
+import { withSecondTry } from "./false-commit.ts";
 import { findDamagedPage } from "./page-check.ts";
 import { choosePageReading, memoryBytesOfProcess } from "./page-reading.ts";
 import { Table } from "./table.ts";
@@ -24,6 +25,12 @@ export interface EnvironmentOptions {
   readonly inOrder?: boolean | undefined;
   /** default: the machine's memory, or the limit of the process */
   readonly memoryBytes?: number | undefined;
+}
+
+export interface TransactionOptions {
+  readonly isFlushed?: boolean;
+  /** undoes what the action left in memory; absent: it cannot be repeated */
+  readonly prepareAgain?: (() => void) | undefined;
 }
 
 /** Size of `data.mdb`, its free pages, and every table. */
@@ -142,16 +149,16 @@ export class Environment {
   /**
    * Runs `action` as one atomic commit: either all of its writes take effect or, if it throws, none. With `sync` "each", the commit is
    * durable on return, unless `isFlushed` is false: then it is with the next one that is, and what a power cut can do until then is said at
-   * "interval".
+   * "interval". With `prepareAgain`, an action whose commit LMDB refused without a reason (false-commit.ts) runs once more, after this call.
    *
    * @throws {CodedError} storage/read-only, storage/disk-full, storage/corrupted, storage/io; whatever `action` throws
    */
-  atomically<T>(action: () => T, { isFlushed = this.#sync === "each" }: { readonly isFlushed?: boolean } = {}): T {
+  atomically<T>(action: () => T, { isFlushed = this.#sync === "each", prepareAgain }: TransactionOptions = {}): T {
     if (this.readOnly) throw storageError("storage/read-only", { folder: this.folder });
     if (this.#flushError !== undefined) throw toStorageError(this.#flushError, this.folder);
     const flags = isFlushed ? ABORTABLE_AND_COMMITTED : ABORTABLE_AND_COMMITTED | NOT_FLUSHED;
     try {
-      const result = this.#root.transactionSync(action, flags);
+      const result = withSecondTry(() => this.#root.transactionSync(action, flags), prepareAgain);
       this.#isFlushed = isFlushed;
       this.#commits++;
       if (this.#commits % COMMITS_PER_READER_CHECK === 0) this.forgetDeadReaders();

@@ -1,0 +1,29 @@
+/** MDB_BAD_TXN */
+const BAD_TRANSACTION = -30782;
+
+/**
+ * LMDB (the one of lmdb 3.5.6) sometimes refuses a commit although nothing is wrong: saving its list of free pages, it looks at the data of
+ * an entry that it has not found (`mdb_freelist_save`), and reports "reserved freelist had a data entry with zero-size". The
+ * transaction is aborted, and the next one succeeds.
+ */
+export function isFalseCommitError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, message } = error as Error & { readonly code?: unknown };
+  return (code === BAD_TRANSACTION || message.includes("MDB_BAD_TXN")) && message.includes("reserved freelist");
+}
+
+/**
+ * Runs a transaction, and once more if its commit failed without a reason.
+ *
+ * @param transact begins, acts and commits; nothing of it remains if it throws
+ * @param prepareAgain undoes what the first run left in memory; absent: the action cannot be repeated
+ */
+export function withSecondTry<T>(transact: () => T, prepareAgain: (() => void) | undefined): T {
+  try {
+    return transact();
+  } catch (error) {
+    if (prepareAgain === undefined || !isFalseCommitError(error)) throw error;
+    prepareAgain();
+    return transact();
+  }
+}
