@@ -4,6 +4,7 @@ export { partsOfBlock } from "./blocks/block-tables.ts";
 export { LogMatcher } from "./blocks/log-matcher.ts";
 export { rlpDataStart, rlpEnd } from "./blocks/rlp-walk.ts";
 export { KeyTable } from "./buffers/key-table.ts";
+export { type Compaction, type CompactionOptions, compactDatabase } from "./database/compaction.ts";
 export { describePageReading } from "./database/page-reading.ts";
 export { type StorageErrorCode, storageAdvice } from "./errors.ts";
 export { type ChainStoreOptions, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";

@@ -1,12 +1,4 @@
-import {
-  bigintToBytes,
-  bytesToHex,
-  compareBytes,
-  EMPTY_KECCAK,
-  EMPTY_TRIE_ROOT,
-  equalBytes,
-  keccak256,
-} from "@rnode/primitives";
+import { bigintToBytes, bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
 import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
 import type { VerifyProgress } from "./api.ts";
 import type { TableEntry } from "./database/table.ts";
@@ -141,7 +133,9 @@ class Verifier {
 
   #addSlot(owner: Uint8Array, { key, value }: TableEntry): void {
     if (value.length > 32) {
-      this.#report(`slot ${bytesToHex(key.subarray(ADDRESS_SIZE))} of ${bytesToHex(key.subarray(0, ADDRESS_SIZE))} has ${value.length} bytes`);
+      this.#report(
+        `slot ${bytesToHex(key.subarray(ADDRESS_SIZE))} of ${bytesToHex(key.subarray(0, ADDRESS_SIZE))} has ${value.length} bytes`,
+      );
       return;
     }
     const row = this.#slots.add();

@@ -338,6 +338,15 @@ describe("db", () => {
     expect(readFileSync(at("b.rlp"))).toEqual(readFileSync(at("a.rlp")));
   });
 
+  it("compacts, and says what for", async () => {
+    await run(init, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`);
+    const { code, out } = await run(db, "compact", `--datadir=${at("data")}`);
+    expect(code).toBe(0);
+    expect(out[0]).toMatch(/^[\d.]+ MiB before, [\d.]+ MiB now$/);
+    expect((await run(db, "verify", `--datadir=${at("data")}`)).out.at(-1)).toBe("verified");
+    expect((await run(db, "compact", `--datadir=${at("none")}`)).err[0]).toContain("holds no chain database");
+  });
+
   it("prunes, and tells what is left", async () => {
     const { rlp } = await makeBlocks(150);
     writeFileSync(at("a.rlp"), concatBytes(...rlp));
@@ -369,8 +378,8 @@ describe("db", () => {
   }, 30_000);
 
   it("says what it expects", async () => {
-    expect((await run(db)).err).toEqual(['expected "stats", "verify", "prune" or "migrate"']);
-    expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify", "prune" or "migrate", found "statz"']);
+    expect((await run(db)).err).toEqual(['expected "stats", "verify", "prune", "migrate" or "compact"']);
+    expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify", "prune", "migrate" or "compact", found "statz"']);
     expect((await run(db, "stats", `--datadir=${at("none")}`)).err[0]).toContain("holds no chain database");
   });
 });

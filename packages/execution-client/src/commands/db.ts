@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
 import { type Command, type CommandIo, command, UserError } from "@rnode/program";
-import { describePageReading, type VerifyProgress } from "@rnode/storage";
-import { openExistingDatabase, sayPageReading } from "../setup/database.ts";
+import { compactDatabase, describePageReading, type VerifyProgress } from "@rnode/storage";
+import { databasePath, openExistingDatabase, sayPageReading } from "../setup/database.ts";
 import { history, historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 
@@ -64,7 +65,7 @@ const verify = command({ table: verifyTable, version: VERSION }, async ({ option
 
 /** The pages that are known grow as they are read, so their share is not told. */
 const verifyProgress = (io: CommandIo) => {
-  let shownMs = 0;
+  let shownMs = performance.now();
   return ({ part, done, total }: VerifyProgress): void => {
     const nowMs = performance.now();
     if (nowMs - shownMs < PROGRESS_INTERVAL_MS) return;
@@ -141,7 +142,25 @@ const migrate = command({ table: migrateTable, version: VERSION }, async ({ opti
   }
 });
 
-/** `rengine db stats|verify|prune|migrate`. */
+const compactTable = optionTable({
+  program: "rengine db compact",
+  summary:
+    "Writes the database without its free pages into a new file, which then takes the place of the old one, while no client runs. Both need room until then.",
+  envPrefix: "RENGINE_",
+  groups: { main: optionGroup("", { datadir: { parse: path, required: true, help: "Folder of the database." } }) },
+});
+
+const compact = command({ table: compactTable, version: VERSION }, async ({ options }, io) => {
+  const folder = databasePath(options.main.datadir);
+  if (!existsSync(folder)) throw new UserError(`${options.main.datadir}: holds no chain database (rengine init makes one)`);
+  const { beforeBytes, afterBytes } = await compactDatabase(folder, {
+    onProgress: (written, expected) => io.progress(`${megabytes(written)} of about ${megabytes(expected)}`),
+  });
+  io.out(`${megabytes(beforeBytes)} before, ${megabytes(afterBytes)} now`);
+  return 0;
+});
+
+/** `rengine db stats|verify|prune|migrate|compact`. */
 export const db: Command = async (args, env, io) => {
   const [action, ...rest] = args;
   switch (action) {
@@ -153,8 +172,12 @@ export const db: Command = async (args, env, io) => {
       return await prune(rest, env, io);
     case "migrate":
       return await migrate(rest, env, io);
+    case "compact":
+      return await compact(rest, env, io);
     default:
-      throw new UserError(`expected "stats", "verify", "prune" or "migrate"${action === undefined ? "" : `, found "${action}"`}`);
+      throw new UserError(
+        `expected "stats", "verify", "prune", "migrate" or "compact"${action === undefined ? "" : `, found "${action}"`}`,
+      );
   }
 };
 

@@ -149,7 +149,14 @@ describe("a large genesis file", () => {
     await settle();
     const first = await facts(path);
     const record = readFileSync(at("memory/genesis-file.json"), "utf8");
-    for (const damaged of ["", "{", "null", record.slice(0, -20), record.replace("1337", "1339"), record.replace(/"digest":"0x./, '"digest":"0x_')]) {
+    for (const damaged of [
+      "",
+      "{",
+      "null",
+      record.slice(0, -20),
+      record.replace("1337", "1339"),
+      record.replace(/"digest":"0x./, '"digest":"0x_'),
+    ]) {
       writeFileSync(at("memory/genesis-file.json"), damaged);
       expect(await facts(path)).toEqual(first);
     }

@@ -82,4 +82,6 @@ export class GenesisMemory {
 }
 
 const checkOf = (identity: string, digest: string, fields: object): string =>
-  createHash("sha256").update(`${identity} ${digest} ${JSON.stringify(fields)}`).digest("hex");
+  createHash("sha256")
+    .update(`${identity} ${digest} ${JSON.stringify(fields)}`)
+    .digest("hex");

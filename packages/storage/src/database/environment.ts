@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase, type TransactionFlags } from "lmdb";
 import type { PageReading, TableStats } from "../api.ts";
@@ -44,6 +44,8 @@ export interface EnvironmentStats {
 const PAGES_AT_START = 4000;
 /** Takes some seconds, because a damaged page may be what ended the last process. */
 const PAGES_AFTER_CRASH = 500_000;
+/** A part of the database's folder, for a compaction; what an interrupted one left there is removed by the next writer. */
+export const COMPACTION_FOLDER = "compacting";
 const MAX_TABLES = 48;
 const COMMITS_PER_READER_CHECK = 256;
 const NOT_FLUSHED = 0x10000 satisfies TransactionFlags.NO_SYNC_FLUSH;
@@ -77,6 +79,7 @@ export class Environment {
     if (options.readOnly && !existsSync(file)) throw storageError("storage/no-database", { folder });
     try {
       this.#lock = options.readOnly ? undefined : acquireWriterLock(folder);
+      if (!options.readOnly) rmSync(join(folder, COMPACTION_FOLDER), { recursive: true, force: true });
       if (existsSync(file)) {
         checkDataFile(folder, file, !options.readOnly);
         this.checkPages(this.#lock?.wasLeft === true ? PAGES_AFTER_CRASH : PAGES_AT_START);
@@ -176,6 +179,22 @@ export class Environment {
   /** A reader that was killed keeps old pages from being reused until its entry is removed. */
   forgetDeadReaders(): void {
     this.#root.readerCheck();
+  }
+
+  /** Processes that have the database open for reading and have read from it, apart from this one. */
+  otherReaders(): number[] {
+    this.forgetDeadReaders();
+    // Lines of pid, thread and transaction.
+    const pids = this.#root
+      .readerList()
+      .split("\n")
+      .map((line) => Number(line.trim().split(/\s+/)[0]));
+    return pids.filter((pid) => Number.isSafeInteger(pid) && pid > 0 && pid !== process.pid);
+  }
+
+  /** Writes all pages in use into a `data.mdb` in an empty folder. */
+  copyCompacted(folder: string): Promise<void> {
+    return this.#root.backup(folder, true);
   }
 
   stats(): EnvironmentStats {

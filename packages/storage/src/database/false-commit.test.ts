@@ -21,7 +21,11 @@ describe("an action whose commit LMDB refuses without a reason", () => {
   it.each<[string, Error, boolean]>([
     ["the false error", falseError(), true],
     ["the same without its number", new Error(falseError().message), true],
-    ["another reason for the same number", Object.assign(new Error("MDB_BAD_TXN: Transaction must abort"), { code: -30782 }), false],
+    [
+      "another reason for the same number",
+      Object.assign(new Error("MDB_BAD_TXN: Transaction must abort"), { code: -30782 }),
+      false,
+    ],
     ["a full disk", Object.assign(new Error("No space left on device"), { code: 28 }), false],
   ])("is known by number and words: %s", (_, error, expected) => {
     expect(isFalseCommitError(error)).toBe(expected);

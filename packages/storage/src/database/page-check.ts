@@ -129,11 +129,7 @@ class PageCheck {
   }
 
   /** Reads up to `maxPages` of the pages in the order of the file. @param problemOf is given a page and its place in `#piece` */
-  #readAll(
-    pages: PageSet,
-    maxPages: number,
-    problemOf: (page: number, at: number) => string | undefined,
-  ): string | undefined {
+  #readAll(pages: PageSet, maxPages: number, problemOf: (page: number, at: number) => string | undefined): string | undefined {
     const { pageSize } = this.#meta;
     const piecePages = Math.floor(this.#piece.length / pageSize);
     let left = maxPages;

@@ -7,17 +7,17 @@ export class PageSet {
   }
 
   has(page: number): boolean {
-    return (this.#words[Math.floor(page / 32)]! & (1 << page % 32)) !== 0;
+    return (this.#words[Math.floor(page / 32)]! & (1 << (page % 32))) !== 0;
   }
 
   add(page: number): void {
-    this.#words[Math.floor(page / 32)]! |= 1 << page % 32;
+    this.#words[Math.floor(page / 32)]! |= 1 << (page % 32);
   }
 
   /** The lowest number that is not below `from`; undefined: there is none. */
   next(from: number): number | undefined {
     let index = Math.floor(from / 32);
-    let word = index < this.#words.length ? this.#words[index]! & (-1 << from % 32) : 0;
+    let word = index < this.#words.length ? this.#words[index]! & (-1 << (from % 32)) : 0;
     while (word === 0) {
       if (++index >= this.#words.length) return undefined;
       word = this.#words[index]!;
