@@ -284,6 +284,12 @@ export interface Chain {
     blocks: AsyncIterable<T> | Iterable<T>,
     options: ImportOptions<StoredItem<T>>,
   ): Promise<ImportRefusal | undefined>;
+  /**
+   * Begins to read what a block with these transactions will touch, if the database is larger than the memory for it.
+   *
+   * @param senders once they are known; what follows from the transactions alone is then read already
+   */
+  readAhead(transactions: readonly Transaction[], senders: readonly Uint8Array[] | undefined): void;
   /** A block that was built or executed here, whether or not fork choice chose it, as long as it is in memory. */
   preparedBlockOf(hash: Uint8Array): PreparedBlock | undefined;
   /** Moves the labels, with a reorganisation or rewind if necessary, and starts a build if attributes are given. */

@@ -1,7 +1,7 @@
 import type { EvmEngine } from "@rnode/evm";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
-import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
+import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1, Transaction } from "@rnode/protocol";
 import type { BlockGroup, BlockParts, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import type {
@@ -42,6 +42,7 @@ import { storedGenesisHash } from "./genesis/genesis.ts";
 import { LazyHeadChange } from "./head-change.ts";
 import { type ImportingChain, importBlocks } from "./import/block-import.ts";
 import { PreparedBlock } from "./prepared-block.ts";
+import { type ReadAhead, startReadAhead } from "./read-ahead/read-ahead.ts";
 import { createSenderCache, type SenderSource } from "./senders/senders.ts";
 import type { GroupRoots } from "./state-roots/group-roots.ts";
 import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
@@ -55,7 +56,7 @@ export interface ChainDependencies {
    * must have its genesis (`initGenesis`). If it is a database, which a thread can open as well, a thread computes the state roots of
    * larger blocks
    */
-  readonly store: ChainStore & Partial<Pick<ChainDatabase, "folder">>;
+  readonly store: ChainStore & Partial<Pick<ChainDatabase, "folder" | "pageReading">>;
   readonly config: ChainConfig;
   readonly senders?: SenderSource;
   readonly metrics?: MetricFactory;
@@ -63,6 +64,8 @@ export interface ChainDependencies {
   readonly nowMs: () => number;
   /** computes state roots in parallel with execution; default: a thread, if there are enough cores */
   readonly liveRoots?: LiveRoots | undefined;
+  /** reads what a block will touch; default: threads, if the database is larger than the memory for it */
+  readonly readAhead?: ReadAhead | undefined;
   /** of a development chain: what was set by hand in the state after a block */
   readonly editsAfter?: ((blockHash: Hex) => StateEdits | undefined) | undefined;
   /** the same for the groups of an import */
@@ -105,6 +108,7 @@ class StoredChain implements Chain {
   readonly #metrics: ChainMetrics;
   readonly #nowMs: () => number;
   readonly #liveRoots: LiveRoots | undefined;
+  readonly #readAhead: ReadAhead | undefined;
   readonly #editsAfter: (blockHash: Hex) => StateEdits | undefined;
   readonly #startGroupRoots: (stateRoot: Uint8Array) => StateRoots;
   readonly #codeCacheBytes: number | undefined;
@@ -133,6 +137,7 @@ class StoredChain implements Chain {
     const { codeCacheBytes } = options;
     this.#codeCacheBytes = codeCacheBytes;
     this.#liveRoots = liveRoots ?? startedRoots(store, options.maxStateTrieNodes);
+    this.#readAhead = dependencies.readAhead ?? startReadAhead(store);
     const { startGroupRoots = startStateRoots } = dependencies;
     this.#startGroupRoots = (stateRoot) => startGroupRoots(store, stateRoot);
     const stateTrie = new LiveStateTrie(); // shared by building and execution, because a built block is mostly the next one to be executed
@@ -216,6 +221,11 @@ class StoredChain implements Chain {
     return { status: "VALID", latestValidHash: hashHex };
   }
 
+  readAhead(transactions: readonly Transaction[], senders: readonly Uint8Array[] | undefined): void {
+    if (senders === undefined) this.#readAhead?.receivers(transactions);
+    else this.#readAhead?.senders(transactions, senders);
+  }
+
   preparedBlockOf(hash: Uint8Array): PreparedBlock | undefined {
     return this.#tree.get(bytesToHex(hash))?.prepared;
   }
@@ -280,7 +290,7 @@ class StoredChain implements Chain {
       store: this.#store,
       genesisNumber: this.genesis.block.header.number,
       isClosing: () => this.#isClosing,
-      prepare: (block, known) => this.#senders.prepare(block, known),
+      prepare: (block, known) => this.#prepareImported(block, known),
       headerOf: (hash) => this.#branches.header(hash),
       newPayload: (block) => this.#knownVerdict(block) ?? this.#execute(block),
       choose: (headBlockHash) => {
@@ -295,12 +305,22 @@ class StoredChain implements Chain {
     };
   }
 
+  async #prepareImported(block: Block, known: Parameters<SenderSource["prepare"]>[1]): Promise<PreparedBlock> {
+    this.#readAhead?.receivers(block.transactions);
+    const prepared = await this.#senders.prepare(block, known);
+    if (prepared.senders !== undefined) this.#readAhead?.senders(block.transactions, prepared.senders);
+    return prepared;
+  }
+
   /** An import has an engine of its own, because the outcome of an execution is used after other methods may have been called. */
   readonly #runImported: ImportingChain["runBlock"] = (parent, block) => {
     const startMs = this.#nowMs();
     const engine = (this.#importEngine ??= newEngine({ codeCacheBytes: this.#codeCacheBytes }));
     const outcome = runBlock({ ...this.#context, engine }, parent, block);
-    if (outcome.kind === "run") this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: "valid" });
+    if (outcome.kind === "run") {
+      this.#readAhead?.learn(block.block.transactions, outcome.senders, outcome.result.changes);
+      this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: "valid" });
+    }
     return outcome; // an invalid block is executed again, on its own
   };
 
@@ -446,7 +466,7 @@ class StoredChain implements Chain {
     this.#isClosing = true;
     await this.#importing?.catch(() => undefined); // reported to the caller of the import
     this.#listeners.clear();
-    await this.#liveRoots?.close();
+    await Promise.all([this.#liveRoots?.close(), this.#readAhead?.close()]);
     await this.#store.close();
   }
 
@@ -474,7 +494,9 @@ class StoredChain implements Chain {
       }
       return invalidStatus(parentHex, describeFault(verdict.fault));
     }
-    this.#tree.add(verdict.executed, this.head().number);
+    const { executed } = verdict;
+    this.#tree.add(executed, this.head().number);
+    this.#readAhead?.learn(block.transactions, executed.senders, executed.changes);
     return { status: "VALID", latestValidHash: hashHex };
   }
 

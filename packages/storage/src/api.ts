@@ -349,6 +349,10 @@ export interface ChainDatabase extends ChainStore {
    * @throws {CodedError} storage/state-gone: the block was unwound, or its state was pruned
    */
   stateRows(block: BlockId, after?: StatePlace): Iterable<StateRow>;
+  /**
+   * Reads what a block will need of accounts and slots, so that it is in memory then; nothing is answered. @param keys made by `TouchedKeys`
+   */
+  touchState(keys: Uint8Array): void;
   /** For a reader: makes subsequent reads see every commit made so far; without it, they may see the database as of a millisecond ago. */
   refresh(): void;
   /** Releases what processes that were killed while reading still hold. */

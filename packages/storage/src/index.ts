@@ -10,4 +10,5 @@ export { type StorageErrorCode, storageAdvice } from "./errors.ts";
 export { type ChainStoreOptions, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
 export { RowFile } from "./sorting/row-file.ts";
 export { RowSort, type RowSortOptions } from "./sorting/row-sort.ts";
+export { TouchedKeys } from "./state-toucher.ts";
 export { anyClearsStorage, changeCount, clearsStorage } from "./state/state-batch.ts";

@@ -32,6 +32,7 @@ import { createNodeGroups, writeNodeRows } from "./nodes/node-groups.ts";
 import { HistoryPruner } from "./pruning/pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
 import { anyClearsStorage, clearsStorage } from "./state/state-batch.ts";
+import { StateToucher } from "./state-toucher.ts";
 import { verifyTables } from "./verify-state.ts";
 
 export interface ChainStoreOptions {
@@ -88,6 +89,7 @@ export function openChainStore(path: string, options: ChainStoreOptions = {}): C
 class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   readonly #tables: Tables;
   readonly #pruner: HistoryPruner;
+  #toucher: StateToucher | undefined;
   /** the group in which commits of blocks are built */
   readonly #group = new BufferedGroup();
 
@@ -351,6 +353,10 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
       this.meta.writeOldRows(next > head ? undefined : next);
       return { blocks: next - first, remaining: Math.max(0, head - next + 1) };
     }, REPEATABLE);
+  }
+
+  touchState(keys: Uint8Array): void {
+    (this.#toucher ??= new StateToucher(this.#tables)).touch(keys);
   }
 
   forgetDeadReaders(): void {

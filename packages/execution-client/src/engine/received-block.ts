@@ -3,7 +3,7 @@ import { decodeTransaction, type ExecutionPayloadEnvelope, payloadToHeader } fro
 import { orderedTrieRoot } from "@rnode/trie";
 
 export interface ReceivedBlockSources {
-  readonly chain: Pick<Chain, "preparedBlockOf">;
+  readonly chain: Pick<Chain, "preparedBlockOf" | "readAhead">;
   readonly senders: Pick<SenderSource, "recoverAhead">;
 }
 
@@ -23,11 +23,14 @@ export async function receivedBlock(
   const executed = chain.preparedBlockOf(blockHash);
   const known = executed?.encodedTransactions === encoded ? executed : undefined;
   const transactions = known?.block.transactions ?? encoded.map(decodeTransaction);
+  if (known === undefined) chain.readAhead(transactions, undefined);
   const recovered = known?.senders ?? senders.recoverAhead(transactions);
   // PERF: this runs while worker threads recover the senders
   const header = payloadToHeader(envelope, requestsHash, (items) =>
     items === known?.encodedTransactions ? known.transactionsRoot : orderedTrieRoot(items),
   );
   const { transactionsRoot } = header;
-  return new PreparedBlock({ header, transactions, ommers: [], withdrawals }, { transactionsRoot, senders: await recovered });
+  const found = await recovered;
+  if (known === undefined && found !== undefined) chain.readAhead(transactions, found);
+  return new PreparedBlock({ header, transactions, ommers: [], withdrawals }, { transactionsRoot, senders: found });
 }

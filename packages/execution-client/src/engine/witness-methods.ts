@@ -65,7 +65,7 @@ export function witnessMethods(own: WitnessedMethods): MethodTable {
     try {
       const witness = decodeWitness(encoded);
       const hash = executionRequests === undefined ? undefined : requestsHash(executionRequests);
-      const sources = { chain: { preparedBlockOf: () => undefined }, senders };
+      const sources = { chain: { preparedBlockOf: () => undefined, readAhead: () => undefined }, senders };
       const block = await receivedBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, sources);
       verdict = executePayloadStateless({ config: chain.config, senders }, block, witness);
     } catch (error) {
