@@ -100,7 +100,7 @@ export async function startClient(
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
-    () => openDatabase(chainOptions.datadir),
+    () => openDatabase(chainOptions.datadir, { proofWindowBlocks: options.proofs.window }),
     (database) => (isStoreOwned ? database.close() : undefined),
   );
   if (slowCurvesReason !== undefined) log.info("elliptic curves are computed in WebAssembly", { reason: slowCurvesReason });

@@ -25,7 +25,7 @@ import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode
 import { dev } from "./dev/dev-options.ts";
 import { network } from "./network/network-options.ts";
 import { SAFETY_LEVELS } from "./pool/safety-levels.ts";
-import { history } from "./setup/history-option.ts";
+import { history, proofs } from "./setup/history-option.ts";
 
 const MIB = 1024 * 1024;
 /** the gas that Geth gives a call without any limit */
@@ -422,6 +422,7 @@ export const clientTable = optionTable({
     chain,
     memory,
     history,
+    proofs,
     http,
     ws,
     authrpc,

@@ -177,11 +177,16 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     return hash === undefined ? undefined : new StoredNodeView(this, blockNumber, hash);
   }
 
+  /** The finalized block, or the safe one if there is none; the head if there is neither. Blocks above it may be unwound. */
+  protected settledNumber(head: number): number {
+    return (this.meta.readLabel("finalized") ?? this.meta.readLabel("safe"))?.number ?? head;
+  }
+
   protected oldestProvableBlock(): number | undefined {
     const head = this.#currentHead();
     const pruned = this.meta.readPrunedNodes();
     if (head === undefined || pruned === undefined) return undefined;
-    return Math.max(pruned, head.number - this.proofWindowBlocks, this.oldestState());
+    return Math.max(pruned, Math.min(head.number - this.proofWindowBlocks, this.settledNumber(head.number)), this.oldestState());
   }
 
   readMeta(key: string): Uint8Array | undefined {

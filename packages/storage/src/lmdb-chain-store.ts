@@ -54,7 +54,8 @@ export interface ChainStoreOptions {
   readonly memoryBytes?: number | undefined;
 }
 
-const DEFAULT_PROOF_WINDOW_BLOCKS = 302_400;
+/** A week of two-second blocks. */
+export const DEFAULT_PROOF_WINDOW_BLOCKS = 302_400;
 /** Reorganisations of this depth must always be possible. */
 const MIN_PROOF_WINDOW_BLOCKS = 128;
 /** The least history that is always kept, because a chain must be able to reorganise. */
@@ -322,7 +323,9 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
 
   #pruneNodes(headNumber: number, blocks = 1): void {
     const pruned = this.meta.readPrunedNodes() ?? 0;
-    const last = Math.min(headNumber - this.proofWindowBlocks, pruned + MAX_PRUNED_BLOCKS_PER_COMMIT * blocks);
+    // Blocks that are not final may still be unwound, which takes the nodes that they replaced.
+    const oldest = Math.min(headNumber - this.proofWindowBlocks, this.settledNumber(headNumber));
+    const last = Math.min(oldest, pruned + MAX_PRUNED_BLOCKS_PER_COMMIT * blocks);
     for (let number = pruned + 1; number <= last; number++) this.nodes.prune(number);
     if (last > pruned) this.meta.writePrunedNodes(last);
   }
@@ -332,7 +335,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
       throw storageError("storage/history-too-short", { blocks: keepBlocks, minimum: MIN_HISTORY_BLOCKS });
     const head = this.currentHead().number;
     // Blocks that are not final may still be left, so neither they nor the state before them is pruned.
-    const settled = (this.meta.readLabel("finalized") ?? this.meta.readLabel("safe"))?.number ?? head;
+    const settled = this.settledNumber(head);
     const wanted = Math.min(head - keepBlocks, settled);
     try {
       const result = this.environment.atomically(() => this.#pruner.prune(wanted, maxRows), REPEATABLE);

@@ -302,4 +302,23 @@ describe("the proof window", () => {
     expect(oldest).toBe(299 - 128);
     expect(nodeRows).toBe(128); // one account: one node per block
   });
+
+  it("reaches back to the finalized block, because what follows may be unwound", async () => {
+    await withStore(
+      (store) => {
+        store.writeGenesis(makeBlock(store, 1n));
+        store.commitBlock(makeBlock(store, 2n));
+        store.writeLabels({ finalized: store.stateAt(1)!.block });
+        for (let i = 2; i < 200; i++) store.commitBlock(makeBlock(store, BigInt(i + 1)));
+        expect(store.storageStats().oldestProvableBlock).toBe(1);
+        store.writeLabels({ finalized: store.stateAt(90)!.block });
+        for (let i = 200; i < 240; i++) store.commitBlock(makeBlock(store, BigInt(i + 1)));
+        expect(store.storageStats().oldestProvableBlock).toBe(90);
+        expect(errorOf(() => store.reorganize(89, [])).code).toBe("storage/unwind-too-deep");
+        store.reorganize(90, []);
+        expect(store.verifyState().problems).toEqual([]);
+      },
+      { proofWindowBlocks: 128 },
+    );
+  });
 });

@@ -15,7 +15,12 @@ const word = (address: Uint8Array): Uint8Array => padBytesLeft(address, 32);
 
 /** A call with a receiver, an amount, and an amount that is no address. */
 const call = (to: Uint8Array, receiver: Uint8Array): Transaction =>
-  ({ type: 2, to, data: concatBytes(SELECTOR, word(receiver), number(500, 32), new Uint8Array(32)), accessList: [] }) as unknown as Transaction;
+  ({
+    type: 2,
+    to,
+    data: concatBytes(SELECTOR, word(receiver), number(500, 32), new Uint8Array(32)),
+    accessList: [],
+  }) as unknown as Transaction;
 
 /** Changes of slots of the token, as execution reports them. */
 function changesOf(slots: readonly Uint8Array[]): StateChanges {
@@ -23,7 +28,13 @@ function changesOf(slots: readonly Uint8Array[]): StateChanges {
   const bytes = new Uint8Array(20 + slots.length * SLOT_BYTES);
   bytes.set(TOKEN);
   for (const [index, slot] of slots.entries()) bytes.set(slot, 20 + index * SLOT_BYTES);
-  const records = { bytes, slotSize: SLOT_BYTES, nextAfter: () => bytes.length, slotCountOf: () => slots.length, slotsOf: () => 20 };
+  const records = {
+    bytes,
+    slotSize: SLOT_BYTES,
+    nextAfter: () => bytes.length,
+    slotCountOf: () => slots.length,
+    slotsOf: () => 20,
+  };
   return { accounts: [], codes: [], records } as unknown as StateChanges;
 }
 
@@ -31,6 +42,7 @@ function reading(threads = 2) {
   const touched = new Set<string>();
   const messages: (() => void)[] = [];
   const thread = {
+    isReady: true,
     touch(keys: Uint8Array) {
       for (let at = 0; at < keys.length; ) {
         const end = at + (keys[at] === 0 ? 21 : 53);
@@ -47,7 +59,7 @@ function reading(threads = 2) {
     touched.clear();
     return taken;
   };
-  return { readAhead, take, messages };
+  return { readAhead, take, messages, thread };
 }
 
 const hex = (...parts: Uint8Array[]): string => bytesToHex(concatBytes(...parts));
@@ -83,12 +95,16 @@ describe("what is read ahead of a block", () => {
   });
 
   it("is bounded: threads that are behind get nothing, and a block no more than so many keys", () => {
-    const { readAhead, take, messages } = reading(1);
+    const { readAhead, take, messages, thread } = reading(1);
     const many = Array.from({ length: 9000 }, (_, index) => call(person(index), person(20_000 + index)));
     readAhead.receivers(many);
     expect(take().size).toBe(8192);
     for (let block = 0; block < 9; block++) readAhead.receivers([call(TOKEN, person(block))]);
     expect(messages).toHaveLength(4);
+    thread.isReady = false;
+    for (const answer of messages.splice(0)) answer();
+    readAhead.receivers([call(TOKEN, person(1))]);
+    expect(messages).toHaveLength(0);
   });
 
   it("nothing, without threads", async () => {

@@ -12,6 +12,8 @@ export interface ReadAheadData {
 
 /** A thread that reads keys (`TouchedKeys`). */
 export interface TouchingThread {
+  /** false: not yet, or no longer */
+  readonly isReady: boolean;
   touch(keys: Uint8Array<ArrayBuffer>): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -73,7 +75,7 @@ export class ReadAhead {
 
   /** Neighbours in the list go to different threads, so that what is needed first is read first. */
   #touch(list: readonly Key[]): void {
-    const free = this.#threads.filter(({ waiting }) => waiting < MAX_WAITING);
+    const free = this.#threads.filter(({ thread, waiting }) => thread.isReady && waiting < MAX_WAITING);
     for (const [index, place] of free.entries()) {
       const keys = new TouchedKeys();
       for (let i = index; i < list.length && i < MAX_KEYS; i += free.length) {
@@ -126,7 +128,14 @@ export function startReadAhead(
   return new ReadAhead(
     Array.from({ length: THREADS }, () => {
       const host = new WorkerHost<Uint8Array, true>({ program, data, youngGenerationMb: 4, ...overrides });
-      return { touch: (keys) => host.ask(keys, [keys.buffer]), close: () => host.close() };
+      host.start(); // so that it is there when the first block comes
+      return {
+        get isReady() {
+          return host.start();
+        },
+        touch: (keys) => host.ask(keys, [keys.buffer]),
+        close: () => host.close(),
+      };
     }),
   );
 }

@@ -98,7 +98,9 @@ export class SlotPatterns {
 }
 
 function addPattern(patterns: Pattern[], pattern: Pattern): void {
-  const isKnown = patterns.some(({ contract, place }) => place === pattern.place && bytesToHex(contract) === bytesToHex(pattern.contract));
+  const isKnown = patterns.some(
+    ({ contract, place }) => place === pattern.place && bytesToHex(contract) === bytesToHex(pattern.contract),
+  );
   if (isKnown) return;
   if (patterns.length === MAX_PATTERNS) patterns.shift();
   patterns.push(pattern);

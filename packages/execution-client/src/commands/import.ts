@@ -7,7 +7,7 @@ import { type CommandIo, command, UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "../setup/chain-spec.ts";
 import { openDatabase, sayPageReading } from "../setup/database.ts";
-import { history, historyBlocksOf } from "../setup/history-option.ts";
+import { history, historyBlocksOf, proofs } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 import { readBlocks } from "./read-blocks.ts";
 
@@ -23,6 +23,7 @@ const table = optionTable({
       batch: { parse: uint, default: 32, unit: "blocks", env: false, help: "Blocks written in one transaction." },
     }),
     history,
+    proofs,
     rollup: optionGroup("rollup", {
       upgradesDir: { parse: path, help: "Folder of network upgrade bundles (Canyon's first block needs one)." },
     }),
@@ -38,7 +39,7 @@ export const importBlocks = command({ table, version: VERSION }, async ({ option
   const { chain: name, genesis, datadir, batch } = options.main;
   const spec = await loadChainSpec({ chain: name, genesis, datadir });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
-  const store = openDatabase(datadir);
+  const store = openDatabase(datadir, { proofWindowBlocks: options.proofs.window });
   sayPageReading(store, io);
   try {
     if ((await prepareGenesis(store, spec)) === "again") io.err(INTERRUPTED_GENESIS);

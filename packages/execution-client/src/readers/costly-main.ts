@@ -38,7 +38,10 @@ interface CostlyContext extends RequestContext {
 
 function start({ reader, options, config, startingBlock, givenUp }: CostlyStart): (message: MessageToCostly) => void {
   const log = createLogger(options.log).child({ reader: reader + 1 });
-  const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
+  const store = openExistingDatabase(options.chain.datadir, {
+    readOnly: true,
+    proofWindowBlocks: options.proofs.window,
+  });
   const link = new WriterLink(
     {
       push: (message) => {

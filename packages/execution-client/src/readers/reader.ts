@@ -38,7 +38,10 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const log = createLogger(options.log).child({ reader: reader + 1 });
   const labels = { reader: String(reader + 1) };
   const metrics = options.metrics.enabled ? createMetrics({ prefix: "rengine_", labels }) : undefined;
-  const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
+  const store = openExistingDatabase(options.chain.datadir, {
+    readOnly: true,
+    proofWindowBlocks: options.proofs.window,
+  });
   const chainView = openChainReader(store, config);
   const link = new WriterLink(outbox, profileOf(options), options.sending.feeCapWei);
   const sync = new SyncFeed();

@@ -21,7 +21,10 @@ export function openDatabase(datadir: string, options: ChainStoreOptions = {}): 
 }
 
 /** Opens a database that must already exist. @throws {UserError} */
-export function openExistingDatabase(datadir: string, options: Pick<ChainStoreOptions, "readOnly" | "inOrder">): ChainDatabase {
+export function openExistingDatabase(
+  datadir: string,
+  options: Pick<ChainStoreOptions, "readOnly" | "inOrder" | "proofWindowBlocks">,
+): ChainDatabase {
   const path = databasePath(datadir);
   if (!existsSync(path)) throw new UserError(`${datadir}: holds no chain database (rengine init makes one)`);
   return openChainStore(path, options);

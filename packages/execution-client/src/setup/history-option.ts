@@ -1,5 +1,5 @@
 import { bool, integerBetween, type OptionsOf, optionGroup } from "@rnode/options";
-import { MIN_HISTORY_BLOCKS } from "@rnode/storage";
+import { DEFAULT_PROOF_WINDOW_BLOCKS, MIN_HISTORY_BLOCKS } from "@rnode/storage";
 
 /** The number of blocks that Reth keeps with its option of this name. */
 const FULL_HISTORY_BLOCKS = 10_064;
@@ -15,6 +15,15 @@ export const history = optionGroup("history", {
     parse: integerBetween(MIN_HISTORY_BLOCKS, 1_000_000_000),
     unit: "blocks",
     help: "Keep history of so many blocks; older history of final blocks is removed. Default: all.",
+  },
+});
+
+export const proofs = optionGroup("proofs", {
+  window: {
+    parse: integerBetween(MIN_HISTORY_BLOCKS, 1_000_000_000),
+    default: DEFAULT_PROOF_WINDOW_BLOCKS,
+    unit: "blocks",
+    help: "How far back accounts and slots can be proven (eth_getProof) and blocks be unwound, at least to the finalized block; the default is a week of two-second blocks. Older trie nodes are two thirds of what a changed account or slot leaves behind.",
   },
 });
 
