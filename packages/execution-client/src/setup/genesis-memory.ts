@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 
 /** What a start needs to know of a genesis file. */
 export interface GenesisFacts {
@@ -45,7 +46,7 @@ export class GenesisMemory {
       if (size < MIN_BYTES) return undefined;
       const changedMs = Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs);
       const text = [VERSION, resolve(source), dev, ino, size, mtimeNs, ctimeNs].join(" ");
-      return { text, isSettled: Date.now() - changedMs > SETTLED_MS };
+      return { text, isSettled: systemClock.nowMs() - changedMs > SETTLED_MS };
     } catch {
       return undefined; // reading it will tell
     }
