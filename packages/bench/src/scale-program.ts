@@ -29,6 +29,22 @@ export function diskBytes(pid: number): DiskBytes | undefined {
   }
 }
 
+/**
+ * How often a process waited for a page of a file so far: its main thread, and all threads together. @returns undefined: it has ended, or
+ * the system does not count this (only Linux does)
+ */
+export function pageWaits(pid: number): { readonly main: number; readonly all: number } | undefined {
+  const ofStat = (path: string): number => {
+    const stat = readFileSync(path, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[9]);
+  };
+  try {
+    return { main: ofStat(`/proc/${pid}/task/${pid}/stat`), all: ofStat(`/proc/${pid}/stat`) };
+  } catch {
+    return undefined;
+  }
+}
+
 /** Memory of a process that does not belong to a file. */
 function ownBytes(pid: number): number {
   try {
@@ -140,6 +156,10 @@ export class ScaleNode {
 
   get disk(): DiskBytes {
     return diskBytes(this.#child.pid!) ?? { read: 0, written: 0 };
+  }
+
+  get waits(): { readonly main: number; readonly all: number } {
+    return pageWaits(this.#child.pid!) ?? { main: 0, all: 0 };
   }
 
   /** @param signal SIGKILL: as a crash does */

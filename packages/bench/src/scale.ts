@@ -8,6 +8,7 @@ import { scalePlan } from "./import-chains.ts";
 import { forkchoiceState } from "./op-chain.ts";
 import { httpRequest, percentile, runLoad } from "./rpc-load.ts";
 import { limitMemory, type MemoryLimit, mebibytes } from "./scale-memory.ts";
+import { bytesOfLastCommit } from "./scale-pages.ts";
 import { type CommandRun, type DiskBytes, runCommand, ScaleNode } from "./scale-program.ts";
 import { copyFolder, dropFromMemory, makeScaleState, payloadOf, type ScaleState } from "./scale-state.ts";
 
@@ -120,13 +121,12 @@ class ScaleRun {
     const node = await this.#start(args);
     this.#print("start, cold", seconds(node.startMs));
     try {
-      const calls = await follow(node, blocks.slice(0, COLD_BLOCKS));
-      report(this.#print, `the first ${COLD_BLOCKS} blocks`, calls);
+      await this.#follow(node, `the first ${COLD_BLOCKS} blocks`, blocks.slice(0, COLD_BLOCKS));
       const disk = node.disk;
-      const later = await follow(node, blocks.slice(COLD_BLOCKS));
-      report(this.#print, `the ${blocks.length - COLD_BLOCKS} after them`, later);
+      await this.#follow(node, `the ${blocks.length - COLD_BLOCKS} after them`, blocks.slice(COLD_BLOCKS));
       const keys = plan.keysPerBlock * (blocks.length - COLD_BLOCKS);
-      this.#print("disk, a changed key", perKey(disk, node.disk, keys));
+      this.#print("by the system, a changed key", perKey(disk, node.disk, keys));
+      this.#print("by a commit, bytes a changed key", this.#writtenByLastCommit());
       if (withRpc) await this.#rpc(node);
     } finally {
       await node.stop();
@@ -140,6 +140,27 @@ class ScaleRun {
       "history, bytes a changed key",
       `${Math.round(history.reduce((sum, name) => sum + grown(name), 0) / keys)}: ${sizes}`,
     );
+  }
+
+  async #follow(node: ScaleNode, name: string, blocks: readonly Block[]): Promise<void> {
+    const before = node.waits;
+    report(this.#print, name, await follow(node, blocks));
+    const after = node.waits;
+    const each = (count: number): string => (count / blocks.length).toFixed(0);
+    const main = after.main - before.main;
+    this.#print(
+      `${name}: waits for the disk`,
+      `${each(main)} a block in the main thread, ${each(after.all - before.all - main)} in others`,
+    );
+  }
+
+  /** The commit of the last block. */
+  #writtenByLastCommit(): string {
+    const keys = this.#state.plan.keysPerBlock;
+    const tables = [...bytesOfLastCommit(join(this.#datadir, "chaindata/data.mdb"))].sort((a, b) => b[1] - a[1]);
+    const total = tables.reduce((sum, [, bytes]) => sum + bytes, 0);
+    const parts = tables.slice(0, 6).map(([name, bytes]) => `${name} ${Math.round(bytes / keys)}`);
+    return `${Math.round(total / keys)}: ${parts.join(", ")}`;
   }
 
   async #tables(): Promise<Record<string, { readonly sizeBytes: number }>> {
