@@ -70,6 +70,8 @@ class PageCheck {
   readonly #levels = new Map<number, PageSet>();
   readonly #longValues: PageSet;
   readonly #piece: Buffer;
+  /** PERF: the same in halves of words, as everything in a page is at an even place; half a million pages are read at a start */
+  readonly #halves: Uint16Array;
   #known = 0;
   #done = 0;
 
@@ -80,6 +82,7 @@ class PageCheck {
     this.#seen = new PageSet(meta.lastPage);
     this.#longValues = new PageSet(meta.lastPage);
     this.#piece = Buffer.alloc(Math.max(PIECE_BYTES, meta.pageSize));
+    this.#halves = new Uint16Array(this.#piece.buffer, this.#piece.byteOffset, this.#piece.length / 2);
   }
 
   run(maxPages: number): string | undefined {
@@ -171,19 +174,21 @@ class PageCheck {
   }
 
   #pageProblem(page: number, depth: number, start: number, isMain: boolean): string | undefined {
-    const bytes = this.#piece;
+    const halves = this.#halves;
     const { pageSize } = this.#meta;
-    const kind = bytes.readUInt16LE(start + FLAGS_AT) & KIND_MASK;
+    const first = start >> 1;
+    const kind = halves[first + (FLAGS_AT >> 1)]! & KIND_MASK;
     if (this.#numberAt(start) !== page || kind !== (depth > 1 ? BRANCH_PAGE : LEAF_PAGE)) return "is no page of its tree";
-    const lower = bytes.readUInt16LE(start + LOWER_AT) + HEADER_SIZE;
-    const upper = bytes.readUInt16LE(start + UPPER_AT) + HEADER_SIZE;
+    const lower = halves[first + (LOWER_AT >> 1)]! + HEADER_SIZE;
+    const upper = halves[first + (UPPER_AT >> 1)]! + HEADER_SIZE;
     if ((lower & 1) !== 0 || lower <= HEADER_SIZE || lower > upper || upper > pageSize) return "has a damaged header";
     for (let at = HEADER_SIZE; at < lower; at += 2) {
-      const node = bytes.readUInt16LE(start + at) + HEADER_SIZE;
-      if (node < upper || node + NODE_SIZE > pageSize) return "has a row outside of the page";
-      const flags = bytes.readUInt16LE(start + node + 4);
-      const low = bytes.readUInt32LE(start + node);
-      const value = node + NODE_SIZE + bytes.readUInt16LE(start + node + 6);
+      const node = halves[(start + at) >> 1]! + HEADER_SIZE;
+      if ((node & 1) !== 0 || node < upper || node + NODE_SIZE > pageSize) return "has a row outside of the page";
+      const half = (start + node) >> 1;
+      const low = halves[half]! + halves[half + 1]! * 0x1_0000;
+      const flags = halves[half + 2]!;
+      const value = node + NODE_SIZE + halves[half + 3]!;
       if (depth > 1) {
         if (value > pageSize) return "has a row outside of the page";
         const problem = this.#add(low + flags * 2 ** 32, depth - 1);
@@ -192,11 +197,8 @@ class PageCheck {
       }
       const isLong = (flags & LONG_VALUE) !== 0;
       if (value + (isLong ? LONG_VALUE_SIZE : low) > pageSize) return "has a row outside of the page";
-      const problem = isLong
-        ? this.#addLongValue(start + value, low)
-        : isMain && (flags & TABLE) !== 0
-          ? this.#addTable(start + value, low)
-          : undefined;
+      if (!isLong && !(isMain && (flags & TABLE) !== 0)) continue;
+      const problem = isLong ? this.#addLongValue(start + value, low) : this.#addTable(start + value, low);
       if (problem !== undefined) return problem;
     }
     return undefined;
