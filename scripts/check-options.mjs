@@ -1,20 +1,10 @@
 // Every option that a program accepts is read by something. The sources of each program are compiled with parsed options of which some
-// are left out, or have values of a type that nothing can use: the compiler names those that are used. Options that are refused as
-// unavailable are not asked for.
+// are left out, or have values of a type that nothing can use: the compiler names those that are used.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./lib/stamp.mjs";
-
-/** Options that are accepted without an effect, and why. One that is read must not be listed. */
-const WITHOUT_EFFECT = [
-  {
-    program: "execution-client",
-    option: /^rollup\.disableTxPoolGossip$/,
-    why: "the client never shares transactions; the help says so",
-  },
-];
 
 /** Each package with the module that has its option groups: those of `program` are in the tables of the others. */
 const PROGRAMS = [
@@ -143,19 +133,10 @@ function readOf(program, names) {
   return read;
 }
 
-/** The names of a table's options, without those that are refused because they, or all that they need, are unavailable. */
+/** The names of a table's options. */
 function acceptedIn(table, resolveOptions) {
   const options = resolveOptions(table).filter(({ fileOf }) => fileOf === undefined);
-  const refused = new Set();
-  for (let size = -1; size !== refused.size; ) {
-    size = refused.size;
-    for (const { flag, declaration } of options) {
-      const needs = [declaration.needs ?? []].flat().map((need) => need.split("=", 1)[0]);
-      if (declaration.unavailable !== undefined || (needs.length > 0 && needs.every((need) => refused.has(need))))
-        refused.add(flag);
-    }
-  }
-  return options.filter(({ flag }) => !refused.has(flag)).map(({ group, key }) => `${table.groups[group].name}.${key}`);
+  return options.map(({ group, key }) => `${table.groups[group].name}.${key}`);
 }
 
 const built = (name, file) => import(join(ROOT, "packages", name, "dist", file));
@@ -168,21 +149,9 @@ for (const [program, file] of PROGRAMS) {
   const table = exported.find((value) => "groups" in value) ?? { envPrefix: "", groups };
   if (compile(program, marked([])) !== "") throw new Error(`${program} does not compile even without a change`);
   const accepted = acceptedIn(table, resolveOptions).filter((name) => !shared.has(name));
-  const exempt = WITHOUT_EFFECT.filter((row) => row.program === program).map(({ option }) => option);
-  const isExempt = (name) => exempt.some((option) => option.test(name));
-  const read = readOf(
-    program,
-    accepted.filter((name) => !isExempt(name)),
-  );
+  const read = readOf(program, accepted);
   for (const name of accepted)
-    if (!read.has(name) && !isExempt(name))
-      problems.push(`packages/${program}: nothing reads the option ${name.replace(/^\./, "")}`);
-  for (const option of exempt) {
-    const names = accepted.filter((name) => option.test(name));
-    if (names.length === 0) problems.push(`packages/${program}: no option that is accepted is like ${option}`);
-    else if (compile(program, without(names)) !== "")
-      problems.push(`packages/${program}: something reads ${names.join(" or ")}: take it from WITHOUT_EFFECT`);
-  }
+    if (!read.has(name)) problems.push(`packages/${program}: nothing reads the option ${name.replace(/^\./, "")}`);
   if (program === "program") for (const name of accepted) shared.add(name);
 }
 rmSync(folder, { recursive: true });
