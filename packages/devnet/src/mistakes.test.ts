@@ -252,17 +252,34 @@ const MISTAKES: readonly Mistake[] = [
   ),
   rengine(
     "a secret of the wrong length",
-    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("a")}`, `--authrpc.jwtsecret=${path("short.txt")}`],
+    () => [
+      `--chain=${path("genesis.json")}`,
+      `--datadir=${path("a")}`,
+      `--authrpc.jwtsecret=${path("short.txt")}`,
+      "--max-peers=0",
+    ],
     /--authrpc\.jwtsecret: .*short\.txt.*not 32 hex-formatted bytes/,
   ),
   rengine(
     "a secret in a folder that is not there",
-    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("e")}`, `--authrpc.jwtsecret=${path("typo/jwt.hex")}`],
+    () => [
+      `--chain=${path("genesis.json")}`,
+      `--datadir=${path("e")}`,
+      `--authrpc.jwtsecret=${path("typo/jwt.hex")}`,
+      "--max-peers=0",
+    ],
     /--authrpc\.jwtsecret: there is no .*typo\/jwt\.hex, and no folder .*typo to make a new secret in: correct the path, or make the folder/,
   ),
   rengine(
     "a port in use for users",
-    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("b")}`, "--http", `--http.port=${taken}`, "--rpc.workers=0"],
+    () => [
+      `--chain=${path("genesis.json")}`,
+      `--datadir=${path("b")}`,
+      "--http",
+      `--http.port=${taken}`,
+      "--rpc.workers=0",
+      "--max-peers=0",
+    ],
     /--http\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
   ),
   rengine(
@@ -272,7 +289,7 @@ const MISTAKES: readonly Mistake[] = [
   ),
   rengine(
     "an engine address of another machine",
-    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("d")}`, "--authrpc.addr=192.0.2.1"],
+    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("d")}`, "--authrpc.addr=192.0.2.1", "--max-peers=0"],
     /--authrpc\.addr: this machine has no address 192\.0\.2\.1/,
   ),
   rengine("nothing to import", () => ["import", `--datadir=${path("d")}`], /missing argument: expected/),

@@ -486,6 +486,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   profile: "execution-client/src/requirements.test.ts",
   full: "execution-client/src/commands/commands.test.ts",
   "history.blocks": "execution-client/src/pruning.test.ts",
+  "proofs.window": "execution-client/src/pruning.test.ts",
   "rollup.upgrades-dir": "chain/src/execute/create2-deployer.test.ts",
   "rollup.sequencer-http": "execution-client/src/pool/pool-service.test.ts",
   "rollup.disable-tx-pool-gossip": "execution-client/src/network/network.test.ts",

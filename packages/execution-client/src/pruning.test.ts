@@ -272,3 +272,24 @@ function withoutDepositNonce(block: BlockJson, profile: "R" | "G"): BlockJson {
     }),
   };
 }
+
+describe("rengine --proofs.window", () => {
+  it("proves blocks of the window only, and reads the state of those before it", async () => {
+    const node = await startTestClient(["--proofs.window=128"]);
+    try {
+      let parent: { hash: Hex; timestampSec: number } | undefined;
+      const last = 140;
+      for (let number = 1; number <= last; number++) {
+        const transactions = [transaction(number - 1, OTHER)];
+        const { hash } = await node.buildBlock({ transactions, noTxPool: true, ...(parent && { parent }) });
+        parent = { hash, timestampSec: GENESIS_TIME_SEC + 2 * number };
+      }
+      const proofAt = (number: number) => outcome(node.rpc.call("eth_getProof", [OTHER, [], toQuantity(number)]));
+      expect(await proofAt(last - 100)).toMatchObject({ result: { balance: toQuantity(last - 100) } });
+      expect(await proofAt(5)).not.toHaveProperty("result");
+      expect(await node.rpc.call("eth_getBalance", [OTHER, "0x5"])).toBe("0x5");
+    } finally {
+      await node.remove();
+    }
+  }, 60_000);
+});
