@@ -182,7 +182,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
 
   it("ends what takes too long, and goes on working", async () => {
     const code = bytesToHex(assemble("JUMPDEST 0 JUMP"));
-    const endless = { stateOverrides: { [POOR]: { code } }, timeout: "20ms" };
+    const endless = { stateOverrides: { [POOR]: { code } }, timeout: "1ms" };
     for (const tracer of ["callTracer", "prestateTracer", undefined]) {
       await expect(
         rpc("debug_traceCall", { to: POOR, gas: "0x2faf080" }, "latest", { ...endless, tracer, limit: 1 }),
