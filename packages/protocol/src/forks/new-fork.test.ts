@@ -25,7 +25,7 @@ function copySources(): void {
     noEmit: true,
     declaration: false,
     declarationMap: false,
-    types: ["node"],
+    types: ["node", "vite/client"],
     allowImportingTsExtensions: true,
     rewriteRelativeImportExtensions: false,
     paths: { "@rnode/*": ["./*/index.ts"] },
