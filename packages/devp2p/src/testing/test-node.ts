@@ -43,9 +43,12 @@ export interface TestNodeOptions extends Partial<Omit<DevP2PConfig, "nodeKey">> 
   readonly blocks?: number;
   /** blocks of ordinary transactions with so many bytes of data, instead of random ones */
   readonly plainDataBytes?: number;
+  /** default: in the caller's thread */
+  readonly open?: (config: DevP2PConfig, handlers: DevP2PHandlers) => Promise<DevP2PNetwork>;
 }
 
-export async function startTestNode({ key, seed = 1, blocks = 4, plainDataBytes, ...changes }: TestNodeOptions): Promise<TestNode> {
+export async function startTestNode(options: TestNodeOptions): Promise<TestNode> {
+  const { key, seed = 1, blocks = 4, plainDataBytes, open = openHere, ...changes } = options;
   const folder = mkdtempSync(join(tmpdir(), "devp2p-"));
   const databaseFolder = join(folder, "chaindata");
   const store = openChainStore(databaseFolder, { sync: "interval" });
@@ -74,8 +77,7 @@ export async function startTestNode({ key, seed = 1, blocks = 4, plainDataBytes,
     gossipsTransactions: true,
     ...changes,
   };
-  const start = (more: Partial<DevP2PConfig> = {}): Promise<DevP2PNetwork> =>
-    startNetwork({ ...config, ...more }, handlers, { clock: systemClock, log: silentLogger, metrics: noMetrics });
+  const start = (more: Partial<DevP2PConfig> = {}): Promise<DevP2PNetwork> => open({ ...config, ...more }, handlers);
   let network = await start();
   return {
     get network() {
@@ -98,6 +100,9 @@ export async function startTestNode({ key, seed = 1, blocks = 4, plainDataBytes,
     },
   };
 }
+
+const openHere = (config: DevP2PConfig, handlers: DevP2PHandlers): Promise<DevP2PNetwork> =>
+  startNetwork(config, handlers, { clock: systemClock, log: silentLogger, metrics: noMetrics });
 
 function randomBlocks(store: ChainDatabase, seed: number, count: number): BlockCommit[] {
   const chain = new RandomChain(store, seed);

@@ -1,6 +1,5 @@
-import type { LogLine } from "@rnode/peering";
 import type { EncodedBlock } from "./encoded-block.ts";
-import { type FromThread, LOG_LINES, MAX_LOG_LINES, MAX_PAYLOAD_BYTES, MAX_PAYLOADS, PAYLOAD_BYTES, PAYLOADS } from "./messages.ts";
+import { type FromThread, MAX_PAYLOAD_BYTES, MAX_PAYLOADS, PAYLOAD_BYTES, PAYLOADS } from "./messages.ts";
 
 /**
  * What the thread sends by itself, within bounds: the process counts down in `shared` what it has taken, so nothing piles up before a
@@ -25,12 +24,5 @@ export class Outbox {
     Atomics.add(this.#shared, PAYLOADS, 1);
     this.#send({ kind: "payload", block, from }, [block.bytes.buffer]);
     return true;
-  }
-
-  /** A line more or less is nothing; that the process does not drown in lines is. Errors always go. */
-  line(line: LogLine): void {
-    if (Atomics.load(this.#shared, LOG_LINES) >= MAX_LOG_LINES && line.level !== "error") return;
-    Atomics.add(this.#shared, LOG_LINES, 1);
-    this.#send({ kind: "log", ...line });
   }
 }

@@ -1,0 +1,121 @@
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { type Counter, createMetrics, type MetricFactory, noMetrics } from "@rnode/observe";
+import { boundedLines } from "./bounded-lines.ts";
+import {
+  FIRST_COUNTER,
+  type FromThread,
+  HEARTBEAT,
+  LOG_LINES,
+  type NetworkStart,
+  type NetworkTypes,
+  type ToThread,
+} from "./network-messages.ts";
+import { sendError } from "./sent-error.ts";
+import { SentLogger } from "./sent-logger.ts";
+
+const HEARTBEAT_INTERVAL_MS = 1_000;
+const IDENTITY_INTERVAL_MS = 5_000;
+
+/** A network, as far as its thread needs to know it. */
+export interface RunningNetwork<Identity> {
+  readonly identity: Identity;
+  close(): Promise<void>;
+}
+
+/** The program of a thread that `NetworkThread` started: what is the same for every network. */
+export class NetworkProgram<N extends NetworkTypes> {
+  readonly config: N["config"];
+  readonly log: SentLogger;
+  readonly metrics: MetricFactory;
+  /** shared with the process, for what is under way to it */
+  readonly counters: Int32Array<SharedArrayBuffer>;
+  /** for what goes before everything else */
+  readonly urgent: MessagePort;
+  readonly #main: MessagePort = parentPort!;
+  readonly #collected: ReturnType<typeof createMetrics> | undefined;
+
+  /** @param rejections counts promises that failed and that nobody waited for */
+  constructor(rejections: (metrics: MetricFactory) => Counter) {
+    const { config, level, metricsPrefix, shared, urgent } = workerData as NetworkStart<N["config"]>;
+    this.config = config;
+    this.urgent = urgent;
+    this.counters = shared.subarray(FIRST_COUNTER);
+    this.log = new SentLogger(
+      level,
+      boundedLines(shared, LOG_LINES, (line) => this.#post({ kind: "log", ...line })),
+    );
+    this.#collected = metricsPrefix === undefined ? undefined : createMetrics({ prefix: metricsPrefix, ofProcess: false });
+    this.metrics = this.#collected ?? noMetrics;
+    const failed = rejections(this.metrics);
+    // What a peer makes fail in a library must not take the network from all others. Exceptions still end the thread.
+    process.on("unhandledRejection", (error) => {
+      failed.inc();
+      this.log.debug("a promise failed that nobody waits for", { error });
+    });
+    setInterval(() => Atomics.add(shared, HEARTBEAT, 1), HEARTBEAT_INTERVAL_MS);
+  }
+
+  send(message: N["from"], transfer: readonly ArrayBuffer[] = []): void {
+    this.#post({ kind: "own", message }, transfer);
+  }
+
+  /** Answers what the process asked with this id. @param buffersOf what is handed over instead of copied */
+  async answer<T>(id: number, find: () => Promise<T>, buffersOf: (value: T) => readonly ArrayBuffer[] = () => []): Promise<void> {
+    try {
+      const value = await find();
+      this.#post({ kind: "result", id, value }, buffersOf(value));
+    } catch (error) {
+      this.#post({ kind: "error", id, error: sendError(error) });
+    }
+  }
+
+  /**
+   * Starts the network, says who it is, and goes on until it is told to close.
+   *
+   * @param serve prepares for messages of the process. @returns what takes them
+   */
+  async run<Network extends RunningNetwork<N["identity"]>>(
+    start: () => Promise<Network>,
+    serve: (network: Network) => (message: N["to"]) => void,
+  ): Promise<void> {
+    try {
+      const network = await start();
+      const take = serve(network);
+      this.#tellIdentity(network);
+      this.#main.on("message", (message: ToThread<N["to"]>) => void this.#obey(network, take, message));
+    } catch (error) {
+      this.#post({ kind: "failed", error: sendError(error) });
+    }
+  }
+
+  #tellIdentity(network: RunningNetwork<N["identity"]>): void {
+    let told = JSON.stringify(network.identity);
+    this.#post({ kind: "started", identity: network.identity });
+    setInterval(() => {
+      const now = JSON.stringify(network.identity);
+      if (now === told) return;
+      told = now;
+      this.#post({ kind: "identity", identity: network.identity });
+    }, IDENTITY_INTERVAL_MS);
+  }
+
+  /** What fails in here is an unhandled rejection, which the thread survives. */
+  async #obey(network: RunningNetwork<N["identity"]>, take: (message: N["to"]) => void, message: ToThread<N["to"]>): Promise<void> {
+    switch (message.kind) {
+      case "own":
+        return take(message.message);
+      case "collect":
+        return this.answer(message.id, async () => (await this.#collected?.collect()) ?? []);
+      case "level":
+        this.log.level = message.level;
+        return;
+      case "close":
+        await network.close();
+        process.exit(0);
+    }
+  }
+
+  #post(message: FromThread<N["from"], N["identity"]>, transfer: readonly ArrayBuffer[] = []): void {
+    this.#main.postMessage(message, [...transfer]);
+  }
+}

@@ -1,0 +1,323 @@
+import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from "node:worker_threads";
+import type { CollectedMetrics, Counter, LogFields, Logger, LogLevel } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import {
+  FIRST_COUNTER,
+  type FromThread,
+  HEARTBEAT,
+  LOG_LINES,
+  type NetworkStart,
+  type NetworkTypes,
+  type ToThread,
+} from "./network-messages.ts";
+import { receiveError } from "./sent-error.ts";
+
+/** What the process does without an answer for. `lost`: the thread was lost, and is being started again; `busy`: too many calls wait. */
+export type NoAnswer = "lost" | "busy" | "closed";
+
+export interface NetworkThreadOptions<N extends NetworkTypes> {
+  readonly config: N["config"];
+  /** one that has a `NetworkProgram` */
+  readonly program: URL;
+  /** options for Node; undefined: those of this process */
+  readonly execArgv?: readonly string[] | undefined;
+  /** What ends for want of memory is the thread, not the process. */
+  readonly memory: ResourceLimits;
+  /** how many numbers of its own the network shares with its thread */
+  readonly counters: number;
+  /** how many calls may wait for answers */
+  readonly maxCalls: number;
+  /** undefined: the thread keeps no metrics */
+  readonly metricsPrefix: string | undefined;
+  readonly texts: { readonly lost: string; readonly again: string };
+}
+
+export interface NetworkThreadDeps<N extends NetworkTypes> {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly losses: Counter;
+  /** A message of the network's own. */
+  readonly onMessage: (run: NetworkRun<N>, message: N["from"]) => void;
+  /** The thread serves, for the first time or again. @returns the configuration of later starts: with the ports that it has now */
+  readonly onServing: (run: NetworkRun<N>, identity: N["identity"], config: N["config"]) => N["config"];
+  readonly onLost?: () => void;
+  readonly noAnswer: (why: NoAnswer, options?: ErrorOptions) => Error;
+  /** an error that kept the network from starting, as its callers know it */
+  readonly startError?: (error: Error) => Error;
+  /** what tells operators this node from others */
+  readonly describe: (identity: N["identity"]) => LogFields;
+}
+
+/** A thread that is gone is told apart from one that is busy: it may work for so long without a turn of its event loop. */
+const MAX_SILENCE_MS = 60_000;
+const CHECK_INTERVAL_MS = 10_000;
+const LEVEL_INTERVAL_MS = 1_000;
+const COLLECT_LIMIT_MS = 2_000;
+const CLOSE_LIMIT_MS = 4_000;
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 60_000;
+/** A thread that ran for so long is started again without delay. */
+const SOUND_AFTER_MS = 5 * 60_000;
+
+/** How long a thread that was lost waits for its next start, after so many that did not last. */
+export const restartDelayMs = (vainStarts: number): number =>
+  vainStarts === 0 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (vainStarts - 1));
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** One run of the thread's program. */
+export class NetworkRun<N extends NetworkTypes> {
+  readonly worker: Worker;
+  readonly urgent: MessagePort;
+  readonly shared: Int32Array<SharedArrayBuffer>;
+  /** the network's own: what is under way to the process, which counts down what it has taken */
+  readonly counters: Int32Array<SharedArrayBuffer>;
+  readonly waiting = new Map<number, Waiting>();
+  readonly startedMs: number;
+  heartbeat = 0;
+  heardAtMs: number;
+  level: LogLevel;
+  isServing = false;
+
+  constructor(options: NetworkThreadOptions<N>, config: N["config"], level: LogLevel, nowMs: number) {
+    const { program, execArgv, memory, counters, metricsPrefix } = options;
+    const { port1, port2 } = new MessageChannel();
+    this.urgent = port1;
+    this.shared = new Int32Array(new SharedArrayBuffer(4 * (FIRST_COUNTER + counters)));
+    this.counters = this.shared.subarray(FIRST_COUNTER);
+    this.startedMs = nowMs;
+    this.heardAtMs = nowMs;
+    this.level = level;
+    const start: NetworkStart<N["config"]> = { config, level, metricsPrefix, shared: this.shared, urgent: port2 };
+    this.worker = new Worker(program, {
+      workerData: start,
+      transferList: [port2],
+      resourceLimits: memory,
+      ...(execArgv !== undefined && { execArgv: [...execArgv] }),
+    });
+  }
+
+  /** Nothing happens if the thread is gone. */
+  send(message: N["to"], transfer: readonly ArrayBuffer[] = []): void {
+    this.post({ kind: "own", message }, transfer);
+  }
+
+  post(message: ToThread<N["to"]>, transfer: readonly ArrayBuffer[] = []): void {
+    this.worker.postMessage(message, [...transfer]);
+  }
+
+  fail(error: Error): void {
+    for (const { reject } of this.waiting.values()) reject(error);
+    this.waiting.clear();
+  }
+}
+
+/**
+ * A network in a thread of its own, so that what peers send delays nothing else. Calls that wait for it are bounded in number, and so are
+ * lines of its log. A thread that is lost is started again, after delays that grow.
+ */
+export class NetworkThread<N extends NetworkTypes> {
+  readonly #options: NetworkThreadOptions<N>;
+  readonly #deps: NetworkThreadDeps<N>;
+  readonly #closing = new AbortController();
+  #config: N["config"];
+  #run: NetworkRun<N> | undefined;
+  #identity: N["identity"] | undefined;
+  #lastId = 0;
+  #vainStarts = 0;
+  #onStarted: Waiting | undefined;
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: NetworkThreadOptions<N>, deps: NetworkThreadDeps<N>) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#config = options.config;
+  }
+
+  /** @throws {Error} what keeps the network from starting, by `startError` */
+  async start(): Promise<void> {
+    try {
+      await this.#startRun();
+    } catch (error) {
+      this.#closing.abort();
+      await this.#endRun();
+      throw error;
+    }
+    this.#watch();
+  }
+
+  /** Known from the first start on. */
+  get identity(): N["identity"] {
+    return this.#identity!;
+  }
+
+  /** undefined: the thread is being started again, or closed */
+  get serving(): NetworkRun<N> | undefined {
+    return this.#run?.isServing === true ? this.#run : undefined;
+  }
+
+  /** What the thread answers to the message that `send` sends with this id. @throws {Error} of `noAnswer`, or what the thread says */
+  ask(send: (run: NetworkRun<N>, id: number) => void): Promise<unknown> {
+    const run = this.serving;
+    const { noAnswer } = this.#deps;
+    if (run === undefined) return Promise.reject(noAnswer(this.#closing.signal.aborted ? "closed" : "lost"));
+    if (run.waiting.size >= this.#options.maxCalls) return Promise.reject(noAnswer("busy"));
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      run.waiting.set(id, { resolve, reject });
+      send(run, id);
+    });
+  }
+
+  /** What the thread counts; nothing if it does not answer in time. */
+  async collect(): Promise<readonly CollectedMetrics[]> {
+    if (this.#options.metricsPrefix === undefined) return [];
+    const limit = new AbortController();
+    const late = this.#deps.clock.sleep(COLLECT_LIMIT_MS, limit.signal).then(() => undefined);
+    const values = this.ask((run, id) => run.post({ kind: "collect", id })).catch(() => undefined);
+    const collected = (await Promise.race([values, late])) as CollectedMetrics | undefined;
+    limit.abort();
+    return collected === undefined ? [] : [collected];
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    for (const timer of this.#timers) clearInterval(timer);
+    const run = this.#run;
+    if (run !== undefined) {
+      const ended = new Promise<void>((resolve) => run.worker.once("exit", () => resolve()));
+      if (run.isServing) run.post({ kind: "close" });
+      const limit = new AbortController();
+      await Promise.race([ended, this.#deps.clock.sleep(run.isServing ? CLOSE_LIMIT_MS : 0, limit.signal)]);
+      limit.abort();
+    }
+    await this.#endRun();
+  }
+
+  #startRun(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const run = new NetworkRun<N>(this.#options, this.#config, log.level, clock.nowMs());
+    this.#run = run;
+    return new Promise((resolve, reject) => {
+      this.#onStarted = { resolve: () => resolve(), reject };
+      run.worker.on("message", (message: FromThread<N["from"], N["identity"]>) => this.#take(run, message));
+      run.worker.on("error", (error) => this.#lose(run, error));
+      run.worker.on("exit", (code) => this.#lose(run, new Error(`the thread ended with code ${code}`)));
+      run.urgent.unref();
+    });
+  }
+
+  #take(run: NetworkRun<N>, message: FromThread<N["from"], N["identity"]>): void {
+    if (run !== this.#run) return;
+    const { log, onMessage, onServing, startError } = this.#deps;
+    switch (message.kind) {
+      case "own":
+        onMessage(run, message.message);
+        return;
+      case "started":
+        this.#identity = message.identity;
+        run.isServing = true;
+        this.#config = onServing(run, message.identity, this.#config);
+        this.#onStarted?.resolve(undefined);
+        this.#onStarted = undefined;
+        return;
+      case "identity":
+        this.#identity = message.identity;
+        return;
+      case "failed": {
+        const error = receiveError(message.error);
+        this.#lose(run, startError?.(error) ?? error);
+        return;
+      }
+      case "result":
+        this.#waiting(run, message.id)?.resolve(message.value);
+        return;
+      case "error":
+        this.#waiting(run, message.id)?.reject(receiveError(message.error));
+        return;
+      case "log":
+        Atomics.sub(run.shared, LOG_LINES, 1);
+        log[message.level](message.text, message.fields);
+        return;
+    }
+  }
+
+  #waiting(run: NetworkRun<N>, id: number): Waiting | undefined {
+    const waiting = run.waiting.get(id);
+    run.waiting.delete(id);
+    return waiting;
+  }
+
+  /** The thread is gone, or has to go. */
+  #lose(run: NetworkRun<N>, error: Error): void {
+    if (run !== this.#run) return;
+    const { log, clock, losses, noAnswer, onLost } = this.#deps;
+    this.#run = undefined;
+    run.fail(noAnswer(this.#closing.signal.aborted ? "closed" : "lost", { cause: error }));
+    run.urgent.close();
+    void run.worker.terminate();
+    onLost?.();
+    const onStarted = this.#onStarted;
+    this.#onStarted = undefined;
+    onStarted?.reject(error);
+    if (this.#closing.signal.aborted || this.#identity === undefined) return; // the first start reports its own failure
+    losses.inc();
+    this.#vainStarts = run.isServing && clock.nowMs() - run.startedMs > SOUND_AFTER_MS ? 0 : this.#vainStarts + 1;
+    const delayMs = restartDelayMs(this.#vainStarts);
+    log.error(this.#options.texts.lost, { error, inMs: delayMs });
+    void this.#restart(delayMs);
+  }
+
+  async #restart(delayMs: number): Promise<void> {
+    const { clock, log, describe } = this.#deps;
+    await clock.sleep(delayMs, this.#closing.signal);
+    if (this.#closing.signal.aborted) return;
+    try {
+      await this.#startRun();
+      log.info(this.#options.texts.again, describe(this.identity));
+    } catch {
+      // said where it was lost
+    }
+  }
+
+  #watch(): void {
+    this.#timers.push(
+      setInterval(() => this.#tellLevel(), LEVEL_INTERVAL_MS),
+      setInterval(() => this.#checkHeartbeat(), CHECK_INTERVAL_MS),
+    );
+    for (const timer of this.#timers) timer.unref();
+  }
+
+  #tellLevel(): void {
+    const { level } = this.#deps.log;
+    const run = this.serving;
+    if (run === undefined || run.level === level) return;
+    run.level = level;
+    run.post({ kind: "level", level });
+  }
+
+  #checkHeartbeat(): void {
+    const { clock } = this.#deps;
+    const run = this.#run;
+    if (run === undefined) return;
+    const heartbeat = Atomics.load(run.shared, HEARTBEAT);
+    if (heartbeat !== run.heartbeat) {
+      run.heartbeat = heartbeat;
+      run.heardAtMs = clock.nowMs();
+    } else if (clock.nowMs() - run.heardAtMs > MAX_SILENCE_MS) {
+      this.#lose(run, new Error(`the thread has not come back to its event loop for ${MAX_SILENCE_MS / 1_000} s`));
+    }
+  }
+
+  async #endRun(): Promise<void> {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.fail(this.#deps.noAnswer("closed"));
+    run?.urgent.close();
+    await run?.worker.terminate();
+  }
+}
