@@ -27,6 +27,7 @@ import {
   HALT_STATIC,
   HALT_STOP,
   KIND_CREATE,
+  R_FAULT_HEIGHT,
   R_FAULT_OPCODE,
   STACK_LIMIT,
 } from "./layout";
@@ -391,6 +392,7 @@ function run(): bool {
           const reason = load<u32>(ip, 4); // a halt, and above it the opcode
           halt = reason & 0xff;
           store<u32>(R_FAULT_OPCODE, reason >> 8);
+          store<u32>(R_FAULT_HEIGHT, (sp + 32 - stack) >> 5);
           break;
         }
         case op.I_TRACE: {

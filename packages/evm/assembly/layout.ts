@@ -69,7 +69,7 @@
 @inline export const R_CREATED: u32 = 0x12120; // account, 0: none
 @inline export const R_LOGS: u32 = 0x12124; // pointer to the log records
 @inline export const R_LOGS_LENGTH: u32 = 0x12128; // bytes
-@inline export const R_FAULT_HEIGHT: u32 = 0x1212c; // u32: words on the stack before that opcode, if R_HALT is HALT_STACK_…
+@inline export const R_FAULT_HEIGHT: u32 = 0x1212c; // u32: words on the stack before that opcode
 
 // ---- scratch
 @inline export const SCRATCH_KECCAK: u32 = 0x13000; // 200 bytes of state
