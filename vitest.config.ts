@@ -1,5 +1,32 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** They take longest, so they begin first; otherwise one of them would run alone at the end. */
+const LONG = [
+  "scenarios/src/scenarios",
+  "conductor/src/sim-cluster",
+  "execution-client/src/commands/full-disk",
+  "execution-client/src/commands/kill",
+  "execution-client/src/readers/on-demand",
+  "program/src/planted-secrets",
+  "devnet/src/mistakes",
+  "chain/src/built-workers",
+  "execution-client/src/answers/subscriptions",
+  "execution-client/src/options",
+  "storage/src/pruning/pruning",
+  "evm/src/out-of-gas",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = LONG.findIndex((name) => moduleId.includes(`/packages/${name}.test.ts`));
+      return at === -1 ? LONG.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 /** They measure the process they run in: each has one of its own. */
 const ALONE = [
@@ -17,7 +44,9 @@ const common = { testTimeout: 30_000, hookTimeout: 60_000, pool: "forks" as cons
 
 export default defineConfig({
   test: {
-    maxWorkers: availableParallelism(),
+    // Many files wait for clocks and processes: one more than there are cores.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         ...sources,

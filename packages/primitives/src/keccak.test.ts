@@ -13,7 +13,8 @@ describe("keccak256", () => {
   it("is that of another implementation, for every length around blocks, lanes and the buffer's end", () => {
     const lengths = [
       ...Array.from({ length: 280 }, (_, i) => i),
-      ...Array.from({ length: 300 }, (_, i) => 114_500 + i),
+      // the buffer holds a multiple of 136 bytes
+      ...Array.from({ length: 300 }, (_, i) => 114_500 + i).filter((length) => length % 136 <= 4 || length % 136 >= 132),
       229_296,
       400_001,
     ];

@@ -5,8 +5,8 @@ import { type BlobLie, type Fault, type Plan, planOf } from "./plan.ts";
 import { runPlan, runScenario } from "./run-scenario.ts";
 import { SimNetwork } from "./sim-network.ts";
 
-const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 100);
-const SEEDS_A_TEST = 25;
+const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 40);
+const SEEDS_A_TEST = 20;
 
 /** Holocene, one verifier, and users who send often. */
 const REPLAYED_SEED = 27;
