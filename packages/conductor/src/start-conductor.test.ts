@@ -1,6 +1,8 @@
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { type Hex, hexToBytes } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import { envelopeToJson } from "@rnode/protocol";
+import { ActiveSequencer, RpcRollupNode } from "@rnode/rollup-client";
 import { afterEach, describe, expect, it } from "vitest";
 import { EtcdModel } from "./testing/etcd-model.ts";
 import { type GatewayServer, startGatewayServer } from "./testing/gateway-server.ts";
@@ -8,6 +10,7 @@ import { sampleOrigin, samplePayload } from "./testing/sample-payload.ts";
 import { type StubSequencer, startStubSequencer } from "./testing/stub-sequencer.ts";
 import { produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
 
+const NOT_LEADER = "refusing to proxy request to non-leader sequencer";
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -47,13 +50,46 @@ describe("startConductor", () => {
     // The proxy of either leads to the leader, and says nothing of others.
     for (const { proxy } of [a, b]) expect(await proxy.call("optimism_syncStatus")).toEqual({ of: a.node.url });
     expect(await a.rpc.call("admin_sequencerActive")).toBe(true);
-    await expect(b.rpc.call("admin_sequencerActive")).rejects.toThrow("refusing to proxy request to non-leader sequencer");
+    await expect(b.rpc.call("admin_sequencerActive")).rejects.toThrow(NOT_LEADER);
     await a.rpc.call("conductor_transferLeaderToServer", ["b", ""]);
     await until(() => b.node.isActive);
     expect(a.node.isActive).toBe(false);
     expect(b.node.calls).toEqual(["post", "post", `start ${last}`]);
     expect(await b.proxy.call("optimism_syncStatus")).toEqual({ of: b.node.url });
     await produce(b);
+  });
+
+  it("serves what submitter and proposer ask of its own sequencer, while it leads; limits of data whoever leads", async () => {
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap"]);
+    await until(() => a.node.isActive);
+    await produce(a);
+    const b = await start(etcd, "b");
+    await until(() => String(a.status().members) === "a, b");
+    const [one, other] = [new RpcRollupNode(a.rpc), new RpcRollupNode(b.rpc)];
+    const active = new ActiveSequencer({ checkIntervalMs: 0 }, [other, one], { clock: systemClock, onChange: () => {} });
+    expect(await active.index()).toBe(1);
+    expect(await one.rollupConfig()).toMatchObject({ l2ChainId: 901n });
+    const asked = [
+      { method: "optimism_syncStatus", params: [] },
+      { method: "optimism_outputAtBlock", params: ["0x1"] },
+      { method: "eth_chainId", params: [] },
+      { method: "eth_getBlockByNumber", params: ["0x1", true] },
+      { method: "eth_getBlockByNumber", params: ["latest", false] },
+    ];
+    expect((await a.rpc.batch(asked)).map((answer) => answer.kind === "result" && answer.result)).toEqual([
+      { of: a.node.url },
+      { of: a.node.url, number: "0x1" },
+      "0x385",
+      { number: "0x1", isFull: true },
+      { number: "latest", isFull: false },
+    ]);
+    for (const outcome of await b.rpc.batch(asked))
+      expect(outcome).toMatchObject({ kind: "error", error: { code: -32000, message: NOT_LEADER } });
+    for (const { rpc, node } of [a, b]) {
+      expect(await rpc.call("miner_setMaxDASize", ["0x64", "0x3e8"])).toBe(true);
+      expect(node.calls.at(-1)).toBe("limits 0x64 0x3e8");
+    }
   });
 
   it("passes subscriptions on to the leader, and disconnects their clients when another one leads", {
@@ -227,6 +263,10 @@ describe("startConductor", () => {
       "c is no member: members register themselves",
     );
     await a.rpc.call("conductor_addServerAsVoter", ["b", "", version]);
+    await until(async () => (await membership()).servers[1]?.suffrage === 0);
+    await a.rpc.call("conductor_demoteVoter", ["b", 0]);
+    await until(async () => (await membership()).servers[1]?.suffrage === 1);
+    await a.rpc.call("conductor_addServerAsVoter", ["b", "", 0]);
     await a.rpc.call("conductor_removeServer", ["a", 0]);
     await until(() => b.node.isActive);
     expect(a.node.isActive).toBe(false);

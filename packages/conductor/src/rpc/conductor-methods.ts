@@ -56,6 +56,13 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       `${id} is no member: members register themselves. Start its rconductor with --server-id=${id} and the same --etcd and --etcd.prefix`,
     );
   };
+  const asNonvoter = (id: string, version: number): Promise<null> => {
+    asMember(id);
+    return changed(version, (roster) => ({
+      nonvoters: [...without(roster.nonvoters, id), id],
+      removed: without(roster.removed, id),
+    }));
+  };
   const seen = viewMethods(() => ready().view);
   return {
     ...seen,
@@ -132,13 +139,12 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
     conductor_addServerAsNonvoter: method({
       params: server,
       summary: "A member does not lead. If it does now, it hands over.",
-      handler: ([id, , version]) => {
-        asMember(id);
-        return changed(version, (roster) => ({
-          nonvoters: [...without(roster.nonvoters, id), id],
-          removed: without(roster.removed, id),
-        }));
-      },
+      handler: ([id, , version]) => asNonvoter(id, version),
+    }),
+    conductor_demoteVoter: method({
+      params: [param("id", textShape), param("version", numberShape)],
+      summary: "The same, for whoever knows no address.",
+      handler: ([id, version]) => asNonvoter(id, version),
     }),
     conductor_removeServer: method({
       params: [param("id", textShape), param("version", numberShape)],

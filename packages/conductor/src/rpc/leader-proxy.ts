@@ -14,10 +14,12 @@ import type { Clock } from "@rnode/primitives";
 const NOT_LEADER = "refusing to proxy request to non-leader sequencer";
 const RETRY_MS = 100;
 const MAX_PARAMS = 6;
+/** Taken whoever leads, as upstream does: a sequencer that leads next knows the limits already. */
+const MAX_DA_SIZE = "miner_setMaxDASize";
 
-/** What batcher and proposer ask of a sequencer, as op-conductor passes it on. */
+/** What batcher and proposer ask of a sequencer, as op-conductor passes it on; `eth_chainId` for rbatcher. */
 const OWN_METHODS = {
-  engine: ["eth_getBlockByNumber", "miner_setMaxDASize"],
+  engine: ["eth_getBlockByNumber", "eth_chainId", MAX_DA_SIZE],
   node: ["optimism_syncStatus", "optimism_outputAtBlock", "optimism_rollupConfig", "admin_sequencerActive"],
 } as const;
 
@@ -34,14 +36,14 @@ export interface OwnProxyDeps {
   readonly isLeader: () => boolean;
 }
 
-/** Methods of this conductor's own sequencer, which are answered only while it leads. */
+/** Methods of this conductor's own sequencer: what they ask is answered only while it leads. */
 export function ownProxyMethods(deps: OwnProxyDeps): MethodTable {
   const table = (["engine", "node"] as const).flatMap((side) =>
     OWN_METHODS[side].map((name) => {
       const handler = async (args: readonly unknown[]): Promise<unknown> => {
         const answer = await passedOn(() => deps[side].call(name, given(args)));
         // Afterwards: leadership may have ended while the answer was made.
-        if (!deps.isLeader()) throw new RpcError(SERVER_ERROR, NOT_LEADER);
+        if (name !== MAX_DA_SIZE && !deps.isLeader()) throw new RpcError(SERVER_ERROR, NOT_LEADER);
         return answer;
       };
       return [name, method({ params, summary: "Passed on to this conductor's own sequencer while it leads.", handler })] as const;

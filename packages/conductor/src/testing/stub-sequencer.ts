@@ -48,17 +48,25 @@ export async function startStubSequencer(): Promise<StubSequencer> {
   const say = (text: string): never => {
     throw new RpcError(-32000, text);
   };
-  const answers: Readonly<Record<string, (argument: unknown) => unknown>> = {
-    rnode_rollupConfig: () => testRollupConfigJson({ block_time: 1, l2_chain_id: stub.l2ChainId }),
+  const rollupConfig = () => testRollupConfigJson({ block_time: 1, l2_chain_id: stub.l2ChainId });
+  const answers: Readonly<Record<string, (...given: readonly unknown[]) => unknown>> = {
+    rnode_rollupConfig: rollupConfig,
+    optimism_rollupConfig: rollupConfig,
     rnode_syncStatus: () => {
       const l1 = { hash: ZERO, number: 0, parentHash: ZERO, timestamp: 0 };
       const head = ref(stub.head);
       return { current_l1: l1, head_l1: l1, unsafe_l2: head, safe_l2: head, finalized_l2: head };
     },
     optimism_syncStatus: () => ({ of: stub.url }),
+    optimism_outputAtBlock: (number) => ({ of: stub.url, number }),
     opp2p_peerStats: () => ({ connected: stub.peers }),
     eth_blockNumber: () => `0x${stub.head.number.toString(16)}`,
     eth_chainId: () => "0x385",
+    eth_getBlockByNumber: (number, isFull) => ({ number, isFull }),
+    miner_setMaxDASize: (ofTransaction, ofBlock) => {
+      stub.calls.push(`limits ${String(ofTransaction)} ${String(ofBlock)}`);
+      return true;
+    },
     admin_sequencerActive: () => stub.isActive,
     admin_conductorEnabled: () => stub.asksConductor,
     admin_l1BlockRef: (argument) => {
@@ -88,7 +96,7 @@ export async function startStubSequencer(): Promise<StubSequencer> {
   const methods: MethodTable = Object.fromEntries(
     Object.entries(answers).map(([name, answer]) => [
       name,
-      method({ params: [optionalParam("a", anyJson), optionalParam("b", anyJson)], handler: ([a]) => answer(a) }),
+      method({ params: [optionalParam("a", anyJson), optionalParam("b", anyJson)], handler: (given) => answer(...given) }),
     ]),
   );
   const sinks = new Set<SubscriptionSink>();
