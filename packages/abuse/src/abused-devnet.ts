@@ -22,7 +22,10 @@ export interface AbusedDevnet {
 
 type ChangeArgs = DevnetOptions["changeArgs"];
 
-/** Starts the built programs on free ports and waits for the verifier's first safe block. */
+/**
+ * Starts the built programs on free ports and waits for the verifier's first safe block. As on a public chain, the sequencer's port for users
+ * does not list `miner`, so that the batch submitter, which has no other, does without throttling.
+ */
 export async function startAbusedDevnet(
   log: (line: string) => void,
   changeArgs: ChangeArgs = (_, args) => args,
@@ -46,8 +49,9 @@ export async function startAbusedDevnet(
       parameters: { l1BlockTimeSec: L1_BLOCK_TIME_SEC },
       log,
       changeArgs: (name, given) => {
-        const changed = changeArgs(name, given);
+        const changed = changeArgs(name, given).map((arg) => (arg.startsWith("--http.api=") ? arg.replace(",miner", "") : arg));
         const args = name === "verifierNode" ? changed.flatMap((arg) => (arg === "--p2p.disable" ? p2pArgs : arg)) : changed;
+        if (name === "batcher") return [...args, "--throttle.unsafe-da-bytes-lower-threshold=0"];
         return name === "sequencerEngine" || name === "sequencerNode"
           ? [...args, "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${metrics[name]}`]
           : args;

@@ -42,7 +42,8 @@ export interface AttackerProcess {
   begin(): Promise<AttackerReport>;
 }
 
-export function startAttacker(orders: Orders): AttackerProcess {
+/** @param signal ends it before its time, without a report */
+export function startAttacker(orders: Orders, signal: AbortSignal): AttackerProcess {
   const child = fork(PROGRAM, [JSON.stringify(orders)], {
     execArgv: [`--max-old-space-size=${MAX_HEAP_MIB}`],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -54,13 +55,17 @@ export function startAttacker(orders: Orders): AttackerProcess {
   });
   if (running.size === 0) process.on("exit", killAll);
   running.add(child);
-  let limit = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  const kill = (): void => void child.kill("SIGKILL");
+  signal.addEventListener("abort", kill);
+  if (signal.aborted) kill();
+  let limit = setTimeout(kill, GRACE_MS);
   const ended = new Promise<AttackerReport>((resolve) => {
-    child.on("close", (code, signal) => {
+    child.on("close", (code, endedBy) => {
       clearTimeout(limit);
+      signal.removeEventListener("abort", kill);
       running.delete(child);
       if (running.size === 0) process.off("exit", killAll);
-      const failure = `ended with ${signal ?? code} and no report: ${errors.trim()}`;
+      const failure = `ended with ${endedBy ?? code} and no report: ${errors.trim()}`;
       resolve(report ?? { counts: {}, breaches: [], failure });
     });
   });
@@ -74,7 +79,7 @@ export function startAttacker(orders: Orders): AttackerProcess {
     ready: Promise.race([isReady, ended.then(() => {})]),
     begin() {
       clearTimeout(limit);
-      limit = setTimeout(() => child.kill("SIGKILL"), orders.durationMs + GRACE_MS);
+      limit = setTimeout(kill, orders.durationMs + GRACE_MS);
       child.send("begin", () => {}); // one that has ended has reported
       return ended;
     },

@@ -15,8 +15,9 @@ const MAX_RECOVERY_MS = 30_000;
 const MIN_ATTACK_MS = 4_000;
 const MAX_ATTACK_MS = 20_000;
 const SAFE_AGAIN_MS = 30_000;
+const INTERRUPTED = 130;
 
-/** `npm run abuse -- [--lies [--to-sequencer]] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken */
+/** `npm run abuse -- [--lies [--to-sequencer]] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken, 130 when it was interrupted */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -44,6 +45,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const isFine = values.lies
     ? await runLies({ ...common, victim: toSequencer ? "sequencer" : "verifier", only: values.only })
     : await attack({ ...common, only: names(values.only) });
+  if (stopped.signal.aborted) return INTERRUPTED;
   return isFine ? 0 : 1;
 }
 
@@ -86,7 +88,7 @@ async function attack({ seed, totalMs, only, signal, log }: AttackOptions): Prom
         },
       },
     );
-    const wrongChain = await chainFault(devnet, monitor.safeHead, SAFE_AGAIN_MS);
+    const wrongChain = signal.aborted ? undefined : await chainFault(devnet, monitor.safeHead, SAFE_AGAIN_MS);
     console.log(reportOf(runs, FULL_BOUNDS, l2BlockTimeSec, monitor.ownLagP99Ms));
     if (wrongChain !== undefined) console.log(`\n${wrongChain}`);
     return wrongChain === undefined && runs.every((run) => faults(run).length === 0);

@@ -81,7 +81,7 @@ async function runGroup(
   await pause(calmMs, signal);
   const calmToMs = performance.now();
   const processes = attacks.map(({ name }) =>
-    startAttacker({ attack: name, target, from, seed: random(2 ** 31), niceness, durationMs: attackMs }),
+    startAttacker({ attack: name, target, from, seed: random(2 ** 31), niceness, durationMs: attackMs }, signal),
   );
   await Promise.all(processes.map(({ ready }) => ready));
   const attackFromMs = performance.now();
