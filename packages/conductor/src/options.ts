@@ -120,8 +120,12 @@ export const etcdOptions = optionGroup("etcd", {
   username: { parse: text, help: "User of etcd." },
   password: { parse: text, secret: true, needs: "etcd.username", help: "Password of that user." },
   ca: { parse: path, help: "File with the certificate authority of etcd's certificates, in PEM." },
-  cert: { parse: path, needs: "etcd.key", help: "File with the client certificate, in PEM." },
-  key: { parse: path, needs: "etcd.cert", help: "File with the key of the client certificate, in PEM." },
+  cert: { parse: path, needs: "etcd.key", help: "File with the client certificate, in PEM. Read again when it is replaced." },
+  key: {
+    parse: path,
+    needs: "etcd.cert",
+    help: "File with the key of the client certificate, in PEM. Read again when it is replaced.",
+  },
   timeoutMs: { parse: positiveDuration, default: 800, help: "Time limit of one request to one endpoint." },
   leaseTtlSec: {
     parse: integerBetween(1, MAX_TTL_SEC),

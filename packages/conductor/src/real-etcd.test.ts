@@ -148,7 +148,7 @@ describe.skipIf(whyNoEtcd !== undefined)("etcd that wants client certificates", 
     const hint = "(TLS: check --etcd.ca, --etcd.cert and --etcd.key)";
     for (const files of [{ ca }, { ca, ...strange }, client]) expect(await refusal(files)).toContain(hint);
     expect(() => new EtcdGateway({ endpoints: [], timeoutMs: 1, ca: join(folder, "typo") })).toThrow(
-      /^--etcd\.ca .*typo: ENOENT.*: give a file in PEM that can be read$/,
+      /^--etcd\.ca cannot be used: ENOENT.*typo.*: give a file in PEM that can be read$/,
     );
   });
 });

@@ -41,6 +41,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
       metrics.etcdSeconds.observe(ms / 1000);
     },
   });
+  etcd.followFiles(deps);
   scope.onClose("endpoints", () => Promise.all([node.close(), engine.close(), etcd.close()]));
   const keys = new ClusterKeys(options.etcd.prefix);
   const store = new CommitStore(DEFAULT_COMMIT_OPTIONS, { etcd, keys, id: serverId });

@@ -16,6 +16,7 @@ import { VERSION } from "./version.ts";
 export async function startObserver(scope: Scope, options: RconductorOptions, deps: ServerDeps): Promise<RunningConductor> {
   const { clock, log } = deps;
   const etcd = new EtcdGateway(options.etcd);
+  etcd.followFiles(deps);
   scope.onClose("etcd", () => etcd.close());
   const keys = new ClusterKeys(options.etcd.prefix);
   let view: ClusterView | undefined;

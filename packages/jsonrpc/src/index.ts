@@ -20,3 +20,4 @@ export * from "./rpc-client-types.ts";
 export * from "./rpc-error.ts";
 export * from "./rpc-server.ts";
 export * from "./shape.ts";
+export * from "./tls-files.ts";

@@ -10,16 +10,13 @@ export type SignerErrorCode =
   /** the holder of the key refuses to sign this; `reason` is its explanation */
   | "signer/refused"
   /** what came back is not the signature that was asked for: by another key, or of something else. It is never used. */
-  | "signer/wrong-answer"
-  /** the file that an option names cannot be used */
-  | "signer/bad-setting";
+  | "signer/wrong-answer";
 
 export class SignerError extends codedErrors<SignerErrorCode>({
   "signer/bad-key": "not a private key: expected 32 bytes, from 1 to the order of secp256k1 less 1",
   "signer/unavailable": "the signer at {endpoint} does not answer",
   "signer/refused": "the signer at {endpoint} refuses to sign",
   "signer/wrong-answer": "the signer at {endpoint} gave a wrong answer, which is not used",
-  "signer/bad-setting": "{option} cannot be used",
 }) {}
 
 /**

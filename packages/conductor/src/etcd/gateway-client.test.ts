@@ -1,3 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { TestAuthority } from "@rnode/signer/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { EtcdModel } from "../testing/etcd-model.ts";
 import { type GatewayServer, startGatewayServer } from "../testing/gateway-server.ts";
@@ -104,6 +109,50 @@ describe.each(kinds)("a client of %s", (_, connect) => {
     });
     const large = etcd.txn([], [{ kind: "put", key: "k", value: new Uint8Array(2_000_000) }]);
     await expect(large).rejects.toMatchObject({ code: "etcd/refused", message: expect.stringContaining("request is too large") });
+  });
+});
+
+describe("a client certificate", () => {
+  it("that is replaced in its file is shown from then on; requests under way end as they began", async () => {
+    const [servers, clients] = [new TestAuthority("etcd"), new TestAuthority("clients")];
+    const folder = mkdtempSync(join(tmpdir(), "rnode-etcd-client-"));
+    closers.push(() => rmSync(folder, { recursive: true }));
+    const files = { ca: join(folder, "ca.crt"), cert: join(folder, "tls.crt"), key: join(folder, "tls.key") };
+    const write = (name: string): void => {
+      const { cert, key } = clients.issue(name);
+      writeFileSync(files.cert, cert);
+      writeFileSync(files.key, key, { mode: 0o600 });
+    };
+    writeFileSync(files.ca, servers.cert);
+    write("first");
+    const server = await startGatewayServer(new EtcdModel(() => 0), { ...servers.issue("server"), ca: clients.cert });
+    closers.push(() => server.close());
+    const etcd = clientOf([server.url], files);
+    let look: () => void = () => {};
+    etcd.followFiles({
+      clock: {
+        nowMs: () => 0,
+        sleep: (_, signal) =>
+          new Promise((resolve) => {
+            look = resolve;
+            signal?.addEventListener("abort", () => resolve());
+          }),
+      },
+      log: silentLogger,
+    });
+    const ask = () => etcd.txn([], [{ kind: "range", key: "k" }]);
+    await ask();
+    write("second");
+    await ask(); // nobody has looked yet
+    server.fault = "silent";
+    const underWay = ask();
+    await expect.poll(() => server.clients.length).toBe(3);
+    server.fault = undefined;
+    look();
+    await new Promise((resolve) => setImmediate(resolve));
+    await ask();
+    expect(server.clients).toEqual(["first", "first", "first", "second"]);
+    await expect(underWay).rejects.toMatchObject({ code: "etcd/unavailable" }); // by its own time limit
   });
 });
 

@@ -1,19 +1,17 @@
-import { readFileSync } from "node:fs";
-import { createHttpPool } from "@rnode/jsonrpc";
+import { createHttpPool, TlsFileError, TlsFiles, type TlsPaths } from "@rnode/jsonrpc";
+import type { Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import type { Comparison, Etcd, Operation, TxnResult } from "./etcd-api.ts";
 import { EtcdError } from "./etcd-error.ts";
 import { integerOf, objectOf, textOf, txnFromJson, txnToJson } from "./gateway-json.ts";
 
-export interface GatewayOptions {
+/** The files are the authority that signed etcd's certificate, and our own certificate with its key. */
+export interface GatewayOptions extends TlsPaths {
   /** `http://host:2379`, all of one cluster */
   readonly endpoints: readonly string[];
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** files in PEM: the authority that signed etcd's certificate, and our own certificate with its key */
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
   /** for one request to one endpoint */
   readonly timeoutMs: number;
 }
@@ -33,13 +31,15 @@ const GRPC = {
   notFound: 5,
 } as const;
 const CONNECTIONS = 8;
+const TLS_OPTIONS = { ca: "--etcd.ca", cert: "--etcd.cert", key: "--etcd.key" };
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 type Pool = ReturnType<typeof createHttpPool>;
 interface Endpoint {
   readonly url: string;
   readonly path: string;
-  readonly pool: Pool;
+  /** another one when the client certificate was replaced */
+  pool: Pool;
 }
 
 /**
@@ -53,22 +53,35 @@ export class EtcdGateway implements Etcd {
   #current = 0;
   /** undefined: not logged in */
   #token: string | undefined;
+  readonly #files: TlsFiles;
+  readonly #stop = new AbortController();
+  #watching: Promise<void> = Promise.resolve();
 
   /** @throws {UserError} a certificate cannot be read */
   constructor(options: GatewayOptions, { onRequest = () => {} }: GatewayDeps = {}) {
     this.#options = options;
     this.#onRequest = onRequest;
-    const { ca, cert, key } = options;
-    const tls = { ca: readPem("etcd.ca", ca), cert: readPem("etcd.cert", cert), key: readPem("etcd.key", key) };
+    this.#files = openFiles(options);
     this.#endpoints = options.endpoints.map((text) => {
       const { origin, pathname } = new URL(text);
-      const limits = { connections: CONNECTIONS, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
-      const connect = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
-      return { url: origin, path: pathname.replace(/\/$/, ""), pool: createHttpPool(origin, { ...limits, connect }) };
+      return { url: origin, path: pathname.replace(/\/$/, ""), pool: this.#connect(origin) };
     });
   }
 
+  /** From now on a client certificate that is replaced in its file is taken: new connections show it, requests under way end as they began. */
+  followFiles(deps: { readonly clock: Clock; readonly log: Logger }): void {
+    const reconnect = (): void => {
+      for (const endpoint of this.#endpoints) {
+        void endpoint.pool.close();
+        endpoint.pool = this.#connect(endpoint.url);
+      }
+    };
+    this.#watching = this.#files.watch(deps, "etcd", reconnect, this.#stop.signal);
+  }
+
   async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#watching;
     await Promise.all(this.#endpoints.map(({ pool }) => pool.destroy()));
   }
 
@@ -134,6 +147,11 @@ export class EtcdGateway implements Etcd {
     throw new EtcdError("etcd/unavailable", { what: path, reason: reasons.join("; ") });
   }
 
+  #connect(origin: string): Pool {
+    const limits = { connections: CONNECTIONS, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+    return createHttpPool(origin, { ...limits, connect: this.#files.current });
+  }
+
   /** Logs in first, where a user is given; a token that has expired is replaced once. */
   async #askOne(endpoint: Endpoint, path: string, body: string): Promise<unknown> {
     const { username, password = "" } = this.#options;
@@ -184,12 +202,12 @@ export class EtcdGateway implements Etcd {
   }
 }
 
-function readPem(option: string, path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
+function openFiles(paths: TlsPaths): TlsFiles {
   try {
-    return readFileSync(path, "utf8");
+    return new TlsFiles(paths, TLS_OPTIONS);
   } catch (error) {
-    throw new UserError(`--${option} ${path}: ${(error as Error).message}: give a file in PEM that can be read`, { cause: error });
+    if (!(error instanceof TlsFileError)) throw error;
+    throw new UserError(`${error.message}: give a file in PEM that can be read`, { cause: error });
   }
 }
 

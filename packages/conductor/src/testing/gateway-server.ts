@@ -1,5 +1,7 @@
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Comparison, KeyValue, Operation } from "../etcd/etcd-api.ts";
 import { EtcdError } from "../etcd/etcd-error.ts";
 import type { EtcdModel } from "./etcd-model.ts";
@@ -86,12 +88,19 @@ export interface GatewayServer {
   fault: EtcdError | "silent" | undefined;
   /** if set, requests must carry this token, which `admin` with the password `secret` gets */
   token: string | undefined;
+  /** over TLS: the name in the client certificate of each request */
+  readonly clients: readonly string[];
   close(): Promise<void>;
 }
 
-/** The model behind the JSON that etcd's gateway speaks. */
-export async function startGatewayServer(model: EtcdModel): Promise<GatewayServer> {
-  const server = createServer((request, response) => {
+/** The model behind the JSON that etcd's gateway speaks. @param tls PEM: its certificate, and the authority of its clients */
+export async function startGatewayServer(
+  model: EtcdModel,
+  tls?: { readonly cert: string; readonly key: string; readonly ca: string },
+): Promise<GatewayServer> {
+  const clients: string[] = [];
+  const onRequest: RequestListener = (request, response) => {
+    if (tls !== undefined) clients.push(String((request.socket as TLSSocket).getPeerCertificate().subject.CN));
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
@@ -117,12 +126,17 @@ export async function startGatewayServer(model: EtcdModel): Promise<GatewayServe
         send(400, { error: message, message, code: GRPC_OF[error.code] ?? 2 });
       }
     });
-  });
+  };
+  const server =
+    tls === undefined
+      ? createServer(onRequest)
+      : createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true }, onRequest);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const gateway: GatewayServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     fault: undefined,
     token: undefined,
+    clients,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

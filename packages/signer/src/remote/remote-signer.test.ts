@@ -201,6 +201,55 @@ describe("blocks", () => {
   });
 });
 
+/** What another client sends as it is, with the answer as it comes. */
+async function posted(remote: SignerServer, method: string, params: unknown): Promise<Record<string, unknown>> {
+  const body = JSON.stringify({ method, params, id: 0, jsonrpc: "2.0" });
+  const response = await fetch(remote.url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+describe("kona's request", () => {
+  // kona: crates/node/sources/src/signer/remote/handler.rs, 2026: parameters by name, words in lower-case hex, the chain id a number.
+  const params = {
+    domain: `0x${"00".repeat(32)}`,
+    chainId: 10,
+    payloadHash: `0x${"99".repeat(32)}`,
+    senderAddress: bytesToHex(ADDRESS),
+  };
+
+  it("is answered with an object, in the order r, s, v, and it is the signature of the same hash as in the other forms", async () => {
+    const { remote, signer } = await connected();
+    for (const addsTo27 of [false, true]) {
+      remote.addsTo27 = addsTo27;
+      const { result } = await posted(remote, "opsigner_signBlockPayload", params);
+      const { signature, ...others } = result as { readonly signature: string };
+      expect(others).toEqual({});
+      const bytes = hexToBytes(signature);
+      const { r, s, yParity } = await signer.signBlock(REQUEST);
+      expect(bytes).toEqual(Uint8Array.of(...r, ...s, yParity + (addsTo27 ? 27 : 0)));
+      expect(recoverAddress(HASH, bytes.slice(0, 32), bytes.slice(32, 64), yParity)).toEqual(ADDRESS);
+    }
+  });
+
+  it.each<[string, object, RegExp]>([
+    ["a chain id as text", { ...params, chainId: "10" }, /chainId is no number/],
+    ["a hash in base64", { ...params, payloadHash: Buffer.alloc(32, 0x99).toString("base64") }, /invalid argument/],
+    ["a domain as numbers", { ...params, domain: Array.from({ length: 32 }, () => 0) }, /is no text/],
+    ["another sender", { ...params, senderAddress: `0x${"77".repeat(20)}` }, /no key for/],
+  ])("is refused with %s", async (_, wrong, message) => {
+    const remote = await server();
+    const { error } = await posted(remote, "opsigner_signBlockPayload", wrong);
+    expect((error as { readonly message: string }).message).toMatch(message);
+  });
+
+  it("is not taken for the first form, nor the first form for it", async () => {
+    const kona = await server({ forms: ["blocks-kona"] });
+    expect(await posted(kona, "opsigner_signBlockPayload", [params])).toMatchObject({ error: { code: -32601 } });
+    const first = await server({ forms: ["blocks-v1"] });
+    expect(await posted(first, "opsigner_signBlockPayload", params)).toMatchObject({ error: { code: -32601 } });
+  });
+});
+
 describe("transactions", () => {
   it.each<[string, FeeMarketTransaction | BlobTransaction]>([
     ["a call", CALL],
@@ -451,7 +500,7 @@ describe("mutual TLS", () => {
     write(next);
     await tick();
     await signer.signBlock(REQUEST);
-    expect(lines.join("")).toContain("the certificate for the signer was replaced");
+    expect(lines.join("")).toContain("the client certificate was replaced");
     for (const line of lines) expect(line).not.toContain("PRIVATE KEY");
   });
 
@@ -508,6 +557,6 @@ describe("mutual TLS", () => {
   ])("does not start with %s, and names the option", async (_, act, message) => {
     const { options, path } = await withTls();
     act(path);
-    await expect(open(options)).rejects.toMatchObject({ code: "signer/bad-setting", message: expect.stringMatching(message) });
+    await expect(open(options)).rejects.toMatchObject({ code: "tls/bad-file", message: expect.stringMatching(message) });
   });
 });

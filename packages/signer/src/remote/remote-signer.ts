@@ -1,4 +1,12 @@
-import { type ClientTls, createRpcClient, METHOD_NOT_FOUND, type RpcClient, RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import {
+  type ClientTls,
+  createRpcClient,
+  METHOD_NOT_FOUND,
+  type RpcClient,
+  RpcError,
+  RpcTransportError,
+  TlsFiles,
+} from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import {
   bigintToBytes,
@@ -18,9 +26,8 @@ import { type BlockSigningRequest, blockSigningHash } from "../block-signing.ts"
 import { type Signer, SignerError, type SignerErrorCode } from "../signer.ts";
 import { blockArgsV1, blockArgsV2, transactionArgs } from "./signer-json.ts";
 import { createSignerMetrics, type SignerMetrics, type SigningOutcome } from "./signer-metrics.ts";
-import { TlsFiles, type TlsPaths } from "./tls-files.ts";
 
-export interface RemoteSignerOptions extends TlsPaths {
+export interface RemoteSignerOptions {
   /** http or https */
   readonly endpoint: string;
   /** 20 bytes: whose signatures are wanted */
@@ -28,6 +35,10 @@ export interface RemoteSignerOptions extends TlsPaths {
   /** sent with each request */
   readonly header: readonly { readonly name: string; readonly value: string }[];
   readonly tlsEnabled: boolean;
+  /** files in PEM */
+  readonly tlsCa: string;
+  readonly tlsCert: string;
+  readonly tlsKey: string;
 }
 
 export interface RemoteSignerDeps {
@@ -42,6 +53,7 @@ const HEALTH_LIMIT_MS = 3_000;
 const DEFAULT_TIMEOUT_MS = 3_000;
 const V2 = "opsigner_signBlockPayloadV2";
 const V1 = "opsigner_signBlockPayload";
+const TLS_OPTIONS = { ca: "--signer.tls.ca", cert: "--signer.tls.cert", key: "--signer.tls.key" };
 
 type What = "block" | "transaction";
 /** Why what came back is not what was asked for. */
@@ -70,14 +82,15 @@ export class RemoteSigner implements Signer {
     this.deps = deps;
     this.address = options.address;
     this.metrics = createSignerMetrics(deps.metrics);
-    this.files = options.tlsEnabled ? new TlsFiles(options) : undefined;
-    this.client = this.connect(this.files?.current);
+    const { tlsEnabled, tlsCa: ca, tlsCert: cert, tlsKey: key } = options;
+    this.files = tlsEnabled ? new TlsFiles({ ca, cert, key }, TLS_OPTIONS) : undefined;
+    this.client = this.connect();
   }
 
   /**
    * A signer that has said that it is there.
    *
-   * @throws {SignerError} signer/bad-setting: a file cannot be used; signer/unavailable: it does not say how it is
+   * @throws {TlsFileError} a file cannot be used; {SignerError} signer/unavailable: it does not say how it is
    */
   static async open(options: RemoteSignerOptions, deps: RemoteSignerDeps): Promise<RemoteSigner> {
     const signer = new RemoteSigner(options, deps);
@@ -130,10 +143,11 @@ export class RemoteSigner implements Signer {
     });
     if (files === undefined) return;
     if (files.isKeyExposed) log.warn("others than its owner may read the private key (--signer.tls.key): give it mode 0600");
-    this.watching = files.watch({ clock, log }, () => this.reconnect(files.current), this.stop.signal);
+    this.watching = files.watch({ clock, log }, "signer", () => this.reconnect(), this.stop.signal);
   }
 
-  private connect(tls: ClientTls | undefined): RpcClient {
+  private connect(): RpcClient {
+    const tls = this.files?.current as ClientTls | undefined; // all three options have values
     const { endpoint: url, header } = this.options;
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.deps;
     const headers = Object.fromEntries(header.map(({ name, value }) => [name.toLowerCase(), value]));
@@ -141,9 +155,9 @@ export class RemoteSigner implements Signer {
   }
 
   /** New connections have the new certificate; requests under way end as they began. */
-  private reconnect(tls: ClientTls): void {
+  private reconnect(): void {
     const former = this.client;
-    this.client = this.connect(tls);
+    this.client = this.connect();
     if ((this.underWay.get(former) ?? 0) === 0) void former.close();
   }
 

@@ -1,1 +1,0 @@
-export { runInterop } from "./interop.ts";

@@ -1,1 +1,0 @@
-export { GoProgram } from "./go-program.ts";
