@@ -1,29 +1,35 @@
-// `npm run interop`: builds nodes in Go (packages/p2p/interop, packages/devp2p/interop), and has each and our own node connect, exchange what
-// their network exchanges, and find each other. `-- p2p` or `-- devp2p`: only this network. The last line is `N passed, M failed`. Where Go is
-// not installed, one line says that nothing was run.
+// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop), and has each and ours
+// connect and exchange what they exchange. `-- p2p` or `-- devp2p`: only this one. The last line is `N passed, M failed`.
+// Where Go is not installed, one line says that nothing was run.
 import { join } from "node:path";
 import { buildInterop, buildTypeScript } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
-const NETWORKS = ["p2p", "devp2p"];
+/** By program in Go: the packages whose `src/testing/interop.ts` has cases for it. */
+const CASES = { p2p: ["p2p"], devp2p: ["devp2p"] };
+const names = Object.keys(CASES);
 const wanted = process.argv.slice(2);
-const unknown = wanted.find((name) => !NETWORKS.includes(name));
+const unknown = wanted.find((name) => !names.includes(name));
 if (unknown !== undefined) {
-  console.error(`interop: ${unknown} is no network: expected ${NETWORKS.join(" or ")}`);
+  console.error(`interop: ${unknown} is not one of them: expected ${names.join(", ")}`);
   process.exit(1);
 }
-const binaries = NETWORKS.filter((name) => wanted.length === 0 || wanted.includes(name)).map((name) => [name, buildInterop(name)]);
+const binaries = names.filter((name) => wanted.length === 0 || wanted.includes(name)).map((name) => [name, buildInterop(name)]);
 if (binaries.some(([, binary]) => binary === undefined)) {
-  console.log("interop was not run: Go is not installed (packages/p2p/interop and packages/devp2p/interop need Go 1.26)");
+  console.log(
+    `interop was not run: Go is not installed (${names.map((name) => `packages/${name}/interop`).join(", ")} need Go 1.26)`,
+  );
   process.exit(0);
 }
 buildTypeScript();
 const counts = { passed: 0, failed: 0 };
 for (const [name, binary] of binaries) {
-  const { runInterop } = await import(join(ROOT, "packages", name, "dist", "testing", "index.js"));
-  const { passed, failed } = await runInterop(binary, (line) => console.log(line));
-  counts.passed += passed;
-  counts.failed += failed;
+  for (const folder of CASES[name]) {
+    const { runInterop } = await import(join(ROOT, "packages", folder, "dist", "testing", "interop.js"));
+    const { passed, failed } = await runInterop(binary, (line) => console.log(line));
+    counts.passed += passed;
+    counts.failed += failed;
+  }
 }
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 process.exit(counts.failed === 0 ? 0 : 1);

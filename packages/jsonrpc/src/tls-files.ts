@@ -5,8 +5,11 @@ import { errorText, type Logger } from "@rnode/observe";
 import { type Clock, codedErrors } from "@rnode/primitives";
 import type { ClientTls } from "./rpc-client-types.ts";
 
-/** `tls/bad-file`: the file that an option names cannot be used */
-export class TlsFileError extends codedErrors<"tls/bad-file">({
+type TlsFileErrorCode =
+  /** the file that an option names cannot be used */
+  "tls/bad-file";
+
+export class TlsFileError extends codedErrors<TlsFileErrorCode>({
   "tls/bad-file": "{option} cannot be used",
 }) {}
 

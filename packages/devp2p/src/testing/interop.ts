@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { GoProgram } from "@rnode/peering/testing";
 import { bytesToHex, decodeRlp, encodeRlp, equalBytes, type Hex, keccak256, type RlpItem } from "@rnode/primitives";
+import { GoProgram, type InteropCase, runCases } from "@rnode/program/testing";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction, hashTransaction } from "@rnode/protocol";
 import type { BlockCommit } from "@rnode/storage";
 import type { BlockPeer } from "../api.ts";
@@ -44,11 +44,6 @@ interface Stage {
   readonly node: (options: TestNodeOptions) => Promise<TestNode>;
 }
 
-interface InteropCase {
-  readonly name: string;
-  readonly run: (stage: Stage) => Promise<void>;
-}
-
 const BLOCKS = 60;
 const GO_KEY = "0f".repeat(32);
 const EVENT_LIMIT_MS = 20_000;
@@ -64,32 +59,20 @@ const GO_CONFIG = JSON.stringify({
 const never = new AbortController().signal;
 
 /** Each case has nodes of its own. @returns how many cases passed and failed */
-export async function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
-  const counts = { passed: 0, failed: 0 };
-  for (const { name, run } of CASES) {
-    const closers: (() => Promise<void>)[] = [];
-    try {
-      await run({
-        go: async (...args) => {
-          const peer = await GoProgram.start<GoIdentity, GoCommand, GoEvent>(binary, args);
-          closers.push(() => peer.close());
-          return peer;
-        },
-        node: async (options) => {
-          const node = await startTestNode({ plainDataBytes: 10, blocks: BLOCKS, ...options });
-          closers.push(() => node.close());
-          return node;
-        },
-      });
-      counts.passed++;
-      print(`  passed  ${name}`);
-    } catch (error) {
-      counts.failed++;
-      print(`  FAILED  ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    }
-    await Promise.all(closers.map((close) => close()));
-  }
-  return counts;
+export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
+  const stageOf = (onClose: (close: () => Promise<unknown>) => void): Stage => ({
+    go: async (...args) => {
+      const peer = await GoProgram.start<GoIdentity, GoCommand, GoEvent>(binary, args);
+      onClose(() => peer.close());
+      return peer;
+    },
+    node: async (options) => {
+      const node = await startTestNode({ plainDataBytes: 10, blocks: BLOCKS, ...options });
+      onClose(() => node.close());
+      return node;
+    },
+  });
+  return runCases(CASES, stageOf, print);
 }
 
 function goArgs({ blocks }: TestNode, ...more: string[]): string[] {
@@ -141,8 +124,8 @@ async function connected(
 }
 
 const VERSIONS = [68, 69] as const;
-const CASES: readonly InteropCase[] = [
-  ...VERSIONS.flatMap((version): InteropCase[] => [
+const CASES: readonly InteropCase<Stage>[] = [
+  ...VERSIONS.flatMap((version): InteropCase<Stage>[] => [
     {
       name: `eth/${version}: Geth's node dials ours, and reads headers, bodies and receipts`,
       run: async (stage) => {
@@ -246,7 +229,7 @@ const CASES: readonly InteropCase[] = [
       assert.equal(await go.ask("peers"), null);
     },
   },
-  ...(["v4", "v5"] as const).flatMap((protocol): InteropCase[] => [
+  ...(["v4", "v5"] as const).flatMap((protocol): InteropCase<Stage>[] => [
     {
       name: `disc${protocol}: our nodes find each other by a boot node of Geth's`,
       run: async (stage) => {

@@ -1,4 +1,4 @@
-import { GoProgram } from "@rnode/peering/testing";
+import { GoProgram } from "@rnode/program/testing";
 
 /** What the Go program says at its start. */
 export interface GoIdentity {

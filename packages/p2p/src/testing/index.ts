@@ -1,7 +1,6 @@
 export { startNetwork } from "../host/start-network.ts";
 export * from "./go-peer.ts";
 export { blockRequestProtocol, compressSnappyBlock, encodeBlockRequest, HostilePeer, newestBlockTopic } from "./hostile-peer.ts";
-export { runInterop } from "./interop.ts";
 export { measuredBlock, type SignedBlock, validationNs } from "./measured-messages.ts";
 export { rollupOf, testBlock } from "./test-blocks.ts";
 export { testP2PConfig } from "./test-network.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { bytesToHex } from "@rnode/primitives";
+import { type InteropCase, runCases } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { PayloadVersion } from "../wire/payload-ssz.ts";
 import { type GoAnswer, type GoBlock, type GoPeer, type GoPeerView, startGoPeer } from "./go-peer.ts";
@@ -13,12 +14,6 @@ interface Stage {
   readonly node: (options: TestNodeOptions) => Promise<TestNode>;
 }
 
-/** One thing in which both implementations must agree. */
-interface InteropCase {
-  readonly name: string;
-  readonly run: (stage: Stage) => Promise<void>;
-}
-
 const VERSIONS: readonly PayloadVersion[] = [1, 2, 3, 4];
 const CHAIN_AGE_SEC = 1_000;
 /** The chain of `testRollupConfig`. */
@@ -27,32 +22,20 @@ const CHAIN = "--chain=901";
 const AS_SEQUENCER = `--key=${SEQUENCER_KEY_HEX}`;
 
 /** Each case has nodes of its own. @returns how many cases passed and failed */
-export async function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
-  const counts = { passed: 0, failed: 0 };
-  for (const { name, run } of CASES) {
-    const closers: (() => Promise<void>)[] = [];
-    try {
-      await run({
-        go: async (...args) => {
-          const peer = await startGoPeer(binary, [CHAIN, ...args]);
-          closers.push(() => peer.close());
-          return peer;
-        },
-        node: async (options) => {
-          const node = await TestNode.start(options);
-          closers.push(() => node.close());
-          return node;
-        },
-      });
-      counts.passed++;
-      print(`  passed  ${name}`);
-    } catch (error) {
-      counts.failed++;
-      print(`  FAILED  ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    }
-    await Promise.all(closers.map((close) => close()));
-  }
-  return counts;
+export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
+  const stageOf = (onClose: (close: () => Promise<unknown>) => void): Stage => ({
+    go: async (...args) => {
+      const peer = await startGoPeer(binary, [CHAIN, ...args]);
+      onClose(() => peer.close());
+      return peer;
+    },
+    node: async (options) => {
+      const node = await TestNode.start(options);
+      onClose(() => node.close());
+      return node;
+    },
+  });
+  return runCases(CASES, stageOf, print);
 }
 
 const rollupNow = (version: PayloadVersion) => rollupOf(version, nowSec() - CHAIN_AGE_SEC);
@@ -102,7 +85,7 @@ async function exchange(go: GoPeer, node: TestNode, version: PayloadVersion, txs
   if (seen.event === "block") assert.deepEqual(seen.block, goBlockOf(ours, version));
 }
 
-const CASES: readonly InteropCase[] = [
+const CASES: readonly InteropCase<Stage>[] = [
   {
     name: "connection by noise and yamux, dialled by us; identify and topics of both",
     run: async ({ go: startGo, node: startNode }) => {

@@ -1,2 +1,4 @@
 export { foundryBinary, runProgram } from "./foundry.ts";
+export { GoProgram } from "./go-program.ts";
+export { type InteropCase, runCases } from "./interop-cases.ts";
 export * from "./sim-clock.ts";

@@ -1,0 +1,32 @@
+/** One thing in which our program and one in Go must agree. */
+export interface InteropCase<Stage> {
+  readonly name: string;
+  readonly run: (stage: Stage) => Promise<void>;
+}
+
+/**
+ * Each case has a stage of its own, and what it starts is closed after it, whatever became of it.
+ *
+ * @param stageOf is given what must be told how to close what is started
+ * @returns how many cases passed and failed
+ */
+export async function runCases<Stage>(
+  cases: readonly InteropCase<Stage>[],
+  stageOf: (onClose: (close: () => Promise<unknown>) => void) => Stage,
+  print: (line: string) => void,
+): Promise<{ passed: number; failed: number }> {
+  const counts = { passed: 0, failed: 0 };
+  for (const { name, run } of cases) {
+    const closers: (() => Promise<unknown>)[] = [];
+    try {
+      await run(stageOf((close) => closers.push(close)));
+      counts.passed++;
+      print(`  passed  ${name}`);
+    } catch (error) {
+      counts.failed++;
+      print(`  FAILED  ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    }
+    await Promise.all(closers.map((close) => close()));
+  }
+  return counts;
+}
