@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { derivationFactsAt, l1ChainConfig } from "@rnode/protocol";
+import type { EnginePeering } from "./engine-peers.ts";
 import type { DevnetPaths, NodeRole } from "./files.ts";
 import { type ChainParameters, L1_FORK, l2ForkTimes } from "./parameters.ts";
 import type { Ports } from "./ports.ts";
@@ -28,7 +29,13 @@ export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] =>
 const feedArgs = (port: number | undefined): string[] =>
   port === undefined ? [] : ["--dashboard", "--dashboard.addr=127.0.0.1", `--dashboard.port=${port}`];
 
-export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, hasDashboard: boolean): string[] {
+/** @param peering undefined: it takes no part in the network of execution clients */
+export function rengineArgs(
+  paths: DevnetPaths,
+  ports: Ports,
+  role: NodeRole,
+  { hasDashboard, peering }: { readonly hasDashboard: boolean; readonly peering: EnginePeering | undefined },
+): string[] {
   const [http, ws, auth] = [ports[`${role}Http`], ports[`${role}Ws`], ports[`${role}Auth`]];
   return [
     RENGINE,
@@ -36,8 +43,19 @@ export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, ha
     `--datadir=${paths.engine(role)}`,
     ...["--http", "--http.addr=127.0.0.1", `--http.port=${http}`, `--http.api=${HTTP_API}`],
     ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3"],
-    ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, "--max-peers=0", `--authrpc.jwtsecret=${paths.jwt(role)}`],
+    ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
+    ...peeringArgs(peering),
     ...feedArgs(hasDashboard ? ports[`${role}EngineFeed`] : undefined),
+  ];
+}
+
+/** Neighbours are given by name, and nobody outside this machine is asked. */
+function peeringArgs(peering: EnginePeering | undefined): string[] {
+  if (peering === undefined) return ["--max-peers=0"];
+  const { port, keyPath, neighbours } = peering;
+  return [
+    ...["--addr=127.0.0.1", `--port=${port}`, "--nat=none", "--disable-discovery", `--nodekey=${keyPath}`],
+    ...(neighbours.length > 0 ? [`--trusted-peers=${neighbours.join(",")}`] : []),
   ];
 }
 
@@ -68,6 +86,10 @@ export interface L1Endpoints {
   readonly beacon: string | undefined;
 }
 
+/** How a node gets to the head: by deriving all blocks from L1, or by blocks that its execution client gets from peers. */
+export const SYNC_MODES = ["consensus-layer", "execution-layer"] as const;
+export type SyncMode = (typeof SYNC_MODES)[number];
+
 export interface NodeTuning {
   /** how many L1 blocks the sequencer stays behind the L1 head */
   readonly sequencerL1Confs: number;
@@ -75,6 +97,8 @@ export interface NodeTuning {
   readonly staticPeers: readonly string[] | undefined;
   readonly hasDashboard: boolean;
   readonly l1: L1Endpoints;
+  /** of those that do not sequence */
+  readonly syncmode: SyncMode;
 }
 
 export function rnodeArgs(
@@ -82,7 +106,7 @@ export function rnodeArgs(
   ports: Ports,
   parameters: ChainParameters,
   role: NodeRole,
-  { sequencerL1Confs, staticPeers, l1, hasDashboard }: NodeTuning,
+  { sequencerL1Confs, staticPeers, l1, hasDashboard, syncmode }: NodeTuning,
 ): string[] {
   // The devnet's L1 is fast and local, so it can be polled often.
   const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
@@ -101,7 +125,7 @@ export function rnodeArgs(
     ...p2pArgs(paths, ports, role, staticPeers),
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin"],
     ...feedArgs(hasDashboard ? ports[`${role}NodeFeed`] : undefined),
-    ...(role === "sequencer" ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerL1Confs}`] : []),
+    ...(role === "sequencer" ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerL1Confs}`] : [`--syncmode=${syncmode}`]),
   ];
 }
 

@@ -10,9 +10,19 @@ import { derivationFactsAt } from "@rnode/protocol";
 import type { Hex } from "viem";
 import { type DevAccount, devAccounts, devRoles, isMnemonic } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
-import { devL1Args, rbatcherArgs, rdaServerArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
+import {
+  devL1Args,
+  rbatcherArgs,
+  rdaServerArgs,
+  rengineArgs,
+  rengineInitArgs,
+  rnodeArgs,
+  rproposerArgs,
+  type SyncMode,
+} from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
 import { openDevnetDashboard } from "./devnet-dashboard.ts";
+import { peeringOf } from "./engine-peers.ts";
 import { type ExternalL1, type ExternalL1Facts, inspectExternalL1, requireSameL1 } from "./external-l1.ts";
 import {
   clearDatadir,
@@ -77,6 +87,8 @@ export interface DevnetOptions {
   /** restart a program that ends by itself */
   readonly supervise: boolean;
   readonly sequencerL1Confs: number;
+  /** of verifier and follower; `execution-layer` needs three nodes */
+  readonly syncmode: SyncMode;
   /** serve one page for all programs */
   readonly dashboard: boolean;
   /** how often anvil writes its chain to disk */
@@ -110,6 +122,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   fresh: false,
   supervise: true,
   sequencerL1Confs: 0,
+  syncmode: "consensus-layer",
   dashboard: false,
   l1StateIntervalSec: 10,
   changeArgs: (_, args) => args,
@@ -352,13 +365,13 @@ async function clusterOf(
   ports: Ports,
   parameters: ChainParameters,
 ): Promise<SequencerCluster | undefined> {
-  const { datadir, sequencers, sequencerL1Confs, dashboard: hasDashboard, l1 } = options;
+  const { datadir, sequencers, sequencerL1Confs, syncmode, dashboard: hasDashboard, l1 } = options;
   if (sequencers === 1) {
     forgetCommits(datadir);
     return undefined;
   }
   const common = { command: process.execPath, readyTimeoutMs: READY_TIMEOUT_MS, stopTimeoutMs: STOP_TIMEOUT_MS };
-  const tuning = { sequencerL1Confs, hasDashboard, l1 };
+  const tuning = { sequencerL1Confs, syncmode, hasDashboard, l1 };
   return SequencerCluster.create({ sequencers, datadir, paths: devnetPaths(datadir), ports, parameters, tuning, common });
 }
 
@@ -422,7 +435,11 @@ function programSpecs(
   const engine = (role: NodeRole, port: number): ProgramSpec => ({
     ...common,
     name: `${role} rengine`,
-    args: () => rengineArgs(paths, ports, role, options.dashboard),
+    args: () =>
+      rengineArgs(paths, ports, role, {
+        hasDashboard: options.dashboard,
+        peering: network && peeringOf(paths, ports, role),
+      }),
     logPath: logOf(`${role}-rengine`),
     isReady: async () => Number(await rpcCall<Hex>(urlOf(port), "eth_chainId", [], 1000)) === parameters.l2ChainId,
   });
@@ -435,6 +452,7 @@ function programSpecs(
       return rnodeArgs(paths, ports, parameters, role, {
         sequencerL1Confs: options.sequencerL1Confs,
         staticPeers,
+        syncmode: options.syncmode,
         hasDashboard: options.dashboard,
         l1: options.l1,
       });

@@ -85,6 +85,7 @@ export function devnetPaths(datadir: string) {
     sequencerKey: join(datadir, "sequencer", "p2p-sequencer-key.hex"),
     engine: (node: NodeRole) => join(datadir, node, "engine"),
     jwt: (node: NodeRole) => join(datadir, node, "jwt.hex"),
+    engineKey: (node: NodeRole) => join(datadir, node, "engine-key.hex"),
     networkKey: (node: NodeRole) => join(datadir, node, "p2p-key.hex"),
     peerstore: (node: NodeRole) => join(datadir, node, "peerstore"),
   } as const;

@@ -13,6 +13,7 @@ import {
   withDefaults,
 } from "@rnode/options";
 import { pprofOptions } from "@rnode/program";
+import { SYNC_MODES } from "./commands.ts";
 import { DEFAULT_L1, DEFAULT_OPTIONS } from "./devnet.ts";
 import { LOCAL_L1_KINDS } from "./files.ts";
 import { type AltDaParameters, altDaParameters, DA_COMMITMENTS, DEFAULT_PARAMETERS } from "./parameters.ts";
@@ -130,6 +131,13 @@ const devnet = optionGroup("", {
     default: DEFAULT_OPTIONS.sequencerL1Confs,
     unit: "L1 blocks",
     help: "Distance the sequencer keeps from the L1 head when choosing an L1 origin.",
+  },
+  syncmode: {
+    parse: oneOf(...SYNC_MODES),
+    default: DEFAULT_OPTIONS.syncmode,
+    check: (value, other) =>
+      value === "execution-layer" && other("nodes") === 2 ? "execution-layer needs peers, which --nodes=2 leaves out" : undefined,
+    help: "How verifier and follower catch up. consensus-layer: they derive all blocks from L1. execution-layer: their rengine gets blocks from the sequencer's and from each other, up to what P2P says is the head.",
   },
   statusIntervalMs: {
     parse: duration,

@@ -33,6 +33,9 @@ export const PORT_USES = [
   "proposerFeed",
   "daServer",
   "leader",
+  "sequencerEngineP2P",
+  "verifierEngineP2P",
+  "followerEngineP2P",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

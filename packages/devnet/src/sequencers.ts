@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import type { ProgramKind } from "@rnode/dashboard";
 import { UserError } from "@rnode/program";
 import { type NodeTuning, RCONDUCTOR, rengineArgs, rnodeArgs } from "./commands.ts";
-import type { DevnetPaths, NodeRole } from "./files.ts";
+import { enodeOf } from "./engine-peers.ts";
+import { type DevnetPaths, NODE_ROLES, type NodeRole } from "./files.ts";
 import type { ChainParameters } from "./parameters.ts";
 import type { Ports, PortUse } from "./ports.ts";
 import { Program, type ProgramSpec } from "./program.ts";
@@ -40,13 +41,14 @@ export interface SequencerClusterDeps {
   readonly initEngine: (paths: DevnetPaths, role: NodeRole) => Promise<void>;
 }
 
-type PortName = "http" | "ws" | "auth" | "node" | "p2p" | "conductor" | "engineFeed" | "nodeFeed" | "conductorFeed";
+type PortName = "http" | "ws" | "auth" | "node" | "p2p" | "engineP2P" | "conductor" | "engineFeed" | "nodeFeed" | "conductorFeed";
 const PORT_NAMES: readonly PortName[] = [
   "http",
   "ws",
   "auth",
   "node",
   "p2p",
+  "engineP2P",
   "conductor",
   "engineFeed",
   "nodeFeed",
@@ -93,8 +95,11 @@ export class SequencerCluster {
 
   private constructor(options: SequencerClusterOptions, ports: readonly OwnPorts[], extra: ExtraPorts) {
     this.#options = options;
-    const { sequencerHttp, sequencerWs, sequencerAuth, sequencerNode, sequencerP2P } = options.ports;
-    const first = { http: sequencerHttp, ws: sequencerWs, auth: sequencerAuth, node: sequencerNode, p2p: sequencerP2P };
+    const { sequencerHttp, sequencerWs, sequencerAuth, sequencerNode, sequencerP2P, sequencerEngineP2P } = options.ports;
+    const first = {
+      ...{ http: sequencerHttp, ws: sequencerWs, auth: sequencerAuth, node: sequencerNode },
+      ...{ p2p: sequencerP2P, engineP2P: sequencerEngineP2P },
+    };
     this.#ports = ports.map((own, index) => (index === 0 ? { ...own, ...first } : own));
     this.#extra = extra;
   }
@@ -214,14 +219,18 @@ export class SequencerCluster {
     peers: readonly string[],
     logOf: (name: string) => string,
   ): Pick<SequencerPrograms, "engine" | "node"> {
-    const { common, parameters, tuning } = this.#options;
-    const { http, node } = this.#ports[index]!;
+    const { common, parameters, tuning, ...shared } = this.#options;
+    const { http, node, engineP2P } = this.#ports[index]!;
     const [paths, ports] = [this.#pathsOf(index), this.#portsOf(index)];
     return {
       engine: new Program({
         ...common,
         name: `${id} rengine`,
-        args: () => rengineArgs(paths, ports, "sequencer", tuning.hasDashboard),
+        args: () => {
+          const neighbours = NODE_ROLES.map((role) => enodeOf(shared.paths.engineKey(role), shared.ports[`${role}EngineP2P`]));
+          const peering = { port: engineP2P, keyPath: paths.engineKey("sequencer"), neighbours };
+          return rengineArgs(paths, ports, "sequencer", { hasDashboard: tuning.hasDashboard, peering });
+        },
         logPath: logOf(`${id}-rengine`),
         isReady: async () => Number(await rpcCall(urlOf(http), "eth_chainId", [], 1000)) === parameters.l2ChainId,
       }),
@@ -246,6 +255,7 @@ export class SequencerCluster {
       ...paths,
       engine: () => own("engine"),
       jwt: () => own("jwt.hex"),
+      engineKey: () => own("engine-key.hex"),
       networkKey: () => own("p2p-key.hex"),
       peerstore: () => own("peerstore"),
     };

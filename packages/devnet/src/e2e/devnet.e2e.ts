@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -33,7 +34,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contract, loadContracts } from "../contracts.ts";
 import { type Devnet, startDevnet } from "../devnet.ts";
-import type { DevnetInfo } from "../files.ts";
+import { type DevnetInfo, devnetPaths } from "../files.ts";
 import { predeploy } from "../predeploys.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";
@@ -115,6 +116,11 @@ describe("npm start", () => {
 
 describe("a devnet that goes on", () => {
   const scope = new Scope({ log: silentLogger, clock: systemClock });
+  /** further options of the follower's programs, at their next start */
+  const late: { engine: (args: readonly string[]) => readonly string[]; node: readonly string[] } = {
+    engine: (args) => args,
+    node: [],
+  };
   let devnet: Devnet;
   let view: ChainView;
   let before: { info: DevnetInfo };
@@ -128,6 +134,8 @@ describe("a devnet that goes on", () => {
       parameters: { l1BlockTimeSec: L1_BLOCK_TIME },
       nodes: 3,
       supervise: false,
+      changeArgs: (name, args) =>
+        name === "followerEngine" ? late.engine(args) : name === "followerNode" ? [...args, ...late.node] : args,
     });
     view = new ChainView(devnet);
   });
@@ -203,6 +211,16 @@ describe("a devnet that goes on", () => {
     const { unsafe_l2: unsafe, safe_l2: safe } = await view.syncStatus("follower");
     expect(unsafe.number).toBeGreaterThan(safe.number);
     expect(unsafe.hash).toBe(await view.blockHash("sequencer", unsafe.number));
+  });
+
+  it("brings a transaction that is sent to the follower's rengine to the sequencer's", async () => {
+    const { endpoints } = devnet.info;
+    const chain = l2ViemChain(devnet.info);
+    const wallet = createWalletClient({ account: key(9), chain, transport: http(endpoints.follower!.http) });
+    const hash = await wallet.sendTransaction({ to: key(8).address, value: 7n });
+    const receipt = await l2Client().waitForTransactionReceipt({ hash, timeout: 20_000 });
+    expect(receipt.status).toBe("success");
+    expect(await view.engine("follower", "net_peerCount")).toBe("0x2");
   });
 
   it("mints a deposit on L2", async () => {
@@ -475,6 +493,63 @@ describe("a devnet that goes on", () => {
     await verifierReaches(safe.number, 60_000);
     expect(await view.blockHash("verifier", safe.number)).toBe(hash);
   });
+
+  it("has a late follower get its blocks from the sequencer's rengine, also when it is killed in the midst", async () => {
+    const { followerEngine, followerNode } = devnet.programs;
+    await followerNode!.stop();
+    await followerEngine!.stop();
+    rmSync(devnetPaths(datadir).engine("follower"), { recursive: true });
+    // Lets through what two nodes say to introduce themselves, and little more, until it is opened.
+    let isOpen = false;
+    const sequencer = /@127\.0\.0\.1:(\d+)/;
+    const gate = createServer((near) => {
+      const far = connect(Number(sequencer.exec(enode)![1]), "127.0.0.1");
+      let passed = 0;
+      near.on("data", (data) => far.write(data));
+      far.on("data", (data) => {
+        passed += data.length;
+        if (isOpen || passed <= 4_096) near.write(data);
+      });
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const)
+        one.on("error", () => {}).on("close", () => other.destroy());
+    });
+    await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
+    let enode = "";
+    late.engine = (args) =>
+      args.map((arg) => {
+        if (!arg.startsWith("--trusted-peers=")) return arg;
+        enode = arg.split("=")[1]!.split(",")[0]!;
+        return `--trusted-peers=${enode.replace(sequencer, `@127.0.0.1:${(gate.address() as AddressInfo).port}`)}`;
+      });
+    late.node = ["--syncmode=execution-layer"];
+    try {
+      const head = await view.unsafeNumber("sequencer");
+      await followerEngine!.start();
+      await followerNode!.start();
+      interface Syncing {
+        readonly currentBlock: Hex;
+        readonly highestBlock: Hex;
+      }
+      await waitFor("the sync", 30_000, async () => {
+        const status = await view.engine<Syncing | false>("follower", "eth_syncing");
+        return (status !== false && Number(status.highestBlock) > Number(status.currentBlock)) || undefined;
+      });
+      await followerEngine!.kill("SIGKILL");
+      isOpen = true;
+      await followerEngine!.start();
+      await waitFor(`block ${head} on the follower`, 40_000, async () =>
+        (await view.unsafeNumber("follower")) >= head ? true : undefined,
+      );
+      expect(await view.hashes("follower", head)).toEqual(await view.hashes("sequencer", head));
+      await waitFor("the end of the sync", 20_000, () => followerLog().includes("execution-layer sync is finished") || undefined);
+    } finally {
+      gate.close();
+    }
+  });
+  const followerLog = (): string => readFileSync(devnet.programs.followerNode!.spec.logPath, "utf8");
 
   it("has 50 or more L2 blocks with the same hashes on all nodes", async () => {
     const last = await verifierReaches(Math.max(50, await view.unsafeNumber("sequencer")), 60_000);

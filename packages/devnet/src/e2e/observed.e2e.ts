@@ -75,6 +75,7 @@ describe("what an operator sees of the programs at work", () => {
       basePort: 0,
       nodes: 3,
       dashboard: true,
+      syncmode: "execution-layer",
       parameters: { l1BlockTimeSec: 2, l2BlockTimeSec: 1, altDa: altDaParameters("keccak256") },
       changeArgs: (name, args) => {
         const port = ports.get(name);
@@ -88,6 +89,17 @@ describe("what an operator sees of the programs at work", () => {
   afterAll(async () => {
     await scope.close();
     rmSync(datadir, { recursive: true, force: true });
+  });
+
+  it("verifier and follower have the sequencer's blocks, of which their rengines got the first from peers", async () => {
+    const head = await new ChainView(devnet).unsafeNumber("sequencer");
+    for (const role of ["verifier", "follower"] as const) {
+      const view = new ChainView(devnet);
+      await waitFor(`block ${head} on the ${role}`, 20_000, async () => (await view.unsafeNumber(role)) >= head || undefined);
+      expect(await view.blockHash(role, head)).toBe(await view.blockHash("sequencer", head));
+      const log = readFileSync(devnet.programs[`${role}Node`]!.spec.logPath, "utf8");
+      expect(log).toContain("execution-layer sync is finished");
+    }
   });
 
   const ofProcess = documented("Every process").types;
