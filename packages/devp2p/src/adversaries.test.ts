@@ -1,11 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { type ECDH, randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { encodeRlp, type RlpItem, rlpUint } from "@rnode/primitives";
 import { afterEach, describe, expect, it } from "vitest";
 import { parseEnode } from "./enode.ts";
 import { ETH, encodeHashRequest, encodeHeaderRequest, encodeStatus } from "./eth/messages.ts";
 import { RlpxConnection } from "./rlpx/connection.ts";
-import { newKeyPair } from "./rlpx/ecies.ts";
+import { newKeyPair, publicKeyOf } from "./rlpx/ecies.ts";
 import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
 
 // Peers that do what no honest one does. What is bounded is bounded by counts that do not depend on how fast the machine is.
@@ -31,15 +31,28 @@ async function dial(node: TestNode): Promise<Socket> {
 }
 
 /** A connection whose statuses have been exchanged. */
-async function join(node: TestNode): Promise<{ readonly connection: RlpxConnection; readonly socket: Socket }> {
+async function join(node: TestNode, own = newKeyPair()): Promise<{ readonly connection: RlpxConnection; readonly socket: Socket }> {
   const socket = await dial(node);
   const { publicKey: remoteKey } = parseEnode(node.network.identity.enode);
   const capabilities = [{ name: "eth", version: 69 }];
-  const connection = await RlpxConnection.open(socket, { own: newKeyPair(), clientId: "evil", capabilities, port: 0, remoteKey });
+  const connection = await RlpxConnection.open(socket, { own, clientId: "evil", capabilities, port: 0, remoteKey });
   const { data } = await connection.next(() => 1 << 20);
   connection.send(ETH.status, data); // its own words: on the same chain
   await eventually("joined", () => node.network.list().length > 0);
   return { connection, socket };
+}
+
+/** Whether the node still talks to this key after both have introduced themselves. */
+async function isHeard(node: TestNode, own: ECDH): Promise<boolean> {
+  const socket = await dial(node);
+  const { publicKey: remoteKey } = parseEnode(node.network.identity.enode);
+  const capabilities = [{ name: "eth", version: 69 }];
+  const connection = await RlpxConnection.open(socket, { own, clientId: "evil", capabilities, port: 0, remoteKey });
+  const said = connection.next(() => 1 << 20);
+  return await said.then(
+    ({ code }) => code === ETH.status,
+    () => false,
+  );
 }
 
 const closed = (socket: Socket): Promise<void> =>
@@ -84,11 +97,29 @@ describe("malformed messages", () => {
     ["a second status", ETH.status, list()],
   ])("%s ends the connection, and bans the peer for a while", async (_, code, data) => {
     const node = await start({ blocks: 1 });
-    const { connection, socket } = await join(node);
+    const own = newKeyPair();
+    const { connection, socket } = await join(node, own);
     connection.send(code, data);
     listen(connection);
     await closed(socket);
     await eventually("the peer is gone", () => node.network.list().length === 0);
+    expect(await isHeard(node, own)).toBe(false);
+  });
+
+  it("the ban holds over a restart, for this key and not for its neighbour, until the operator lifts it", async () => {
+    const node = await start({ blocks: 1 });
+    const own = newKeyPair();
+    const { connection, socket } = await join(node, own);
+    connection.send(ETH.getBlockHeaders, list());
+    listen(connection);
+    await closed(socket);
+    await eventually("the peer is gone", () => node.network.list().length === 0);
+    await node.restart();
+    expect(await isHeard(node, own)).toBe(false);
+    expect(await isHeard(node, newKeyPair())).toBe(true);
+    const id = Buffer.from(publicKeyOf(own)).toString("hex");
+    await node.network.admin.addPeer(`enode://${id}@127.0.0.1:1`);
+    expect(await isHeard(node, own)).toBe(true);
   });
 
   it("a message larger than what nobody asked for is not received", async () => {

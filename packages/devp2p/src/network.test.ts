@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { bytesToHex, decodeRlp, encodeRlp, equalBytes, keccak256, type RlpItem, rlpUint } from "@rnode/primitives";
 import {
   encodeBlock,
@@ -125,6 +127,38 @@ describe("the network", () => {
     expect(b.network.list()).toEqual([]);
     await b.network.admin.addPeer(enode); // the operator knows better
     await eventually("connected again", () => b.network.list().length === 1);
+  });
+
+  it("remembers whom it dialled, and begins with them at the next start, unless it was told not to search", async () => {
+    const a = await start({ key: 1, discovery: { enabled: true, bootnodes: [] } });
+    const [b, c, d] = [await start({ key: 2 }), await start({ key: 3 }), await start({ key: 4 })];
+    for (const other of [b, c]) await a.network.admin.addPeer(other.network.identity.enode);
+    await d.network.admin.addPeer(a.network.identity.enode); // whom others chose is not remembered
+    await eventually("three peers", () => a.network.list().length === 3);
+    await a.network.admin.removePeer(c.network.identity.enode); // nor whom the operator does not want
+    await eventually("two peers", () => a.network.list().length === 2);
+    await d.close();
+    const here = [b.network.identity.publicKey];
+    const idsOf = (node: TestNode): readonly string[] => node.network.list().map(({ id }) => id);
+    await a.restart();
+    await eventually("the one that it remembers", () => idsOf(a).length > 0);
+    expect(idsOf(a)).toEqual(here);
+    expect((await a.network.admin.peers())[0]).toMatchObject({ isInbound: false, isStatic: false });
+    a.network.list()[0]!.report("lied", "a header that is not there");
+    await eventually("banned", () => idsOf(a).length === 0);
+    await a.network.close();
+    expect(readFileSync(join(a.folder, "peers", "known"), "utf8")).toBe("");
+  });
+
+  it("dials nobody whom it remembers with discovery off", async () => {
+    const a = await start({ key: 1, discovery: { enabled: true, bootnodes: [] } });
+    const b = await start({ key: 2 });
+    await a.network.admin.addPeer(b.network.identity.enode);
+    await eventually("connected", () => a.network.list().length === 1);
+    await a.restart({ discovery: { enabled: false, bootnodes: [] } });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(a.network.list()).toEqual([]);
+    expect(readFileSync(join(a.folder, "peers", "known"), "utf8")).toContain(b.network.identity.publicKey);
   });
 
   it("connects with no more than it wants, and with trusted peers beyond", async () => {

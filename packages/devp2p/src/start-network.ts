@@ -14,6 +14,7 @@ import { ServedChain } from "./eth/served-chain.ts";
 import { TransactionGossip } from "./eth/transaction-gossip.ts";
 import type { DevP2PConfig, DevP2PHandlers, DevP2PIdentity, DevP2PNetwork } from "./network.ts";
 import { type Ban, BanList } from "./peers/ban-list.ts";
+import { KnownPeers, parseKnownPeer } from "./peers/known-peers.ts";
 import { PeerFile } from "./peers/peer-file.ts";
 import { PeerHost } from "./peers/peer-host.ts";
 import { keyPairOf, publicKeyOf } from "./rlpx/ecies.ts";
@@ -42,6 +43,8 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   if (config.folder !== undefined) makeFolder(config.folder);
   const fileOf = (name: string): string | undefined => config.folder && join(config.folder, name);
   const bans = new BanList(new PeerFile(fileOf("bans"), parseBan, log), clock.nowMs());
+  // who does not search for peers dials those that were named, and nobody else
+  const known = new KnownPeers(new PeerFile(config.discovery.enabled ? fileOf("known") : undefined, parseKnownPeer, log), clock);
   const store: ChainDatabase = openChainStore(config.databaseFolder, { readOnly: true });
   const chain = new ServedChain(store);
   const forkIds = new ForkIds(config.chain, config.genesisHash, config.genesisTimeSec);
@@ -91,6 +94,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
       log,
       metrics,
       bans,
+      known,
       eth: {
         clock,
         chain,

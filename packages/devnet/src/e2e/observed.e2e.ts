@@ -28,7 +28,6 @@ const NOT_HERE: readonly RegExp[] = [
   /_p2p_discovery_/, // neighbours are given by name
   /_interop_|_txpool_message_/, // a supervisor
   /^rengine_history_/, // --prune
-  /^rengine_devp2p_/, // --max-peers=0
 ];
 
 interface Documented {

@@ -17,6 +17,7 @@ import type { BanList } from "./ban-list.ts";
 import { DialPlan } from "./dial-plan.ts";
 import { FaultCount } from "./fault-count.ts";
 import { InboundGate, subscriberOf } from "./inbound-gate.ts";
+import type { KnownPeers } from "./known-peers.ts";
 
 export interface PeerHostOptions {
   readonly own: ECDH;
@@ -32,6 +33,8 @@ export interface PeerHostDeps {
   readonly log: Logger;
   readonly metrics: DevP2PMetrics;
   readonly bans: BanList;
+  /** dialled first */
+  readonly known: KnownPeers;
   readonly eth: Omit<EthPeerDeps, "onHead" | "onFault">;
   /** a peer has come, gone, or told a new head */
   readonly onChange: () => void;
@@ -94,6 +97,7 @@ export class PeerHost {
     this.#options = options;
     this.#deps = deps;
     this.plan = new DialPlan(deps.clock);
+    for (const enode of deps.known.list()) this.plan.offer(enode);
     this.#gate = new InboundGate(deps.clock);
     this.#server = createServer({ pauseOnConnect: true }, (socket) => void this.#accept(socket));
   }
@@ -144,6 +148,7 @@ export class PeerHost {
   remove(id: string): void {
     this.plan.removeStatic(id);
     this.#trusted.delete(id);
+    this.#deps.known.forget(id);
     this.#peers.get(id)?.eth.connection.disconnect("requested");
   }
 
@@ -168,8 +173,9 @@ export class PeerHost {
 
   async #dialLoop(): Promise<void> {
     const { signal } = this.#closing;
-    const { clock } = this.#deps;
+    const { clock, known } = this.#deps;
     while (!signal.aborted) {
+      known.save();
       const isTaken = (id: string): boolean => this.#isTaken(id);
       for (const enode of this.plan.dueStatic(isTaken)) if (this.#dialling.size < MAX_DIALLING) void this.#dial(enode);
       const places = Math.min(this.#maxDialled - this.#countDialled(), this.#options.maxPeers - this.#countLimited());
@@ -298,7 +304,7 @@ export class PeerHost {
 
   /** From the first hello until the end of the connection. */
   async #host(connection: RlpxConnection, socket: Socket, enode: Enode, isInbound: boolean): Promise<void> {
-    const { clock, metrics, log, eth: ethDeps, onChange, onJoin, onLeave } = this.#deps;
+    const { clock, metrics, log, known, eth: ethDeps, onChange, onJoin, onLeave } = this.#deps;
     const { id } = enode;
     const end = new AbortController();
     const deps: EthPeerDeps = {
@@ -329,6 +335,7 @@ export class PeerHost {
       }
       this.#peers.set(id, peer);
       this.plan.connected(id);
+      if (!isInbound) known.add(enode);
       this.#count();
       log.debug("peer connected", { id, client: connection.hello.clientId, eth: version, isInbound });
       onJoin(eth);
@@ -347,6 +354,7 @@ export class PeerHost {
       this.#dialling.delete(id);
       if (eth !== undefined && this.#peers.get(id)?.eth === eth) {
         this.#peers.delete(id);
+        known.touch(id);
         this.#count();
         onLeave(eth);
         onChange();
@@ -356,7 +364,7 @@ export class PeerHost {
 
   /** What the end of a connection says about the next one. */
   #learn(id: string, error: unknown): void {
-    const { bans, clock, metrics } = this.#deps;
+    const { bans, clock, known, metrics } = this.#deps;
     if (!isCodedError(error, "devp2p/")) {
       if (!isCodedError(error) && !(error instanceof Error && "code" in error))
         this.#deps.log.error("a peer's connection failed here", { error });
@@ -370,10 +378,12 @@ export class PeerHost {
         if (this.#trusted.has(id)) return;
         metrics.bans.inc({ reason: "malformed" });
         bans.ban(id, clock.nowMs() + MALFORMED_BAN_MS, error.message);
+        known.forget(id);
         return;
       case "devp2p/other-chain":
       case "devp2p/useless":
         this.plan.postpone(id, OTHER_CHAIN_POSTPONE_MS);
+        known.forget(id);
         return;
       case "devp2p/disconnected":
         if (error.data.reason === "too-many-peers") this.plan.postpone(id, FULL_POSTPONE_MS);
@@ -386,13 +396,14 @@ export class PeerHost {
 
   /** What whoever asked the peer says of its answers. */
   #judge(id: string, fault: PeerFault, detail: string): void {
-    const { bans, clock, metrics, log } = this.#deps;
+    const { bans, clock, known, metrics, log } = this.#deps;
     const peer = this.#peers.get(id);
     const nowMs = clock.nowMs();
     if (fault === "lied") {
       log.info("peer banned: it lied", { id, client: peer?.eth.connection.hello.clientId, detail });
       metrics.bans.inc({ reason: "lied" });
       bans.ban(id, nowMs + LIE_BAN_MS, detail);
+      known.forget(id);
       const ip = peer?.enode.host;
       if (ip !== undefined && !isPrivateIp(ip)) bans.ban(subscriberOf(ip), nowMs + LIE_ADDRESS_BAN_MS, detail);
       peer?.eth.connection.disconnect("useless-peer");
@@ -415,6 +426,8 @@ export class PeerHost {
     for (const { eth } of this.#peers.values()) eth.connection.disconnect("quitting");
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await this.#loop;
+    for (const id of this.#peers.keys()) this.#deps.known.touch(id);
+    this.#deps.known.save();
     await this.#deps.clock.sleep(50);
     for (const socket of this.#sockets) socket.destroy();
     await closed;
