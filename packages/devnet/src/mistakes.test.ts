@@ -284,8 +284,9 @@ const MISTAKES: readonly Mistake[] = [
   ),
   rengine(
     "a port in use for the engine",
-    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("c")}`, `--authrpc.port=${taken}`, "--max-peers=0"],
-    /--authrpc\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
+    // peers would see it for a moment, and its chain would be made
+    () => [`--chain=${path("genesis.json")}`, `--datadir=${path("c")}`, `--authrpc.port=${taken}`, "--port=0", "--addr=127.0.0.1"],
+    /^(?!.*joined)(?!.*database opened).*--authrpc\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
   ),
   rengine(
     "an engine address of another machine",

@@ -23,7 +23,15 @@ import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/j
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
-import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
+import {
+  assertPortIsFree,
+  connectionBudget,
+  namingPorts,
+  type ProgramMetrics,
+  type Readiness,
+  type Scope,
+  UserError,
+} from "@rnode/program";
 import {
   type BlobSidecar,
   compareProtocolVersions,
@@ -37,7 +45,8 @@ import { feedClient } from "./client-feed.ts";
 import { ClientStatus } from "./client-status.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { observeHeads } from "./head-metrics.ts";
-import { networkAccessOf, startNetwork } from "./network/start-network.ts";
+import { LateNetwork } from "./network/late-network.ts";
+import { startNetwork } from "./network/start-network.ts";
 import type { ClientOptions } from "./options.ts";
 import { JournalKeeper } from "./pool/journal-keeper.ts";
 import { messageChecksOf } from "./pool/message-checks-setup.ts";
@@ -96,6 +105,7 @@ export async function startClient(
   const { chain: chainOptions, http, ws, authrpc, rollup, sending, limits, txpool } = options;
   const profile = profileOf(options);
 
+  await requireFreePorts(options); // before anything is opened, and before peers see a node that ends at once
   const spec = await loadChainSpec(chainOptions);
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
@@ -151,13 +161,10 @@ export async function startClient(
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));
   scope.onClose("transaction journal", () => keeper?.close());
 
-  const network = await startNetwork(scope, options, {
-    ...{ chain, pool, clock, log, metrics },
-    clientId: profile.clientVersion(VERSION),
-  });
+  const network = options.network.maxPeers === 0 ? undefined : new LateNetwork();
   const { heads, sync } = startSync(scope, { chain, peers: network, datadir: chainOptions.datadir, clock, log, metrics });
 
-  const write = writeServicesOf(chain, pool, network && networkAccessOf(network));
+  const write = writeServicesOf(chain, pool, network);
   const services = createReadServices(options, {
     store,
     chainView: chain,
@@ -270,7 +277,11 @@ export async function startClient(
   const { httpPort: enginePort } = await listen("Engine API", engineServer, { "authrpc.port": authrpc.port });
   log.info("Engine API listens", { addr: authrpc.host, port: enginePort });
   keeper?.start();
-  await readers?.isReady;
+  // Peers see a client that serves, and nobody waits for them.
+  const clientId = profile.clientVersion(VERSION);
+  const joining = network && startNetwork(scope, options, { chain, pool, clientId, clock, log, metrics });
+  const [joined] = await Promise.all([joining, readers?.isReady]);
+  if (joined !== undefined) network?.join(joined);
   const listeners = [
     ["HTTP", "http.api", httpPort, http],
     ["WebSocket", "ws.api", wsPort, ws],
@@ -282,6 +293,13 @@ export async function startClient(
     log.info(`${what} JSON-RPC listens`, { addr: host, port, api: api.filter((name) => !unserved.includes(name)) });
   }
   return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, status: () => status.fields(), failure };
+}
+
+/** @throws {UserError} a port is taken, or an address is not of this machine */
+async function requireFreePorts({ http, ws, authrpc }: ClientOptions): Promise<void> {
+  if (http.enabled) await assertPortIsFree("http.port", http);
+  if (ws.enabled) await assertPortIsFree("ws.port", ws);
+  await assertPortIsFree("authrpc.port", authrpc);
 }
 
 const halfOf = (budget: number | undefined): number | undefined => (budget === undefined ? undefined : budget / 2);

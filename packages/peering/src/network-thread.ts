@@ -40,6 +40,7 @@ export interface NetworkThreadDeps<N extends NetworkTypes> {
   readonly onMessage: (run: NetworkRun<N>, message: N["from"]) => void;
   /** The thread serves, for the first time or again. @returns the configuration of later starts: with the ports that it has now */
   readonly onServing: (run: NetworkRun<N>, identity: N["identity"], config: N["config"]) => N["config"];
+  /** The thread is gone, for good or until its next start. */
   readonly onLost?: () => void;
   readonly noAnswer: (why: NoAnswer, options?: ErrorOptions) => Error;
   /** an error that kept the network from starting, as its callers know it */
@@ -315,9 +316,11 @@ export class NetworkThread<N extends NetworkTypes> {
 
   async #endRun(): Promise<void> {
     const run = this.#run;
+    if (run === undefined) return;
     this.#run = undefined;
-    run?.fail(this.#deps.noAnswer("closed"));
-    run?.urgent.close();
-    await run?.worker.terminate();
+    run.fail(this.#deps.noAnswer("closed"));
+    run.urgent.close();
+    this.#deps.onLost?.();
+    await run.worker.terminate();
   }
 }

@@ -96,8 +96,9 @@ describe("what an operator sees of the programs at work", () => {
       const view = new ChainView(devnet);
       await waitFor(`block ${head} on the ${role}`, 20_000, async () => (await view.unsafeNumber(role)) >= head || undefined);
       expect(await view.blockHash(role, head)).toBe(await view.blockHash("sequencer", head));
-      const log = readFileSync(devnet.programs[`${role}Node`]!.spec.logPath, "utf8");
-      expect(log).toContain("execution-layer sync is finished");
+      const { logPath } = devnet.programs[`${role}Node`]!.spec;
+      const isFinished = (): boolean => readFileSync(logPath, "utf8").includes("execution-layer sync is finished");
+      await waitFor(`the end of the sync of the ${role}`, 20_000, () => isFinished() || undefined);
     }
   });
 

@@ -86,6 +86,8 @@ describe("the network of peers in its thread", () => {
     peer!.report("lied", "about nothing");
     await eventually("the fault reached the thread", () => a.network.list().length === 0);
     await expect(peer!.headers({ start: 1, limit: 1 }, never)).rejects.toMatchObject({ code: "devp2p/peer-gone" });
+    await a.network.close();
+    await expect(a.network.admin.peers()).rejects.toMatchObject({ code: "devp2p/closed" });
   });
 
   it("comes back with its identity, port and bans after it was lost, and says so", async () => {

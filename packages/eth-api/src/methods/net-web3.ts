@@ -19,7 +19,7 @@ export function netMethods({ backend }: ReadServices): ApiMethods {
       result: results.flag("listening"),
       params: [],
       summary: "Whether others can connect: no if the client takes no part in the network.",
-      handler: (_, { network }) => network !== undefined,
+      handler: (_, { network }) => network?.node !== undefined,
     }),
     net_peerCount: method({
       runs: "writer",

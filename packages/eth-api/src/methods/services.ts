@@ -89,7 +89,8 @@ export interface NetworkPeer {
 
 /** The network of execution clients, as operators see it. */
 export interface NetworkAccess {
-  readonly node: NodeOnNetwork;
+  /** undefined: it has not joined yet */
+  readonly node: NodeOnNetwork | undefined;
   /** connected peers */
   readonly peerCount: number;
   peers(): Promise<readonly NetworkPeer[]>;

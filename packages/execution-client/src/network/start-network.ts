@@ -9,7 +9,6 @@ import {
   openNetwork,
   readOrCreateNetworkKey,
 } from "@rnode/devp2p";
-import type { NetworkAccess } from "@rnode/eth-api";
 import type { Logger } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
 import { type ProgramMetrics, type Scope, UserError } from "@rnode/program";
@@ -34,16 +33,14 @@ export interface NetworkDependencies {
 /**
  * Joins the network of execution clients. It is left when the scope closes.
  *
- * @returns undefined: `--max-peers=0`
  * @throws {UserError}
  */
 export async function startNetwork(
   scope: Scope,
   options: ClientOptions,
   { chain, pool, clientId, clock, log, metrics }: NetworkDependencies,
-): Promise<DevP2PNetwork | undefined> {
+): Promise<DevP2PNetwork> {
   const { network: wanted, rollup, chain: chainOptions } = options;
-  if (wanted.maxPeers === 0) return undefined;
   const { genesis, config: chainConfig } = chain;
   const nodeKey = nodeKeyAt(wanted.nodekey ?? join(chainOptions.datadir, "nodekey"), log);
   const config: DevP2PConfig = {
@@ -104,18 +101,3 @@ function natOf(text: string): NatSetting {
   if (text.startsWith("extip:")) return { kind: "ip", ip: text.slice("extip:".length) };
   return { kind: text === "none" ? "none" : "upnp" };
 }
-
-/** The network, as operators' methods see it. */
-export const networkAccessOf = (network: DevP2PNetwork): NetworkAccess => ({
-  get node() {
-    return network.identity;
-  },
-  get peerCount() {
-    return network.list().length;
-  },
-  peers: () => network.admin.peers(),
-  addPeer: (enode) => network.admin.addPeer(enode),
-  removePeer: (enode) => network.admin.removePeer(enode),
-  addTrustedPeer: (enode) => network.admin.addTrustedPeer(enode),
-  removeTrustedPeer: (enode) => network.admin.removeTrustedPeer(enode),
-});
