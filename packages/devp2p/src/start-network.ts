@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { PortMapper } from "@rnode/peering";
 import { bytesToHex, type Clock, equalBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import { makeFolder } from "@rnode/program";
 import { ForkIds } from "@rnode/protocol";
@@ -13,6 +12,7 @@ import type { EthStatus, EthVersion } from "./eth/messages.ts";
 import { ServedChain } from "./eth/served-chain.ts";
 import { TransactionGossip } from "./eth/transaction-gossip.ts";
 import type { DevP2PConfig, DevP2PHandlers, DevP2PIdentity, DevP2PNetwork } from "./network.ts";
+import { OwnAddress } from "./own-address.ts";
 import { type Ban, BanList } from "./peers/ban-list.ts";
 import { KnownPeers, parseKnownPeer } from "./peers/known-peers.ts";
 import { PeerFile } from "./peers/peer-file.ts";
@@ -50,8 +50,12 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   const forkIds = new ForkIds(config.chain, config.genesisHash, config.genesisTimeSec);
   const closing = new AbortController();
   const publicKey = publicKeyOf(own);
-  // on a loopback, others see the same address as we do
-  const ownIp = config.nat.kind === "ip" ? config.nat.ip : isLoopback(config.listen.ip) ? config.listen.ip : undefined;
+  const address = new OwnAddress(config, {
+    clock,
+    log,
+    client: async () => (await import("@achingbrain/nat-port-mapper")).upnpNat(),
+    onMapped: ({ ip, tcpPort: tcp, udpPort: udp }) => discovery?.setAddress(ip, tcp, udp ?? discovery.udpPort),
+  });
 
   const ownStatus = (version: EthVersion): EthStatus => {
     const head = chain.head();
@@ -125,16 +129,18 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     await store.close();
     throw error;
   }
-  const mapper = config.nat.kind === "upnp" ? await startMapper() : undefined;
+  await address.map(tcpPort, discovery?.udpPort);
   const telling = tellRanges();
   const identity = (): DevP2PIdentity => {
-    const ip = ownIp ?? discovery?.advertisedIp ?? config.listen.ip;
+    const { mapping } = address;
+    const ip = address.givenIp ?? mapping?.ip ?? discovery?.advertisedIp ?? config.listen.ip;
     const udpPort = discovery?.udpPort ?? 0;
     const id = bytesToHex(publicKey).slice(2);
+    const reached = { tcpPort: mapping?.tcpPort ?? tcpPort, udpPort: mapping?.udpPort ?? udpPort };
     return {
       nodeId: bytesToHex(keccak256(publicKey)).slice(2),
       publicKey: id,
-      enode: enodeText({ id, host: ip, tcpPort, udpPort }),
+      enode: enodeText({ id, host: ip, ...reached }),
       enr: discovery?.enr,
       ip,
       clientId: config.clientId,
@@ -154,7 +160,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
         publicKey,
         listen: { ip, udpPort: udpPort === 0 ? tcpPort : udpPort },
         tcpPort,
-        ip: ownIp,
+        ip: address.givenIp,
         bootnodes: config.discovery.bootnodes,
       },
       {
@@ -173,21 +179,6 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
       if (!isCodedError(cause, "peering/udp-bind")) throw cause;
       throw new DevP2PError("devp2p/bad-setting", { setting: `--discovery.port: ${cause.message}` }, { cause });
     }
-    return started;
-  }
-
-  async function startMapper(): Promise<PortMapper> {
-    const { upnpNat } = await import("@achingbrain/nat-port-mapper");
-    const started = new PortMapper(
-      { tcpPort, udpPort: discovery?.udpPort },
-      {
-        client: upnpNat(),
-        clock,
-        log,
-        onMapped: ({ ip, tcpPort: tcp, udpPort: udp }) => discovery?.setAddress(ip, tcp, udp ?? discovery.udpPort),
-      },
-    );
-    started.start();
     return started;
   }
 
@@ -224,7 +215,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     },
     async close() {
       closing.abort();
-      await mapper?.close();
+      await address.close();
       await discovery?.close();
       await host.close();
       await telling;
@@ -232,8 +223,6 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     },
   };
 }
-
-const isLoopback = (ip: string): boolean => ip.startsWith("127.") || ip === "::1";
 
 function parseBan(value: unknown): Ban | undefined {
   if (typeof value !== "object" || value === null) return undefined;
