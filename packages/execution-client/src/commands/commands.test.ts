@@ -316,7 +316,10 @@ describe("db", () => {
     const stats = await run(db, "stats", `--datadir=${at("data")}`, "--json");
     expect(JSON.parse(stats.out[0]!)).toMatchObject({ head: { number: 2 }, firstBlock: 0 });
     const printed = (await run(db, "stats", `--datadir=${at("data")}`)).out;
-    expect(printed.length).toBeGreaterThan(5);
+    const headersRow = printed.find((line) => line.startsWith("headers "))!;
+    expect(headersRow).toMatch(/^headers +3 +0\.00 MiB +\d+$/);
+    expect(JSON.parse(stats.out[0]!).costs.headers.block).toBeCloseTo(Number(headersRow.split(/ +/).at(-1)), 0);
+    expect(printed.find((line) => line.startsWith("together"))).toMatch(/^together +\d+ +\d+ +\d+ +\d+$/);
     expect(printed.at(-1)).toMatch(/^pages are read one by one: the file is small \(0 MiB of \d+ MiB\)$/);
     const verified = await run(db, "verify", `--datadir=${at("data")}`);
     expect(verified).toMatchObject({ code: 0, err: [] });

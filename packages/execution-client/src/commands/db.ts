@@ -7,6 +7,7 @@ import { compactDatabase, describePageReading, type VerifyProgress } from "@rnod
 import { databasePath, openExistingDatabase, sayPageReading } from "../setup/database.ts";
 import { history, historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
+import { COST_UNITS, tableCosts } from "./db-costs.ts";
 
 const tableOf = (program: string, summary: string) =>
   optionTable({
@@ -28,7 +29,7 @@ const stats = command({ table: statsTable, version: VERSION }, async ({ options 
   const store = openExistingDatabase(options.main.datadir, { readOnly: true });
   try {
     const statistics = store.storageStats();
-    if (options.main.json) io.out(JSON.stringify(statistics));
+    if (options.main.json) io.out(JSON.stringify({ ...statistics, costs: tableCosts(statistics) }));
     else {
       printStats(statistics, io);
       io.out(describePageReading(store.pageReading));
@@ -206,10 +207,18 @@ function printStats(statistics: Statistics, io: CommandIo): void {
     io.out(`blocks from ${statistics.oldRowsFrom} on have rows of an earlier version (rengine db migrate, or the running client)`);
   }
   io.out(`file ${megabytes(statistics.fileBytes)}, free inside ${megabytes(statistics.freeBytes)}`);
-  io.out(`${"table".padEnd(24)}${"entries".padStart(14)}${"size".padStart(14)}`);
+  const heads = ["a block", "a transaction", "an account", "a slot"];
+  io.out("bytes for each of what a table grows with, and of all tables together:");
+  io.out([`${"table".padEnd(24)}`, ...["entries", "size", ...heads].map((head) => head.padStart(14))].join(""));
+  const costs = tableCosts(statistics);
   for (const [name, { entries, sizeBytes }] of Object.entries(statistics.tables)) {
-    io.out(`${name.padEnd(24)}${String(entries).padStart(14)}${megabytes(sizeBytes).padStart(14)}`);
+    const own = COST_UNITS.map((unit) => (costs[name]?.[unit] === undefined ? "" : costs[name][unit].toFixed(0)));
+    io.out(
+      [name.padEnd(24), ...[String(entries), megabytes(sizeBytes), ...own].map((text) => text.padStart(14))].join("").trimEnd(),
+    );
   }
+  const sums = COST_UNITS.map((unit) => Object.values(costs).reduce((sum, cost) => sum + (cost[unit] ?? 0), 0));
+  io.out([`${"together".padEnd(52)}`, ...sums.map((sum) => sum.toFixed(0).padStart(14))].join(""));
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(2)} MiB`;
