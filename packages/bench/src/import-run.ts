@@ -4,6 +4,7 @@ import { createSenderCache, describeImportRefusal, openChain } from "@rnode/chai
 import { type Block, decodeBlockPrefix, parseChainConfig } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { CHAIN_CONFIG } from "./import-generate.ts";
+import { ThreadCpu } from "./thread-cpu.ts";
 
 /*
  * A separate process that imports one file of blocks as `rengine import` does, and prints time and memory:
@@ -21,6 +22,8 @@ export interface ImportRun {
   /** without them, as far as it was sampled; undefined if the system does not report it */
   readonly peakOwnBytes: number | undefined;
   readonly cpuMs: number;
+  /** from the start of the process on, by thread; missing if nobody wrote the threads' names (thread-name.ts) */
+  readonly threadCpuMs?: Readonly<Record<string, number>>;
   readonly head: string;
 }
 
@@ -58,7 +61,10 @@ export async function runImport(database: string, file: string, batch: number): 
   let transactions = 0;
   let gas = 0;
   let peakOwnBytes: number | undefined;
+  const namesFile = process.env.RNODE_THREAD_NAMES;
+  const threads = namesFile === undefined ? undefined : new ThreadCpu(namesFile);
   const look = setInterval(() => {
+    threads?.look();
     const bytes = ownBytes();
     if (bytes !== undefined) peakOwnBytes = Math.max(bytes, peakOwnBytes ?? 0);
   }, LOOK_INTERVAL_MS);
@@ -70,6 +76,7 @@ export async function runImport(database: string, file: string, batch: number): 
       blocks++;
       transactions += transactionCount;
       gas += Number(header.gasUsed);
+      if (blocks % batch === 0) threads?.look();
     },
   });
   if (refusal !== undefined) throw new Error(describeImportRefusal(refusal));
@@ -81,7 +88,9 @@ export async function runImport(database: string, file: string, batch: number): 
   const ms = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   const peakRssBytes = process.resourceUsage().maxRSS * 1024;
-  return { ms, blocks, transactions, gas, databaseBytes, peakRssBytes, peakOwnBytes, cpuMs: (user + system) / 1000, head };
+  const cpuMs = (user + system) / 1000;
+  const counts = { ms, blocks, transactions, gas, databaseBytes, peakRssBytes, peakOwnBytes, cpuMs, head };
+  return threads === undefined ? counts : { ...counts, threadCpuMs: threads.byName() };
 }
 
 const [database, file, batch] = process.argv.slice(2);

@@ -17,14 +17,14 @@ import type { ImportRun } from "./import-run.ts";
 const runFile = promisify(execFile);
 
 /** "growth" means transfers on states of three sizes, of which the middle one is the chain "transfers". */
-function plansOf(only: string | undefined, scale: number, blocks: number): ChainPlan[] {
+function plansOf(only: string | undefined, scale: number, blocks: number, perBlock: number | undefined): ChainPlan[] {
   const sized = (count: number): number => Math.max(100, Math.round(count * scale));
   const all: readonly [readonly string[], () => ChainPlan][] = [
-    [["growth"], () => transfers(sized(10_000), blocks, 1000)],
-    [["transfers", "growth"], () => transfers(sized(100_000), blocks, 1000)],
-    [["growth"], () => transfers(sized(1_000_000), blocks, 1000)],
-    [["tokens"], () => tokenTransfers(sized(1_000_000), blocks, 600)],
-    [["swaps"], () => swaps(sized(5000), blocks, 300)],
+    [["growth"], () => transfers(sized(10_000), blocks, perBlock ?? 1000)],
+    [["transfers", "growth"], () => transfers(sized(100_000), blocks, perBlock ?? 1000)],
+    [["growth"], () => transfers(sized(1_000_000), blocks, perBlock ?? 1000)],
+    [["tokens"], () => tokenTransfers(sized(1_000_000), blocks, perBlock ?? 600)],
+    [["swaps"], () => swaps(sized(5000), blocks, perBlock ?? 300)],
   ];
   const wanted = only?.split(",");
   return all.filter(([names]) => wanted === undefined || names.some((name) => wanted.includes(name))).map(([, make]) => make());
@@ -36,8 +36,10 @@ async function importOnce(chain: GeneratedChain, batch: number, nodeArgs: readon
   const database = join(chain.folder, "import");
   copyDatabase(chain.genesisDatabase, database);
   try {
-    const script = fileURLToPath(new URL("./import-run.js", import.meta.url));
-    const { stdout } = await runFile(process.execPath, [...nodeArgs, script, database, chain.blocksFile, String(batch)]);
+    const [script, preload] = ["./import-run.js", "./thread-name.js"].map((name) => fileURLToPath(new URL(name, import.meta.url)));
+    const env = { ...process.env, RNODE_THREAD_NAMES: join(database, "threads") };
+    const args = ["--import", preload!, ...nodeArgs, script!, database, chain.blocksFile, String(batch)];
+    const { stdout } = await runFile(process.execPath, args, { env });
     return JSON.parse(stdout) as ImportRun;
   } finally {
     rmSync(database, { recursive: true, force: true });
@@ -82,6 +84,8 @@ export async function main(args: readonly string[] = []): Promise<number> {
       only: { type: "string" },
       scale: { type: "string", default: "1" },
       blocks: { type: "string", default: "96" },
+      /** transactions a block, of all chains; default: what each chain has */
+      transactions: { type: "string" },
       rounds: { type: "string", default: "2" },
       batch: { type: "string", default: "32" },
       /** for anvil, per round */
@@ -91,6 +95,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
     },
   });
   const profile = values["cpu-prof"];
+  const perBlock = values.transactions === undefined ? undefined : Number(values.transactions);
   const options = {
     rounds: Number(values.rounds),
     batch: Number(values.batch),
@@ -99,7 +104,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
   };
   const growth: { name: string; ms: number; cpuMs: number }[] = [];
   const startMs = performance.now();
-  for (const plan of plansOf(values.only, Number(values.scale), Number(values.blocks))) {
+  for (const plan of plansOf(values.only, Number(values.scale), Number(values.blocks), perBlock)) {
     const { ms, cpuMs } = report(await measure(plan, options));
     if (plan.name.startsWith("ETH")) growth.push({ name: plan.name, ms, cpuMs });
   }
@@ -113,6 +118,13 @@ export async function main(args: readonly string[] = []): Promise<number> {
   }
   console.log(`took ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`);
   return 0;
+}
+
+/** CPU time a block of each thread, medians of the rounds; the program's start is included. */
+function threadLine(imports: readonly ImportRun[]): string {
+  const names = new Set(imports.flatMap(({ threadCpuMs = {} }) => Object.keys(threadCpuMs)));
+  const cpuOf = (name: string): number => median(imports.map(({ threadCpuMs, blocks }) => (threadCpuMs?.[name] ?? 0) / blocks));
+  return [...names].map((name) => `${name} ${cpuOf(name).toFixed(1)}`).join(", ");
 }
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
@@ -129,6 +141,7 @@ function report({ chain, imports, mined, anvilRssBytes }: Measured): { readonly 
   console.log(`  made in ${seconds(generationMs)}, its genesis in ${seconds(genesisMs)}`);
   const rates = `${(gas / blocks / ms / 1000).toFixed(1)} Mgas/s, ${(1000 / ms).toFixed(1)} blocks/s, ${((transactions / blocks / ms) * 1000).toFixed(0)} tx/s`;
   console.log(`  rnode     ${ms.toFixed(1)} ms a block (CPU ${cpuMs.toFixed(1)}): ${rates}`);
+  console.log(`            ${threadLine(imports)}`);
   const peak = Math.max(...imports.map(({ peakRssBytes }) => peakRssBytes));
   const own = Math.max(...imports.map(({ peakOwnBytes }) => peakOwnBytes ?? 0));
   console.log(
