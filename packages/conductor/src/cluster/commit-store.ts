@@ -15,7 +15,7 @@ export interface CommitOptions {
   readonly keptBlocks: number;
 }
 
-export const DEFAULT_COMMIT_OPTIONS: CommitOptions = { chunkBytes: 512 * 1024, keptBlocks: 32 };
+export const DEFAULT_COMMIT_OPTIONS: CommitOptions = { chunkBytes: 512 * 1024, keptBlocks: 64 };
 
 export interface CommitDeps {
   readonly etcd: Etcd;
@@ -69,7 +69,7 @@ const zlib: Compression = {
  * The latest block that sequencers may release, in etcd. The record under `head` says which it is; its payload lies in chunks beside it.
  * A commit is one transaction that compares the leader key's create revision (the fencing token) and the head's mod revision, so that
  * whoever has been deposed changes nothing, however late its request arrives. Chunks beyond the first are written before, below a key
- * that only this leader and this block have. With each commit, payloads are deleted that are older than the last 32 blocks, those of commits that
+ * that only this leader and this block have. With each commit, payloads are deleted that are older than the last 64 blocks, those of commits that
  * were given up half-way included.
  */
 export class CommitStore {

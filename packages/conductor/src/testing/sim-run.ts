@@ -90,7 +90,7 @@ const KINDS: Readonly<Record<string, Fault>> = {
     return { end: () => {} };
   },
   "L1 is reorganised": (cluster) => {
-    // Committed blocks are kept for 32 blocks, and six belong to one L1 block: what is deeper needs a person.
+    // Committed blocks are kept for 64 blocks, and six belong to one L1 block: two of these in a row fit, what is deeper needs a person.
     for (const machine of cluster.machines) machine.l1DelayMs = cluster.random(4_000);
     cluster.reorganiseL1(cluster.random(4));
     return { end: () => {} };
