@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, hexToBytes, keccak256, privateKeyToAddress } from "@rnode/primitives";
+import { bytesToHex, type Hex, keccak256, privateKeyToAddress } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
 import {
   encodeTransaction,
@@ -12,29 +12,17 @@ import {
   signTransaction,
 } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import { INTEROP_CONTRACTS, MESSAGE_EMITTER } from "./interop-contracts.ts";
 import { l1Server } from "./l1-rpc.ts";
 import { configOf, GENESIS_TIME_SEC, type Plan, planOf, USER_ADDRESS, USER_KEY } from "./plan.ts";
 import { Random } from "./random.ts";
-import { type GenesisContract, realGenesisHash } from "./real-engine.ts";
+import { realGenesisHash } from "./real-engine.ts";
 import { SimBatcher } from "./sim-batcher.ts";
 import { KnownBlocks } from "./sim-block.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimLog } from "./sim-log.ts";
 import { SimNode } from "./sim-node.ts";
-import { EXECUTING_MESSAGE_TOPIC, SimSupervisor, validateMessageCalldata } from "./sim-supervisor.ts";
-
-const EMITTER = new Uint8Array(20).fill(0xe1);
-const code = (hex: string): Uint8Array => hexToBytes(`0x${hex}`);
-const CONTRACTS: readonly GenesisContract[] = [
-  // copies its calldata to memory, and logs it with the topic 0x2a
-  { address: EMITTER, code: code("365f5f37602a365fa100") },
-  // logs the identifier, with the event's signature and the hash of the message as topics. It leaves out that the real contract reverts
-  // for messages that the access list does not declare.
-  {
-    address: PREDEPLOYS.crossL2Inbox,
-    code: code(`60a060045f3760a4357f${bytesToHex(EXECUTING_MESSAGE_TOPIC).slice(2)}60a05fa200`),
-  },
-];
+import { linkTo, SimSupervisor, validateMessageCalldata } from "./sim-supervisor.ts";
 
 const PLAN: Plan = {
   ...planOf(1, { hasUpgradeCode: false }),
@@ -107,7 +95,7 @@ class Cluster {
           systemConfig: { ...base.genesis.systemConfig, batcherAddress: privateKeyToAddress(batcherKey) },
         },
       };
-      const hash = realGenesisHash(unsealed, USER_ADDRESS, CONTRACTS);
+      const hash = realGenesisHash(unsealed, USER_ADDRESS, INTEROP_CONTRACTS);
       const config: RollupConfig = { ...unsealed, genesis: { ...unsealed.genesis, l2: { hash, number: 0 } } };
       const nodes: SimNode[] = [];
       const node = (role: string): SimNode => {
@@ -121,7 +109,7 @@ class Cluster {
             verifierConfs: 0,
             keepsSafeHeads: role === "verifier",
             engine: "R",
-            contracts: CONTRACTS,
+            contracts: INTEROP_CONTRACTS,
             isManaged: true,
           },
           {
@@ -170,7 +158,11 @@ class Cluster {
     };
     this.chains = [chain(901n), chain(902n)];
     this.supervisor = new SimSupervisor({
-      l1,
+      l1: {
+        blockAt: (number) => l1.blocks[number]?.ref,
+        finalizedNumber: () => l1.finalized.ref.number,
+        isCanonical: (block) => l1.isCanonical(block),
+      },
       clock,
       resets,
       onInvalid: (chainId, number) => {
@@ -184,7 +176,7 @@ class Cluster {
     for (const { id, nodes, batcher } of this.chains) {
       for (const node of nodes) {
         node.start();
-        this.supervisor.add(node.name, id, node.managed!);
+        this.supervisor.add(node.name, id, linkTo(node.managed!));
       }
       batcher.start();
     }
@@ -195,7 +187,7 @@ class Cluster {
   restart(chain: Chain, node: SimNode): void {
     node.kill();
     node.start();
-    this.supervisor.add(node.name, chain.id, node.managed!);
+    this.supervisor.add(node.name, chain.id, linkTo(node.managed!));
   }
 
   run(seconds: number): Promise<void> {
@@ -220,9 +212,9 @@ class Cluster {
       const receipts = await this.member(sequencer).call<{ logs: unknown[] }[]>("fetchReceipts", ref.hash);
       const log = receipts
         .flatMap(({ logs }) => logs.map(logFromRpc))
-        .find(({ address }) => bytesToHex(address) === bytesToHex(EMITTER));
+        .find(({ address }) => bytesToHex(address) === bytesToHex(MESSAGE_EMITTER));
       if (log === undefined) continue;
-      const at = { origin: EMITTER, blockNumber: number, logIndex: log.logIndex, timestamp: ref.timestamp, chainId: id };
+      const at = { origin: MESSAGE_EMITTER, blockNumber: number, logIndex: log.logIndex, timestamp: ref.timestamp, chainId: id };
       return { at, payloadHash: messageHash(log) };
     }
     throw new Error(`no message on chain ${id}`);
@@ -259,7 +251,7 @@ function blockOfUser({ sequencer }: Chain, nonce: number): number {
 
 /** A message that was never initiated: its block has no such log. */
 const nowhere = (chainId: bigint): Awaited<ReturnType<Cluster["lastMessage"]>> => ({
-  at: { origin: EMITTER, blockNumber: 1, logIndex: 7, timestamp: GENESIS_TIME_SEC + 2, chainId },
+  at: { origin: MESSAGE_EMITTER, blockNumber: 1, logIndex: 7, timestamp: GENESIS_TIME_SEC + 2, chainId },
   payloadHash: new Uint8Array(32),
 });
 
@@ -282,8 +274,8 @@ describe("two chains whose messages cross, under one supervisor", () => {
     cluster.start();
     const [a, b] = cluster.chains;
     await cluster.run(10);
-    a.send(EMITTER, Uint8Array.of(1, 2, 3));
-    b.send(EMITTER, Uint8Array.of(4, 5));
+    a.send(MESSAGE_EMITTER, Uint8Array.of(1, 2, 3));
+    b.send(MESSAGE_EMITTER, Uint8Array.of(4, 5));
     await cluster.run(6);
     const [fromA, fromB] = [await cluster.lastMessage(a), await cluster.lastMessage(b)];
     const onB = b.send(PREDEPLOYS.crossL2Inbox, executing(fromA));

@@ -55,8 +55,8 @@ export interface GenesisContract {
   readonly code: Uint8Array;
 }
 
-/** The genesis of a rollup whose user has money, and whose fees are as good as nothing. */
-function sealedGenesis(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): SealedGenesis {
+/** The genesis file, but for its `config`, of a rollup whose user has money, and whose fees are as good as nothing. */
+export function genesisFields(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): JsonObject {
   const { l2TimeSec, systemConfig } = config.genesis;
   const { extraDataVersion } = rollupRulesAt(config.forkTimes, l2TimeSec);
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;
@@ -64,8 +64,7 @@ function sealedGenesis(config: RollupConfig, user: Uint8Array, contracts: readon
     extraDataVersion === undefined
       ? new Uint8Array(0)
       : extraDataFromAttributes(new Uint8Array(8), { denominator, elasticity }, hasMinBaseFee(extraDataVersion) ? 0n : undefined);
-  const { header, alloc } = parseGenesis({
-    config: null,
+  return {
     timestamp: l2TimeSec,
     gasLimit: toQuantity(systemConfig.gasLimit),
     extraData: bytesToHex(extraData),
@@ -78,7 +77,11 @@ function sealedGenesis(config: RollupConfig, user: Uint8Array, contracts: readon
         contracts.map(({ address, code }) => [bytesToHex(address), { balance: "0x0", nonce: "0x1", code: bytesToHex(code) }]),
       ),
     },
-  });
+  };
+}
+
+function sealedGenesis(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): SealedGenesis {
+  const { header, alloc } = parseGenesis({ config: null, ...genesisFields(config, user, contracts) });
   return sealGenesis(header, chainConfigOf(config), GenesisState.of(alloc));
 }
 

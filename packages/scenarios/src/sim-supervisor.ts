@@ -1,11 +1,25 @@
 import type { MethodTable, RequestContext } from "@rnode/jsonrpc";
 import { bytesToBigint, bytesToHex, concatBytes, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
-import type { SimClock } from "@rnode/program/testing";
 import { type L1BlockRef, logFromRpc, messageHash, PREDEPLOYS } from "@rnode/protocol";
 import { type ManagedApi, type ManagedEventJson, managedEventToJson, managedMethods } from "@rnode/rollup-node";
-import type { SimL1 } from "./sim-l1.ts";
 
 type Ref = L1BlockRef;
+
+/** A rollup node, as its supervisor reaches it. */
+export interface NodeLink {
+  /** of the `interop_` namespace, without its name. @throws {RpcError} */
+  call<T = unknown>(method: string, ...params: unknown[]): Promise<T>;
+  /** Events as they come, from the subscription on. */
+  subscribe(hear: (event: ManagedEventJson) => void): void;
+}
+
+/** What a supervisor must know of L1. */
+export interface SupervisedL1 {
+  /** undefined: not yet */
+  blockAt(number: number): Promise<Ref | undefined> | Ref | undefined;
+  finalizedNumber(): Promise<number> | number;
+  isCanonical(block: Ref): Promise<boolean> | boolean;
+}
 type Receipt = { readonly logs: readonly unknown[] };
 
 /** `ExecutingMessage(bytes32 indexed msgHash, (address,uint256,uint256,uint256,uint256) id)` */
@@ -26,6 +40,22 @@ type Verdict =
   /** it names a block that is not safe there yet */
   | { readonly kind: "undecided" };
 
+/** A node in this process, as over a socket: parameters and results are JSON. */
+export function linkTo(api: ManagedApi): NodeLink {
+  const methods: MethodTable = managedMethods(api);
+  return {
+    call: async <T>(method: string, ...params: unknown[]): Promise<T> => {
+      const { params: declared, handler } = methods[`interop_${method}`]!;
+      const args = declared.map(({ shape }, i) => shape.parse(JSON.parse(JSON.stringify(params[i]))));
+      return JSON.parse(JSON.stringify((await handler(args, NOBODY)) ?? null)) as T;
+    },
+    subscribe: (hear) => {
+      api.events.subscribe((event) => hear(JSON.parse(JSON.stringify(managedEventToJson(event))) as ManagedEventJson));
+      api.commands.onSubscribed();
+    },
+  };
+}
+
 /** A node of the cluster, and what its supervisor knows of it. */
 class Member {
   readonly name: string;
@@ -41,21 +71,18 @@ class Member {
   exhausted: Ref | undefined;
   mustReset = false;
   readonly replaced: { readonly number: number; readonly invalidated: Hex; readonly replacement: Hex }[] = [];
-  readonly #methods: MethodTable;
+  readonly #link: NodeLink;
 
-  constructor(name: string, chainId: bigint, api: ManagedApi) {
+  constructor(name: string, chainId: bigint, link: NodeLink) {
     this.name = name;
     this.chainId = chainId;
-    this.#methods = managedMethods(api);
-    api.events.subscribe((event) => this.#hear(JSON.parse(JSON.stringify(managedEventToJson(event))) as ManagedEventJson));
-    api.commands.onSubscribed();
+    this.#link = link;
+    link.subscribe((event) => this.#hear(event));
   }
 
-  /** As over a socket: parameters and results are JSON. @throws {RpcError} */
-  async call<T = unknown>(method: string, ...params: unknown[]): Promise<T> {
-    const { params: declared, handler } = this.#methods[`interop_${method}`]!;
-    const args = declared.map(({ shape }, i) => shape.parse(JSON.parse(JSON.stringify(params[i]))));
-    return JSON.parse(JSON.stringify((await handler(args, NOBODY)) ?? null)) as T;
+  /** @throws {RpcError} */
+  call<T = unknown>(method: string, ...params: unknown[]): Promise<T> {
+    return this.#link.call(method, ...params);
   }
 
   #hear(event: ManagedEventJson): void {
@@ -91,15 +118,15 @@ class Member {
  */
 export class SimSupervisor {
   readonly members: Member[] = [];
-  readonly #l1: SimL1;
-  readonly #clock: SimClock;
+  readonly #l1: SupervisedL1;
+  readonly #clock: { after(ms: number, act: () => void): unknown };
   readonly #onInvalid: (chainId: bigint, number: number) => void;
   readonly #resets: boolean;
   #isStopped = false;
 
   constructor(deps: {
-    readonly l1: SimL1;
-    readonly clock: SimClock;
+    readonly l1: SupervisedL1;
+    readonly clock: { after(ms: number, act: () => void): unknown };
     readonly onInvalid: (chainId: bigint, number: number) => void;
     /** whether it tells nodes that start over from where to; default: it does */
     readonly resets?: boolean | undefined;
@@ -110,8 +137,8 @@ export class SimSupervisor {
     this.#resets = deps.resets ?? true;
   }
 
-  add(name: string, chainId: bigint, api: ManagedApi): Member {
-    const member = new Member(name, chainId, api);
+  add(name: string, chainId: bigint, link: NodeLink): Member {
+    const member = new Member(name, chainId, link);
     const at = this.members.findIndex((other) => other.name === name);
     if (at < 0) this.members.push(member);
     else {
@@ -150,7 +177,7 @@ export class SimSupervisor {
   async #reset(member: Member): Promise<void> {
     if (!member.mustReset || !this.#resets) return;
     // What came from L1 blocks that are gone no longer holds.
-    for (const [number, { source }] of member.derived) if (!this.#l1.isCanonical(source)) member.forgetFrom(number);
+    for (const [number, { source }] of member.derived) if (!(await this.#l1.isCanonical(source))) member.forgetFrom(number);
     while (member.crossSafe > 0 && !member.derived.has(member.crossSafe)) member.crossSafe--;
     const safe = member.derived.get(member.crossSafe)?.block;
     if (safe !== undefined) {
@@ -165,7 +192,7 @@ export class SimSupervisor {
   async #provide(member: Member): Promise<void> {
     const { exhausted } = member;
     if (exhausted === undefined) return;
-    const next = this.#l1.blocks[exhausted.number + 1]?.ref;
+    const next = await this.#l1.blockAt(exhausted.number + 1);
     if (next === undefined) return;
     member.exhausted = undefined;
     const { hash, number, parentHash, timestamp } = next;
@@ -176,7 +203,7 @@ export class SimSupervisor {
   }
 
   async #finalize(member: Member): Promise<void> {
-    const { number: l1Finalized } = this.#l1.finalized.ref;
+    const l1Finalized = await this.#l1.finalizedNumber();
     let final: Ref | undefined;
     for (const [number, { block, source }] of member.derived) {
       if (number > member.finalized && number <= member.crossSafe && source.number <= l1Finalized) final = block;
