@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { bool, optionGroup, optionTable, path, textOf } from "@rnode/options";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { type CommandIo, command, UserError } from "@rnode/program";
-import { checkManifest, downloadSnapshot, loadSnapshot, restoreSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
+import { loadSnapshot, restoreSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
 import { type ChainSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { isUrl } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
-import { chainOptions, genesisHashOf, percent, printSnapshot, trust } from "./snapshot-shared.ts";
+import { chainOptions, downloaded, genesisHashOf, percent, printSnapshot, trust } from "./snapshot-shared.ts";
 
 const table = optionTable({
   program: "rengine snapshot restore",
@@ -78,19 +78,6 @@ interface Target {
   readonly expected: SnapshotExpectation;
   readonly datadir: string;
   readonly json: boolean;
-}
-
-async function downloaded(url: string, file: string, expected: SnapshotExpectation, io: CommandIo): Promise<string> {
-  const wentOn = await downloadSnapshot(url, file, {
-    onManifest: (manifest) => checkManifest(manifest, expected),
-    onProgress: (doneBytes, totalBytes) => percent(io, "downloading")({ doneBytes, totalBytes }),
-    onRetry: (reason, waitMs) => io.err(`${url}: ${reason}; trying again in ${waitMs / 1000} s`),
-  }).catch((error: unknown) => {
-    if (isCodedError(error, "snapshot/other-block") || isCodedError(error, "snapshot/other-chain")) rmSync(file, { force: true });
-    throw error;
-  });
-  if (wentOn) io.err("went on with what an earlier attempt had downloaded");
-  return file;
 }
 
 async function restore(file: string, { store, spec, expected, datadir, json }: Target, io: CommandIo): Promise<void> {

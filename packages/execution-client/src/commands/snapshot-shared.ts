@@ -1,7 +1,8 @@
+import { rmSync } from "node:fs";
 import { hash, optionGroup, text } from "@rnode/options";
-import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import type { CommandIo } from "@rnode/program";
-import type { LoadedSnapshot, SnapshotExpectation } from "@rnode/snapshot";
+import { checkManifest, downloadSnapshot, type LoadedSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
 import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
 
 /** Options that say which chain a snapshot must be of. */
@@ -72,6 +73,20 @@ export const describeSnapshot = ({
   checksum,
 }: SnapshotFacts): string =>
   `block ${number} ${own} state ${stateRoot} accounts ${accounts} slots ${slots} codes ${codes} blocks ${blocks} checksum ${checksum}`;
+
+/** Downloads into `file`, going on with what it has. @returns `file` */
+export async function downloaded(url: string, file: string, expected: SnapshotExpectation, io: CommandIo): Promise<string> {
+  const wentOn = await downloadSnapshot(url, file, {
+    onManifest: (manifest) => checkManifest(manifest, expected),
+    onProgress: (doneBytes, totalBytes) => percent(io, "downloading")({ doneBytes, totalBytes }),
+    onRetry: (reason, waitMs) => io.err(`${url}: ${reason}; trying again in ${waitMs / 1000} s`),
+  }).catch((error: unknown) => {
+    if (isCodedError(error, "snapshot/other-block") || isCodedError(error, "snapshot/other-chain")) rmSync(file, { force: true });
+    throw error;
+  });
+  if (wentOn) io.err("went on with what an earlier attempt had downloaded");
+  return file;
+}
 
 /** Reports progress in percent. */
 export const percent =

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Hex, toQuantity } from "@rnode/primitives";
 import { createRandomFraction } from "@rnode/primitives/testing";
 import { type FlakyServer, startFlakyServer } from "@rnode/snapshot/testing";
 import { openChainStore } from "@rnode/storage";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { databasePath } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
@@ -68,6 +68,27 @@ describe("rengine snapshot", () => {
       await followOn(folder, profile);
     }
   }, 60_000);
+
+  it("is verified at a URL, over a bad connection, and leaves nothing behind", async () => {
+    const temporary = join(root, "temporary");
+    mkdirSync(temporary);
+    vi.stubEnv("TMPDIR", temporary);
+    try {
+      let bytes = readFileSync(file);
+      server = await startFlakyServer(() => bytes, { breaksAfter: (request) => (request < 3 ? 20_000 : undefined) });
+      const { url } = server;
+      const [there, here] = [await run("verify", chain, url), await run("verify", chain, file)];
+      expect([there.code, there.out]).toEqual([0, here.out]);
+      expect(there.err).toMatch(/trying again in 0.5 s/);
+      await expect(run("verify", chain, `--block-hash=${hashes[AT - 1]}`, url)).rejects.toThrow("the snapshot is of another block");
+      bytes = Buffer.from(bytes);
+      bytes[bytes.length >> 1]! ^= 1;
+      await expect(run("verify", chain, url)).rejects.toThrow(/damaged/);
+      expect(readdirSync(temporary)).toEqual([]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  }, 30_000);
 
   /** What a node does that was restored. */
   async function followOn(folder: string, profile: string): Promise<void> {
