@@ -25,10 +25,9 @@ const table = optionTable({
       },
       blocks: {
         parse: integerBetween(MIN_SNAPSHOT_BLOCKS, 10_000_000),
-        default: MIN_SNAPSHOT_BLOCKS,
         env: false,
         unit: "blocks",
-        help: "How many blocks are taken, with their receipts. Execution needs 256; a rollup node those of the longest span batch.",
+        help: "How many blocks are taken, with their receipts. Default: 256, which execution needs, and as many as a rollup node reads when it starts, which are those of 300 L1 blocks.",
       },
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
     }),

@@ -1,5 +1,5 @@
-import { bytesToHex, EMPTY_KECCAK, equalBytes } from "@rnode/primitives";
-import type { BlockId, Header } from "@rnode/protocol";
+import { bytesToHex, EMPTY_KECCAK, equalBytes, isCodedError } from "@rnode/primitives";
+import { type BlockId, encodeTransaction, type Header, l1InfoOfPayload, type Transaction } from "@rnode/protocol";
 import { type ChainDatabase, KeyTable, type StatePlace, type StateRow } from "@rnode/storage";
 import { snapshotError } from "../errors.ts";
 import { encodeBlockRecord, encodeBlockRecords } from "../format/block-records.ts";
@@ -7,6 +7,7 @@ import { ChecksumChain, encodeFrameHeader, type FrameKind, fileStart } from "../
 import { encodeManifest, encodeTotals, type Manifest } from "../format/manifest.ts";
 import { pack } from "../format/packing.ts";
 import { RecordWriter } from "../format/state-records.ts";
+import { rollupReach } from "./rollup-reach.ts";
 
 /** What is read of a database, which another process may be writing to. */
 export type SnapshotSource = Pick<
@@ -28,8 +29,8 @@ export interface SnapshotRequest {
   readonly genesisHash: Uint8Array;
   /** whose state is taken; default: the finalized block, or else the head */
   readonly blockNumber?: number | undefined;
-  /** how many blocks are taken, the last of which is that block */
-  readonly blocks: number;
+  /** how many blocks are taken, the last of which is that block; default: as many as execution and a rollup node need to start there */
+  readonly blocks?: number | undefined;
   /** default: 4 MiB */
   readonly frameBytes?: number | undefined;
   readonly onProgress?: ((progress: SnapshotProgress) => void) | undefined;
@@ -134,7 +135,8 @@ class SnapshotMaker {
       const reason = `its state is no longer there: that of block ${retained.oldestState} is the oldest one`;
       throw snapshotError("snapshot/no-such-state", { number, reason });
     }
-    const first = Math.max(number - blocks + 1, genesis.header.number + 1);
+    const wanted = blocks ?? Math.max(MIN_SNAPSHOT_BLOCKS, this.#rollupReach(number, genesis.header.number + 1));
+    const first = Math.max(number - wanted + 1, genesis.header.number + 1);
     const oldestBlock = Math.max(first, retained.oldestReceipts);
     // A pruned node still has the bodies, but not the receipts.
     const needed = Math.max(number - MIN_SNAPSHOT_BLOCKS + 1, genesis.header.number + 1);
@@ -144,6 +146,14 @@ class SnapshotMaker {
     }
     const hash = this.#source.readCanonicalHash(number)!;
     return { chainId, genesis: { block: genesis, hash: genesisHash }, header, hash, oldestBlock };
+  }
+
+  #rollupReach(number: number, first: number): number {
+    const oldest = Math.max(first, this.#source.retainedHistory()!.oldestReceipts);
+    return rollupReach(number, Math.min(oldest, number), (block) => {
+      const hash = this.#source.readCanonicalHash(block);
+      return l1OriginOf((hash && this.#source.readBlock(hash)?.transactions[0]) || undefined);
+    });
   }
 
   #header(): Header {
@@ -254,5 +264,16 @@ class SnapshotMaker {
 
   #report(doneRatio: number): void {
     this.#request.onProgress?.({ ...this.#totals, doneRatio });
+  }
+}
+
+/** @returns undefined: the transaction is none that names an L1 origin */
+function l1OriginOf(first: Transaction | undefined): number | undefined {
+  if (first?.type !== 0x7e) return undefined;
+  try {
+    return l1InfoOfPayload({ transactions: [encodeTransaction(first)] }).number;
+  } catch (error) {
+    if (isCodedError(error, "l1-info/")) return undefined;
+    throw error;
   }
 }
