@@ -1,5 +1,15 @@
-import { anyJson, type MethodTable, method, optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
-import { type Logger, parseLogLevel } from "@rnode/observe";
+import {
+  anyJson,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  RpcError,
+  readyService,
+  serviceMethods,
+  textShape,
+} from "@rnode/jsonrpc";
+import type { Logger } from "@rnode/observe";
 import { parseDurationMs } from "@rnode/options";
 import type { BatchSubmitter } from "./batch-submitter.ts";
 import type { Throttle } from "./throttle/throttle.ts";
@@ -18,15 +28,12 @@ export interface AdminDeps {
 
 /** Methods of the batcher's own server. Spec: docs/protocol/05-services.md#batcher-rpc */
 export function batcherMethods({ submitter, throttle, log, version }: AdminDeps, enableAdmin: boolean): MethodTable {
-  const health: MethodTable = {
-    health_status: method({ params: [], summary: "The version.", handler: () => version }),
+  const summaries = {
+    start: "Begins to publish.",
+    stop: "Stops publishing; answers once transactions under way are included or the time for it is over.",
   };
-  if (!enableAdmin) return health;
-  const ready = (): Pick<BatchSubmitter, "start" | "stop" | "flush"> => {
-    const found = submitter();
-    if (found === undefined) throw new RpcError(SERVER_ERROR, "batcher is starting: it waits for its endpoints");
-    return found;
-  };
+  const common = serviceMethods({ name: "Batcher", service: submitter, log, version, summaries }, enableAdmin);
+  if (!enableAdmin) return common;
   const throttling = (): Pick<Throttle, "info" | "setController" | "reset"> => {
     const found = throttle();
     if (found === undefined) {
@@ -38,7 +45,7 @@ export function batcherMethods({ submitter, throttle, log, version }: AdminDeps,
     return found;
   };
   return {
-    ...health,
+    ...common,
     admin_getThrottleController: method({
       params: [],
       summary: "How block builders are throttled now.",
@@ -64,37 +71,11 @@ export function batcherMethods({ submitter, throttle, log, version }: AdminDeps,
         return null;
       },
     }),
-    admin_startBatcher: method({
-      params: [],
-      summary: "Begins to publish.",
-      handler: () => {
-        if (!ready().start()) throw new RpcError(SERVER_ERROR, "batcher is already running");
-        return null;
-      },
-    }),
-    admin_stopBatcher: method({
-      params: [],
-      summary: "Stops publishing; answers once transactions under way are included or the time for it is over.",
-      handler: async () => {
-        if (!(await ready().stop())) throw new RpcError(SERVER_ERROR, "batcher is not running");
-        return null;
-      },
-    }),
     admin_flushBatcher: method({
       params: [],
       summary: "Publishes all blocks there are without waiting for channels to fill.",
       handler: () => {
-        if (!ready().flush()) throw new RpcError(SERVER_ERROR, "batcher is not running");
-        return null;
-      },
-    }),
-    admin_setLogLevel: method({
-      params: [param("level", textShape)],
-      summary: "Sets the lowest level that is logged.",
-      handler: ([name]) => {
-        const level = parseLogLevel(name);
-        if (level === undefined) throw new RpcError(SERVER_ERROR, `unknown level: ${name}`);
-        log.level = level;
+        if (!readyService("Batcher", submitter()).flush()) throw new RpcError(SERVER_ERROR, "batcher is not running");
         return null;
       },
     }),

@@ -19,5 +19,6 @@ export * from "./rpc-client-metrics.ts";
 export * from "./rpc-client-types.ts";
 export * from "./rpc-error.ts";
 export * from "./rpc-server.ts";
+export * from "./service-methods.ts";
 export * from "./shape.ts";
 export * from "./tls-files.ts";

@@ -1,6 +1,6 @@
-import { describeOption, helpText, type OptionTable, parseOptions } from "@rnode/options";
+import { describeOption, type OptionTable } from "@rnode/options";
 import { printFailure } from "./failure.ts";
-import { tellFaults } from "./start-faults.ts";
+import { readOptions } from "./read-options.ts";
 
 export interface ConfigOf {
   readonly name: string;
@@ -23,20 +23,8 @@ export function configCommand({ name, version, table }: ConfigOf, args: readonly
     program: `${name} config print`,
     summary: "Prints every option with the value in effect and where it comes from: a flag, a variable or the default.",
   };
-  const parsed = parseOptions(command, rest, env);
-  switch (parsed.kind) {
-    case "help":
-      process.stdout.write(helpText(command));
-      return 0;
-    case "version":
-      process.stdout.write(`${name} ${version}\n`);
-      return 0;
-    case "error":
-      tellFaults(name, parsed);
-      return 1;
-    case "options":
-      break;
-  }
+  const parsed = readOptions({ name, version }, command, rest, env);
+  if (typeof parsed === "number") return parsed;
   for (const warning of parsed.warnings) printFailure(name, warning);
   const rows = [...parsed.inEffect.values()].map((inEffect) => {
     const { option, source, writtenAs } = inEffect;

@@ -1,15 +1,15 @@
 import { createLogger, errorText, type Logger } from "@rnode/observe";
-import { describeOptions, helpText, type OptionGroup, type OptionsOf, type OptionTable, parseOptions } from "@rnode/options";
+import { describeOptions, type OptionGroup, type OptionsOf, type OptionTable } from "@rnode/options";
 import type { Clock } from "@rnode/primitives";
 import { configCommand } from "./config-command.ts";
 import { type Describe, describeFailure, Halt, listenForFaults, logFailure } from "./failure.ts";
 import type { Health } from "./metrics-server.ts";
 import { openPprof } from "./pprof/open-pprof.ts";
 import { noProgramMetrics, openMetrics, type ProgramMetrics } from "./program-metrics.ts";
+import { readOptions } from "./read-options.ts";
 import { Readiness } from "./readiness.ts";
 import { Scope } from "./scope.ts";
 import type { logOptions, metricsOptions, pprofOptions } from "./standard-options.ts";
-import { tellFaults } from "./start-faults.ts";
 import { listenForStop, type StopSignal } from "./stop-signal.ts";
 import { systemClock } from "./system-clock.ts";
 
@@ -78,20 +78,8 @@ export async function runProgram<const G extends Groups>(
 ): Promise<number> {
   const { name, version, table } = program;
   if (args[0] === "config") return configCommand(program, args.slice(1), env);
-  const parsed = parseOptions(table, args, env);
-  switch (parsed.kind) {
-    case "help":
-      process.stdout.write(helpText(table));
-      return 0;
-    case "version":
-      process.stdout.write(`${name} ${version}\n`);
-      return 0;
-    case "error":
-      tellFaults(name, parsed);
-      return 1;
-    case "options":
-      break;
-  }
+  const parsed = readOptions(program, table, args, env);
+  if (typeof parsed === "number") return parsed;
   const { options, warnings } = parsed;
   const log = (program.createLog ?? standardLog)(options);
   for (const warning of warnings) log.warn(warning);
