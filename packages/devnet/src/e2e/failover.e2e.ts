@@ -6,6 +6,7 @@ import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
 import { createWalletClient, type Hex, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { getWebSocketRpcClient } from "viem/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Devnet, startDevnet } from "../devnet.ts";
 import { rpcCall } from "../rpc.ts";
@@ -51,6 +52,58 @@ class Witness {
   }
 }
 
+/** A user who has subscribed to new heads at the endpoint that follows the leader, and comes back whenever the connection ends. */
+class Subscriber {
+  /** as they came */
+  readonly heads: { readonly number: number; readonly hash: string }[] = [];
+  /** why connections were closed */
+  readonly reasons: string[] = [];
+  #close: () => void = () => {};
+  #isOver = false;
+  #connections = 0;
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+    void this.#connect();
+  }
+
+  /** Takes what came since the last time. */
+  take(): readonly { readonly number: number; readonly hash: string }[] {
+    return this.heads.splice(0);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#close();
+  }
+
+  async #connect(): Promise<void> {
+    const again = (): void => void setTimeout(() => this.#isOver || void this.#connect(), 200);
+    // viem keeps connections by their settings, and would keep one that has ended
+    const reconnect = { attempts: 0, delay: ++this.#connections };
+    const client = await getWebSocketRpcClient(this.#url, { keepAlive: false, reconnect }).catch(() => undefined);
+    if (client === undefined) return again();
+    const { socket } = client;
+    this.#close = () => client.close();
+    socket.addEventListener("message", ({ data }: { readonly data: unknown }) => {
+      type Message = {
+        readonly error?: object;
+        readonly params?: { readonly result: { readonly number: Hex; readonly hash: Hex } };
+      };
+      const { error, params } = JSON.parse(String(data)) as Message;
+      if (error !== undefined)
+        socket.close(); // nobody leads yet
+      else if (params !== undefined) this.heads.push({ number: Number(params.result.number), hash: params.result.hash });
+    });
+    socket.addEventListener("close", ({ reason }: { readonly reason: string }) => {
+      if (reason !== "") this.reasons.push(reason);
+      again();
+    });
+    socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');
+  }
+}
+
 describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
   const datadir = mkdtempSync(join(tmpdir(), "rnode-failover-e2e-"));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
@@ -58,6 +111,7 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
   let devnet: Devnet;
   let watches: Promise<unknown> = Promise.resolve();
   const witnesses = new Map<string, Witness>();
+  let subscriber: Subscriber | undefined;
 
   beforeAll(async () => {
     const parameters = { l1BlockTimeSec: 2, l2BlockTimeSec: 1 };
@@ -83,10 +137,13 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
       witnesses.set(name, new Witness(name, look));
     }
     witnesses.set("etcd", new Witness("etcd", committed));
+    subscriber = new Subscriber(endpoints.leader!.replace("http", "ws"));
+    witnesses.set("a subscriber", new Witness("a subscriber", async () => subscriber!.take()));
     watches = Promise.all([...witnesses.values()].map((witness) => witness.watch(watching.signal)));
   }, 180_000);
   afterAll(async () => {
     watching.abort();
+    subscriber?.close();
     await watches;
     for (const { engine, node, conductor } of devnet?.cluster?.sequencers ?? [])
       for (const program of [engine, node, conductor]) signal(program.pid, "SIGCONT");
@@ -178,8 +235,8 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
         await waitFor("a block of the new leader", ROUND_LIMIT_MS, () => (committer.id === old.id ? undefined : true));
         const blockSec = (committer.sinceMs - startedMs) / 1000;
         const before = etcd.head;
-        await waitFor("blocks of the new leader on the verifier", ROUND_LIMIT_MS, () =>
-          witnesses.get("the verifier")!.head > before + 2 ? true : undefined,
+        await waitFor("blocks of the new leader on the verifier and with a subscriber", ROUND_LIMIT_MS, () =>
+          ["the verifier", "a subscriber"].every((name) => witnesses.get(name)!.head > before + 2) ? true : undefined,
         );
         if (what === "SIGSTOP") toAll(old, "SIGCONT");
         figures.push({ what, leaderSec, blockSec });
@@ -193,6 +250,9 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
       console.log(
         `${ROUNDS} rounds, ${sent} transactions: leader within ${longest("leaderSec")} s, block within ${longest("blockSec")} s`,
       );
+      expect(subscriber!.reasons.length).toBeGreaterThanOrEqual(ROUNDS);
+      for (const reason of subscriber!.reasons)
+        expect(reason).toMatch(/^(another sequencer leads|the connection to the sequencer was lost): connect again$/);
       // What L1 says in the end is what everybody saw before.
       const last = etcd.head;
       const safe = await waitFor("the committed blocks on L1", 120_000, async () => {
