@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { appendFileSync, rmSync } from "node:fs";
 import {
   type BlockSelector,
   type Chain,
@@ -31,7 +31,8 @@ import {
   type RollupConfig,
   rollupRulesAt,
 } from "@rnode/protocol";
-import { openChainStore } from "@rnode/storage";
+import { createSnapshot, loadSnapshot, restoreSnapshot, type SnapshotMade } from "@rnode/snapshot";
+import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import { scratchFolder } from "./scratch.ts";
 
@@ -89,12 +90,21 @@ function sealedGenesis(config: RollupConfig, user: Uint8Array, contracts: readon
 export const realGenesisHash = (config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[] = []): Hex =>
   bytesToHex(sealedGenesis(config, user, contracts).hash);
 
+export interface RealEngineOptions {
+  readonly user: Uint8Array;
+  readonly profile: "R" | "G";
+  readonly contracts?: readonly GenesisContract[] | undefined;
+  /** fills the empty database; default: the genesis */
+  readonly fill?: ((store: ChainDatabase) => void) | undefined;
+}
+
 /** rengine without sockets: the chain with its database, and the Engine API's methods over it. */
 export class RealEngine implements ScenarioEngine {
   readonly #config: RollupConfig;
   readonly #user: Uint8Array;
   readonly #profile: Profile;
   readonly #folder = scratchFolder("rnode-engine-");
+  readonly #store: ChainDatabase;
   readonly #chain: Chain;
   readonly #methods: MethodTable;
   readonly #senders = createSenderCache({ workers: 0 });
@@ -102,20 +112,14 @@ export class RealEngine implements ScenarioEngine {
   readonly #pool = new Map<bigint, PendingTransaction>();
   readonly #refs = new Map<Hex, L2BlockRef>();
 
-  constructor(
-    config: RollupConfig,
-    clock: Pick<Clock, "nowMs">,
-    options: {
-      readonly user: Uint8Array;
-      readonly profile: "R" | "G";
-      readonly contracts?: readonly GenesisContract[] | undefined;
-    },
-  ) {
+  constructor(config: RollupConfig, clock: Pick<Clock, "nowMs">, options: RealEngineOptions) {
     this.#config = config;
     this.#user = options.user;
     this.#profile = options.profile === "R" ? PROFILE_R : PROFILE_G;
     const store = openChainStore(this.#folder, { sync: "interval" });
-    initGenesis(store, sealedGenesis(config, options.user, options.contracts ?? []));
+    this.#store = store;
+    if (options.fill === undefined) initGenesis(store, sealedGenesis(config, options.user, options.contracts ?? []));
+    else options.fill(store);
     const nowMs = () => clock.nowMs();
     this.#chain = openChain({ store, config: chainConfigOf(config), senders: this.#senders, nowMs }, { maxStateTrieNodes: 10_000 });
     this.#chain.setPendingSource({ best: () => this.#pending() });
@@ -127,6 +131,29 @@ export class RealEngine implements ScenarioEngine {
       onSignal: () => {},
       nowMs,
     });
+  }
+
+  /** An engine of the same chain that begins with a snapshot. */
+  static async restored(
+    file: string,
+    config: RollupConfig,
+    clock: Pick<Clock, "nowMs">,
+    options: Omit<RealEngineOptions, "fill">,
+  ): Promise<RealEngine> {
+    const genesisHash = hexToBytes(config.genesis.l2.hash);
+    const loaded = await loadSnapshot(file, { config: chainConfigOf(config), genesisHash });
+    try {
+      return new RealEngine(config, clock, { ...options, fill: (store) => void restoreSnapshot(store, loaded) });
+    } finally {
+      loaded.close();
+    }
+  }
+
+  /** Writes a snapshot into a file. @param blocks default: as many as are needed to start from it */
+  async snapshot(file: string, blockNumber: number, blocks?: number): Promise<SnapshotMade> {
+    const { l2ChainId: chainId, genesis } = this.#config;
+    const request = { chainId, genesisHash: hexToBytes(genesis.l2.hash), blockNumber, blocks };
+    return await createSnapshot(this.#store, request, async (bytes) => appendFileSync(file, bytes));
   }
 
   get head(): L2BlockRef {

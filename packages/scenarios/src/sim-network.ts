@@ -8,6 +8,7 @@ import { junkData, userTransaction } from "./junk.ts";
 import { l1Server } from "./l1-rpc.ts";
 import { BATCHER_KEY, configOf, GENESIS_TIME_SEC, isBatcherUndisturbed, type JunkKind, type Plan } from "./plan.ts";
 import { Random } from "./random.ts";
+import type { ScenarioEngine } from "./scenario-engine.ts";
 import { SimBatcher } from "./sim-batcher.ts";
 import { SimBeacon } from "./sim-beacon.ts";
 import { KnownBlocks } from "./sim-block.ts";
@@ -27,7 +28,8 @@ export class SimNetwork {
   readonly l1: SimL1;
   readonly derivation: DerivationConfig;
   readonly sequencer: SimNode;
-  readonly nodes: readonly SimNode[];
+  readonly #nodes: SimNode[];
+  readonly #node: (name: string, isSequencer: boolean, engine?: ScenarioEngine) => SimNode;
   readonly batcher: SimBatcher;
   /** undefined: nodes get blobs without it */
   readonly beacon: SimBeacon | undefined;
@@ -72,7 +74,7 @@ export class SimNetwork {
       onViolation: (violation) => this.report(violation),
     });
     const knownBlocks = new KnownBlocks();
-    const node = (name: string, isSequencer: boolean): SimNode =>
+    this.#node = (name, isSequencer, engine) =>
       new SimNode(
         {
           name,
@@ -82,7 +84,7 @@ export class SimNetwork {
           sequencerConfs: plan.sequencerConfs,
           verifierConfs: isSequencer ? 0 : plan.verifierConfs,
           keepsSafeHeads: plan.keepsSafeHeads.includes(name),
-          engine: plan.engine,
+          engine: engine ?? plan.engine,
         },
         {
           derivation: this.derivation,
@@ -98,8 +100,9 @@ export class SimNetwork {
           onEnded: (of, reason) => this.report({ rule: "node-stopped", detail: `${of.name}: ${reason}` }),
         },
       );
-    this.sequencer = node("sequencer", true);
-    this.nodes = [this.sequencer, ...Array.from({ length: plan.verifiers }, (_, i) => node(`verifier-${i + 1}`, false))];
+    this.sequencer = this.#node("sequencer", true);
+    const verifiers = Array.from({ length: plan.verifiers }, (_, i) => this.#node(`verifier-${i + 1}`, false));
+    this.#nodes = [this.sequencer, ...verifiers];
     this.batcher = new SimBatcher(
       {
         key: BATCHER_KEY,
@@ -120,6 +123,18 @@ export class SimNetwork {
         onChannel: (id) => this.#honestChannels.add(id),
       },
     );
+  }
+
+  get nodes(): readonly SimNode[] {
+    return this.#nodes;
+  }
+
+  /** A further verifier, which starts now. */
+  join(name: string, engine: ScenarioEngine): SimNode {
+    const node = this.#node(name, false, engine);
+    this.#nodes.push(node);
+    node.start();
+    return node;
   }
 
   report(violation: Violation): void {

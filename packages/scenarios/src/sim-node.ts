@@ -39,7 +39,8 @@ export interface SimNodeOptions {
   readonly verifierConfs: number;
   /** whether it has a safe-head database */
   readonly keepsSafeHeads: boolean;
-  readonly engine: EngineKind;
+  /** one that is there already; otherwise one of this kind is made */
+  readonly engine: EngineKind | ScenarioEngine;
   /** of a real engine's genesis */
   readonly contracts?: readonly GenesisContract[] | undefined;
   /** a supervisor decides what is safe */
@@ -96,10 +97,13 @@ export class SimNode {
     this.options = options;
     this.#deps = deps;
     const { rollup } = deps.derivation;
+    const { engine, contracts } = options;
     this.engine =
-      options.engine === "simulated"
-        ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks)
-        : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: options.engine, contracts: options.contracts });
+      typeof engine !== "string"
+        ? engine
+        : engine === "simulated"
+          ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks)
+          : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: engine, contracts });
     const { maxLatencyMs, keepsSafeHeads } = options;
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
