@@ -1,12 +1,12 @@
-// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop), and has each and ours
-// connect and exchange what they exchange. `-- p2p` or `-- devp2p`: only this one. The last line is `N passed, M failed`.
+// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop, packages/conductor/interop), and has each and ours
+// connect and exchange what they exchange. `-- p2p`, `-- devp2p` or `-- conductor`: only this one. The last line is `N passed, M failed`.
 // Where Go is not installed, one line says that nothing was run.
 import { join } from "node:path";
 import { buildInterop, buildTypeScript } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
 /** By program in Go: the packages whose `src/testing/interop.ts` has cases for it. */
-const CASES = { p2p: ["p2p"], devp2p: ["devp2p"] };
+const CASES = { p2p: ["p2p"], devp2p: ["devp2p"], conductor: ["conductor", "rollup-node"] };
 const names = Object.keys(CASES);
 const wanted = process.argv.slice(2);
 const unknown = wanted.find((name) => !names.includes(name));

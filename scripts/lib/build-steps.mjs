@@ -83,8 +83,8 @@ function findGo() {
   return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);
 }
 
-/** The nodes in Go that ours are compared with, by package. Their modules come from the Go module proxy the first time. */
-const INTEROP = { p2p: "p2p-interop", devp2p: "devp2p-interop" };
+/** The programs in Go that ours are compared with, by package. Their modules come from the Go module proxy the first time. */
+const INTEROP = { p2p: "p2p-interop", devp2p: "devp2p-interop", conductor: "conductor-interop" };
 
 /** @returns the path of the program in Go of a package, or undefined where Go is not installed */
 export function buildInterop(name = "p2p") {
