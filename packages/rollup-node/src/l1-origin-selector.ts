@@ -24,11 +24,15 @@ export type OriginChoice =
       readonly origin: L1BlockHeader;
       /** the block's timestamp is beyond the limit up to which the sequencer may include transactions at this origin */
       readonly isPastDrift: boolean;
+      /** The sequencing window of this origin is over or nearly so: a batch of the block would hardly be included in time. */
+      readonly isTooLate: boolean;
     }
   /** the next L1 block must be the origin, but L1 does not have it yet */
   | { readonly kind: "wait"; readonly reason: string }
   | Trouble;
 
+/** This part of the sequencing window is left for batches to be made and included. */
+const PUBLISHING_PART = 1 / 4;
 /** How long to wait for the next origin while the current one is still allowed. */
 const OPTIONAL_LOOKUP_MS = 300;
 /** What is known about the L1 block after an origin. */
@@ -74,7 +78,7 @@ export class L1OriginSelector {
         number: current.number,
         reason: next.error.message,
       });
-      return { kind: "origin", origin: current, isPastDrift };
+      return { kind: "origin", origin: current, isPastDrift, isTooLate: this.isTooLate(current) };
     }
     const { block } = next;
     if (block !== undefined && block.parentHash !== current.hash) {
@@ -85,12 +89,19 @@ export class L1OriginSelector {
         kind: "origin",
         origin: block,
         isPastDrift: timestampSec > block.timestamp + maxSequencerDriftSec(config, block.timestamp),
+        isTooLate: this.isTooLate(block),
       };
     }
     if (isPastDrift && block === undefined) {
       return { kind: "wait", reason: `block ${head.number + 1} needs L1 block ${current.number + 1} as its origin` };
     }
-    return { kind: "origin", origin: current, isPastDrift };
+    return { kind: "origin", origin: current, isPastDrift, isTooLate: this.isTooLate(current) };
+  }
+
+  private isTooLate(origin: { readonly number: number }): boolean {
+    const { seqWindowSize } = this.deps.config;
+    const l1Head = this.deps.l1Head();
+    return l1Head !== undefined && l1Head.number - origin.number > seqWindowSize * (1 - PUBLISHING_PART);
   }
 
   /** Starts reading the block after `origin`, for the next `select`. */

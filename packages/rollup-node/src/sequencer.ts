@@ -4,7 +4,7 @@ import type { Clock, Hex } from "@rnode/primitives";
 import { type BlockId, type L2BlockRef, type PayloadAttributes, type RollupConfig, userTransactionsAt } from "@rnode/protocol";
 import type { BlockOutlet } from "./block-outlet.ts";
 import type { BuildJob, EngineControl, SealedPayload } from "./engine-control.ts";
-import type { L1OriginSelector } from "./l1-origin-selector.ts";
+import type { L1OriginSelector, OriginChoice } from "./l1-origin-selector.ts";
 import { IDLE, PROGRESS, type Progress, type Trouble, temporary } from "./progress.ts";
 import { within } from "./within.ts";
 
@@ -70,6 +70,7 @@ export class Sequencer {
   /** sealed, but not yet in the engine */
   private sealed: SealedPayload | undefined;
   private saidLagging = false;
+  private saidTooLate = false;
   /** what delays sequencing at the moment */
   private trouble: { readonly text: string; readonly sinceMs: number; readonly saidMs: number } | undefined;
   private startedAtMs = 0;
@@ -191,7 +192,8 @@ export class Sequencer {
     if (choice.kind !== "origin") return this.onTrouble("choosing the L1 origin", choice);
     const prepared = await this.prepare(parent, choice.origin);
     if (prepared.kind !== "attributes") return this.onTrouble("preparing attributes", prepared);
-    const attributes = { ...prepared.attributes, noTxPool: this.isWithoutPool(prepared.attributes.timestamp, choice.isPastDrift) };
+    const attributes = { ...prepared.attributes, noTxPool: this.isWithoutPool(prepared.attributes.timestamp, choice) };
+    this.sayTooLate(choice.isTooLate, parent);
     const started = await control.startBuild(parent, attributes);
     if (started.kind === "invalid") {
       log.error("the engine refuses the attributes of a new block", { number: parent.number + 1, reason: started.reason });
@@ -214,10 +216,26 @@ export class Sequencer {
     return prepared.kind === "done" ? prepared.value : temporary(`no answer within ${PREPARATION_LIMIT_MS / 1_000} s`);
   }
 
-  private isWithoutPool(timestampSec: number, isPastDrift: boolean): boolean {
+  /**
+   * A block whose batch would come too late is made as derivation will make it, without users' transactions: it stays, and so do the blocks
+   * upon it, so that the sequencer leaves the end of the sequencing window behind. With transactions it would be replaced each time.
+   */
+  private isWithoutPool(timestampSec: number, { isPastDrift, isTooLate }: Extract<OriginChoice, { kind: "origin" }>): boolean {
     const { forkTimes, blockTimeSec } = this.deps.config;
     const leavesEmpty = userTransactionsAt(forkTimes, timestampSec, timestampSec - blockTimeSec) !== "allowed";
-    return isPastDrift || leavesEmpty || this.isRecovering;
+    return isPastDrift || isTooLate || leavesEmpty || this.isRecovering;
+  }
+
+  private sayTooLate(isTooLate: boolean, { number, l1Origin }: L2BlockRef): void {
+    if (isTooLate === this.saidTooLate) return;
+    this.saidTooLate = isTooLate;
+    const fields = { unsafe: number, l1Origin: l1Origin.number, seqWindowSize: this.deps.config.seqWindowSize };
+    if (isTooLate) {
+      this.deps.log.warn(
+        "the sequencing window of the next blocks is nearly over or ended: they are built without transactions, as they could not be published in time",
+        fields,
+      );
+    } else this.deps.log.info("blocks can be published in time again, building with transactions", fields);
   }
 
   private async seal(job: BuildJob): Promise<Progress> {
