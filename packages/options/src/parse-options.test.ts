@@ -346,6 +346,7 @@ describe("parsers", () => {
     expect(hexKey.parse("11".repeat(32))).toHaveLength(32);
     expect(httpHeader.parse("X-Key: a b")).toEqual({ name: "X-Key", value: "a b" });
     expect(httpHeader.parse("X-Key a")).toBeUndefined();
+    expect(httpHeader.parse("X-Key:a")).toBeUndefined();
     expect(httpHeader.parse("X: a\nEvil: b")).toBeUndefined();
   });
 });

@@ -173,12 +173,12 @@ export interface HttpHeader {
   readonly value: string;
 }
 
-/** `X-Key: value` */
+/** `X-Key: value`, with the space: upstream splits there, and starts with nothing else. */
 export const httpHeader: Parser<HttpHeader> = parser(
   "header",
   'an HTTP header such as "X-Key: value"',
   (value) => {
-    const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([\t\x20-\x7e]*)$/.exec(value);
+    const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([\t\x20-\x7e]*)$/.exec(value);
     return match ? { name: match[1]!, value: match[2]! } : undefined;
   },
   (header) => `${header.name}: ${header.value}`,
