@@ -2,13 +2,15 @@
  * Decodes bytecode into instructions, block by block, when execution first reaches them, because a call runs only a small part of most contracts.
  *
  * Instruction: u16 number (opcodes.ts) and operands; the forms are in fusion.ts.
- * Basic block header (I_BLOCK, I_TRACE), 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words
+ * Basic block header (I_BLOCK, I_QUIET, I_TRACE), 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words
  * that must be on the stack, u16 words by which the stack grows at most, u32 position in the code.
  *
  * A block ends before a JUMPDEST and after an opcode with ENDS_BLOCK: jumps, halts, those that look at the exact gas left (GAS, SSTORE,
  * calls, creations), and those that a tracer sees or that fail for reasons of their own (logs, TSTORE, RETURNDATACOPY). Gas can therefore
  * be observed only at the end of a block, where exactly the gas of the block has been charged. A block that cannot be paid for fails as a
- * whole; the failure is the same, it is only noticed earlier. When every instruction is reported, every instruction is a block.
+ * whole; the failure is the same, it is only noticed earlier. When every instruction is reported, every instruction is a block. When those
+ * that touch the state are, they are; and as jumps check the block they lead to without executing its header, none of them begins a run or
+ * follows a joined jump: an empty block is in between.
  *
  * Consecutive blocks are decoded together as a run, which ends at an opcode after which execution never continues with the next one. Instructions
  * never move, because jumps hold the addresses of block headers. A jump whose destination is not decoded yet holds the position in the code, with the
@@ -72,6 +74,7 @@ import {
   I_NOT,
   I_POP,
   I_PUSH,
+  I_QUIET,
   I_STOP,
   I_SWAP,
   I_TRACE,
@@ -85,8 +88,9 @@ import {
   SWAP1,
   SWAP16,
   takenBy,
+  touchesState,
 } from "./opcodes";
-import { stepping } from "./rules";
+import { stepping, touching } from "./rules";
 import { fits64, zeroWord } from "./word";
 
 @inline export const INSTRUCTION: u32 = 8;
@@ -134,9 +138,14 @@ let grow: i32 = 0;
   if (height > grow) grow = height;
 }
 
+/** Whether the opcode is alone in a block, which reports it. */
+@inline function isReported(opcode: u32): bool {
+  return stepping || (touching && touchesState(opcode));
+}
+
 @inline function openBlock(pc: u32, opcode: u32): void {
   header = at;
-  store<u16>(header, stepping ? I_TRACE : I_BLOCK);
+  store<u16>(header, isReported(opcode) ? I_TRACE : touching ? I_QUIET : I_BLOCK);
   store<u16>(header, opcode, B_OPCODE);
   store<u32>(header, pc, B_PC);
   startBlock(HEADER);
@@ -178,6 +187,13 @@ function reserveRun(code: u32, pc: u32): u32 {
   return block != 0 ? block : UNRESOLVED | pc;
 }
 
+/** Where a jump may lead, or a joined jump goes on: if the opcode there is reported, an empty block that is not. */
+@inline function keepApart(bytes: u32, length: u32, pc: u32): void {
+  if (!touching || pc >= length || !touchesState(load<u8>(bytes + pc))) return;
+  openBlock(pc, 0);
+  closeBlock();
+}
+
 /** Writes the transition to another run. After a JUMPI, which continues at a header, it needs a block of its own. */
 @inline function goOn(isOpen: bool, pc: u32, destination: u32): void {
   const hasBlock = isOpen || !stepping;
@@ -199,6 +215,7 @@ function decodeRun(code: u32, start: u32): u32 {
   startWriting(first);
   let pc = start;
   let open = false;
+  keepApart(bytes, length, pc);
   while (true) {
     if (pc >= length) {
       // the STOP beyond the end of the code
@@ -233,7 +250,8 @@ function decodeRun(code: u32, start: u32): u32 {
       pc++;
       continue;
     }
-    if (!open || stepping || blockGas > MAX_BLOCK_GAS) {
+    const reported = isReported(opcode);
+    if (!open || reported || blockGas > MAX_BLOCK_GAS) {
       if (open) closeBlock();
       openBlock(pc, opcode);
       open = true;
@@ -255,6 +273,7 @@ function decodeRun(code: u32, start: u32): u32 {
         closeBlock();
         open = false;
         pc = next + 1;
+        keepApart(bytes, length, pc);
         continue;
       }
       writeConstant(SCRATCH_WORD_A);
@@ -275,7 +294,7 @@ function decodeRun(code: u32, start: u32): u32 {
     else writePlain(instruction, argumentOf(opcode));
     pc++;
     if (endsRun(opcode)) break;
-    if (endsBlock(opcode)) {
+    if ((reported && !stepping) || endsBlock(opcode)) {
       closeBlock();
       open = false;
     }

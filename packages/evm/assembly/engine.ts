@@ -53,7 +53,7 @@ import { journalPosition, journalReset, revertTo as undoTo } from "./journal";
 import { blockHashesReset } from "./instructions";
 import { logsPointer, logsPosition, logsReset, logsRevertTo } from "./logs";
 import { buildOpcodeTable } from "./opcodes";
-import { fork, setRules, stepping } from "./rules";
+import { fork, setRules, stepping, touching } from "./rules";
 import { runToEnd } from "./interpreter";
 import { findSlot, refund, setRefund, storageReset, transientReset, warmSlotByKey } from "./storage";
 import { copyWord, zeroWord } from "./word";
@@ -80,7 +80,7 @@ let activeRules: u32 = 0xffffffff;
 export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, trace: u32): void {
   setRules(newFork, lastPrecompile, hasP256, trace);
   setDeepestFrame(-1);
-  const rules = newFork | (u32(stepping) << 8);
+  const rules = newFork | (u32(stepping) << 8) | (u32(touching) << 9);
   if (rules != activeRules) {
     activeRules = rules;
     buildOpcodeTable(newFork);

@@ -29,6 +29,7 @@ import {
   KIND_CREATE,
   R_FAULT_HEIGHT,
   R_FAULT_OPCODE,
+  R_REPORTED,
   STACK_LIMIT,
 } from "./layout";
 import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, blockAt, destinationAt, diagnoseBlock, HEADER, INSTRUCTION } from "./decoder";
@@ -399,6 +400,7 @@ function run(): bool {
           store<u32>(f, ip, F_IP);
           store<u32>(f, sp, F_SP);
           store<i64>(f, gas, F_GAS);
+          store<u32>(R_REPORTED, 1);
           hostTraceStep(f, load<u32>(ip, B_PC), <u32>load<u16>(ip, B_OPCODE));
           const words = <i32>(sp + 32 - stack) >> 5;
           const left = gas - <i64>load<u32>(ip, B_GAS);
@@ -409,6 +411,10 @@ function run(): bool {
           gas = left;
           ip += HEADER;
           continue;
+        }
+        case op.I_QUIET: {
+          store<u32>(R_REPORTED, 0);
+          break;
         }
         case op.I_BLOCK: {
           break;

@@ -70,6 +70,7 @@
 @inline export const R_LOGS: u32 = 0x12124; // pointer to the log records
 @inline export const R_LOGS_LENGTH: u32 = 0x12128; // bytes
 @inline export const R_FAULT_HEIGHT: u32 = 0x1212c; // u32: words on the stack before that opcode
+@inline export const R_REPORTED: u32 = 0x12130; // u32, TRACE_TOUCHES only: the last instruction was reported
 
 // ---- scratch
 @inline export const SCRATCH_KECCAK: u32 = 0x13000; // 200 bytes of state
@@ -134,7 +135,8 @@
 // ---- what is reported to the host's tracer
 @inline export const TRACE_NOTHING: u32 = 0;
 @inline export const TRACE_MESSAGES: u32 = 1; // messages, logs and destructions
-@inline export const TRACE_STEPS: u32 = 2; // … and every instruction
+@inline export const TRACE_TOUCHES: u32 = 2; // … and instructions that name accounts or slots
+@inline export const TRACE_STEPS: u32 = 3; // … and every instruction
 
 // ---- why a frame ended; src/engine/layout.ts gives them names
 @inline export const HALT_NONE: u32 = 0; // still running

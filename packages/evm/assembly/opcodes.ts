@@ -177,6 +177,9 @@ import {
 @inline export const I_JUMP_SGT_C: u32 = 113;
 @inline export const I_JUMP_EQ_C: u32 = 114;
 
+/** I_BLOCK while some instructions are reported: the last one was not */
+@inline export const I_QUIET: u32 = 115;
+
 /** Distance from a joined form to the form with a constant, and from a comparison to its jump. */
 @inline export const X_TO_C: u32 = I_ADD_C - I_ADD_X;
 @inline export const COMPARE_TO_JUMP: u32 = I_JUMP_LT_X - I_LT_X;
@@ -250,6 +253,28 @@ function define(opcode: u32, gas: u32, taken: u32, given: u32, instruction: u32,
   store<u8>(entry, given, 3);
   store<u8>(entry, instruction, 4);
   store<u8>(entry, flags, 5);
+}
+
+/** Whether the opcode names an account or a slot. */
+export function touchesState(opcode: u32): bool {
+  switch (opcode) {
+    case 0x31: // BALANCE
+    case 0x3b: // EXTCODESIZE
+    case 0x3c: // EXTCODECOPY
+    case 0x3f: // EXTCODEHASH
+    case 0x54: // SLOAD
+    case 0x55: // SSTORE
+    case 0xf0: // CREATE
+    case 0xf1: // CALL
+    case 0xf2: // CALLCODE
+    case 0xf4: // DELEGATECALL
+    case 0xf5: // CREATE2
+    case 0xfa: // STATICCALL
+    case 0xff: // SELFDESTRUCT
+      return true;
+    default:
+      return false;
+  }
 }
 
 /** The argument of an instruction that is determined by the opcode alone. */

@@ -1,5 +1,5 @@
 /** The rules of the block, set once by the host. */
-import { A_ADDRESS, TRACE_NOTHING, TRACE_STEPS } from "./layout";
+import { A_ADDRESS, TRACE_NOTHING, TRACE_STEPS, TRACE_TOUCHES } from "./layout";
 import { fits64 } from "./word";
 
 /** See FRONTIER … OSAKA in layout.ts. */
@@ -12,6 +12,8 @@ let hasP256: bool = false;
 export let tracing: bool = false;
 /** If set, decoding puts every instruction into a block of its own, which reports it. */
 export let stepping: bool = false;
+/** If set, decoding puts every instruction that names an account or a slot into a block of its own, which reports it. */
+export let touching: bool = false;
 
 export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool, trace: u32): void {
   fork = newFork;
@@ -19,6 +21,7 @@ export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool,
   hasP256 = newHasP256;
   tracing = trace != TRACE_NOTHING;
   stepping = trace == TRACE_STEPS;
+  touching = trace == TRACE_TOUCHES;
   overrideCount = 0;
 }
 

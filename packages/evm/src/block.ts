@@ -18,6 +18,7 @@ import {
   TRACE_MESSAGES,
   TRACE_NOTHING,
   TRACE_STEPS,
+  TRACE_TOUCHES,
 } from "./engine/layout.ts";
 import { StateAccess } from "./engine/state-access.ts";
 import type { EvmErrorCode } from "./errors.ts";
@@ -31,7 +32,7 @@ import type {
 } from "./execution.ts";
 import type { PrecompileSet } from "./precompiles/table.ts";
 import type { StateChanges } from "./state-changes.ts";
-import type { EvmTracer } from "./tracer.ts";
+import type { EvmTracer, TraceDetail } from "./tracer.ts";
 import { callMessage, systemCall } from "./transaction/call.ts";
 import { applyDeposit } from "./transaction/deposit.ts";
 import type { BlockScope } from "./transaction/scope.ts";
@@ -189,6 +190,11 @@ export class EngineBlock implements BlockExecution {
 }
 
 function traceOf(tracer: EvmTracer | undefined): number {
-  if (tracer === undefined) return TRACE_NOTHING;
-  return tracer.messagesOnly === true ? TRACE_MESSAGES : TRACE_STEPS;
+  return tracer === undefined ? TRACE_NOTHING : TRACE_NUMBERS[tracer.detail ?? "steps"];
 }
+
+const TRACE_NUMBERS: Readonly<Record<TraceDetail, number>> = {
+  messages: TRACE_MESSAGES,
+  touches: TRACE_TOUCHES,
+  steps: TRACE_STEPS,
+};

@@ -7,7 +7,7 @@ import type { BlockExecution } from "./execution.ts";
 import { asm, deployer } from "./testing/asm.ts";
 import { engineModule } from "./testing/engine.ts";
 import { address, addressHex, environment, ethereumRules, MemoryState, type TestAccount } from "./testing/memory-state.ts";
-import type { EvmTracer, TraceMessage, TraceResult } from "./tracer.ts";
+import type { EvmTracer, TraceDetail, TraceMessage, TraceResult, TraceStep } from "./tracer.ts";
 
 /**
  * Gas is charged for a basic block at once, not for each instruction. With a tracer, every instruction is a block of its own, as in the
@@ -20,11 +20,11 @@ stepping.setTracer({});
 /** What a tracer of messages sees, in a tracer that sees every instruction and in one that does not. */
 class Messages implements EvmTracer {
   readonly events: string[] = [];
-  readonly messagesOnly: boolean;
+  readonly detail: TraceDetail;
   readonly onTick = undefined;
 
-  constructor(messagesOnly: boolean) {
-    this.messagesOnly = messagesOnly;
+  constructor(detail: TraceDetail) {
+    this.detail = detail;
   }
 
   onEnter({ kind, depth, gas, value, input, to }: TraceMessage): void {
@@ -42,6 +42,25 @@ class Messages implements EvmTracer {
 
   onSelfDestruct(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void {
     this.events.push(`destroyed ${bytesToHex(self)} ${bytesToHex(beneficiary)} ${balance}`);
+  }
+}
+
+const TOUCHING = new Set([0x31, 0x3b, 0x3c, 0x3f, 0x54, 0x55, 0xf0, 0xf1, 0xf2, 0xf4, 0xf5, 0xfa, 0xff]);
+
+/** The same with instructions that name accounts or slots, and whether a failure was theirs. */
+class Touches extends Messages {
+  onStep({ pc, opcode, gas, depth, stackSize, address: self, stack, memory, refund }: TraceStep): void {
+    if (!TOUCHING.has(opcode)) return;
+    const words = Array.from({ length: Math.min(stackSize, 7) }, (_, index) => stack(index));
+    this.events.push(
+      `${depth}:${pc} ${opcode} gas ${gas} ${bytesToHex(self)} ${words.join(",")} ${bytesToHex(memory())} ${refund()}`,
+    );
+  }
+
+  override onExit(result: TraceResult): void {
+    super.onExit(result);
+    const last = result.lastStep();
+    if (last !== undefined && TOUCHING.has(last.opcode)) this.events.push(`after ${last.opcode} ${last.stackSize}`);
   }
 }
 const tracedPlain = createEvm(engineModule);
@@ -105,6 +124,15 @@ const PROGRAMS: Readonly<Record<string, { code: string; other?: string }>> = {
   "return data that is not there": { code: "0 0 0 0 0x2000 GAS STATICCALL POP 5 0 0 RETURNDATACOPY 1 1 ADD POP STOP" },
   "too much on the stack": { code: `${"1 ".repeat(900)} 0 0 LOG0 ${"1 ".repeat(126)} STOP` },
   "calls before the stack fails": { code: "0 0 0 0 0 0x2000 GAS CALL 0 0 LOG0 ADD ADD", other: "POP" },
+  "touches at the beginning, after jumps and in loops": {
+    code: "@start JUMP :start 3 :loop DUP1 SLOAD POP 1 SWAP1 SUB DUP1 DUP1 @loop JUMPI SLOAD POP 2 DUP1 1 LT @end JUMPI BALANCE POP :end 0 0 0 0 0x2000 GAS STATICCALL POP PUSH0 BALANCE STOP",
+    other: "SLOAD",
+  },
+  "touches over several runs": { code: `${"7 SLOAD SLOAD BALANCE POP ".repeat(90)} STOP` },
+  "failures after a touch": {
+    code: "0 0 0 0 0 0x2000 5000 CALL 0 0 0 0 0 9 5000 CALL 0 0 1 0 0 0x2000 200 CALL 0 SLOAD ADD POP ADD",
+    other: "1 SLOAD 0xffff0000 MLOAD STOP",
+  },
   "too little on the stack": { code: "1 1 SSTORE POP POP ADD" },
   "a revert with data": { code: "5 1 SSTORE 0x1234 PUSH0 MSTORE 32 PUSH0 REVERT" },
 };
@@ -154,16 +182,20 @@ describe("out of gas", () => {
       results.add(/"halt":"[a-z-]+"|"status":1/.exec(actual)?.[0] ?? "rejected");
       if (actual !== expected) expect({ gas, observed: actual }).toEqual({ gas, observed: expected });
     }
-    const plainly = new Messages(true);
-    const stepwise = new Messages(false);
-    tracedPlain.setTracer(plainly);
-    tracedStepping.setTracer(stepwise);
-    for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
-      if (gas % 5n !== 0n) continue; // for its time
-      observe(begin(tracedPlain), gas);
-      observe(begin(tracedStepping), gas);
-      const [actual, expected] = [plainly.events.splice(0), stepwise.events.splice(0)];
-      if (!isDeepStrictEqual(actual, expected)) expect([gas, ...actual]).toEqual([gas, ...expected]); // which is slow, and shows the difference
+    const pairs = [
+      [new Messages("messages"), new Messages("steps")],
+      [new Touches("touches"), new Touches("steps")],
+    ] as const;
+    for (const [rest, [some, all]] of pairs.entries()) {
+      tracedPlain.setTracer(some);
+      tracedStepping.setTracer(all);
+      for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
+        if (gas % 8n !== BigInt(rest)) continue; // for its time
+        observe(begin(tracedPlain), gas);
+        observe(begin(tracedStepping), gas);
+        const [actual, expected] = [some.events.splice(0), all.events.splice(0)];
+        if (!isDeepStrictEqual(actual, expected)) expect([gas, ...actual]).toEqual([gas, ...expected]); // which is slow, and shows the difference
+      }
     }
     // some of the limits are too low and some are enough
     expect(results).toContain('"halt":"out-of-gas"');

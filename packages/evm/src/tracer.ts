@@ -2,17 +2,23 @@ import type { MessageKind } from "./engine/layout.ts";
 import type { HaltReason } from "./execution.ts";
 
 /**
- * The hooks of a trace. While a tracer is set that wants every instruction, the engine decodes code differently (each instruction reports
+ * Which instructions are reported, from the cheapest: none; those that name an account or a slot (SLOAD, SSTORE, BALANCE, EXTCODE…,
+ * calls, creations, SELFDESTRUCT); all. Code runs as fast as without a tracer where nothing is reported.
+ */
+export type TraceDetail = "messages" | "touches" | "steps";
+
+/**
+ * The hooks of a trace. While a tracer is set that wants instructions, the engine decodes code differently (each instruction reports
  * itself), so that tracing costs nothing when it is off. Arguments are views of the engine's memory, valid only during the call. `onStep`
  * may read the state through the block's execution, after which the views are no longer valid. If a hook throws, the execution ends, and
  * the block with it.
  */
 export interface EvmTracer {
-  /** Instructions are not reported: code runs as fast as without a tracer. Read when a block begins. */
-  readonly messagesOnly?: boolean | undefined;
+  /** default: all steps. Read when a block begins. */
+  readonly detail?: TraceDetail | undefined;
   /** before an instruction, which may still fail for lack of gas or stack */
   onStep?: ((step: TraceStep) => void) | undefined;
-  /** before every instruction, without a description of it; with `messagesOnly`, every few milliseconds: for checking a time limit */
+  /** for checking a time limit: before every instruction if all are reported, otherwise every few milliseconds */
   onTick?: (() => void) | undefined;
   /** a call or creation begins, including those that end at once (precompiles, accounts without code, insufficient balance) */
   onEnter?: ((message: TraceMessage) => void) | undefined;
@@ -64,8 +70,8 @@ export interface TraceResult {
   readonly gasLeft: bigint;
   readonly output: Uint8Array;
   /**
-   * The last instruction of the transaction so far; if an instruction made the message fail, it is that one. With `messagesOnly`, it is
-   * known only for an opcode that does not exist and one for which the stack is too low or too high.
+   * The last instruction of the transaction so far; if an instruction made the message fail, it is that one. Unless all
+   * are reported, it is known only if it was reported, or for an opcode that does not exist and one for which the stack is too low or too high.
    */
   readonly lastStep: () => FaultyStep | undefined;
 }

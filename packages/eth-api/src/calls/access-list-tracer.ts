@@ -2,7 +2,6 @@ import type { EvmTracer, TraceMessage, TraceStep } from "@rnode/evm";
 import { bigintToBytes, bytesToBigint, bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { AccessListEntry } from "@rnode/protocol";
 import type { Work } from "../backend/work.ts";
-import { checkedTicks } from "./time-limit.ts";
 
 const SLOAD = 0x54;
 const SSTORE = 0x55;
@@ -16,13 +15,14 @@ const P256_PRECOMPILE = 0x100n;
 
 /** Collects the accounts and slots that a call touches. */
 export class AccessListTracer implements EvmTracer {
+  readonly detail = "touches";
   readonly onTick: () => void;
   readonly #slots = new Map<Hex, Set<Hex>>();
   /** accounts that are warm anyway and are therefore not listed */
   readonly #excluded: Set<Hex>;
 
   constructor(work: Work, given: readonly AccessListEntry[], excluded: readonly Uint8Array[]) {
-    this.onTick = checkedTicks(work);
+    this.onTick = () => work.check();
     this.#excluded = new Set(excluded.map(bytesToHex));
     for (const { address, storageKeys } of given) {
       const slots = this.#slotsOf(bytesToHex(address));

@@ -16,14 +16,3 @@ export function interruptible<T>(engine: EvmEngine, work: Work, run: () => T): T
     engine.setInterrupt(undefined);
   }
 }
-
-/** events of a tracer between two checks */
-const EVENTS_PER_CHECK = 1024;
-
-/** For `EvmTracer.onTick`: the engine does not interrupt itself while it has a tracer. */
-export function checkedTicks(work: Work): () => void {
-  let events = 0;
-  return () => {
-    if (events++ % EVENTS_PER_CHECK === 0) work.check();
-  };
-}

@@ -14,7 +14,7 @@ export interface IndexedLog {
 
 /** The logs of a block's transactions, with an ERC-20-like log for each transfer of ether. */
 export class TransferTracer implements EvmTracer {
-  readonly messagesOnly = true;
+  readonly detail = "messages";
   /** for each open message, the logs of what has succeeded inside it */
   readonly #open: IndexedLog[][] = [];
   #done: IndexedLog[] = [];

@@ -57,7 +57,7 @@ export function ethCallManyMethods({ backend, calls, traces }: ReadServices): Ap
         bundles.run(
           calls.limited(work),
           given,
-          { ...contextOf(context), stateOverrides, messagesOnly: true },
+          { ...contextOf(context), stateOverrides, detail: "messages" },
           ({ execution, message }) => {
             const own = messageOrFault(message);
             if (own instanceof RpcError) return { error: own.message };
@@ -95,7 +95,7 @@ export function debugCallManyMethods({ backend, calls, traces }: ReadServices): 
           transactions,
           blockOverride: blockOverride ?? overrides.block,
         }));
-        const where = { ...contextOf(context), stateOverrides: overrides.state, messagesOnly: newTracer.messagesOnly };
+        const where = { ...contextOf(context), stateOverrides: overrides.state, detail: newTracer.detail };
         return bundles.run(
           work,
           withBlock,

@@ -40,7 +40,7 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
     const [own] = await bundles.run(
       work,
       [{ transactions: [call], blockOverride: overrides.block }],
-      { selector, transactions: index, stateOverrides: overrides.state, messagesOnly: newTracer.messagesOnly },
+      { selector, transactions: index, stateOverrides: overrides.state, detail: newTracer.detail },
       ({ execution, watcher, message }) => traces.traceMessage(watcher, execution, message(), newTracer, request.timeoutMs).result,
     );
     return own![0];

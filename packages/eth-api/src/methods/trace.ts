@@ -27,7 +27,7 @@ import * as results from "../schemas/debug-results.ts";
 import { OpcodeGasTracer } from "../tracing/opcode-gas-tracer.ts";
 import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
 import type { TransactionTrace } from "../tracing/trace-service.ts";
-import { messagesOnly, type TracerFactory } from "../tracing/tracers.ts";
+import { type TracerFactory, withDetail } from "../tracing/tracers.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
@@ -63,10 +63,13 @@ export function traceMethods(services: ReadServices): ApiMethods {
   const types = param("types", typesShape);
   const block = optionalParam("block", blockSelectorShape);
   const replayer = (wanted: ReadonlySet<TraceType>): TracerFactory =>
-    messagesOnly((rules) => new ReplayTracer(wanted, profile.traces, rules), !wanted.has("vmTrace") && !wanted.has("stateDiff"));
+    withDetail(
+      wanted.has("vmTrace") ? "steps" : wanted.has("stateDiff") ? "touches" : "messages",
+      (rules) => new ReplayTracer(wanted, profile.traces, rules),
+    );
 
   const newOpcodeGas = () => new OpcodeGasTracer(profile.traces);
-  const newPlaced = messagesOnly(() => new PlacedTracer(profile.traces));
+  const newPlaced = withDetail("messages", () => new PlacedTracer(profile.traces));
   const placedTraces = async (work: Work, stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
     const found = await traces.traceBlock(work, stored, { newTracer: newPlaced, only });
     return found.flatMap(({ result }) => result as JsonObject[]);

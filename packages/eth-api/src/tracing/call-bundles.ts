@@ -1,5 +1,5 @@
 import { type BlockSelector, blockEnvironment, LayeredState, type StateLayer } from "@rnode/chain";
-import type { BlockExecution, CallMessage, StateChanges } from "@rnode/evm";
+import type { BlockExecution, CallMessage, StateChanges, TraceDetail } from "@rnode/evm";
 import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { Header } from "@rnode/protocol";
@@ -25,8 +25,8 @@ export interface BundleContext {
   /** how many of the block's transactions to run first; undefined: all */
   readonly transactions: number | undefined;
   readonly stateOverrides: readonly AccountOverride[] | undefined;
-  /** no tracer wants steps */
-  readonly messagesOnly: boolean | undefined;
+  /** which instructions the tracers want */
+  readonly detail: TraceDetail | undefined;
 }
 
 /** A call whose turn it is. */
@@ -56,7 +56,7 @@ export class CallBundles {
       const rules = rulesAt(this.#backend, header);
       const results: T[][] = [];
       for (const [index, { transactions, blockOverride }] of bundles.entries()) {
-        const watcher = this.#traces.newSwitch(slot, context.messagesOnly);
+        const watcher = this.#traces.newSwitch(slot, context.detail);
         slot.engine.setTracer(watcher);
         const reader = layers.length === 0 ? state : new LayeredState(state.block, state, layers);
         const environment = overriddenEnvironment(blockEnvironment(rules, header), blockOverride);

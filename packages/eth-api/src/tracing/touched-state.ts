@@ -18,6 +18,11 @@ export interface TouchedAccount extends AccountState {
 }
 
 const ADDRESS_MASK = (1n << 160n) - 1n;
+/** The instructions of the detail "touches". */
+const TOUCHING: ReadonlySet<number> = new Set<number>([
+  ...[OP.sload, OP.sstore, OP.balance, OP.extCodeSize, OP.extCodeCopy, OP.extCodeHash, OP.selfdestruct],
+  ...[OP.call, OP.callcode, OP.delegatecall, OP.staticcall, OP.create, OP.create2],
+]);
 const DELEGATION_PREFIX = [0xef, 0x01, 0x00] as const;
 const DELEGATION_BYTES = 23;
 
@@ -71,7 +76,10 @@ export class TouchedState implements EvmTracer {
 
   onExit({ halt, lastStep }: TraceResult): void {
     if (halt === undefined || halt === "revert" || this.#ofLastStep.length === 0) return;
-    if (!this.#dialect.failedTouch(halt, lastStep()!.opcode)) for (const undo of this.#ofLastStep) undo();
+    const opcode = lastStep()?.opcode;
+    // Where not all steps are reported, another instruction may have failed since.
+    const isOfTouch = opcode !== undefined && TOUCHING.has(opcode);
+    if (isOfTouch && !this.#dialect.failedTouch(halt, opcode)) for (const undo of this.#ofLastStep) undo();
     this.#ofLastStep.length = 0;
   }
 

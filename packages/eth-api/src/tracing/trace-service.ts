@@ -1,5 +1,5 @@
 import { BlockRun, type BlockSelector, newEngine, type StoredBlock } from "@rnode/chain";
-import type { BlockExecution, CallMessage, CallOutcome, StateReader } from "@rnode/evm";
+import type { BlockExecution, CallMessage, CallOutcome, StateReader, TraceDetail } from "@rnode/evm";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import {
   type Block,
@@ -19,7 +19,7 @@ import type { CallRequest } from "../params/call-request.ts";
 import type { TraceRequest } from "../params/trace-options.ts";
 import { type ExecutionSlot, ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
 import { TracerSwitch } from "./tracer-switch.ts";
-import { type TracerFactory, tracerFactory } from "./tracers.ts";
+import { type TracerFactory, tracerFactory, widestDetail } from "./tracers.ts";
 import type { TracedMessage, TracePlace, TransactionTracer } from "./transaction-tracer.ts";
 
 const DEFAULT_TIMEOUT_MS = 5000;
@@ -130,7 +130,7 @@ export class TraceService {
     const { block, senders, hash } = stored;
     const { header, transactions } = block;
     if (transactions.length === 0) return [];
-    const watcher = this.newSwitch(slot, newTracer.messagesOnly);
+    const watcher = this.newSwitch(slot, newTracer.detail);
     const run = this.beginBlock(slot, stored, watcher);
     const traces: TransactionTrace[] = [];
     for (const [index, transaction] of transactions.entries()) {
@@ -169,10 +169,7 @@ export class TraceService {
     const [first] = calls;
     if (first === undefined) return Promise.resolve([]);
     return this.inSlot(work, async (slot) => {
-      const watcher = this.newSwitch(
-        slot,
-        calls.every(({ newTracer }) => newTracer.messagesOnly === true),
-      );
+      const watcher = this.newSwitch(slot, widestDetail(calls.map(({ newTracer }) => newTracer)));
       const { execution, message } = this.#calls.prepare(first.call, selector, overrides, { tracer: watcher, engine: slot.engine });
       const traces: CallTrace[] = [];
       for (const [index, { call, newTracer }] of calls.entries()) {
@@ -205,9 +202,9 @@ export class TraceService {
     return { block, hash: hashHeader(block.header), senders: block.transactions.map((tx) => recoverSender(tx)) };
   }
 
-  /** A tracer switch for the messages of a longer request. @param messagesOnly none of its tracers wants steps */
-  newSwitch(slot: ExecutionSlot, messagesOnly?: boolean): TracerSwitch {
-    return new TracerSwitch(this.#nowMs, slot, { messagesOnly });
+  /** A tracer switch for the messages of a longer request. @param detail which instructions its tracers want */
+  newSwitch(slot: ExecutionSlot, detail?: TraceDetail): TracerSwitch {
+    return new TracerSwitch(this.#nowMs, slot, { detail });
   }
 
   /** Runs something on an engine of its own. @throws {RpcError} a limit was exceeded, or a reorganisation removed the block being executed */

@@ -46,7 +46,7 @@ describe("the time of a request that traces", () => {
 
   it("is looked at with every tick when no steps are reported, by the request while nothing is watched", () => {
     let now = 0;
-    const watcher = new TracerSwitch(() => now, { maxBytes: 1000, keptBytes: 0, check: () => {} }, { messagesOnly: true });
+    const watcher = new TracerSwitch(() => now, { maxBytes: 1000, keptBytes: 0, check: () => {} }, { detail: "messages" });
     expect(watcher.onTick).toBeUndefined();
     watcher.watch({ result: () => ({}) }, 50);
     watcher.onTick!();
@@ -57,7 +57,7 @@ describe("the time of a request that traces", () => {
   });
 
   it("is not spent on steps that nobody reports", () => {
-    const watcher = new TracerSwitch(() => 0, { maxBytes: 1000, keptBytes: 0, check: () => {} }, { messagesOnly: true });
+    const watcher = new TracerSwitch(() => 0, { maxBytes: 1000, keptBytes: 0, check: () => {} }, { detail: "messages" });
     expect(() => watcher.watch({ onStep: () => {}, result: () => ({}) }, 50)).toThrow("wants steps");
   });
 });

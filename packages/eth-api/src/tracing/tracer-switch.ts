@@ -1,4 +1,4 @@
-import type { EvmTracer } from "@rnode/evm";
+import type { EvmTracer, TraceDetail } from "@rnode/evm";
 import { LIMIT_EXCEEDED, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TransactionTracer } from "./transaction-tracer.ts";
@@ -11,7 +11,7 @@ const EVENTS_PER_CHECK = 1024;
  * or whose results grow too large.
  */
 export class TracerSwitch implements EvmTracer {
-  readonly messagesOnly: boolean;
+  readonly detail: TraceDetail;
   onTick: EvmTracer["onTick"];
   onStep: EvmTracer["onStep"];
   onEnter: EvmTracer["onEnter"];
@@ -26,14 +26,14 @@ export class TracerSwitch implements EvmTracer {
 
   /**
    * @param request its time limit applies, and it counts the bytes that the results hold
-   * @param messagesOnly none of the tracers wants steps
+   * @param detail which instructions the tracers want
    */
   constructor(
     nowMs: () => number,
     request: Pick<ExecutionSlot, "maxBytes" | "keptBytes" | "check">,
-    { messagesOnly = false }: { readonly messagesOnly?: boolean | undefined } = {},
+    { detail = "steps" }: { readonly detail?: TraceDetail | undefined } = {},
   ) {
-    this.messagesOnly = messagesOnly;
+    this.detail = detail;
     this.#nowMs = nowMs;
     this.#request = request;
     this.onTick = this.#unwatchedTick();
@@ -41,12 +41,12 @@ export class TracerSwitch implements EvmTracer {
 
   /** PERF: hooks that the tracer lacks stay undefined, so that the engine's host does not even describe those events. */
   watch(target: TransactionTracer, timeoutMs: number): void {
-    if (this.messagesOnly && target.onStep !== undefined)
+    if (this.detail === "messages" && target.onStep !== undefined)
       throw new Error("the tracer wants steps, which this block does not report");
     this.#target = target;
     this.#endMs = this.#nowMs() + timeoutMs;
     this.#events = 0;
-    this.onTick = this.messagesOnly ? () => this.#check() : () => this.#count();
+    this.onTick = this.detail === "steps" ? () => this.#count() : () => this.#check();
     this.onStep =
       target.onStep === undefined
         ? undefined
@@ -94,7 +94,7 @@ export class TracerSwitch implements EvmTracer {
 
   /** The engine does not check the clock itself while it reports steps. */
   #unwatchedTick(): EvmTracer["onTick"] {
-    if (this.messagesOnly) return undefined;
+    if (this.detail !== "steps") return undefined;
     return () => {
       if (this.#events++ % EVENTS_PER_CHECK === 0) this.#request.check();
     };

@@ -1,4 +1,4 @@
-import type { EvmTracer, TraceMessage, TraceResult } from "@rnode/evm";
+import type { EvmTracer, TraceDetail, TraceMessage, TraceResult } from "@rnode/evm";
 import { booleanShape, objectShape, type Shape, ShapeError } from "@rnode/jsonrpc";
 import type { BlockRules } from "@rnode/protocol";
 import { rpcError } from "../backend/backend.ts";
@@ -15,12 +15,18 @@ import type { TraceContext, TraceOutcome, TransactionTracer } from "./transactio
 /** Creates the tracer for one transaction. */
 export interface TracerFactory {
   (rules: BlockRules): TransactionTracer;
-  /** its tracers want no steps, so that the block runs as fast as untraced */
-  readonly messagesOnly?: boolean | undefined;
+  /** which instructions its tracers want; default: all steps. PERF: without any, the block runs as fast as untraced */
+  readonly detail?: TraceDetail | undefined;
 }
 
-export const messagesOnly = (create: (rules: BlockRules) => TransactionTracer, only = true): TracerFactory =>
-  Object.assign(create, { messagesOnly: only });
+export const withDetail = (detail: TraceDetail, create: (rules: BlockRules) => TransactionTracer): TracerFactory =>
+  Object.assign(create, { detail });
+
+/** What serves all of several tracers. */
+export function widestDetail(factories: readonly Pick<TracerFactory, "detail">[]): TraceDetail {
+  const wanted = new Set(factories.map(({ detail = "steps" }) => detail));
+  return wanted.has("steps") ? "steps" : wanted.has("touches") ? "touches" : "messages";
+}
 
 export const NATIVE_TRACERS = ["callTracer", "prestateTracer", "flatCallTracer", "4byteTracer", "muxTracer", "noopTracer"] as const;
 const MAX_SHOWN_NAME = 60;
@@ -57,29 +63,29 @@ function namedFactory(profile: Profile, name: string, config: unknown): TracerFa
   switch (name as (typeof NATIVE_TRACERS)[number]) {
     case "callTracer": {
       const own = flags(read(callConfig));
-      return messagesOnly(() => new CallTracer(own, dialect));
+      return withDetail("messages", () => new CallTracer(own, dialect));
     }
     case "prestateTracer": {
       const own = flags(read(prestateConfig));
       if (own.diffMode && own.includeEmpty) {
         throw rpcError(profile.errors.invalidTracerConfig("cannot use diffMode with includeEmpty"));
       }
-      return () => new PrestateTracer(own, dialect);
+      return withDetail("touches", () => new PrestateTracer(own, dialect));
     }
     case "flatCallTracer": {
       const own = flags(read(flatConfig));
-      return messagesOnly((rules) => new FlatCallTracer(own, dialect, precompileTest(rules)));
+      return withDetail("messages", (rules) => new FlatCallTracer(own, dialect, precompileTest(rules)));
     }
     case "4byteTracer":
-      return messagesOnly((rules) => new FourByteTracer(dialect.countsPrecompiles ? () => false : precompileTest(rules)));
+      return withDetail("messages", (rules) => new FourByteTracer(dialect.countsPrecompiles ? () => false : precompileTest(rules)));
     case "noopTracer":
-      return messagesOnly(() => NOOP);
+      return withDetail("messages", () => NOOP);
     case "muxTracer": {
       const parts = Object.entries(read(objectShape({}, {})) && ((config ?? {}) as object));
       const factories = parts.map(([part, own]) => [part, namedFactory(profile, part, own)] as const);
-      return messagesOnly(
+      return withDetail(
+        widestDetail(factories.map(([, factory]) => factory)),
         (rules) => new MuxTracer(factories.map(([part, factory]) => [part, factory(rules)])),
-        factories.every(([, factory]) => factory.messagesOnly === true),
       );
     }
     default:

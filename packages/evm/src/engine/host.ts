@@ -33,6 +33,7 @@ import {
   R_FAULT_OPCODE,
   R_OUTPUT,
   R_OUTPUT_LENGTH,
+  R_REPORTED,
   X_HASH,
   X_VALUE,
 } from "./layout.ts";
@@ -90,8 +91,9 @@ export class EngineInstance {
       traceStep: (frame: number, pc: number, opcode: number) => {
         this.#lastFrame = frame;
         this.#lastOpcode = opcode;
-        this.tracer?.onTick?.();
-        this.tracer?.onStep?.(this.#step(frame, pc, opcode));
+        const { tracer } = this;
+        if ((tracer?.detail ?? "steps") === "steps") tracer?.onTick?.();
+        tracer?.onStep?.(this.#step(frame, pc, opcode));
       },
       traceEnter: () => this.#traceEnter(),
       traceExit: (depth: number, halt: number, gasLeft: bigint) => this.#traceExit(depth, halt, gasLeft),
@@ -184,6 +186,18 @@ export class EngineInstance {
     return { opcode: this.#lastOpcode, stackSize: this.#stackSize(this.#lastFrame) };
   }
 
+  /** Whether the tracer was told of the last instruction. */
+  #wasReported(): boolean {
+    switch (this.tracer?.detail ?? "steps") {
+      case "messages":
+        return false;
+      case "touches":
+        return this.memory.u32(R_REPORTED) !== 0;
+      case "steps":
+        return true;
+    }
+  }
+
   /** The instruction that ended a message, as far as the engine remembers it without reporting steps. */
   #fault(halt: number): FaultyStep | undefined {
     const name = HALT_NAMES[halt];
@@ -225,7 +239,7 @@ export class EngineInstance {
       halt: HALT_NAMES[halt],
       gasLeft,
       output: this.returnData(),
-      lastStep: () => (this.tracer?.messagesOnly === true ? this.#fault(halt) : this.#lastStep()),
+      lastStep: () => (this.#wasReported() ? this.#lastStep() : this.#fault(halt)),
     });
   }
 

@@ -43,6 +43,7 @@ export const R_CREATED = 0x12120;
 export const R_LOGS = 0x12124;
 export const R_LOGS_LENGTH = 0x12128;
 export const R_FAULT_HEIGHT = 0x1212c;
+export const R_REPORTED = 0x12130;
 
 export const F_GAS = 0;
 export const F_SP = 12;
@@ -55,7 +56,8 @@ export const F_CODE_ACCOUNT = 172;
 
 export const TRACE_NOTHING = 0;
 export const TRACE_MESSAGES = 1;
-export const TRACE_STEPS = 2;
+export const TRACE_TOUCHES = 2;
+export const TRACE_STEPS = 3;
 
 export const A_BALANCE = 32;
 export const A_NONCE = 64;

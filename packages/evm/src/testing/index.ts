@@ -1,1 +1,2 @@
 export { asm } from "./asm.ts";
+export { addressHex, environment, ethereumRules, MemoryState } from "./memory-state.ts";
