@@ -30,8 +30,11 @@ export interface NativeBls12381 extends NativeModule {
 
 /** See packages/native/assembly/secp256k1.ts. */
 export interface NativeSecp256k1 extends NativeModule {
-  /** hash ‖ r ‖ s at `bytes` → x ‖ y. @returns 0 if no key can be recovered */
-  recover(bytes: number, yIsOdd: number): number;
+  /**
+   * `count` records at `records`, one after the other, at most 64: hash 32 ‖ r 32 ‖ s 32 ‖ whether y is odd 1 → x 32 ‖ y 32 ‖ … ‖ whether
+   * there is a key 1. @returns 0: there are too many
+   */
+  recover(records: number, count: number): number;
 }
 
 export interface NativeModules {

@@ -1,5 +1,9 @@
+/** Of `recoverAll`. */
+export const SIGNED_BYTES = 97;
+export const PUBLIC_KEY_BYTES = 65;
+
 /**
- * The three operations that have a native and a portable implementation. Arguments have the right length; errors are the
+ * The operations that have a native and a portable implementation. Arguments have the right length; errors are the
  * library's own.
  */
 export interface Secp256k1Backend {
@@ -10,8 +14,18 @@ export interface Secp256k1Backend {
    * @throws if no key can be recovered
    */
   recover(hash: Uint8Array, signature: Uint8Array, yParity: number): Uint8Array;
+  /**
+   * Recovers several keys, which takes a fifth less than one by one where the code is native.
+   *
+   * @param signed 97 bytes each: hash 32 ‖ r ‖ s 64 ‖ parity of y 1
+   * @returns 65 bytes each, the first of which is 0 where no key can be recovered; valid until the next call
+   */
+  recoverAll(signed: Uint8Array): Uint8Array;
   /** Deterministic nonce (RFC 6979), low s; `signature` is r ‖ s */
   sign(hash: Uint8Array, privateKey: Uint8Array): { readonly signature: Uint8Array; readonly yParity: number };
   /** @returns 65 bytes, uncompressed */
   publicKey(privateKey: Uint8Array): Uint8Array;
 }
+
+/** What a library of others does. */
+export type LibraryBackend = Omit<Secp256k1Backend, "recoverAll">;

@@ -1,5 +1,5 @@
 import { instantiateSecp256k1 } from "@bitauth/libauth/build/lib/crypto/secp256k1.js";
-import type { Secp256k1Backend } from "./secp256k1-api.ts";
+import type { LibraryBackend } from "./secp256k1-api.ts";
 
 /** The library answers what it refuses with a sentence. */
 function bytesOrThrow<T extends object>(answer: T | string): T {
@@ -11,7 +11,7 @@ function bytesOrThrow<T extends object>(answer: T | string): T {
  * libsecp256k1 as WebAssembly, for platforms without a native binding. PERF: 2.3 times the native time (README.md). The path is that of one module:
  * the package's entry point would load 25 MB of what else it has.
  */
-export async function loadWasmBackend(): Promise<Secp256k1Backend> {
+export async function loadWasmBackend(): Promise<LibraryBackend> {
   const library = await instantiateSecp256k1();
   return {
     name: "wasm",

@@ -6,6 +6,7 @@ import {
   privateKeyToAddress,
   publicKeyToAddress,
   recoverAddress,
+  recoverAddresses,
   recoverPublicKey,
   SECP256K1_HALF_N,
   SECP256K1_N,
@@ -42,6 +43,21 @@ describe("secp256k1", () => {
       expect(recovered[index]!.address).toEqual(privateKeyToAddress(key));
       expect(publicKeyToAddress(recovered[index]!.publicKey)).toEqual(privateKeyToAddress(key));
     }
+  });
+
+  it("recovers many together, in their places", () => {
+    const signed = Array.from({ length: 150 }, (_, i) => {
+      const message = keccak256(Uint8Array.of(i));
+      const signature = signHash(message, keccak256(message));
+      if (i % 7 === 3) return undefined;
+      return { hash: message, signature: i % 11 === 5 ? { ...signature, r: new Uint8Array(32).fill(0xff) } : signature };
+    });
+    const expected = signed.map((item, i) =>
+      item === undefined || i % 11 === 5 ? undefined : privateKeyToAddress(keccak256(item.hash)),
+    );
+    expect(recoverAddresses(signed)).toEqual(expected);
+    expect(recoverAddresses([])).toEqual([]);
+    expect(recoverAddresses([undefined, undefined])).toEqual([undefined, undefined]);
   });
 
   it("refuses a hash that is not 32 bytes", () => {
@@ -130,6 +146,8 @@ describe("backends", () => {
       }
     };
     let keys = 0;
+    const signed: Uint8Array[] = [];
+    const recovered: string[] = [];
     for (let i = 0; i < Number(process.env.RNODE_RECOVERIES ?? 600); i++) {
       const message = any(60);
       const signature = Uint8Array.of(...any(40), ...any(80));
@@ -140,13 +158,28 @@ describe("backends", () => {
         from,
       ).toBe(expected);
       if (expected !== "none") keys++;
+      signed.push(Uint8Array.of(...message, ...signature, i & 1));
+      recovered.push(expected);
     }
     expect(keys).toBeGreaterThan(100);
+    const together = backend.recoverAll(Uint8Array.from(signed.flatMap((record) => [...record])));
+    for (const [index, expected] of recovered.entries()) {
+      const key = together.subarray(index * 65, (index + 1) * 65);
+      expect(key[0] === 0 ? "none" : bytesToHex(key), bytesToHex(signed[index]!)).toBe(expected);
+    }
     // u1·G + u2·R is infinity: R = G, s = h
     const g = hexToBytes("0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798");
     const infinite = Uint8Array.of(...g, ...hash);
     expect(answer(() => library.recover(hash, infinite, 0))).toBe("none");
     expect(answer(() => backend.recover(hash, infinite, 0))).toBe("none");
+    const fine = backend.sign(hash, privateKey);
+    const three = [Uint8Array.of(...hash, ...infinite, 0), Uint8Array.of(...hash, ...fine.signature, fine.yParity)];
+    const keysOfThree = backend.recoverAll(Uint8Array.from([...three, three[0]!].flatMap((record) => [...record])));
+    expect([keysOfThree[0], bytesToHex(keysOfThree.subarray(65, 130)), keysOfThree[130]]).toEqual([
+      0,
+      bytesToHex(backend.publicKey(privateKey)),
+      0,
+    ]);
     // both summands are equal: s = −h
     const equal = Uint8Array.of(...g, ...hexToBytes((SECP256K1_N - BigInt(bytesToHex(hash))).toString(16).padStart(64, "0")));
     expect(answer(() => backend.recover(hash, equal, 0))).toBe(answer(() => library.recover(hash, equal, 0)));

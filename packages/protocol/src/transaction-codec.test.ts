@@ -8,6 +8,7 @@ import {
   hashTransaction,
   recoverAuthority,
   recoverEncodedSender,
+  recoverEncodedSenders,
   recoverSender,
   signatureValues,
   signingHash,
@@ -271,6 +272,9 @@ describe("recoverSender", () => {
     ];
     for (const [encoded, code] of refused)
       expect(() => recoverEncodedSender(encoded), code).toThrow(expect.objectContaining({ code }));
+    // together with others, each keeps its place
+    const many = refused.flatMap(([encoded]) => [encoded, encodeTransaction(tx), encodeTransaction(deposit)]);
+    expect(recoverEncodedSenders(many)).toEqual(refused.flatMap(() => [undefined, recoverSender(tx), deposit.from]));
   });
 
   it("accepts a high s where Frontier's rules hold", () => {

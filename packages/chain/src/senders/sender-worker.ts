@@ -1,5 +1,5 @@
 import { writeKeccak256 } from "@rnode/primitives";
-import { recoverEncodedSender } from "@rnode/protocol";
+import { recoverEncodedSenders } from "@rnode/protocol";
 import { serveWorker } from "@rnode/worker-host/serve";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-workers.ts";
 
@@ -9,15 +9,10 @@ import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-w
 function prepare(packed: Uint8Array, ends: Uint32Array): RecoverReply {
   const senders = new Uint8Array(ends.length * SENDER_BYTES);
   const hashes = new Uint8Array(ends.length * 32);
-  for (let index = 0, at = 0; index < ends.length; index++) {
-    const encoded = packed.subarray(at, ends[index]);
-    at = ends[index]!;
-    writeKeccak256(hashes, index * 32, encoded);
-    try {
-      senders.set(recoverEncodedSender(encoded), index * SENDER_BYTES);
-    } catch {
-      // see above
-    }
+  const encoded = Array.from(ends, (end, index) => packed.subarray(ends[index - 1] ?? 0, end));
+  for (const [index, bytes] of encoded.entries()) writeKeccak256(hashes, index * 32, bytes);
+  for (const [index, sender] of recoverEncodedSenders(encoded).entries()) {
+    if (sender !== undefined) senders.set(sender, index * SENDER_BYTES);
   }
   return { senders, hashes };
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { bytesToHex, type Hex, isCodedError, LruCache } from "@rnode/primitives";
-import { type Block, encodeTransaction, hashTransaction, recoverEncodedSender, type Transaction } from "@rnode/protocol";
+import { bytesToHex, type Hex, LruCache } from "@rnode/primitives";
+import { type Block, encodeTransaction, hashTransaction, recoverEncodedSenders, type Transaction } from "@rnode/protocol";
 import type { ThreadOverrides } from "@rnode/worker-host";
 import { type KnownParts, PreparedBlock } from "../prepared-block.ts";
 import { findSenders, type SenderLookup, type SendersResult } from "./find-senders.ts";
@@ -76,12 +76,17 @@ class SenderCache implements SenderSource {
     const answer =
       there.length === 0 ? undefined : this.#workers?.prepare(there.map((index) => encodeTransaction(transactions[index]!)));
     await Promise.resolve(); // the caller's work comes first
-    for (const [count, index] of here.entries()) {
-      if (count % TURN === TURN - 1) await setImmediate();
-      senders[index] = recoveredSender(transactions[index]!);
+    const recover = (indices: readonly number[]): void => {
+      const found = recoverEncodedSenders(indices.map((index) => encodeTransaction(transactions[index]!)));
+      for (const [place, index] of indices.entries()) senders[index] = found[place];
+    };
+    for (let at = 0; at < here.length; at += TURN) {
+      if (at > 0) await setImmediate();
+      recover(here.slice(at, at + TURN));
     }
     const made = await answer;
-    for (const [place, index] of there.entries()) senders[index] = made?.senders[place] ?? recoveredSender(transactions[index]!);
+    if (made === undefined) recover(there);
+    else for (const [place, index] of there.entries()) senders[index] = made.senders[place];
     return senders.every((sender) => sender !== undefined) ? senders : undefined;
   }
 
@@ -99,15 +104,5 @@ class SenderCache implements SenderSource {
 
   async close(): Promise<void> {
     await this.#workers?.close();
-  }
-}
-
-/** @returns undefined if there is none, for whatever reason */
-function recoveredSender(transaction: Transaction): Uint8Array | undefined {
-  try {
-    return recoverEncodedSender(encodeTransaction(transaction));
-  } catch (error) {
-    if (isCodedError(error, "tx/") || isCodedError(error, "rlp/")) return undefined;
-    throw error;
   }
 }
