@@ -87,8 +87,9 @@ async function signsAll(go: Go, url: string, tls?: GoCommand["sign"]["tls"]): Pr
     const signed = decodeTransaction(
       hexToBytes(await go.ask<Hex>("sign", { url, call: "transaction", sign: { ...shared, transaction } })),
     );
+    assert.ok(signed.type === asked.type);
     assert.equal(bytesToHex(signingHash(signed)), bytesToHex(signingHash(asked)));
-    assert.equal(bytesToHex(recoverSender(signed as SignedTransaction)), sender);
+    assert.equal(bytesToHex(recoverSender(signed)), sender);
   }
 }
 
