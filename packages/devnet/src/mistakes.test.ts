@@ -336,6 +336,11 @@ const MISTAKES: readonly Mistake[] = [
     () => [`--datadir=${path("devnet-l1")}`, "--base-port=0", "--l1-beacon=http://127.0.0.1:1"],
     /--l1-beacon http:\/\/127\.0\.0\.1:1: only for an L1 given by its URL \(--l1=http:\/\/…\)/,
   ),
+  devnet(
+    "an execution-layer sync without peers",
+    () => ["--nodes=2", "--syncmode=execution-layer"],
+    /^--syncmode: execution-layer needs peers, which --nodes=2 leaves out$/,
+  ),
   devnet("too many nodes", () => ["--nodes=9"], /^--nodes: "9" is not valid, expected a whole number from 2 to \d+$/),
   devnet(
     "a port that there is not",
