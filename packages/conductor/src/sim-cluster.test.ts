@@ -4,7 +4,7 @@ import type { Mutant } from "./testing/sim-cluster.ts";
 import { runDeath, runSim, type SimReport } from "./testing/sim-run.ts";
 
 /** `RNODE_CONDUCTOR_SEEDS=5000 npx vitest run packages/conductor/src/sim-cluster.test.ts`; `RNODE_CONDUCTOR_SEED=7` replays one and prints it. */
-const { RNODE_CONDUCTOR_SEEDS: SEEDS = "20", RNODE_CONDUCTOR_SEED: ONE } = process.env;
+const { RNODE_CONDUCTOR_SEEDS: SEEDS = "10", RNODE_CONDUCTOR_SEED: ONE } = process.env;
 const MAX_TAKEOVER_MS = 5_000;
 const DEATHS = 50;
 
