@@ -77,8 +77,11 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
 
   it("makes blocks, publishes batches and proposes outputs", async () => {
     await progresses(5);
-    const { l1, l2 } = { l1: devnet.info.endpoints.l1, l2: await statusOf("follower") };
-    expect(l2.unsafe_l2.number).toBeGreaterThan(l2.safe_l2.number); // by gossip, not from L1
+    const { l1 } = devnet.info.endpoints;
+    await waitFor("an unsafe block on the follower, which comes by gossip and not from L1", 20_000, async () => {
+      const { unsafe_l2, safe_l2 } = await statusOf("follower");
+      return unsafe_l2.number > safe_l2.number ? true : undefined;
+    });
     const oracle = devnet.info.contracts.l1.L2OutputOracle;
     const latestBlockNumber = { to: oracle, data: "0x4599c788" };
     await waitFor("an output on L1", 120_000, async () => {
