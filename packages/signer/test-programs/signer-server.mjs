@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { SignerServer } from "@rnode/signer/testing";
 
-const { key, port, tls } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const server = new SignerServer({ key: Buffer.from(key.slice(2), "hex"), tls });
+const { key, signsWith, port, tls } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const keyOf = (hex) => Buffer.from(hex.slice(2), "hex");
+const server = new SignerServer({ key: keyOf(key), tls });
+if (signsWith !== undefined) server.key = keyOf(signsWith);
 await server.listen(port);
 process.stdout.write("listens\n");

@@ -20,6 +20,7 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
   const vault = mkdtempSync(join(tmpdir(), "rnode-signer-e2e-keys-"));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
   const signers = new Map<ProgramName, SignerProcess>();
+  const authority = new TestAuthority();
   let devnet: Devnet;
 
   const file = (name: string, text: string): string => {
@@ -27,8 +28,12 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
     writeFileSync(path, text, { mode: 0o600 });
     return path;
   };
+  /** The certificate by which a program shows itself to its signer. */
+  const writeCertificate = (name: ProgramName, issuer: TestAuthority) => {
+    const { cert, key } = issuer.issue(name);
+    return { cert: file(`${name}.crt`, cert), key: file(`${name}.key`, key) };
+  };
   beforeAll(async () => {
-    const authority = new TestAuthority();
     const ca = file("ca.crt", authority.cert);
     const roles = devRoles(devAccounts());
     const holders: [ProgramName, DevAccount, string][] = [
@@ -40,11 +45,11 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
     for (const [name, { address, privateKey }, keyOption] of holders) {
       const port = await freePort();
       const tls = { ...authority.issue("signer"), clientCa: authority.cert };
-      const signer = new SignerProcess(file(`${name}.json`, JSON.stringify({ key: privateKey, port, tls })));
+      const signer = new SignerProcess(join(vault, `${name}.json`), { key: privateKey, port, tls });
       signers.set(name, signer);
-      await signer.start();
-      const { cert, key } = authority.issue(name);
-      const tlsFiles = [`--signer.tls.cert=${file(`${name}.crt`, cert)}`, `--signer.tls.key=${file(`${name}.key`, key)}`];
+      await signer.restart();
+      const { cert, key } = writeCertificate(name, authority);
+      const tlsFiles = [`--signer.tls.cert=${cert}`, `--signer.tls.key=${key}`];
       const own = [`--signer.endpoint=https://127.0.0.1:${port}`, `--signer.address=${address}`, `--signer.tls.ca=${ca}`];
       const isKey = (arg: string): boolean => arg.startsWith(`--${keyOption}=`);
       changed.set(name, (args) => {
@@ -90,17 +95,53 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
     });
   }, 240_000);
 
-  it("waits for its signer, says so, and goes on", async () => {
-    await signers.get("sequencerNode")!.kill();
-    const held = await waitFor("the sequencer to stand still", 30_000, async () => {
-      const before = (await statusOf("sequencer")).unsafe_l2.number;
-      await new Promise((resolve) => setTimeout(resolve, 4_000));
-      return (await statusOf("sequencer")).unsafe_l2.number === before ? before : undefined;
-    });
-    expect((await statusOf("follower")).unsafe_l2.number).toBeLessThanOrEqual(held);
-    const log = readFileSync(join(devnetPaths(datadir).logs, "sequencer-rnode.log"), "utf8");
-    expect(log).toMatch(/cannot be signed|does not answer/);
-    await signers.get("sequencerNode")!.start();
-    await progresses(5);
-  }, 240_000);
+  const stranger = new TestAuthority();
+  const successor = new TestAuthority();
+  const clientsOf = (issuer: TestAuthority) => ({
+    tls: { ...sequencerSigner().config.tls, clientCa: issuer.cert },
+  });
+  const sequencerSigner = (): SignerProcess => signers.get("sequencerNode")!;
+  /** What befalls the signer of blocks, what the sequencer says of it, and what ends it. */
+  const faults: readonly [string, () => Promise<void> | void, RegExp, () => Promise<void> | void][] = [
+    ["a signer that is killed", () => sequencerSigner().kill(), /does not answer/, () => sequencerSigner().restart()],
+    ["a signer that hangs", () => sequencerSigner().pause(), /does not answer/, () => sequencerSigner().resume()],
+    [
+      "a signer with a certificate of an unknown authority",
+      () => sequencerSigner().restart({ tls: { ...stranger.issue("signer"), clientCa: authority.cert } }),
+      /certificate signature failure/,
+      () => sequencerSigner().restart(),
+    ],
+    [
+      "a signer that signs as another",
+      () => sequencerSigner().restart({ signsWith: devRoles(devAccounts()).batcher.privateKey }),
+      /signed as 0x\w+, but --signer.address is 0x/,
+      () => sequencerSigner().restart(),
+    ],
+    [
+      "a signer that lets only rotated certificates in",
+      () => sequencerSigner().restart(clientsOf(successor)),
+      /perhaps it does not accept our certificate/,
+      () => void writeCertificate("sequencerNode", successor),
+    ],
+  ];
+
+  it.each(faults)(
+    "waits for %s, says so, and goes on",
+    async (_, begin, reason, end) => {
+      const logFile = join(devnetPaths(datadir).logs, "sequencer-rnode.log");
+      const sizeBefore = readFileSync(logFile, "utf8").length;
+      await begin();
+      const held = await waitFor("the sequencer to stand still", 30_000, async () => {
+        const before = (await statusOf("sequencer")).unsafe_l2.number;
+        await new Promise((resolve) => setTimeout(resolve, 4_000));
+        return (await statusOf("sequencer")).unsafe_l2.number === before ? before : undefined;
+      });
+      expect((await statusOf("follower")).unsafe_l2.number).toBeLessThanOrEqual(held);
+      const said = readFileSync(logFile, "utf8").slice(sizeBefore);
+      expect(said.split("\n").filter((line) => line.includes("sequencing is delayed") && reason.test(line))).not.toEqual([]);
+      await end();
+      await progresses(5);
+    },
+    240_000,
+  );
 });
