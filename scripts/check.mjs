@@ -1,4 +1,4 @@
-// Types, lint, format, dependencies, rings, layers, forks, metrics, documentation: everything that can be checked without running the code.
+// Types, lint, format, dependencies, rings, layers, forks, metrics, documentation, mutants: everything that can be checked without running the code.
 import { run } from "./lib/build-steps.mjs";
 
 const node = process.execPath;
@@ -15,4 +15,5 @@ run(node, ["scripts/check-docs.mjs"]);
 run(node, ["scripts/check-guides.mjs"]);
 run(node, ["scripts/check-metrics.mjs"]);
 run(node, ["scripts/check-lockfile.mjs"]);
-console.log("check: types, format, lint, dependencies, rings, layers, forks, metrics and references are fine");
+run(node, ["scripts/check-mutants.mjs"]);
+console.log("check: types, format, lint, dependencies, rings, layers, forks, metrics, references and mutants are fine");

@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { MUTANTS } from "./lib/mutants.mjs";
+import { reportStale } from "./lib/stale-mutants.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
 const SCENARIO_SEEDS = "30";
@@ -40,11 +41,7 @@ const only =
     .find((arg) => arg.startsWith("--only="))
     ?.slice("--only=".length) ?? "";
 const wanted = MUTANTS.filter(({ rule }) => rule.includes(only));
-const stale = wanted.filter(({ file, from }) => readFileSync(join(ROOT, file), "utf8").split(from).length !== 2);
-if (stale.length > 0) {
-  for (const { rule, file, from } of stale) console.error(`${rule}: "${from}" must occur exactly once in ${file}`);
-  process.exit(1);
-}
+reportStale(wanted);
 const folder = mkdtempSync(join(tmpdir(), "rnode-mutants-"));
 const survivors = [];
 try {

@@ -128,7 +128,7 @@ export const MUTANTS = [
   off("reader: compression by the first byte", READER, "if (!isZlib && !(first === CHANNEL_VERSION_BROTLI && rules.allowsBrotli)) {", "if (first === undefined) {"),
   off("reader: brotli before Fjord", READER, "first === CHANNEL_VERSION_BROTLI && rules.allowsBrotli", "first === CHANNEL_VERSION_BROTLI"),
   off("reader: span batches before Delta", READER, "if (!rules.allowsSpanBatches) {", "if (false as boolean) {"),
-  off("reader: lists", READER, "if (span.isList) {", "if (false as boolean) {"),
+  off("reader: lists", READER, "return isList ?", "return (false as boolean) ?"),
   off("reader: limit of bytes", READER, 'this.#decompressor.decompress("zlib", content, rules.maxRlpBytesPerChannel)', 'this.#decompressor.decompress("zlib", content, 1e9)'),
   off("reader: limit of bytes, brotli", READER, "content.subarray(1), rules.maxRlpBytesPerChannel)", "content.subarray(1), 1e9)"),
 
