@@ -58,6 +58,15 @@ async function startNode(chain: GeneratedChain, datadir: string, args: readonly 
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** As soon as it listens for peers, which is after its RPC. */
+async function enodeOf({ url }: Node): Promise<string> {
+  for (;;) {
+    const { enode } = await rpcCall<{ enode: string }>(url, "admin_nodeInfo", []);
+    if (enode !== "") return enode;
+    await pause(50);
+  }
+}
+
 /** A data folder with a copy of a database. */
 function dataFolder(from: string, to: string): string {
   mkdirSync(to, { recursive: true });
@@ -96,9 +105,7 @@ async function syncOnce(
   try {
     const full = join(chain.folder, "building");
     const servers = [await start("first", full), await start("second", full)];
-    const enodes = await Promise.all(
-      servers.map(async ({ url }) => (await rpcCall<{ enode: string }>(url, "admin_nodeInfo", [])).enode),
-    );
+    const enodes = await Promise.all(servers.map(enodeOf));
     const node = await start("third", chain.genesisDatabase, [`--trusted-peers=${enodes.join(",")}`]);
     while (Number(await rpcCall(node.url, "net_peerCount", [])) < servers.length) await pause(50);
     const zero = bytesToHex(ZERO_HASH);
