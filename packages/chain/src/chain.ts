@@ -47,7 +47,7 @@ import { createSenderCache, type SenderSource } from "./senders/senders.ts";
 import type { GroupRoots } from "./state-roots/group-roots.ts";
 import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
 import { type RootStore, type StateRoots, startStateRoots } from "./state-roots/root-thread.ts";
-import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
+import { MAX_STATE_TRIE_NODES, ROUGH_LINEAR_NODE_BYTES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
 import { checkBodyBelongs } from "./validation/body-validation.ts";
 import { rulesOfBlock } from "./validation/rules.ts";
 
@@ -130,7 +130,7 @@ class StoredChain implements Chain {
       executed: () => this.#tree.bytes,
       removed: () => this.#removedBlocks.bytes,
       engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes + (this.#importEngine?.memoryBytes ?? 0),
-      stateTrie: () => (stateTrie.nodeCount + (this.#liveRoots?.nodeCount ?? 0)) * ROUGH_NODE_BYTES,
+      stateTrie: () => stateTrie.nodeCount * ROUGH_NODE_BYTES + (this.#liveRoots?.nodeCount ?? 0) * ROUGH_LINEAR_NODE_BYTES,
     });
     this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);

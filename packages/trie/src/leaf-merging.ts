@@ -16,7 +16,6 @@ export interface NewLeaf {
  * deletes it.
  *
  * @param depth number of nibbles of that path, with which all keys begin
- * @param copies whether the bytes of the changes are copied; otherwise the trie takes ownership of them
  * @returns the leaves in the order of their keys
  */
 export function mergeLeaves(
@@ -25,7 +24,6 @@ export function mergeLeaves(
   high: number,
   leaf: LeafNode | undefined,
   depth: number,
-  copies: boolean,
 ): NewLeaf[] {
   const items: NewLeaf[] = [];
   let pending: NewLeaf | undefined;
@@ -52,7 +50,7 @@ export function mergeLeaves(
       }
     }
     if (value === undefined) continue;
-    items.push({ bytes: copies ? key.slice() : key, base: 0, length, value: copies ? value.slice() : value });
+    items.push({ bytes: key, base: 0, length, value });
   }
   if (pending !== undefined) items.push(pending);
   return items;

@@ -7,22 +7,19 @@ import {
   isZeroBytes,
   keccak256,
   trimBytesLeft,
-  writeKeccak256,
 } from "@rnode/primitives";
 import { adoptStorageRoot, decodeAccount, encodeAccount, setStorageRoot } from "./account-codec.ts";
-import { LiveTrie, type TrieMemory } from "./live-trie.ts";
+import { evictionSteps } from "./eviction.ts";
+import { LiveTrie } from "./live-trie.ts";
 import type { TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
-import type { LeafMerge, TrieChange } from "./trie-change.ts";
+import type { TrieChange } from "./trie-change.ts";
 
 /** The change of one account; the EVM's `AccountChange` has this form. */
 export interface StateTrieChange {
   /** 20 bytes */
   readonly address: Uint8Array;
-  /**
-   * Undefined: the account was deleted, and its storage with it. PERF: may also be the account's RLP (`encodeAccount`) with any
-   * storage root, which is overwritten.
-   */
-  readonly after: { readonly nonce: bigint; readonly balance: bigint; readonly codeHash: Uint8Array } | Uint8Array | undefined;
+  /** undefined: the account was deleted, and its storage with it */
+  readonly after: { readonly nonce: bigint; readonly balance: bigint; readonly codeHash: Uint8Array } | undefined;
   /** the storage trie starts empty; `storage` lists what was written afterwards */
   readonly storageCleared: boolean;
   /** 32-byte slot and 32-byte value each; zero deletes the slot */
@@ -45,28 +42,14 @@ export function encodeStorageValue(value: Uint8Array): Uint8Array {
   return encodeRlp(trimBytesLeft(value));
 }
 
-/** If there are too many nodes, those of this many last passes are kept at first. */
-const PASSES_KEPT = 64;
-/** PERF: how far below the limit to go, so that not every update has to evict nodes. */
-const KEPT_PART = 0.6;
-
 /**
  * The account trie and the storage tries, whose nodes stay in memory from one block to the next. A block that does not build on the
  * previous block's state starts with nothing in memory.
  */
 export class LiveStateTrie {
-  readonly #memory: TrieMemory;
-  #accounts: LiveTrie;
+  #accounts = new LiveTrie(undefined, EMPTY_TRIE_ROOT);
   readonly #storage = new Map<Hex, { readonly trie: LiveTrie; usedAt: number }>();
   #pass = 0;
-  readonly #changes: ChangeFactory;
-
-  /** @param memory with `inPlace`, an account given as RLP is not kept after `update` returns either */
-  constructor(memory: TrieMemory = {}) {
-    this.#memory = memory;
-    this.#changes = memory.inPlace === true ? new ReusedChanges() : NEW_CHANGES;
-    this.#accounts = new LiveTrie(undefined, EMPTY_TRIE_ROOT, memory);
-  }
 
   /**
    * Like `updateStateTrie`, but nodes that an earlier call listed need not be in the reader before they are evicted.
@@ -96,7 +79,7 @@ export class LiveStateTrie {
   }
 
   #startAt(stateRoot: Uint8Array): void {
-    this.#accounts = new LiveTrie(undefined, stateRoot, this.#memory);
+    this.#accounts = new LiveTrie(undefined, stateRoot);
     this.#storage.clear();
   }
 
@@ -108,16 +91,15 @@ export class LiveStateTrie {
     const storageRoots = new Map<Hex, Uint8Array>();
     const nodes: TrieNodeChange[] = [];
     const accountChanges: TrieChange[] = [];
-    this.#changes.start();
     for (const { address, after, storageCleared, storage } of changes) {
       if (after === undefined) {
         this.#storage.delete(bytesToHex(address));
-        accountChanges.push(this.#changes.ofAccount(address, undefined, undefined));
+        accountChanges.push(accountChange(address, undefined, undefined));
         continue;
       }
       if (storage.length === 0 && !storageCleared) {
         // PERF: the leaf has the storage root, so there is no need to ask for it.
-        accountChanges.push(this.#changes.ofAccount(address, after, undefined));
+        accountChanges.push(accountChange(address, after, undefined));
         continue;
       }
       const addressHex = bytesToHex(address);
@@ -126,13 +108,13 @@ export class LiveStateTrie {
         (storageRootOf === undefined ? this.#storageRootOf(reader, key) : storageRootOf(address)) ?? EMPTY_TRIE_ROOT;
       const trie = this.#storageTrie(addressHex, key, storageCleared ? EMPTY_TRIE_ROOT : rootBefore);
       if (storage.length > 0) {
-        const slotChanges = storage.map(({ slot, after: value }) => this.#changes.ofSlot(slot, value));
+        const slotChanges = storage.map(({ slot, after: value }) => slotChange(slot, value));
         for (const node of trie.update(reader, slotChanges, this.#pass).nodes) nodes.push(node);
       }
       const storageRoot = trie.root;
       // A storage that was cleared and filled again may have the same root as before, but whoever cleared it must be told.
       if (storageCleared || !equalBytes(storageRoot, rootBefore)) storageRoots.set(addressHex, storageRoot);
-      accountChanges.push(this.#changes.ofAccount(address, after, storageRoot));
+      accountChanges.push(accountChange(address, after, storageRoot));
     }
     const update = this.#accounts.update(reader, accountChanges, this.#pass);
     for (const node of update.nodes) nodes.push(node);
@@ -150,7 +132,7 @@ export class LiveStateTrie {
       kept.usedAt = this.#pass;
       return kept.trie;
     }
-    const trie = new LiveTrie(owner, root, this.#memory);
+    const trie = new LiveTrie(owner, root);
     this.#storage.set(addressHex, { trie, usedAt: this.#pass });
     return trie;
   }
@@ -169,98 +151,28 @@ export class LiveStateTrie {
    * discarded
    */
   evict(maxNodes: number, pinned = 0): number {
-    if (this.nodeCount <= maxNodes) return Number.POSITIVE_INFINITY;
-    for (let passes = Math.max(PASSES_KEPT, pinned); ; passes = Math.max(passes >> 2, pinned)) {
+    return evictionSteps(this, maxNodes, pinned, (passes) => {
       const oldest = this.#pass - passes + 1;
       for (const [addressHex, { trie, usedAt }] of this.#storage) {
         if (usedAt < oldest) this.#storage.delete(addressHex);
         else trie.evictBefore(oldest);
       }
       this.#accounts.evictBefore(oldest);
-      if (this.nodeCount <= maxNodes * KEPT_PART || passes === pinned) return passes;
-    }
+    });
   }
 }
 
-type AccountAfter = NonNullable<StateTrieChange["after"]>;
-
-/** Creates the changes that are passed to the tries. */
-interface ChangeFactory {
-  /** Begins an update: the objects created for the last one are not needed any more. */
-  start(): void;
-  ofSlot(slot: Uint8Array, value: Uint8Array): TrieChange;
-  /** @param storageRoot undefined: keep that of the leaf */
-  ofAccount(address: Uint8Array, after: AccountAfter | undefined, storageRoot: Uint8Array | undefined): TrieChange;
+/** @param storageRoot undefined: keep that of the leaf */
+function accountChange(address: Uint8Array, after: StateTrieChange["after"], storageRoot: Uint8Array | undefined): TrieChange {
+  const key = keccak256(address);
+  if (after === undefined) return { key, value: undefined };
+  const value = encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
+  if (storageRoot === undefined) return { key, value, merge: adoptStorageRoot };
+  setStorageRoot(value, storageRoot);
+  return { key, value };
 }
 
-const NEW_CHANGES: ChangeFactory = {
-  start: () => undefined,
-  ofSlot: (slot, value) => ({ key: keccak256(slot), value: isZeroBytes(value) ? undefined : encodeStorageValue(value) }),
-  ofAccount(address, after, storageRoot) {
-    const key = keccak256(address);
-    if (after === undefined) return { key, value: undefined };
-    const value = after instanceof Uint8Array ? after.slice() : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
-    if (storageRoot === undefined) return { key, value, merge: adoptStorageRoot };
-    setStorageRoot(value, storageRoot);
-    return { key, value };
-  },
-};
-
-/** Reuses the same objects for every update. PERF: a block changes some thousand slots and accounts. */
-class ReusedChanges implements ChangeFactory {
-  readonly #changes: ReusedChange[] = [];
-  #used = 0;
-
-  start(): void {
-    this.#used = 0;
-  }
-
-  #next(): ReusedChange {
-    const change = (this.#changes[this.#used] ??= new ReusedChange());
-    this.#used++;
-    return change;
-  }
-
-  ofSlot(slot: Uint8Array, value: Uint8Array): TrieChange {
-    const change = this.#next();
-    writeKeccak256(change.key, 0, slot);
-    change.setSlotValue(value);
-    change.merge = undefined;
-    return change;
-  }
-
-  ofAccount(address: Uint8Array, after: AccountAfter | undefined, storageRoot: Uint8Array | undefined): TrieChange {
-    const change = this.#next();
-    writeKeccak256(change.key, 0, address);
-    change.value =
-      after === undefined || after instanceof Uint8Array ? after : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
-    change.merge = after !== undefined && storageRoot === undefined ? adoptStorageRoot : undefined;
-    if (storageRoot !== undefined && change.value !== undefined) setStorageRoot(change.value, storageRoot);
-    return change;
-  }
-}
-
-class ReusedChange implements TrieChange {
-  readonly key = new Uint8Array(32);
-  value: Uint8Array | undefined = undefined;
-  merge: LeafMerge | undefined = undefined;
-  /** RLP of a slot's value, and views of it by size */
-  readonly #rlp = new Uint8Array(33);
-  readonly #views: Uint8Array[] = [];
-
-  /** Like `encodeStorageValue`; zero deletes the slot. */
-  setSlotValue(value: Uint8Array): void {
-    let start = 0;
-    while (start < value.length && value[start] === 0) start++;
-    const size = value.length - start;
-    if (size === 0) {
-      this.value = undefined;
-      return;
-    }
-    const rlp = this.#rlp;
-    const dataAt = size === 1 && value[start]! < 0x80 ? 0 : 1;
-    if (dataAt === 1) rlp[0] = 0x80 + size;
-    for (let i = 0; i < size; i++) rlp[dataAt + i] = value[start + i]!;
-    this.value = this.#views[dataAt + size] ??= rlp.subarray(0, dataAt + size);
-  }
-}
+const slotChange = (slot: Uint8Array, value: Uint8Array): TrieChange => ({
+  key: keccak256(slot),
+  value: isZeroBytes(value) ? undefined : encodeStorageValue(value),
+});

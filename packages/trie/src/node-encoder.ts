@@ -1,5 +1,4 @@
 import { compareBytes, writeKeccak256 } from "@rnode/primitives";
-import { copyOf, encodeLeafInPlace } from "./in-place-encoding.ts";
 import { type BranchNode, NodeWrite, refSizeAt, type TrieNode } from "./node.ts";
 import {
   branchHeaderSize,
@@ -18,18 +17,16 @@ export class NodeEncoder {
   readonly #owner: Uint8Array | undefined;
   readonly #path: Uint8Array;
   readonly #pass: number;
-  readonly #inPlace: boolean;
   readonly #writes: NodeWrite[] = [];
   #hasEmptyWrites = false;
   /** by depth: references to the changed children of the branch that is being encoded there */
   readonly #refs: (Uint8Array | undefined)[][] = [];
 
   /** @param path path of the current node, shared with the updater; nibbles beyond its depth are stale */
-  constructor(owner: Uint8Array | undefined, path: Uint8Array, pass: number, inPlace: boolean) {
+  constructor(owner: Uint8Array | undefined, path: Uint8Array, pass: number) {
     this.#owner = owner;
     this.#path = path;
     this.#pass = pass;
-    this.#inPlace = inPlace;
   }
 
   /** The nodes that were encoded, together with `deletions`, in the order of their paths. */
@@ -43,11 +40,10 @@ export class NodeEncoder {
 
   /** RLP of the changed node at `depth`. Lists the node, and all changed nodes below it, in the order of their paths. */
   encode(node: TrieNode, depth: number): Uint8Array {
-    const write = this.#writeOf(node, depth);
+    const write = new NodeWrite(this.#owner, this.#path.slice(0, depth), node.row);
     this.#writes.push(write);
     const rlp = this.#encodeKind(node, depth, write);
     node.changed = false;
-    node.isEncoded = true;
     node.usedAt = this.#pass;
     if (rlp.length >= 32 || depth === 0) {
       write.rlp = rlp;
@@ -59,24 +55,10 @@ export class NodeEncoder {
     return rlp;
   }
 
-  #writeOf(node: TrieNode, depth: number): NodeWrite {
-    let { write } = node;
-    if (write === undefined) {
-      write = new NodeWrite(this.#owner, this.#path.slice(0, depth), node.row);
-      if (this.#inPlace && node.isEncoded) node.write = write;
-      return write;
-    }
-    write.rlp = undefined;
-    write.before = node.row;
-    write.differsFrom = 0;
-    write.differsTo = Number.POSITIVE_INFINITY;
-    return write;
-  }
-
   #encodeKind(node: TrieNode, depth: number, write: NodeWrite): Uint8Array {
     switch (node.kind) {
       case "leaf":
-        return this.#inPlace ? encodeLeafInPlace(node, write) : encodeLeaf(node.bytes, node.from, node.to, node.value);
+        return encodeLeaf(node.bytes, node.from, node.to, node.value);
       case "extension": {
         const { bytes, from, to, child } = node;
         for (let i = 0; i < to - from; i++) this.#path[depth + i] = nibbleAt(bytes, from + i);
@@ -91,7 +73,7 @@ export class NodeEncoder {
   /** PERF: usually only hashes of children have changed, and are replaced in their places. */
   #encodeBranch(node: BranchNode, depth: number, write: NodeWrite): Uint8Array {
     const { nodes, at, rlp: old } = node;
-    const rlp = node.reshaped ? old : copyOf(old, node.spare);
+    const rlp = node.reshaped ? old : old.slice();
     const refs = (this.#refs[depth] ??= new Array<Uint8Array | undefined>(16).fill(undefined));
     let isPatch = !node.reshaped;
     let first = 0;
@@ -123,7 +105,6 @@ export class NodeEncoder {
       write.differsTo = last;
     }
     node.rlp = isPatch ? rlp : rebuildBranch(node, rlp, refs);
-    if (this.#inPlace && node.isEncoded) node.spare = old;
     node.reshaped = false;
     return node.rlp;
   }

@@ -1,6 +1,7 @@
-import { CodedError, type RlpSpan, readRlpSpan } from "@rnode/primitives";
+import { type RlpSpan, readRlpSpan } from "@rnode/primitives";
 import { nibbleAt } from "./node-codec.ts";
-import type { TrieErrorCode, TrieNodeChange } from "./node-reader.ts";
+import type { TrieNodeChange } from "./node-reader.ts";
+import { badNode } from "./trie-errors.ts";
 
 /*
  * Decoded nodes, which may stay in memory from one update to the next. PERF: decoding a branch creates one array of sixteen small
@@ -17,7 +18,7 @@ export class NodeWrite implements TrieNodeChange {
   readonly owner: Uint8Array | undefined;
   readonly path: Uint8Array;
   rlp: Uint8Array | undefined = undefined;
-  before: Uint8Array | undefined;
+  readonly before: Uint8Array | undefined;
   differsFrom = 0;
   differsTo = Number.POSITIVE_INFINITY;
 
@@ -46,15 +47,6 @@ export class LeafNode implements NibbleRange {
   row: Uint8Array | undefined;
   /** the last pass that went through it */
   usedAt = 0;
-  /** whether it was encoded since it was read. PERF: spare buffers are only kept for nodes that change repeatedly */
-  isEncoded = false;
-  /** in place: its listing, at the only path that a node ever has */
-  write: NodeWrite | undefined = undefined;
-  /** in place: the value inside `row`; undefined: the row is not this leaf's */
-  rowValue: Uint8Array | undefined;
-  /** in place: the row before this one, and the value inside it: the next row is encoded there */
-  spare: Uint8Array | undefined = undefined;
-  spareValue: Uint8Array | undefined = undefined;
 
   constructor(bytes: Uint8Array, from: number, to: number, value: Uint8Array, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
@@ -63,7 +55,6 @@ export class LeafNode implements NibbleRange {
     this.value = value;
     this.changed = changed;
     this.row = row;
-    this.rowValue = changed || row === undefined ? undefined : value;
   }
 }
 
@@ -78,8 +69,6 @@ export class ExtensionNode implements NibbleRange {
   changed: boolean;
   row: Uint8Array | undefined;
   usedAt = 0;
-  isEncoded = false;
-  write: NodeWrite | undefined = undefined;
 
   constructor(bytes: Uint8Array, from: number, to: number, child: Child, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
@@ -106,10 +95,6 @@ export class BranchNode {
   reshaped = false;
   row: Uint8Array | undefined;
   usedAt = 0;
-  isEncoded = false;
-  write: NodeWrite | undefined = undefined;
-  /** in place: the encoding before `rlp`, where the next one is made */
-  spare: Uint8Array | undefined = undefined;
 
   constructor(rlp: Uint8Array, at: number[], value: Uint8Array | undefined, changed: boolean, row: Uint8Array | undefined) {
     this.rlp = rlp;
@@ -153,10 +138,6 @@ export function refSizeAt(rlp: Uint8Array, at: number): number {
   const prefix = rlp[at]!;
   // Inline nodes are below 32 bytes, so their list header is one byte.
   return prefix === 0xa0 ? 33 : prefix - 0xc0 + 1;
-}
-
-function badNode(reason: string): CodedError<TrieErrorCode> {
-  return new CodedError("trie/bad-node", { reason });
 }
 
 /** Checks the reference at `span`. */

@@ -1,7 +1,8 @@
-import { bytesToHex, CodedError, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
+import { CodedError, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
 import { decodeNode, type TrieNode } from "./node.ts";
 import { commonNibbles, nibbleAt } from "./node-codec.ts";
 import type { TrieErrorCode, TrieNodeReader } from "./node-reader.ts";
+import { missingNode } from "./trie-errors.ts";
 
 /**
  * Follows `key` down from `root`.
@@ -24,13 +25,7 @@ function walk(
 
   const read = (hash: Uint8Array): TrieNode => {
     const rlp = reader.readNode(owner, path.subarray(0, depth), hash);
-    if (rlp === undefined) {
-      throw new CodedError<TrieErrorCode>("trie/missing-node", {
-        owner: owner === undefined ? "accounts" : bytesToHex(owner),
-        path: bytesToHex(path.subarray(0, depth)),
-        hash: bytesToHex(hash),
-      });
-    }
+    if (rlp === undefined) throw missingNode(owner, path.subarray(0, depth), hash);
     onNode(rlp);
     return decodeNode(rlp, 0, true);
   };

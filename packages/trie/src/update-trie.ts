@@ -1,10 +1,11 @@
-import { bytesToHex, CodedError, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
+import { EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
 import { buildSubtree, mergeLeaves, type NewLeaf } from "./leaf-merging.ts";
 import { BranchNode, decodeNode, ExtensionNode, joinNibbles, LeafNode, NO_RLP, refSizeAt, type TrieNode } from "./node.ts";
 import { commonNibbles, nibbleAt } from "./node-codec.ts";
 import { NodeEncoder } from "./node-encoder.ts";
-import type { TrieErrorCode, TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
+import type { TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
 import { sortChanges, type TrieChange, type TrieUpdate } from "./trie-change.ts";
+import { missingNode } from "./trie-errors.ts";
 
 const MAX_PATH_NIBBLES = 512;
 
@@ -25,7 +26,7 @@ export function updateTrie(
 ): TrieUpdate {
   const sorted = sortChanges(changes);
   if (sorted.length === 0) return { root, nodes: [] };
-  return new TrieUpdater(reader, owner, sorted, 1, false).run(root, undefined).update;
+  return new TrieUpdater(reader, owner, sorted, 1).run(root, undefined).update;
 }
 
 /** One update of one trie. Nodes in memory are changed as it proceeds. */
@@ -34,26 +35,18 @@ export class TrieUpdater {
   readonly #owner: Uint8Array | undefined;
   readonly #changes: readonly TrieChange[];
   readonly #pass: number;
-  readonly #inPlace: boolean;
   readonly #encoder: NodeEncoder;
   readonly #deletions: TrieNodeChange[] = [];
   /** path of the current node; nibbles beyond its depth are stale */
   readonly #path = new Uint8Array(MAX_PATH_NIBBLES);
   madeNodes = 0;
 
-  constructor(
-    reader: TrieNodeReader,
-    owner: Uint8Array | undefined,
-    changes: readonly TrieChange[],
-    pass: number,
-    inPlace: boolean,
-  ) {
+  constructor(reader: TrieNodeReader, owner: Uint8Array | undefined, changes: readonly TrieChange[], pass: number) {
     this.#reader = reader;
     this.#owner = owner;
     this.#changes = changes;
     this.#pass = pass;
-    this.#inPlace = inPlace;
-    this.#encoder = new NodeEncoder(owner, this.#path, pass, inPlace);
+    this.#encoder = new NodeEncoder(owner, this.#path, pass);
   }
 
   run(root: Uint8Array, rootNode: TrieNode | undefined): { node: TrieNode | undefined; update: TrieUpdate } {
@@ -101,13 +94,7 @@ export class TrieUpdater {
   #read(hash: Uint8Array, depth: number): TrieNode {
     const path = this.#path.subarray(0, depth);
     const rlp = this.#reader.readNode(this.#owner, path, hash);
-    if (rlp === undefined) {
-      throw new CodedError<TrieErrorCode>("trie/missing-node", {
-        owner: this.#owner === undefined ? "accounts" : bytesToHex(this.#owner),
-        path: bytesToHex(path),
-        hash: bytesToHex(hash),
-      });
-    }
+    if (rlp === undefined) throw missingNode(this.#owner, path, hash);
     this.madeNodes++;
     return decodeNode(rlp, 0, true);
   }
@@ -115,14 +102,7 @@ export class TrieUpdater {
   /** The node that the reference at `at` of `rlp` stands for; `depth` is the depth of that node. */
   #resolveRef(rlp: Uint8Array, at: number, depth: number): TrieNode {
     if (rlp[at] === 0xa0) return this.#read(rlp.subarray(at + 1, at + 33), depth);
-    // The parent's bytes will be overwritten.
-    if (this.#inPlace) return decodeNode(rlp.slice(at, at + refSizeAt(rlp, at)), 0, false);
     return decodeNode(rlp, at, false);
-  }
-
-  /** The bytes of a change in a form that may be kept. */
-  #kept(bytes: Uint8Array): Uint8Array {
-    return this.#inPlace ? bytes.slice() : bytes;
   }
 
   /** The child of a branch; undefined: none. */
@@ -208,7 +188,7 @@ export class TrieUpdater {
   }
 
   #leavesOf(low: number, high: number, leaf: LeafNode | undefined, depth: number): NewLeaf[] {
-    return mergeLeaves(this.#changes, low, high, leaf, depth, this.#inPlace);
+    return mergeLeaves(this.#changes, low, high, leaf, depth);
   }
 
   /** The subtree of `items`; `row` is the row that the database has at its root's path. */
@@ -291,7 +271,7 @@ export class TrieUpdater {
     if (this.#keyLength(at) === depth) {
       const { value } = this.#changes[at]!;
       if (value !== node.value && !(value !== undefined && node.value !== undefined && equalBytes(value, node.value))) {
-        node.value = value && this.#kept(value);
+        node.value = value;
         node.changed = true;
         node.reshaped = true;
       }

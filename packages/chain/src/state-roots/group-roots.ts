@@ -1,7 +1,6 @@
-import { type Hex, keccak256 } from "@rnode/primitives";
+import type { Hex } from "@rnode/primitives";
 import type { ChainStoreBulk, NodeGroups } from "@rnode/storage";
-import { LiveStateTrie } from "@rnode/trie";
-import { unpackChanges } from "./packed-changes.ts";
+import { LinearStateTrie } from "@rnode/trie";
 import { MAX_STATE_TRIE_NODES } from "./state-root.ts";
 
 /** The state roots and trie nodes of a group of blocks. */
@@ -20,8 +19,7 @@ export interface BlockRoots {
 export class GroupRootsBuilder {
   readonly #groups: NodeGroups;
   readonly #maxNodes: number;
-  // In place, because `add` uses up the nodes that it lists, and the groups read nodes as copies.
-  readonly #trie = new LiveStateTrie({ inPlace: true });
+  readonly #trie = new LinearStateTrie();
   #stateRoot: Uint8Array;
   #blocks: BlockRoots[] = [];
   /** sizes of the groups that are not committed yet */
@@ -44,15 +42,10 @@ export class GroupRootsBuilder {
 
   /** @param packed changes of the block, made by `packChanges` */
   add(number: number, packed: Uint8Array): void {
-    const { changes, cleared } = unpackChanges(packed);
-    const { stateRoot, storageRoots, nodes } = this.#trie.update(this.#groups.reader, this.#stateRoot, changes);
+    const { stateRoot, storageRoots, nodes, clearedOwners } = this.#trie.update(this.#groups.reader, this.#stateRoot, packed);
     this.#stateRoot = stateRoot;
     this.#blocks.push({ stateRoot, storageRoots });
-    this.#groups.add(
-      number,
-      nodes,
-      cleared.map((address) => keccak256(address)),
-    );
+    this.#groups.add(number, nodes, clearedOwners);
   }
 
   seal(): GroupRoots {

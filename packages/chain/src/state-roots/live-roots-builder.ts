@@ -1,7 +1,6 @@
 import { equalBytes, keccak256 } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
-import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
-import { unpackChanges } from "./packed-changes.ts";
+import { LinearStateTrie, type TrieNodeReader } from "@rnode/trie";
 import { packUpdate } from "./packed-update.ts";
 
 /** The last canonical block below a block, or the block itself. */
@@ -31,7 +30,7 @@ const MAX_PASSES = 512;
 export class LiveRootsBuilder {
   readonly #store: RootStore;
   readonly #maxNodes: number;
-  #trie = new LiveStateTrie();
+  readonly #trie = new LinearStateTrie();
   /** state roots of the last blocks in the trie; all nodes changed between the first and the last of them are in memory */
   #roots: Uint8Array[] = [];
 
@@ -57,14 +56,14 @@ export class LiveRootsBuilder {
     let baseAt = this.#roots.findLastIndex((root) => equalBytes(root, base.stateRoot));
     if (baseAt < 0 || !equalBytes(this.#roots.at(-1)!, parentStateRoot)) {
       if (!equalBytes(parentStateRoot, base.stateRoot)) return undefined;
-      this.#trie = new LiveStateTrie();
+      this.#trie.clear();
       this.#roots = [parentStateRoot];
       baseAt = 0;
     }
     const pinned = this.#roots.length - baseAt;
     const roots = this.#roots;
     this.#roots = []; // nothing is valid any more if it throws
-    const update = this.#trie.update(checked(nodes), parentStateRoot, unpackChanges(changes).changes);
+    const update = this.#trie.update(checked(nodes), parentStateRoot, changes);
     roots.push(update.stateRoot);
     const kept = Math.min(this.#trie.evict(this.#maxNodes, pinned), MAX_PASSES);
     this.#roots = roots.slice(-(kept + 1));

@@ -24,6 +24,8 @@ export function stateUpdate(parent: ParentTrie, changes: StateChanges): StateTri
 export const MAX_STATE_TRIE_NODES = 100_000;
 /** Measured: 730 bytes of objects and 140 to 250 bytes of buffers per node. */
 export const ROUGH_NODE_BYTES = 900;
+/** The same in the threads that compute state roots, in linear memory. Measured: 250 to 290 bytes. */
+export const ROUGH_LINEAR_NODE_BYTES = 300;
 
 /** Where nodes are kept from block to block for live blocks. Without either, each block reads everything it needs. */
 export interface LiveTries {

@@ -1,0 +1,15 @@
+/** The functions that the trie calls in its host; see src/linear/trie-module.ts. */
+
+/**
+ * Writes the RLP of a node to ROW_BUFFER.
+ *
+ * @param owner pointer to 32 bytes; 0: the account trie
+ * @param depth number of nibbles at PATH
+ * @param hash pointer to the node's hash
+ * @returns its size, at most ROW_BUFFER_SIZE. Throws if the node is missing
+ */
+@external("host", "readNode") export declare function hostReadNode(owner: u32, depth: u32, hash: u32): u32;
+/** The bytes just read, or those of a node inside its parent, are not a node of a state trie; throws. */
+@external("host", "badNode") export declare function hostBadNode(): void;
+/** Linear memory cannot grow any more; throws. */
+@external("host", "outOfMemory") export declare function hostOutOfMemory(): void;

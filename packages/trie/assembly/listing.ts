@@ -1,0 +1,124 @@
+/** The nodes that an update changed, trie after trie, in each in the order of their paths. */
+import { areaAt, DELETIONS, PATHS, reserve, WRITES } from "./memory";
+import { PATH } from "./nibbles";
+
+// ---- a listed node: 32 bytes; a u32 each. src/linear/trie-module.ts reads them
+@inline export const W_OWNER: u32 = 0; // pointer to 32 bytes; 0: the account trie
+@inline export const W_PATH: u32 = 4; // where in the area of paths; a nibble in a byte
+@inline export const W_DEPTH: u32 = 8; // number of nibbles
+@inline export const W_RLP: u32 = 12; // pointer; 0: the node is not stored
+@inline export const W_SIZE: u32 = 16;
+@inline export const W_BEFORE: u32 = 20; // pointer to the row before; 0: there was none
+@inline export const W_BEFORE_SIZE: u32 = 24;
+@inline export const W_DIFFERS: u32 = 28; // two u16: if both have the same size, they differ only between these positions
+@inline export const LISTED_SIZE: u32 = 32;
+
+/** bytes of all listed nodes, of the deletions of the present trie, and of all paths */
+let writesSize: u32 = 0;
+let deletionsSize: u32 = 0;
+let pathsSize: u32 = 0;
+let firstOfTrie: u32 = 0;
+let owner: u32 = 0;
+
+export function listedNodes(): u32 {
+  return areaAt(WRITES);
+}
+
+export function listedCount(): u32 {
+  return writesSize / LISTED_SIZE;
+}
+
+export function listedPaths(): u32 {
+  return areaAt(PATHS);
+}
+
+export function startListing(): void {
+  writesSize = 0;
+  pathsSize = 0;
+}
+
+/** @param trieOwner pointer to 32 bytes; 0: the account trie */
+export function startTrie(trieOwner: u32): void {
+  owner = trieOwner;
+  firstOfTrie = writesSize;
+  deletionsSize = 0;
+}
+
+/** Fills a listing with what is known before the node is encoded; its path are the first `depth` nibbles of PATH. */
+function begin(listed: u32, depth: u32, row: u32, rowSize: u32): void {
+  const path = reserve(PATHS, pathsSize + 64, pathsSize) + pathsSize;
+  for (let i: u32 = 0; i < depth; i += 16) v128.store(path + i, v128.load(PATH + i));
+  store<u32>(listed, owner, W_OWNER);
+  store<u32>(listed, pathsSize, W_PATH);
+  store<u32>(listed, depth, W_DEPTH);
+  store<u32>(listed, 0, W_RLP);
+  store<u32>(listed, row, W_BEFORE);
+  store<u32>(listed, rowSize, W_BEFORE_SIZE);
+  pathsSize += depth;
+}
+
+/** The row at the first `depth` nibbles of PATH goes. */
+export function listDeletion(depth: u32, row: u32, rowSize: u32): void {
+  begin(reserve(DELETIONS, deletionsSize + LISTED_SIZE, deletionsSize) + deletionsSize, depth, row, rowSize);
+  deletionsSize += LISTED_SIZE;
+}
+
+/** Lists the node at the first `depth` nibbles of PATH before those below it. @returns for `finishWrite` */
+export function listWrite(depth: u32, row: u32, rowSize: u32): u32 {
+  const at = writesSize;
+  begin(reserve(WRITES, at + LISTED_SIZE, at) + at, depth, row, rowSize);
+  writesSize += LISTED_SIZE;
+  return at;
+}
+
+/** @param from of the bytes that may differ from the row, if the sizes are the same, up to `to` */
+export function finishWrite(listed: u32, rlp: u32, size: u32, from: u32, to: u32): void {
+  const at = areaAt(WRITES) + listed;
+  store<u32>(at, rlp, W_RLP);
+  store<u32>(at, size, W_SIZE);
+  store<u32>(at, from | (to << 16), W_DIFFERS);
+}
+
+/** as two paths compare; never 0, because no path is listed twice */
+function isBefore(a: u32, b: u32): bool {
+  const paths = areaAt(PATHS);
+  const left = paths + load<u32>(a, W_PATH);
+  const right = paths + load<u32>(b, W_PATH);
+  const leftDepth = load<u32>(a, W_DEPTH);
+  const rightDepth = load<u32>(b, W_DEPTH);
+  const shared = min(leftDepth, rightDepth);
+  for (let i: u32 = 0; i < shared; i++) {
+    const difference = <i32>load<u8>(left + i) - <i32>load<u8>(right + i);
+    if (difference != 0) return difference < 0;
+  }
+  return leftDepth < rightDepth;
+}
+
+@inline function copyListed(to: u32, from: u32): void {
+  v128.store(to, v128.load(from));
+  v128.store(to, v128.load(from, 16), 16);
+}
+
+/** Brings the deletions to their places among the nodes of the trie that are written. */
+export function finishTrie(): void {
+  if (deletionsSize == 0) return;
+  // PERF: they are nearly in order, only a node comes after those below it, so that insertion is fast.
+  const moved = reserve(DELETIONS, deletionsSize + LISTED_SIZE, deletionsSize) + deletionsSize;
+  const deletions = areaAt(DELETIONS);
+  for (let at = deletions + LISTED_SIZE; at < moved; at += LISTED_SIZE) {
+    copyListed(moved, at);
+    let place = at;
+    for (; place > deletions && isBefore(moved, place - LISTED_SIZE); place -= LISTED_SIZE) copyListed(place, place - LISTED_SIZE);
+    copyListed(place, moved);
+  }
+  const writes = reserve(WRITES, writesSize + deletionsSize, writesSize);
+  const first = writes + firstOfTrie;
+  let write = writes + writesSize;
+  let deletion = moved;
+  writesSize += deletionsSize;
+  for (let to = writes + writesSize; deletion > deletions; ) {
+    to -= LISTED_SIZE;
+    if (write > first && isBefore(deletion - LISTED_SIZE, write - LISTED_SIZE)) copyListed(to, (write -= LISTED_SIZE));
+    else copyListed(to, (deletion -= LISTED_SIZE));
+  }
+}

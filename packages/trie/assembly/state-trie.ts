@@ -1,0 +1,295 @@
+/**
+ * The account trie and its storage tries in linear memory, from block to block: the module of `LinearStateTrie`. scripts/build-state-trie.mjs compiles it
+ * into src/linear/trie-wasm.ts.
+ */
+import { keccak256 } from "../../evm/assembly/keccak";
+import { CODE_HASH_AND_ROOT, ROOT_FROM_END } from "./account";
+import { C_BYTES, C_KEEPS_ROOT, C_KEY, C_VALUE, C_VALUE_SIZE, CHANGE_SIZE, sortChanges } from "./changes";
+import { hostBadNode } from "./host";
+import { listedCount, listedNodes, listedPaths, startListing } from "./listing";
+import { ACCOUNTS, allocate, areaAt, CLEARED, copyBytes, INPUT, release, reserve, resetMemory, reuseReleased, ROOTS, SLOTS } from "./memory";
+import { KEY_BYTES, PATH } from "./nibbles";
+import {
+  childAt, disposeTree, E_CHILD, EXTENSION, forgetNodes, keepChild, L_VALUE, L_VALUE_SIZE, LEAF, N_KIND, N_RLP, N_USED, nodeCount,
+} from "./node";
+import { EMPTY_ROOT, findLeaf, isSameHash, ROW_BUFFER, T_NODE, T_OWNER, T_ROOT, updateTrie } from "./update";
+
+export { listedCount, listedNodes, listedPaths };
+
+// ---- input: changes of accounts, one after the other; src/linear/packed-changes.ts
+@inline const ADDRESS_SIZE: u32 = 20;
+@inline const P_FLAGS: u32 = 20; // u8
+@inline const P_RLP_SIZE: u32 = 21; // u8; 0: the account is gone
+@inline const P_RLP: u32 = 22;
+@inline const SLOT_SIZE: u32 = 64;
+@inline const STORAGE_CLEARED: u32 = 1;
+@inline const CLEARS_NODES: u32 = 2;
+
+
+// ---- output: storage roots (address 20 ‖ root 32) and the owners of cleared tries (32)
+@inline const ROOT_SIZE: u32 = 52;
+let rootsSize: u32 = 0;
+let clearedSize: u32 = 0;
+
+// ---- tries: the account trie, and a hash table of storage tries by owner
+@inline const T_USED: u32 = 40; // the last pass
+@inline const T_NEXT: u32 = 44; // in the same bucket
+@inline const T_OWNER_BYTES: u32 = 48; // 32 bytes
+@inline const TRIE_SIZE: u32 = 80;
+const ACCOUNT_TRIE: u32 = <u32>memory.data(80, 16);
+@inline const BUCKET_BITS: u32 = 11;
+const BUCKETS: u32 = <u32>memory.data(4 << 11, 16);
+let trieCount: u32 = 0;
+
+/** the number of the present update */
+let pass: u32 = 0;
+
+/** Nodes in memory, and storage tries. */
+export function size(): u32 {
+  return nodeCount + trieCount;
+}
+
+export function path(): u32 {
+  return PATH;
+}
+
+export function rowBuffer(): u32 {
+  return ROW_BUFFER;
+}
+
+/** Discards all nodes, also after an exception of the host. The state root is to be written before the next update. */
+export function reset(): void {
+  resetMemory();
+  forgetNodes();
+  memory.fill(BUCKETS, 0, 4 << BUCKET_BITS);
+  trieCount = 0;
+  store<u32>(ACCOUNT_TRIE, 0, T_NODE);
+}
+
+/** Where the 32 bytes of the state root are. */
+export function stateRoot(): u32 {
+  return ACCOUNT_TRIE + T_ROOT;
+}
+
+export function storageRoots(): u32 {
+  return areaAt(ROOTS);
+}
+
+export function storageRootCount(): u32 {
+  return rootsSize / ROOT_SIZE;
+}
+
+export function clearedOwners(): u32 {
+  return areaAt(CLEARED);
+}
+
+export function clearedCount(): u32 {
+  return clearedSize / KEY_BYTES;
+}
+
+/** Makes room for the input of an update. @returns where it is to be written */
+export function input(bytes: u32): u32 {
+  return reserve(INPUT, bytes, 0);
+}
+
+/** Updates the tries by the input's first `length` bytes. After an exception of the host, it has to be reset. */
+export function update(length: u32): void {
+  reuseReleased();
+  startListing();
+  pass++;
+  rootsSize = 0;
+  clearedSize = 0;
+  const begin = areaAt(INPUT);
+  const end = begin + length;
+  let accounts: u32 = 0;
+  for (let at = begin; at < end; at = slotsOf(at) + slotCountOf(at) * SLOT_SIZE) {
+    const change = reserve(ACCOUNTS, (accounts + 1) * CHANGE_SIZE, accounts * CHANGE_SIZE) + accounts * CHANGE_SIZE;
+    accounts++;
+    keccak256(at, ADDRESS_SIZE, change + C_KEY);
+    if ((load<u8>(at, P_FLAGS) & CLEARS_NODES) != 0) {
+      copyBytes(reserve(CLEARED, clearedSize + KEY_BYTES, clearedSize) + clearedSize, change + C_KEY, KEY_BYTES);
+      clearedSize += KEY_BYTES;
+    }
+    updateAccount(at, change);
+  }
+  sortChanges(areaAt(ACCOUNTS), accounts);
+  updateTrie(ACCOUNT_TRIE, pass);
+}
+
+@inline function countAt(account: u32): u32 {
+  return account + P_RLP + load<u8>(account, P_RLP_SIZE);
+}
+
+@inline function slotCountOf(account: u32): u32 {
+  return bswap<u32>(load<u32>(countAt(account)));
+}
+
+@inline function slotsOf(account: u32): u32 {
+  return countAt(account) + 4;
+}
+
+/** Updates the account's storage trie, and fills in the change of its leaf. */
+function updateAccount(account: u32, change: u32): void {
+  const rlpSize = <u32>load<u8>(account, P_RLP_SIZE);
+  const rlp = account + P_RLP;
+  const count = slotCountOf(account);
+  const isCleared = (load<u8>(account, P_FLAGS) & STORAGE_CLEARED) != 0;
+  store<u32>(change, rlpSize == 0 ? 0 : rlp, C_VALUE);
+  store<u32>(change, rlpSize, C_VALUE_SIZE);
+  // PERF: the leaf has the storage root, so there is no need to look for it.
+  const keepsRoot = count == 0 && !isCleared;
+  store<u32>(change, <u32>keepsRoot, C_KEEPS_ROOT);
+  if (rlpSize == 0) dropTrie(change + C_KEY);
+  if (rlpSize == 0 || keepsRoot) return;
+  const rootBefore = isCleared ? EMPTY_ROOT : storageRootOf(change + C_KEY);
+  const trie = storageTrie(change + C_KEY, rootBefore);
+  const newRoot = rlp + rlpSize - ROOT_FROM_END;
+  copyBytes(newRoot, rootBefore, KEY_BYTES);
+  if (count > 0) {
+    sortSlots(slotsOf(account), count);
+    updateTrie(trie, pass);
+  }
+  // A storage that was cleared and filled again may have the same root as before, but whoever cleared it must be told.
+  const isNew = isCleared || !isSameHash(trie + T_ROOT, newRoot);
+  copyBytes(newRoot, trie + T_ROOT, KEY_BYTES);
+  if (!isNew) return;
+  const out = reserve(ROOTS, rootsSize + ROOT_SIZE, rootsSize) + rootsSize;
+  copyBytes(out, account, ADDRESS_SIZE);
+  copyBytes(out + ADDRESS_SIZE, newRoot, KEY_BYTES);
+  rootsSize += ROOT_SIZE;
+}
+
+/** Where the storage root of an account is before the update. */
+function storageRootOf(key: u32): u32 {
+  const leaf = findLeaf(ACCOUNT_TRIE, key, pass);
+  if (leaf == 0) return EMPTY_ROOT;
+  const size = <u32>load<u16>(leaf, L_VALUE_SIZE);
+  if (size < CODE_HASH_AND_ROOT) hostBadNode();
+  return load<u32>(leaf, N_RLP) + load<u16>(leaf, L_VALUE) + size - ROOT_FROM_END;
+}
+
+/** Turns slots and values into the sorted changes of a storage trie. */
+function sortSlots(slots: u32, count: u32): void {
+  const changes = reserve(SLOTS, count * CHANGE_SIZE, 0);
+  for (let i: u32 = 0; i < count; i++) {
+    const slot = slots + i * SLOT_SIZE;
+    const change = changes + i * CHANGE_SIZE;
+    keccak256(slot, 32, change + C_KEY);
+    const end = slot + SLOT_SIZE;
+    let from = slot + 32;
+    while (from < end && load<u8>(from) == 0) from++;
+    const size = end - from;
+    store<u32>(change, size == 0 ? 0 : change + C_BYTES, C_VALUE);
+    store<u32>(change, 0, C_KEEPS_ROOT);
+    if (size == 1 && load<u8>(from) < 0x80) {
+      store<u8>(change, load<u8>(from), C_BYTES);
+      store<u32>(change, 1, C_VALUE_SIZE);
+    } else {
+      store<u8>(change, <u8>(0x80 + size), C_BYTES);
+      copyBytes(change + C_BYTES + 1, from, size);
+      store<u32>(change, size + 1, C_VALUE_SIZE);
+    }
+  }
+  sortChanges(changes, count);
+}
+
+// ---- storage tries
+
+@inline function bucketOf(key: u32): u32 {
+  return BUCKETS + ((<u32>load<u16>(key) >> (16 - BUCKET_BITS)) << 2);
+}
+
+/** Where the pointer to the storage trie of an owner is; its value is 0 if there is none. */
+function placeOf(key: u32): u32 {
+  let place = bucketOf(key);
+  for (let trie = load<u32>(place); trie != 0 && !isSameHash(trie + T_OWNER_BYTES, key); trie = load<u32>(place)) place = trie + T_NEXT;
+  return place;
+}
+
+/** The storage trie with the root, without nodes unless they are in memory. */
+function storageTrie(key: u32, root: u32): u32 {
+  const place = placeOf(key);
+  let trie = load<u32>(place);
+  if (trie == 0) {
+    trie = allocate(TRIE_SIZE);
+    trieCount++;
+    store<u32>(place, trie);
+    store<u32>(trie, 0, T_NEXT);
+    store<u32>(trie, 0, T_NODE);
+    copyBytes(trie + T_OWNER_BYTES, key, KEY_BYTES);
+    store<u32>(trie, trie + T_OWNER_BYTES, T_OWNER);
+    copyBytes(trie + T_ROOT, root, KEY_BYTES);
+  } else if (!isSameHash(trie + T_ROOT, root)) {
+    discardNodes(trie);
+    copyBytes(trie + T_ROOT, root, KEY_BYTES);
+  }
+  store<u32>(trie, pass, T_USED);
+  return trie;
+}
+
+function discardNodes(trie: u32): void {
+  const node = load<u32>(trie, T_NODE);
+  if (node != 0) disposeTree(node);
+  store<u32>(trie, 0, T_NODE);
+}
+
+/** Takes the trie at a place out of the table. */
+function dropAt(place: u32): void {
+  const trie = load<u32>(place);
+  discardNodes(trie);
+  store<u32>(place, load<u32>(trie, T_NEXT));
+  release(trie, TRIE_SIZE);
+  trieCount--;
+}
+
+function dropTrie(key: u32): void {
+  const place = placeOf(key);
+  if (load<u32>(place) != 0) dropAt(place);
+}
+
+// ---- eviction
+
+/** The number of the last update. */
+export function lastPass(): u32 {
+  return pass;
+}
+
+/** Discards nodes that no update since the pass `oldest` has visited. */
+export function evictBefore(oldest: u32): void {
+  for (let bucket: u32 = 0; bucket < 1 << BUCKET_BITS; bucket++) {
+    for (let place = BUCKETS + bucket * 4; load<u32>(place) != 0; ) {
+      const trie = load<u32>(place);
+      if (load<u32>(trie, T_USED) < oldest) dropAt(place);
+      else {
+        evictOf(trie, oldest);
+        place = trie + T_NEXT;
+      }
+    }
+  }
+  evictOf(ACCOUNT_TRIE, oldest);
+}
+
+function evictOf(trie: u32, oldest: u32): void {
+  const node = load<u32>(trie, T_NODE);
+  if (node != 0 && isEvicted(node, oldest)) store<u32>(trie, 0, T_NODE);
+}
+
+/** Discards a node, or what is to be discarded below it. @returns whether it is the node */
+function isEvicted(node: u32, oldest: u32): bool {
+  if (load<u32>(node, N_USED) < oldest) {
+    disposeTree(node);
+    return true;
+  }
+  const kind = load<u8>(node, N_KIND);
+  if (kind == LEAF) return false;
+  if (kind == EXTENSION) {
+    const child = load<u32>(node, E_CHILD);
+    if (child != 0 && isEvicted(child, oldest)) store<u32>(node, 0, E_CHILD);
+    return false;
+  }
+  for (let i: u32 = 0; i < 16; i++) {
+    const child = childAt(node, i);
+    if (child != 0 && isEvicted(child, oldest)) keepChild(node, i, 0);
+  }
+  return false;
+}

@@ -1,0 +1,140 @@
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
+import { evictionSteps } from "../eviction.ts";
+import type { StateTrieUpdate } from "../live-state-trie.ts";
+import type { TrieNodeChange, TrieNodeReader } from "../node-reader.ts";
+import { TrieModule } from "./trie-module.ts";
+
+export interface LinearTrieUpdate extends StateTrieUpdate {
+  /** keccak256(address) of the accounts with PACKED_CLEARS_NODES, in their order */
+  readonly clearedOwners: readonly Uint8Array[];
+}
+
+/** A listed node: numbers of 32 bits in the module's memory. See assembly/listing.ts. */
+const LISTED_NUMBERS = 8;
+const OWNER = 0;
+const PATH = 1;
+const DEPTH = 2;
+const RLP = 3;
+const SIZE = 4;
+const BEFORE = 5;
+const BEFORE_SIZE = 6;
+const DIFFERS = 7;
+
+const ROOT_SIZE = 52;
+
+class ListedNode implements TrieNodeChange {
+  owner: Uint8Array | undefined = undefined;
+  path: Uint8Array = EMPTY_TRIE_ROOT;
+  rlp: Uint8Array | undefined = undefined;
+  before: Uint8Array | undefined = undefined;
+  differsFrom = 0;
+  differsTo = 0;
+}
+
+/**
+ * Does what `LiveStateTrie` does, in linear memory and with one call for a block: decoded nodes, their RLP and the hashing are in a module of WebAssembly
+ * (assembly/). PERF: most of its time is Keccak's permutation, and it makes no garbage but the list.
+ */
+export class LinearStateTrie {
+  readonly #module = new TrieModule();
+  #root = EMPTY_TRIE_ROOT;
+  /** PERF: used again for every update */
+  readonly #nodes: ListedNode[] = [];
+
+  constructor() {
+    this.#startAt(EMPTY_TRIE_ROOT);
+  }
+
+  /**
+   * The state root after the changes of a block, and the nodes that they change. Nodes that an earlier call listed need not be in the reader before they
+   * are evicted.
+   *
+   * What is listed is only valid until the next update; the RLP of a node until a later update lists the node with another one, or it is evicted or cleared.
+   *
+   * @param packed see packed-changes.ts
+   * @throws {CodedError} trie/missing-node, trie/bad-node; the next call then starts with nothing in memory
+   */
+  update(reader: TrieNodeReader, parentStateRoot: Uint8Array, packed: Uint8Array): LinearTrieUpdate {
+    if (!equalBytes(this.#root, parentStateRoot)) this.#startAt(parentStateRoot);
+    const { calls } = this.#module;
+    try {
+      this.#module.update(reader, packed);
+    } catch (error) {
+      this.clear();
+      throw error;
+    }
+    const { bytes } = this.#module;
+    const rootAt = calls.stateRoot();
+    this.#root = bytes.slice(rootAt, rootAt + 32);
+    const storageRoots = new Map<Hex, Uint8Array>();
+    for (let i = 0, at = calls.storageRoots(); i < calls.storageRootCount(); i++, at += ROOT_SIZE) {
+      storageRoots.set(bytesToHex(bytes.slice(at, at + 20)), bytes.slice(at + 20, at + ROOT_SIZE));
+    }
+    const clearedOwners: Uint8Array[] = [];
+    for (let i = 0, at = calls.clearedOwners(); i < calls.clearedCount(); i++, at += 32)
+      clearedOwners.push(bytes.slice(at, at + 32));
+    return { stateRoot: this.#root, storageRoots, nodes: this.#listed(), clearedOwners };
+  }
+
+  /** PERF: a block changes some thousand nodes: three views each, and nothing else. */
+  #listed(): TrieNodeChange[] {
+    const { bytes, numbers, calls } = this.#module;
+    const { buffer } = bytes;
+    const paths = calls.listedPaths();
+    const first = calls.listedNodes() >> 2;
+    const end = first + calls.listedCount() * LISTED_NUMBERS;
+    const nodes: ListedNode[] = [];
+    let ownerAt = 0;
+    let owner: Uint8Array | undefined;
+    for (let at = first; at < end; at += LISTED_NUMBERS) {
+      const rlp = numbers[at + RLP]!;
+      const before = numbers[at + BEFORE]!;
+      if (rlp === 0 && before === 0) continue; // inside its parent, and always was
+      if (numbers[at + OWNER] !== ownerAt) {
+        ownerAt = numbers[at + OWNER]!;
+        owner = ownerAt === 0 ? undefined : bytes.slice(ownerAt, ownerAt + 32);
+      }
+      const node = (this.#nodes[nodes.length] ??= new ListedNode());
+      const differs = numbers[at + DIFFERS]!;
+      node.owner = owner;
+      node.path = new Uint8Array(buffer, paths + numbers[at + PATH]!, numbers[at + DEPTH]);
+      node.rlp = rlp === 0 ? undefined : new Uint8Array(buffer, rlp, numbers[at + SIZE]);
+      node.before = before === 0 ? undefined : new Uint8Array(buffer, before, numbers[at + BEFORE_SIZE]);
+      node.differsFrom = differs & 0xffff;
+      node.differsTo = differs >>> 16;
+      nodes.push(node);
+    }
+    return nodes;
+  }
+
+  /** Discards all nodes. */
+  clear(): void {
+    this.#startAt(EMPTY_TRIE_ROOT);
+  }
+
+  #startAt(stateRoot: Uint8Array): void {
+    const { calls, bytes } = this.#module;
+    calls.reset();
+    bytes.set(stateRoot, calls.stateRoot());
+    this.#root = stateRoot.slice();
+  }
+
+  /** Number of nodes in memory. */
+  get nodeCount(): number {
+    return this.#module.calls.size();
+  }
+
+  /**
+   * Keeps at most about `maxNodes` nodes in memory, as `LiveStateTrie.evict` does.
+   *
+   * @param pinned nodes listed by this many last updates may not be in the reader yet, and stay in memory
+   * @returns how many of the last updates still have all their listed nodes in memory, at least `pinned`; infinity: nothing was
+   * discarded
+   */
+  evict(maxNodes: number, pinned = 0): number {
+    return evictionSteps(this, maxNodes, pinned, (passes) => {
+      const { calls } = this.#module;
+      calls.evictBefore(Math.max(0, calls.lastPass() - passes + 1));
+    });
+  }
+}

@@ -1,0 +1,104 @@
+import { hexToBytes } from "@rnode/primitives";
+import type { TrieNodeReader } from "../node-reader.ts";
+import { badNode, missingNode } from "../trie-errors.ts";
+import { TRIE_WASM } from "./trie-wasm.ts";
+
+/** The part of the WebAssembly interface that is needed; the global is not in the language's own library. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
+  readonly Memory: new (options: { initial: number; maximum: number; shared: true }) => { readonly buffer: SharedArrayBuffer };
+};
+
+/** See assembly/state-trie.ts. All numbers are unsigned, all pointers below 2^31. */
+interface TrieExports {
+  path(): number;
+  rowBuffer(): number;
+  stateRoot(): number;
+  reset(): void;
+  input(bytes: number): number;
+  update(length: number): void;
+  listedNodes(): number;
+  listedCount(): number;
+  listedPaths(): number;
+  storageRoots(): number;
+  storageRootCount(): number;
+  clearedOwners(): number;
+  clearedCount(): number;
+  size(): number;
+  lastPass(): number;
+  evictBefore(oldest: number): void;
+}
+
+/** As in scripts/build-state-trie.mjs */
+const INITIAL_PAGES = 3;
+const MAX_PAGES = 32_767;
+/** Larger than a node of a state trie can be. */
+const MAX_ROW_BYTES = 1024;
+
+/** PERF: compiled at its first use, once in a thread. */
+let compiled: object | undefined;
+
+/** An instance of the module with a memory of its own. */
+export class TrieModule {
+  readonly calls: TrieExports;
+  readonly #memory: { readonly buffer: SharedArrayBuffer };
+  #bytes: Uint8Array;
+  #numbers: Uint32Array;
+  #reader: TrieNodeReader | undefined;
+
+  constructor() {
+    compiled ??= new WebAssembly.Module(hexToBytes(TRIE_WASM));
+    // Shared, although only one thread has it, because views of a shared memory stay valid when it grows.
+    this.#memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES, shared: true });
+    const host = {
+      readNode: (owner: number, depth: number, hash: number) => this.#readNode(owner, depth, hash),
+      badNode() {
+        throw badNode("not a node of a state trie");
+      },
+      outOfMemory() {
+        throw new RangeError("the state trie needs more memory than WebAssembly can give");
+      },
+    };
+    this.calls = new WebAssembly.Instance(compiled, { host, env: { memory: this.#memory } }).exports as TrieExports;
+    this.#bytes = new Uint8Array(this.#memory.buffer);
+    this.#numbers = new Uint32Array(this.#memory.buffer);
+  }
+
+  /** All of the memory, as far as it is in use now. */
+  get bytes(): Uint8Array {
+    if (this.#bytes.buffer !== this.#memory.buffer) this.#bytes = new Uint8Array(this.#memory.buffer);
+    return this.#bytes;
+  }
+
+  /** The same as numbers of 32 bits. */
+  get numbers(): Uint32Array {
+    if (this.#numbers.buffer !== this.#memory.buffer) this.#numbers = new Uint32Array(this.#memory.buffer);
+    return this.#numbers;
+  }
+
+  /** Applies the packed changes; nodes that are not in memory come from `reader`. @throws whatever the reader throws */
+  update(reader: TrieNodeReader, packed: Uint8Array): void {
+    const at = this.calls.input(packed.length);
+    this.bytes.set(packed, at);
+    this.#reader = reader;
+    try {
+      this.calls.update(packed.length);
+    } finally {
+      this.#reader = undefined;
+    }
+  }
+
+  #readNode(ownerAt: number, depth: number, hashAt: number): number {
+    const { bytes } = this;
+    const pathAt = this.calls.path();
+    const owner = ownerAt === 0 ? undefined : bytes.slice(ownerAt, ownerAt + 32);
+    const path = bytes.slice(pathAt, pathAt + depth);
+    const hash = bytes.slice(hashAt, hashAt + 32);
+    const rlp = this.#reader!.readNode(owner, path, hash);
+    if (rlp === undefined) throw missingNode(owner, path, hash);
+    if (rlp.length > MAX_ROW_BYTES) throw badNode("too long");
+    bytes.set(rlp, this.calls.rowBuffer());
+    return rlp.length;
+  }
+}
