@@ -47,6 +47,7 @@ export const CHAIN_CONFIG = {
   terminalTotalDifficultyPassed: true,
   shanghaiTime: 0,
   cancunTime: 0,
+  blobSchedule: { cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 } },
 } as const;
 
 /** Twice what the blocks use, so that the base fee stays low. */

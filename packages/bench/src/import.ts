@@ -4,6 +4,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { FOREIGN_OPTIONS, type ForeignClient, type ForeignImport, foreignClients, importForeign } from "./foreign-clients.ts";
 import { AnvilMiner, type AnvilRun } from "./import-anvil.ts";
 import { type ChainPlan, swaps, tokenTransfers, transfers } from "./import-chains.ts";
 import { copyDatabase, type GeneratedChain, generateChain } from "./import-generate.ts";
@@ -11,7 +12,7 @@ import type { ImportRun } from "./import-run.ts";
 
 /**
  * `npm run bench -- import`: imports generated chains with signatures, state roots and durable commits, in turn with anvil, which
- * accepts and mines the same transactions in memory.
+ * accepts and mines the same transactions in memory, and with Geth and Reth where their programs are given.
  */
 
 const runFile = promisify(execFile);
@@ -51,11 +52,12 @@ interface Measured {
   readonly imports: readonly ImportRun[];
   readonly mined: readonly AnvilRun[];
   readonly anvilRssBytes: number;
+  readonly foreign: readonly { readonly name: string; readonly runs: readonly ForeignImport[] }[];
 }
 
 async function measure(
   plan: ChainPlan,
-  options: { rounds: number; batch: number; anvilMs: number; nodeArgs: readonly string[] },
+  options: { rounds: number; batch: number; anvilMs: number; nodeArgs: readonly string[]; clients: readonly ForeignClient[] },
 ): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-import-"));
   let anvil: AnvilMiner | undefined;
@@ -63,13 +65,19 @@ async function measure(
     const chain = await generateChain(plan, folder);
     const imports: ImportRun[] = [];
     const mined: AnvilRun[] = [];
+    const foreign = options.clients.map((client) => ({ client, name: client.name, runs: [] as ForeignImport[] }));
     if (options.anvilMs > 0) anvil = await AnvilMiner.start(chain);
     for (let round = 0; round < options.rounds; round++) {
       imports.push(await importOnce(chain, options.batch, options.nodeArgs));
       const run = await anvil?.mine(options.anvilMs);
       if (run !== undefined && run.blocks > 0) mined.push(run);
+      for (const { client, runs } of foreign) {
+        const datadir = join(folder, client.name);
+        runs.push(await importForeign(client, chain, datadir));
+        rmSync(datadir, { recursive: true });
+      }
     }
-    return { chain, imports, mined, anvilRssBytes: anvil?.rssBytes ?? 0 };
+    return { chain, imports, mined, anvilRssBytes: anvil?.rssBytes ?? 0, foreign };
   } finally {
     anvil?.close();
     rmSync(folder, { recursive: true, force: true });
@@ -92,6 +100,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
       "anvil-seconds": { type: "string", default: "8" },
       "cpu-prof": { type: "string" },
       "no-anvil": { type: "boolean", default: false },
+      ...FOREIGN_OPTIONS,
     },
   });
   const profile = values["cpu-prof"];
@@ -101,6 +110,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
     batch: Number(values.batch),
     anvilMs: values["no-anvil"] ? 0 : Number(values["anvil-seconds"]) * 1000,
     nodeArgs: profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`],
+    clients: foreignClients(values),
   };
   const growth: { name: string; ms: number; cpuMs: number }[] = [];
   const startMs = performance.now();
@@ -130,7 +140,7 @@ function threadLine(imports: readonly ImportRun[]): string {
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 
 /** @returns the values per block, medians of the rounds */
-function report({ chain, imports, mined, anvilRssBytes }: Measured): { readonly ms: number; readonly cpuMs: number } {
+function report({ chain, imports, mined, anvilRssBytes, foreign }: Measured): { readonly ms: number; readonly cpuMs: number } {
   const { plan, genesisMs, generationMs } = chain;
   const { blocks, transactions, gas, databaseBytes } = imports[0]!;
   const perBlock = imports.map((run) => run.ms / run.blocks);
@@ -157,6 +167,18 @@ function report({ chain, imports, mined, anvilRssBytes }: Measured): { readonly 
     const taking = `${of((run) => run.takeMs).toFixed(1)} ms (CPU ${of((run) => run.takeCpuMs).toFixed(1)}) to take the transactions`;
     console.log(`  anvil     ${mining}, ${taking}; memory ${mebibytes(anvilRssBytes)}`);
     console.log(`  × anvil   ${ratio(all)} taking and mining, ${ratio(mine)} mining alone`);
+  }
+  for (const { name, runs } of foreign) {
+    const of = (what: (run: ForeignImport) => number): number => median(runs.map(what)) / blocks;
+    const times = (what: (run: ForeignImport) => number, own: number): string => (of(what) / own).toFixed(2);
+    const disk = (run: ForeignImport): number => run.diskBytes;
+    const [took, used] = [of((run) => run.ms), of((run) => run.cpuMs)].map((value) => value.toFixed(1));
+    const memory = mebibytes(Math.max(...runs.map((run) => run.peakRssBytes)));
+    console.log(
+      `  ${name.padEnd(9)} ${took} ms a block (CPU ${used}), ${(of(disk) / 1000).toFixed(0)} kB on disk; memory peak ${memory}`,
+    );
+    const ratios = [times((run) => run.ms, ms), times((run) => run.cpuMs, cpuMs), times(disk, databaseBytes / blocks)];
+    console.log(`  × ${name.padEnd(7)} ${ratios[0]} as fast, ${ratios[1]} for the same CPU, ${ratios[2]} for the same disk`);
   }
   return { ms, cpuMs };
 }

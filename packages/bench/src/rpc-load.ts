@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { AnswerBody } from "./answer-body.ts";
 
 export interface LoadResult {
   /** HTTP requests answered */
@@ -50,8 +51,8 @@ export async function runLoad({ port, connections, next, durationMs }: LoadOptio
     #fail: (error: Error) => void = () => {};
     #sentMs = 0;
     #head = "";
-    /** bytes of the body still to come; −1: in the head */
-    #missing = -1;
+    /** undefined: still in the head */
+    #body: AnswerBody | undefined;
 
     constructor() {
       this.done = new Promise((resolve, reject) => {
@@ -81,7 +82,8 @@ export async function runLoad({ port, connections, next, durationMs }: LoadOptio
     }
 
     #read(size: number): boolean {
-      if (this.#missing === -1) {
+      let from = 0;
+      if (this.#body === undefined) {
         const before = this.#head.length;
         const text = this.#head + buffer.toString("latin1", 0, Math.min(size, MAX_HEAD_BYTES));
         const end = text.indexOf("\r\n\r\n");
@@ -91,18 +93,19 @@ export async function runLoad({ port, connections, next, durationMs }: LoadOptio
         }
         this.#head = "";
         const length = /content-length: *(\d+)/i.exec(text)?.[1];
-        if (length === undefined) {
+        if (length === undefined && !/transfer-encoding: *chunked/i.test(text.slice(0, end))) {
           this.#fail(new Error(`answer without a length: ${text.slice(0, end)}`));
           return false;
         }
         const isOk = text.startsWith("HTTP/1.1 200 ");
         const errorAt = isOk ? text.indexOf('"error":', end) : end;
         if (errorAt !== -1 && errorAt < end + ERROR_WITHIN_BYTES) errors++;
-        bodyBytes += Number(length);
-        this.#missing = Number(length) - (before + size - end - 4);
-      } else this.#missing -= size;
-      if (this.#missing > 0) return true;
-      this.#missing = -1;
+        this.#body = new AnswerBody(length === undefined ? undefined : Number(length));
+        from = end + 4 - before;
+      }
+      bodyBytes += size - from;
+      if (!this.#body.take(buffer, from, size)) return true;
+      this.#body = undefined;
       latenciesMs.push(performance.now() - this.#sentMs);
       this.send();
       return true;

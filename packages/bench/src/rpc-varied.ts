@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rpcCall } from "@rnode/devnet";
 import { bytesToHex, type Hex, keccak256, padBytesLeft, toQuantity } from "@rnode/primitives";
+import { type ForeignClient, importForeign, serveForeign } from "./foreign-clients.ts";
 import { freePort } from "./free-port.ts";
 import { tokenTransfers } from "./import-chains.ts";
 import { type GeneratedChain, generateChain } from "./import-generate.ts";
@@ -156,47 +157,66 @@ interface VariedOptions {
   readonly rounds: number;
   readonly only: RegExp | undefined;
   readonly own: VariedTargetOptions;
-  readonly onRow: (row: Row) => void;
+  readonly clients: readonly ForeignClient[];
+  readonly onRows: (rows: readonly Row[]) => void;
 }
 
-export async function measureVaried({ seconds, rounds, only, own, onRow }: VariedOptions): Promise<Row[]> {
+/** rengine, and in turn with it the clients of others, on the same chain. */
+export async function measureVaried({ seconds, rounds, only, own, clients, onRows }: VariedOptions): Promise<Row[]> {
   const chain = await generateVariedChain();
-  let target: RpcTarget | undefined;
+  const targets: RpcTarget[] = [];
   try {
-    target = await startVariedTarget(chain, own);
+    targets.push(await startVariedTarget(chain, own));
+    for (const client of clients) {
+      const datadir = join(chain.generated.folder, client.name);
+      await importForeign(client, chain.generated, datadir);
+      targets.push(await serveForeign(client, chain.generated, datadir));
+    }
     const rows: Row[] = [];
-    for (const { name, bodies } of await variedScenarios(chain, target.url)) {
+    for (const { name, bodies } of await variedScenarios(chain, targets[0]!.url)) {
       if (only !== undefined && !only.test(name)) continue;
-      const requests = bodies.map(httpRequest);
-      let at = 0;
-      const next = (): Buffer => requests[at++ % requests.length]!;
-      await runLoad({ port: target.port, connections: CONNECTIONS, next, durationMs: WARM_UP_MS });
-      const results: LoadResult[] = [];
-      const cpuBefore = treeCpuSec(target.pid);
-      for (let round = 0; round < rounds; round++) {
-        results.push(await runLoad({ port: target.port, connections: CONNECTIONS, next, durationMs: seconds * 1000 }));
-      }
-      const cpuSec = treeCpuSec(target.pid) - cpuBefore;
-      const count = results.reduce((sum, result) => sum + result.requests, 0);
-      const perSec = results.map((result) => result.requests / result.seconds);
-      const latencies = Float64Array.from(results.flatMap(({ latenciesMs }) => latenciesMs)).sort();
-      const row = {
-        scenario: name,
-        connections: CONNECTIONS,
-        target: target.name,
-        rounds: perSec,
-        requestsPerSec: median(perSec),
-        p50Ms: percentile(latencies, 0.5),
-        p99Ms: percentile(latencies, 0.99),
-        cpuUs: (cpuSec * 1e6) / count,
-        errors: results.reduce((sum, result) => sum + result.errors, 0),
-      };
-      rows.push(row);
-      onRow(row);
+      const measured = await measureScenario(targets, name, bodies.map(httpRequest), { seconds, rounds });
+      rows.push(...measured);
+      onRows(measured);
     }
     return rows;
   } finally {
-    await target?.stop();
+    for (const target of targets) await target.stop();
     chain.remove();
   }
+}
+
+async function measureScenario(
+  targets: readonly RpcTarget[],
+  scenario: string,
+  requests: readonly Buffer[],
+  { seconds, rounds }: { readonly seconds: number; readonly rounds: number },
+): Promise<Row[]> {
+  const measured = targets.map((target) => ({ target, at: 0, cpuSec: 0, results: [] as LoadResult[] }));
+  const load = (of: (typeof measured)[number], durationMs: number): Promise<LoadResult> =>
+    runLoad({ port: of.target.port, connections: CONNECTIONS, next: () => requests[of.at++ % requests.length], durationMs });
+  for (const of of measured) await load(of, WARM_UP_MS);
+  for (let round = 0; round < rounds; round++) {
+    for (const of of measured) {
+      const before = treeCpuSec(of.target.pid);
+      of.results.push(await load(of, seconds * 1000));
+      of.cpuSec += treeCpuSec(of.target.pid) - before;
+    }
+  }
+  return measured.map(({ target, cpuSec, results }) => {
+    const count = results.reduce((sum, result) => sum + result.requests, 0);
+    const perSec = results.map((result) => result.requests / result.seconds);
+    const latencies = Float64Array.from(results.flatMap(({ latenciesMs }) => latenciesMs)).sort();
+    return {
+      scenario,
+      connections: CONNECTIONS,
+      target: target.name,
+      rounds: perSec,
+      requestsPerSec: median(perSec),
+      p50Ms: percentile(latencies, 0.5),
+      p99Ms: percentile(latencies, 0.99),
+      cpuUs: (cpuSec * 1e6) / count,
+      errors: results.reduce((sum, result) => sum + result.errors, 0),
+    };
+  });
 }

@@ -4,6 +4,7 @@ import { contract, loadContracts, rpcCall } from "@rnode/devnet";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, padBytesLeft } from "@rnode/primitives";
 import { encodeTransaction, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
 import { encodeDeployData, parseEther } from "viem";
+import { FOREIGN_OPTIONS, foreignClients } from "./foreign-clients.ts";
 import { makeSenders, type Sender } from "./load-generator.ts";
 import { treeCpuSec } from "./process-usage.ts";
 import { httpRequest, type LoadResult, percentile, runLoad } from "./rpc-load.ts";
@@ -48,6 +49,7 @@ export async function main(args: readonly string[]): Promise<number> {
       json: { type: "boolean", default: false },
       /** thousands of different requests about the blocks of a generated chain, instead of few that are repeated */
       varied: { type: "boolean", default: false },
+      ...FOREIGN_OPTIONS,
     },
   });
   const log = (line: string): void => console.error(line);
@@ -67,7 +69,8 @@ export async function main(args: readonly string[]): Promise<number> {
   };
   if (values.varied) {
     const only = values.only === undefined ? undefined : new RegExp(values.only);
-    const rows = await measureVaried({ seconds, rounds, only, own, onRow: (row) => log(progressOf([row])) });
+    const clients = foreignClients(values);
+    const rows = await measureVaried({ seconds, rounds, only, own, clients, onRows: (measured) => log(progressOf(measured)) });
     console.log(values.json ? JSON.stringify(rows, undefined, 2) : report(rows));
     return rows.some(({ errors }) => errors > 0) ? 1 : 0;
   }
