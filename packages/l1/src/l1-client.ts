@@ -72,6 +72,8 @@ export class L1Client implements L1Provider {
   private readonly transactionLists: VerifiedCache<VerifiedTransactions>;
   private readonly receiptLists: VerifiedCache<VerifiedReceipts>;
   private head: { readonly block: VerifiedHeader; readonly atMs: number } | undefined;
+  /** hashes that came for numbers shortly below the head, since it came */
+  private readonly said = new Map<number, Hex>();
   private readonly receiptsFetchers = new WeakMap<L1Endpoint, ReceiptsFetcher>();
 
   constructor(options: L1ClientOptions, deps: L1ClientDeps) {
@@ -203,6 +205,7 @@ export class L1Client implements L1Provider {
         if (outcome.kind === "error") throw outcome.error;
         if (outcome.result === null) break;
         const transactions = this.readFull(outcome.result, { number: first + index });
+        this.checkHead(transactions.block);
         this.transactionLists.add(transactions);
         read.push(transactions);
         await yieldToOthers();
@@ -232,14 +235,17 @@ export class L1Client implements L1Provider {
 
   private noteHead(block: VerifiedHeader): void {
     this.head = { block, atMs: this.deps.clock.nowMs() };
+    this.said.clear();
   }
 
   /** Forgets the head if it cannot be the newest block of the chain that this canonical block is in: L1 was reorganised, or has grown. */
   private checkHead(canonical: VerifiedHeader): void {
     if (this.head === undefined) return;
+    const { number } = this.head.block;
     const known = this.hashBelowHead(canonical.number);
-    const isAbove = canonical.number > this.head.block.number;
+    const isAbove = canonical.number > number;
     if (isAbove || (known !== undefined && known !== canonical.hash)) this.head = undefined;
+    else if (canonical.number >= number - MAX_LINKS) this.said.set(canonical.number, canonical.hash);
   }
 
   private askByNumber(number: number, isFull: boolean): Promise<VerifiedHeader | undefined> {
@@ -253,6 +259,7 @@ export class L1Client implements L1Provider {
         return block;
       }
       const transactions = this.readFull(answer, { number });
+      this.checkHead(transactions.block);
       this.transactionLists.add(transactions);
       return transactions.block;
     });
@@ -262,7 +269,11 @@ export class L1Client implements L1Provider {
     const hash = this.hashBelowHead(number);
     if (hash === undefined) return undefined;
     const block = this.headers.peek(hash) ?? (await undefinedWhenGone(this.verifiedTransactions(hash)))?.block;
-    return block?.number === number ? block : undefined;
+    if (block?.number !== number) return undefined;
+    const below = this.said.get(number - 1);
+    if (below === undefined || below === block.parentHash) return block;
+    this.head = undefined; // what has come since is of another branch, which the head's own ancestors, as far as they are known, did not show
+    return undefined;
   }
 
   /** The hash of the block at a height, by the parent hashes of the newest block. */

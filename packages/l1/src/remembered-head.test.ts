@@ -54,4 +54,30 @@ describe("which blocks are below a remembered head", () => {
     expect((await l1.blockByNumber(104))?.hash).toBe(NEW[4]!.hash);
     expect((await l1.blockByNumber(102))?.hash).toBe(NEW[2]!.hash);
   });
+
+  it("is not said any more once blocks that are read ahead are of another branch", async () => {
+    const { l1, endpoint } = await behind();
+    endpoint.blocks.splice(0, OLD.length, ...NEW);
+    const { headers } = await l1.readBlocks(101, 1);
+    expect(headers.map(({ hash }) => hash)).toEqual([NEW[1]!.hash]);
+    expect((await l1.blockByNumber(102))?.hash).toBe(NEW[2]!.hash);
+  });
+
+  it("is not said any more once a block to read is of another branch", async () => {
+    const { l1, endpoint } = await behind();
+    endpoint.blocks.splice(0, OLD.length, ...NEW);
+    expect((await l1.blockToRead(104))?.hash).toBe(NEW[4]!.hash);
+    expect((await l1.blockToRead(102))?.hash).toBe(NEW[2]!.hash);
+  });
+
+  it("is not said any more once the block before is of another branch, although what links the head to that one is not known", async () => {
+    const { l1, endpoint } = await behind();
+    const older = chain(6, new Uint8Array(32).fill(3));
+    endpoint.blocks.splice(0, OLD.length, ...older);
+    await l1.blockByLabel("latest"); // 105, of whose ancestors nothing but hashes of the first is known
+    endpoint.blocks.splice(0, older.length, ...NEW);
+    await l1.readBlocks(101, 3);
+    endpoint.blocks.push(...older.slice(4)); // still there by hash, but not by number
+    expect((await l1.blockToRead(104))?.hash).toBe(NEW[4]!.hash);
+  });
 });

@@ -255,10 +255,25 @@ describe("what L1 is asked before a safe block is replaced", () => {
 
     const safeChain = startedFurtherBack(30, 30);
     safeChain.observer.onBatch(empty);
-    expect(await judge(safeChain, 30)).toBeUndefined();
     expect(await judge(safeChain, 29)).toBe("critical");
-    safeChain.observer.onBatch({ batch: accepted, verdict: { kind: "accept" } });
+    expect(await judge(safeChain, 30)).toBeUndefined();
+
+    const hasBatch = startedFurtherBack(30, 30);
+    hasBatch.observer.onBatch(empty);
+    hasBatch.observer.onBatch({ batch: accepted, verdict: { kind: "accept" } });
+    expect(await judge(hasBatch, 30)).toBe("critical");
+  });
+
+  it("takes nothing above a block that may be replaced for the one that was safe there", async () => {
+    const safeChain = check();
+    safeChain.onSafe(ref(28), gone(l1.blocks[28]!));
+    safeChain.onSafe(ref(30), l1.blocks[29]!);
+    safeChain.onReset(ref(20), ref(30));
     expect(await judge(safeChain, 30)).toBe("critical");
+    expect(await judge(safeChain, 25)).toBeUndefined();
+    expect(await judge(safeChain, 30), "a sequencer may have made another block on the one that came instead").toBeUndefined();
+    expect(await judge(safeChain, 24)).toBeUndefined();
+    expect(await judge(safeChain, 20)).toBe("critical");
   });
 
   it.each([

@@ -173,12 +173,12 @@ export class SafeChainCheck {
       if (number <= finalized.number) return critical(contradiction(block.ref, "finalized", mismatch));
       const reason = (await this.whyUnfounded(block.ref)) ?? (await this.whyFromBatch(block, derived.attributes.timestamp));
       // Data outside of L1 can be challenged until it is final: if nobody shows it, what was derived from it goes without a reorganisation.
-      if (reason === undefined && this.deps.config.altDa !== undefined) {
+      if (reason === undefined && this.deps.config.altDa === undefined) return critical(contradiction(block.ref, "safe", mismatch));
+      if (reason === undefined)
         this.deps.log.warn("a safe block is replaced, as its data was challenged and not shown", { l2Block: number });
-        return undefined;
-      }
-      if (reason === undefined) return critical(contradiction(block.ref, "safe", mismatch));
-      this.deps.log.warn("L1 was reorganised under the safe chain", { l2Block: number, reason });
+      else this.deps.log.warn("L1 was reorganised under the safe chain", { l2Block: number, reason });
+      // What was safe above it goes as well: a block that is made there in the meantime never was.
+      this.highestFormerSafeNumber = number - 1;
       return undefined;
     } catch (error) {
       if (!isCodedError(error, "l1/") && !isCodedError(error, "engine/")) throw error;
