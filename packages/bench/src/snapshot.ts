@@ -151,7 +151,7 @@ function fill(state: GenesisState, accounts: number): void {
 async function create(folder: string, name: string, blockNumber: number | undefined): Promise<number> {
   const store = openChainStore(database(folder), { readOnly: true });
   const output = createWriteStream(file(folder, name));
-  const request = { chainId: config.chainId, genesisHash: storedGenesisHash(store)!, blocks: 256, blockNumber };
+  const request = { config, genesisHash: storedGenesisHash(store)!, blocks: 256, blockNumber };
   await createSnapshot(store, request, async (bytes) => {
     if (!output.write(bytes)) await new Promise<void>((resolve) => void output.once("drain", () => resolve()));
   });

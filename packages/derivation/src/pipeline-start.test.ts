@@ -51,3 +51,21 @@ it("a reset asks for one L2 block of each L1 origin", async () => {
   await s.pipeline.reset(s.sequencer.head);
   expect(asked).toBe(8);
 });
+
+it.each(["blockRefByHash", "blockRefByNumber"] as const)(
+  "names the block that a reset lacks, and why it is needed (%s)",
+  async (method) => {
+    const s = await chainOn(forksUpTo("fjord"));
+    const { head } = s.sequencer;
+    // The start needs the last block of each origin; it is found by its hash from a block that is the first of its origin, or by its number.
+    const isAsked = method === "blockRefByHash" ? head.sequenceNumber === 0 : head.sequenceNumber > 0;
+    const safe = isAsked
+      ? head
+      : (await s.sequencer.blockRefByNumber(head.number - head.sequenceNumber - (method === "blockRefByHash" ? 0 : 1)))!;
+    Object.assign(s.verifier, { [method]: async () => undefined });
+    await expect(s.pipeline.reset(safe)).rejects.toMatchObject({
+      code: "derivation/start-block-missing",
+      data: { number: safe.number - safe.sequenceNumber - 1, safe: safe.number, l1Blocks: 8 },
+    });
+  },
+);

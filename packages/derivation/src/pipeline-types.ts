@@ -32,6 +32,8 @@ export type DerivationErrorCode =
   | "derivation/not-reset"
   /** the engine does not have an L2 block that it must have; temporary */
   | "derivation/l2-block-missing"
+  /** the engine does not have a block before the safe head that reading has to start from: `number`, `safe`, `l1Blocks`; temporary */
+  | "derivation/start-block-missing"
   /** L1 does not have the block that an L2 block names as its origin; the caller must find other heads (sync start) */
   | "derivation/l1-origin-missing"
   /** critical: fewer L1 blocks are buffered than the safe head needs (reset was called with another head) */
@@ -51,6 +53,8 @@ export type DerivationErrorCode =
 export class DerivationError extends codedErrors<DerivationErrorCode>({
   "derivation/not-reset": "the pipeline has no position yet",
   "derivation/l2-block-missing": "the execution client does not have L2 block {number}, which it must have",
+  "derivation/start-block-missing":
+    "deriving from safe block {safe} begins at a block whose L1 origin is {l1Blocks} L1 blocks older, as a channel may be open for so long; the execution client does not have block {number} on the way there. If its database began with a snapshot, that had too few blocks (earlier versions took 256): restore one that rengine snapshot create of this version makes, or start from the genesis",
   "derivation/l1-origin-missing": "L1 does not have the block that an L2 block names as its origin",
   "derivation/l1-blocks-missing": "fewer L1 blocks are known than the safe head needs: {known}",
   "derivation/bad-deposit-log": "a log of the portal in L1 block {l1Block} is no deposit: {cause}",

@@ -124,16 +124,23 @@ async function pipelineStart(
     return l2Block.l1Origin.number + timeout <= l2SafeHead.l1Origin.number;
   };
   const newest = await l1Origin(l1, l2SafeHead);
+  const before = async (block: L2BlockRef): Promise<L2BlockRef> => {
+    const found = await lastBlockOfOriginBefore(l2, block);
+    if (found !== undefined) return found;
+    const l1Blocks = derivationRules(config, newest.timestamp).channelTimeoutL1Blocks;
+    const number = lastNumberOfOriginBefore(block);
+    throw new DerivationError("derivation/start-block-missing", { number, safe: l2SafeHead.number, l1Blocks });
+  };
   let found = { l2Block: l2SafeHead, l1Block: newest };
   while (!isFarEnough(found.l2Block, found.l1Block) && !isFirst(config, found.l2Block)) {
     const some: L2BlockRef[] = [];
     let last = found.l2Block;
     // The timeout was longer before some fork: what is enough today is the least that is needed.
     while (some.length < ORIGINS_AT_ONCE && !isFirst(config, last) && !isFarEnough(last, newest)) {
-      last = await lastBlockOfOriginBefore(l2, last);
+      last = await before(last);
       some.push(last);
     }
-    if (some.length === 0) some.push(await lastBlockOfOriginBefore(l2, last));
+    if (some.length === 0) some.push(await before(last));
     const origins = await Promise.all(some.map((l2Block) => l1Origin(l1, l2Block)));
     for (const [index, l1Block] of origins.entries()) {
       found = { l2Block: some[index]!, l1Block };
@@ -146,11 +153,10 @@ async function pipelineStart(
 const isFirst = ({ genesis }: RollupConfig, { number, l1Origin }: L2BlockRef): boolean =>
   number <= genesis.l2.number || l1Origin.number <= genesis.l1.number;
 
-async function lastBlockOfOriginBefore(l2: DerivationProviders["l2"], block: L2BlockRef): Promise<L2BlockRef> {
-  const number = block.number - block.sequenceNumber - 1;
-  const found = block.sequenceNumber === 0 ? await l2.blockRefByHash(block.parentHash) : await l2.blockRefByNumber(number);
-  if (found === undefined) throw missing({ number, hash: block.parentHash });
-  return found;
+const lastNumberOfOriginBefore = ({ number, sequenceNumber }: L2BlockRef): number => number - sequenceNumber - 1;
+
+function lastBlockOfOriginBefore(l2: DerivationProviders["l2"], block: L2BlockRef): Promise<L2BlockRef | undefined> {
+  return block.sequenceNumber === 0 ? l2.blockRefByHash(block.parentHash) : l2.blockRefByNumber(lastNumberOfOriginBefore(block));
 }
 
 async function l1Origin(l1: L1Provider, { number, l1Origin: origin }: L2BlockRef): Promise<L1BlockHeader> {

@@ -42,6 +42,11 @@ export type L2BlockLabel = "latest" | "safe" | "finalized";
 
 const CACHED_BLOCKS = 256;
 const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
+/** What clients say of blocks that they removed, or that a snapshot they began with did not have. */
+const PRUNED_BLOCK = /pruned history/i;
+
+const isRefusal = (error: unknown, reason: RegExp): boolean =>
+  error instanceof EngineError && error.code === "engine/rpc-error" && reason.test(error.message);
 
 /**
  * The L2 chain as the engine serves it through the `eth_` namespace of its authenticated port. It is also derivation's
@@ -85,14 +90,19 @@ export class L2Blocks {
       return await this.fetch("eth_getBlockByNumber", label, {});
     } catch (error) {
       // before the first safe or finalized block some clients answer null and others with an error
-      if (error instanceof EngineError && error.code === "engine/rpc-error" && UNKNOWN_BLOCK.test(error.message)) return undefined;
+      if (isRefusal(error, UNKNOWN_BLOCK)) return undefined;
       throw error;
     }
   }
 
-  /** @throws {EngineError} */
-  blockByNumber(number: number): Promise<L2Block | undefined> {
-    return this.fetch("eth_getBlockByNumber", toQuantity(number), { number });
+  /** @returns undefined: the engine does not have the block, or not any more. @throws {EngineError} */
+  async blockByNumber(number: number): Promise<L2Block | undefined> {
+    try {
+      return await this.fetch("eth_getBlockByNumber", toQuantity(number), { number });
+    } catch (error) {
+      if (isRefusal(error, PRUNED_BLOCK)) return undefined;
+      throw error;
+    }
   }
 
   /** @throws {EngineError} */

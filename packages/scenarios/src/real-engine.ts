@@ -151,8 +151,9 @@ export class RealEngine implements ScenarioEngine {
 
   /** Writes a snapshot into a file. @param blocks default: as many as are needed to start from it */
   async snapshot(file: string, blockNumber: number, blocks?: number): Promise<SnapshotMade> {
-    const { l2ChainId: chainId, genesis } = this.#config;
-    const request = { chainId, genesisHash: hexToBytes(genesis.l2.hash), blockNumber, blocks };
+    const { genesis } = this.#config;
+    const config = chainConfigOf(this.#config);
+    const request = { config, genesisHash: hexToBytes(genesis.l2.hash), blockNumber, blocks };
     return await createSnapshot(this.#store, request, async (bytes) => appendFileSync(file, bytes));
   }
 

@@ -65,8 +65,8 @@ async function startInTheMidst(network: SimNetwork, chainMs: number, blocks?: nu
   return { node, made, number, after };
 }
 
-async function withNetwork(run: (network: SimNetwork) => Promise<void>): Promise<void> {
-  const network = new SimNetwork(PLAN, { isLogKept: false });
+async function withNetwork(run: (network: SimNetwork) => Promise<void>, isLogKept = false): Promise<void> {
+  const network = new SimNetwork(PLAN, { isLogKept });
   try {
     await run(network);
   } finally {
@@ -101,6 +101,9 @@ describe("a rollup node on an engine that began with a snapshot", () => {
       const { node, made, number } = await startInTheMidst(network, 750_000, 256);
       expect(made.blocks).toBe(256);
       expect(node.heads!.safe.number).toBe(number);
-    }),
+      expect(network.log.lines.join("\n")).toMatch(
+        new RegExp(`deriving from safe block ${number} begins at a block whose L1 origin is 50 L1 blocks older`),
+      );
+    }, true),
   );
 });

@@ -3,5 +3,6 @@ export * from "./download/download-snapshot.ts";
 export { type DownloadOptions, resumableBody } from "./download/resumable-body.ts";
 export * from "./errors.ts";
 export type { Manifest, Totals } from "./format/manifest.ts";
+export type { StartReach } from "./reach/start-reach.ts";
 export * from "./read/load-snapshot.ts";
 export * from "./restore/restore-snapshot.ts";

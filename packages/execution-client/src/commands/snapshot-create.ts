@@ -8,7 +8,7 @@ import type { ChainDatabase } from "@rnode/storage";
 import { loadChainSpec } from "../setup/chain-spec.ts";
 import { openExistingDatabase } from "../setup/database.ts";
 import { VERSION } from "../version.ts";
-import { chainOptions, describeSnapshot } from "./snapshot-shared.ts";
+import { chainOptions, describeSnapshot, noteReach } from "./snapshot-shared.ts";
 
 const table = optionTable({
   program: "rengine snapshot create",
@@ -54,7 +54,7 @@ export const createSnapshotFile = command({ table, version: VERSION }, async ({ 
     const made = await createSnapshot(
       store,
       {
-        chainId: config.chainId,
+        config,
         genesisHash,
         blockNumber: block === undefined ? undefined : blockNumberOf(store, block),
         blocks,
@@ -72,6 +72,7 @@ export const createSnapshotFile = command({ table, version: VERSION }, async ({ 
     const { number, hash } = made.block;
     const facts = { ...made, number, hash, stateRoot: bytesToHex(made.stateRoot), checksum: bytesToHex(made.checksum) };
     const { block: _, ...plain } = facts;
+    noteReach(io, made.reach);
     io.out(json ? JSON.stringify(plain) : `${describeSnapshot(facts)} bytes ${made.fileBytes}`);
     return 0;
   } catch (error) {

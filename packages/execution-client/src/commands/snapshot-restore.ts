@@ -8,7 +8,7 @@ import { type ChainSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.
 import { openDatabase } from "../setup/database.ts";
 import { isUrl } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
-import { chainOptions, downloaded, genesisHashOf, percent, printSnapshot, trust } from "./snapshot-shared.ts";
+import { chainOptions, downloaded, genesisHashOf, noteReach, percent, printSnapshot, trust } from "./snapshot-shared.ts";
 
 const table = optionTable({
   program: "rengine snapshot restore",
@@ -94,6 +94,7 @@ async function restore(file: string, { store, spec, expected, datadir, json }: T
         `nothing but the file itself says that ${bytesToHex(loaded.manifest.hash)} is block ${loaded.manifest.header.number} of the chain`,
       );
     }
+    noteReach(io, loaded.reach);
     const startsAnew = restoreSnapshot(store, loaded, (rows) => io.progress(`writing: ${rows} rows and trie nodes`));
     if (startsAnew) io.err("an earlier attempt had been interrupted: what was there of it was removed");
     noteGenesis(store, spec);

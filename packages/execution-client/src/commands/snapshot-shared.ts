@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { hash, optionGroup, text } from "@rnode/options";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import type { CommandIo } from "@rnode/program";
-import { checkManifest, downloadSnapshot, type LoadedSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
+import { checkManifest, downloadSnapshot, type LoadedSnapshot, type SnapshotExpectation, type StartReach } from "@rnode/snapshot";
 import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
 
 /** Options that say which chain a snapshot must be of. */
@@ -35,16 +35,17 @@ export async function genesisHashOf(spec: ChainSpec): Promise<Uint8Array | undef
 
 export function printSnapshot(
   io: CommandIo,
-  loaded: Pick<LoadedSnapshot, "manifest" | "totals" | "checksum">,
+  loaded: Pick<LoadedSnapshot, "manifest" | "totals" | "reach" | "checksum">,
   asJson: boolean,
 ): void {
-  const { manifest, totals, checksum } = loaded;
+  const { manifest, totals, reach, checksum } = loaded;
   const { number, stateRoot } = manifest.header;
   const facts = {
     number,
     hash: bytesToHex(manifest.hash),
     stateRoot: bytesToHex(stateRoot),
     ...totals,
+    reach,
     checksum: bytesToHex(checksum),
   };
   if (asJson) io.out(JSON.stringify({ ...facts, chainId: Number(manifest.chainId), oldestBlock: manifest.oldestBlock }));
@@ -59,6 +60,7 @@ interface SnapshotFacts {
   readonly slots: number;
   readonly codes: number;
   readonly blocks: number;
+  readonly reach: StartReach;
   readonly checksum: string;
 }
 
@@ -70,9 +72,20 @@ export const describeSnapshot = ({
   slots,
   codes,
   blocks,
+  reach: { l1Blocks },
   checksum,
-}: SnapshotFacts): string =>
-  `block ${number} ${own} state ${stateRoot} accounts ${accounts} slots ${slots} codes ${codes} blocks ${blocks} checksum ${checksum}`;
+}: SnapshotFacts): string => {
+  const ofL1 = l1Blocks === undefined ? "" : ` l1Blocks ${l1Blocks}`;
+  return `block ${number} ${own} state ${stateRoot} accounts ${accounts} slots ${slots} codes ${codes} blocks ${blocks}${ofL1} checksum ${checksum}`;
+};
+
+/** Says so where a rollup node could not start on what the snapshot gives. */
+export function noteReach(io: CommandIo, { l1Blocks, neededL1Blocks, isEnough }: StartReach): void {
+  if (isEnough) return;
+  io.err(
+    `no rollup node can start on this snapshot: its blocks reach ${l1Blocks} L1 blocks back, of the ${neededL1Blocks} that one reads (a channel may be open for so long). Earlier versions took 256 blocks: make it again without --blocks, or with more of them`,
+  );
+}
 
 /** Downloads into `file`, going on with what it has. @returns `file` */
 export async function downloaded(url: string, file: string, expected: SnapshotExpectation, io: CommandIo): Promise<string> {

@@ -1,18 +1,18 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bool, optionGroup, optionTable } from "@rnode/options";
+import { isCodedError } from "@rnode/primitives";
 import { command } from "@rnode/program";
 import { loadSnapshot } from "@rnode/snapshot";
 import { loadChainSpec } from "../setup/chain-spec.ts";
 import { fileError, isUrl } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
-import { chainOptions, downloaded, genesisHashOf, percent, printSnapshot, trust } from "./snapshot-shared.ts";
+import { KeptDownload } from "./kept-download.ts";
+import { chainOptions, downloaded, genesisHashOf, noteReach, percent, printSnapshot, trust } from "./snapshot-shared.ts";
 
 const table = optionTable({
   program: "rengine snapshot verify",
   summary:
-    "Checks every byte of a snapshot, its blocks, and its state against the state root of its block. One at a URL is downloaded into a temporary file (TMPDIR).",
+    "Checks every byte of a snapshot, its blocks, and its state against the state root of its block. One at a URL is downloaded into a temporary file (TMPDIR); an interrupted download goes on where it was.",
   envPrefix: "RENGINE_",
   groups: {
     main: optionGroup("", {
@@ -29,13 +29,13 @@ export const verifySnapshotFile = command({ table, version: VERSION }, async ({ 
   const spec = await loadChainSpec({ chain: options.main.chain });
   const expected = { config: spec.config, genesisHash: await genesisHashOf(spec), ...options.trust };
   const from = positionals[0]!;
-  const folder = isUrl(from) ? mkdtempSync(join(tmpdir(), "rengine-snapshot-")) : undefined;
+  const download = isUrl(from) ? KeptDownload.of(from) : undefined;
+  let isKept = false;
   try {
-    const file = folder === undefined ? from : await downloaded(from, join(folder, "snapshot"), expected, io);
-    const loaded = await loadSnapshot(file, expected, { folder, onProgress: percent(io, "reading") }).catch((cause: unknown) => {
-      throw cause instanceof Error && "syscall" in cause ? fileError(file, cause) : cause;
-    });
+    const file = download === undefined ? from : await downloaded(from, join(download.folder, "snapshot"), expected, io);
+    const loaded = await loadSnapshot(file, expected, { folder: download?.folder, onProgress: percent(io, "reading") });
     try {
+      noteReach(io, loaded.reach);
       printSnapshot(io, loaded, options.main.json);
     } finally {
       loaded.close();
@@ -44,7 +44,12 @@ export const verifySnapshotFile = command({ table, version: VERSION }, async ({ 
       io.err("the file fits itself; that its block is one of the chain, --block-hash or --output-root tells");
     }
     return 0;
+  } catch (cause) {
+    if (isCodedError(cause, "snapshot/download-failed")) isKept = download?.keep() === true;
+    if (isKept) io.err(`what was downloaded is kept in ${download!.folder}: the same command goes on from there`);
+    if (download === undefined && cause instanceof Error && "syscall" in cause) throw fileError(from, cause);
+    throw cause;
   } finally {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    if (!isKept) download?.remove();
   }
 });

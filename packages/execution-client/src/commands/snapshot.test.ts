@@ -53,11 +53,15 @@ describe("rengine snapshot", () => {
     const create = (...args: string[]) =>
       run("create", chain, `--datadir=${join(source.folder, "data")}`, `--block=${AT}`, ...args);
     // all blocks have one L1 origin, so that a rollup node may need all of them
-    expect((await create(join(root, "default.snap"))).out).toMatch(new RegExp(` blocks ${AT} checksum`));
+    expect((await create(join(root, "default.snap"))).out).toMatch(new RegExp(` blocks ${AT} l1Blocks 0 checksum`));
     const made = await create("--blocks=256", file);
-    expect(made.out).toMatch(new RegExp(`^block ${AT} ${hashes[AT]} state 0x.* blocks 256 checksum 0x.* bytes \\d+$`));
+    expect((await run("verify", chain, join(root, "default.snap"))).err).not.toMatch(/rollup node/);
+    expect(made.out).toMatch(new RegExp(`^block ${AT} ${hashes[AT]} state 0x.* blocks 256 l1Blocks 0 checksum 0x.* bytes \\d+$`));
     const verified = await run("verify", chain, `--block-hash=${hashes[AT]}`, file);
-    expect([verified.code, verified.err]).toEqual([0, ""]);
+    // fewer than there are, and all of one L1 origin
+    const tooFew =
+      /^no rollup node can start on this snapshot: its blocks reach 0 L1 blocks back, of the \d+ that one reads .*: make it again without --blocks/;
+    expect([made.err, verified.code, verified.err]).toEqual([expect.stringMatching(tooFew), 0, made.err]);
     expect(made.out.startsWith(verified.out)).toBe(true);
 
     server = await startFlakyServer(() => readFileSync(file), { breaksAfter: (request) => (request < 3 ? 20_000 : undefined) });
@@ -88,6 +92,37 @@ describe("rengine snapshot", () => {
       bytes = Buffer.from(bytes);
       bytes[bytes.length >> 1]! ^= 1;
       await expect(run("verify", chain, url)).rejects.toThrow(/damaged/);
+      expect(readdirSync(temporary)).toEqual([]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  }, 30_000);
+
+  it("goes on with what an interrupted verification had downloaded, also of one that was killed, and shares it with nobody who is at work", async () => {
+    const temporary = join(root, "interrupted");
+    mkdirSync(temporary);
+    vi.stubEnv("TMPDIR", temporary);
+    try {
+      const bytes = readFileSync(file);
+      server = await startFlakyServer(() => bytes, {
+        breaksAfter: (request) => (request === 0 ? bytes.length - 5 : undefined),
+        answer: (request, response) => request === 1 && Boolean(response.writeHead(404).end()),
+      });
+      const { url, ranges } = server;
+      const failed = await run("verify", chain, url).catch((error: Error) => error.message);
+      expect(failed).toMatch(/cannot be downloaded: HTTP status 404/);
+      const [kept] = readdirSync(temporary);
+      const owner = join(temporary, kept!, "owner");
+      writeFileSync(owner, String(process.ppid));
+      const anew = await run("verify", chain, url);
+      expect([anew.code, anew.err, ranges[2]]).toEqual([0, expect.not.stringContaining("went on"), undefined]);
+      writeFileSync(owner, "999999999"); // as after a kill
+      const wentOn = await run("verify", chain, url);
+      expect([wentOn.out, wentOn.err]).toEqual([
+        anew.out,
+        expect.stringContaining("went on with what an earlier attempt had downloaded"),
+      ]);
+      expect(ranges[3]).toMatch(/^bytes=[1-9]\d+-$/);
       expect(readdirSync(temporary)).toEqual([]);
     } finally {
       vi.unstubAllEnvs();

@@ -1,13 +1,15 @@
-import { bytesToHex, EMPTY_KECCAK, equalBytes, isCodedError } from "@rnode/primitives";
-import { type BlockId, encodeTransaction, type Header, l1InfoOfPayload, type Transaction } from "@rnode/protocol";
+import { bytesToHex, EMPTY_KECCAK, equalBytes } from "@rnode/primitives";
+import type { BlockId, ChainConfig, Header } from "@rnode/protocol";
 import { type ChainDatabase, KeyTable, type StatePlace, type StateRow } from "@rnode/storage";
 import { snapshotError } from "../errors.ts";
-import { encodeBlockRecord, encodeBlockRecords } from "../format/block-records.ts";
+import { type BlockRecord, encodeBlockRecord, encodeBlockRecords } from "../format/block-records.ts";
 import { ChecksumChain, encodeFrameHeader, type FrameKind, fileStart } from "../format/frames.ts";
 import { encodeManifest, encodeTotals, type Manifest } from "../format/manifest.ts";
 import { pack } from "../format/packing.ts";
 import { RecordWriter } from "../format/state-records.ts";
-import { rollupReach } from "./rollup-reach.ts";
+import { l1OriginOf } from "../reach/l1-origin.ts";
+import { rollupReach } from "../reach/rollup-reach.ts";
+import { type StartReach, StartReachMeter } from "../reach/start-reach.ts";
 
 /** What is read of a database, which another process may be writing to. */
 export type SnapshotSource = Pick<
@@ -25,7 +27,7 @@ export type SnapshotSource = Pick<
 >;
 
 export interface SnapshotRequest {
-  readonly chainId: bigint;
+  readonly config: Pick<ChainConfig, "chainId" | "optimism">;
   readonly genesisHash: Uint8Array;
   /** whose state is taken; default: the finalized block, or else the head */
   readonly blockNumber?: number | undefined;
@@ -56,6 +58,7 @@ export interface SnapshotMade {
   readonly accounts: number;
   readonly slots: number;
   readonly codes: number;
+  readonly reach: StartReach;
   readonly fileBytes: number;
   /** identifies the file */
   readonly checksum: Uint8Array;
@@ -101,13 +104,14 @@ class SnapshotMaker {
     const block = { number: manifest.header.number, hash: bytesToHex(manifest.hash) };
     await this.#put(fileStart());
     await this.#frame("manifest", encodeManifest(manifest));
-    await this.#writeBlocks(manifest);
+    const reach = await this.#writeBlocks(manifest);
     await this.#writeState(block);
     await this.#frame("end", encodeTotals(this.#totals));
     await this.#finishFrame();
     return {
       ...this.#totals,
       block,
+      reach,
       stateRoot: manifest.header.stateRoot,
       fileBytes: this.#fileBytes,
       checksum: this.#chain.last,
@@ -115,7 +119,7 @@ class SnapshotMaker {
   }
 
   #manifest(): Manifest {
-    const { chainId, genesisHash, blocks } = this.#request;
+    const { config, genesisHash, blocks } = this.#request;
     this.#source.refresh();
     const header = this.#header();
     const { number } = header;
@@ -145,14 +149,14 @@ class SnapshotMaker {
       throw snapshotError("snapshot/no-such-state", { number, reason });
     }
     const hash = this.#source.readCanonicalHash(number)!;
-    return { chainId, genesis: { block: genesis, hash: genesisHash }, header, hash, oldestBlock };
+    return { chainId: config.chainId, genesis: { block: genesis, hash: genesisHash }, header, hash, oldestBlock };
   }
 
   #rollupReach(number: number, first: number): number {
     const oldest = Math.max(first, this.#source.retainedHistory()!.oldestReceipts);
     return rollupReach(number, Math.min(oldest, number), (block) => {
       const hash = this.#source.readCanonicalHash(block);
-      return l1OriginOf((hash && this.#source.readBlock(hash)?.transactions[0]) || undefined);
+      return l1OriginOf((hash && this.#source.readBlock(hash)?.transactions[0]) || undefined)?.number;
     });
   }
 
@@ -166,7 +170,8 @@ class SnapshotMaker {
     return header;
   }
 
-  async #writeBlocks({ header, hash, oldestBlock }: Manifest): Promise<void> {
+  async #writeBlocks({ genesis, header, hash, oldestBlock }: Manifest): Promise<StartReach> {
+    const meter = new StartReachMeter(this.#request.config, oldestBlock === genesis.block.header.number + 1);
     let records: Uint8Array[] = [];
     let bytes = 0;
     const flush = async (): Promise<void> => {
@@ -176,7 +181,9 @@ class SnapshotMaker {
       bytes = 0;
     };
     for (let number = oldestBlock; number <= header.number; number++) {
-      const record = this.#blockRecord(number, header.number, hash);
+      const { block, receipts } = this.#readBlock(number, header.number, hash);
+      meter.take(l1OriginOf(block.transactions[0]));
+      const record = encodeBlockRecord({ block, receipts });
       if (bytes > 0 && bytes + record.length > this.#frameBytes) await flush();
       records.push(record);
       bytes += record.length;
@@ -184,9 +191,10 @@ class SnapshotMaker {
       this.#report(0);
     }
     await flush();
+    return meter.reach;
   }
 
-  #blockRecord(number: number, last: number, lastHash: Uint8Array): Uint8Array {
+  #readBlock(number: number, last: number, lastHash: Uint8Array): BlockRecord {
     const own = this.#source.readCanonicalHash(number);
     const block = own && this.#source.readBlock(own);
     const receipts = own && this.#source.readReceipts(own);
@@ -196,7 +204,7 @@ class SnapshotMaker {
       const reason = isStillChain ? `block ${number} or its receipts are missing` : "it left the chain while the snapshot was made";
       throw snapshotError("snapshot/no-such-state", { number: last, reason });
     }
-    return encodeBlockRecord({ block, receipts });
+    return { block, receipts };
   }
 
   async #writeState(block: BlockId): Promise<void> {
@@ -264,16 +272,5 @@ class SnapshotMaker {
 
   #report(doneRatio: number): void {
     this.#request.onProgress?.({ ...this.#totals, doneRatio });
-  }
-}
-
-/** @returns undefined: the transaction is none that names an L1 origin */
-function l1OriginOf(first: Transaction | undefined): number | undefined {
-  if (first?.type !== 0x7e) return undefined;
-  try {
-    return l1InfoOfPayload({ transactions: [encodeTransaction(first)] }).number;
-  } catch (error) {
-    if (isCodedError(error, "l1-info/")) return undefined;
-    throw error;
   }
 }

@@ -5,17 +5,21 @@ import { orderedTrieRoot } from "@rnode/trie";
 import { falseContent } from "../errors.ts";
 import type { BlockRecord } from "../format/block-records.ts";
 import type { Manifest } from "../format/manifest.ts";
+import { l1OriginOf } from "../reach/l1-origin.ts";
+import { type StartReach, StartReachMeter } from "../reach/start-reach.ts";
 
 /** Checks that blocks come one after the other, up to the one of the manifest, each with the body and the receipts that its header commits to. */
 export class BlockChecks {
   readonly #config: ChainConfig;
   readonly #manifest: Manifest;
+  readonly #meter: StartReachMeter;
   #last: { readonly number: number; readonly hash: Uint8Array } | undefined;
   count = 0;
 
   constructor(config: ChainConfig, manifest: Manifest) {
     this.#config = config;
     this.#manifest = manifest;
+    this.#meter = new StartReachMeter(config, manifest.oldestBlock === manifest.genesis.block.header.number + 1);
   }
 
   /** @returns the block's hash. @throws {CodedError} snapshot/false-content */
@@ -35,13 +39,14 @@ export class BlockChecks {
       throw falseContent(`the receipts of block ${number} are not those that its header commits to`);
     }
     this.#last = { number, hash: prepared.hash };
+    this.#meter.take(l1OriginOf(block.transactions[0]));
     this.count++;
     return prepared.hash;
   }
 
-  /** Checks that all blocks were there. @throws {CodedError} snapshot/false-content */
-  finish(): void {
-    if (this.#last !== undefined && equalBytes(this.#last.hash, this.#manifest.hash)) return;
+  /** Checks that all blocks were there. @returns how far back they reach. @throws {CodedError} snapshot/false-content */
+  finish(): StartReach {
+    if (this.#last !== undefined && equalBytes(this.#last.hash, this.#manifest.hash)) return this.#meter.reach;
     throw falseContent(`its blocks do not end with ${bytesToHex(this.#manifest.hash)}, of which the state is`);
   }
 }

@@ -6,6 +6,7 @@ import { falseContent, snapshotError } from "../errors.ts";
 import { type BlockRecord, decodeBlockRecords } from "../format/block-records.ts";
 import { type Manifest, parseManifest, parseTotals, type Totals } from "../format/manifest.ts";
 import { RecordReader, type StateSink } from "../format/state-records.ts";
+import type { StartReach } from "../reach/start-reach.ts";
 import { BlockChecks } from "./check-blocks.ts";
 import { type CheckedFrame, contentOf, SnapshotFile } from "./snapshot-file.ts";
 
@@ -35,6 +36,7 @@ export class LoadedSnapshot {
   readonly totals: Totals;
   /** identifies the file */
   readonly checksum: Uint8Array;
+  readonly reach: StartReach;
   readonly #file: SnapshotFile;
   readonly #state: GenesisState;
   /** where frames of blocks begin */
@@ -44,6 +46,7 @@ export class LoadedSnapshot {
     readonly manifest: Manifest;
     readonly totals: Totals;
     readonly checksum: Uint8Array;
+    readonly reach: StartReach;
     readonly file: SnapshotFile;
     readonly state: GenesisState;
     readonly blockFrames: readonly number[];
@@ -51,6 +54,7 @@ export class LoadedSnapshot {
     this.manifest = read.manifest;
     this.totals = read.totals;
     this.checksum = read.checksum;
+    this.reach = read.reach;
     this.#file = read.file;
     this.#state = read.state;
     this.#blockFrames = read.blockFrames;
@@ -129,7 +133,7 @@ class Loading {
 
   async run(): Promise<LoadedSnapshot> {
     const frames = this.#file.frames();
-    let totals: Totals | undefined;
+    let end: { readonly totals: Totals; readonly reach: StartReach } | undefined;
     // PERF: one frame is decompressed in another thread while the one before is taken in.
     let step = frames.next();
     let content = step.done === true ? undefined : contentOf(step.value);
@@ -139,7 +143,7 @@ class Loading {
       step = frames.next();
       content = step.done === true ? undefined : contentOf(step.value);
       content?.catch(() => {}); // awaited in the next round
-      if (frame.kind === "end") totals = this.#takeEnd(bytes);
+      if (frame.kind === "end") end = this.#takeEnd(bytes);
       else this.#take(frame, bytes);
       this.#options.onProgress?.({ doneBytes: frame.end, totalBytes: this.#file.sizeBytes });
     }
@@ -147,7 +151,7 @@ class Loading {
     const manifest = this.#manifest!;
     this.#checkState(manifest);
     return new LoadedSnapshot({
-      ...{ manifest, totals: totals!, checksum },
+      ...{ manifest, ...end!, checksum },
       ...{ file: this.#file, state: this.#state, blockFrames: this.#blockFrames },
     });
   }
@@ -171,16 +175,16 @@ class Loading {
     this.#records.read(content);
   }
 
-  #takeEnd(content: Uint8Array): Totals {
+  #takeEnd(content: Uint8Array): { readonly totals: Totals; readonly reach: StartReach } {
     if (this.#blocks === undefined || this.#records === undefined) throw falseContent("it lacks its manifest or its state");
-    this.#blocks.finish();
+    const reach = this.#blocks.finish();
     const totals = parseTotals(content);
     const { accounts, slots, codes } = this.#records;
     const found = { blocks: this.#blocks.count, accounts, slots, codes };
     for (const name of ["blocks", "accounts", "slots", "codes"] as const) {
       if (totals[name] !== found[name]) throw falseContent(`it should have ${totals[name]} ${name}, but has ${found[name]}`);
     }
-    return totals;
+    return { totals, reach };
   }
 
   #checkState({ header, hash }: Manifest): void {

@@ -76,7 +76,7 @@ export async function snapshotOf(
   meanwhile: () => void = () => {},
 ): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly made: SnapshotMade }> {
   const pieces: Uint8Array[] = [];
-  const own = { chainId: CONFIG.chainId, genesisHash: dev.chain.genesis.hash, blocks: 256, frameBytes: 2048 };
+  const own = { config: CONFIG, genesisHash: dev.chain.genesis.hash, blocks: 256, frameBytes: 2048 };
   const made = await createSnapshot(dev.store, { ...own, ...request }, async (bytes) => {
     pieces.push(bytes);
     meanwhile();

@@ -1,5 +1,5 @@
 /** A channel stays open for so many L1 blocks before Granite, and for 50 since. */
-const CHANNEL_TIMEOUT_L1_BLOCKS = 300;
+export const CHANNEL_TIMEOUT_L1_BLOCKS = 300;
 
 /**
  * How many blocks up to block `number` a rollup node reads when it starts from there: those down to the last one whose L1 origin is a
