@@ -1,4 +1,4 @@
-export { KeyFileError, readOrCreateNetworkKey } from "@rnode/peering";
+export { defaultBootnodes, KeyFileError, readOrCreateNetworkKey } from "@rnode/peering";
 export type { BlockPeer, BlockPeers, ChainStatus, HeaderRequest, PeerFault } from "./api.ts";
 export { type Enode, enodeText, parseEnode } from "./enode.ts";
 export { DevP2PError, type DevP2PErrorCode } from "./errors.ts";

@@ -25,6 +25,8 @@ export interface NetworkDeps {
   readonly metrics: MetricFactory;
 }
 
+/** Fewer than a walk through the network asks, so that it has room for those whom they name. */
+const MAX_KNOWN_ASKED = 8;
 const RANGE_INTERVAL_MS = 10_000;
 /** Peers are told that the head moved after so many blocks, or so long. */
 const RANGE_BLOCKS = 32;
@@ -162,6 +164,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
         tcpPort,
         ip: address.givenIp,
         bootnodes: config.discovery.bootnodes,
+        known: known.list().slice(-MAX_KNOWN_ASKED),
       },
       {
         clock,

@@ -30,6 +30,18 @@ describe("discovery", () => {
     40_000,
   );
 
+  it("begins with the peers of an earlier run, without any boot node", async () => {
+    // Full, so that it passes nobody on but by discovery.
+    const known = await start(1, [], { maxPeers: 2 });
+    const node = await start(2, []);
+    await node.network.admin.addPeer(known.network.identity.enode);
+    await eventually("they are connected", () => node.network.list().length === 1);
+    const newcomer = await start(3, [known.network.identity.enode]);
+    const { publicKey } = newcomer.network.identity;
+    await node.restart();
+    await eventually("it finds the newcomer", () => node.network.list().some(({ id }) => id === publicKey), 25_000);
+  }, 40_000);
+
   it("does not connect with nodes of other chains", async () => {
     const boot = await start(1, []);
     const { enode } = boot.network.identity;

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { Discv5 } from "@chainsafe/discv5";
 import { ENR, type SignableENR } from "@chainsafe/enr";
 import type { Logger } from "@rnode/observe";
@@ -22,6 +23,8 @@ export interface DiscoveryOptions {
   readonly ip?: string | undefined;
   /** `enode://` or `enr:` texts */
   readonly bootnodes: readonly string[];
+  /** peers of earlier runs: asked like boot nodes until anybody has answered */
+  readonly known: readonly Enode[];
 }
 
 export interface DiscoveryDeps {
@@ -48,7 +51,7 @@ const REVALIDATE_INTERVAL_MS = 10_000;
 
 /**
  * Finds nodes of our chain with discv5 and discv4 on one UDP port. Both lead to node records, whose fork id says whether a node can be on our
- * chain. Boot nodes that are `enode://` texts are asked for their records with discv4.
+ * chain. Boot nodes that are `enode://` texts are asked for their records with discv4, as are peers of earlier runs.
  */
 export class Discovery {
   readonly #deps: DiscoveryDeps;
@@ -59,6 +62,7 @@ export class Discovery {
   readonly #discv4: DiscV4;
   readonly #bootRecords: readonly ENR[];
   readonly #bootNodes: readonly V4Node[];
+  readonly #knownNodes: readonly V4Node[];
   readonly #closing = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #forkId: ForkId;
@@ -72,6 +76,9 @@ export class Discovery {
     const boot = options.bootnodes.map(parseBootnode);
     this.#bootRecords = boot.flatMap(({ record }) => record ?? []);
     this.#bootNodes = boot.flatMap(({ enode }) => (enode === undefined ? [] : [{ ...enode, ip: enode.host }]));
+    this.#knownNodes = options.known
+      .filter(({ host, udpPort }) => isIP(host) !== 0 && udpPort > 0)
+      .map((enode) => ({ ...enode, ip: enode.host }));
     this.#forkId = deps.forkId();
     this.#record = createOwnRecord(nodeKey, this.#forkId, BigInt(deps.clock.nowMs()));
     setEndpoint(this.#record, options.ip, options.tcpPort, listen.udpPort);
@@ -204,7 +211,8 @@ export class Discovery {
     const { clock } = this.#deps;
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      await this.#discv4.walk(this.#bootNodes, signal);
+      const known = this.#discv4.table.size === 0 ? this.#knownNodes : [];
+      await this.#discv4.walk([...this.#bootNodes, ...known], signal);
       await clock.sleep(this.#intervalMs, signal);
     }
   }

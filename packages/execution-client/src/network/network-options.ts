@@ -44,7 +44,7 @@ export const network = optionGroup("", {
   bootnodes: {
     parse: listOf(bootnode),
     default: [],
-    help: "Nodes at which discovery begins, comma-separated enode:// or enr: texts.",
+    help: "Nodes at which discovery begins, comma-separated enode:// or enr: texts. Default: with the name of a network as --chain, those that op-geth has for its L1; none with a genesis file.",
   },
   trustedPeers: {
     parse: listOf(enode),

@@ -16,6 +16,7 @@ import { networkGenesisHash } from "@rnode/protocol";
 import type { ClientOptions } from "../options.ts";
 import type { PoolService } from "../pool/pool-service.ts";
 import { databasePath } from "../setup/database.ts";
+import { bootnodesOf } from "./bootnodes.ts";
 import { SharedPool } from "./shared-pool.ts";
 
 const METRICS_PREFIX = "rengine_";
@@ -42,6 +43,7 @@ export async function startNetwork(
 ): Promise<DevP2PNetwork> {
   const { network: wanted, rollup, chain: chainOptions } = options;
   const { genesis, config: chainConfig } = chain;
+  const bootnodes = wanted.bootnodes.length > 0 ? wanted.bootnodes : bootnodesOf(chainOptions.chain);
   const nodeKey = nodeKeyAt(wanted.nodekey ?? join(chainOptions.datadir, "nodekey"), log);
   const config: DevP2PConfig = {
     chain: chainConfig,
@@ -53,7 +55,7 @@ export async function startNetwork(
     listen: { ip: wanted.addr, tcpPort: wanted.port, udpPort: wanted.discoveryPort ?? wanted.port },
     nat: natOf(wanted.nat),
     maxPeers: wanted.maxPeers,
-    discovery: { enabled: !wanted.disableDiscovery, bootnodes: wanted.bootnodes },
+    discovery: { enabled: !wanted.disableDiscovery, bootnodes },
     trustedPeers: wanted.trustedPeers,
     databaseFolder: databasePath(chainOptions.datadir),
     folder: join(chainOptions.datadir, "peers"),
@@ -72,7 +74,16 @@ export async function startNetwork(
   );
   if (config.gossipsTransactions) shared.share(network);
   const { enode, tcpPort, udpPort } = network.identity;
-  log.info("network of execution clients joined", { enode, port: tcpPort, discovery: udpPort, maxPeers: wanted.maxPeers });
+  const { maxPeers, disableDiscovery, trustedPeers } = wanted;
+  log.info("network of execution clients joined", {
+    ...{ enode, port: tcpPort, discovery: udpPort, maxPeers },
+    ...(disableDiscovery ? {} : { bootnodes: bootnodes.length }),
+  });
+  if (!disableDiscovery && bootnodes.length + trustedPeers.length === 0) {
+    log.info(
+      "no boot nodes are known for this chain: unless there are peers of earlier runs, others have to connect, or be named by --bootnodes or --trusted-peers",
+    );
+  }
   return network;
 }
 

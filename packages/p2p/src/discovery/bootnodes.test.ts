@@ -1,6 +1,6 @@
+import { defaultBootnodes } from "@rnode/peering";
 import { describe, expect, it } from "vitest";
 import { parseBootnode } from "./bootnodes.ts";
-import { defaultBootnodes } from "./default-bootnodes.ts";
 import { chainOf } from "./node-record.ts";
 
 const KEY =
@@ -8,8 +8,8 @@ const KEY =
 
 describe("bootnodes", () => {
   it("of the public networks can all be used, and those with a record of Base say so", () => {
-    expect([1n, 11_155_111n, 900n].map((l1) => defaultBootnodes(l1).map(parseBootnode).length)).toEqual([22, 8, 0]);
-    const chains = defaultBootnodes(1n).map((text) => chainOf(parseBootnode(text).record));
+    expect([1n, 11_155_111n, 900n].map((l1) => defaultBootnodes(l1, "rollup").map(parseBootnode).length)).toEqual([22, 8, 0]);
+    const chains = defaultBootnodes(1n, "rollup").map((text) => chainOf(parseBootnode(text).record));
     expect(chains.filter((chain) => chain === 8453n)).toHaveLength(5);
   });
 

@@ -2,13 +2,13 @@ import { Discv5 } from "@chainsafe/discv5";
 import type { ENR, SignableENR } from "@chainsafe/enr";
 import type { PrivateKey } from "@libp2p/interface";
 import type { Logger, MetricFactory } from "@rnode/observe";
+import { defaultBootnodes } from "@rnode/peering";
 import { asTransport, UdpBindError, UdpTransport } from "@rnode/peering/discv5";
 import { useRecordCrypto } from "@rnode/peering/records";
 import { type Clock, LruCache } from "@rnode/primitives";
 import type { DiscoveryView } from "../parts.ts";
 import { P2PSettingError } from "../settings-error.ts";
 import { type Bootnode, parseBootnode } from "./bootnodes.ts";
-import { defaultBootnodes } from "./default-bootnodes.ts";
 import { createDiscoveryMetrics, type DiscoveryMetrics } from "./discovery-metrics.ts";
 import { parseNetworks } from "./ip-networks.ts";
 import { chainOf, createOwnRecord, peerOfRecord, type RecordedPeer } from "./node-record.ts";
@@ -77,7 +77,7 @@ export class Discovery implements DiscoveryView {
     const { listen, advertise, l1ChainId, bootnodes } = options;
     useRecordCrypto();
     const networks = parseNetworks(options.netrestrict);
-    this.#bootnodes = (bootnodes.length > 0 ? bootnodes : defaultBootnodes(l1ChainId)).map(parseBootnode);
+    this.#bootnodes = (bootnodes.length > 0 ? bootnodes : defaultBootnodes(l1ChainId, "rollup")).map(parseBootnode);
     this.#store = new RecordStore(options.path, deps.log);
     this.#metrics = createDiscoveryMetrics(deps.metrics, () => this.#discv5.kadValues().length);
     this.#record = createOwnRecord({
