@@ -257,6 +257,10 @@ describe("L2Blocks", () => {
     });
     expect(await unset.l2.blockByLabel("safe")).toBeUndefined();
     await expect(unset.l2.blockByNumber(1)).rejects.toThrow(expect.objectContaining({ code: "engine/rpc-error" }));
+    const pruned = source(() => {
+      throw new RpcError(4444, "pruned history unavailable");
+    });
+    expect(await pruned.l2.blockRefByNumber(1)).toBeUndefined();
     const broken = source(() => {
       throw new RpcError(-32000, "database is corrupt");
     });
