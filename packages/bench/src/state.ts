@@ -46,6 +46,12 @@ const ADDRESSES = Array.from({ length: ACCOUNTS }, (_, i) => keccak256(number32(
 const CONTRACT = new Uint8Array(20).fill(0xcc);
 const SLOT_KEYS = Array.from({ length: SLOTS }, (_, i) => keccak256(number32(i), number32(1)));
 
+/** Blocks whose history is measured: what it takes, and what proofs of old blocks cost. */
+const HISTORY_BLOCKS = 512;
+const HISTORY_BLOCK = { accounts: 300, slots: 300 };
+const PROOF_DISTANCES = [0, 10, 60, 130, 250, 490] as const;
+const HISTORY_TABLES = ["changes", "accountHistory", "storageHistory", "nodeHistory", "nodeEpochs"] as const;
+
 const NOTHING: TrieNodeReader = { readNode: () => undefined };
 
 function nowMs(): number {
@@ -185,23 +191,48 @@ async function measureLargeInit(folder: string): Promise<Row> {
   return { what: `rengine init, ${MANY_ACCOUNTS} accounts`, value };
 }
 
-function measureProofs(store: ChainDatabase, number: number, name: string): Row {
+/** Proofs of accounts and slots anywhere; CPU time of one. */
+async function measureProofs(store: ChainDatabase, distance: number): Promise<Row> {
+  const number = store.head()!.number - distance;
   const nodes = store.trieNodesAt(number)!;
   const { stateRoot } = store.readHeader(store.readCanonicalHash(number)!)!;
-  const count = 500;
-  const start = nowMs();
-  for (let i = 0; i < count; i++) createProof(nodes, undefined, stateRoot, keccak256(ADDRESSES[i * 331]!));
-  return { what: `${name}: account proof`, value: `${((nowMs() - start) / count).toFixed(2)} ms` };
+  const { storageRoot } = store.stateAt(number)!.readAccount(CONTRACT)!;
+  const owner = keccak256(CONTRACT);
+  const count = 200;
+  const measured = async (prove: (i: number) => unknown): Promise<string> => {
+    const start = process.cpuUsage();
+    for (let i = 0; i < count; i++) {
+      prove(i);
+      await Promise.resolve(); // what is kept for one synchronous run must not serve the next proof
+    }
+    const { user, system } = process.cpuUsage(start);
+    return `${((user + system) / 1000 / count).toFixed(2)} ms`;
+  };
+  const account = await measured((i) => createProof(nodes, undefined, stateRoot, keccak256(ADDRESSES[i * 331]!)));
+  const slot = await measured((i) => createProof(nodes, owner, storageRoot, keccak256(SLOT_KEYS[i * 331]!)));
+  return { what: `proof of an account, of a slot, ${distance} blocks back`, value: `${account}, ${slot}` };
+}
+
+/** What history takes, and what it costs to prove from it. */
+async function measureHistory(store: ChainDatabase): Promise<Row[]> {
+  const sizeOf = (name: string): number => store.storageStats().tables[name]!.sizeBytes;
+  const before = HISTORY_TABLES.map(sizeOf);
+  const { accounts, slots } = HISTORY_BLOCK;
+  for (let turn = 0; turn < HISTORY_BLOCKS; turn++) {
+    store.commitBlock(makeCommit(store, blockChanges(5000 + turn, accounts, slots)));
+  }
+  const keys = HISTORY_BLOCKS * (accounts + slots);
+  const sizes = HISTORY_TABLES.map((name, i) => (sizeOf(name) - before[i]!) / keys);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const parts = HISTORY_TABLES.map((name, i) => `${name} ${Math.round(sizes[i]!)}`).join(", ");
+  const rows: Row[] = [{ what: "history, bytes a changed key", value: `${Math.round(total)}: ${parts}` }];
+  for (const distance of PROOF_DISTANCES) rows.push(await measureProofs(store, distance));
+  return rows;
 }
 
 function measureOldBlocks(store: ChainDatabase): Row[] {
   const head = store.head()!.number;
-  const rows = [
-    ...measureReads(store, head, "head"),
-    measureProofs(store, head, "head"),
-    ...measureReads(store, head - 60, "60 blocks ago"),
-    measureProofs(store, head - 60, "60 blocks ago"),
-  ];
+  const rows = [...measureReads(store, head, "head"), ...measureReads(store, head - 60, "60 blocks ago")];
   let start = nowMs();
   store.reorganize(head - 10, []);
   rows.push({ what: "unwinding 10 blocks of 1000 accounts, 1000 slots", value: `${Math.round(nowMs() - start)} ms` });
@@ -234,7 +265,7 @@ async function measureAll(folder: string): Promise<Row[]> {
   await store.close();
   store = openChainStore(chainFolder, { sync: "interval" });
   rows.push(...measureBlocks(store, "interval"));
-  rows.push(...measureOldBlocks(store));
+  rows.push(...measureOldBlocks(store), ...(await measureHistory(store)));
   const { fileBytes, freeBytes } = store.storageStats();
   rows.push({ what: "database", value: `${Math.round(fileBytes / 1e6)} MB, ${Math.round(freeBytes / 1e6)} MB of it free` });
   await store.close();
