@@ -216,6 +216,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
 
   refresh(): void {
     this.#headOfRun = undefined;
+    if (this.environment.readOnly) this.nodes.forget();
     this.environment.refresh();
   }
 }

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openChainStore } from "./lmdb-chain-store.ts";
-import { dump, RandomChain, writeOldFormat } from "./testing/index.ts";
+import { dump, RandomChain, writeFormat3, writeOldFormat } from "./testing/index.ts";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 let folder: string;
@@ -92,5 +92,28 @@ it("blocks with old rows can be unwound and pruned", async () => {
   chain.checkBlocks();
   while (chain.store.migrateRows(20).remaining > 0);
   chain.checkBlocks();
+  await chain.store.close();
+});
+
+it("a database of format 3 is read, goes on, and its blocks can be unwound", async () => {
+  const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 14);
+  chain.run(50);
+  await chain.store.close();
+  await writeFormat3(folder);
+  const checkAll = (): void => {
+    chain.checkBlocks();
+    for (let number = 0; number < chain.blocks.length; number += 7) chain.checkState(number, true);
+  };
+  const reader = openChainStore(folder, { readOnly: true });
+  chain.store = reader;
+  checkAll();
+  await reader.close();
+
+  chain.store = openChainStore(folder, { sync: "interval" });
+  expect(chain.store.storageStats().oldRowsFrom).toBeUndefined(); // there is nothing to rewrite
+  chain.extendBy(20); // an epoch of which either program wrote a part
+  checkAll();
+  chain.reorganize(25, 3);
+  checkAll();
   await chain.store.close();
 });

@@ -8,8 +8,11 @@ import type { NodeTableSet } from "./nodes/node-tables.ts";
 import type { StateTableSet } from "./state/state-tables.ts";
 
 /** Changes whenever the meaning of a table changes in a way that older programs would misread. */
-export const FORMAT = 3;
-/** Bodies and receipts in this format are read, and rewritten little by little (`migrateRows`); everything else in it is as today. */
+export const FORMAT = 4;
+/**
+ * Bodies and receipts in this format are read, and rewritten little by little (`migrateRows`). Its old versions of trie nodes and its locations of
+ * transactions, which are also those of format 3, are read for as long as they are kept.
+ */
 const FORMAT_WITH_OLD_ROWS = 2;
 
 const TABLE_NAMES = [
@@ -63,10 +66,10 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
     if (row !== undefined) assertFormat(folder, row);
     if (row === undefined && options.readOnly) throw storageError("storage/no-database", { folder });
     const opened: Record<string, Table> = {};
-    const isOld = row?.[FORMAT_MARK.length] === FORMAT_WITH_OLD_ROWS;
+    const format = row?.[FORMAT_MARK.length];
     const openAll = (): void => {
-      if (row === undefined || (isOld && !options.readOnly)) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
-      if (isOld && !options.readOnly) new MetaTable(meta).writeOldRows(0);
+      if (format !== FORMAT && !options.readOnly) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
+      if (format === FORMAT_WITH_OLD_ROWS && !options.readOnly) new MetaTable(meta).writeOldRows(0);
       for (const name of TABLE_NAMES) {
         const table = environment.openTable(name);
         // A reader that starts while the writer creates the tables for the first time.

@@ -23,7 +23,7 @@ export const proofs = optionGroup("proofs", {
     parse: integerBetween(MIN_HISTORY_BLOCKS, 1_000_000_000),
     default: DEFAULT_PROOF_WINDOW_BLOCKS,
     unit: "blocks",
-    help: "How far back accounts and slots can be proven (eth_getProof) and blocks be unwound, at least to the finalized block; the default is a week of two-second blocks. Older trie nodes are two thirds of what a changed account or slot leaves behind.",
+    help: "How far back accounts and slots can be proven (eth_getProof) and blocks be unwound, at least to the finalized block; the default is a week of two-second blocks. Older trie nodes are about half of what a changed account or slot leaves behind.",
   },
 });
 

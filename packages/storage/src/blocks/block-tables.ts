@@ -1,4 +1,4 @@
-import { bigintToBytes, bytesToBigint, concatBytes, decodeRlp } from "@rnode/primitives";
+import { bigintToBytes, bytesToBigint, concatBytes, decodeRlp, equalBytes } from "@rnode/primitives";
 import {
   type Block,
   decodeHeader,
@@ -36,7 +36,10 @@ export interface BlockTableSet {
   readonly canonical: Table;
   /** hash → block */
   readonly numbers: Table;
-  /** transaction hash → block 6 ‖ index 4 */
+  /**
+   * first 8 bytes of the transaction hash → block 6 ‖ index 4; the whole hash, if another transaction has the same 8 bytes, and in rows of formats
+   * before 4
+   */
   readonly transactions: Table;
   /** block → total difficulty; only for blocks with difficulty */
   readonly totalDifficulty: Table;
@@ -44,6 +47,9 @@ export interface BlockTableSet {
 
 const ADDRESS_SIZE = 20;
 const HASH_SIZE = 32;
+/** Of a hash, in the key of a transaction. A transaction that is found is compared with the whole hash. */
+const SHORT_HASH_SIZE = 8;
+const LOCATION_SIZE = BLOCK_NUMBER_SIZE + 4;
 
 /** Stores canonical blocks and the indices to find them. */
 export class BlockTables {
@@ -116,14 +122,20 @@ export class BlockTables {
   }
 
   transactionLocation(hash: Uint8Array): TransactionLocation | undefined {
-    const row = this.#tables.transactions.peek(hash);
-    if (row === undefined) return undefined;
-    const blockNumber = readBlockNumber(row, 0);
-    const index = readUint32(row, BLOCK_NUMBER_SIZE);
-    const blockHash = this.canonicalHash(blockNumber);
+    const { transactions } = this.#tables;
+    const found = locationIn(transactions.peek(shortHash(hash)));
+    const location = found !== undefined && this.#isAt(found, hash) ? found : locationIn(transactions.peek(hash));
+    if (location === undefined) return undefined;
+    const blockHash = this.canonicalHash(location.blockNumber);
     if (blockHash === undefined)
-      throw storageError("storage/corrupted", { row: `transaction of ${blockNumber}`, reason: "no such block" });
-    return { blockNumber, blockHash, index };
+      throw storageError("storage/corrupted", { row: `transaction of ${location.blockNumber}`, reason: "no such block" });
+    return { ...location, blockHash };
+  }
+
+  /** Whether it is this transaction's place. */
+  #isAt({ blockNumber, index }: Place, hash: Uint8Array): boolean {
+    const parts = this.#open(blockNumber, false);
+    return parts !== undefined && index < parts.count && equalBytes(parts.transactionHash(index), hash);
   }
 
   /** The total difficulty up to and including the block; undefined if no block of the chain has any difficulty. */
@@ -136,13 +148,15 @@ export class BlockTables {
     for (const block of batch.blocks) this.#writeBlock(block, batch);
     const { transactions } = this.#tables;
     const hash = new Uint8Array(HASH_SIZE);
-    const location = new Uint8Array(BLOCK_NUMBER_SIZE + 4);
+    const short = hash.subarray(0, SHORT_HASH_SIZE);
+    const location = new Uint8Array(LOCATION_SIZE);
     const { hashes, locations } = batch;
     // PERF: neighbouring keys are on the same page
     for (const place of sortedKeys(hashes.bytes, HASH_SIZE, hashes.size / HASH_SIZE)) {
       for (let i = 0; i < HASH_SIZE; i++) hash[i] = hashes.bytes[place * HASH_SIZE + i]!;
       for (let i = 0; i < location.length; i++) location[i] = locations.bytes[place * location.length + i]!;
-      transactions.write(hash, location);
+      const other = locationIn(transactions.peek(short));
+      transactions.write(other === undefined || this.#isAt(other, hash) ? short : hash, location);
     }
   }
 
@@ -177,10 +191,13 @@ export class BlockTables {
     return body.length + (oldReceipts?.length ?? 0);
   }
 
-  /** Removes the location if it is in this block. */
-  removeTransactionLocation(hash: Uint8Array, number: number): void {
-    const row = this.#tables.transactions.peek(hash);
-    if (row !== undefined && readBlockNumber(row, 0) === number) this.#tables.transactions.delete(hash);
+  /** Removes the location of a transaction, if it is this one. */
+  removeTransactionLocation(hash: Uint8Array, number: number, index: number): void {
+    const { transactions } = this.#tables;
+    for (const key of [shortHash(hash), hash]) {
+      const found = locationIn(transactions.peek(key));
+      if (found?.blockNumber === number && found.index === index) transactions.delete(key);
+    }
   }
 
   remove(number: number): void {
@@ -190,7 +207,7 @@ export class BlockTables {
     const hashes = this.transactionHashes(number);
     if (hash === undefined || hashes === undefined)
       throw storageError("storage/corrupted", { row: `block ${number}`, reason: "missing" });
-    for (const transactionHash of hashes) tables.transactions.delete(transactionHash);
+    for (const [index, transactionHash] of hashes.entries()) this.removeTransactionLocation(transactionHash, number, index);
     tables.numbers.delete(hash);
     for (const table of [
       tables.headers,
@@ -206,6 +223,14 @@ export class BlockTables {
 }
 
 const NO_HASH = new Uint8Array(HASH_SIZE);
+
+type Place = Omit<TransactionLocation, "blockHash">;
+
+const shortHash = (hash: Uint8Array): Uint8Array => hash.subarray(0, SHORT_HASH_SIZE);
+
+function locationIn(row: Uint8Array | undefined): Place | undefined {
+  return row && { blockNumber: readBlockNumber(row, 0), index: readUint32(row, BLOCK_NUMBER_SIZE) };
+}
 
 /** Transactions, ommers and withdrawals, decoded; the bytes of the transactions are in one array. */
 function bodyOf(parts: BlockParts): Omit<Block, "header"> {
@@ -322,7 +347,7 @@ export class BlockBatch {
     this.blocks.push({ number, parentHash, hash, difficulty, at, ends });
     for (let i = 0; i < block.transactions.length; i++) {
       this.hashes.append(transactionHashes[i]!);
-      const locationAt = this.locations.reserve(BLOCK_NUMBER_SIZE + 4);
+      const locationAt = this.locations.reserve(LOCATION_SIZE);
       writeBlockNumber(this.locations.bytes, locationAt, number);
       writeUint32(this.locations.bytes, locationAt + BLOCK_NUMBER_SIZE, i);
     }

@@ -104,7 +104,7 @@ export function applyNodeDelta(delta: Uint8Array, at: number, next: Uint8Array):
     for (;;) {
       const byte = delta[position++]!;
       value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
+      if (!(byte >= 0x80)) return value; // also at the end of a damaged row
       shift += 7;
     }
   };

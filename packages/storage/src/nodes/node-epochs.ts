@@ -1,39 +1,40 @@
-import { BLOCK_NUMBER_SIZE, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
+import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "../database/keys.ts";
 import { deleteWithPrefix, type RowTable } from "../database/table.ts";
+import { readOldEpochBits } from "./old-epochs.ts";
 
 /*
  * Which blocks of an epoch may have changed a node:
- *   row key: first block of the epoch ‖ bucket 1
- *   row:     entries, ascending: hash of the node key 4 ‖ blocks of the epoch, one bit each, 4
- * Bucket and hash are 38 bits derived from the key. Keys that share them are rare; they make a reader look at a block that has no change.
+ *   row key: first block of the epoch ‖ 64 + bucket 1
+ *   row:     entries, ascending: hash of the node key, 19 bits ‖ block of the epoch, 5 bits
+ * A bucket has the nodes whose keys are the same up to the last byte, that is, all children of a branch. Nodes that share bucket and hash (one in a
+ * few hundred) make a reader look at a block that has no change. Rows of earlier formats are in old-epochs.ts.
  */
 
 export const EPOCH_BLOCKS = 32;
-const BUCKETS = 64;
-const ENTRY_SIZE = 8;
-const TWO_32 = 2 ** 32;
+const BLOCK_BITS = 5;
+const HASH_BITS = 19;
+const FIRST_BUCKET = 64;
+const ENTRY_SIZE = 3;
 
 export const epochOf = (number: number): number => number - (number % EPOCH_BLOCKS);
 export const isLastOfEpoch = (number: number): boolean => number % EPOCH_BLOCKS === EPOCH_BLOCKS - 1;
 
-/** Bucket × 2³² + hash. */
+/** Bucket, 6 bits ‖ hash, 19 bits. */
 function fingerprint(key: Uint8Array): number {
-  let a = 0x811c9dc5;
-  let b = key.length;
-  for (let i = 0; i < key.length; i++) {
-    a = Math.imul(a ^ key[i]!, 0x01000193);
-    b = Math.imul(b + key[i]!, 0x85ebca6b) ^ (b >>> 13);
-  }
-  a = Math.imul(a ^ (a >>> 15), 0x2c1b3c6d);
-  b = Math.imul(b ^ (b >>> 16), 0xc2b2ae35);
-  return ((b >>> 16) % BUCKETS) * TWO_32 + ((a ^ (a >>> 16)) >>> 0);
+  let mix = 0x811c9dc5;
+  const last = key.length - 1;
+  for (let i = 0; i < last; i++) mix = Math.imul(mix ^ key[i]!, 0x01000193);
+  const bucket = Math.imul(mix ^ (mix >>> 15), 0x2c1b3c6d) >>> 26;
+  mix = Math.imul(mix ^ key[last]! ^ (key.length << 8), 0x01000193);
+  mix = Math.imul(mix ^ (mix >>> 15), 0x85ebca6b);
+  return (bucket << HASH_BITS) | (Math.imul(mix ^ (mix >>> 13), 0xc2b2ae35) >>> (32 - HASH_BITS));
 }
 
 /** Collects the nodes that the blocks of one epoch change. */
 export class EpochNotes {
   readonly first: number;
-  /** fingerprint × 32 + index of the block in the epoch */
-  #notes = new Float64Array(1024);
+  /** fingerprint ‖ index of the block in the epoch */
+  #notes = new Uint32Array(1024);
   #count = 0;
 
   constructor(first: number) {
@@ -42,73 +43,70 @@ export class EpochNotes {
 
   add(number: number, key: Uint8Array): void {
     if (this.#count === this.#notes.length) {
-      const larger = new Float64Array(2 * this.#count);
+      const larger = new Uint32Array(2 * this.#count);
       larger.set(this.#notes);
       this.#notes = larger;
     }
-    this.#notes[this.#count++] = fingerprint(key) * EPOCH_BLOCKS + (number - this.first);
+    this.#notes[this.#count++] = (fingerprint(key) << BLOCK_BITS) | (number - this.first);
   }
 
   write(table: RowTable): void {
     const sorted = this.#notes.subarray(0, this.#count).sort();
     for (let from = 0; from < sorted.length; ) {
-      const bucket = Math.floor(sorted[from]! / (TWO_32 * EPOCH_BLOCKS));
+      const bucket = sorted[from]! >>> (HASH_BITS + BLOCK_BITS);
       let to = from;
-      const end = (bucket + 1) * TWO_32 * EPOCH_BLOCKS;
-      while (to < sorted.length && sorted[to]! < end) to++;
+      while (to < sorted.length && sorted[to]! >>> (HASH_BITS + BLOCK_BITS) === bucket) to++;
       table.write(bucketKey(this.first, bucket), bucketRow(sorted.subarray(from, to)));
       from = to;
     }
   }
 }
 
-function bucketRow(sorted: Float64Array): Uint8Array {
+function bucketRow(sorted: Uint32Array): Uint8Array {
   const row = new Uint8Array(sorted.length * ENTRY_SIZE);
   let size = 0;
-  let last = -1;
-  let bits = 0;
-  const finish = (): void => {
-    if (last < 0) return;
-    writeUint32(row, size, last % TWO_32);
-    writeUint32(row, size + 4, bits);
-    size += ENTRY_SIZE;
-  };
+  let last: number | undefined;
   for (const note of sorted) {
-    const print = Math.floor(note / EPOCH_BLOCKS);
-    if (print !== last) {
-      finish();
-      last = print;
-      bits = 0;
-    }
-    bits |= 1 << (note - print * EPOCH_BLOCKS);
+    if (note === last) continue;
+    last = note;
+    row[size++] = note >>> 16;
+    row[size++] = note >>> 8;
+    row[size++] = note;
   }
-  finish();
   return row.slice(0, size);
 }
 
 function bucketKey(first: number, bucket: number): Uint8Array {
   const key = new Uint8Array(BLOCK_NUMBER_SIZE + 1);
   writeBlockNumber(key, 0, first);
-  key[BLOCK_NUMBER_SIZE] = bucket;
+  key[BLOCK_NUMBER_SIZE] = FIRST_BUCKET + bucket;
   return key;
 }
+
+const entryAt = (row: Uint8Array, index: number): number =>
+  (row[index * ENTRY_SIZE]! << 16) | (row[index * ENTRY_SIZE + 1]! << 8) | row[index * ENTRY_SIZE + 2]!;
 
 /** The bits of the epoch's blocks that may have changed the node. PERF: one read. */
 export function readEpochBits(table: RowTable, first: number, key: Uint8Array): number {
   const print = fingerprint(key);
-  const row = table.peek(bucketKey(first, Math.floor(print / TWO_32)));
-  if (row === undefined) return 0;
-  const hash = print % TWO_32;
+  const row = table.peek(bucketKey(first, print >>> HASH_BITS));
+  if (row === undefined) return readOldEpochBits(table, first, key);
+  const hash = print & ((1 << HASH_BITS) - 1);
+  const count = row.length / ENTRY_SIZE;
   let low = 0;
-  let high = row.length / ENTRY_SIZE - 1;
-  while (low <= high) {
+  let high = count;
+  while (low < high) {
     const middle = (low + high) >> 1;
-    const found = readUint32(row, middle * ENTRY_SIZE);
-    if (found === hash) return readUint32(row, middle * ENTRY_SIZE + 4);
-    if (found < hash) low = middle + 1;
-    else high = middle - 1;
+    if (entryAt(row, middle) >>> BLOCK_BITS < hash) low = middle + 1;
+    else high = middle;
   }
-  return 0;
+  let bits = 0;
+  for (; low < count; low++) {
+    const entry = entryAt(row, low);
+    if (entry >>> BLOCK_BITS !== hash) break;
+    bits |= 1 << (entry & (EPOCH_BLOCKS - 1));
+  }
+  return bits;
 }
 
 /** @returns the number of rows removed */

@@ -1,19 +1,28 @@
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
-import { type RowTable, startsWith } from "../database/table.ts";
+import { type RowTable, startsWith, type TableEntry } from "../database/table.ts";
 
 /*
  * The trie nodes that one block replaced, in chunks: one row per node would cost more than everything else in a commit.
  *   row key: block ‖ node key of the chunk's first entry
- *   row:     entries, ascending by node key: number of bytes shared with the previous key 1 ‖ number of further bytes 1 ‖ those bytes
- *            ‖ size of the version 2 ‖ version
+ *   row:     255 ‖ entries, ascending by node key: key part ‖ size of the version, varint ‖ version (node-version.ts)
+ *   key part: number of bytes shared with the previous key, 128 added, 1 ‖ the one further byte 1
+ *          or number of bytes shared with the previous key 1 ‖ number of further bytes 1 ‖ those bytes
+ * The key before the first entry is that in the row key.
+ *
+ * Rows of earlier formats start with 0, the first byte of their first entry:
+ *   entries: number of bytes shared with the previous key 1 ‖ number of further bytes 1 ‖ those bytes ‖ size of the version 2 ‖ version
  */
 
-/** With its key and the header of an overflow page, a chunk fills four pages of 4 KiB. */
-const CHUNK_BYTES = 16_384 - 16;
+/** With the header of an overflow page, a chunk fills a page of 4 KiB. PERF: a chunk is searched from its start. */
+const CHUNK_BYTES = 4096 - 16;
 /** Size of the longest node key: kind, owner, and one byte per nibble. */
 const MAX_KEY_SIZE = 1 + 32 + 64;
 /** Greater than any node key. */
 const AFTER_ALL_KEYS = Uint8Array.of(0xff);
+const MARK = 0xff;
+const ONE_FURTHER_BYTE = 0x80;
+/** Of the size of a version, which has three bytes at most, also in a damaged row. */
+const SIZE_BITS = 21;
 
 export interface NodeVersion {
   readonly key: Uint8Array;
@@ -38,54 +47,55 @@ export class NodeHistoryWriter {
   /** Starts the next block, and drops the entries of a block that was not finished. */
   begin(number: number): void {
     this.#number = number;
-    this.#forget();
+    this.#rowKey = undefined;
   }
 
   /** Adds an entry, and copies both arguments. */
   add(key: Uint8Array, version: Uint8Array): void {
     const last = this.#lastKey;
+    const most = 5 + key.length + version.length;
+    if (this.#rowKey !== undefined && this.#size + most > CHUNK_BYTES) this.finish();
+    if (this.#rowKey === undefined) {
+      this.#rowKey = rowKeyOf(this.#number, key);
+      last.set(key);
+      this.#lastKeySize = key.length;
+      this.#chunk[0] = MARK;
+      this.#size = 1;
+    }
     let shared = 0;
     const limit = Math.min(key.length, this.#lastKeySize);
     while (shared < limit && key[shared] === last[shared]) shared++;
-    const size = 4 + key.length - shared + version.length;
-    if (this.#rowKey !== undefined && this.#size + size > CHUNK_BYTES) {
-      this.finish();
-      shared = 0;
-    }
-    if (this.#rowKey === undefined) {
-      this.#rowKey = rowKeyOf(this.#number, key);
-      shared = 0;
-    }
-    const needed = this.#size + 4 + key.length - shared + version.length;
-    if (needed > this.#chunk.length) {
-      const larger = new Uint8Array(needed);
-      larger.set(this.#chunk.subarray(0, this.#size));
-      this.#chunk = larger;
-    }
+    this.#reserve(this.#size + most);
     const chunk = this.#chunk;
     let at = this.#size;
-    chunk[at++] = shared;
-    chunk[at++] = key.length - shared;
-    for (let i = shared; i < key.length; i++) chunk[at++] = key[i]!;
-    chunk[at++] = version.length >> 8;
-    chunk[at++] = version.length;
-    chunk.set(version, at);
-    this.#size = at + version.length;
-    for (let i = shared; i < key.length; i++) last[i] = key[i]!;
+    const further = key.length - shared;
+    chunk[at++] = further === 1 ? ONE_FURTHER_BYTE | shared : shared;
+    if (further !== 1) chunk[at++] = further;
+    for (let i = shared; i < key.length; i++) {
+      chunk[at++] = key[i]!;
+      last[i] = key[i]!;
+    }
     this.#lastKeySize = key.length;
+    let rest = version.length;
+    for (; rest >= 0x80; rest >>>= 7) chunk[at++] = (rest & 0x7f) | 0x80;
+    chunk[at++] = rest;
+    if (version.length <= 40) for (let i = 0; i < version.length; i++) chunk[at + i] = version[i]!;
+    else chunk.set(version, at);
+    this.#size = at + version.length;
+  }
+
+  #reserve(size: number): void {
+    if (size <= this.#chunk.length) return;
+    const larger = new Uint8Array(size);
+    larger.set(this.#chunk.subarray(0, this.#size));
+    this.#chunk = larger;
   }
 
   /** Writes the remaining entries. */
   finish(): void {
     if (this.#rowKey === undefined) return;
     this.#table.write(this.#rowKey, this.#chunk.subarray(0, this.#size));
-    this.#forget();
-  }
-
-  #forget(): void {
     this.#rowKey = undefined;
-    this.#size = 0;
-    this.#lastKeySize = 0;
   }
 }
 
@@ -96,56 +106,144 @@ function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
   return rowKey;
 }
 
-/** The version that block `number` replaced; undefined if it did not change the node. */
-export function findNodeVersion(table: RowTable, number: number, key: Uint8Array): Uint8Array | undefined {
-  const row = table.lastUpTo(rowKeyOf(number, key));
-  if (row === undefined || !startsWith(row.key, blockNumberKey(number))) return undefined;
-  return findInChunk(row.value, key);
+/** Goes through the entries of a chunk, of today's or an earlier format, without allocating anything. */
+class ChunkCursor {
+  readonly chunk: Uint8Array;
+  readonly #isOld: boolean;
+  #next: number;
+  /** bytes that the entry's key shares with the previous key; the others are in the chunk */
+  shared = 0;
+  keyAt = 0;
+  keyEnd = 0;
+  versionAt = 0;
+  versionEnd = 0;
+
+  constructor(chunk: Uint8Array) {
+    this.chunk = chunk;
+    this.#isOld = chunk[0] !== MARK;
+    this.#next = this.#isOld ? 0 : 1;
+  }
+
+  /** Moves to the next entry. */
+  next(): boolean {
+    const { chunk } = this;
+    let at = this.#next;
+    if (at >= chunk.length) return false;
+    const first = chunk[at++]!;
+    const isShort = !this.#isOld && first >= ONE_FURTHER_BYTE;
+    this.shared = isShort ? first - ONE_FURTHER_BYTE : first;
+    const further = isShort ? 1 : chunk[at++]!;
+    this.keyAt = at;
+    at += further;
+    this.keyEnd = at;
+    let size = 0;
+    if (this.#isOld) {
+      size = (chunk[at]! << 8) | chunk[at + 1]!;
+      at += 2;
+    } else {
+      for (let shift = 0; shift < SIZE_BITS; shift += 7) {
+        const byte = chunk[at++]!;
+        size |= (byte & 0x7f) << shift;
+        if (byte < 0x80) break;
+      }
+    }
+    this.versionAt = at;
+    this.versionEnd = at + size;
+    this.#next = this.versionEnd;
+    return true;
+  }
+
+  get version(): Uint8Array {
+    return this.chunk.subarray(this.versionAt, this.versionEnd);
+  }
 }
 
+/** Of 4 KiB each. */
+const MAX_KEPT_CHUNKS = 2048;
+
+/**
+ * Finds versions in the history of blocks. PERF: the last chunk of each block is kept for the rest of the synchronous run, in which all reads see
+ * one state of the database: nodes that are asked for together are siblings or parent and child, which lie in one chunk.
+ */
+export class NodeVersionFinder {
+  readonly #table: Pick<RowTable, "lastUpTo">;
+  readonly #chunks = new Map<number, TableEntry>();
+
+  constructor(table: Pick<RowTable, "lastUpTo">) {
+    this.#table = table;
+  }
+
+  /** To be called after a write. */
+  readonly forget = (): void => this.#chunks.clear();
+
+  /** The version that block `number` replaced; undefined if it did not change the node. */
+  find(number: number, key: Uint8Array): Uint8Array | undefined {
+    const known = this.#chunks.get(number);
+    if (known !== undefined && compareKeys(known.key, key) <= 0) {
+      const found = findInChunk(known.value, known.key, key);
+      if (found !== BEYOND) return found;
+    }
+    const rowKey = rowKeyOf(number, key);
+    const row = this.#table.lastUpTo(rowKey);
+    if (row === undefined || !startsWith(row.key, rowKey.subarray(0, BLOCK_NUMBER_SIZE))) return undefined;
+    if (this.#chunks.size === 0) queueMicrotask(this.forget);
+    if (this.#chunks.size >= MAX_KEPT_CHUNKS) this.#chunks.delete(this.#chunks.keys().next().value!);
+    this.#chunks.set(number, row);
+    const found = findInChunk(row.value, row.key, key);
+    return found === BEYOND ? undefined : found;
+  }
+}
+
+/** The order of the node key in a row key, and a node key. */
+function compareKeys(rowKey: Uint8Array, key: Uint8Array): number {
+  const size = rowKey.length - BLOCK_NUMBER_SIZE;
+  const limit = Math.min(size, key.length);
+  for (let i = 0; i < limit; i++) {
+    const difference = rowKey[BLOCK_NUMBER_SIZE + i]! - key[i]!;
+    if (difference !== 0) return difference;
+  }
+  return size - key.length;
+}
+
+/** The key is above all of the chunk. */
+const BEYOND = Symbol("beyond the chunk");
+
 /** PERF: builds no keys; how much the previous key has in common with the wanted one rules out most keys. */
-function findInChunk(chunk: Uint8Array, key: Uint8Array): Uint8Array | undefined {
-  /** number of leading bytes that the last key, which is below the wanted one, shares with it */
+function findInChunk(chunk: Uint8Array, rowKey: Uint8Array, key: Uint8Array): Uint8Array | typeof BEYOND | undefined {
+  const cursor = new ChunkCursor(chunk);
+  /** number of leading bytes that the last key, which is not above the wanted one, shares with it */
   let common = 0;
-  for (let at = 0; at < chunk.length; ) {
-    const shared = chunk[at]!;
-    const rest = chunk[at + 1]!;
-    const keyAt = at + 2;
-    const versionAt = keyAt + rest + 2;
-    const end = versionAt + ((chunk[versionAt - 2]! << 8) | chunk[versionAt - 1]!);
+  if (chunk[0] === MARK) {
+    const limit = Math.min(key.length, rowKey.length - BLOCK_NUMBER_SIZE);
+    while (common < limit && rowKey[BLOCK_NUMBER_SIZE + common] === key[common]) common++;
+  }
+  while (cursor.next()) {
+    const { shared, keyAt } = cursor;
     if (shared < common) return undefined; // it is above the wanted key
     if (shared === common) {
+      const further = cursor.keyEnd - keyAt;
       let same = 0;
-      while (same < rest && common + same < key.length && chunk[keyAt + same] === key[common + same]) same++;
+      while (same < further && common + same < key.length && chunk[keyAt + same] === key[common + same]) same++;
       const isEndOfKey = common + same === key.length;
-      if (same === rest && isEndOfKey) return chunk.subarray(versionAt, end);
-      if (same < rest && (isEndOfKey || chunk[keyAt + same]! > key[common + same]!)) return undefined;
+      if (same === further && isEndOfKey) return cursor.version;
+      if (same < further && (isEndOfKey || chunk[keyAt + same]! > key[common + same]!)) return undefined;
       common += same;
     }
-    at = end;
   }
-  return undefined;
+  return BEYOND;
 }
 
 /** All versions that block `number` replaced, in ascending key order. */
 export function* nodeVersionsOf(table: RowTable, number: number): Generator<NodeVersion> {
-  for (const { value } of table.range(blockNumberKey(number), rowKeyOf(number, AFTER_ALL_KEYS))) yield* entriesOf(value);
-}
-
-function* entriesOf(chunk: Uint8Array): Generator<NodeVersion> {
-  let last: Uint8Array = new Uint8Array(0);
-  for (let at = 0; at < chunk.length; ) {
-    const shared = chunk[at]!;
-    const rest = chunk[at + 1]!;
-    at += 2;
-    const key = new Uint8Array(shared + rest);
-    key.set(last.subarray(0, shared));
-    key.set(chunk.subarray(at, at + rest), shared);
-    at += rest;
-    const size = (chunk[at]! << 8) | chunk[at + 1]!;
-    at += 2;
-    yield { key, version: chunk.subarray(at, at + size) };
-    at += size;
-    last = key;
+  for (const { key: rowKey, value } of table.range(blockNumberKey(number), rowKeyOf(number, AFTER_ALL_KEYS))) {
+    const cursor = new ChunkCursor(value);
+    let last = rowKey.subarray(BLOCK_NUMBER_SIZE);
+    while (cursor.next()) {
+      const key = new Uint8Array(cursor.shared + cursor.keyEnd - cursor.keyAt);
+      key.set(last.subarray(0, cursor.shared));
+      key.set(value.subarray(cursor.keyAt, cursor.keyEnd), cursor.shared);
+      yield { key, version: cursor.version };
+      last = key;
+    }
   }
 }

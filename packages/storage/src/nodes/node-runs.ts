@@ -55,6 +55,15 @@ function runsOf(nodes: readonly TrieNodeChange[]): NodeRun[] | undefined {
   return runs;
 }
 
+/** Whether a listed node is what it was. */
+export function isSameVersion({ before, rlp, differsFrom = 0, differsTo = Number.POSITIVE_INFINITY }: TrieNodeChange): boolean {
+  if (before === undefined || rlp === undefined) return before === rlp;
+  if (before.length !== rlp.length) return false;
+  const end = Math.min(differsTo, rlp.length);
+  for (let i = differsFrom; i < end; i++) if (before[i] !== rlp[i]) return false;
+  return true;
+}
+
 /** Size of the longest node key: kind, owner, and one byte per nibble. */
 const MAX_KEY_SIZE = 1 + 32 + 64;
 const ACCOUNT_TRIE = 0;

@@ -1,22 +1,24 @@
-import { bytesToHex, compareBytes } from "@rnode/primitives";
+import { compareBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { blockNumberKey } from "../database/keys.ts";
 import { deleteWithPrefix, type RowTable } from "../database/table.ts";
-import { storageError } from "../errors.ts";
-import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
-import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch, readEpochBits } from "./node-epochs.ts";
-import { findNodeVersion, NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
-import { ChangedNodes, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
+import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch } from "./node-epochs.ts";
+import { NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
+import { ChangedNodes, isSameVersion, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
+import { encodeNodeVersion } from "./node-version.ts";
+import { OldNodeReader, versionBefore } from "./old-nodes.ts";
+import { RecoverableChildren } from "./recoverable-children.ts";
 
 /*
  * Node key: 0 ‖ path for the account trie, 1 ‖ owner 32 ‖ path for a storage trie; a path has one byte per nibble.
  *
  * For each block within the proof window, the history has the nodes as they were before the block:
- *   nodeHistory: chunks of node key → kind 1 ‖ old version, whole or as the difference from the next version (node-history.ts)
+ *   nodeHistory: chunks of node key → old version (node-history.ts, node-version.ts)
  *   nodeEpochs:  which of the 32 blocks of an epoch may have changed a node (node-epochs.ts)
  * Both tables only grow at their end: a block changes several thousand nodes all over the tries, and an index ordered by node would have to
  * write a page for each of them. The rows of an epoch are written with its last block; in an incomplete epoch, each block is asked.
- * One old version in sixteen, deeper in a trie one in 64, chosen by path and block, is stored whole, so that a read has to follow few differences.
+ * Old versions are mostly differences from the version after the block, without the hashes that follow from old versions of children (recoverable-children.ts).
+ * One in 64, deeper in a trie one in 128, chosen by path and block, is stored whole, so that a read never has to follow many differences.
  */
 
 const ACCOUNT_TRIE = 0;
@@ -26,13 +28,6 @@ const ACCOUNT_PATH_AT = 1;
 const STORAGE_PATH_AT = 33;
 /** Levels above it have few nodes. */
 const FIRST_DEEP_LEVEL = 3;
-
-const ABSENT = 0;
-const WHOLE = 1;
-const DELTA = 2;
-const ABSENT_VERSION = Uint8Array.of(ABSENT);
-/** A difference must save at least a quarter. */
-const MAX_DELTA_PART = 0.75;
 
 export interface NodeTableSet {
   readonly nodes: RowTable;
@@ -55,7 +50,6 @@ export function nodeKeyOf(owner: Uint8Array | undefined, path: Uint8Array): Uint
 }
 
 const NO_PATH = new Uint8Array(0);
-const ALL_BLOCKS = 0xffff_ffff;
 
 /** What a block changed in the trie nodes. */
 export interface BlockNodes {
@@ -74,10 +68,13 @@ export class NodeTables {
   readonly #changed = new ChangedNodes();
   readonly #key = new NodeKeyBuffer();
   readonly #history: NodeHistoryWriter;
+  readonly #old: OldNodeReader;
+  readonly #recoverable = new RecoverableChildren();
 
   constructor(tables: NodeTableSet) {
     this.#tables = tables;
     this.#history = new NodeHistoryWriter(tables.nodeHistory);
+    this.#old = new OldNodeReader(tables);
   }
 
   /** Returns a copy. */
@@ -87,39 +84,7 @@ export class NodeTables {
 
   /** The node after block `number`. The history must be complete up to block `head`. */
   readNodeAt(number: number, head: number, owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
-    const key = nodeKeyOf(owner, path);
-    const deltas: Uint8Array[] = [];
-    let version: Uint8Array | undefined;
-    let isFound = false;
-    for (const block of this.#changesFrom(number + 1, head, key)) {
-      const old = findNodeVersion(this.#tables.nodeHistory, block, key);
-      if (old === undefined) continue;
-      if (old[0] === DELTA) {
-        deltas.push(old);
-        continue;
-      }
-      version = old[0] === WHOLE ? old.subarray(1) : undefined;
-      isFound = true;
-      break;
-    }
-    if (!isFound) version = this.#tables.nodes.read(key);
-    for (const delta of deltas.reverse()) {
-      if (version === undefined) throw damaged(key);
-      version = applyNodeDelta(delta, 1, version);
-    }
-    return version;
-  }
-
-  /** The blocks from `from` to `head` that may have changed the node, in ascending order. PERF: one read per epoch. */
-  *#changesFrom(from: number, head: number, key: Uint8Array): Generator<number> {
-    for (let epoch = epochOf(from); epoch <= head; epoch += EPOCH_BLOCKS) {
-      const last = epoch + EPOCH_BLOCKS - 1;
-      const bits = last > head ? ALL_BLOCKS : readEpochBits(this.#tables.nodeEpochs, epoch, key);
-      if (bits === 0) continue;
-      for (let block = Math.max(from, epoch); block <= Math.min(last, head); block++) {
-        if (((bits >>> (block - epoch)) & 1) === 1) yield block;
-      }
-    }
+    return this.#old.read(number, head, nodeKeyOf(owner, path));
   }
 
   /** Writes nodes without recording what they replace. */
@@ -166,6 +131,7 @@ export class NodeTables {
     for (const owner of clearedOwners) {
       for (const { path, rlp } of this.allNodes(owner)) all.push({ owner, path, rlp: undefined, before: rlp });
     }
+    this.#old.forget();
     const history = this.#history;
     history.begin(number);
     const notes = this.#openEpoch(number);
@@ -174,12 +140,13 @@ export class NodeTables {
       const { owner } = run.nodes[run.from]!;
       key.setOwner(owner);
       this.#changed.begin(owner);
+      this.#recoverable.look(run);
       for (let i = run.from; i < run.to; i++) {
         const node = run.nodes[i]!;
         if (isSameVersion(node)) continue;
         const { path } = node;
         const bytes = key.withPath(path, 0, path.length);
-        history.add(bytes, encodeOldVersion(node, number, bytes));
+        history.add(bytes, encodeNodeVersion(node, isWholeTurn(number, bytes), this.#recoverable.of(i)));
         notes?.add(number, bytes);
         this.#changed.add(path, node.rlp);
       }
@@ -194,9 +161,10 @@ export class NodeTables {
     this.#epoch = { notes: this.#readEpoch(first), next: head + 1 };
   }
 
-  /** To be called after an aborted transaction: data in memory may not be in the database. */
+  /** To be called after an aborted transaction, and after rows were written by others: data in memory may not be what the database has. */
   forget(): void {
     this.#epoch = undefined;
+    this.#old.forget();
   }
 
   #openEpoch(number: number): EpochNotes | undefined {
@@ -223,18 +191,20 @@ export class NodeTables {
   /** Undoes block `number`, which must be the head. */
   unwind(number: number): void {
     const { nodes: table, nodeHistory, nodeEpochs } = this.#tables;
-    this.#epoch = undefined;
+    this.forget();
     if (isLastOfEpoch(number)) deleteEpoch(nodeEpochs, epochOf(number));
-    for (const { key, version } of [...nodeVersionsOf(nodeHistory, number)]) {
-      if (version[0] === ABSENT) table.delete(key);
-      else if (version[0] === WHOLE) table.write(key, version.subarray(1));
-      else table.write(key, applyNodeDelta(version, 1, table.read(key) ?? NO_PATH));
+    // Children first: hashes that a version leaves out are those of its children as they were.
+    for (const { key, version } of [...nodeVersionsOf(nodeHistory, number)].reverse()) {
+      const before = versionBefore(key, version, table);
+      if (before === undefined) table.delete(key);
+      else table.write(key, before);
     }
     deleteAll(nodeHistory, blockNumberKey(number));
   }
 
   /** Removes the history of block `number`, the oldest that is kept. */
   prune(number: number): void {
+    this.#old.forget();
     deleteAll(this.#tables.nodeHistory, blockNumberKey(number));
     if (isLastOfEpoch(number)) deleteEpoch(this.#tables.nodeEpochs, epochOf(number));
   }
@@ -245,6 +215,7 @@ export class NodeTables {
    * @returns the number of rows removed; less than `limit`: none are left
    */
   pruneRows(number: number, limit: number): number {
+    this.#old.forget();
     const count = deleteWithPrefix(this.#tables.nodeHistory, blockNumberKey(number), limit);
     if (count === limit || !isLastOfEpoch(number)) return count;
     return count + deleteEpoch(this.#tables.nodeEpochs, epochOf(number), limit - count);
@@ -261,50 +232,13 @@ function deleteAll(table: RowTable, prefix: Uint8Array): void {
   deleteWithPrefix(table, prefix, Number.POSITIVE_INFINITY);
 }
 
-function damaged(key: Uint8Array): Error {
-  return storageError("storage/corrupted", { row: `history of trie node ${bytesToHex(key)}`, reason: "a version is missing" });
-}
-
-function isSameVersion({ before, rlp, differsFrom = 0, differsTo = Number.POSITIVE_INFINITY }: TrieNodeChange): boolean {
-  if (before === undefined || rlp === undefined) return before === rlp;
-  if (before.length !== rlp.length) return false;
-  const end = Math.min(differsTo, rlp.length);
-  for (let i = differsFrom; i < end; i++) if (before[i] !== rlp[i]) return false;
-  return true;
-}
-
-/** A buffer for the kind and a whole node. PERF: it is reused. */
-let wholeVersion = new Uint8Array(1024);
-
-/** @returns a view that the next call may overwrite */
-function encodeOldVersion(
-  { before: old, rlp: next, differsFrom, differsTo = Number.POSITIVE_INFINITY }: TrieNodeChange,
-  number: number,
-  key: Uint8Array,
-): Uint8Array {
-  if (old === undefined) return ABSENT_VERSION;
-  if (next !== undefined && !isWholeTurn(number, key)) {
-    const end = Math.min(differsTo, old.length);
-    const delta = encodeNodeDelta(old, next, 1, Math.floor(old.length * MAX_DELTA_PART), differsFrom, end);
-    if (delta !== undefined) {
-      delta[0] = DELTA;
-      return delta;
-    }
-  }
-  const size = 1 + old.length;
-  if (wholeVersion.length < size) wholeVersion = new Uint8Array(size);
-  wholeVersion[0] = WHOLE;
-  wholeVersion.set(old, 1);
-  return wholeVersion.subarray(0, size);
-}
-
 /**
- * One in sixteen of the upper nodes, which nearly every block changes, and one in 64 of the others. PERF: a whole version takes 530 bytes, a
- * difference some 45; with one in sixteen of all, whole ones were a third of the history.
+ * One in 64 of the upper nodes, which nearly every block changes, and one in 128 of the others. PERF: a whole version takes 530 bytes, a
+ * difference a few; with one in sixteen and 64, whole ones were a quarter of the history. A reader mostly needs none: it stops where all children were named.
  */
 function isWholeTurn(number: number, key: Uint8Array): boolean {
   let mix = number;
   for (let i = Math.max(0, key.length - 8); i < key.length; i++) mix = (mix * 31 + key[i]!) | 0;
   const depth = key.length - (key[0] === ACCOUNT_TRIE ? ACCOUNT_PATH_AT : STORAGE_PATH_AT);
-  return Math.imul(mix, 0x9e3779b1) >>> (depth < FIRST_DEEP_LEVEL ? 28 : 26) === 0;
+  return Math.imul(mix, 0x9e3779b1) >>> (depth < FIRST_DEEP_LEVEL ? 26 : 25) === 0;
 }

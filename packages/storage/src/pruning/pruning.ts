@@ -80,17 +80,17 @@ export class HistoryPruner {
   /** Removes the block from the indices, starting with entry `from`. */
   #removePlaces(number: number, from: number, limit: number): { count: number; isAll: boolean } {
     let place = 0;
-    for (const { index, key } of this.#places(number)) {
+    for (const entry of this.#places(number)) {
       if (place++ < from) continue;
       if (place > from + limit) return { count: limit, isAll: false };
-      if (index === undefined) this.#blocks.removeTransactionLocation(key, number);
-      else index.dropChunkEndingAt(key, number);
+      if (typeof entry.index === "number") this.#blocks.removeTransactionLocation(entry.key, number, entry.index);
+      else entry.index.dropChunkEndingAt(entry.key, number);
     }
     return { count: Math.max(0, place - from), isAll: true };
   }
 
-  /** The entries of a block, always in the same order. */
-  *#places(number: number): Generator<{ readonly index: BlockListIndex | undefined; readonly key: Uint8Array }> {
+  /** The entries of a block, always in the same order: of an index, and of transactions, which have a place in the block. */
+  *#places(number: number): Generator<{ readonly index: BlockListIndex | number; readonly key: Uint8Array }> {
     const { changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
       const address = key.subarray(BLOCK_NUMBER_SIZE);
@@ -98,7 +98,7 @@ export class HistoryPruner {
       for (const { slot } of decodeChangeRow(value).slots) yield { index: this.#storageHistory, key: concatBytes(address, slot) };
     }
     for (const key of logKeys(logsOf(this.#blocks.receipts(number) ?? []))) yield { index: this.#logs, key };
-    for (const hash of this.#blocks.transactionHashes(number) ?? []) yield { index: undefined, key: hash };
+    for (const [index, key] of (this.#blocks.transactionHashes(number) ?? []).entries()) yield { index, key };
   }
 
   #removeRows(number: number, limit: number): { count: number; isAll: boolean } {

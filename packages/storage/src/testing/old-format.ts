@@ -1,8 +1,18 @@
-import { encodeRlp } from "@rnode/primitives";
+import { concatBytes, encodeRlp } from "@rnode/primitives";
 import { encodeTransaction, headerToRlp, withdrawalToRlp } from "@rnode/protocol";
 import { encodeReceiptsRow } from "../blocks/block-rows.ts";
-import { blockNumberKey } from "../database/keys.ts";
+import { BlockTables } from "../blocks/block-tables.ts";
+import { MetaTable } from "../blocks/meta-table.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber, writeUint32 } from "../database/keys.ts";
+import { deleteWithPrefix } from "../database/table.ts";
 import { openChainStore } from "../lmdb-chain-store.ts";
+import { encodeNodeDelta } from "../nodes/node-delta.ts";
+import { epochOf } from "../nodes/node-epochs.ts";
+import { nodeVersionsOf } from "../nodes/node-history.ts";
+import type { NodeTableSet } from "../nodes/node-tables.ts";
+import { oldFingerprint } from "../nodes/old-epochs.ts";
+import { OldNodeReader } from "../nodes/old-nodes.ts";
+import { openTables } from "../schema.ts";
 import { openRawTables } from "./raw-tables.ts";
 
 /** Turns a database into one of format 2: rows of bodies and receipts as they were written then. */
@@ -31,4 +41,86 @@ export async function writeOldFormat(folder: string): Promise<void> {
   meta.putSync(Buffer.from("format"), Buffer.from("rnode\u0002"));
   meta.removeSync(Buffer.from("old-rows"));
   await root.close();
+}
+
+/** Turns a database into one of format 3: what history it has of trie nodes, and where it has transactions, as they were written then. */
+export async function writeFormat3(folder: string): Promise<void> {
+  const { environment, tables } = openTables(folder, {
+    readOnly: false,
+    mapSizeBytes: undefined,
+    sync: "each",
+    syncIntervalMs: 1000,
+  });
+  const meta = new MetaTable(tables.meta);
+  const head = meta.readHead()!.number;
+  const blocks = new BlockTables(tables, folder);
+  environment.atomically(() => {
+    writeOldNodes(tables, (meta.readPrunedNodes() ?? 0) + 1, head, head);
+    for (let number = meta.readPrunedHistory().floor; number <= head; number++) {
+      for (const [index, hash] of (blocks.transactionHashes(number) ?? []).entries()) {
+        const place = blocks.transactionLocation(hash);
+        if (place?.blockNumber !== number) continue;
+        blocks.removeTransactionLocation(hash, number, index);
+        const row = new Uint8Array(BLOCK_NUMBER_SIZE + 4);
+        writeBlockNumber(row, 0, number);
+        writeUint32(row, BLOCK_NUMBER_SIZE, index);
+        tables.transactions.write(hash, row);
+      }
+    }
+  });
+  await environment.close();
+  const { root, table } = openRawTables(folder);
+  table("meta").putSync(Buffer.from("format"), Buffer.from("rnode\u0003"));
+  await root.close();
+}
+
+/** Rewrites the history of trie nodes of blocks, and of epochs that end with them, as format 3 had it. To be called in a transaction. */
+export function writeOldNodes(tables: NodeTableSet, from: number, to: number, head: number): void {
+  const reader = new OldNodeReader(tables);
+  const history: { key: Uint8Array; row: Uint8Array }[] = [];
+  const epochs = new Map<number, Map<string, number>>();
+  for (let number = from; number <= to; number++) {
+    const entries: Uint8Array[] = [];
+    let rowKey: Uint8Array | undefined;
+    let last = new Uint8Array(0);
+    for (const { key } of nodeVersionsOf(tables.nodeHistory, number)) {
+      const version = oldVersion(reader.read(number - 1, head, key), reader.read(number, head, key));
+      rowKey ??= concatBytes(blockNumberKey(number), key);
+      let shared = 0;
+      while (shared < last.length && last[shared] === key[shared]) shared++;
+      const [rest, size] = [key.subarray(shared), version.length];
+      entries.push(Uint8Array.of(shared, rest.length), rest, Uint8Array.of(size >> 8, size), version);
+      last = key.slice();
+      const { bucket, hash } = oldFingerprint(key);
+      const epoch = epochs.get(epochOf(number)) ?? new Map<string, number>();
+      epochs.set(epochOf(number), epoch);
+      const place = `${bucket} ${hash}`;
+      epoch.set(place, (epoch.get(place) ?? 0) | (1 << (number - epochOf(number))));
+    }
+    if (rowKey !== undefined) history.push({ key: rowKey, row: concatBytes(...entries) });
+  }
+  for (let number = from; number <= to; number++) deleteWithPrefix(tables.nodeHistory, blockNumberKey(number), 1e9);
+  for (const { key, row } of history) tables.nodeHistory.write(key, row);
+  for (const [first, epoch] of epochs) {
+    if (first + 31 > to || deleteWithPrefix(tables.nodeEpochs, blockNumberKey(first), 1e9) === 0) continue;
+    const rows = new Map<number, { hash: number; bits: number }[]>();
+    for (const [place, bits] of epoch) {
+      const [bucket, hash] = place.split(" ").map(Number);
+      rows.set(bucket!, [...(rows.get(bucket!) ?? []), { hash: hash!, bits }]);
+    }
+    for (const [bucket, entries] of rows) {
+      const row = new Uint8Array(8 * entries.length);
+      for (const [i, { hash, bits }] of entries.sort((a, b) => a.hash - b.hash).entries()) {
+        writeUint32(row, 8 * i, hash);
+        writeUint32(row, 8 * i + 4, bits);
+      }
+      tables.nodeEpochs.write(concatBytes(blockNumberKey(first), Uint8Array.of(bucket)), row);
+    }
+  }
+}
+
+function oldVersion(old: Uint8Array | undefined, next: Uint8Array | undefined): Uint8Array {
+  if (old === undefined) return Uint8Array.of(0);
+  const delta = next && encodeNodeDelta(old, next, 1, old.length);
+  return delta === undefined ? concatBytes(Uint8Array.of(1), old) : concatBytes(Uint8Array.of(2), delta.subarray(1));
 }

@@ -1,0 +1,73 @@
+import { encodeRlp, encodeRlpListOfEncoded } from "@rnode/primitives";
+
+/*
+ * Where the parts of a stored trie node lie. The bytes are nodes that the trie encoded or that were read back, so they are not checked; only
+ * what they are is found out. A branch is a list of 17 items, a leaf and an extension one of two.
+ */
+
+export const EMPTY_ITEM = 0x80;
+/** The first byte of a string of 32 bytes: a hash. */
+export const HASH_ITEM = 0xa0;
+export const HASH_SIZE = 32;
+export const CHILDREN = 16;
+
+/** A branch without children. */
+export const EMPTY_BRANCH = new Uint8Array(1 + CHILDREN + 1).fill(EMPTY_ITEM);
+EMPTY_BRANCH[0] = 0xc0 + CHILDREN + 1;
+
+/** The end of the item at `at`. */
+export function itemEnd(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]!;
+  if (first < 0x80) return at + 1;
+  if (first < 0xb8) return at + 1 + first - 0x80;
+  if (first < 0xc0) return longEnd(bytes, at, first - 0xb7);
+  return first < 0xf8 ? at + 1 + first - 0xc0 : longEnd(bytes, at, first - 0xf7);
+}
+
+function longEnd(bytes: Uint8Array, at: number, sizeBytes: number): number {
+  let size = 0;
+  for (let i = 1; i <= sizeBytes; i++) size = size * 256 + bytes[at + i]!;
+  return at + 1 + sizeBytes + size;
+}
+
+/** Where the content of the string or list at `at` starts. */
+export function contentAt(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]!;
+  if (first < 0x80) return at;
+  if (first < 0xb8) return at + 1;
+  if (first < 0xc0) return at + 1 + first - 0xb7;
+  return first < 0xf8 ? at + 1 : at + 1 + first - 0xf7;
+}
+
+export function isBranch(rlp: Uint8Array): boolean {
+  return itemEnd(rlp, itemEnd(rlp, contentAt(rlp, 0))) < rlp.length;
+}
+
+/** Of a node with two items. The flag is in the first nibble of the path. */
+export function isLeaf(rlp: Uint8Array): boolean {
+  return (rlp[contentAt(rlp, contentAt(rlp, 0))]! & 0x20) !== 0;
+}
+
+/** The encoded items of a branch, views of it. */
+export function branchItems(rlp: Uint8Array): Uint8Array[] {
+  const items: Uint8Array[] = [];
+  for (let at = contentAt(rlp, 0); at < rlp.length; ) {
+    const end = itemEnd(rlp, at);
+    items.push(rlp.subarray(at, end));
+    at = end;
+  }
+  return items;
+}
+
+export function hashItem(hash: Uint8Array): Uint8Array {
+  const item = new Uint8Array(1 + HASH_SIZE);
+  item[0] = HASH_ITEM;
+  item.set(hash, 1);
+  return item;
+}
+
+/** The leaf with the path of `leaf` and another value. */
+export function leafWithValue(leaf: Uint8Array, value: Uint8Array): Uint8Array {
+  const pathAt = contentAt(leaf, 0);
+  return encodeRlpListOfEncoded([leaf.subarray(pathAt, itemEnd(leaf, pathAt)), encodeRlp(value)]);
+}

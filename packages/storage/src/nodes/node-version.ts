@@ -1,0 +1,280 @@
+import { encodeRlpListOfEncoded } from "@rnode/primitives";
+import type { TrieNodeChange } from "@rnode/trie";
+import { encodeNodeDelta } from "./node-delta.ts";
+import {
+  branchItems,
+  CHILDREN,
+  contentAt,
+  EMPTY_ITEM,
+  HASH_ITEM,
+  HASH_SIZE,
+  hashItem,
+  isBranch,
+  isLeaf,
+  itemEnd,
+  leafWithValue,
+} from "./node-shape.ts";
+
+/*
+ * An old version of a trie node, as it was before a block; a first byte says in which form:
+ *   0                           there was no node
+ *   1 ‖ RLP                     the whole node
+ *   2 ‖ delta                   the difference from the version after the block (node-delta.ts)
+ *   3 ‖ left out 2 ‖ given 2 ‖ absent 2 ‖ hashes 32 each
+ *                               a branch of which these children (one bit each) were different: their hash follows from their own old version, is
+ *                               given here in ascending order, or there was no such child
+ *   4 ‖ value                   a leaf of a storage trie with another value
+ *   5 ‖ flags 1 ‖ nonce ‖ balance ‖ [storage root 32] ‖ [code hash 32]
+ *                               a leaf of the account trie with another account; nonce and balance as RLP; flags: 1 the storage root differed, 2 the code
+ *                               hash did
+ *   16 + n, 32 + n ‖ hash, 48 + n
+ *                               a branch of which only child n was different: its hash is left out, is given, or there was no such child
+ * Databases up to format 3 have only the first three.
+ */
+
+const ABSENT = 0;
+const WHOLE = 1;
+const DELTA = 2;
+const BRANCH = 3;
+const SLOT = 4;
+const ACCOUNT = 5;
+const ONE_LEFT_OUT = 0x10;
+const ONE_GIVEN = 0x20;
+const ONE_ABSENT = 0x30;
+
+const HAS_ROOT = 1;
+const HAS_CODE = 2;
+
+const ABSENT_VERSION = Uint8Array.of(ABSENT);
+/** A difference must save at least a quarter. */
+const MAX_DELTA_PART = 0.75;
+
+/** The node that a version of the form "whole" has in it; undefined: there was none. */
+export const wholeNode = (version: Uint8Array): Uint8Array | undefined => (version[0] === WHOLE ? version.subarray(1) : undefined);
+
+/** What a version says of the children of a branch, one bit each. */
+export interface ChildChanges {
+  /** their hashes follow from the old versions of the children */
+  readonly leftOut: number;
+  readonly given: number;
+  readonly absent: number;
+  /** of those that are given, ascending */
+  readonly hashes: Uint8Array;
+}
+
+export type NodeVersionForm = "absent" | "whole" | "difference" | "children" | "leaf";
+
+export function formOf(version: Uint8Array): NodeVersionForm {
+  const kind = version[0]!;
+  if (kind >= BRANCH && kind !== SLOT && kind !== ACCOUNT) return "children";
+  return kind === ABSENT ? "absent" : kind === WHOLE ? "whole" : kind === DELTA ? "difference" : "leaf";
+}
+
+/** Of a version of the form "children". */
+export function childChangesOf(version: Uint8Array): ChildChanges {
+  const kind = version[0]!;
+  if (kind === BRANCH) {
+    const mask = (at: number): number => (version[at]! << 8) | version[at + 1]!;
+    return { leftOut: mask(1), given: mask(3), absent: mask(5), hashes: version.subarray(7) };
+  }
+  const bit = 1 << (kind & 0x0f);
+  const of = (form: number): number => ((kind & 0xf0) === form ? bit : 0);
+  return { leftOut: of(ONE_LEFT_OUT), given: of(ONE_GIVEN), absent: of(ONE_ABSENT), hashes: version.subarray(1) };
+}
+
+/** Whether child `nibble` may have another old version than the one after the block. */
+export function mayChangeChild(version: Uint8Array, nibble: number): boolean {
+  if (formOf(version) !== "children") return true;
+  const { leftOut, given, absent } = childChangesOf(version);
+  return (((leftOut | given | absent) >> nibble) & 1) === 1;
+}
+
+/** A buffer in which versions are built. PERF: it is reused, as are views of its first bytes, by size. */
+let scratch = new Uint8Array(2048);
+let scratchViews: Uint8Array[] = [];
+
+const built = (size: number): Uint8Array => (scratchViews[size] ??= scratch.subarray(0, size));
+
+function reserve(size: number): void {
+  if (scratch.length >= size) return;
+  scratch = new Uint8Array(2 * size);
+  scratchViews = [];
+}
+
+/**
+ * The version of a node that a block changed.
+ *
+ * @param isWhole the whole node is wanted
+ * @param canLeaveOut children (one bit each) whose old version the history of the same block has
+ * @returns a view that the next call may overwrite
+ */
+export function encodeNodeVersion(node: TrieNodeChange, isWhole: boolean, canLeaveOut: number): Uint8Array {
+  const { before: old, rlp: next, owner, differsFrom = 0, differsTo = Number.POSITIVE_INFINITY } = node;
+  if (old === undefined) return ABSENT_VERSION;
+  reserve(old.length + HASH_SIZE);
+  if (next !== undefined && !isWhole) {
+    const isOldBranch = isBranch(old);
+    if (isOldBranch === isBranch(next)) {
+      const from = old.length === next.length ? differsFrom : 0;
+      const to = old.length === next.length ? differsTo : Number.POSITIVE_INFINITY;
+      const size = isOldBranch
+        ? encodeChildren(old, next, canLeaveOut, from, to)
+        : encodeLeaf(old, next, owner === undefined ? ACCOUNT : SLOT);
+      if (size > 0) return built(size);
+    }
+    const end = Math.min(differsTo, old.length);
+    const delta = encodeNodeDelta(old, next, 1, Math.floor(old.length * MAX_DELTA_PART), differsFrom, end);
+    if (delta !== undefined) {
+      delta[0] = DELTA;
+      return delta;
+    }
+  }
+  scratch[0] = WHOLE;
+  scratch.set(old, 1);
+  return built(1 + old.length);
+}
+
+/** @returns the size in `scratch`; 0: the form does not fit */
+function encodeChildren(old: Uint8Array, next: Uint8Array, canLeaveOut: number, from: number, to: number): number {
+  let oldAt = contentAt(old, 0);
+  let nextAt = contentAt(next, 0);
+  let leftOut = 0;
+  let given = 0;
+  let absent = 0;
+  let size = 7;
+  for (let nibble = 0; nibble < CHILDREN; nibble++) {
+    const oldEnd = itemEnd(old, oldAt);
+    const nextEnd = itemEnd(next, nextAt);
+    if (oldEnd > from && oldAt < to && !isSameItem(old, oldAt, oldEnd, next, nextAt, nextEnd)) {
+      const bit = 1 << nibble;
+      if (old[oldAt] === EMPTY_ITEM) {
+        absent |= bit;
+      } else if (old[oldAt] !== HASH_ITEM) {
+        return 0; // a node inside the branch
+      } else if ((canLeaveOut & bit) !== 0) {
+        leftOut |= bit;
+      } else {
+        given |= bit;
+        for (let i = 1; i <= HASH_SIZE; i++) scratch[size++] = old[oldAt + i]!;
+      }
+    }
+    oldAt = oldEnd;
+    nextAt = nextEnd;
+  }
+  if (old[oldAt] !== EMPTY_ITEM || next[nextAt] !== EMPTY_ITEM) return 0; // no key of a state trie ends at a branch
+  const all = leftOut | given | absent;
+  if ((all & (all - 1)) !== 0 || all === 0) {
+    scratch[0] = BRANCH;
+    for (const [index, mask] of [leftOut, given, absent].entries()) {
+      scratch[1 + 2 * index] = mask >> 8;
+      scratch[2 + 2 * index] = mask;
+    }
+    return size;
+  }
+  const nibble = 31 - Math.clz32(all);
+  scratch[0] = (leftOut !== 0 ? ONE_LEFT_OUT : given !== 0 ? ONE_GIVEN : ONE_ABSENT) | nibble;
+  if (given === 0) return 1;
+  scratch.copyWithin(1, 7, size);
+  return 1 + HASH_SIZE;
+}
+
+function isSameItem(old: Uint8Array, oldAt: number, oldEnd: number, next: Uint8Array, nextAt: number, nextEnd: number): boolean {
+  if (oldEnd - oldAt !== nextEnd - nextAt) return false;
+  for (let i = 0; i < oldEnd - oldAt; i++) if (old[oldAt + i] !== next[nextAt + i]) return false;
+  return true;
+}
+
+/** The parts of an account in the value of a leaf, as offsets; false: it is none. */
+class AccountParts {
+  nonceAt = 0;
+  rootAt = 0;
+  codeAt = 0;
+
+  find(rlp: Uint8Array, valueAt: number): boolean {
+    const listAt = contentAt(rlp, valueAt);
+    this.nonceAt = contentAt(rlp, listAt);
+    this.rootAt = itemEnd(rlp, itemEnd(rlp, this.nonceAt));
+    this.codeAt = this.rootAt + 1 + HASH_SIZE;
+    const isWhole = this.codeAt + 1 + HASH_SIZE === rlp.length;
+    return isWhole && rlp[this.rootAt] === HASH_ITEM && rlp[this.codeAt] === HASH_ITEM;
+  }
+}
+
+const oldParts = new AccountParts();
+const nextParts = new AccountParts();
+
+/** @returns the size in `scratch`; 0: the form does not fit */
+function encodeLeaf(old: Uint8Array, next: Uint8Array, kind: typeof SLOT | typeof ACCOUNT): number {
+  const oldPathAt = contentAt(old, 0);
+  const nextPathAt = contentAt(next, 0);
+  const oldValueAt = itemEnd(old, oldPathAt);
+  const nextValueAt = itemEnd(next, nextPathAt);
+  const isSamePath = isSameItem(old, oldPathAt, oldValueAt, next, nextPathAt, nextValueAt);
+  if (!isSamePath || !isLeaf(old)) return 0;
+  scratch[0] = kind;
+  if (kind === SLOT) {
+    const from = contentAt(old, oldValueAt);
+    for (let i = from; i < old.length; i++) scratch[1 + i - from] = old[i]!;
+    return 1 + old.length - from;
+  }
+  if (!oldParts.find(old, oldValueAt) || !nextParts.find(next, nextValueAt)) return 0;
+  const { nonceAt, rootAt, codeAt } = oldParts;
+  let flags = 0;
+  let size = 2;
+  for (let i = nonceAt; i < rootAt; i++) scratch[size++] = old[i]!;
+  if (!isSameItem(old, rootAt, codeAt, next, nextParts.rootAt, nextParts.codeAt)) {
+    flags |= HAS_ROOT;
+    for (let i = 1; i <= HASH_SIZE; i++) scratch[size++] = old[rootAt + i]!;
+  }
+  if (!isSameItem(old, codeAt, old.length, next, nextParts.codeAt, next.length)) {
+    flags |= HAS_CODE;
+    for (let i = 1; i <= HASH_SIZE; i++) scratch[size++] = old[codeAt + i]!;
+  }
+  scratch[1] = flags;
+  return size;
+}
+
+/** The leaf that a version of the form "leaf" stands for. @param next the version after the block */
+export function restoreLeaf(version: Uint8Array, next: Uint8Array): Uint8Array {
+  if (version[0] === SLOT) return leafWithValue(next, version.subarray(1));
+  const valueAt = itemEnd(next, contentAt(next, 0));
+  nextParts.find(next, valueAt);
+  const { rootAt, codeAt } = nextParts;
+  const rootFrom = itemEnd(version, itemEnd(version, 2));
+  const hasRoot = (version[1]! & HAS_ROOT) !== 0;
+  const codeFrom = rootFrom + (hasRoot ? HASH_SIZE : 0);
+  const root = hasRoot ? hashItem(version.subarray(rootFrom, codeFrom)) : next.subarray(rootAt, codeAt);
+  const code = (version[1]! & HAS_CODE) !== 0 ? hashItem(version.subarray(codeFrom)) : next.subarray(codeAt);
+  return leafWithValue(next, encodeRlpListOfEncoded([version.subarray(2, rootFrom), root, code]));
+}
+
+const EMPTY = Uint8Array.of(EMPTY_ITEM);
+
+/** A branch while its old version is put together. */
+export class BranchRestoring {
+  readonly #items: Uint8Array[];
+
+  /** @param next a version that it is to be restored from */
+  constructor(next: Uint8Array) {
+    this.#items = branchItems(next);
+  }
+
+  /** Applies what a version says, but for hashes that are left out. */
+  apply({ given, absent, hashes }: ChildChanges): void {
+    let hashAt = 0;
+    for (let nibble = 0; nibble < CHILDREN; nibble++) {
+      if (((absent >> nibble) & 1) === 1) this.#items[nibble] = EMPTY;
+      if (((given >> nibble) & 1) === 0) continue;
+      this.setHash(nibble, hashes.subarray(hashAt, hashAt + HASH_SIZE));
+      hashAt += HASH_SIZE;
+    }
+  }
+
+  setHash(nibble: number, hash: Uint8Array): void {
+    this.#items[nibble] = hashItem(hash);
+  }
+
+  encoded(): Uint8Array {
+    return encodeRlpListOfEncoded(this.#items);
+  }
+}

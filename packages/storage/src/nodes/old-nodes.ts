@@ -1,0 +1,204 @@
+import { bytesToHex, keccak256 } from "@rnode/primitives";
+import type { RowTable } from "../database/table.ts";
+import { storageError } from "../errors.ts";
+import { applyNodeDelta } from "./node-delta.ts";
+import { EPOCH_BLOCKS, epochOf, readEpochBits } from "./node-epochs.ts";
+import { NodeVersionFinder } from "./node-history.ts";
+import { CHILDREN, EMPTY_BRANCH, HASH_SIZE } from "./node-shape.ts";
+import { BranchRestoring, childChangesOf, formOf, mayChangeChild, restoreLeaf, wholeNode } from "./node-version.ts";
+
+/*
+ * Trie nodes as they were after an old block. A node's versions are collected from that block upwards, until one stands alone (a whole node, none, or
+ * a branch of which every child was named by then); otherwise the last of them is followed by the node of the head. They are then applied backwards. Hashes that were left
+ * out follow from the old versions of the children, which are read likewise: the versions of their parent say in which blocks those changed.
+ */
+
+/** Where the history of nodes is read. */
+export interface NodeHistoryTables {
+  readonly nodes: Pick<RowTable, "read">;
+  readonly nodeHistory: RowTable;
+  readonly nodeEpochs: RowTable;
+}
+
+interface Step {
+  readonly block: number;
+  readonly version: Uint8Array;
+}
+
+const ALL_CHILDREN = 0xffff;
+const ALL_BLOCKS = 0xffff_ffff;
+
+/** The versions of one node, from an old block upwards. */
+class VersionChain {
+  readonly key: Uint8Array;
+  readonly steps: Step[] = [];
+  /** no later version is needed */
+  isClosed = false;
+  /** the first block that was not looked at */
+  nextBlock: number;
+  /** the children of the branch, one bit each, which the last steps say everything about */
+  #named = 0;
+
+  constructor(key: Uint8Array, firstBlock: number) {
+    this.key = key;
+    this.nextBlock = firstBlock;
+  }
+
+  add(block: number, version: Uint8Array): void {
+    this.steps.push({ block, version });
+    this.nextBlock = block + 1;
+    const form = formOf(version);
+    if (form === "children") {
+      const { leftOut, given, absent } = childChangesOf(version);
+      this.#named |= leftOut | given | absent;
+    } else {
+      this.#named = 0; // a difference of another form needs the whole node after it
+    }
+    this.isClosed = form === "absent" || form === "whole" || this.#named === ALL_CHILDREN;
+  }
+}
+
+export class OldNodeReader {
+  readonly #tables: NodeHistoryTables;
+  readonly #finder: NodeVersionFinder;
+  #head = 0;
+
+  constructor(tables: NodeHistoryTables) {
+    this.#tables = tables;
+    this.#finder = new NodeVersionFinder(tables.nodeHistory);
+  }
+
+  /** To be called after a write. */
+  forget(): void {
+    this.#finder.forget();
+  }
+
+  /** The node after block `number`. The history must be complete up to block `head`. */
+  read(number: number, head: number, key: Uint8Array): Uint8Array | undefined {
+    this.#head = head;
+    const chain = new VersionChain(key, number + 1);
+    this.#collect([chain]);
+    return this.#restore(chain);
+  }
+
+  /** Completes chains, block by block. PERF: one read per epoch and node; children of one branch share it. */
+  #collect(chains: readonly VersionChain[]): void {
+    const head = this.#head;
+    let open = chains.filter(({ isClosed, nextBlock }) => !isClosed && nextBlock <= head);
+    const first = Math.min(...open.map(({ nextBlock }) => nextBlock));
+    for (let epoch = epochOf(first); epoch <= head && open.length > 0; epoch += EPOCH_BLOCKS) {
+      const last = epoch + EPOCH_BLOCKS - 1;
+      for (const chain of open) {
+        if (chain.nextBlock > last) continue;
+        const bits = last > head ? ALL_BLOCKS : readEpochBits(this.#tables.nodeEpochs, epoch, chain.key);
+        for (let block = Math.max(chain.nextBlock, epoch); bits !== 0 && block <= Math.min(last, head); block++) {
+          if (((bits >>> (block - epoch)) & 1) === 0) continue;
+          this.#look(chain, block);
+          if (chain.isClosed) break;
+        }
+      }
+      open = open.filter(({ isClosed }) => !isClosed);
+    }
+  }
+
+  #look(chain: VersionChain, block: number): void {
+    const version = this.#finder.find(block, chain.key);
+    if (version !== undefined) chain.add(block, version);
+  }
+
+  #restore(chain: VersionChain): Uint8Array | undefined {
+    const { key, steps } = chain;
+    const last = chain.isClosed ? steps.at(-1)!.version : undefined;
+    const isNamed = last !== undefined && formOf(last) === "children";
+    let node = last === undefined ? this.#tables.nodes.read(key) : isNamed ? EMPTY_BRANCH : wholeNode(last);
+    let branch: BranchRestoring | undefined;
+    /** for each child whose hash was left out: the index of the step before which it is wanted */
+    const wanted = new Array<number>(CHILDREN).fill(-1);
+    for (let index = steps.length - (last === undefined || isNamed ? 1 : 2); index >= 0; index--) {
+      const { version } = steps[index]!;
+      const form = formOf(version);
+      if (node === undefined) throw damaged(key);
+      if (form === "children") {
+        branch ??= new BranchRestoring(node);
+        const changes = childChangesOf(version);
+        branch.apply(changes);
+        for (let nibble = 0; nibble < CHILDREN; nibble++) {
+          if ((((changes.given | changes.absent) >> nibble) & 1) === 1) wanted[nibble] = -1;
+          if (((changes.leftOut >> nibble) & 1) === 1) wanted[nibble] = index;
+        }
+        continue;
+      }
+      if (branch !== undefined) {
+        this.#addHashes(branch, chain, wanted);
+        node = branch.encoded();
+        branch = undefined;
+        wanted.fill(-1);
+      }
+      node = form === "leaf" ? restoreLeaf(version, node) : applyNodeDelta(version, 1, node);
+    }
+    if (branch === undefined) return node;
+    this.#addHashes(branch, chain, wanted);
+    return branch.encoded();
+  }
+
+  /** @param wanted for each child: the index of the step before which its hash is wanted; −1: it is not */
+  #addHashes(branch: BranchRestoring, parent: VersionChain, wanted: readonly number[]): void {
+    const children: VersionChain[] = [];
+    const nibbles: number[] = [];
+    for (const [nibble, index] of wanted.entries()) {
+      if (index < 0) continue;
+      const child = new VersionChain(childKey(parent.key, nibble), parent.steps[index]!.block);
+      for (let at = index; at < parent.steps.length && !child.isClosed; at++) {
+        const { block, version } = parent.steps[at]!;
+        if (mayChangeChild(version, nibble)) this.#look(child, block);
+      }
+      // No other block up to the parent's last step can have changed it; if the parent has none that stands alone, none up to the head.
+      if (!child.isClosed) child.nextBlock = parent.isClosed ? parent.nextBlock : this.#head + 1;
+      children.push(child);
+      nibbles.push(nibble);
+    }
+    this.#collect(children);
+    for (const [i, child] of children.entries()) {
+      const node = this.#restore(child);
+      if (node === undefined || node.length < HASH_SIZE) throw damaged(child.key);
+      branch.setHash(nibbles[i]!, keccak256(node));
+    }
+  }
+}
+
+/**
+ * The node before a block, from its version and the row after the block.
+ *
+ * @param nodes has the children, if their hashes were left out, as they were before the block
+ * @returns undefined: there was no node
+ */
+export function versionBefore(key: Uint8Array, version: Uint8Array, nodes: Pick<RowTable, "read">): Uint8Array | undefined {
+  const form = formOf(version);
+  if (form === "absent" || form === "whole") return wholeNode(version);
+  const next = nodes.read(key);
+  if (next === undefined) throw damaged(key);
+  if (form === "leaf") return restoreLeaf(version, next);
+  if (form === "difference") return applyNodeDelta(version, 1, next);
+  const branch = new BranchRestoring(next);
+  const changes = childChangesOf(version);
+  branch.apply(changes);
+  for (let nibble = 0; nibble < CHILDREN; nibble++) {
+    if (((changes.leftOut >> nibble) & 1) === 0) continue;
+    const child = childKey(key, nibble);
+    const node = nodes.read(child);
+    if (node === undefined) throw damaged(child);
+    branch.setHash(nibble, keccak256(node));
+  }
+  return branch.encoded();
+}
+
+function childKey(key: Uint8Array, nibble: number): Uint8Array {
+  const child = new Uint8Array(key.length + 1);
+  child.set(key);
+  child[key.length] = nibble;
+  return child;
+}
+
+function damaged(key: Uint8Array): Error {
+  return storageError("storage/corrupted", { row: `history of trie node ${bytesToHex(key)}`, reason: "a version is missing" });
+}
