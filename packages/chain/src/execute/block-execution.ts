@@ -187,7 +187,8 @@ export function executedBlock(
   };
 }
 
-export const receiptsRoot = ({ receipts }: BlockRunResult): Uint8Array => orderedTrieRoot(encodeReceipts(receipts));
+export const receiptsRoot = ({ receipts }: Pick<BlockRunResult, "receipts">): Uint8Array =>
+  orderedTrieRoot(encodeReceipts(receipts));
 
 /** Compares the results of execution, except for the state, with the header. */
 function checkResult(

@@ -10,6 +10,7 @@ import {
 import type { EvmEngine } from "@rnode/evm";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type Block, decodeTransaction, type Header, type Transaction } from "@rnode/protocol";
+import { l1InfoOf } from "./l1-info.ts";
 import { type Now, type OnStep, plural, timed } from "./steps.ts";
 
 /** A block whose hash follows from its parent's state, or why it does not. */
@@ -75,7 +76,13 @@ function checkFinished(json: unknown, { engine, now, onStep }: Tools): BlockOutc
   return { header, hash: hashHex, transactions: block.transactions, isValid, expectedHash: undefined };
 }
 
-const blockFacts = ({ transactions }: Block): string[] => [plural(transactions.length, "transaction")];
+function blockFacts({ transactions }: Block): string[] {
+  const info = l1InfoOf(transactions);
+  return [
+    plural(transactions.length, "transaction"),
+    ...(info === undefined ? [] : [`L1 origin ${info.number} ${bytesToHex(info.blockHash)}`]),
+  ];
+}
 
 function checkBuilt(json: unknown, { engine, now, onStep }: Tools): BlockOutcome {
   const { value: file, ms } = timed(now, () => parseBlockFile(json));

@@ -2,9 +2,7 @@ import { type Decompressor, ExplainRun, type Explanation } from "@rnode/derivati
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { hashTransaction, type L1BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { BlockOutcome } from "./check-block.ts";
-import { type Now, type OnStep, plural } from "./steps.ts";
-
-const SHOWN = 12;
+import { type Now, type OnStep, plural, shortened } from "./steps.ts";
 
 /** Hex of calldata, signed transactions or blobs, one a line or separated by blank space. @throws {CodedError} hex/* */
 export const hexPieces = (text: string): Uint8Array[] =>
@@ -83,8 +81,15 @@ export async function checkData(pieces: readonly Uint8Array[], l1TimeSec: number
 /**
  * Compares the block that was executed with what was derived for its time: the payload attributes of a rollup node have the deposits of the L1 origin
  * first, then exactly the transactions of the batch.
+ *
+ * @param hasOrigin the deposits are compared with those of the L1 origin
  */
-export function compareWithBatch({ header, transactions }: BlockOutcome, { channels }: Explanation, onStep: OnStep): boolean {
+export function compareWithBatch(
+  { header, transactions }: BlockOutcome,
+  { channels }: Explanation,
+  hasOrigin: boolean,
+  onStep: OnStep,
+): boolean {
   const derived = channels
     .flatMap(({ batches }) => batches.flatMap(({ blocks }) => blocks))
     .find(({ timestamp }) => timestamp === header.timestamp);
@@ -109,16 +114,13 @@ export function compareWithBatch({ header, transactions }: BlockOutcome, { chann
       isSame
         ? `${plural(own.length, "transaction")}, in the same order`
         : `${own.length} in the block, ${derived.txHashes.length} in the batch`,
-      `not compared: ${plural(deposits, "deposit")}, as the receipts of the L1 origin were not given`,
+      ...(hasOrigin ? [] : [`not compared: ${plural(deposits, "deposit")}, as the L1 origin was not given`]),
     ],
   });
   return isSame;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-
-const shortened = (facts: readonly string[]): string[] =>
-  facts.length <= SHOWN ? [...facts] : [...facts.slice(0, SHOWN), `and ${facts.length - SHOWN} more`];
 
 /** No real block has its number and hash. */
 function l1BlockAt(timestamp: number): L1BlockRef {

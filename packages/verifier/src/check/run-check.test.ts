@@ -1,6 +1,6 @@
 import { createDecompressor } from "@rnode/compression";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { decodeBlock, encodeBlock } from "@rnode/protocol";
+import { decodeBlock, encodeBlock, hashHeader, headerFromRpc } from "@rnode/protocol";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type SampleBlock, sampleBlock, sampleEngine } from "../testing/sample-block.ts";
 import { type CheckRequest, type CheckResult, runCheck } from "./run-check.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 async function check(request: Partial<CheckRequest>): Promise<{ result: CheckResult; steps: Step[]; titles: string[] }> {
   const steps: Step[] = [];
   const result = await runCheck(
-    { witness: "", data: "", rollup: "", expectedHash: "", l1Time: "", ...request },
+    { witness: "", data: "", origin: "", rollup: "", expectedHash: "", l1Time: "", ...request },
     {
       engine: sampleEngine,
       decompressor: async () => createDecompressor(),
@@ -24,6 +24,8 @@ async function check(request: Partial<CheckRequest>): Promise<{ result: CheckRes
   );
   return { result, steps, titles: steps.map(({ title, state }) => `${state}: ${title}`) };
 }
+
+const hashed = (block: object): { readonly hash: string } => ({ hash: bytesToHex(hashHeader(headerFromRpc(block))) });
 
 describe("a check", () => {
   it("executes a finished block and compares its hash and its batch", async () => {
@@ -57,6 +59,22 @@ describe("a check", () => {
     expect(result).toEqual({ isGood: true, number: undefined, hash: undefined, expectedHash: undefined });
   });
 
+  it("derives the deposits of an L1 block, and compares them with those of the block that names it", async () => {
+    const { witness, rollup, origin } = {
+      witness: JSON.stringify(sample.finished),
+      rollup: sample.rollup,
+      origin: JSON.stringify(sample.origin),
+    };
+    const alone = await check({ rollup, origin });
+    expect(alone.titles).toEqual(["good: The L1 block and its receipts fit its hash", "good: 1 deposit"]);
+    expect(alone.steps[1]!.facts.join()).toMatch(/^0x.{40} to 0x.{40}: mint 5 wei, value 5 wei, gas 100000, source 0x.{64}$/);
+    const both = await check({ witness, rollup, origin, data: sample.data });
+    expect(both.result.isGood).toBe(true);
+    expect(both.titles).toContain("good: The block has the deposits of its L1 origin");
+    expect(both.steps.flatMap(({ facts }) => facts).join()).not.toContain("not compared");
+    expect(both.steps[0]!.facts).toContain(`L1 origin 77 ${(sample.origin.block as { hash: string }).hash}`);
+  });
+
   const altered = (change: (block: ReturnType<typeof decodeBlock>) => ReturnType<typeof decodeBlock>) =>
     JSON.stringify({ ...sample.finished, block: bytesToHex(encodeBlock(change(decodeBlock(hexToBytes(sample.finished.block))))) });
 
@@ -87,6 +105,59 @@ describe("a check", () => {
       /has no header/,
     ],
     ["another hash", () => ({ witness: JSON.stringify(sample.finished), expectedHash: `0x${"12".repeat(32)}` }), /expected 0x1212/],
+    [
+      "an L1 block with another time",
+      () => ({
+        rollup: sample.rollup,
+        origin: JSON.stringify({ ...sample.origin, block: { ...sample.origin.block, timestamp: "0x1" } }),
+      }),
+      /calls itself 0x/,
+    ],
+    [
+      "receipts of another L1 block",
+      () => ({ rollup: sample.rollup, origin: JSON.stringify({ ...sample.origin, receipts: [] }) }),
+      /the receipts have the root/,
+    ],
+    [
+      "another L1 origin than that of the block",
+      () => {
+        const block = { ...sample.origin.block, timestamp: "0x1", hash: "" };
+        const { hash } = hashed(block);
+        return {
+          witness: JSON.stringify(sample.finished),
+          rollup: sample.rollup,
+          origin: JSON.stringify({ ...sample.origin, block: { ...block, hash } }),
+        };
+      },
+      /it names L1 block 77/,
+    ],
+    [
+      "a block without the deposits of its origin",
+      () => {
+        const built = structuredClone(sample.built) as {
+          payloadAttributes: { transactions: string[] };
+          expectedBlockHash?: string;
+        };
+        built.payloadAttributes.transactions.splice(1, 1);
+        delete built.expectedBlockHash;
+        return { witness: JSON.stringify(built), rollup: sample.rollup, origin: JSON.stringify(sample.origin) };
+      },
+      /one of them is missing, or differs/,
+    ],
+    [
+      "a deposit that L1 does not have",
+      () => {
+        const built = structuredClone(sample.built) as {
+          payloadAttributes: { transactions: string[] };
+          expectedBlockHash?: string;
+        };
+        const { transactions } = built.payloadAttributes;
+        transactions.splice(1, 0, transactions[1]!);
+        delete built.expectedBlockHash;
+        return { witness: JSON.stringify(built), rollup: sample.rollup, origin: JSON.stringify(sample.origin) };
+      },
+      /1 more than L1 says/,
+    ],
     ["data of nobody", () => ({ data: "0x0011", rollup: sample.rollup, l1Time: "2000" }), /dropped/],
   ])("finds %s", async (_, request, words) => {
     const { result, steps } = await check(request());
@@ -112,6 +183,8 @@ describe("a check", () => {
 
   it.each<[Partial<CheckRequest>, RegExp]>([
     [{}, /give a block with its witness, L1 data, or both/],
+    [{ origin: "[]", rollup: "op-mainnet" }, /the L1 origin is \{block, receipts\}/],
+    [{ origin: "{" }, /the L1 origin is not JSON/],
     [{ witness: "{" }, /the block with its witness is not JSON/],
     [{ witness: "{}" }, /parentHeader or parentHeaderRlp is required/],
     [{ data: "0x00", rollup: "op-mainnet" }, /need the time of their L1 block/],

@@ -5,6 +5,7 @@ import type { Hex } from "@rnode/primitives";
 import { networkByChainId, networkByName, type RollupConfig, rollupConfigFromJson, rollupConfigOfNetwork } from "@rnode/protocol";
 import { type BlockOutcome, checkBlock } from "./check-block.ts";
 import { checkData, compareWithBatch, hexPieces } from "./check-data.ts";
+import { checkOrigin, compareDeposits } from "./check-origin.ts";
 import type { Now, OnStep } from "./steps.ts";
 
 /** What the user gave. Empty: nothing. */
@@ -13,6 +14,8 @@ export interface CheckRequest {
   readonly witness: string;
   /** hex of what the batcher published */
   readonly data: string;
+  /** JSON of an L1 block and its receipts */
+  readonly origin: string;
   /** name of a network, or JSON of a rollup configuration; default: the network of the witness */
   readonly rollup: string;
   /** what must come out */
@@ -40,13 +43,20 @@ export async function runCheck(request: CheckRequest, tools: CheckTools): Promis
   const { onStep, now } = tools;
   const json: unknown = request.witness.trim() === "" ? undefined : parseJson(request.witness, "the block with its witness");
   const pieces = hexPieces(request.data);
-  if (json === undefined && pieces.length === 0) throw new Error("give a block with its witness, L1 data, or both");
+  const origin: unknown = request.origin.trim() === "" ? undefined : parseJson(request.origin, "the L1 origin");
+  if (json === undefined && pieces.length === 0 && origin === undefined)
+    throw new Error("give a block with its witness, L1 data, or both");
   let isGood = true;
   const watching: OnStep = (step) => {
     if (step.state === "bad") isGood = false;
     onStep(step);
   };
   const outcome = json === undefined ? undefined : checkBlock(json, { engine: tools.engine(), now, onStep: watching });
+  if (origin !== undefined) {
+    const config = rollupOf(request.rollup, json);
+    const found = checkOrigin(origin, config, watching);
+    if (found !== undefined && outcome !== undefined) compareDeposits(outcome, found, config, watching);
+  }
   if (pieces.length > 0) {
     const config = rollupOf(request.rollup, json);
     const l1Time = request.l1Time.trim() === "" ? outcome?.header.timestamp : Number(request.l1Time);
@@ -60,7 +70,7 @@ export async function runCheck(request: CheckRequest, tools: CheckTools): Promis
       now,
       onStep: watching,
     });
-    if (outcome !== undefined) compareWithBatch(outcome, explanation, watching);
+    if (outcome !== undefined) compareWithBatch(outcome, explanation, origin !== undefined, watching);
   }
   const expectedHash = outcome && compareHash(outcome, request.expectedHash.trim(), watching);
   return { isGood, number: outcome?.header.number, hash: outcome?.hash, expectedHash };

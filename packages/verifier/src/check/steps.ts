@@ -21,3 +21,8 @@ export function timed<T>(now: Now, work: () => T): { readonly value: T; readonly
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+const SHOWN = 12;
+
+export const shortened = (facts: readonly string[]): string[] =>
+  facts.length <= SHOWN ? [...facts] : [...facts.slice(0, SHOWN), `and ${facts.length - SHOWN} more`];

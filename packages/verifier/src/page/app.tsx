@@ -1,11 +1,11 @@
 import { useRef, useState } from "preact/hooks";
 import type { CheckRequest, CheckResult } from "../check/run-check.ts";
 import type { Step } from "../check/steps.ts";
-import { BlockInput, DataInput } from "./inputs.tsx";
+import { BlockInput, DataInput, OriginInput } from "./inputs.tsx";
 import type { WorkerMessage } from "./messages.ts";
 import { Outcome, Steps } from "./outcome.tsx";
 
-const EMPTY: CheckRequest = { witness: "", data: "", rollup: "", expectedHash: "", l1Time: "" };
+const EMPTY: CheckRequest = { witness: "", data: "", origin: "", rollup: "", expectedHash: "", l1Time: "" };
 
 /** What is known of the last check. */
 interface Run {
@@ -44,7 +44,7 @@ export function App() {
       setRun((before) => ({ ...before, fault: event.message || "the engine cannot be started", isRunning: false }));
   };
 
-  const isEmpty = request.witness.trim() === "" && request.data.trim() === "";
+  const isEmpty = [request.witness, request.data, request.origin].every((text) => text.trim() === "");
   return (
     <>
       <header>
@@ -62,6 +62,7 @@ export function App() {
           }}
         >
           <BlockInput request={request} change={change} fail={fail} />
+          <OriginInput request={request} change={change} fail={fail} />
           <DataInput request={request} change={change} fail={fail} />
           <div class="actions">
             <button type="submit" class="primary" disabled={isEmpty || run.isRunning}>

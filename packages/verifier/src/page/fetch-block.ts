@@ -1,25 +1,20 @@
 import { fetchWitnessFile } from "@rnode/chain/stateless";
 import { toQuantity } from "@rnode/primitives";
+import { askNode } from "./ask-node.ts";
 
-const TIMEOUT_MS = 60_000;
-const MAX_ANSWER_BYTES = 512 << 20;
+const selectorOf = (block: string): string => (/^\d+$/.test(block) ? toQuantity(Number(block)) : block);
 
-/** Asks a node for a block with its witness. It must serve debug_, and allow this page's origin (--http.corsdomain). */
-export async function fetchBlock(url: string, block: string): Promise<object> {
-  const selector = /^\d+$/.test(block) ? toQuantity(Number(block)) : block;
-  let id = 0;
-  return await fetchWitnessFile(async <T>(method: string, params: readonly unknown[]): Promise<T> => {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: ++id, method, params }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    }).catch((cause: unknown) => {
-      throw new Error(`${url} does not answer, or does not allow this page (--http.corsdomain)`, { cause });
-    });
-    if (Number(response.headers.get("content-length") ?? 0) > MAX_ANSWER_BYTES) throw new Error(`${url}: the answer is too large`);
-    const { result, error } = (await response.json()) as { result?: T; error?: { message?: string } };
-    if (error !== undefined) throw new Error(`${url} answers ${method} with: ${error.message ?? "an error"}`);
-    return result as T;
-  }, selector);
+/** Asks a node for a block with its witness. It must serve debug_. */
+export const fetchBlock = (url: string, block: string): Promise<object> => fetchWitnessFile(askNode(url), selectorOf(block));
+
+/** Asks an L1 node for a block and its receipts. @param block number, hash or tag */
+export async function fetchOrigin(url: string, block: string): Promise<object> {
+  const ask = askNode(url);
+  const isHash = /^0x[0-9a-f]{64}$/i.test(block);
+  const found = await ask<{ readonly hash: string } | null>(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [
+    selectorOf(block),
+    false,
+  ]);
+  if (found === null) throw new Error(`${url} does not have the block ${block}`);
+  return { block: found, receipts: await ask("eth_getBlockReceipts", [found.hash]) };
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { CheckRequest } from "../check/run-check.ts";
-import { fetchBlock } from "./fetch-block.ts";
+import { fetchBlock, fetchOrigin } from "./fetch-block.ts";
 
 interface InputProps {
   readonly request: CheckRequest;
@@ -11,14 +11,26 @@ interface InputProps {
 /** Longer texts are not put into a text field, which would make the page slow. */
 const MAX_SHOWN = 200_000;
 
-export function BlockInput({ request, change, fail }: InputProps) {
-  const [url, setUrl] = useState("http://127.0.0.1:8545");
-  const [block, setBlock] = useState("latest");
+interface FromNodeProps {
+  readonly label: string;
+  /** on the button */
+  readonly action: string;
+  readonly url: string;
+  readonly block: string;
+  readonly fetchJson: (url: string, block: string) => Promise<object>;
+  readonly onLoaded: (json: string) => void;
+  readonly fail: (text: string) => void;
+}
+
+/** Loads something of a block from a node. */
+function FromNode({ label, action, url: firstUrl, block: firstBlock, fetchJson, onLoaded, fail }: FromNodeProps) {
+  const [url, setUrl] = useState(firstUrl);
+  const [block, setBlock] = useState(firstBlock);
   const [isLoading, setLoading] = useState(false);
   const load = async (): Promise<void> => {
     setLoading(true);
     try {
-      change({ witness: JSON.stringify(await fetchBlock(url, block.trim())) });
+      onLoaded(JSON.stringify(await fetchJson(url, block.trim())));
     } catch (error) {
       fail(error instanceof Error ? error.message : String(error));
     } finally {
@@ -26,21 +38,35 @@ export function BlockInput({ request, change, fail }: InputProps) {
     }
   };
   return (
+    <div class="row">
+      <label class="grow">
+        {label}
+        <input type="url" value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
+      </label>
+      <label>
+        Block
+        <input type="text" value={block} size={10} onInput={(event) => setBlock(event.currentTarget.value)} />
+      </label>
+      <button type="button" disabled={isLoading} onClick={() => void load()}>
+        {isLoading ? "Loading…" : action}
+      </button>
+    </div>
+  );
+}
+
+export function BlockInput({ request, change, fail }: InputProps) {
+  return (
     <fieldset>
       <legend>Block and witness</legend>
-      <div class="row">
-        <label class="grow">
-          Node
-          <input type="url" value={url} onInput={(event) => setUrl(event.currentTarget.value)} />
-        </label>
-        <label>
-          Block
-          <input type="text" value={block} size={10} onInput={(event) => setBlock(event.currentTarget.value)} />
-        </label>
-        <button type="button" disabled={isLoading} onClick={() => void load()}>
-          {isLoading ? "Loading…" : "Load"}
-        </button>
-      </div>
+      <FromNode
+        label="Node"
+        action="Load"
+        url="http://127.0.0.1:8545"
+        block="latest"
+        fetchJson={fetchBlock}
+        onLoaded={(witness) => change({ witness })}
+        fail={fail}
+      />
       <Pasted
         label="or a file of rengine stateless"
         value={request.witness}
@@ -59,6 +85,33 @@ export function BlockInput({ request, change, fail }: InputProps) {
           onInput={(event) => change({ expectedHash: event.currentTarget.value })}
         />
       </label>
+    </fieldset>
+  );
+}
+
+export function OriginInput({ request, change, fail }: InputProps) {
+  return (
+    <fieldset>
+      <legend>
+        L1 origin <small>optional: for the block's deposits</small>
+      </legend>
+      <FromNode
+        label="L1 node"
+        action="Load origin"
+        url="http://127.0.0.1:8545"
+        block=""
+        fetchJson={fetchOrigin}
+        onLoaded={(origin) => change({ origin })}
+        fail={fail}
+      />
+      <Pasted
+        label="or the L1 block and its receipts, as a node gives them"
+        value={request.origin}
+        accept=".json,.gz"
+        placeholder='{"block": {"hash": "0x…", …}, "receipts": […]}'
+        onValue={(origin) => change({ origin })}
+        fail={fail}
+      />
     </fieldset>
   );
 }

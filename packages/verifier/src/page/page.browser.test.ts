@@ -45,9 +45,13 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     await page.goto(server.url);
     return { page, faults };
   }
-  const fill = async (page: Page, changes: Partial<Record<"witness" | "data" | "rollup" | "hash", string>>): Promise<void> => {
+  const fill = async (
+    page: Page,
+    changes: Partial<Record<"witness" | "origin" | "data" | "rollup" | "hash", string>>,
+  ): Promise<void> => {
     const fields = {
       witness: /or a file of rengine/,
+      origin: /or the L1 block and its receipts/,
       data: /Batcher transactions/,
       rollup: /Network, or rollup/,
       hash: /Expected hash/,
@@ -69,11 +73,15 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     const { page, faults } = await open(scheme);
     await picture(page, `verifier-empty-${scheme}`);
     await fill(page, { witness: JSON.stringify(sample.finished), data: sample.data, rollup: sample.rollup, hash: sample.hash });
+    await fill(page, { origin: JSON.stringify(sample.origin) });
     await verify(page);
     await page.getByText("Block 1 has the expected hash").waitFor();
     expect(await page.locator(".steps > li strong").allInnerTexts()).toEqual([
       "Block and witness are decoded",
       "Every rule of the block holds",
+      "The L1 block and its receipts fit its hash",
+      "1 deposit",
+      "The block has the deposits of its L1 origin",
       "1 frame",
       "1 channel",
       "1 batch",
@@ -125,7 +133,7 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     try {
       const { page } = await open();
       await page.getByLabel("Node", { exact: true }).fill(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
-      await page.getByRole("button", { name: "Load" }).click();
+      await page.getByRole("button", { name: "Load", exact: true }).click();
       await expect
         .poll(() =>
           page
