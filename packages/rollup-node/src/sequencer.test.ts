@@ -129,6 +129,37 @@ describe("L1 origin selection", () => {
     expect(number(harness)).toBe(5);
   });
 
+  it("leaves the pool alone where less than a quarter of the sequencing window is left, and says so", async () => {
+    const config = testConfig("jovian", { seqWindowSize: 8 });
+    const harness = await sequencing({ config, l1Blocks: 10 }, 0);
+    const l1Head = harness.l1.head.number;
+    harness.engine.pool = [userTransaction(1)];
+    const transactionsOf = (): { readonly l1BlocksAgo: number; readonly ofUsers: number }[] => {
+      const found = [];
+      for (let block = harness.engine.block(harness.engine.head); block.ref.number > 0; ) {
+        const ofUsers = block.envelope.executionPayload.transactions.length - 1;
+        found.unshift({ l1BlocksAgo: l1Head - block.ref.l1Origin.number, ofUsers });
+        block = harness.engine.block(block.ref.parentHash);
+      }
+      return found;
+    };
+    const said = (text: RegExp): number => harness.logs.filter((line) => text.test(line.text)).length;
+    await harness.advance(2 * BLOCK_MS);
+    expect(transactionsOf().every(({ l1BlocksAgo, ofUsers }) => l1BlocksAgo > 6 && ofUsers === 0)).toBe(true);
+    expect([said(/^the sequencing window of the next blocks is nearly over/), said(/can be published in time again/)]).toEqual([
+      1, 0,
+    ]);
+    await harness.advance(4 * L1_BLOCK_TIME_SEC * 1_000);
+    const blocks = transactionsOf();
+    // Two of the eight L1 blocks are left for the batches of blocks whose origin is six blocks old.
+    expect(blocks.filter(({ l1BlocksAgo }) => l1BlocksAgo > 6).every(({ ofUsers }) => ofUsers === 0)).toBe(true);
+    expect(blocks.find(({ ofUsers }) => ofUsers > 0)).toEqual({ l1BlocksAgo: 6, ofUsers: 1 });
+    expect(blocks.find(({ l1BlocksAgo }) => l1BlocksAgo === 6)?.ofUsers).toBe(1);
+    expect([said(/^the sequencing window of the next blocks is nearly over/), said(/can be published in time again/)]).toEqual([
+      1, 1,
+    ]);
+  });
+
   it("asks for a reset when its origin was reorganised away", async () => {
     const harness = await sequencing({}, 30);
     const before = harness.counts.resets;
