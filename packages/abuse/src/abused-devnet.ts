@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Devnet, type DevnetOptions, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
+import { freePort } from "@rnode/program/testing";
 import type { Target } from "./attacker/target.ts";
 import { portOf } from "./monitor/monitor.ts";
 import { pause } from "./pause.ts";
@@ -72,17 +72,6 @@ async function untilFirstSafeBlock({ info }: Devnet): Promise<void> {
     if (Date.now() > deadlineMs) throw new Error(`no safe block within ${FIRST_SAFE_TIMEOUT_MS / 1000} s, before any attack`);
     await pause(200);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 interface MetricsPorts {

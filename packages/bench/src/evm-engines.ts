@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { Common, Hardfork, Mainnet } from "@ethereumjs/common";
 import { createEVM } from "@ethereumjs/evm";
 import { SimpleStateManager } from "@ethereumjs/statemanager";
@@ -9,6 +8,7 @@ import { createAccount, createAddressFromString } from "@ethereumjs/util";
 import { anvilBinary } from "@rnode/devnet";
 import { compileEvm, createEvm, type StateReader } from "@rnode/evm";
 import { bytesToHex, EMPTY_KECCAK, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
 import { forkRules } from "@rnode/protocol";
 import { Pool } from "undici";
 import type { Contract } from "./evm-workloads.ts";
@@ -92,17 +92,6 @@ export async function ethereumjsEngine(contracts: readonly Contract[]): Promise<
     },
     close: () => undefined,
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
-    });
-  });
 }
 
 const STARTUP_ATTEMPTS = 100;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "./free-port.ts";
+import { freePort } from "@rnode/program/testing";
 import type { GeneratedChain } from "./import-generate.ts";
 import { processUsage } from "./process-usage.ts";
 import { answers, stopper } from "./rengine.ts";

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { anvilBinary } from "@rnode/devnet";
 import { bytesToHex } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
 import { Pool } from "undici";
-import { freePort } from "./free-port.ts";
 import type { GeneratedChain } from "./import-generate.ts";
 import { timestampOf } from "./import-generate.ts";
 import { processUsage } from "./process-usage.ts";

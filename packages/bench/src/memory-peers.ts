@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { type Devnet, rpcCall } from "@rnode/devnet";
 import type { Scope } from "@rnode/program";
-import { freePort } from "./free-port.ts";
+import { freePort } from "@rnode/program/testing";
 import type { WatchedProgram } from "./memory-report.ts";
 
 export interface PeerBinaries {

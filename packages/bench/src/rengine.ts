@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { rpcCall } from "@rnode/devnet";
 import { hexToBytes } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
 import { Client } from "undici";
-import { freePort } from "./free-port.ts";
 import { type OpChain, opGenesis } from "./op-chain.ts";
 
 /** The checkout in which this file was built. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { anvilBinary, rpcCall } from "@rnode/devnet";
 import { type Hex, toQuantity } from "@rnode/primitives";
-import { freePort } from "./free-port.ts";
+import { freePort } from "@rnode/program/testing";
 import { forkchoiceState, newPayloadParams, type OpChain, RICH_WEI, sequencerAttributes } from "./op-chain.ts";
 import { answers, type EngineConnection, type RengineOptions, startRengine, stopper } from "./rengine.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { rpcCall } from "@rnode/devnet";
 import { hexToBytes } from "@rnode/primitives";
-import { freePort } from "./free-port.ts";
+import { freePort } from "@rnode/program/testing";
 import { processUsage } from "./process-usage.ts";
 import { EngineConnection, THIS_CHECKOUT } from "./rengine.ts";
 import type { MemoryLimit } from "./scale-memory.ts";

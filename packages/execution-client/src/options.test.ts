@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { assemble } from "@rnode/eth-api/testing";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { createLogger } from "@rnode/observe";
 import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
@@ -43,14 +43,6 @@ const failureOf = async (answer: Promise<unknown>): Promise<Failure> => {
   );
   return { code, message, data };
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Requests `eth_chainId` over HTTP. @returns status, headers and text of the answer, or the code of the error */
 function post(

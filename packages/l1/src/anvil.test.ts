@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, concatBytes } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
+import { freePort } from "@rnode/program/testing";
 import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
@@ -25,15 +24,6 @@ const anvilBinary = (): string | undefined => {
     return undefined;
   }
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const binary = anvilBinary();
 

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "./testing/free-port.ts";
 
 const PACKAGES = join(import.meta.dirname, "../..");
 /** A private key, and what a search for it finds: parts of it in hex, its bytes in base64, or in the text of an array. */
@@ -82,14 +82,6 @@ const SUBJECTS: readonly Subject[] = [
     beside: { "etcd.password": ["--etcd.username=someone"] },
   },
 ];
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.each(SUBJECTS)("planted secrets of $name", ({ folder, name, secrets: expected, needs, beside }) => {
   const home = mkdtempSync(join(tmpdir(), "planted-"));

@@ -2,12 +2,13 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createRpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
 import { FORK_FACTS, hashHeader, rollupConfigToJson } from "@rnode/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { main } from "./main.ts";
@@ -39,14 +40,6 @@ async function runWithOpenFiles(limit: number, args: readonly string[]) {
   const ended = once(child, "close");
   await once(child, "spawn");
   return { ended, said: () => text, stop: () => child.kill("SIGKILL") };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 describe("rnode as a command", () => {

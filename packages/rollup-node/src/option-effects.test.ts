@@ -7,6 +7,7 @@ import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
+import { freePort } from "@rnode/program/testing";
 import { SignerServer, TestAuthority } from "@rnode/signer/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Connections } from "./connections.ts";
@@ -16,7 +17,7 @@ import { testConfig } from "./testing/fake-chain.ts";
 import { FakeConductor } from "./testing/fake-conductor.ts";
 import { GENESIS_HASH, L2_GENESIS_HASH } from "./testing/fake-endpoints.ts";
 import { FORK_OVERRIDES, REFERENCE } from "./testing/option-reference.ts";
-import { freePort, NodeFixture } from "./testing/running-node.ts";
+import { NodeFixture } from "./testing/running-node.ts";
 
 interface Row {
   /** a value that is not the default */

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,6 +16,7 @@ import {
   privateKeyToAddress,
   toQuantity,
 } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
 import {
   decodeTransaction,
   encodeMessageAccess,
@@ -65,17 +65,6 @@ async function until<T>(what: string, look: () => Promise<T | undefined | false>
     if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
     await sleep(100);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function clientOf(url: string, jwtSecret?: Uint8Array): RpcClient {

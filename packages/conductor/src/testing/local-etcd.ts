@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "@rnode/program/testing";
 
 /** Why there is no real etcd to test with; undefined: there is one. */
 export const whyNoEtcd: string | undefined =
@@ -109,14 +109,3 @@ class EtcdProcess implements LocalEtcd {
 }
 
 const isHealthy = async (url: string): Promise<boolean> => (await fetch(`${url}/health`)).ok;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}

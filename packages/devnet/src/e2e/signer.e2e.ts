@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
+import { freePort } from "@rnode/program/testing";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevAccount, devAccounts, devRoles } from "../accounts.ts";
@@ -11,7 +12,7 @@ import { devnetPaths } from "../files.ts";
 import type { ProgramName } from "../program-names.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";
-import { freePort, SignerProcess, TestAuthority } from "../testing/signer-process.ts";
+import { SignerProcess, TestAuthority } from "../testing/signer-process.ts";
 import { waitFor } from "./wait.ts";
 
 // The keys of sequencer, batch submitter and proposer lie with three signers, which are asked over mutual TLS.

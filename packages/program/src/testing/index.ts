@@ -1,4 +1,5 @@
 export { foundryBinary, runProgram } from "./foundry.ts";
+export { freePort } from "./free-port.ts";
 export { GoProgram } from "./go-program.ts";
 export { type InteropCase, runCases } from "./interop-cases.ts";
 export * from "./sim-clock.ts";

@@ -1,9 +1,9 @@
 import fs, { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
 import { hashHeader, type RollupConfig, rollupConfigToJson } from "@rnode/protocol";
 import { expect, vi } from "vitest";
 import { main } from "../main.ts";
@@ -13,14 +13,6 @@ import { type EndpointOptions, endpoint, GENESIS_HASH, HEADER, L2_HEADER } from 
 const STDERR = 2;
 
 export type Call = (method: string, ...params: unknown[]) => Promise<unknown>;
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 export interface NodeFixtureOptions {
   readonly l1?: EndpointOptions;
