@@ -7,6 +7,7 @@ export * from "./live-trie.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";
+export * from "./remembered-nodes.ts";
 export * from "./sorted-trie.ts";
 export type { TrieChange, TrieUpdate } from "./trie-change.ts";
 export * from "./update-state-trie.ts";

@@ -10,7 +10,7 @@ import {
   keccak256,
   toQuantity,
 } from "@rnode/primitives";
-import { createProof } from "@rnode/trie";
+import { createProof, rememberNodes } from "@rnode/trie";
 import { blockIdOf, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
@@ -23,6 +23,8 @@ import type { ReadServices } from "./services.ts";
 
 const ZERO_WORD = new Uint8Array(32);
 const MAX_PROOF_KEYS = 1024;
+/** PERF: of the proofs of one request, which share those near the root; two megabytes */
+const MAX_REMEMBERED_NODES = 4_096;
 
 /** A slot as proofs show it: a 32-byte slot is shown as it was sent, a shorter one as a number. */
 const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array }> = shape(slotShape.schema, (value) => {
@@ -67,8 +69,9 @@ const proofTargetShape: Shape<ProofTarget> = shape(
 
 function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarget[], selector: BlockSelector): JsonObject[] {
   const at = requireState(backend, selector);
-  const nodes = backend.chain.trieNodesAt(blockIdOf(at));
-  if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
+  const stored = backend.chain.trieNodesAt(blockIdOf(at));
+  if (stored === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
+  const nodes = rememberNodes(stored, MAX_REMEMBERED_NODES);
   return targets.map(([who, keys]) => {
     work.check();
     const account = at.state.readAccount(who);
