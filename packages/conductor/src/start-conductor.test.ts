@@ -33,11 +33,26 @@ const until = (check: () => unknown): Promise<void> =>
   expect.poll(check, { timeout: 10_000, interval: 20 }).toBeTruthy() as Promise<void>;
 const isLeader = (server: TestConductor): Promise<boolean> => server.rpc.call<boolean>("conductor_leader");
 
+/** A conductor that leads a cluster of its own, with its sequencer at work. */
+async function startLeader(): Promise<{ readonly etcd: GatewayServer; readonly a: TestConductor }> {
+  const etcd = await etcdServer();
+  const a = await start(etcd, "a", ["--bootstrap"]);
+  await until(() => a.node.isActive);
+  return { etcd, a };
+}
+
+/** One that leads and has committed a block, and one that follows. */
+async function startPair(): Promise<{ readonly a: TestConductor; readonly b: TestConductor }> {
+  const { etcd, a } = await startLeader();
+  await produce(a);
+  const b = await start(etcd, "b");
+  await until(() => String(a.status().members) === "a, b");
+  return { a, b };
+}
+
 describe("startConductor", () => {
   it("starts one sequencer, commits its blocks, and another one goes on from the last", { timeout: 30_000 }, async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
+    const { etcd, a } = await startLeader();
     const b = await start(etcd, "b");
     await b.ready;
     expect(await isLeader(a)).toBe(true);
@@ -60,12 +75,7 @@ describe("startConductor", () => {
   });
 
   it("serves what submitter and proposer ask of its own sequencer, while it leads; limits of data whoever leads", async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
-    await produce(a);
-    const b = await start(etcd, "b");
-    await until(() => String(a.status().members) === "a, b");
+    const { a, b } = await startPair();
     const [one, other] = [new RpcRollupNode(a.rpc), new RpcRollupNode(b.rpc)];
     const active = new ActiveSequencer({ checkIntervalMs: 0 }, [other, one], { clock: systemClock, onChange: () => {} });
     expect(await active.index()).toBe(1);
@@ -95,12 +105,7 @@ describe("startConductor", () => {
   it("passes subscriptions on to the leader, and disconnects their clients when another one leads", {
     timeout: 30_000,
   }, async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
-    await produce(a);
-    const b = await start(etcd, "b");
-    await until(() => String(a.status().members) === "a, b");
+    const { a, b } = await startPair();
     const url = a.proxyUrl.replace("http", "ws");
     const [users, others] = [createRpcClient({ url }), createRpcClient({ url })];
     closers.push(
@@ -133,25 +138,14 @@ describe("startConductor", () => {
   });
 
   it("lets another one lead when it is closed, without waiting for its lease", async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
-    await produce(a);
-    const b = await start(etcd, "b");
-    await until(
-      async () =>
-        (await b.rpc.call<{ servers: unknown[] }>("conductor_clusterMembership").catch(() => ({ servers: [] }))).servers.length ===
-        2,
-    );
+    const { a, b } = await startPair();
     await a.close();
     expect(a.node.isActive).toBe(false);
     await until(() => b.node.isActive);
   });
 
   it("starts its sequencer again from the last committed block when it has gone another way", async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
+    const { a } = await startLeader();
     const last = await produce(a);
     a.node.head = { number: 0, hash: `0x${"22".repeat(32)}` }; // it has lost the block
     await expect(produce(a)).resolves.toBe(last); // the same block again
@@ -164,9 +158,7 @@ describe("startConductor", () => {
   });
 
   it("goes on from the last block whose L1 origin is still there when L1 was reorganised", async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
+    const { a } = await startLeader();
     const hashes: string[] = [];
     for (let block = 1; block <= 8; block++) hashes.push(await produce(a));
     // Blocks 6 to 8 belong to L1 block 1, which is replaced; the node has given them up.
@@ -181,9 +173,7 @@ describe("startConductor", () => {
   });
 
   it("does not take blocks back that only the node has lost", async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
+    const { a } = await startLeader();
     const hashes: string[] = [];
     for (let block = 1; block <= 8; block++) hashes.push(await produce(a));
     a.node.head = { number: 5, hash: hashes[4]! };
@@ -239,12 +229,7 @@ describe("startConductor", () => {
   });
 
   it("has voters, others, and servers that were removed", async () => {
-    const etcd = await etcdServer();
-    const a = await start(etcd, "a", ["--bootstrap"]);
-    await until(() => a.node.isActive);
-    await produce(a);
-    const b = await start(etcd, "b");
-    await until(() => String(a.status().members) === "a, b");
+    const { a, b } = await startPair();
     const membership = () =>
       a.rpc.call<{ servers: { id: string; suffrage: number }[]; version: number }>("conductor_clusterMembership");
     expect(await membership()).toMatchObject({
