@@ -61,7 +61,7 @@ process.exit(survivors.length === 0 ? 0 : 1);
 
 /** The packages' sources, with dependencies between them that lead to the copies. */
 function copyPackages() {
-  const skipped = new Set(["dist", "node_modules"]);
+  const skipped = new Set(["dist", "lib", "node_modules"]);
   const isSource = (path) => !skipped.has(path.split(sep).at(-1));
   cpSync(join(ROOT, "packages"), join(folder, "packages"), { recursive: true, filter: isSource });
   for (const name of ["package.json", "vitest.config.ts", "tsconfig.base.json"]) cpSync(join(ROOT, name), join(folder, name));

@@ -100,7 +100,16 @@ export function buildInterop(name = "p2p") {
 
 export function buildTypeScript() {
   const packages = readdirSync(join(ROOT, "packages"));
-  const inputs = [...packages.map((name) => `packages/${name}`), "tsconfig.json", "tsconfig.base.json", "package-lock.json"];
-  const outputs = packages.map((name) => `packages/${name}/dist/index.js`);
-  whenStale("typescript", inputs, outputs, () => run(process.execPath, [join("node_modules", "typescript", "bin", "tsc"), "-b"]));
+  const inputs = [
+    ...packages.map((name) => `packages/${name}`),
+    "scripts/lib/bundle.mjs",
+    "tsconfig.json",
+    "tsconfig.base.json",
+    "package-lock.json",
+  ];
+  const outputs = packages.flatMap((name) => [`packages/${name}/dist/index.js`, `packages/${name}/lib/index.js`]);
+  whenStale("typescript", inputs, outputs, () => {
+    run(process.execPath, [join("node_modules", "typescript", "bin", "tsc"), "-b"]);
+    run(process.execPath, ["scripts/lib/bundle.mjs"]);
+  });
 }

@@ -15,7 +15,7 @@ export function* filesBelow(path) {
   const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   const isPackage = entries.some(({ name }) => name === "package.json");
   for (const entry of entries) {
-    if (entry.name === "node_modules" || (isPackage && (entry.name === "dist" || entry.name === "build"))) continue;
+    if (entry.name === "node_modules" || (isPackage && ["dist", "lib", "build"].includes(entry.name))) continue;
     yield* filesBelow(join(path, entry.name));
   }
 }

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "@rnode/program/launch";
 
-await launch("rda-server", () => import("../dist/main.js"));
+await launch("rda-server", () => import("../lib/main.js"));

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "@rnode/program/launch";
 
-await launch("rbatcher", () => import("../dist/main.js"));
+await launch("rbatcher", () => import("../lib/main.js"));

@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 const useProgram = (name: string): void => {
-  vi.stubEnv("RNODE_WORKER", pathToFileURL(join(PACKAGE, "dist", name)).href);
+  vi.stubEnv("RNODE_WORKER", pathToFileURL(join(PACKAGE, "lib", name)).href);
 };
 const hasHappened = (): boolean => !existsSync(faultFile);
 
@@ -63,7 +63,7 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
   it(
     "live blocks have their right roots, and the thread comes back",
     async () => {
-      useProgram("state-roots/live-roots-worker.js");
+      useProgram("live-roots-worker.js");
       const model = new ModelChain("canyon", 5);
       const { genesis, config } = model;
       let roots: LiveRoots | undefined;
@@ -95,7 +95,7 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
   it(
     "imported blocks have their right roots, and later ones a thread again",
     async () => {
-      useProgram("state-roots/root-worker.js");
+      useProgram("root-worker.js");
       const model = new ModelChain("canyon", 6);
       const { genesis, config } = model;
       const blocks = model.extend(model.first, 40);
@@ -129,7 +129,7 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
   it(
     "transactions have their senders, and a thread recovers the next ones",
     async () => {
-      useProgram("senders/sender-worker.js");
+      useProgram("sender-worker.js");
       const senders = createSenderCache({ workers: 1, threads: THREADS });
       const transactions = Array.from({ length: 40 }, (_, nonce) => transaction(nonce % 3, nonce));
       const expected = transactions.map((_, nonce) => ACCOUNTS[nonce % 3]!);
@@ -148,7 +148,7 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
 it(
   "proofs of point evaluations have no answer until their thread has loaded its library, and when it hangs",
   async () => {
-    useProgram("execute/kzg-proof-thread.js");
+    useProgram("kzg-proof-thread.js");
     const verifier = startKzgVerifier({ ...THREADS, maxSilenceMs: 20_000 });
     const infinity = new Uint8Array(48);
     infinity[0] = 0xc0;

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "@rnode/program/launch";
 
-await launch("rconductor", () => import("../dist/main.js"));
+await launch("rconductor", () => import("../lib/main.js"));

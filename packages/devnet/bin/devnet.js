@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "@rnode/program/launch";
 
-await launch("devnet", () => import("../dist/main.js"));
+await launch("devnet", () => import("../lib/main.js"));

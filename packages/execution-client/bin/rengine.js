@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "@rnode/program/launch";
 
-await launch("rengine", () => import("../dist/main.js"));
+await launch("rengine", () => import("../lib/main.js"));

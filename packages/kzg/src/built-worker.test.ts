@@ -31,7 +31,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-kzg-"));
   faultFile = join(folder, "fault");
   vi.stubEnv("RNODE_FAULT", faultFile);
-  vi.stubEnv("RNODE_WORKER", pathToFileURL(join(PACKAGE, "dist/kzg-worker.js")).href);
+  vi.stubEnv("RNODE_WORKER", pathToFileURL(join(PACKAGE, "lib/kzg-worker.js")).href);
 }, TIMEOUT_MS);
 afterAll(async () => {
   for (const kzg of opened) await kzg.close();

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "@rnode/program/launch";
 
-await launch("rproposer", () => import("../dist/main.js"));
+await launch("rproposer", () => import("../lib/main.js"));

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from "@rnode/program/launch";
 
-await launch("rnode", () => import("../dist/main.js"));
+await launch("rnode", () => import("../lib/main.js"));

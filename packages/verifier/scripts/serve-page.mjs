@@ -1,5 +1,5 @@
 // npm run verifier: serves the built page on this machine.
-import { servePage } from "../dist/index.js";
+import { servePage } from "../lib/index.js";
 
 const port = Number(process.argv[2] ?? 7420);
 const { url } = await servePage(port);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { UserError } from "@rnode/program";
+import { PAGE_FOLDER } from "../page-folder.ts";
 
 export interface PageFile {
   readonly type: string;
@@ -13,7 +13,6 @@ export interface PageFile {
 /** Files by their paths below the page's address: `/`, `/assets/…`. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-const BUILD = fileURLToPath(new URL("../../build/page/", import.meta.url));
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -22,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The page as the build left it. @throws {UserError} it was not built */
-export function readPage(folder = BUILD): PageFiles {
+export function readPage(folder = PAGE_FOLDER): PageFiles {
   try {
     const files = new Map<string, PageFile>();
     for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

@@ -15,7 +15,7 @@ import { DevP2PThread } from "./devp2p-thread.ts";
 // The thread as it is shipped.
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
-const BUILT = pathToFileURL(join(PACKAGE, "dist/thread/devp2p-worker.js"));
+const BUILT = pathToFileURL(join(PACKAGE, "lib/devp2p-worker.js"));
 const LOST = pathToFileURL(join(PACKAGE, "../peering/test-programs/lost-worker.mjs"));
 const LOST_TEXT = "the thread of the network of peers was lost: it is started again";
 const never = new AbortController().signal;

@@ -121,8 +121,9 @@ export class ReaderProcess {
 
 /** The compiled reader. It must have been built even if the client itself runs from its sources, as in tests. @throws {UserError} */
 function readerProgram(): string {
-  for (const place of ["./reader-main.js", "../../dist/readers/reader-main.js"]) {
-    const path = fileURLToPath(new URL(place, import.meta.url));
+  const places = [new URL("./reader-main.js", import.meta.url), new URL("../../lib/reader-main.js", import.meta.url)];
+  for (const place of places) {
+    const path = fileURLToPath(place);
     if (existsSync(path)) return path;
   }
   throw new UserError("the reader program is missing: build the package (npm run build)");

@@ -14,7 +14,7 @@ import { P2PThread, type P2PThreadDeps } from "./p2p-thread.ts";
 // The thread as it is shipped.
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
-const BUILT = pathToFileURL(join(PACKAGE, "dist/thread/p2p-worker.js"));
+const BUILT = pathToFileURL(join(PACKAGE, "lib/p2p-worker.js"));
 const LOST = pathToFileURL(join(PACKAGE, "../peering/test-programs/lost-worker.mjs"));
 const TIMEOUT_MS = 60_000;
 

@@ -1,0 +1,72 @@
+// Joins the compiled modules of each package (dist) into a few files (lib), which programs run and other packages import: reading 100 files
+// instead of 600, a program starts with half the CPU time. What a package imports stays outside and is found as before.
+// The tools that are not shipped (bench, abuse, fuzzers) run from dist.
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
+import { rolldown } from "rolldown";
+import { ROOT } from "./stamp.mjs";
+
+const PACKAGES = join(ROOT, "packages");
+/** How the modules name the program of a thread or of another process, which stands beside them. */
+const PROGRAM = /new URL\(\s*"\.\/([\w-]+)\.js",\s*import\.meta\.url\s*\)/g;
+
+for (const name of readdirSync(PACKAGES)) await bundle(name);
+
+async function bundle(name) {
+  const folder = join(PACKAGES, name);
+  const input = entries(folder);
+  const output = join(folder, "lib");
+  rmSync(output, { recursive: true, force: true });
+  const build = await rolldown({
+    input,
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !id.startsWith("/"),
+    onLog: (level, log) => {
+      if (level !== "warn") return;
+      throw new Error(`${name}: ${log.message}`);
+    },
+  });
+  const { output: files } = await build.write({
+    dir: output,
+    format: "esm",
+    keepNames: true,
+    sourcemap: true,
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name].js",
+  });
+  await build.close();
+  for (const file of files) {
+    if (file.type !== "chunk") continue;
+    for (const [text, program] of file.code.matchAll(PROGRAM)) {
+      if (!existsSync(join(output, file.fileName, "..", `${program}.js`)))
+        throw new Error(`${name}/${file.fileName}: ${text} is not there`);
+    }
+  }
+}
+
+/** What others import, what bin starts, and the programs of threads and processes. @returns paths in dist, by name in lib */
+function entries(folder) {
+  const dist = join(folder, "dist");
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const targets = Object.values(manifest.exports).map((target) => (typeof target === "string" ? target : target.default));
+  const input = {};
+  for (const target of targets) {
+    const path = /^\.\/lib\/(.+)\.js$/.exec(target)?.[1];
+    if (path !== undefined) input[path] = join(dist, `${path}.js`);
+  }
+  if (manifest.bin !== undefined) input.main = join(dist, "main.js");
+  for (const file of modules(dist)) {
+    for (const [, program] of readFileSync(file, "utf8").matchAll(PROGRAM)) {
+      if (input[program] !== undefined)
+        throw new Error(`${relative(ROOT, file)}: there is another ${program}.js in this package's lib`);
+      input[program] = join(file, "..", `${program}.js`);
+    }
+  }
+  return input;
+}
+
+function modules(dist) {
+  return readdirSync(dist, { recursive: true })
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => join(dist, name));
+}
