@@ -134,7 +134,8 @@ class ScaleRun {
     const after = await this.#tables();
     const keys = plan.keysPerBlock * blocks.length;
     const grown = (name: string): number => (after[name]?.sizeBytes ?? 0) - (before[name]?.sizeBytes ?? 0);
-    const history = ["changes", "accountHistory", "storageHistory", "nodeHistory", "nodeEpochs"];
+    // The last blocks that changed an account or a slot are in its row.
+    const history = ["changes", "accounts", "accountBlocks", "storage", "slotBlocks", "nodeHistory", "nodeEpochs"];
     const sizes = history.map((name) => `${name} ${Math.round(grown(name) / keys)}`).join(", ");
     this.#print(
       "history, bytes a changed key",

@@ -15,6 +15,7 @@ import { createProof, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
 import { transfers } from "./import-chains.ts";
 import { writeGenesisFile } from "./import-generate.ts";
 import { processUsage } from "./process-usage.ts";
+import { measureOldReads } from "./state-old-reads.ts";
 
 /** `npm run bench -- state`: trie and database, on a state of considerable size in a temporary folder. */
 
@@ -50,7 +51,8 @@ const SLOT_KEYS = Array.from({ length: SLOTS }, (_, i) => keccak256(number32(i),
 const HISTORY_BLOCKS = 512;
 const HISTORY_BLOCK = { accounts: 300, slots: 300 };
 const PROOF_DISTANCES = [0, 10, 60, 130, 250, 490] as const;
-const HISTORY_TABLES = ["changes", "accountHistory", "storageHistory", "nodeHistory", "nodeEpochs"] as const;
+/** The last blocks that changed an account or a slot are in its row. */
+const HISTORY_TABLES = ["changes", "accounts", "accountBlocks", "storage", "slotBlocks", "nodeHistory", "nodeEpochs"] as const;
 
 const NOTHING: TrieNodeReader = { readNode: () => undefined };
 
@@ -266,6 +268,7 @@ async function measureAll(folder: string): Promise<Row[]> {
   store = openChainStore(chainFolder, { sync: "interval" });
   rows.push(...measureBlocks(store, "interval"));
   rows.push(...measureOldBlocks(store), ...(await measureHistory(store)));
+  rows.push(...(await measureOldReads(join(folder, "hot"), makeCommit)));
   const { fileBytes, freeBytes } = store.storageStats();
   rows.push({ what: "database", value: `${Math.round(fileBytes / 1e6)} MB, ${Math.round(freeBytes / 1e6)} MB of it free` });
   await store.close();

@@ -97,7 +97,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
     super(environment, tables, proofWindowBlocks);
     this.#tables = tables;
-    this.#pruner = new HistoryPruner(tables, this.meta, this.blocks, this.nodes);
+    this.#pruner = new HistoryPruner(tables, this.meta, this.blocks, this.state, this.nodes);
   }
 
   get folder(): string {
@@ -388,7 +388,12 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     this.environment.checkPages(Number.POSITIVE_INFINITY, (done, total) => onProgress({ part: "pages", done, total }));
     const header = this.blocks.header(head.number);
     if (header === undefined) throw storageError("storage/corrupted", { row: `header ${head.number}`, reason: "missing" });
-    const verified = verifyTables(this.#tables, { folder: temporaryFolder(this.folder), memoryBytes, onProgress });
+    const verified = verifyTables(this.#tables, {
+      head: head.number,
+      folder: temporaryFolder(this.folder),
+      memoryBytes,
+      onProgress,
+    });
     const problems = [...verified.problems];
     if (!equalBytes(verified.stateRoot, header.stateRoot)) {
       problems.unshift(

@@ -2,16 +2,17 @@ import { asciiToBytes } from "@rnode/primitives";
 import type { BlockTableSet } from "./blocks/block-tables.ts";
 import { MetaTable } from "./blocks/meta-table.ts";
 import { Environment, type EnvironmentOptions } from "./database/environment.ts";
-import type { Table } from "./database/table.ts";
+import { Table } from "./database/table.ts";
 import { storageError } from "./errors.ts";
 import type { NodeTableSet } from "./nodes/node-tables.ts";
 import type { StateTableSet } from "./state/state-tables.ts";
 
 /** Changes whenever the meaning of a table changes in a way that older programs would misread. */
-export const FORMAT = 4;
+export const FORMAT = 5;
 /**
  * Bodies and receipts in this format are read, and rewritten little by little (`migrateRows`). Its old versions of trie nodes and its locations of
- * transactions, which are also those of format 3, are read for as long as they are kept.
+ * transactions, which are also those of format 3, and its lists of blocks by account and slot, which are also those of format 4, are read for as long as
+ * they are kept.
  */
 const FORMAT_WITH_OLD_ROWS = 2;
 
@@ -28,6 +29,8 @@ const TABLE_NAMES = [
   "accounts",
   "storage",
   "changes",
+  "accountBlocks",
+  "slotBlocks",
   "accountHistory",
   "storageHistory",
   "codes",
@@ -71,7 +74,9 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
       if (format !== FORMAT && !options.readOnly) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
       if (format === FORMAT_WITH_OLD_ROWS && !options.readOnly) new MetaTable(meta).writeOldRows(0);
       for (const name of TABLE_NAMES) {
-        const table = environment.openTable(name);
+        // A reader does not add the tables that a database of an earlier format lacks.
+        const isMissing = format !== undefined && format < FORMAT && options.readOnly && !names.includes(name);
+        const table = isMissing ? Table.empty(folder) : environment.openTable(name);
         // A reader that starts while the writer creates the tables for the first time.
         if (table === undefined) throw storageError("storage/no-database", { folder });
         opened[name] = table;

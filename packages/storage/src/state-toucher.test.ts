@@ -32,7 +32,7 @@ it("every key, there or not, is read without an effect", async () => {
   expect(await dump(folder)).toEqual(before);
 });
 
-it("an account and a slot lead to their rows, their paths in the tries, and the ends of their histories", () => {
+it("an account and a slot lead to their rows and their paths in the tries", () => {
   const read = new Map<string, Set<string>>();
   const hex = (key: Uint8Array): string => Buffer.from(key).toString("hex");
   /** A table with as many rows as fill two levels of a trie. */
@@ -40,7 +40,7 @@ it("an account and a slot lead to their rows, their paths in the tries, and the 
     peek: (key: Uint8Array) => void read.set(name, (read.get(name) ?? new Set()).add(hex(key))),
     stats: () => ({ entries: 255, sizeBytes: 0 }),
   });
-  const names = ["accounts", "storage", "accountHistory", "storageHistory", "nodes"] as const;
+  const names = ["accounts", "storage", "nodes"] as const;
   const tables = Object.fromEntries(names.map((name) => [name, tableOf(name) as unknown as Table]));
   const keys = new TouchedKeys();
   const [address, slot] = [ADDRESSES[0]!, SLOTS[3]!];
@@ -50,12 +50,9 @@ it("an account and a slot lead to their rows, their paths in the tries, and the 
   const nibbles = (hash: Uint8Array): Uint8Array => Uint8Array.from([...hash].flatMap((byte) => [byte >> 4, byte & 15]));
   const pathsOf = (owner: Uint8Array | undefined, key: Uint8Array): string[] =>
     [2, 3].map((depth) => hex(nodeKeyOf(owner, nibbles(keccak256(key)).subarray(0, depth))));
-  const lastChunk = new Uint8Array(6).fill(255);
   expect(Object.fromEntries([...read].map(([name, found]) => [name, [...found]]))).toEqual({
     accounts: [hex(address)],
     storage: [hex(concatBytes(address, slot))],
-    accountHistory: [hex(concatBytes(address, lastChunk))],
-    storageHistory: [hex(concatBytes(address, slot, lastChunk))],
     nodes: [...pathsOf(undefined, address), ...pathsOf(keccak256(address), slot)],
   });
 });

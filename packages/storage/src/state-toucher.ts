@@ -1,5 +1,4 @@
 import { keccak256 } from "@rnode/primitives";
-import { BLOCK_NUMBER_SIZE, MAX_BLOCK_NUMBER, writeBlockNumber } from "./database/keys.ts";
 import type { Table } from "./database/table.ts";
 import type { Tables } from "./schema.ts";
 
@@ -11,7 +10,7 @@ const FIRST_DEPTH = 2;
 const ACCOUNT_TRIE = 0;
 const STORAGE_TRIE = 1;
 
-type TouchedTables = Pick<Tables, "accounts" | "storage" | "accountHistory" | "storageHistory" | "nodes">;
+type TouchedTables = Pick<Tables, "accounts" | "storage" | "nodes">;
 
 /** Keys of accounts and slots, packed: 0 ‖ address 20, or 1 ‖ address 20 ‖ slot 32, one after the other. */
 export class TouchedKeys {
@@ -51,14 +50,11 @@ export class TouchedKeys {
 }
 
 /**
- * Reads what a block will need of accounts and slots, only so that the pages are in memory then: their rows, their paths in the tries and
- * the rows of their history that a commit extends.
+ * Reads what a block will need of accounts and slots, only so that the pages are in memory then: their rows and their paths in the tries.
  */
 export class StateToucher {
   readonly #tables: TouchedTables;
   readonly #slotKey = new Uint8Array(ADDRESS_SIZE + SLOT_SIZE);
-  readonly #accountChunk = new Uint8Array(ADDRESS_SIZE + BLOCK_NUMBER_SIZE);
-  readonly #slotChunk = new Uint8Array(ADDRESS_SIZE + SLOT_SIZE + BLOCK_NUMBER_SIZE);
   /** of a trie: kind ‖ owner, if any ‖ nibbles */
   readonly #accountPath = new Uint8Array(1 + 2 * HASH_SIZE);
   readonly #slotPath = new Uint8Array(1 + HASH_SIZE + 2 * HASH_SIZE);
@@ -67,8 +63,6 @@ export class StateToucher {
     this.#tables = tables;
     this.#accountPath[0] = ACCOUNT_TRIE;
     this.#slotPath[0] = STORAGE_TRIE;
-    writeBlockNumber(this.#accountChunk, ADDRESS_SIZE, MAX_BLOCK_NUMBER);
-    writeBlockNumber(this.#slotChunk, ADDRESS_SIZE + SLOT_SIZE, MAX_BLOCK_NUMBER);
   }
 
   /** @param keys made by `TouchedKeys` */
@@ -83,13 +77,9 @@ export class StateToucher {
     forEachKey(keys, (address, slot) => {
       if (slot === undefined) {
         this.#touchPath(this.#accountPath, 1, keccak256(address), accountDepth);
-        this.#accountChunk.set(address);
-        this.#tables.accountHistory.peek(this.#accountChunk);
       } else {
         this.#slotPath.set(keccak256(address), 1);
         this.#touchPath(this.#slotPath, 1 + HASH_SIZE, keccak256(slot), slotDepth);
-        this.#slotChunk.set(this.#slotKeyOf(address, slot));
-        this.#tables.storageHistory.peek(this.#slotChunk);
       }
     });
   }

@@ -5,7 +5,9 @@ import type { TableEntry } from "./database/table.ts";
 import { nodeKeyOf } from "./nodes/node-tables.ts";
 import type { Tables } from "./schema.ts";
 import { RowSort } from "./sorting/row-sort.ts";
-import { decodeAccountValue } from "./state/account-value.ts";
+import { accountValueEnd, decodeAccountValue } from "./state/account-value.ts";
+import { isChangeListPart } from "./state/change-list.ts";
+import { slotValueAt, slotValueEnd } from "./state/slot-value.ts";
 
 export interface VerifiedTables {
   readonly stateRoot: Uint8Array;
@@ -17,6 +19,7 @@ export interface VerifiedTables {
 }
 
 export interface VerifyLimits {
+  readonly head: number;
   /** for rows that do not fit into memory */
   readonly folder: string;
   /** of each of the two sorts; default: as in `RowSort` */
@@ -60,13 +63,15 @@ class Verifier {
   readonly #accounts: RowSort;
   readonly #slots: RowSort;
   readonly #onProgress: (progress: VerifyProgress) => void;
+  readonly #head: number;
   readonly #totalRows: number;
   readonly #problems: string[] = [];
   #nodes = 0;
   #rows = 0;
 
-  constructor(tables: Tables, { folder, memoryBytes, onProgress }: VerifyLimits) {
+  constructor(tables: Tables, { head, folder, memoryBytes, onProgress }: VerifyLimits) {
     this.#tables = tables;
+    this.#head = head;
     this.#onProgress = onProgress;
     this.#accounts = new RowSort({ rowBytes: ACCOUNT_SIZE, keyBytes: HASH_SIZE, folder, memoryBytes });
     this.#slots = new RowSort({ rowBytes: SLOT_SIZE, keyBytes: 2 * HASH_SIZE, folder, memoryBytes });
@@ -118,6 +123,9 @@ class Verifier {
       row.set(bigintToBytes(BigInt.asUintN(256, account.balance), 32), BALANCE_AT); // a damaged row may be longer
       row.set(account.codeHash, CODE_HASH_AT);
       row.set(account.storageRoot, STORAGE_ROOT_AT);
+      if (!isChangeListPart(value, accountValueEnd(value), this.#head)) {
+        this.#report(`the blocks that changed ${bytesToHex(address)} are not ascending numbers up to the head's`);
+      }
       if (!equalBytes(account.codeHash, EMPTY_KECCAK) && !this.#tables.codes.has(account.codeHash)) {
         this.#report(`code ${bytesToHex(account.codeHash)} of ${bytesToHex(address)} is missing`);
       }
@@ -132,16 +140,19 @@ class Verifier {
   }
 
   #addSlot(owner: Uint8Array, { key, value }: TableEntry): void {
-    if (value.length > 32) {
-      this.#report(
-        `slot ${bytesToHex(key.subarray(ADDRESS_SIZE))} of ${bytesToHex(key.subarray(0, ADDRESS_SIZE))} has ${value.length} bytes`,
-      );
+    const [from, to] = [slotValueAt(value), slotValueEnd(value)];
+    const describe = (): string => `slot ${bytesToHex(key.subarray(ADDRESS_SIZE))} of ${bytesToHex(key.subarray(0, ADDRESS_SIZE))}`;
+    if (to - from > 32) {
+      this.#report(`${describe()} has ${to - from} bytes`);
       return;
+    }
+    if (!isChangeListPart(value, to, this.#head)) {
+      this.#report(`the blocks that changed ${describe()} are not ascending numbers up to the head's`);
     }
     const row = this.#slots.add();
     row.set(owner);
     row.set(keccak256(key.subarray(ADDRESS_SIZE)), HASH_SIZE);
-    row.set(value, SLOT_SIZE - value.length);
+    row.set(value.subarray(from, to), SLOT_SIZE - (to - from));
   }
 
   #verifyCodes(): number {

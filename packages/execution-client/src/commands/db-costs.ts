@@ -21,6 +21,8 @@ const UNITS: Readonly<Record<string, readonly CostUnit[]>> = {
   transactions: BODIES,
   logs: BODIES,
   changes: BODIES,
+  accountBlocks: BODIES,
+  slotBlocks: BODIES,
   accountHistory: BODIES,
   storageHistory: BODIES,
   nodeHistory: BODIES,
@@ -31,7 +33,8 @@ const UNITS: Readonly<Record<string, readonly CostUnit[]>> = {
 
 /** Tables of which pruning leaves nothing below the oldest block with history. Bodies and headers stay. */
 const PRUNED = new Set([
-  ...["receipts", "senders", "transactions", "logs", "changes", "accountHistory", "storageHistory", "nodeHistory", "nodeEpochs"],
+  ...["receipts", "senders", "transactions", "logs", "changes", "accountBlocks", "slotBlocks", "accountHistory", "storageHistory"],
+  ...["nodeHistory", "nodeEpochs"],
 ]);
 
 /**

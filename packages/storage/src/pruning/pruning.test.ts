@@ -10,6 +10,9 @@ import { encodeTransaction } from "@rnode/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BLOCK_NUMBER_SIZE, readBlockNumber, readUint32 } from "../database/keys.ts";
 import { MIN_HISTORY_BLOCKS, openChainStore } from "../lmdb-chain-store.ts";
+import { accountValueEnd } from "../state/account-value.ts";
+import { ChangeListPart } from "../state/change-list.ts";
+import { slotValueAt, slotValueEnd } from "../state/slot-value.ts";
 import { ADDRESSES, dump, RandomChain } from "../testing/random-chain.ts";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
@@ -58,6 +61,30 @@ function listsOf(rows: ReadonlyMap<string, string>, floor: number): { lists: Rec
   return { lists, oldChunks };
 }
 
+/** The values of a table of the state, and the blocks above `floor` that changed each key. */
+function flatRowsOf(found: Dump, kind: "accounts" | "storage", floor: number) {
+  const values: Record<string, string> = {};
+  const lists: Record<string, number[]> = {};
+  const part = new ChangeListPart();
+  let obsoleteParts = 0;
+  const add = (key: string, row: Uint8Array, at: number): number => {
+    part.read(row, at, row.length);
+    const kept = [...part.numbers.subarray(0, part.count)].filter((number) => number > floor);
+    if (kept.length > 0) (lists[key] ??= []).push(...kept);
+    return kept.length;
+  };
+  for (const [rowKey, row] of found.get(kind === "accounts" ? "accountBlocks" : "slotBlocks")!) {
+    if (add(rowKey.slice(0, -2 * BLOCK_NUMBER_SIZE), hexToBytes(row as `0x${string}`), 0) === 0) obsoleteParts++;
+  }
+  for (const [key, row] of found.get(kind)!) {
+    const bytes = hexToBytes(row as `0x${string}`);
+    const [from, to] = kind === "accounts" ? [0, accountValueEnd(bytes)] : [slotValueAt(bytes), slotValueEnd(bytes)];
+    values[key] = bytesToHex(bytes.subarray(from, to));
+    add(key, bytes, to);
+  }
+  return { values, lists, obsoleteParts };
+}
+
 /** What a database that keeps everything has about the blocks above `floor`. */
 function expectedAfterPruning(all: Dump, floor: number): Dump {
   const pruned: Dump = new Map();
@@ -74,7 +101,7 @@ function expectedAfterPruning(all: Dump, floor: number): Dump {
   }
   return pruned;
 }
-const INDEX_TABLES = new Set(["accountHistory", "storageHistory", "logs"]);
+const INDEX_TABLES = new Set(["logs", "accounts", "accountBlocks", "storage", "slotBlocks"]);
 
 /** The same canonical chain with its complete history, in a separate database. */
 async function dumpOfTwin(chain: RandomChain): Promise<Dump> {
@@ -88,10 +115,14 @@ async function dumpOfTwin(chain: RandomChain): Promise<Dump> {
 }
 
 function expectPruned(found: Dump, all: Dump, floor: number, maxOldChunks: number): void {
-  for (const name of INDEX_TABLES) {
-    const left = listsOf(found.get(name)!, floor);
-    expect(left.lists).toEqual(listsOf(all.get(name)!, floor).lists);
-    expect(left.oldChunks).toBeLessThanOrEqual(maxOldChunks);
+  const left = listsOf(found.get("logs")!, floor);
+  expect(left.lists).toEqual(listsOf(all.get("logs")!, floor).lists);
+  expect(left.oldChunks).toBeLessThanOrEqual(maxOldChunks);
+  for (const kind of ["accounts", "storage"] as const) {
+    const { obsoleteParts, ...rows } = flatRowsOf(found, kind, floor);
+    const { obsoleteParts: _, ...expected } = flatRowsOf(all, kind, floor);
+    expect(rows).toEqual(expected);
+    expect(obsoleteParts).toBeLessThanOrEqual(maxOldChunks);
   }
   for (const [name, rows] of expectedAfterPruning(all, floor)) expect({ name, rows: found.get(name) }).toEqual({ name, rows });
 }

@@ -1,4 +1,3 @@
-import { concatBytes } from "@rnode/primitives";
 import type { BlockTables } from "../blocks/block-tables.ts";
 import type { MetaTable } from "../blocks/meta-table.ts";
 import { BlockListIndex } from "../database/block-list-index.ts";
@@ -8,9 +7,10 @@ import { logKeys, logsOf } from "../logs/log-index.ts";
 import type { NodeTables } from "../nodes/node-tables.ts";
 import type { Tables } from "../schema.ts";
 import { decodeChangeRow } from "../state/change-row.ts";
+import type { StateTables } from "../state/state-tables.ts";
 
 /*
- * When a block falls out of the history, these are removed: what its transactions changed (change sets, history index, old trie nodes), its
+ * When a block falls out of the history, these are removed: what its transactions changed (change sets, lists of blocks by key, old trie nodes), its
  * receipts and their entries in the log index, the locations of its transactions, and its senders. Header, body, hash and total difficulty
  * stay.
  *
@@ -37,17 +37,15 @@ export class HistoryPruner {
   readonly #meta: MetaTable;
   readonly #blocks: BlockTables;
   readonly #nodes: NodeTables;
-  readonly #accountHistory: BlockListIndex;
-  readonly #storageHistory: BlockListIndex;
+  readonly #state: StateTables;
   readonly #logs: BlockListIndex;
 
-  constructor(tables: Tables, meta: MetaTable, blocks: BlockTables, nodes: NodeTables) {
+  constructor(tables: Tables, meta: MetaTable, blocks: BlockTables, state: StateTables, nodes: NodeTables) {
     this.#tables = tables;
     this.#meta = meta;
     this.#blocks = blocks;
+    this.#state = state;
     this.#nodes = nodes;
-    this.#accountHistory = new BlockListIndex(tables.accountHistory);
-    this.#storageHistory = new BlockListIndex(tables.storageHistory);
     this.#logs = new BlockListIndex(tables.logs);
   }
 
@@ -80,25 +78,26 @@ export class HistoryPruner {
   /** Removes the block from the indices, starting with entry `from`. */
   #removePlaces(number: number, from: number, limit: number): { count: number; isAll: boolean } {
     let place = 0;
-    for (const entry of this.#places(number)) {
+    for (const remove of this.#places(number)) {
       if (place++ < from) continue;
       if (place > from + limit) return { count: limit, isAll: false };
-      if (typeof entry.index === "number") this.#blocks.removeTransactionLocation(entry.key, number, entry.index);
-      else entry.index.dropChunkEndingAt(entry.key, number);
+      remove();
     }
     return { count: Math.max(0, place - from), isAll: true };
   }
 
-  /** The entries of a block, always in the same order: of an index, and of transactions, which have a place in the block. */
-  *#places(number: number): Generator<{ readonly index: BlockListIndex | number; readonly key: Uint8Array }> {
+  /** What removes each entry of a block, always in the same order. */
+  *#places(number: number): Generator<() => void> {
     const { changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
       const address = key.subarray(BLOCK_NUMBER_SIZE);
-      yield { index: this.#accountHistory, key: address };
-      for (const { slot } of decodeChangeRow(value).slots) yield { index: this.#storageHistory, key: concatBytes(address, slot) };
+      yield () => this.#state.forgetChange(number, address, undefined);
+      for (const { slot } of decodeChangeRow(value).slots) yield () => this.#state.forgetChange(number, address, slot);
     }
-    for (const key of logKeys(logsOf(this.#blocks.receipts(number) ?? []))) yield { index: this.#logs, key };
-    for (const [index, key] of (this.#blocks.transactionHashes(number) ?? []).entries()) yield { index, key };
+    for (const key of logKeys(logsOf(this.#blocks.receipts(number) ?? []))) yield () => this.#logs.dropChunkEndingAt(key, number);
+    for (const [index, key] of (this.#blocks.transactionHashes(number) ?? []).entries()) {
+      yield () => this.#blocks.removeTransactionLocation(key, number, index);
+    }
   }
 
   #removeRows(number: number, limit: number): { count: number; isAll: boolean } {

@@ -6,6 +6,7 @@ import type { StoredAccount } from "../api.ts";
  * Row of a flat account:
  *   flags 1 (low nibble: bytes of the nonce; 0x10 has code; 0x20 has storage) ‖ bytes of the balance 1 ‖ nonce ‖ balance
  *   ‖ code hash 32, if any ‖ storage root 32, if any
+ * In the table of accounts, the last blocks that changed it follow (change-list.ts).
  */
 
 const HAS_CODE = 0x10;
@@ -81,6 +82,12 @@ export function writeRecordedAccount(out: Uint8Array, at: number, bytes: Uint8Ar
   const end = hasCode ? codeHashAt + 32 : codeHashAt;
   for (let i = balanceAt; i < end; i++) out[next++] = bytes[i]!;
   return next;
+}
+
+/** Where the account's row ends, and what follows it in the table starts. Only indexes into `row`. */
+export function accountValueEnd(row: Uint8Array): number {
+  const flags = row[0]!;
+  return 2 + (flags & 0x0f) + row[1]! + ((flags & HAS_CODE) === 0 ? 0 : 32) + ((flags & HAS_STORAGE) === 0 ? 0 : 32);
 }
 
 /** The offset of the storage root in the row of `size` bytes at `at`; −1: the storage is empty. */

@@ -1,11 +1,12 @@
 import { EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import { ByteArena, NumberList } from "../buffers/growable.ts";
 import { sortKeys } from "../buffers/key-table.ts";
-import type { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
-import { MAX_ACCOUNT_RECORD_BYTES, markStorage, storageRootAt } from "./account-value.ts";
+import { accountValueEnd, MAX_ACCOUNT_RECORD_BYTES, markStorage, storageRootAt } from "./account-value.ts";
 import { ChangeRowWriter, changeRowSize } from "./change-row.ts";
+import type { FlatRows } from "./flat-rows.ts";
+import { slotValueAt, slotValueEnd } from "./slot-value.ts";
 import { NONE, type StateBatch } from "./state-batch.ts";
 
 const ADDRESS_SIZE = 20;
@@ -13,20 +14,14 @@ const WORD_SIZE = 32;
 /** number of the account ‖ slot */
 const SLOT_KEY_SIZE = 4 + WORD_SIZE;
 
-export interface BatchTables {
-  readonly accounts: Table;
-  readonly storage: Table;
-  readonly changes: Table;
-}
-
 /**
  * Writes a batch into the tables of the state. What several blocks change is written once, in key order; each block's change rows
  * contain the values before that block. PERF: no objects; everything is built in buffers that are reused.
  */
 export class StateBatchWriter {
-  readonly #tables: BatchTables;
-  readonly #accountHistory: BlockListIndex;
-  readonly #storageHistory: BlockListIndex;
+  readonly #changes: Table;
+  readonly #accounts: FlatRows;
+  readonly #slots: FlatRows;
   readonly #address = new Uint8Array(ADDRESS_SIZE);
   readonly #slotKey = new Uint8Array(ADDRESS_SIZE + WORD_SIZE);
   readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
@@ -56,10 +51,10 @@ export class StateBatchWriter {
   readonly #changeSize = new NumberList();
   readonly #changeRows = new ByteArena();
 
-  constructor(tables: BatchTables, accountHistory: BlockListIndex, storageHistory: BlockListIndex) {
-    this.#tables = tables;
-    this.#accountHistory = accountHistory;
-    this.#storageHistory = storageHistory;
+  constructor(changes: Table, accounts: FlatRows, slots: FlatRows) {
+    this.#changes = changes;
+    this.#accounts = accounts;
+    this.#slots = slots;
   }
 
   write(batch: StateBatch): void {
@@ -113,19 +108,18 @@ export class StateBatchWriter {
   }
 
   #writeSlot(batch: StateBatch, slot: number): void {
-    const { storage: table } = this.#tables;
     const key = this.#slotKey;
     copy(batch.slots.bytes, slot * SLOT_KEY_SIZE + 4, key, ADDRESS_SIZE, WORD_SIZE);
-    const stored = table.peek(key);
-    const storedSize = stored?.length ?? 0;
+    const stored = this.#slots.seek(key);
     let bytes = this.#oldValues.bytes;
     let at = this.#oldValues.size;
-    let size = storedSize;
+    let size = 0;
     if (stored !== undefined) {
-      at = this.#keep(stored, 0, storedSize);
+      const storedAt = slotValueAt(stored);
+      size = slotValueEnd(stored) - storedAt;
+      at = this.#keep(stored, storedAt, size);
       bytes = this.#oldValues.bytes;
     }
-    const storedAt = at;
     const values = batch.values.bytes;
     const numbers = this.#numbers;
     let changes = 0;
@@ -141,13 +135,7 @@ export class StateBatchWriter {
       at = nextAt;
       size = end - nextAt;
     }
-    if (changes === 0) return;
-    if (size === 0) {
-      if (storedSize > 0) table.delete(key);
-    } else if (!isSame(this.#oldValues.bytes, storedAt, storedSize, bytes, at, size)) {
-      table.write(key, bytes, size, at);
-    }
-    this.#storageHistory.appendAll(key, numbers, changes);
+    if (changes > 0) this.#slots.replace(bytes, at, size, numbers, changes);
   }
 
   /** @param values only indexed into */
@@ -169,11 +157,10 @@ export class StateBatchWriter {
   }
 
   #writeAccount(batch: StateBatch, account: number): void {
-    const { accounts: table } = this.#tables;
     const rows = this.#rows;
     rows.clear();
-    const stored = table.peek(this.#address);
-    const storedSize = stored?.length ?? 0;
+    const stored = this.#accounts.seek(this.#address);
+    const storedSize = stored === undefined ? 0 : accountValueEnd(stored);
     rows.reserve(storedSize);
     if (stored !== undefined) copy(stored, 0, rows.bytes, 0, storedSize);
     let at = 0;
@@ -193,9 +180,7 @@ export class StateBatchWriter {
       at = nextAt;
       size = nextSize;
     }
-    if (changes === 0) return;
-    if (!isSame(rows.bytes, 0, storedSize, rows.bytes, at, size)) table.write(this.#address, rows.bytes, size, at);
-    this.#accountHistory.appendAll(this.#address, this.#numbers, changes);
+    if (changes > 0) this.#accounts.replace(rows.bytes, at, size, this.#numbers, changes);
   }
 
   /** Adds the account's row after the step. The row before it has `size` bytes at `at`. */
@@ -248,14 +233,13 @@ export class StateBatchWriter {
   }
 
   #writeChanges(batch: StateBatch): void {
-    const { changes: table } = this.#tables;
     const key = this.#changeKey;
     const rows = this.#changeRows.bytes;
     for (const [block, number] of batch.numbers.entries()) {
       writeBlockNumber(key, 0, number);
       for (let change = this.#firstChange.values[block]!; change !== NONE; change = this.#nextChange.values[change]!) {
         copy(batch.accounts.bytes, this.#changeAccount.values[change]! * ADDRESS_SIZE, key, BLOCK_NUMBER_SIZE, ADDRESS_SIZE);
-        table.write(key, rows, this.#changeSize.values[change]!, this.#changeAt.values[change]!);
+        this.#changes.write(key, rows, this.#changeSize.values[change]!, this.#changeAt.values[change]!);
       }
     }
   }

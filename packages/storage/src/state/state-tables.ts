@@ -14,25 +14,32 @@ import { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
-import { decodeAccountValue, encodeAccountValue } from "./account-value.ts";
+import { accountValueEnd, decodeAccountValue, encodeAccountValue } from "./account-value.ts";
 import { decodeChangeRow, encodeChangeRow, findOldSlot, type OldSlot, oldAccountAt } from "./change-row.ts";
+import { FlatRows } from "./flat-rows.ts";
+import { slotValueAt, slotValueEnd } from "./slot-value.ts";
 import type { StateBatch } from "./state-batch.ts";
 import { StateBatchWriter } from "./state-batch-writer.ts";
 
 const ADDRESS_SIZE = 20;
 const SLOT_KEY_SIZE = ADDRESS_SIZE + 32;
 const NO_PREFIX = new Uint8Array(0);
+const NO_VALUE = new Uint8Array(0);
 
 export interface StateTableSet {
-  /** address → account */
+  /** address → account, and the last blocks that changed it (account-value.ts) */
   readonly accounts: Table;
-  /** address ‖ slot → value without leading zeros */
+  /** address ‖ slot → value, and the last blocks that changed it (slot-value.ts) */
   readonly storage: Table;
   /** block ‖ address → what the account was before the block (change-row.ts) */
   readonly changes: Table;
-  /** address → blocks that changed the account */
+  /** address → blocks that changed the account, but for those in its row (flat-rows.ts) */
+  readonly accountBlocks: Table;
+  /** address ‖ slot → blocks that changed the slot, likewise */
+  readonly slotBlocks: Table;
+  /** address → blocks that changed the account before the upgrade of a database of format 4 or less (block-list-index.ts) */
   readonly accountHistory: Table;
-  /** address ‖ slot → blocks that changed the slot */
+  /** address ‖ slot → blocks that changed the slot, likewise */
   readonly storageHistory: Table;
   /** code hash → code; never removed */
   readonly codes: Table;
@@ -44,17 +51,27 @@ export interface StateTableSet {
  */
 export class StateTables {
   readonly #tables: StateTableSet;
-  readonly #accountHistory: BlockListIndex;
-  readonly #storageHistory: BlockListIndex;
+  /** lists of earlier formats; undefined: there are none, nor will there be any */
+  readonly #oldAccountLists: BlockListIndex | undefined;
+  readonly #oldSlotLists: BlockListIndex | undefined;
+  readonly #accountRows: FlatRows;
+  readonly #slotRows: FlatRows;
   readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
   readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
   readonly #batchWriter: StateBatchWriter;
 
   constructor(tables: StateTableSet) {
     this.#tables = tables;
-    this.#accountHistory = new BlockListIndex(tables.accountHistory);
-    this.#storageHistory = new BlockListIndex(tables.storageHistory);
-    this.#batchWriter = new StateBatchWriter(tables, this.#accountHistory, this.#storageHistory);
+    this.#oldAccountLists = oldLists(tables.accountHistory);
+    this.#oldSlotLists = oldLists(tables.storageHistory);
+    const { accounts, storage, accountBlocks, slotBlocks } = tables;
+    this.#accountRows = new FlatRows("account", ADDRESS_SIZE, {
+      rows: accounts,
+      lists: accountBlocks,
+      oldLists: this.#oldAccountLists,
+    });
+    this.#slotRows = new FlatRows("slot", SLOT_KEY_SIZE, { rows: storage, lists: slotBlocks, oldLists: this.#oldSlotLists });
+    this.#batchWriter = new StateBatchWriter(tables.changes, this.#accountRows, this.#slotRows);
   }
 
   #slotKeyOf(address: Uint8Array, slot: Uint8Array): Uint8Array {
@@ -76,8 +93,8 @@ export class StateTables {
 
   /** 32 bytes; undefined means zero. */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
-    const value = this.#tables.storage.peek(this.#slotKeyOf(address, slot));
-    return value === undefined ? undefined : toWord(value, 0, value.length);
+    const row = this.#tables.storage.peek(this.#slotKeyOf(address, slot));
+    return row === undefined ? undefined : slotWord(row);
   }
 
   /** All accounts at the head, by ascending address. Nothing may be written meanwhile. */
@@ -88,7 +105,7 @@ export class StateTables {
   /** All slots of an account at the head, 32 bytes each. Nothing may be written meanwhile. */
   *slots(address: Uint8Array): Generator<{ readonly slot: Uint8Array; readonly value: Uint8Array }> {
     for (const { key, value } of this.#tables.storage.withPrefix(address)) {
-      yield { slot: key.subarray(ADDRESS_SIZE), value: toWord(value, 0, value.length) };
+      yield { slot: key.subarray(ADDRESS_SIZE), value: slotWord(value) };
     }
   }
 
@@ -134,22 +151,33 @@ export class StateTables {
     const start = after === undefined ? prefix : concatBytes(after, AFTER);
     const keys = this.#tables[name].keysWithPrefix(prefix, start);
     if (number === undefined) return keys;
-    const index = name === "accounts" ? this.#accountHistory : this.#storageHistory;
-    return mergedKeys(keys, index.keysAbove(number, prefix, after));
+    const isAccounts = name === "accounts";
+    const gone = (isAccounts ? this.#accountRows : this.#slotRows).goneKeys(number, prefix, after);
+    const old = (isAccounts ? this.#oldAccountLists : this.#oldSlotLists)?.keysAbove(number, prefix, after);
+    return mergedKeys(keys, old === undefined ? gone : mergedKeys(gone, old));
   }
 
   /** The account after block `number`, which must not be above the head. */
   readAccountAt(number: number, address: Uint8Array): StoredAccount | undefined {
-    const changedAt = this.#accountHistory.firstFrom(address, number + 1);
-    if (changedAt === undefined) return this.readAccount(address);
+    let changedAt = this.#accountRows.firstOldChange(number, address);
+    if (changedAt === undefined) {
+      const row = this.#tables.accounts.peek(address);
+      changedAt = this.#accountRows.firstChange(number, address, row);
+      if (changedAt === undefined) return row && decodeAccountValue(row);
+    }
     const row = this.#changeRow(changedAt, address);
     const at = oldAccountAt(row);
     return at === undefined ? undefined : decodeAccountValue(row, at);
   }
 
   readStorageAt(number: number, address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
-    const changedAt = this.#storageHistory.firstFrom(this.#slotKeyOf(address, slot), number + 1);
-    if (changedAt === undefined) return this.readStorage(address, slot);
+    const key = this.#slotKeyOf(address, slot);
+    let changedAt = this.#slotRows.firstOldChange(number, key);
+    if (changedAt === undefined) {
+      const row = this.#tables.storage.peek(key);
+      changedAt = this.#slotRows.firstChange(number, key, row);
+      if (changedAt === undefined) return row && slotWord(row);
+    }
     const row = this.#changeRow(changedAt, address);
     const old = findOldSlot(row, slot);
     if (old === undefined) {
@@ -203,16 +231,16 @@ export class StateTables {
   /** Applies a change that removes an account or its storage. */
   #applyClearing(number: number, change: AccountChange, storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
     const { address, after } = change;
-    const before = this.#tables.accounts.read(address);
+    const stored = this.#tables.accounts.read(address);
+    const before = stored?.subarray(0, accountValueEnd(stored));
     const slots = this.#clearStorage(number, change);
     const storageRoot = storageRoots.get(bytesToHex(address)) ?? EMPTY_TRIE_ROOT;
     const row = after === undefined ? undefined : encodeAccountValue({ ...after, storageRoot });
     const isSame = before === undefined || row === undefined ? before === row : equalBytes(before, row);
     if (isSame && slots.length === 0) return;
     this.#tables.changes.write(this.#changeKeyOf(number, address), encodeChangeRow(before, slots));
-    if (row !== undefined) this.#tables.accounts.write(address, row);
-    else if (before !== undefined) this.#tables.accounts.delete(address);
-    this.#accountHistory.append(address, number);
+    this.#accountRows.seek(address);
+    this.#accountRows.replace(row ?? NO_VALUE, 0, row?.length ?? 0, [number]);
   }
 
   /** @returns the slots that changed, with their old values */
@@ -220,49 +248,62 @@ export class StateTables {
     const { storage: table } = this.#tables;
     const old: OldSlot[] = [];
     const cleared = new Map<Hex, Uint8Array>();
-    for (const { key, value } of [...table.withPrefix(address)]) cleared.set(bytesToHex(key.subarray(ADDRESS_SIZE)), value);
+    for (const { key, value } of [...table.withPrefix(address)]) {
+      cleared.set(bytesToHex(key.subarray(ADDRESS_SIZE)), value.subarray(slotValueAt(value), slotValueEnd(value)));
+    }
     const written = after === undefined ? [] : [...storage].sort((a, b) => compareBytes(a.slot, b.slot));
     for (const { slot, after: value } of written) {
-      const key = this.#slotKeyOf(address, slot);
       const slotHex = bytesToHex(slot);
       const before = cleared.get(slotHex);
       cleared.delete(slotHex);
       const trimmed = trimBytesLeft(value);
       if (before === undefined ? trimmed.length === 0 : equalBytes(before, trimmed)) continue;
-      if (trimmed.length === 0) table.delete(key);
-      else table.write(key, trimmed);
-      this.#storageHistory.append(key, number);
+      this.#replaceSlot(address, slot, trimmed, number);
       old.push({ slot, value: before });
     }
     for (const [slotHex, value] of cleared) {
       const slot = hexToBytes(slotHex);
-      const key = this.#slotKeyOf(address, slot);
-      table.delete(key);
-      this.#storageHistory.append(key, number);
+      this.#replaceSlot(address, slot, NO_VALUE, number);
       old.push({ slot, value });
     }
     return old;
   }
 
+  #replaceSlot(address: Uint8Array, slot: Uint8Array, value: Uint8Array, number: number): void {
+    this.#slotRows.seek(this.#slotKeyOf(address, slot));
+    this.#slotRows.replace(value, 0, value.length, [number]);
+  }
+
   /** Undoes the changes of block `number`, which must be the head. */
   unwind(number: number): void {
-    const { accounts, storage, changes } = this.#tables;
+    const { changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
       const address = key.subarray(BLOCK_NUMBER_SIZE);
       const { account, slots } = decodeChangeRow(value);
-      if (account === undefined) accounts.delete(address);
-      else accounts.write(address, account);
-      this.#accountHistory.truncate(address, number - 1);
+      this.#accountRows.seek(address);
+      this.#accountRows.restore(account, number);
       for (const { slot, value: old } of slots) {
-        const slotKey = this.#slotKeyOf(address, slot);
-        if (old === undefined) storage.delete(slotKey);
-        else storage.write(slotKey, old);
-        this.#storageHistory.truncate(slotKey, number - 1);
+        this.#slotRows.seek(this.#slotKeyOf(address, slot));
+        this.#slotRows.restore(old, number);
       }
       changes.delete(key);
     }
   }
+
+  /**
+   * For pruning: what block `number` changed of an account is forgotten.
+   *
+   * @param slot undefined: the account itself
+   */
+  forgetChange(number: number, address: Uint8Array, slot: Uint8Array | undefined): void {
+    if (slot === undefined) this.#accountRows.prune(address, number);
+    else this.#slotRows.prune(this.#slotKeyOf(address, slot), number);
+  }
 }
+
+/** Tables of earlier formats, to which nothing is added any more. */
+const oldLists = (table: Table): BlockListIndex | undefined =>
+  table.stats().entries === 0 ? undefined : new BlockListIndex(table);
 
 /** What follows a key in the order of keys. */
 const AFTER = Uint8Array.of(0);
@@ -282,6 +323,11 @@ function* mergedKeys(left: Generator<Uint8Array>, right: Generator<Uint8Array>):
     left.return(undefined);
     right.return(undefined);
   }
+}
+
+function slotWord(row: Uint8Array): Uint8Array {
+  const at = slotValueAt(row);
+  return toWord(row, at, slotValueEnd(row) - at);
 }
 
 function sortedByAddress(accounts: readonly AccountChange[]): AccountChange[] {

@@ -1,10 +1,11 @@
-import { concatBytes, encodeRlp } from "@rnode/primitives";
+import { bytesToHex, concatBytes, encodeRlp, type Hex, hexToBytes } from "@rnode/primitives";
 import { encodeTransaction, headerToRlp, withdrawalToRlp } from "@rnode/protocol";
 import { encodeReceiptsRow } from "../blocks/block-rows.ts";
 import { BlockTables } from "../blocks/block-tables.ts";
 import { MetaTable } from "../blocks/meta-table.ts";
+import { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber, writeUint32 } from "../database/keys.ts";
-import { deleteWithPrefix } from "../database/table.ts";
+import { deleteWithPrefix, type Table } from "../database/table.ts";
 import { openChainStore } from "../lmdb-chain-store.ts";
 import { encodeNodeDelta } from "../nodes/node-delta.ts";
 import { epochOf } from "../nodes/node-epochs.ts";
@@ -12,11 +13,17 @@ import { nodeVersionsOf } from "../nodes/node-history.ts";
 import type { NodeTableSet } from "../nodes/node-tables.ts";
 import { oldFingerprint } from "../nodes/old-epochs.ts";
 import { OldNodeReader } from "../nodes/old-nodes.ts";
-import { openTables } from "../schema.ts";
+import { openTables, type Tables } from "../schema.ts";
+import { accountValueEnd } from "../state/account-value.ts";
+import { ChangeListPart } from "../state/change-list.ts";
+import { slotValueAt, slotValueEnd } from "../state/slot-value.ts";
 import { openRawTables } from "./raw-tables.ts";
 
-/** Turns a database into one of format 2: rows of bodies and receipts as they were written then. */
+const WRITER = { readOnly: false, mapSizeBytes: undefined, sync: "each", syncIntervalMs: 1000 } as const;
+
+/** Turns a database into one of format 2: rows of bodies and receipts as they were written then, and what format 4 had otherwise than today. */
 export async function writeOldFormat(folder: string): Promise<void> {
+  await writeFormat4(folder);
   const store = openChainStore(folder, { readOnly: true });
   const rows: { key: Uint8Array; body: Uint8Array; receipts: Uint8Array | undefined }[] = [];
   const head = store.head()!.number;
@@ -43,14 +50,46 @@ export async function writeOldFormat(folder: string): Promise<void> {
   await root.close();
 }
 
+/** Turns a database into one of format 4: lists of the blocks that changed accounts and slots as they were written then. */
+export async function writeFormat4(folder: string): Promise<void> {
+  const { environment, tables } = openTables(folder, WRITER);
+  environment.atomically(() => {
+    const { accounts, storage, accountBlocks, slotBlocks, accountHistory, storageHistory } = tables;
+    writeOldLists({ rows: accounts, lists: accountBlocks, old: accountHistory }, () => 0, accountValueEnd);
+    writeOldLists({ rows: storage, lists: slotBlocks, old: storageHistory }, slotValueAt, slotValueEnd);
+  });
+  await environment.close();
+  const { root, table } = openRawTables(folder);
+  for (const name of ["accountBlocks", "slotBlocks"] satisfies (keyof Tables)[]) table(name).dropSync();
+  table("meta").putSync(Buffer.from("format"), Buffer.from("rnode\u0004"));
+  await root.close();
+}
+
+function writeOldLists(
+  { rows, lists, old }: Readonly<Record<"rows" | "lists" | "old", Table>>,
+  valueAt: (row: Uint8Array) => number,
+  valueEnd: (row: Uint8Array) => number,
+): void {
+  const part = new ChangeListPart();
+  const numbersOf = new Map<Hex, number[]>();
+  const add = (key: Uint8Array, row: Uint8Array, at: number): void => {
+    part.read(row, at, row.length);
+    const keyHex = bytesToHex(key);
+    numbersOf.set(keyHex, [...(numbersOf.get(keyHex) ?? []), ...part.numbers.subarray(0, part.count)]);
+  };
+  for (const { key, value } of lists.range(Uint8Array.of(0))) add(key.subarray(0, key.length - BLOCK_NUMBER_SIZE), value, 0);
+  for (const { key, value } of [...rows.range(Uint8Array.of(0))]) {
+    add(key, value, valueEnd(value));
+    rows.write(key, value.slice(valueAt(value), valueEnd(value)));
+  }
+  lists.clear();
+  const index = new BlockListIndex(old);
+  for (const [key, numbers] of numbersOf) index.appendAll(hexToBytes(key), numbers);
+}
+
 /** Turns a database into one of format 3: what history it has of trie nodes, and where it has transactions, as they were written then. */
 export async function writeFormat3(folder: string): Promise<void> {
-  const { environment, tables } = openTables(folder, {
-    readOnly: false,
-    mapSizeBytes: undefined,
-    sync: "each",
-    syncIntervalMs: 1000,
-  });
+  const { environment, tables } = openTables(folder, WRITER);
   const meta = new MetaTable(tables.meta);
   const head = meta.readHead()!.number;
   const blocks = new BlockTables(tables, folder);
@@ -69,6 +108,7 @@ export async function writeFormat3(folder: string): Promise<void> {
     }
   });
   await environment.close();
+  await writeFormat4(folder);
   const { root, table } = openRawTables(folder);
   table("meta").putSync(Buffer.from("format"), Buffer.from("rnode\u0003"));
   await root.close();
