@@ -91,3 +91,18 @@ export function recode(digits: usize, scalar: usize, width: i32, negative: bool)
   }
   return length;
 }
+
+/** `count` digits of `width` bits, lowest first, from −2^(width − 1) to 2^(width − 1), of two words that end below the last digit's highest bit. */
+export function recodeFixed(digits: usize, scalar: usize, width: i32, count: i32, negative: bool): void {
+  let low = load<u64>(scalar);
+  let high = load<u64>(scalar, 8);
+  let carry = 0;
+  for (let i = 0; i < count; i++) {
+    let digit = <i32>(low & ((1 << width) - 1)) + carry;
+    carry = <i32>(digit > 1 << (width - 1));
+    digit -= carry << width;
+    store<i16>(digits + 2 * i, <i16>(negative ? -digit : digit));
+    low = (low >> width) | (high << (64 - width));
+    high >>= width;
+  }
+}

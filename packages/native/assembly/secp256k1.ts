@@ -1,9 +1,9 @@
 /** Recovery of public keys from ECDSA signatures on secp256k1 (SEC 1 § 4.1.6). Inputs are written at `buffer()`, outputs are left there. */
 import { AFFINE_SIZE, addAffine, allToAffine, double, POINT_SIZE, setInfinity, toAffine, Y, Z } from "./curve";
 import {
-  BETA, CURVE_B, FP_ONE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpRead, fpSquare, fpSubtract, fpWrite, GENERATOR,
+  CURVE_B, FP_ONE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpRead, fpSquare, fpSubtract, fpWrite, GENERATOR, hasLanes, multiplyLanes,
 } from "./field";
-import { MAX_DIGITS, recode, split } from "./scalar-digits";
+import { MAX_DIGITS, recode, recodeFixed, split } from "./scalar-digits";
 import { fnInvert, fnIsZero, fnMultiply, fnNegate, fnRead, fnReadPlain } from "./scalars";
 
 export function buffer(): usize {
@@ -55,9 +55,11 @@ function root(out: usize, a: usize): bool {
   return fpIsZero(T);
 }
 
-/** Widths of the forms of scalars. Tables have the odd multiples below 2^(width − 1). */
-const GENERATOR_WIDTH: i32 = 12;
-const GENERATOR_ENTRIES: usize = 1 << (GENERATOR_WIDTH - 2);
+const BETA: usize = GENERATOR + AFFINE_SIZE;
+
+/** Widths of the forms of scalars. A table has all multiples of the generator up to 2^(width − 1), and of other points the odd ones below it. */
+const GENERATOR_WIDTH: i32 = 11;
+const GENERATOR_ENTRIES: usize = 1 << (GENERATOR_WIDTH - 1);
 const POINT_WIDTH: i32 = 5;
 const POINT_ENTRIES: usize = 1 << (POINT_WIDTH - 2);
 const TABLE_SIZE: usize = POINT_ENTRIES * AFFINE_SIZE;
@@ -95,35 +97,44 @@ function oddMultiples(out: usize, p: usize, entries: usize): void {
   }
 }
 
-/** table ← p, 3p, 5p …, affine */
-function fillTable(table: usize, p: usize, entries: usize): void {
-  oddMultiples(MULTIPLES, p, entries);
-  allToAffine(table, MULTIPLES, entries, PRODUCTS);
+/** table ← p, 2p, 3p …, affine, for the generator and 2^128 times the generator */
+function fillGeneratorTable(table: usize, p: usize): void {
+  memory.copy(MULTIPLES, p, AFFINE_SIZE);
+  fpCopy(MULTIPLES + Z, FP_ONE);
+  for (let i: usize = 1; i < GENERATOR_ENTRIES; i++) addAffine(MULTIPLES + i * POINT_SIZE, MULTIPLES + (i - 1) * POINT_SIZE, p);
+  allToAffine(table, MULTIPLES, GENERATOR_ENTRIES, PRODUCTS);
 }
 
 let hasGeneratorTables: bool = false;
 const HIGH: usize = memory.data(96, 8);
 
 function fillGeneratorTables(): void {
-  fillTable(GENERATOR_TABLES, GENERATOR, GENERATOR_ENTRIES);
+  fillGeneratorTable(GENERATOR_TABLES, GENERATOR);
   memory.copy(HIGH, GENERATOR, AFFINE_SIZE);
   fpCopy(HIGH + Z, FP_ONE);
   for (let i = 0; i < 128; i++) double(HIGH, HIGH);
   toAffine(HIGH, HIGH);
-  fillTable(GENERATOR_TABLES + GENERATOR_ENTRIES * AFFINE_SIZE, HIGH, GENERATOR_ENTRIES);
+  fillGeneratorTable(GENERATOR_TABLES + GENERATOR_ENTRIES * AFFINE_SIZE, HIGH);
   hasGeneratorTables = true;
 }
 
 const SUM: usize = memory.data(96, 8);
 const NEGATIVE: usize = memory.data(64, 8);
 
-@inline function addDigit(table: usize, digit: i32): void {
-  if (digit == 0) return;
-  const entry = table + AFFINE_SIZE * <usize>((abs(digit) - 1) >> 1);
+/** Adds the entry of a digit that is not 0, or subtracts it. */
+@inline function addEntry(entry: usize, digit: i32): void {
   if (digit > 0) return addAffine(SUM, SUM, entry);
   fpCopy(NEGATIVE, entry);
   fpNegate(NEGATIVE + Y, entry + Y);
   addAffine(SUM, SUM, NEGATIVE);
+}
+
+@inline function addMultiple(table: usize, digit: i32): void {
+  if (digit != 0) addEntry(table + AFFINE_SIZE * <usize>(abs(digit) - 1), digit);
+}
+
+@inline function addOddMultiple(table: usize, digit: i32): void {
+  if (digit != 0) addEntry(table + AFFINE_SIZE * <usize>((abs(digit) - 1) >> 1), digit);
 }
 
 /** Of u1: its lower and its upper half; of u2: the halves of its split */
@@ -148,10 +159,10 @@ function multiplyBoth(u1: usize, u2: usize, table: usize): void {
   setInfinity(SUM);
   for (let i = length - 1; i >= 0; i--) {
     double(SUM, SUM);
-    addDigit(GENERATOR_TABLES, load<i16>(d0 + 2 * i));
-    addDigit(GENERATOR_TABLES + GENERATOR_ENTRIES * AFFINE_SIZE, load<i16>(d1 + 2 * i));
-    addDigit(table, load<i16>(d2 + 2 * i));
-    addDigit(MAPPED_TABLE, load<i16>(d3 + 2 * i));
+    addMultiple(GENERATOR_TABLES, load<i16>(d0 + 2 * i));
+    addMultiple(GENERATOR_TABLES + GENERATOR_ENTRIES * AFFINE_SIZE, load<i16>(d1 + 2 * i));
+    addOddMultiple(table, load<i16>(d2 + 2 * i));
+    addOddMultiple(MAPPED_TABLE, load<i16>(d3 + 2 * i));
   }
 }
 
@@ -166,6 +177,8 @@ const FLAG: usize = 96;
 
 /** Of those that may have a key: their records, and elements of 32 bytes or points of each */
 const RECORDS: usize = memory.data(256, 8);
+/** whether y of the point is odd, a u8 each */
+const ODD: usize = memory.data(64, 8);
 const POINTS: usize = memory.data(4096, 8);
 const R: usize = memory.data(2048, 8);
 const U1: usize = memory.data(2048, 8);
@@ -176,19 +189,25 @@ const SCALAR_PRODUCTS: usize = memory.data(2048, 8);
 const INVERSE: usize = memory.data(32, 8);
 const S: usize = memory.data(32, 8);
 
-/** Reads a record into the arrays at `place`. @returns false: r or s is 0 or not below the order, or r is no point's x */
+/** Reads a record into the arrays at `place`. @returns false: r or s is 0 or not below the order, so that there is no key */
 function readRecord(record: usize, place: usize): bool {
   const r = R + 32 * place;
-  const point = POINTS + AFFINE_SIZE * place;
   if (!fnRead(r, record + 32) || !fnRead(S, record + 64)) return false;
   if (fnIsZero(r) || fnIsZero(S)) return false;
-  if (!fpRead(point, record + 32)) return false; // r < order < modulus
+  if (!fpRead(POINTS + AFFINE_SIZE * place, record + 32)) return false; // r < order < modulus
+  store<u32>(RECORDS + 4 * place, <u32>record);
+  store<u8>(ODD + place, load<u8>(record + FLAG));
+  return true;
+}
+
+/** Finds y of the point whose x is r. @returns false: there is none */
+function findPoint(place: usize): bool {
+  const point = POINTS + AFFINE_SIZE * place;
   fpSquare(K1, point);
   fpMultiply(K1, K1, point);
   fpAdd(K1, K1, CURVE_B);
   if (!root(point + Y, K1)) return false;
-  if (fpIsOdd(point + Y) != (load<u8>(record + FLAG) != 0)) fpNegate(point + Y, point + Y);
-  store<u32>(RECORDS + 4 * place, <u32>record);
+  if (fpIsOdd(point + Y) != (load<u8>(ODD + place) != 0)) fpNegate(point + Y, point + Y);
   return true;
 }
 
@@ -215,6 +234,93 @@ function findScalars(count: usize): void {
   }
 }
 
+// ---- one by one, but for what is inverted
+
+/** SUMS of those whose r is a point's x, and their places in the arrays, which move together. @returns their number */
+function multiplyEach(found: usize): usize {
+  let points: usize = 0;
+  for (let i: usize = 0; i < found; i++) {
+    if (!findPoint(i)) continue;
+    move(points, i);
+    oddMultiples(MULTIPLES + points * POINT_ENTRIES * POINT_SIZE, POINTS + AFFINE_SIZE * i, POINT_ENTRIES);
+    points++;
+  }
+  if (points == 0) return 0;
+  allToAffine(POINT_TABLES, MULTIPLES, points * POINT_ENTRIES, PRODUCTS);
+  let keys: usize = 0;
+  for (let i: usize = 0; i < points; i++) {
+    multiplyBoth(U1 + 32 * i, U2 + 32 * i, POINT_TABLES + TABLE_SIZE * i);
+    keys = addKey(keys, i, SUM);
+  }
+  return keys;
+}
+
+/** Moves what `multiplyBoth` and `addKey` read of a record to a lower place. */
+function move(to: usize, from: usize): void {
+  if (to == from) return;
+  memory.copy(U1 + 32 * to, U1 + 32 * from, 32);
+  memory.copy(U2 + 32 * to, U2 + 32 * from, 32);
+  store<u32>(RECORDS + 4 * to, load<u32>(RECORDS + 4 * from));
+}
+
+/** @param sum infinity is no key @returns the number of keys afterwards */
+function addKey(keys: usize, place: usize, sum: usize): usize {
+  if (fpIsZero(sum + Z)) return keys;
+  memory.copy(SUMS + POINT_SIZE * keys, sum, POINT_SIZE);
+  store<u32>(RECORDS + 4 * keys, load<u32>(RECORDS + 4 * place));
+  return keys + 1;
+}
+
+// ---- eight at once
+
+const LANES: usize = 8;
+/** Digits of a scalar's halves */
+const LANE_GENERATOR_DIGITS: i32 = 12;
+const LANE_POINT_DIGITS: i32 = 26;
+/** Of each lane: digits of the halves of u1, then of the halves of u2, 16 bits each */
+const LANE_DIGITS_SIZE: usize = 152;
+const LANE_DIGITS: usize = memory.data(1216, 8);
+const LANE_SUMS: usize = memory.data(768, 8);
+
+function multiplyInLanes(found: usize): usize {
+  if (!hasGeneratorTables) fillGeneratorTables();
+  let keys: usize = 0;
+  for (let first: usize = 0; first < found; first += LANES) {
+    const size = min(LANES, found - first);
+    if (size == 1) {
+      keys = multiplyAlone(keys, first); // a single one takes less time so
+      break;
+    }
+    let odd: u32 = 0;
+    for (let i: usize = 0; i < size; i++) {
+      const digits = LANE_DIGITS + LANE_DIGITS_SIZE * i;
+      const u1 = U1 + 32 * (first + i);
+      const signs = split(K1, K2, U2 + 32 * (first + i));
+      recodeFixed(digits, u1, GENERATOR_WIDTH, LANE_GENERATOR_DIGITS, false);
+      recodeFixed(digits + 2 * LANE_GENERATOR_DIGITS, u1 + 16, GENERATOR_WIDTH, LANE_GENERATOR_DIGITS, false);
+      recodeFixed(digits + 4 * LANE_GENERATOR_DIGITS, K1, POINT_WIDTH, LANE_POINT_DIGITS, (signs & 1) != 0);
+      recodeFixed(digits + 4 * LANE_GENERATOR_DIGITS + 2 * LANE_POINT_DIGITS, K2, POINT_WIDTH, LANE_POINT_DIGITS, (signs & 2) != 0);
+      odd |= <u32>load<u8>(ODD + first + i) << <u32>i;
+    }
+    const points = multiplyLanes(POINTS + AFFINE_SIZE * first, odd, LANE_DIGITS, GENERATOR, GENERATOR_TABLES, LANE_SUMS);
+    for (let i: usize = 0; i < size; i++) {
+      if (((points >> <u32>i) & 1) == 0) continue;
+      const sum = LANE_SUMS + POINT_SIZE * i;
+      // equal or opposite points on the way, which nobody makes by accident
+      keys = fpIsZero(sum + Z) ? multiplyAlone(keys, first + i) : addKey(keys, first + i, sum);
+    }
+  }
+  return keys;
+}
+
+function multiplyAlone(keys: usize, place: usize): usize {
+  if (!findPoint(place)) return keys;
+  oddMultiples(MULTIPLES, POINTS + AFFINE_SIZE * place, POINT_ENTRIES);
+  allToAffine(POINT_TABLES, MULTIPLES, POINT_ENTRIES, PRODUCTS);
+  multiplyBoth(U1 + 32 * place, U2 + 32 * place, POINT_TABLES);
+  return addKey(keys, place, SUM);
+}
+
 /**
  * `count` records → their public keys. A record has none if r or s is 0 or not below the order, if r is no point's x, or if the key would be
  * infinity.
@@ -222,24 +328,22 @@ function findScalars(count: usize): void {
  * @returns 0: there are too many
  */
 export function recover(records: usize, count: u32): i32 {
+  return recoverAll(records, count, hasLanes());
+}
+
+/** What `recover` does on a processor that does not have what lanes need. */
+export function recoverWithoutLanes(records: usize, count: u32): i32 {
+  return recoverAll(records, count, false);
+}
+
+function recoverAll(records: usize, count: u32, inLanes: bool): i32 {
   if (count > <u32>MAX_SIGNATURES) return 0;
   let found: usize = 0;
   for (let i: usize = 0; i < count; i++) if (readRecord(records + RECORD * i, found)) found++;
   for (let i: usize = 0; i < count; i++) store<u8>(records + RECORD * i, 0, FLAG);
   if (found == 0) return 1;
   findScalars(found);
-  for (let i: usize = 0; i < found; i++) {
-    oddMultiples(MULTIPLES + i * POINT_ENTRIES * POINT_SIZE, POINTS + AFFINE_SIZE * i, POINT_ENTRIES);
-  }
-  allToAffine(POINT_TABLES, MULTIPLES, found * POINT_ENTRIES, PRODUCTS);
-  let keys: usize = 0;
-  for (let i: usize = 0; i < found; i++) {
-    multiplyBoth(U1 + 32 * i, U2 + 32 * i, POINT_TABLES + TABLE_SIZE * i);
-    if (fpIsZero(SUM + Z)) continue;
-    memory.copy(SUMS + POINT_SIZE * keys, SUM, POINT_SIZE);
-    store<u32>(RECORDS + 4 * keys, load<u32>(RECORDS + 4 * i));
-    keys++;
-  }
+  const keys = inLanes ? multiplyInLanes(found) : multiplyEach(found);
   if (keys == 0) return 1;
   allToAffine(KEYS, SUMS, keys, PRODUCTS);
   for (let i: usize = 0; i < keys; i++) {

@@ -14,11 +14,13 @@ typedef unsigned __int128 wide;
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include "x86-field.h"
-static int x86_has_adx;
-/* BMI2 is bit 8, ADX bit 19 of EBX of leaf 7. */
+static int x86_has_adx, x86_has_ifma;
+/* BMI2 is bit 8, ADX bit 19 of EBX of leaf 7. The compiler's functions ask the system, too, whether it keeps the vectors of AVX-512. */
 static void detect_processor(void) {
   unsigned a, b = 0, c, d;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) x86_has_adx = (b >> 8 & 1) && (b >> 19 & 1);
+  __builtin_cpu_init();
+  x86_has_ifma = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma");
 }
 #else
 static void detect_processor(void) {}

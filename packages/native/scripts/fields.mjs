@@ -12,12 +12,13 @@ export const FIELDS = [
   { c: "bn254", prime: bn254, words: 4 },
   { c: "p256", prime: p256, words: 4 },
   { c: "p256_scalars", prime: p256Order, words: 4 },
-  { c: "secp256k1", prime: secp256k1, words: 4, special: "secp256k1.h" },
+  { c: "secp256k1", prime: secp256k1, words: 4, special: "secp256k1.h", lanes: "secp256k1-lanes.h" },
   { c: "secp256k1_scalars", prime: secp256k1Order, words: 4 },
   { c: "bls12381", prime: bls12381, words: 6 },
-].map(({ special, ...field }) => ({
+].map(({ special, lanes, ...field }) => ({
   ...new NativeField({ name: field.c, ...field, isPlain: special !== undefined }).description,
   special,
+  lanes,
 }));
 
 const array = (name, words) =>
@@ -27,7 +28,7 @@ const split = (value, words) => Array.from({ length: words }, (_, i) => (value >
 /** Constants and an inclusion of field.h for each. */
 export function fieldsText(fields) {
   return fields
-    .flatMap(({ c, words, prime, squared, cubed, factor, special }) => {
+    .flatMap(({ c, words, prime, squared, cubed, factor, special, lanes }) => {
       const isFull = prime >> BigInt(64 * words - 1) === 1n;
       return [
         array(`${c}_p`, [...split(prime, words), factor]),
@@ -42,6 +43,7 @@ export function fieldsText(fields) {
         "#undef N",
         "#undef VARIANT",
         ...(special ? ["#undef SPECIAL_MULTIPLY"] : []),
+        ...(lanes ? [`#include "${lanes}"`] : []),
       ];
     })
     .join("\n");
@@ -100,6 +102,14 @@ export function generatedSources() {
     ],
   ]);
   field.declare("fpIsOdd", "secp256k1_is_odd", "a: usize", "bool");
+  field.declare("hasLanes", "secp256k1_has_lanes", "", "bool", "whether the processor has what `multiplyLanes` needs");
+  field.declare(
+    "multiplyLanes",
+    "secp256k1_multiply_lanes",
+    "points: usize, odd: u32, digits: usize, constants: usize, generator: usize, sums: usize",
+    "u32",
+    "See c/secp256k1-lanes.h",
+  );
   const scalars = new NativeField({ name: "fn", c: "secp256k1_scalars", prime: secp256k1Order, words: 4 });
   scalars.functions(["Multiply", "Add", "Subtract", "Negate", "Invert"]);
   scalars.declare("fnReadPlain", "secp256k1_scalars_read_plain", "out: usize, bytes: usize", "void");
@@ -111,8 +121,7 @@ export function generatedSources() {
   return {
     "field.ts": field.source("// The field of coordinates of secp256k1.", [
       ["CURVE_B", [7n], "y² = x³ + 7"],
-      ["GENERATOR", [x, y]],
-      ["BETA", [beta]],
+      ["GENERATOR", [x, y, beta], "x ‖ y, and β of the endomorphism (x, y) → (βx, y)"],
     ]),
     "scalars.ts": scalars.source("// The field of scalars of secp256k1.", [
       ["LAMBDA", [lambda]],

@@ -35,6 +35,8 @@ export interface NativeSecp256k1 extends NativeModule {
    * there is a key 1. @returns 0: there are too many
    */
   recover(records: number, count: number): number;
+  /** The same without AVX-512, which `recover` uses where the processor has it. */
+  recoverWithoutLanes(records: number, count: number): number;
 }
 
 export interface NativeModules {

@@ -1,4 +1,5 @@
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
+import { type NativeSecp256k1, nativeModules } from "@rnode/native";
 import { describe, expect, it } from "vitest";
 import { bytesToHex, hexToBytes, trimBytesLeft } from "./bytes.ts";
 import { keccak256 } from "./hash.ts";
@@ -99,6 +100,17 @@ describe("secp256k1", () => {
   });
 });
 
+/** What native code makes of several records (packages/native/assembly/secp256k1.ts) at once. */
+function keysOf(native: NativeSecp256k1, how: "recover" | "recoverWithoutLanes", records: readonly number[][]): string[] {
+  const at = native.buffer() + 16;
+  const bytes = new Uint8Array(native.memory.buffer, at, 97 * records.length);
+  bytes.set(records.flat());
+  expect(native[how](at, records.length)).toBe(1);
+  return records.map((_, i) =>
+    bytes[97 * i + 96] === 1 ? bytesToHex(Uint8Array.of(4, ...bytes.subarray(97 * i, 97 * i + 64))) : "none",
+  );
+}
+
 describe("backends", () => {
   const withoutBinding = () => loadSecp256k1Library(() => Promise.reject(new Error("no native build")));
 
@@ -183,6 +195,52 @@ describe("backends", () => {
     // both summands are equal: s = −h
     const equal = Uint8Array.of(...g, ...hexToBytes((SECP256K1_N - BigInt(bytesToHex(hash))).toString(16).padStart(64, "0")));
     expect(answer(() => backend.recover(hash, equal, 0))).toBe(answer(() => library.recover(hash, equal, 0)));
+  });
+
+  it.skipIf(nativeModules === undefined)("recover sums that meet equal, opposite and infinite points on the way", async () => {
+    const native = nativeModules!.secp256k1;
+    const library = await loadSecp256k1Library();
+    const wordOf = (value: bigint): Uint8Array => hexToBytes(`0x${value.toString(16).padStart(64, "0")}`);
+    const modulo = (value: bigint): bigint => ((value % SECP256K1_N) + SECP256K1_N) % SECP256K1_N;
+    const scalars = [
+      1n,
+      2n,
+      15n,
+      16n,
+      17n,
+      1023n,
+      1024n,
+      1025n,
+      2n ** 128n,
+      2n ** 128n + 1n,
+      LAMBDA,
+      LAMBDA + 1n,
+      0x5n << 126n,
+    ].flatMap((value) => [value, SECP256K1_N - value]);
+    const records: number[][] = [];
+    const expected: string[] = [];
+    for (let i = 0; i < 1200; i++) {
+      // the key is u1·G + u2·k·G
+      const [k, u1, u2] = [1 + (i % 17), scalars[i % scalars.length]!, scalars[(i * 7 + (i >> 5)) % scalars.length]!];
+      const point = noble.Point.BASE.multiply(BigInt(k)).toAffine();
+      const r = modulo(point.x);
+      const [hash, s, parity] = [wordOf(modulo(-u1 * r)), wordOf(modulo(u2 * r)), Number(point.y & 1n)];
+      records.push([...hash, ...wordOf(r), ...s, parity]);
+      try {
+        expected.push(bytesToHex(library.recover(hash, Uint8Array.of(...wordOf(r), ...s), parity)));
+      } catch {
+        expected.push("none");
+      }
+    }
+    expect(expected).toContain("none");
+    for (const how of ["recover", "recoverWithoutLanes"] as const) {
+      for (let first = 0; first < records.length; ) {
+        const size = 1 + (first % 23); // lanes remain empty
+        const some = records.slice(first, first + size);
+        expect(keysOf(native, how, some), `${how} from ${first}`).toEqual(expected.slice(first, first + some.length));
+        first += size;
+      }
+    }
   });
 
   it("refuse the same signatures, and go on", async () => {
