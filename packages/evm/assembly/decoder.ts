@@ -280,18 +280,7 @@ function decodeRun(code: u32, start: u32): u32 {
       pc = min(next, length); // the STOP also follows a PUSH that is truncated by the end
       continue;
     }
-    if (opcode >= DUP1 && opcode <= DUP16) writePlain(I_DUP, (opcode - DUP1) << 5);
-    else if (opcode >= SWAP1 && opcode <= SWAP16) writePlain(I_SWAP, (opcode - SWAP1 + 1) << 5);
-    else if (opcode == PC) writePlain(I_PUSH, pc);
-    else if (opcode == CODESIZE) writePlain(I_PUSH, length);
-    else if (instruction == I_POP) writePop();
-    else if (instruction == I_ISZERO) writeIsZero();
-    else if (instruction == I_NOT) writeNot();
-    else if (instruction == I_MLOAD) writeLoad();
-    else if (instruction == I_MSTORE) writeStore();
-    else if (takenBy(opcode) == 2 && givenBy(opcode) == 1) writeBinary(instruction);
-    else if (instruction == I_INVALID) writePlain(instruction, HALT_INVALID_OPCODE | (opcode << 8));
-    else writePlain(instruction, argumentOf(opcode));
+    writeOpcode(pc, length, opcode, instruction);
     pc++;
     if (endsRun(opcode)) break;
     if ((reported && !stepping) || endsBlock(opcode)) {
@@ -302,6 +291,22 @@ function decodeRun(code: u32, start: u32): u32 {
   if (open) closeBlock();
   store<u32>(code, (at + 7) & ~7, C_FREE);
   return first;
+}
+
+/** Writes the instruction of an opcode that is no PUSH. */
+@inline function writeOpcode(pc: u32, length: u32, opcode: u32, instruction: u32): void {
+  if (opcode >= DUP1 && opcode <= DUP16) writePlain(I_DUP, (opcode - DUP1) << 5);
+  else if (opcode >= SWAP1 && opcode <= SWAP16) writePlain(I_SWAP, (opcode - SWAP1 + 1) << 5);
+  else if (opcode == PC) writePlain(I_PUSH, pc);
+  else if (opcode == CODESIZE) writePlain(I_PUSH, length);
+  else if (instruction == I_POP) writePop();
+  else if (instruction == I_ISZERO) writeIsZero();
+  else if (instruction == I_NOT) writeNot();
+  else if (instruction == I_MLOAD) writeLoad();
+  else if (instruction == I_MSTORE) writeStore();
+  else if (takenBy(opcode) == 2 && givenBy(opcode) == 1) writeBinary(instruction);
+  else if (instruction == I_INVALID) writePlain(instruction, HALT_INVALID_OPCODE | (opcode << 8));
+  else writePlain(instruction, argumentOf(opcode));
 }
 
 /**
@@ -369,9 +374,13 @@ export function releaseDecoded(code: u32): void {
   store<u32>(code, 0, C_ENTRY);
 }
 
+/** Where the stack fails in the block that was diagnosed last, and the gas of the opcodes before, without what depends on their operands. */
+let faultPc: u32 = 0;
+export let gasBeforeFault: i64 = 0;
+
 /**
- * If several checks of a block fail, the failure that executing it instruction by instruction would meet first. A failure of the stack is
- * described in R_FAULT_….
+ * If several checks of a block fail, the failure that executing it instruction by instruction would meet first, unless gas that depends on operands runs
+ * out before (`runToFault`). A failure of the stack is described in R_FAULT_….
  */
 export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: i32): u32 {
   const length = load<u32>(code, C_LENGTH);
@@ -384,6 +393,8 @@ export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: 
     const opcode: u32 = load<u8>(bytes + pc);
     if (opcode == JUMPDEST && !isFirst) break;
     isFirst = false;
+    faultPc = pc;
+    gasBeforeFault = gasBefore - gas;
     store<u32>(R_FAULT_OPCODE, opcode);
     store<u32>(R_FAULT_HEIGHT, words);
     if (words < <i32>takenBy(opcode)) return HALT_STACK_UNDERFLOW;
@@ -395,4 +406,34 @@ export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: 
     pc += opcode > PUSH0 && opcode <= PUSH32 ? opcode - PUSH0 + 1 : 1;
   }
   return HALT_OUT_OF_GAS;
+}
+
+/** Room for the longest run, and for what follows it. */
+const FAULT_RUN: usize = memory.data(4352, 8);
+
+/**
+ * The instructions of a block up to the opcode at which its stack fails with `halt`, and then that failure: what they access is paid for as usual, and
+ * may be more than there is. Nothing else can be observed of them, because the frame fails in any case.
+ *
+ * @returns the first instruction, which is not a block's header; valid until the next call
+ */
+export function runToFault(block: u32, code: u32, halt: u32): u32 {
+  const length = load<u32>(code, C_LENGTH);
+  const bytes = load<u32>(code, C_BYTES);
+  startWriting(<u32>FAULT_RUN);
+  let pc = load<u32>(block, B_PC);
+  while (pc < faultPc) {
+    const opcode: u32 = load<u8>(bytes + pc);
+    const instruction = instructionOf(opcode);
+    if (opcode >= PUSH0 && opcode <= PUSH32 && instruction == I_PUSH) {
+      readConstant(bytes, length, pc);
+      writeConstant(SCRATCH_WORD_A);
+      pc += 1 + opcode - PUSH0;
+      continue;
+    }
+    if (opcode != JUMPDEST) writeOpcode(pc, length, opcode, instruction);
+    pc++;
+  }
+  writePlain(I_INVALID, halt | (<u32>load<u8>(bytes + faultPc) << 8));
+  return <u32>FAULT_RUN;
 }

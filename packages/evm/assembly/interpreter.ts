@@ -32,7 +32,7 @@ import {
   R_REPORTED,
   STACK_LIMIT,
 } from "./layout";
-import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, blockAt, destinationAt, diagnoseBlock, HEADER, INSTRUCTION } from "./decoder";
+import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, blockAt, destinationAt, diagnoseBlock, gasBeforeFault, HEADER, INSTRUCTION, runToFault } from "./decoder";
 import { callOpcode, createOpcode, currentFrame, endFrame } from "./calls";
 import { divide, divideSigned, remainder } from "./divide";
 import { accessEnd, expandMemory } from "./evm-memory";
@@ -812,8 +812,13 @@ function run(): bool {
       if (left < limit || words < <i32>load<u16>(ip, B_NEED) || words + <i32>load<u16>(ip, B_GROW) > <i32>STACK_LIMIT) {
         halt = left < 0 ? HALT_OUT_OF_GAS : checkBlock(ip, words);
         if (halt != HALT_NONE) {
-          halt = diagnoseBlock(ip, load<u32>(f, F_CODE), gas, words);
-          break;
+          const code = load<u32>(f, F_CODE);
+          halt = diagnoseBlock(ip, code, gas, words);
+          if (halt == HALT_OUT_OF_GAS) break;
+          ip = runToFault(ip, code, halt);
+          gas -= gasBeforeFault;
+          halt = HALT_NONE;
+          continue;
         }
         // A block that costs more than a slice is one.
         if (gas < startGas || sliceLeft < SLICE_GAS) {

@@ -134,6 +134,10 @@ const PROGRAMS: Readonly<Record<string, { code: string; other?: string }>> = {
     other: "1 SLOAD 0xffff0000 MLOAD STOP",
   },
   "too little on the stack": { code: "1 1 SSTORE POP POP ADD" },
+  "memory that grows before the stack fails": {
+    code: "GAS POP 7 0x900 MSTORE 9 0x40 MSTORE 64 0x1000 KECCAK256 0x123456 EXP 0x3000 EXTCODESIZE 3 MUL POP POP POP",
+  },
+  "memory that grows before the stack is full": { code: `${"1 ".repeat(1020)} GAS POP 3 0x1800 MSTORE 1 1 1 0x2000 MLOAD 1 STOP` },
   "a revert with data": { code: "5 1 SSTORE 0x1234 PUSH0 MSTORE 32 PUSH0 REVERT" },
 };
 
