@@ -3,7 +3,7 @@ import { type MetricFactory, noMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1, Transaction } from "@rnode/protocol";
 import type { BlockGroup, BlockParts, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
-import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
+import type { TrieNodeReader } from "@rnode/trie";
 import type {
   BadBlock,
   BlockSelector,
@@ -46,8 +46,8 @@ import { type ReadAhead, startReadAhead } from "./read-ahead/read-ahead.ts";
 import { createSenderCache, type SenderSource } from "./senders/senders.ts";
 import type { GroupRoots } from "./state-roots/group-roots.ts";
 import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
+import { LiveStateTrie, MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-roots/live-state-trie.ts";
 import { type RootStore, type StateRoots, startStateRoots } from "./state-roots/root-thread.ts";
-import { MAX_STATE_TRIE_NODES, ROUGH_LINEAR_NODE_BYTES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
 import { checkBodyBelongs } from "./validation/body-validation.ts";
 import { rulesOfBlock } from "./validation/rules.ts";
 
@@ -74,7 +74,7 @@ export interface ChainDependencies {
 
 export interface ChainOptions {
   /**
-   * limit for the trie nodes kept in memory for the next blocks, half a kilobyte each, here or in the state-root thread; default:
+   * limit for the trie nodes kept in memory for the next blocks, some 300 bytes each, here or in the state-root thread; default:
    * 100,000
    */
   readonly maxStateTrieNodes?: number | undefined;
@@ -130,7 +130,7 @@ class StoredChain implements Chain {
       executed: () => this.#tree.bytes,
       removed: () => this.#removedBlocks.bytes,
       engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes + (this.#importEngine?.memoryBytes ?? 0),
-      stateTrie: () => stateTrie.nodeCount * ROUGH_NODE_BYTES + (this.#liveRoots?.nodeCount ?? 0) * ROUGH_LINEAR_NODE_BYTES,
+      stateTrie: () => (stateTrie.nodeCount + (this.#liveRoots?.nodeCount ?? 0)) * ROUGH_NODE_BYTES,
     });
     this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
@@ -140,13 +140,12 @@ class StoredChain implements Chain {
     this.#readAhead = dependencies.readAhead ?? startReadAhead(store);
     const { startGroupRoots = startStateRoots } = dependencies;
     this.#startGroupRoots = (stateRoot) => startGroupRoots(store, stateRoot);
-    const stateTrie = new LiveStateTrie(); // shared by building and execution, because a built block is mostly the next one to be executed
+    const stateTrie = new LiveStateTrie(options.maxStateTrieNodes); // shared by building and execution, because a built block is mostly the next one to be executed
     const buildContext: ExecutionContext = {
       config,
       engine: newEngine({ codeCacheBytes }),
       senders,
       create2DeployerCode,
-      ...(options.maxStateTrieNodes !== undefined && { maxStateTrieNodes: options.maxStateTrieNodes }),
       stateTrie,
       liveRoots: this.#liveRoots,
     };

@@ -10,8 +10,8 @@ import { RemovedBlocks } from "./fork-choice/removed-blocks.ts";
 import { IMPORT_LIMITS } from "./import/block-import.ts";
 import { PreparedBlock } from "./prepared-block.ts";
 import { GroupRootsBuilder } from "./state-roots/group-roots.ts";
+import { MAX_STATE_TRIE_NODES } from "./state-roots/live-state-trie.ts";
 import type { RootStore } from "./state-roots/root-thread.ts";
-import { MAX_STATE_TRIE_NODES } from "./state-roots/state-root.ts";
 import { attributesDeposit, build, type DevChain, forkchoice, openDevChain, produce } from "./testing/dev-chain.ts";
 
 setFlagsFromString("--expose-gc");

@@ -2,8 +2,6 @@ export * from "./account-codec.ts";
 export * from "./iterate.ts";
 export * from "./linear/linear-state-trie.ts";
 export * from "./linear/packed-changes.ts";
-export * from "./live-state-trie.ts";
-export * from "./live-trie.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";

@@ -16,17 +16,15 @@ import type { TrieNodeChange } from "./node-reader.ts";
 export class NodeEncoder {
   readonly #owner: Uint8Array | undefined;
   readonly #path: Uint8Array;
-  readonly #pass: number;
   readonly #writes: NodeWrite[] = [];
   #hasEmptyWrites = false;
   /** by depth: references to the changed children of the branch that is being encoded there */
   readonly #refs: (Uint8Array | undefined)[][] = [];
 
   /** @param path path of the current node, shared with the updater; nibbles beyond its depth are stale */
-  constructor(owner: Uint8Array | undefined, path: Uint8Array, pass: number) {
+  constructor(owner: Uint8Array | undefined, path: Uint8Array) {
     this.#owner = owner;
     this.#path = path;
-    this.#pass = pass;
   }
 
   /** The nodes that were encoded, together with `deletions`, in the order of their paths. */
@@ -44,7 +42,6 @@ export class NodeEncoder {
     this.#writes.push(write);
     const rlp = this.#encodeKind(node, depth, write);
     node.changed = false;
-    node.usedAt = this.#pass;
     if (rlp.length >= 32 || depth === 0) {
       write.rlp = rlp;
       node.row = rlp;

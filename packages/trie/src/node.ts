@@ -4,7 +4,7 @@ import type { TrieNodeChange } from "./node-reader.ts";
 import { badNode } from "./trie-errors.ts";
 
 /*
- * Decoded nodes, which may stay in memory from one update to the next. PERF: decoding a branch creates one array of sixteen small
+ * Decoded nodes. PERF: decoding a branch creates one array of sixteen small
  * integers (positions in its RLP) instead of an object per child; a child becomes an object only when an update goes through it.
  */
 
@@ -45,8 +45,6 @@ export class LeafNode implements NibbleRange {
   changed: boolean;
   /** what the database has at this node's path; undefined: no row */
   row: Uint8Array | undefined;
-  /** the last pass that went through it */
-  usedAt = 0;
 
   constructor(bytes: Uint8Array, from: number, to: number, value: Uint8Array, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
@@ -68,7 +66,6 @@ export class ExtensionNode implements NibbleRange {
   ref: Uint8Array | undefined;
   changed: boolean;
   row: Uint8Array | undefined;
-  usedAt = 0;
 
   constructor(bytes: Uint8Array, from: number, to: number, child: Child, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
@@ -94,7 +91,6 @@ export class BranchNode {
   /** whether children or the value were added or removed since `rlp` was encoded */
   reshaped = false;
   row: Uint8Array | undefined;
-  usedAt = 0;
 
   constructor(rlp: Uint8Array, at: number[], value: Uint8Array | undefined, changed: boolean, row: Uint8Array | undefined) {
     this.rlp = rlp;

@@ -2,10 +2,9 @@ import { MerklePatriciaTrie } from "@ethereumjs/mpt";
 import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { decodeAccount, encodeAccount } from "./account-codec.ts";
-import { encodeStorageValue, type StateTrieChange, type StateTrieUpdate } from "./live-state-trie.ts";
 import type { TrieNodeReader } from "./node-reader.ts";
 import { readTrie } from "./proof.ts";
-import { updateStateTrie } from "./update-state-trie.ts";
+import { encodeStorageValue, type StateTrieChange, type StateTrieUpdate, updateStateTrie } from "./update-state-trie.ts";
 import { witnessNodeReader } from "./witness.ts";
 
 const NO_NODES: TrieNodeReader = { readNode: () => undefined };

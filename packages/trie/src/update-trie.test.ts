@@ -2,7 +2,6 @@ import { MerklePatriciaTrie } from "@ethereumjs/mpt";
 import { bytesToHex, compareBytes, EMPTY_TRIE_ROOT, equalBytes, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LiveTrie } from "./live-trie.ts";
 import type { TrieNodeReader } from "./node-reader.ts";
 import { createProof, readTrie, verifyProof } from "./proof.ts";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
@@ -109,35 +108,6 @@ describe("updateTrie", () => {
         }
       }),
       { numRuns: 400, seed: 20240817 },
-    );
-  });
-
-  it("stays right with nodes kept in memory, whatever is evicted", () => {
-    const evictions = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 8, maxLength: 8 });
-    fc.assert(
-      fc.property(batches, evictions, (steps, passesKept) => {
-        const rows = new Rows();
-        const entries = new Map<string, Uint8Array>();
-        const trie = new LiveTrie(undefined, EMPTY_TRIE_ROOT);
-        const late: TrieUpdate[] = [];
-        for (const [index, step] of steps.entries()) {
-          for (const { key, value } of step) {
-            if (value === undefined) entries.delete(bytesToHex(key));
-            else entries.set(bytesToHex(key), value);
-          }
-          // Nodes that are in memory need not be in the reader.
-          late.push(trie.update(rows, step));
-          if (passesKept[index] === 0) for (const update of late.splice(0)) rows.apply(update);
-          const expected = rebuild(entries);
-          expect(bytesToHex(trie.root)).toBe(expected.root);
-          if (late.length === 0) expect(hexRows(rows.byPath)).toEqual(expected.rows);
-          for (const { key } of step) expect(trie.get(rows, key)).toEqual(entries.get(bytesToHex(key)));
-          trie.evict(Math.max(late.length, passesKept[index]!));
-          for (const { key } of step.slice(0, 3)) expect(trie.get(rows, key)).toEqual(entries.get(bytesToHex(key)));
-          expect(trie.nodeCount).toBeLessThanOrEqual(expected.rows.size + entries.size + 64);
-        }
-      }),
-      { numRuns: 400, seed: 11 },
     );
   });
 

@@ -26,64 +26,31 @@ export function updateTrie(
 ): TrieUpdate {
   const sorted = sortChanges(changes);
   if (sorted.length === 0) return { root, nodes: [] };
-  return new TrieUpdater(reader, owner, sorted, 1).run(root, undefined).update;
+  return new TrieUpdater(reader, owner, sorted).run(root);
 }
 
-/** One update of one trie. Nodes in memory are changed as it proceeds. */
-export class TrieUpdater {
+/** One update of one trie. Decoded nodes are changed as it proceeds. */
+class TrieUpdater {
   readonly #reader: TrieNodeReader;
   readonly #owner: Uint8Array | undefined;
   readonly #changes: readonly TrieChange[];
-  readonly #pass: number;
   readonly #encoder: NodeEncoder;
   readonly #deletions: TrieNodeChange[] = [];
   /** path of the current node; nibbles beyond its depth are stale */
   readonly #path = new Uint8Array(MAX_PATH_NIBBLES);
-  madeNodes = 0;
 
-  constructor(reader: TrieNodeReader, owner: Uint8Array | undefined, changes: readonly TrieChange[], pass: number) {
+  constructor(reader: TrieNodeReader, owner: Uint8Array | undefined, changes: readonly TrieChange[]) {
     this.#reader = reader;
     this.#owner = owner;
     this.#changes = changes;
-    this.#pass = pass;
-    this.#encoder = new NodeEncoder(owner, this.#path, pass);
+    this.#encoder = new NodeEncoder(owner, this.#path);
   }
 
-  run(root: Uint8Array, rootNode: TrieNode | undefined): { node: TrieNode | undefined; update: TrieUpdate } {
-    const before = rootNode ?? (equalBytes(root, EMPTY_TRIE_ROOT) ? undefined : this.#read(root, 0));
+  run(root: Uint8Array): TrieUpdate {
+    const before = equalBytes(root, EMPTY_TRIE_ROOT) ? undefined : this.#read(root, 0);
     const node = this.#apply(before, 0, this.#changes.length, 0);
     const rootAfter = node === undefined ? EMPTY_TRIE_ROOT : node.changed ? keccak256(this.#encoder.encode(node, 0)) : root;
-    return { node, update: { root: rootAfter, nodes: this.#encoder.listed(this.#deletions) } };
-  }
-
-  /** Changes nothing except which nodes are in memory. */
-  find(
-    rootHash: Uint8Array,
-    rootNode: TrieNode | undefined,
-    key: Uint8Array,
-  ): { root: TrieNode | undefined; value: Uint8Array | undefined } {
-    const root = rootNode ?? (equalBytes(rootHash, EMPTY_TRIE_ROOT) ? undefined : this.#read(rootHash, 0));
-    const length = key.length * 2;
-    let depth = 0;
-    for (let node = root; node !== undefined; ) {
-      node.usedAt = this.#pass;
-      if (node.kind === "leaf") return { root, value: this.#isKeyOf(node, key, depth) ? node.value : undefined };
-      if (node.kind === "extension") {
-        const { bytes, from, to } = node;
-        if (commonNibbles(key, depth, length, bytes, from, to) < to - from) break;
-        for (let i = from; i < to; i++) this.#path[depth++] = nibbleAt(bytes, i);
-        if (node.child instanceof Uint8Array) node.child = this.#resolveRef(node.child, 0, depth);
-        node = node.child;
-        continue;
-      }
-      if (depth === length) return { root, value: node.value };
-      const nibble = nibbleAt(key, depth);
-      this.#path[depth++] = nibble;
-      const child: TrieNode | undefined = this.#childOf(node, nibble, depth);
-      if (child !== undefined) node.keep(nibble, child);
-      node = child;
-    }
-    return { root, value: undefined };
+    return { root: rootAfter, nodes: this.#encoder.listed(this.#deletions) };
   }
 
   /** Number of nibbles of a change's key. */
@@ -95,7 +62,6 @@ export class TrieUpdater {
     const path = this.#path.subarray(0, depth);
     const rlp = this.#reader.readNode(this.#owner, path, hash);
     if (rlp === undefined) throw missingNode(this.#owner, path, hash);
-    this.madeNodes++;
     return decodeNode(rlp, 0, true);
   }
 
@@ -133,7 +99,6 @@ export class TrieUpdater {
    */
   #apply(node: TrieNode | undefined, low: number, high: number, depth: number): TrieNode | undefined {
     if (node === undefined) return this.#build(this.#leavesOf(low, high, undefined, depth), depth, undefined);
-    node.usedAt = this.#pass;
     switch (node.kind) {
       case "leaf":
         return this.#applyToLeaf(node, low, high, depth);
@@ -193,7 +158,6 @@ export class TrieUpdater {
 
   /** The subtree of `items`; `row` is the row that the database has at its root's path. */
   #build(items: readonly NewLeaf[], depth: number, row: Uint8Array | undefined): TrieNode | undefined {
-    this.madeNodes += items.length;
     return items.length === 0 ? undefined : buildSubtree(items, 0, items.length, depth, row);
   }
 
@@ -288,8 +252,9 @@ export class TrieUpdater {
       if (after === before) {
         if (after === undefined) continue;
         // A reference that is not in the RLP yet stays as it is for as long as it is right.
-        if (after.changed || node.at[nibble] !== 0) node.keep(nibble, after);
-        if (after.changed) node.changed = true;
+        if (!after.changed) continue;
+        node.keep(nibble, after);
+        node.changed = true;
       } else {
         node.set(nibble, after);
         node.changed = true;

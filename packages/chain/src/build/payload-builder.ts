@@ -21,7 +21,8 @@ import { PreparedBlock } from "../prepared-block.ts";
 import { blockFault, ChainError, describeFault } from "../faults.ts";
 import { requestsHash } from "../execute/requests.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
-import { beginLiveStateUpdate, messagePasserRoot } from "../state-roots/state-root.ts";
+import { beginLiveStateUpdate } from "../state-roots/live-state-update.ts";
+import { messagePasserRoot } from "../state-roots/state-root.ts";
 
 /** Node policy in addition to the protocol's limits; forced transactions are exempt. Spec: docs/protocol/01-execution.md#da-footprint */
 export interface FillLimits {

@@ -6,14 +6,9 @@ import type { BlockFault } from "../api.ts";
 import { blockFault, mismatch } from "../faults.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
 import type { SenderLookup } from "../senders/find-senders.ts";
+import { beginLiveStateUpdate, type LiveTries } from "../state-roots/live-state-update.ts";
 import { PackedUpdate } from "../state-roots/packed-update.ts";
-import {
-  beginLiveStateUpdate,
-  type LiveTries,
-  messagePasserRoot,
-  type ParentTrie,
-  stateUpdate,
-} from "../state-roots/state-root.ts";
+import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
 import { checkBody, checkBodyBelongs } from "../validation/body-validation.ts";
 import { checkHeader } from "../validation/header-validation.ts";
 import { checkMerge } from "../validation/merge.ts";

@@ -1,4 +1,3 @@
-import type { ChangeRecords } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Block } from "@rnode/protocol";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
@@ -104,7 +103,7 @@ function roughBytes(executed: ExecutedBlock): number {
   if (changes.records === undefined) {
     for (const { storage } of changes.accounts) bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * storage.length;
   } else {
-    bytes += roughRecordBytes(changes.records);
+    bytes += changes.records.bytes.length; // objects of them exist only where a child was executed before the block was stored
   }
   for (const { code } of changes.codes) bytes += code.length;
   if (packedNodesBytes !== undefined) bytes += packedNodesBytes;
@@ -114,15 +113,6 @@ function roughBytes(executed: ExecutedBlock): number {
     for (const { data } of logs) bytes += BYTES_PER_LOG + data.length;
   }
   return bytes + roughBodyBytes(block);
-}
-
-/** Rough size of the objects that are created from the records when a child is executed. */
-function roughRecordBytes(records: ChangeRecords): number {
-  let bytes = records.bytes.length;
-  for (let at = 0; at < records.bytes.length; at = records.nextAfter(at)) {
-    bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * records.slotCountOf(at);
-  }
-  return bytes;
 }
 
 /** Rough size of the decoded transactions, which cache their encodings. */

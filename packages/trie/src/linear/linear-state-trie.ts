@@ -1,7 +1,7 @@
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import { evictionSteps } from "../eviction.ts";
-import type { StateTrieUpdate } from "../live-state-trie.ts";
 import type { TrieNodeChange, TrieNodeReader } from "../node-reader.ts";
+import type { StateTrieUpdate } from "../update-state-trie.ts";
 import { TrieModule } from "./trie-module.ts";
 
 export interface LinearTrieUpdate extends StateTrieUpdate {
@@ -32,8 +32,11 @@ class ListedNode implements TrieNodeChange {
 }
 
 /**
- * Does what `LiveStateTrie` does, in linear memory and with one call for a block: decoded nodes, their RLP and the hashing are in a module of WebAssembly
- * (assembly/). PERF: most of its time is Keccak's permutation, and it makes no garbage but the list.
+ * The account trie and the storage tries, whose nodes stay in memory from one block to the next. A block that does not build on the previous block's state
+ * starts with nothing in memory.
+ *
+ * Decoded nodes, their RLP and the hashing are in a module of WebAssembly (assembly/), with one call for a block. PERF: most of its time is Keccak's
+ * permutation, and it makes no garbage but the list.
  */
 export class LinearStateTrie {
   readonly #module = new TrieModule();
@@ -125,7 +128,7 @@ export class LinearStateTrie {
   }
 
   /**
-   * Keeps at most about `maxNodes` nodes in memory, as `LiveStateTrie.evict` does.
+   * Keeps at most about `maxNodes` nodes in memory, the most recently used ones.
    *
    * @param pinned nodes listed by this many last updates may not be in the reader yet, and stay in memory
    * @returns how many of the last updates still have all their listed nodes in memory, at least `pinned`; infinity: nothing was
