@@ -139,6 +139,14 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
     } else expect([...faults]).toEqual(fault === "gone" ? [] : [fault === "stall" ? "slow" : "useless"]);
   });
 
+  it("asks peers for less that need longer for it than it waits", async () => {
+    const harness = await harnessOf(100);
+    for (let index = 0; index < 2; index++) harness.peer({ latencyMs: 300, itemMs: 300 }); // 64 headers: 19.5 s
+    await harness.choose();
+    await harness.untilSynced(300);
+    expect(harness.chain.head()).toEqual(harness.blockId());
+  });
+
   it("comes through with peers that all fail now and then", async () => {
     for (const seed of [1, 2, 3]) {
       const harness = await harnessOf(250, seed);
@@ -153,6 +161,20 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
       await harness.untilSynced(3_600);
       expect(harness.chain.head()).toEqual(harness.blockId());
     }
+  });
+
+  it("stores what it has executed when nothing more comes, and goes on when it does", async () => {
+    const harness = await harnessOf(200);
+    let count = 0;
+    const stalling = harness.peer({ fault: (kind) => (kind === "bodies" && ++count > 1 ? "stall" : undefined) });
+    await harness.choose();
+    expect(await harness.until(() => harness.chain.head().number > 0)).toBeLessThan(5);
+    expect(harness.chain.head().number).toBe(stalling.given);
+    expect(stalling.given).toBeLessThan(64);
+    harness.peer();
+    await harness.untilSynced();
+    expect(harness.chain.head()).toEqual(harness.blockId());
+    expect(harness.node.store.verifyState().problems).toEqual([]);
   });
 
   it("goes on where it was after a stop at any time, without asking for the headers again", async () => {

@@ -348,9 +348,20 @@ export class ChainSync {
     this.#onWrong(this.#goal ?? goal, { kind: "wrong", number, hash, reason: validationError }, bytesToHex(parentHash));
   }
 
+  /** An import stores all that it has executed when its blocks end: what is executed does not wait for peers that stall. */
   async #import(first: number, stop: Alarm): Promise<ImportRefusal | undefined> {
-    const blocks = this.#download.blocks(first, stop);
-    return this.#deps.chain.import(blocks, { groupBlocks: BLOCKS_PER_GROUP, onStored: () => this.#metrics.blocks.inc() });
+    const { chain } = this.#deps;
+    const download = this.#download;
+    const options = { groupBlocks: BLOCKS_PER_GROUP, onStored: () => this.#metrics.blocks.inc() };
+    download.begin(first, stop);
+    try {
+      for (;;) {
+        const refusal = await chain.import(download.blocks(), options);
+        if (refusal !== undefined || !download.isPaused) return refusal;
+      }
+    } finally {
+      download.end();
+    }
   }
 
   /** Peers proved what they gave, so that it is the target that is invalid. */

@@ -19,6 +19,8 @@ const MAX_WAITING_BYTES = 48 << 20;
 const MAX_AHEAD_BLOCKS = 4_096;
 /** Where everybody waits for one answer for so long, somebody else is asked as well. */
 const PATIENCE_MS = 2_000;
+/** Where no block comes for so long, those before are not kept waiting for it. */
+const PAUSE_MS = 2_000;
 /** So many failures in a row for the same block mean that what is kept of the headers is of no use. */
 const MAX_FAILURES = 40;
 
@@ -46,6 +48,8 @@ export class BlockDownload {
   #free = 0;
   #failures = 0;
   #failure: { readonly error: unknown } | undefined;
+  #signal: Abortable = new Alarm();
+  #isPaused = false;
 
   constructor(deps: BlockDownloadDeps) {
     this.#deps = deps;
@@ -65,30 +69,54 @@ export class BlockDownload {
     return this.#failures >= MAX_FAILURES;
   }
 
-  /**
-   * The blocks from `first` to the target. Ends before, if the target moves where the header chain does not reach yet, or when `signal` is
-   * given.
-   */
-  async *blocks(first: number, signal: Abortable): AsyncGenerator<VerifiedBlock> {
-    const { headers, pool } = this.#deps;
+  /** Begins with a block. @param signal ends everything */
+  begin(first: number, signal: Abortable): void {
     this.#next = first;
     this.#free = first;
     this.#failures = 0;
+    this.#failure = undefined;
+    this.#signal = signal;
     for (const number of this.#waiting.keys()) if (number < first) this.#drop(number);
-    try {
-      while (!signal.aborted && !this.isHopeless) {
-        if (this.#failure !== undefined) throw this.#failure.error;
-        const { target } = headers;
-        if (target === undefined || headers.wanted !== undefined || this.#next > target.number) return;
-        const { version } = pool;
-        this.#ask(target.number, signal);
-        const block = this.#take();
-        if (block === undefined) await pool.changedSince(version, signal, PATIENCE_MS);
-        else yield block;
+  }
+
+  /** Whether the blocks ended only because none came for a while. Requests go on meanwhile. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /**
+   * The next blocks, up to the target. Ends before, if the target moves where the header chain does not reach yet, at the signal, or when
+   * none has come for a while after the first: whoever takes them can store what there is, and ask again.
+   */
+  async *blocks(): AsyncGenerator<VerifiedBlock> {
+    const { headers, pool, clock } = this.#deps;
+    const signal = this.#signal;
+    this.#isPaused = false;
+    let waitsSinceMs: number | undefined;
+    while (!signal.aborted && !this.isHopeless) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      const { target } = headers;
+      if (target === undefined || headers.wanted !== undefined || this.#next > target.number) return;
+      const { version } = pool;
+      this.#ask(target.number, signal);
+      const block = this.#take();
+      if (block !== undefined) {
+        yield block;
+        waitsSinceMs = clock.nowMs();
+        continue;
       }
-    } finally {
-      for (const { ended } of this.#requests) ended.ring();
+      const leftMs = waitsSinceMs === undefined ? PATIENCE_MS : waitsSinceMs + PAUSE_MS - clock.nowMs();
+      if (leftMs <= 0) {
+        this.#isPaused = true;
+        return;
+      }
+      await pool.changedSince(version, signal, Math.min(leftMs, PATIENCE_MS));
     }
+  }
+
+  /** Gives up what is being asked for. */
+  end(): void {
+    for (const { ended } of this.#requests) ended.ring();
   }
 
   /** The next block, if it is there and still on the chain of the target. */

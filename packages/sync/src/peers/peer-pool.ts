@@ -10,6 +10,7 @@ export type PeerAnswer<T> = { readonly kind: "answer"; readonly value: T } | { r
 /** How large requests are: as much as a peer answers in this time. */
 const REQUEST_MS = 1_000;
 const FIRST_ITEMS: Readonly<Record<RequestKind, number>> = { headers: 192, bodies: 32 };
+/** A peer that did not answer in time is asked for half as much, however little that is. */
 const MIN_ITEMS: Readonly<Record<RequestKind, number>> = { headers: 64, bodies: 4 };
 /** Geth gives no more than 1024 of either; bodies are limited by 2 MiB before. */
 const MAX_ITEMS: Readonly<Record<RequestKind, number>> = { headers: 1024, bodies: 512 };
@@ -35,6 +36,8 @@ interface Standing {
   /** items per millisecond */
   readonly rates: Partial<Record<RequestKind, number>>;
   latencyMs: number | undefined;
+  /** half of what it did not give in time; twice as much with each answer after that */
+  readonly atMost: Partial<Record<RequestKind, number>>;
   /** it was wrong in a way that no honest peer is */
   hasLied: boolean;
   faultsInRow: number;
@@ -164,6 +167,7 @@ export class PeerPool {
         seenHead: peer.head.hash,
         isAsked: false,
         rates: {},
+        atMost: {},
         latencyMs: undefined,
         hasLied: this.#liars.has(id),
         faultsInRow: 0,
@@ -179,7 +183,7 @@ export class PeerPool {
       items: (kind) => {
         const rate = standing.rates[kind];
         const wanted = rate === undefined ? FIRST_ITEMS[kind] : Math.round(rate * REQUEST_MS);
-        return Math.max(MIN_ITEMS[kind], Math.min(MAX_ITEMS[kind], wanted));
+        return Math.min(standing.atMost[kind] ?? MAX_ITEMS[kind], Math.max(MIN_ITEMS[kind], Math.min(MAX_ITEMS[kind], wanted)));
       },
       ask: (kind, items, request, signal) => this.#ask(standing, kind, items, request, signal),
       blame: (fault, detail) => this.#blame(standing, fault, detail),
@@ -230,7 +234,10 @@ export class PeerPool {
     controller.abort();
     try {
       if (outcome === undefined) {
-        if (!isGivenUp) this.#blame(standing, "slow", `no answer to a request for ${items} ${kind} in ${timeoutOf(standing)} ms`);
+        if (!isGivenUp) {
+          standing.atMost[kind] = Math.max(1, Math.floor(items / 2));
+          this.#blame(standing, "slow", `no answer to a request for ${items} ${kind} in ${timeoutOf(standing)} ms`);
+        }
         return { kind: "none" };
       }
       if ("error" in outcome) {
@@ -249,6 +256,8 @@ export class PeerPool {
       before === undefined ? now : before * (1 - NEWEST) + now * NEWEST;
     standing.latencyMs = average(standing.latencyMs, elapsedMs);
     if (items === 0) return;
+    const atMost = standing.atMost[kind];
+    if (atMost !== undefined) standing.atMost[kind] = 2 * atMost;
     standing.rates[kind] = average(standing.rates[kind], items / elapsedMs);
     standing.faultsInRow = 0;
   }
