@@ -1,4 +1,4 @@
-// `npm run mutants -- [--only=TEXT]`: switches each rule of derivation off in turn, in a copy of the packages, and says which test
+// `npm run mutants -- [--only=TEXT]`: switches each rule of derivation, and some of sync, off in turn, in a copy of the packages, and says which test
 // noticed. A mutant that no unit test notices is given to the scenarios. Last line: `N noticed, M survived`.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -33,6 +33,9 @@ const NEAREST = {
   "packages/rollup-node/src/safe-chain-check.ts": ["packages/rollup-node/src/safe-chain-check.test.ts"],
   "packages/rollup-node/src/derived-from.ts": ["packages/rollup-node/src/derived-from.test.ts"],
   "packages/rollup-node/src/consolidation.ts": ["packages/rollup-node/src/consolidation.test.ts"],
+  "packages/rollup-node/src/execution-layer-sync.ts": ["packages/rollup-node/src/execution-layer-sync.test.ts"],
+  "packages/sync/src/blocks/block-download.ts": ["packages/sync/src/chain-sync.test.ts"],
+  "packages/sync/src/headers/header-download.ts": ["packages/sync/src/chain-sync.test.ts"],
 };
 
 const only =

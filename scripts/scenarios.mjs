@@ -14,31 +14,36 @@ else await work();
 async function main() {
   buildEngine();
   buildTypeScript();
-  const { parseCli, printScenario, upgradeArtifactsOf } = await load();
+  const { parseCli, printScenario, seedsOf, upgradeArtifactsOf } = await load();
   const options = parseCli(process.argv.slice(2));
   if ("text" in options) {
     console.log(options.text);
     process.exit(options.exitCode);
   }
+  const artifacts = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
   if (options.seed !== undefined) {
-    const artifacts = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
     process.exit(await printScenario(options.seed, options.isQuiet, artifacts));
   }
-  const { from, seeds, jobs = availableParallelism() } = options;
+  const { jobs = availableParallelism() } = options;
   const startMs = Date.now();
-  const total = { done: 0, broken: 0, l1Blocks: 0, l2Blocks: 0, replaced: 0, labelsGoneBack: 0 };
-  let next = from;
+  const total = { done: 0, broken: 0, l1Blocks: 0, l2Blocks: 0, replaced: 0, labelsGoneBack: 0, synced: 0, misled: 0 };
+  const seeds = seedsOf(options, { hasUpgradeCode: artifacts !== undefined });
   await Promise.all(
     Array.from({ length: jobs }, () => {
       const worker = fork(fileURLToPath(import.meta.url), [], { execArgv: ["--max-semi-space-size=64"] }); // less garbage collection
-      const give = () => worker.send(next < from + seeds ? { seed: next++ } : { end: true });
-      worker.on("message", ({ summary, isBroken, l1Blocks, l2Blocks, replaced, labelsGoneBack }) => {
+      const give = () => {
+        const { value: seed, done } = seeds.next();
+        worker.send(done ? { end: true } : { seed });
+      };
+      worker.on("message", ({ summary, isBroken, l1Blocks, l2Blocks, replaced, labelsGoneBack, late }) => {
         if (summary !== undefined) {
           total.done++;
           total.l1Blocks += l1Blocks;
           total.l2Blocks += l2Blocks;
           total.replaced += replaced;
           total.labelsGoneBack += labelsGoneBack;
+          total.synced += late.synced;
+          total.misled += late.misled;
           if (isBroken) {
             total.broken++;
             console.log(summary);
@@ -52,9 +57,10 @@ async function main() {
     }),
   );
   const seconds = (Date.now() - startMs) / 1000;
-  const { done, broken, l1Blocks, l2Blocks, replaced, labelsGoneBack } = total;
+  const { done, broken, l1Blocks, l2Blocks, replaced, labelsGoneBack, synced, misled } = total;
   console.log(`${done} scenarios in ${seconds.toFixed(0)} s: ${l1Blocks} L1 blocks (${replaced} replaced), ${l2Blocks} L2 blocks`);
   console.log(`safe labels went back, to be derived again from the same L1 blocks: ${labelsGoneBack} times`);
+  console.log(`verifiers that joined late and synced from peers: ${synced}, of which the sequencer misled ${misled}`);
   console.log(`${done - broken} held, ${broken} broken`);
   process.exit(broken === 0 ? 0 : 1);
 }
@@ -72,6 +78,7 @@ async function work() {
       l2Blocks: result.safeBlocks,
       replaced: result.replacedL1Blocks,
       labelsGoneBack: result.labelsGoneBack,
+      late: result.late,
     });
   });
   process.send({});

@@ -29,6 +29,9 @@ const BLOB = "packages/protocol/src/blob.ts";
 const SAFE = "packages/rollup-node/src/safe-chain-check.ts";
 const DERIVED_FROM = "packages/rollup-node/src/derived-from.ts";
 const CONSOLIDATION = "packages/rollup-node/src/consolidation.ts";
+const LAYER_SYNC = "packages/rollup-node/src/execution-layer-sync.ts";
+const BLOCKS = "packages/sync/src/blocks/block-download.ts";
+const HEADERS = "packages/sync/src/headers/header-download.ts";
 
 const off = (rule, file, from, to = "") => ({ rule, file, from, to });
 
@@ -203,6 +206,12 @@ export const MUTANTS = [
   off("safe chain: an accepted batch confirms", SAFE, "        this.isConfirmed = true;\n        this.unconfirmed = undefined;\n        return;", "        return;"),
   off("safe chain: derived from the genesis on", SAFE, "if (base.number <= this.deps.config.genesis.l2.number) this.isConfirmed = true;"),
   off("safe chain: derived again after a reset", DERIVED_FROM, "this.tip = base.number;", "void base;"),
+
+  off("execution-layer sync: derives only when the engine has the head", LAYER_SYNC, 'case "syncing":\n        return PROGRESS;', 'case "syncing":\n        return this.finish(head);'),
+  off("execution-layer sync: the head becomes safe and finalized", LAYER_SYNC, "{ head: hash, safe: hash, finalized: hash }", "{ head: hash, safe: this.engineHeads!.safe.hash, finalized: this.engineHeads!.finalized.hash }"),
+  off("sync: a header is the one that the header above it names", HEADERS, "if (!equalBytes(next.headers[0]!.hash, wanted.hash))", "if (next.headers.length === 0)"),
+  off("sync: what waits is of the target's chain", BLOCKS, "if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);", "if (waiting === undefined) block = received(hash!);"),
+  off("sync: what is executed is stored while peers stall", BLOCKS, "if (leftMs <= 0) {", "if (leftMs < -1e12) {"),
 
   ...["parentHash", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "parentBeaconBlockRoot", "feeRecipient", "extraData"].map(
     (field) => ({ rule: `consolidation: ${field}`, file: CONSOLIDATION, from: `) return "${field}";`, to: `) void "${field}";` }),

@@ -2,6 +2,7 @@ export { defaultBootnodes, KeyFileError, readOrCreateNetworkKey } from "@rnode/p
 export type { BlockPeer, BlockPeers, ChainStatus, HeaderRequest, PeerFault } from "./api.ts";
 export { type Enode, enodeText, parseEnode } from "./enode.ts";
 export { DevP2PError, type DevP2PErrorCode } from "./errors.ts";
+export { ServedChain } from "./eth/served-chain.ts";
 export type {
   Announcement,
   DevP2PConfig,

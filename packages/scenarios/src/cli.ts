@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type UpgradeArtifactSource, upgradeArtifactsFromFiles } from "@rnode/protocol";
+import { type PlanLimits, planOf } from "./plan.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 
 const HELP = `npm run scenarios -- [options]
@@ -8,6 +9,7 @@ const HELP = `npm run scenarios -- [options]
   --from=N       first seed (default 1)
   --seed=N       run one scenario and print what happened
   --jobs=N       processes (default: one a core)
+  --late         only scenarios in which verifiers join late, and sync from peers
   --quiet        with --seed: only how it ended
 RNODE_ROLLUP_UPGRADES_DIR: folder with the code that upgrades deploy; without it, no chain goes through Ecotone, Fjord, Isthmus or Jovian`;
 
@@ -16,6 +18,7 @@ export interface CliOptions {
   readonly from: number;
   readonly seed: number | undefined;
   readonly jobs: number | undefined;
+  readonly isLate: boolean;
   readonly isQuiet: boolean;
 }
 
@@ -23,14 +26,25 @@ export interface CliOptions {
 export function parseCli(args: readonly string[]): CliOptions | { readonly text: string; readonly exitCode: number } {
   const values = { seeds: 1000, from: 1, seed: undefined as number | undefined, jobs: undefined as number | undefined };
   let isQuiet = false;
+  let isLate = false;
   for (const arg of args) {
     const match = /^--(seeds|from|seed|jobs)=(\d+)$/.exec(arg);
     if (match !== null) values[match[1] as keyof typeof values] = Number(match[2]);
     else if (arg === "--quiet") isQuiet = true;
+    else if (arg === "--late") isLate = true;
     else if (arg === "--help") return { text: HELP, exitCode: 0 };
     else return { text: `${arg} is not an option\n${HELP}`, exitCode: 1 };
   }
-  return { ...values, isQuiet };
+  return { ...values, isLate, isQuiet };
+}
+
+/** The seeds that are to run. */
+export function* seedsOf({ from, seeds, isLate }: CliOptions, limits: PlanLimits): Generator<number> {
+  for (let seed = from, left = seeds; left > 0; seed++) {
+    if (isLate && planOf(seed, limits).late.length === 0) continue;
+    left--;
+    yield seed;
+  }
 }
 
 /** The operator's folder of published artifacts, as for the node. */
@@ -56,9 +70,10 @@ export async function printScenario(
 
 export function summaryOf(
   seed: number,
-  { violations, fingerprint, l1Blocks, safeBlocks, replacedL1Blocks }: ScenarioResult,
+  { violations, fingerprint, l1Blocks, safeBlocks, replacedL1Blocks, plan, late }: ScenarioResult,
 ): string {
-  const what = `${l1Blocks} L1 blocks (${replacedL1Blocks} replaced), ${safeBlocks} L2 blocks, fingerprint ${fingerprint}`;
+  const joined = plan.late.length === 0 ? "" : `${plan.late.length} verifiers joined late (${late.misled} misled), `;
+  const what = `${l1Blocks} L1 blocks (${replacedL1Blocks} replaced), ${safeBlocks} L2 blocks, ${joined}fingerprint ${fingerprint}`;
   if (violations.length === 0) return `seed ${seed}: ${what}: all invariants held`;
   return `seed ${seed}: ${what}: BROKEN\n${violations.map(({ rule, detail }) => `  ${rule}: ${detail}`).join("\n")}`;
 }

@@ -42,6 +42,14 @@ function applyFault(network: SimNetwork, fault: Fault): void {
       network.log.note(node.name, `its engine was restarted, and its head is ${head}`);
       return;
     }
+    case "engine-restart":
+      restartEngine(network, fault);
+      return;
+    case "peer": {
+      const { peers } = lateOf(network, fault.of);
+      endsAfter(peers.trouble(fault.peer, fault.how));
+      return;
+    }
     case "restart":
       restart(network, fault);
       return;
@@ -143,6 +151,24 @@ function alteredValue(value: unknown, fraction: () => number): unknown {
     return value.slice(0, at) + digit.toString(16) + value.slice(at + 1);
   }
   return typeof value === "boolean" ? !value : value;
+}
+
+/** A program takes no simulated time to end and to start; nobody reaches it for a while. */
+function restartEngine(network: SimNetwork, { of, downMs }: Extract<Fault, { kind: "engine-restart" }>): void {
+  const { clock, log } = network;
+  const { node, engine } = lateOf(network, of);
+  log.note(of, `its engine is restarted${engine.isSyncing ? " while it syncs" : ""}`);
+  node.engineState.isDown = true;
+  void clock.working(engine.restart());
+  clock.after(downMs, () => {
+    node.engineState.isDown = false;
+  });
+}
+
+function lateOf({ late }: SimNetwork, name: string): SimNetwork["late"][number] {
+  const found = late.find(({ node }) => node.name === name);
+  if (found === undefined) throw new Error(`${name} does not join late`);
+  return found;
 }
 
 function restart(network: SimNetwork, { of, waits, downMs }: Extract<Fault, { kind: "restart" }>): void {

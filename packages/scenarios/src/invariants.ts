@@ -3,6 +3,7 @@ import type { Hex } from "@rnode/primitives";
 import type { BlockId, L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimNode } from "./sim-node.ts";
+import type { SyncPeers } from "./sync-peers.ts";
 
 /** A rule that must hold whatever happens, and how it was broken. */
 export interface Violation {
@@ -12,6 +13,7 @@ export interface Violation {
     | "finalized-moved"
     | "batcher-blamed"
     | "record"
+    | "honest-blamed"
     | "liveness"
     | "node-stopped"
     | "crash";
@@ -30,6 +32,8 @@ interface Seen {
   readonly safe: SafeBlock[];
   lastSafe: L2BlockRef | undefined;
   finalized: L2BlockRef | undefined;
+  /** all that it called finalized */
+  readonly trusted: Set<L2BlockRef>;
   /** the L1 block that derivation is reading */
   reading: L1BlockRef | undefined;
   /** channels whose first frame the pipeline has seen since it last started over */
@@ -43,6 +47,10 @@ export interface InvariantsDeps {
   readonly isBatcherUndisturbed: boolean;
   /** whether a batcher that still runs made the channel */
   readonly isHonestChannel: (id: Hex) => boolean;
+  /** whether the sequencer has made the block */
+  readonly isSequenced: (hash: Hex) => boolean;
+  /** whether it is in the sequencer's chain, and its L1 origin in L1 */
+  readonly isInChain: (block: L2BlockRef) => boolean;
   readonly onViolation: (violation: Violation) => void;
 }
 
@@ -56,6 +64,8 @@ export class Invariants {
   readonly #agreed: (SafeBlock & { readonly by: string })[] = [];
   /** how often a node's label went back, to be derived again from the same L1 data */
   labelsGoneBack = 0;
+  /** what verifiers that sync from peers seem to have done wrong: nothing, if the sequencer turns out to have misled them */
+  readonly #suspicions: { readonly node: SimNode; readonly violation: Violation }[] = [];
 
   constructor(deps: InvariantsDeps) {
     this.#deps = deps;
@@ -64,7 +74,7 @@ export class Invariants {
   observer(node: SimNode): Partial<DerivationObserver> {
     const seen = this.#of(node);
     const blame = (detail: string): void => {
-      if (this.#deps.isBatcherUndisturbed) this.#deps.onViolation({ rule: "batcher-blamed", detail: `${node.name}: ${detail}` });
+      if (this.#deps.isBatcherUndisturbed) this.blame(node, { rule: "batcher-blamed", detail: `${node.name}: ${detail}` });
     };
     return {
       onL1Block: (block) => {
@@ -107,6 +117,27 @@ export class Invariants {
     return ref?.hash === heads.safe.hash;
   }
 
+  /** A node has broken a rule, unless it was misled. */
+  blame(node: SimNode, violation: Violation): void {
+    if (node.options.syncsAs === undefined) this.#deps.onViolation(violation);
+    else this.#suspicions.push({ node, violation });
+  }
+
+  /**
+   * Whether a node that syncs from peers has trusted a block that then was not to be: it calls the newest block of the sequencer final when
+   * it has synced to it.
+   */
+  isMisled(node: SimNode): boolean {
+    const { finalized } = this.#of(node);
+    return node.options.syncsAs !== undefined && finalized !== undefined && !this.#deps.isInChain(finalized);
+  }
+
+  /** How many nodes have synced from peers, and how many of them were misled. */
+  late(nodes: readonly SimNode[]): { readonly synced: number; readonly misled: number } {
+    const synced = nodes.filter((node) => node.options.syncsAs !== undefined && (this.#of(node).finalized?.number ?? 0) > 0);
+    return { synced: synced.length, misled: synced.filter((node) => this.isMisled(node)).length };
+  }
+
   /** Called after whatever could have changed something. */
   check(nodes: readonly SimNode[]): void {
     for (const node of nodes) {
@@ -120,7 +151,7 @@ export class Invariants {
 
   /** What is recorded in safe-head databases must be what the nodes called safe, wherever L1 is still the same. */
   checkRecords(nodes: readonly SimNode[]): void {
-    const { l1, onViolation } = this.#deps;
+    const { l1 } = this.#deps;
     for (const node of nodes) {
       for (const { ref } of l1.blocks) {
         const entry = node.safeHeads?.at(ref.number);
@@ -129,23 +160,59 @@ export class Invariants {
         if (node.engine.canonicalRef(safeHead.number)?.hash === safeHead.hash) continue;
         if (this.#isBeingTold(node, safeHead.hash)) continue;
         const detail = `${node.name}: after L1 block ${ref.number}, block ${safeHead.number} ${safeHead.hash.slice(0, 10)}… is recorded, which is not in the chain`;
-        onViolation({ rule: "record", detail });
+        this.blame(node, { rule: "record", detail });
         return;
       }
     }
   }
 
+  /** Nodes that sync from peers must have the chain of the others, and blame no honest peer, unless they were misled. */
+  checkLate(late: readonly { readonly node: SimNode; readonly peers: SyncPeers }[]): void {
+    const { l1, isSequenced, onViolation } = this.#deps;
+    for (const { node, peers } of late) {
+      for (const [name, { reports }] of peers.honest) {
+        const lie = reports.find(({ fault }) => fault === "lied");
+        if (lie !== undefined) onViolation({ rule: "honest-blamed", detail: `${node.name}: ${name} ${lie.detail}` });
+      }
+      if (this.isMisled(node)) continue;
+      const { safe, trusted } = this.#of(node);
+      for (const block of trusted) {
+        // What it has synced to was named by the sequencer; what it has derived, others have derived as well.
+        if (block.number === 0 || isSequenced(block.hash) || this.#agreed[block.number]?.hash === block.hash) continue;
+        onViolation({ rule: "agreement", detail: `${node.name} has finalized block ${number(block)}, which nobody has made` });
+      }
+      const other = safe.findIndex(({ hash, derivedFrom }, at) => {
+        const agreed = this.#agreed[at];
+        if (agreed === undefined || agreed.hash === hash) return false;
+        return l1.isCanonical(agreed.derivedFrom) && l1.isCanonical(derivedFrom);
+      });
+      if (other >= 0) {
+        const detail = `${node.name} calls another block ${other} safe than ${this.#agreed[other]!.by}, from the same L1`;
+        onViolation({ rule: "agreement", detail });
+      }
+    }
+    for (const { node, violation } of this.#suspicions) if (!this.isMisled(node)) onViolation(violation);
+  }
+
   #of(node: SimNode): Seen {
     let seen = this.#seen.get(node);
     if (seen === undefined) {
-      seen = { safe: [], lastSafe: undefined, finalized: undefined, reading: undefined, begun: new Set(), incarnation: 0 };
+      seen = {
+        safe: [],
+        lastSafe: undefined,
+        finalized: undefined,
+        trusted: new Set(),
+        reading: undefined,
+        begun: new Set(),
+        incarnation: 0,
+      };
       this.#seen.set(node, seen);
     }
     return seen;
   }
 
   #checkSafe(node: SimNode, seen: Seen, safe: L2BlockRef): void {
-    const { l1, onViolation } = this.#deps;
+    const { l1 } = this.#deps;
     const before = seen.lastSafe;
     seen.lastSafe = safe;
     if (before !== undefined && safe.number < before.number) {
@@ -154,7 +221,7 @@ export class Invariants {
         this.labelsGoneBack++;
         if (node.options.keepsSafeHeads) {
           const detail = `${node.name}: the safe head went back from ${number(before)} to ${number(safe)}, and L1 still has block ${was.derivedFrom.number}`;
-          onViolation({ rule: "record", detail });
+          this.blame(node, { rule: "record", detail });
         }
       }
     }
@@ -163,7 +230,7 @@ export class Invariants {
       const known = seen.safe[block.number];
       if (known?.hash === block.hash) break;
       if (known !== undefined && l1.isCanonical(known.derivedFrom)) {
-        onViolation({
+        this.blame(node, {
           rule: "safe-moved",
           detail: `${node.name}: block ${number(block)} is safe, ${known.hash.slice(0, 10)}… was, and L1 still has block ${known.derivedFrom.number}`,
         });
@@ -175,10 +242,12 @@ export class Invariants {
   }
 
   #checkAgreement(node: SimNode, block: L2BlockRef, derivedFrom: BlockId): void {
-    const { l1, onViolation } = this.#deps;
+    const { l1 } = this.#deps;
+    // A node that may have been misled is compared with the others at the end.
+    if (node.options.syncsAs !== undefined) return;
     const agreed = this.#agreed[block.number];
     if (agreed !== undefined && agreed.hash !== block.hash && l1.isCanonical(agreed.derivedFrom)) {
-      onViolation({
+      this.#deps.onViolation({
         rule: "agreement",
         detail: `${node.name} calls block ${number(block)} safe, ${agreed.by} calls ${agreed.hash.slice(0, 10)}… safe, from the same L1`,
       });
@@ -189,10 +258,11 @@ export class Invariants {
   #checkFinalized(node: SimNode, seen: Seen, finalized: L2BlockRef): void {
     const before = seen.finalized;
     seen.finalized = finalized;
+    seen.trusted.add(finalized);
     if (before === undefined) return;
     const isDescendant = finalized.number >= before.number && this.#hasAncestor(node, finalized, before);
     if (isDescendant) return;
-    this.#deps.onViolation({ rule: "finalized-moved", detail: `${node.name}: from ${number(before)} to ${number(finalized)}` });
+    this.blame(node, { rule: "finalized-moved", detail: `${node.name}: from ${number(before)} to ${number(finalized)}` });
   }
 
   #hasAncestor(node: SimNode, from: L2BlockRef, wanted: L2BlockRef): boolean {

@@ -3,6 +3,7 @@ import { type ForkTimes, forksUpTo, OP_FORKS, type OpFork, type RollupConfig } f
 import { Random } from "./random.ts";
 import { realGenesisHash } from "./real-engine.ts";
 import { genesisPayload } from "./sim-engine.ts";
+import type { PeerTrouble, Stranger, SyncPeersOptions } from "./sync-peers.ts";
 
 export const GENESIS_TIME_SEC = 1_700_000_000;
 export const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
@@ -16,6 +17,19 @@ const filled = (length: number, byte: number): Uint8Array => new Uint8Array(leng
 /** A simulated execution client, or rengine with one of its profiles. */
 export type EngineKind = "simulated" | "R" | "G";
 
+/**
+ * A verifier that joins when the others have a chain already, with `--syncmode=execution-layer`: its execution client gets blocks from
+ * theirs, and from strangers.
+ */
+export interface LateVerifier {
+  readonly name: string;
+  readonly startMs: number;
+  /** `reth`: it syncs so at every start */
+  readonly syncsAs: "geth" | "reth";
+  readonly peers: SyncPeersOptions;
+  readonly strangers: readonly Stranger[];
+}
+
 /** What happens in a scenario, and when. Everything follows from the seed. */
 export interface Plan {
   readonly seed: number;
@@ -26,6 +40,8 @@ export interface Plan {
   readonly maxSequencerDriftSec: number;
   readonly forkTimes: ForkTimes;
   readonly verifiers: number;
+  /** none where execution clients are simulated */
+  readonly late: readonly LateVerifier[];
   /** names of the nodes with a safe-head database */
   readonly keepsSafeHeads: readonly string[];
   readonly engine: EngineKind;
@@ -55,6 +71,8 @@ export type Fault =
   | ({ readonly kind: "l1-endpoint"; readonly of: string; readonly how: EndpointFault } & Interval)
   | ({ readonly kind: "engine"; readonly of: string; readonly how: Exclude<EndpointFault, "lies" | "lags"> } & Interval)
   | { readonly kind: "engine-crash"; readonly of: string; readonly atMs: number; readonly lostBlocks: number }
+  | { readonly kind: "engine-restart"; readonly of: string; readonly atMs: number; readonly downMs: number }
+  | ({ readonly kind: "peer"; readonly of: string; readonly peer: string; readonly how: PeerTrouble } & Interval)
   | { readonly kind: "restart"; readonly of: string; readonly atMs: number; readonly waits: number; readonly downMs: number }
   | ({ readonly kind: "inclusion"; readonly how: "late" | "lost"; readonly delayMs: number } & Interval)
   | { readonly kind: "pool-drop"; readonly atMs: number }
@@ -91,6 +109,8 @@ export type JunkKind = (typeof JUNK_KINDS)[number];
 const REAL_ENGINES = 0.15;
 /** Share of the scenarios with blobs in which nodes have the client of beacon nodes: a blob's commitment and proof take 0.1 s. */
 const BEACON_CLIENTS = 0.15;
+/** Share of the scenarios with rengine in which verifiers join late. */
+const LATE_VERIFIERS = 0.6;
 /** The real engine needs code for the first Canyon block that is not part of this repository. */
 const goesThroughCanyon = ({ canyon = 0 }: ForkTimes): boolean => canyon > 0;
 
@@ -129,6 +149,10 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const singularArgs = random.pick([[], ["--compressor=ratio"], ...(compression === "zlib" ? [["--compressor=none"]] : [])]);
   const margin = random.between(1, 3);
   const maxTxBytes = random.pick([400, 700, 2000, 120_000]);
+  const keepsSafeHeads = more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [];
+  const engine = goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"] as const);
+  const later = new Random(seed, "late");
+  const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, faultsMs) : [];
   return {
     seed,
     blockTimeSec: random.pick(BLOCK_TIMES[l1BlockTimeSec]),
@@ -138,8 +162,9 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     maxSequencerDriftSec: random.pick([30, 60, 600]),
     forkTimes,
     verifiers,
-    keepsSafeHeads: more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [],
-    engine: goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"]),
+    late,
+    keepsSafeHeads: [...keepsSafeHeads, ...late.map(({ name }) => name).filter(() => later.chance(0.4))],
+    engine,
     maxLatencyMs: random.pick([0, 0, 20, 150]),
     sequencerConfs: random.pick([0, 0, 1, 2]),
     verifierConfs: random.pick([0, 0, 0, 1, 3]),
@@ -170,6 +195,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     faults: [
       ...faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
       ...(blobSource === "l1" ? [] : beaconFaults(more, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
+      ...late.flatMap((verifier) => lateFaults(later, verifier, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
     ],
   };
 }
@@ -254,6 +280,54 @@ function beaconFaults(random: Random, { nodes, faultsMs }: FaultRoom): Fault[] {
     const how = random.pick(["missing", "withheld", "wrong", "down"] as const);
     return { kind: "blobs", of: random.pick(nodes), how, fromMs, toMs: Math.min(faultsMs, fromMs + random.between(1_000, 60_000)) };
   });
+}
+
+function lateVerifiers(random: Random, faultsMs: number): LateVerifier[] {
+  return Array.from({ length: random.between(1, 2) }, (_, i) => ({
+    name: `late-${i + 1}`,
+    startMs: random.between(Math.floor(faultsMs / 5), Math.floor((faultsMs * 4) / 5)),
+    syncsAs: random.pick(["geth", "geth", "reth"]),
+    peers: { latencyMs: random.pick([20, 300, 1500]), itemMs: random.pick([1, 30, 150]) },
+    strangers: Array.from({ length: random.between(0, 3) }, () => ({
+      how: random.pick(["stall", "gone", "empty", "junk", "swapped", "altered", "more"]),
+      rate: random.pick([0.2, 1]),
+    })),
+  }));
+}
+
+/** Most of them are while it syncs. */
+function lateFaults(random: Random, { name: of, startMs }: LateVerifier, { nodes, faultsMs, l1BlockTimeSec }: FaultRoom): Fault[] {
+  const l1Ms = l1BlockTimeSec * 1000;
+  const atMs = () => Math.min(faultsMs - 1000, startMs + random.between(0, random.pick([4_000, 20_000])));
+  const interval = (maxMs: number): Interval => {
+    const fromMs = atMs();
+    return { fromMs, toMs: Math.min(faultsMs, fromMs + random.between(500, maxMs)) };
+  };
+  const makers: readonly (() => Fault)[] = [
+    () => ({
+      kind: "restart",
+      of,
+      atMs: atMs(),
+      waits: random.between(1, 40),
+      downMs: random.between(0, random.pick([500, 3 * l1Ms])),
+    }),
+    () => ({ kind: "engine-restart", of, atMs: atMs(), downMs: random.between(0, 3_000) }),
+    () => ({
+      kind: "peer",
+      of,
+      peer: random.pick(nodes),
+      how: random.pick(["stall", "gone", "empty", "leaves"]),
+      ...interval(20_000),
+    }),
+    () => ({
+      kind: "engine",
+      of,
+      how: random.pick(["down", "stalls", "fails", "loses-answers", "slow"]),
+      ...interval(3 * l1Ms),
+    }),
+    () => ({ kind: "l1-endpoint", of, how: random.pick(["down", "stalls", "fails", "lies", "lags"]), ...interval(4 * l1Ms) }),
+  ];
+  return Array.from({ length: random.between(0, 6) }, () => random.pick(makers)());
 }
 
 export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs : fault.fromMs);

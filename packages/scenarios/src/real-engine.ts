@@ -1,4 +1,5 @@
 import { appendFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import {
   type BlockSelector,
   type Chain,
@@ -11,10 +12,12 @@ import {
   type SealedGenesis,
   sealGenesis,
 } from "@rnode/chain";
+import { rootsHere } from "@rnode/chain/testing";
+import { type BlockPeers, ServedChain } from "@rnode/devp2p";
 import { blockToJson, type JsonObject, PROFILE_G, PROFILE_R, type Profile, receiptsToJson } from "@rnode/eth-api";
 import { engineMethods } from "@rnode/execution-client";
-import { type MethodTable, type RequestContext, RpcError } from "@rnode/jsonrpc";
-import { silentLogger } from "@rnode/observe";
+import { type MethodTable, type RequestContext, RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { type Logger, silentLogger } from "@rnode/observe";
 import { bytesToHex, type Clock, equalBytes, type Hex, hexToBytes, parseQuantityNumber, toQuantity } from "@rnode/primitives";
 import {
   blockToPayload,
@@ -33,6 +36,7 @@ import {
 } from "@rnode/protocol";
 import { createSnapshot, loadSnapshot, restoreSnapshot, type SnapshotMade } from "@rnode/snapshot";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
+import { ChainSync, HeaderFile } from "@rnode/sync";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import { scratchFolder } from "./scratch.ts";
 
@@ -96,48 +100,104 @@ export interface RealEngineOptions {
   readonly contracts?: readonly GenesisContract[] | undefined;
   /** fills the empty database; default: the genesis */
   readonly fill?: ((store: ChainDatabase) => void) | undefined;
+  /** it can get blocks from these; default: it has no peers, and answers SYNCING for good where a parent is missing */
+  readonly peers?: BlockPeers | undefined;
+  readonly log?: Logger | undefined;
 }
 
-/** rengine without sockets: the chain with its database, and the Engine API's methods over it. */
+/** What a start of the program opens. */
+interface Opened {
+  readonly store: ChainDatabase;
+  readonly chain: Chain;
+  readonly sync: ChainSync | undefined;
+  readonly served: ServedChain;
+  readonly methods: MethodTable;
+}
+
+/** rengine without sockets: the chain with its database, the Engine API's methods over it, and its sync from peers. */
 export class RealEngine implements ScenarioEngine {
   readonly #config: RollupConfig;
-  readonly #user: Uint8Array;
+  readonly #clock: Clock;
+  readonly #options: RealEngineOptions;
   readonly #profile: Profile;
   readonly #folder = scratchFolder("rnode-engine-");
-  readonly #store: ChainDatabase;
-  readonly #chain: Chain;
-  readonly #methods: MethodTable;
+  #opened: Opened;
+  /** whether the program runs */
+  #isUp = true;
   readonly #senders = createSenderCache({ workers: 0 });
   /** what users sent, by nonce: a block that is replaced gives its transactions back */
   readonly #pool = new Map<bigint, PendingTransaction>();
   readonly #refs = new Map<Hex, L2BlockRef>();
 
-  constructor(config: RollupConfig, clock: Pick<Clock, "nowMs">, options: RealEngineOptions) {
+  constructor(config: RollupConfig, clock: Clock, options: RealEngineOptions) {
     this.#config = config;
-    this.#user = options.user;
+    this.#clock = clock;
+    this.#options = options;
     this.#profile = options.profile === "R" ? PROFILE_R : PROFILE_G;
-    const store = openChainStore(this.#folder, { sync: "interval" });
-    this.#store = store;
-    if (options.fill === undefined) initGenesis(store, sealedGenesis(config, options.user, options.contracts ?? []));
-    else options.fill(store);
+    const { user, contracts = [], fill = (store) => initGenesis(store, sealedGenesis(config, user, contracts)) } = options;
+    this.#opened = this.#open(fill);
+  }
+
+  #open(fill: (store: ChainDatabase) => void = () => {}): Opened {
+    const clock = this.#clock;
     const nowMs = () => clock.nowMs();
-    this.#chain = openChain({ store, config: chainConfigOf(config), senders: this.#senders, nowMs }, { maxStateTrieNodes: 10_000 });
-    this.#chain.setPendingSource({ best: () => this.#pending() });
-    this.#methods = engineMethods({
-      chain: this.#chain,
-      profile: this.#profile,
-      senders: this.#senders,
+    const store = openChainStore(this.#folder, { sync: "interval" });
+    fill(store);
+    const chain = openChain(
+      // A thread for the state roots of an import would take time that the simulated clock does not know.
+      { store, config: chainConfigOf(this.#config), senders: this.#senders, nowMs, startGroupRoots: rootsHere },
+      { maxStateTrieNodes: 10_000 },
+    );
+    chain.setPendingSource({ best: () => this.#pending() });
+    const { peers, log = silentLogger } = this.#options;
+    const genesis = { number: chain.genesis.block.header.number, hash: chain.genesis.hash };
+    const sync =
+      peers &&
+      new ChainSync({
+        ...{ chain, peers, clock, log, adviceWithoutPeers: "" },
+        store: new HeaderFile(join(this.#folder, "sync"), genesis, log),
+      });
+    const methods = engineMethods({
+      ...{ chain, heads: sync, profile: this.#profile, senders: this.#senders, nowMs },
       log: silentLogger,
       onSignal: () => {},
-      nowMs,
     });
+    return { store, chain, sync, served: new ServedChain(store), methods };
+  }
+
+  /** The program ends, in the midst of whatever it does, and begins with what it had stored. */
+  async restart(): Promise<void> {
+    await this.#stop();
+    this.#opened = this.#open();
+    this.#refs.clear();
+    this.#isUp = true;
+  }
+
+  async #stop(): Promise<void> {
+    this.#isUp = false;
+    await this.#opened.sync?.close();
+    await this.#opened.chain.close();
+  }
+
+  /** What it gives to peers; undefined: it is not running. */
+  get served(): ServedChain | undefined {
+    return this.#isUp ? this.#opened.served : undefined;
+  }
+
+  /** whether it is on its way to a head */
+  get isSyncing(): boolean {
+    return this.#opened.sync?.status !== undefined;
+  }
+
+  get #chain(): Chain {
+    return this.#opened.chain;
   }
 
   /** An engine of the same chain that begins with a snapshot. */
   static async restored(
     file: string,
     config: RollupConfig,
-    clock: Pick<Clock, "nowMs">,
+    clock: Clock,
     options: Omit<RealEngineOptions, "fill">,
   ): Promise<RealEngine> {
     const genesisHash = hexToBytes(config.genesis.l2.hash);
@@ -154,7 +214,7 @@ export class RealEngine implements ScenarioEngine {
     const { genesis } = this.#config;
     const config = chainConfigOf(this.#config);
     const request = { config, genesisHash: hexToBytes(genesis.l2.hash), blockNumber, blocks };
-    return await createSnapshot(this.#store, request, async (bytes) => appendFileSync(file, bytes));
+    return await createSnapshot(this.#opened.store, request, async (bytes) => appendFileSync(file, bytes));
   }
 
   get head(): L2BlockRef {
@@ -180,7 +240,7 @@ export class RealEngine implements ScenarioEngine {
   addUserTransaction(encoded: Uint8Array): void {
     const transaction = decodeTransaction(encoded);
     if (transaction.type === 0x7e) throw new Error("deposits are no users' transactions");
-    this.#pool.set(transaction.nonce, { transaction, sender: this.#user, encoded, hash: hashTransaction(transaction) });
+    this.#pool.set(transaction.nonce, { transaction, sender: this.#options.user, encoded, hash: hashTransaction(transaction) });
   }
 
   /** It comes back with an older head, as after a rewind: its labels and what it had executed are still there. */
@@ -198,14 +258,15 @@ export class RealEngine implements ScenarioEngine {
   }
 
   handle(method: string, params: readonly unknown[]): unknown {
-    const declared = this.#methods[method];
+    if (!this.#isUp) throw unreachable();
+    const declared = this.#opened.methods[method];
     if (declared !== undefined) {
       const args = declared.params.map(({ shape, optional }, i) => {
         const given = params[i];
         if (optional && (given === undefined || given === null)) return undefined;
         return shape.parse(given);
       });
-      return plain(declared.handler(args, NOBODY));
+      return plain(this.#whileUp(declared.handler(args, NOBODY)));
     }
     switch (method) {
       case "eth_chainId":
@@ -227,8 +288,21 @@ export class RealEngine implements ScenarioEngine {
     }
   }
 
+  /** Who waits for an answer of a program that ends gets none. */
+  async #whileUp<T>(answer: T | Promise<T>): Promise<T> {
+    const opened = this.#opened;
+    const isGone = (): boolean => !this.#isUp || this.#opened !== opened;
+    try {
+      const value = await answer;
+      if (isGone()) throw unreachable();
+      return value;
+    } catch (error) {
+      throw isGone() ? unreachable() : error;
+    }
+  }
+
   async remove(): Promise<void> {
-    await this.#chain.close();
+    await this.#stop();
     await this.#senders.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -259,7 +333,7 @@ export class RealEngine implements ScenarioEngine {
 
   /** The user's transactions that follow the state of the head. */
   #pending() {
-    let nonce = this.#chain.stateAt(this.#chain.head())?.readAccount(this.#user)?.nonce ?? 0n;
+    let nonce = this.#chain.stateAt(this.#chain.head())?.readAccount(this.#options.user)?.nonce ?? 0n;
     let isSkipped = false;
     return {
       next: () => (isSkipped ? undefined : this.#pool.get(nonce++)),
@@ -269,6 +343,9 @@ export class RealEngine implements ScenarioEngine {
     };
   }
 }
+
+const unreachable = (): RpcTransportError =>
+  new RpcTransportError("rpc/unreachable", { endpoint: "engine", reason: "connection refused" });
 
 /** An answer as it arrives: JSON. */
 async function plain(answer: unknown): Promise<unknown> {

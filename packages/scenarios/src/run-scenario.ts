@@ -3,6 +3,7 @@ import { scheduleFaults } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { SimNetwork } from "./sim-network.ts";
+import type { SimNode } from "./sim-node.ts";
 
 export interface ScenarioOptions {
   readonly isLogKept?: boolean | undefined;
@@ -21,6 +22,8 @@ export interface ScenarioResult {
   readonly safeBlocks: number;
   readonly replacedL1Blocks: number;
   readonly labelsGoneBack: number;
+  /** of verifiers that join late: how many finished a sync from peers, and how many of those were misled by the sequencer */
+  readonly late: { readonly synced: number; readonly misled: number };
 }
 
 /** Runs the scenario of a seed. Never rejects: a crash is a violation. */
@@ -35,6 +38,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     network.report({ rule: "crash", detail });
   };
   let fingerprint = "";
+  let late = { synced: 0, misled: 0 };
   process.on("unhandledRejection", onCrash);
   try {
     network.start();
@@ -42,11 +46,13 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     await network.run(plan.faultsMs);
     if (network.violations.length === 0) await recover(network);
     network.invariants.checkRecords(network.nodes);
+    network.invariants.checkLate(network.late);
   } catch (error) {
     onCrash(error);
   } finally {
     process.off("unhandledRejection", onCrash);
     fingerprint = network.fingerprint;
+    late = network.invariants.late(network.nodes);
     await network.remove();
   }
   return {
@@ -58,15 +64,18 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     safeBlocks: network.sequencer.engine.head.number,
     replacedL1Blocks: network.l1.replacedBlocks,
     labelsGoneBack: network.invariants.labelsGoneBack,
+    late,
   };
 }
 
 /** All faults are over: every node's safe head must pass everything that was sequenced until now, and all must have the same chain. */
 async function recover(network: SimNetwork): Promise<void> {
-  const { plan, nodes, sequencer } = network;
+  const { plan, nodes, sequencer, invariants } = network;
   const target = sequencer.engine.head.number;
   const stepMs = plan.l1BlockTimeSec * 1000;
-  const isDone = (): boolean => nodes.every(({ heads }) => heads !== undefined && heads.safe.number > target);
+  const isThere = (node: SimNode): boolean =>
+    invariants.isMisled(node) || (node.heads !== undefined && node.heads.safe.number > target);
+  const isDone = (): boolean => nodes.every(isThere);
   for (let passedMs = 0; passedMs < plan.recoveryMs && !isDone(); passedMs += stepMs) {
     await network.run(stepMs);
     if (network.violations.length > 0) return;

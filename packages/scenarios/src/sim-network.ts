@@ -6,19 +6,42 @@ import { derivationFactsAt, type FeeMarketTransaction, signTransaction, type Upg
 import { Invariants, type Violation } from "./invariants.ts";
 import { junkData, userTransaction } from "./junk.ts";
 import { l1Server } from "./l1-rpc.ts";
-import { BATCHER_KEY, configOf, GENESIS_TIME_SEC, isBatcherUndisturbed, type JunkKind, type Plan } from "./plan.ts";
+import {
+  BATCHER_KEY,
+  configOf,
+  GENESIS_TIME_SEC,
+  isBatcherUndisturbed,
+  type JunkKind,
+  type LateVerifier,
+  type Plan,
+  USER_ADDRESS,
+} from "./plan.ts";
 import { Random } from "./random.ts";
+import { RealEngine } from "./real-engine.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import { SimBatcher } from "./sim-batcher.ts";
 import { SimBeacon } from "./sim-beacon.ts";
 import { KnownBlocks } from "./sim-block.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimLog } from "./sim-log.ts";
-import { SimNode } from "./sim-node.ts";
+import { SimNode, type SimNodeOptions } from "./sim-node.ts";
+import { SyncPeers } from "./sync-peers.ts";
 
 const STRANGER_KEY = new Uint8Array(32).fill(0x5a);
 const L1_SAFE_DISTANCE = 4;
 const MAX_REMEMBERED_DATA = 40;
+/** Peers tell of their heads so often. */
+const BLOCKS_AN_ANNOUNCEMENT = 32;
+
+/** A verifier that joins late, and what its execution client syncs from. */
+interface LateNode {
+  readonly plan: LateVerifier;
+  readonly node: SimNode;
+  readonly engine: RealEngine;
+  readonly peers: SyncPeers;
+  /** what becomes of gossip to it. Its own, so that the others do what they would do without it */
+  readonly random: Random;
+}
 
 /** An L1, a sequencer with its batcher, and verifiers, with a common clock: everything that a plan needs. */
 export class SimNetwork {
@@ -29,7 +52,8 @@ export class SimNetwork {
   readonly derivation: DerivationConfig;
   readonly sequencer: SimNode;
   readonly #nodes: SimNode[];
-  readonly #node: (name: string, isSequencer: boolean, engine?: ScenarioEngine) => SimNode;
+  readonly #node: (name: string, isSequencer: boolean, more?: Partial<SimNodeOptions>) => SimNode;
+  readonly late: readonly LateNode[];
   readonly batcher: SimBatcher;
   /** undefined: nodes get blobs without it */
   readonly beacon: SimBeacon | undefined;
@@ -41,6 +65,8 @@ export class SimNetwork {
   isL1Paused = false;
   readonly random: Random;
   readonly #honestChannels = new Set<Hex>();
+  /** hashes of blocks that the sequencer has made */
+  readonly #sequenced = new Set<Hex>();
   #userNonce = 0;
   #strangerNonce = 0n;
 
@@ -71,10 +97,13 @@ export class SimNetwork {
       l1,
       isBatcherUndisturbed: isBatcherUndisturbed(plan),
       isHonestChannel: (id) => this.#honestChannels.has(id),
+      isSequenced: (hash) => this.#sequenced.has(hash),
+      isInChain: ({ number, hash, l1Origin }) =>
+        l1.isCanonical(l1Origin) && this.sequencer.engine.canonicalRef(number)?.hash === hash,
       onViolation: (violation) => this.report(violation),
     });
     const knownBlocks = new KnownBlocks();
-    this.#node = (name, isSequencer, engine) =>
+    this.#node = (name, isSequencer, more = {}) =>
       new SimNode(
         {
           name,
@@ -84,7 +113,8 @@ export class SimNetwork {
           sequencerConfs: plan.sequencerConfs,
           verifierConfs: isSequencer ? 0 : plan.verifierConfs,
           keepsSafeHeads: plan.keepsSafeHeads.includes(name),
-          engine: engine ?? plan.engine,
+          engine: plan.engine,
+          ...more,
         },
         {
           derivation: this.derivation,
@@ -97,12 +127,14 @@ export class SimNetwork {
           log,
           gossip: (from, envelope) => this.#spread(from, envelope),
           observer: (of) => this.invariants.observer(of),
-          onEnded: (of, reason) => this.report({ rule: "node-stopped", detail: `${of.name}: ${reason}` }),
+          onEnded: (of, reason) => this.invariants.blame(of, { rule: "node-stopped", detail: `${of.name}: ${reason}` }),
         },
       );
     this.sequencer = this.#node("sequencer", true);
     const verifiers = Array.from({ length: plan.verifiers }, (_, i) => this.#node(`verifier-${i + 1}`, false));
-    this.#nodes = [this.sequencer, ...verifiers];
+    this.late = plan.late.map((late) => this.#lateNode(late));
+    this.#nodes = [this.sequencer, ...verifiers, ...this.late.map(({ node }) => node)];
+    for (const late of this.late) this.#introduce(late);
     this.batcher = new SimBatcher(
       {
         key: BATCHER_KEY,
@@ -129,9 +161,28 @@ export class SimNetwork {
     return this.#nodes;
   }
 
+  #lateNode(plan: LateVerifier): LateNode {
+    const { clock, log } = this;
+    const { name, syncsAs } = plan;
+    const { engine: profile, seed } = this.plan;
+    if (profile === "simulated") throw new Error("simulated execution clients have no peers");
+    const peers = new SyncPeers(plan.peers, { clock, random: new Random(seed, `${name} peers`) });
+    const engine = new RealEngine(this.derivation.rollup, clock, {
+      ...{ user: USER_ADDRESS, profile },
+      ...{ peers: peers.peers, log: log.loggerOf(`${name} engine`) },
+    });
+    return { plan, node: this.#node(name, false, { engine, syncsAs }), engine, peers, random: new Random(seed, `${name} gossip`) };
+  }
+
+  /** Connects its execution client with those of all other nodes. */
+  #introduce({ plan, node, peers }: LateNode): void {
+    for (const { name, engine } of this.nodes) if (name !== node.name && engine instanceof RealEngine) peers.addNode(name, engine);
+    for (const stranger of plan.strangers) peers.addStranger(stranger, this.sequencer.engine as RealEngine);
+  }
+
   /** A further verifier, which starts now. */
   join(name: string, engine: ScenarioEngine): SimNode {
-    const node = this.#node(name, false, engine);
+    const node = this.#node(name, false, { engine });
     this.#nodes.push(node);
     node.start();
     return node;
@@ -143,10 +194,13 @@ export class SimNetwork {
   }
 
   start(): void {
-    for (const node of this.nodes) node.start();
+    const lateNodes = new Set(this.late.map(({ node }) => node));
+    for (const node of this.nodes) if (!lateNodes.has(node)) node.start();
+    for (const { plan, node } of this.late) this.clock.after(plan.startMs, () => node.start());
     this.batcher.start();
     this.#mineRegularly();
     this.#sendRegularly();
+    if (this.late.length > 0) this.#announceRegularly();
   }
 
   /** Stops a batcher as a crash does: what it had begun may never be completed. */
@@ -202,10 +256,19 @@ export class SimNetwork {
   }
 
   #spread(from: string, envelope: Parameters<SimNode["receive"]>[0]): void {
+    this.#sequenced.add(bytesToHex(envelope.executionPayload.blockHash));
     for (const node of this.nodes) {
-      if (node.name === from || this.random.chance(this.gossip.lossRate)) continue;
-      this.clock.after(this.random.between(0, 30 + this.gossip.delayMs), () => node.receive(envelope));
+      const random = this.late.find((late) => late.node === node)?.random ?? this.random;
+      if (node.name === from || random.chance(this.gossip.lossRate)) continue;
+      this.clock.after(random.between(0, 30 + this.gossip.delayMs), () => node.receive(envelope));
     }
+  }
+
+  #announceRegularly(): void {
+    this.clock.after(BLOCKS_AN_ANNOUNCEMENT * this.plan.blockTimeSec * 1000, () => {
+      for (const { peers } of this.late) peers.peers.announce();
+      this.#announceRegularly();
+    });
   }
 
   #mineRegularly(): void {

@@ -43,6 +43,8 @@ export interface SimNodeOptions {
   readonly engine: EngineKind | ScenarioEngine;
   /** of a real engine's genesis */
   readonly contracts?: readonly GenesisContract[] | undefined;
+  /** `--syncmode=execution-layer` with an engine of this kind; default: it derives all blocks from L1 */
+  readonly syncsAs?: "geth" | "reth" | undefined;
   /** a supervisor decides what is safe */
   readonly isManaged?: boolean | undefined;
 }
@@ -199,7 +201,7 @@ export class SimNode {
   }
 
   #rnodeOptions(): RnodeOptions {
-    const { isSequencer, l1PollMs, sequencerConfs, verifierConfs } = this.options;
+    const { isSequencer, l1PollMs, sequencerConfs, verifierConfs, syncsAs } = this.options;
     const args = [
       "--l1=http://l1.invalid",
       "--l2=http://l2.invalid",
@@ -208,6 +210,7 @@ export class SimNode {
       `--l1.http-poll-interval=${l1PollMs}ms`,
       `--l1.epoch-poll-interval=${3 * l1PollMs}ms`,
       `--verifier.l1-confs=${verifierConfs}`,
+      ...(syncsAs === undefined ? [] : ["--syncmode=execution-layer", `--l2.enginekind=${syncsAs}`]),
       ...(isSequencer ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerConfs}`] : []),
     ];
     const key = args.join(" ");

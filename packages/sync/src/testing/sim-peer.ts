@@ -49,8 +49,16 @@ function keptBlock(block: Block): KeptBlock {
   return { number: block.header.number, hash: hashHeader(block.header), header, body };
 }
 
+/** What a simulated peer answers from. */
+export interface PeerBlocks {
+  readonly head: { readonly number: number; readonly hash: Uint8Array };
+  /** RLP of each */
+  headers(request: HeaderRequest): Uint8Array[];
+  bodies(hashes: readonly Uint8Array[]): Uint8Array[];
+}
+
 /** The blocks that peers have: a canonical chain, and others by hash. */
-export class SimBlocks {
+export class SimBlocks implements PeerBlocks {
   readonly #byNumber = new Map<number, KeptBlock>();
   readonly #byHash = new Map<string, KeptBlock>();
   #head: KeptBlock | undefined;
@@ -94,14 +102,14 @@ export class SimBlocks {
 /** A peer without a network. It answers after a while of the simulated clock, or does what its faults say. */
 export class SimPeer implements BlockPeer {
   readonly id: string;
-  readonly blocks: SimBlocks;
+  readonly blocks: PeerBlocks;
   readonly reports: { readonly fault: PeerFault; readonly detail: string }[] = [];
   /** number of bodies that were given */
   given = 0;
   asked = 0;
   readonly #options: SimPeerOptions;
 
-  constructor(options: SimPeerOptions, blocks: SimBlocks) {
+  constructor(options: SimPeerOptions, blocks: PeerBlocks) {
     this.id = options.id;
     this.blocks = blocks;
     this.#options = options;
