@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildContracts, buildDashboard, buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
+import { buildContracts, buildDashboard, buildEngine, buildTypeScript, buildVerifier } from "./lib/build-steps.mjs";
 import { bundleLayout, specOf } from "./lib/bundle-layout.mjs";
 import { bundledPackages, publishedManifest } from "./lib/package-manifest.mjs";
 import { ROOT } from "./lib/stamp.mjs";
@@ -15,6 +15,7 @@ const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md"];
 buildEngine();
 buildContracts();
 buildDashboard();
+buildVerifier();
 buildTypeScript();
 
 const bundled = bundledPackages(readWorkspace());

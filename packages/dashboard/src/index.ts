@@ -3,5 +3,5 @@ export * from "./options.ts";
 export { type DashboardSource, startDashboardServer, type Viewer } from "./server/dashboard-server.ts";
 export { feedStatus } from "./server/feed-status.ts";
 export { type OpenedDashboard, openDashboard } from "./server/open-dashboard.ts";
-export { readPage } from "./server/page-files.ts";
+export { readPages } from "./server/page-files.ts";
 export { UpstreamFeed } from "./server/upstream-feed.ts";

@@ -138,6 +138,8 @@ export interface ChainState {
   readonly safe?: HeadRef | undefined;
   readonly finalized?: HeadRef | undefined;
   readonly readers?: number | undefined;
+  /** where it serves blocks and witnesses; undefined: nowhere */
+  readonly witnessUrl?: string | undefined;
 }
 
 /** State `pool` of rengine. */

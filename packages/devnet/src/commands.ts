@@ -29,6 +29,9 @@ export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] =>
 const feedArgs = (port: number | undefined): string[] =>
   port === undefined ? [] : ["--dashboard", "--dashboard.addr=127.0.0.1", `--dashboard.port=${port}`];
 
+/** Of the devnet's page, whose verifier asks nodes for blocks. */
+const pageOrigins = (port: number): string[] => ["127.0.0.1", "localhost"].map((host) => `http://${host}:${port}`);
+
 /** @param peering undefined: it takes no part in the network of execution clients */
 export function rengineArgs(
   paths: DevnetPaths,
@@ -42,6 +45,7 @@ export function rengineArgs(
     `--chain=${paths.genesis}`,
     `--datadir=${paths.engine(role)}`,
     ...["--http", "--http.addr=127.0.0.1", `--http.port=${http}`, `--http.api=${HTTP_API}`],
+    ...(hasDashboard ? [`--http.corsdomain=${pageOrigins(ports.dashboard).join(",")}`] : []),
     ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3"],
     ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
     ...peeringArgs(peering),

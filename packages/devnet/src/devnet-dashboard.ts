@@ -1,4 +1,4 @@
-import { type DashboardSource, type ProgramKind, readPage, startDashboardServer, UpstreamFeed } from "@rnode/dashboard";
+import { type DashboardSource, type ProgramKind, readPages, startDashboardServer, UpstreamFeed } from "@rnode/dashboard";
 import { namingPorts, type Scope } from "@rnode/program";
 import type { Ports, PortUse } from "./ports.ts";
 import type { Program } from "./program.ts";
@@ -52,7 +52,7 @@ export async function openDevnetDashboard(
   const options = { addr: "127.0.0.1", port: ports.dashboard, vhosts: ["localhost"] };
   const { port } = await scope.use(
     "dashboard",
-    () => namingPorts({ "base-port": ports.dashboard }, () => startDashboardServer(options, readPage(), source)),
+    () => namingPorts({ "base-port": ports.dashboard }, () => startDashboardServer(options, readPages(), source)),
     (server) => server.close(),
   );
   return `http://127.0.0.1:${port}/`;

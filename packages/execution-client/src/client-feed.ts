@@ -11,6 +11,8 @@ export interface ClientFeedDeps {
   readonly clock: Clock;
   /** number of reader processes that are serving; undefined: there are none by choice */
   readonly servingReaders: () => number | undefined;
+  /** where debug_ methods are served over HTTP; undefined: nowhere */
+  readonly witnessUrl: string | undefined;
 }
 
 /** Blocks that are read when somebody begins to look. */
@@ -24,13 +26,13 @@ const MILLION = 1e6;
 
 /** Tells the dashboard of the chain and the pool. @returns ends it */
 export function feedClient(feed: Feed, deps: ClientFeedDeps): () => void {
-  const { chain, pool, clock, servingReaders } = deps;
+  const { chain, pool, clock, servingReaders, witnessUrl } = deps;
   feed.state("chain", (): ChainState => {
     const refOf = (tag: "latest" | "safe" | "finalized"): HeadRef | undefined => {
       const header = chain.headerOf({ kind: "tag", tag })?.header;
       return header && { number: header.number, timeSec: header.timestamp };
     };
-    return { head: refOf("latest"), safe: refOf("safe"), finalized: refOf("finalized"), readers: servingReaders() };
+    return { head: refOf("latest"), safe: refOf("safe"), finalized: refOf("finalized"), readers: servingReaders(), witnessUrl };
   });
   feed.state("pool", (): PoolState => ({ ...pool.counts(), bytes: pool.roughBytes }));
   feed.past(() => pastBlocks(chain));

@@ -246,7 +246,8 @@ export async function startClient(
   const servingReaders = () => (count === 0 ? undefined : readerPids().length);
   const status = new ClientStatus({ chain, pool: pool.pool, clock, servingReaders });
   readiness?.expect(() => status.faults.map((what) => `it waits for ${what}`));
-  scope.onClose("dashboard feed", feedClient(feed, { chain, pool: pool.pool, clock, servingReaders }));
+  const witnessUrl = http.api.includes("debug") && httpPort !== undefined ? urlHere(http.host, httpPort) : undefined;
+  scope.onClose("dashboard feed", feedClient(feed, { chain, pool: pool.pool, clock, servingReaders, witnessUrl }));
   const engineServer = createRpcServer({
     http: authrpc,
     ws: { ...authrpc, subscriptions: ethSubscriptions(services.backend, pool, sync) },
@@ -293,6 +294,12 @@ export async function startClient(
     log.info(`${what} JSON-RPC listens`, { addr: host, port, api: api.filter((name) => !unserved.includes(name)) });
   }
   return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, status: () => status.fields(), failure };
+}
+
+/** The address of a server, for a browser on this machine. */
+function urlHere(host: string, port: number): string {
+  const isAny = host === "0.0.0.0" || host === "::";
+  return `http://${isAny ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host}:${port}/`;
 }
 
 /** @throws {UserError} a port is taken, or an address is not of this machine */

@@ -15,8 +15,8 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
 };
-/** The page runs its own WebAssembly, and may ask nodes for blocks. */
-const POLICY =
+/** For the header content-security-policy: the page runs its own WebAssembly, and may ask nodes for blocks. */
+export const PAGE_POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src *; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Serves the page to this machine. @param port 0: any */
@@ -26,7 +26,7 @@ export async function servePage(port = 0): Promise<{ readonly url: string; close
     const file = join(PAGE_FOLDER, path === "/" ? "index.html" : path);
     const headers = {
       "content-type": TYPES[extname(file)] ?? "application/octet-stream",
-      "content-security-policy": POLICY,
+      "content-security-policy": PAGE_POLICY,
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
     };

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startDashboardServer } from "../server/dashboard-server.ts";
-import { readPage } from "../server/page-files.ts";
-import { type Sample, sampleSource } from "../testing/sample-feed.ts";
+import { readPages } from "../server/page-files.ts";
+import { type Sample, sampleSource, WITNESS_URL } from "../testing/sample-feed.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 const executablePath = NAMES.map((name) => spawnSync("which", [name], { encoding: "utf8" }).stdout?.trim()).find(Boolean);
@@ -37,7 +37,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
 
   /** Anything that the page complains about, or asks of others, is a fault. */
   async function show(sample: Sample, width = 1440): Promise<{ readonly page: Page; readonly faults: string[] }> {
-    const server = await startDashboardServer({ addr: "127.0.0.1", port: 0, vhosts: [] }, readPage(), sampleSource(sample));
+    const server = await startDashboardServer({ addr: "127.0.0.1", port: 0, vhosts: [] }, readPages(), sampleSource(sample));
     const page = await browser.newPage();
     const origin = `http://127.0.0.1:${server.port}`;
     const faults: string[] = [];
@@ -153,9 +153,36 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
+  it("leads to the verifier, which knows the node that is seen, and runs here", { timeout: 60_000 }, async () => {
+    const { page, faults } = await show("data");
+    await page.getByText("All is well.").waitFor();
+    const opening = browser.waitForEvent("page");
+    await page.getByRole("link", { name: "Verifier" }).click();
+    const verifier = await opening;
+    closings.push(() => verifier.close());
+    verifier.on("pageerror", (error) => faults.push(error.message));
+    verifier.on("console", (message) => void (message.type() === "error" && faults.push(message.text())));
+    verifier.on(
+      "request",
+      (request) => void (new URL(request.url()).origin === new URL(page.url()).origin || faults.push(request.url())),
+    );
+    await verifier.getByRole("heading", { name: "Verifier" }).waitFor();
+    expect(new URL(verifier.url()).pathname).toBe("/verifier/");
+    expect(await verifier.getByLabel("Node", { exact: true }).inputValue()).toBe(WITNESS_URL);
+    // Its thread has loaded the engine before it reads what it is given.
+    await verifier
+      .getByLabel(/or a file of rengine/)
+      .first()
+      .fill("{");
+    await verifier.getByRole("button", { name: "Verify" }).click();
+    await verifier.getByText(/is not JSON/).waitFor();
+    await keep(verifier, "verifier-1280");
+    expect(faults).toEqual([]);
+  });
+
   it("says that the connection is lost, and goes on when the program is back", async () => {
     const source = sampleSource("data");
-    const server = await startDashboardServer({ addr: "127.0.0.1", port: 0, vhosts: [] }, readPage(), source);
+    const server = await startDashboardServer({ addr: "127.0.0.1", port: 0, vhosts: [] }, readPages(), source);
     const { port } = server;
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${port}/`);
@@ -163,7 +190,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     await server.close();
     await page.getByText("The connection is lost; trying again.").waitFor();
     await keep(page, "lost-1440");
-    const again = await startDashboardServer({ addr: "127.0.0.1", port, vhosts: [] }, readPage(), source);
+    const again = await startDashboardServer({ addr: "127.0.0.1", port, vhosts: [] }, readPages(), source);
     await page.getByText("All is well.").waitFor();
     await page.close();
     await again.close();

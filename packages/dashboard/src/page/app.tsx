@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ProgramKind } from "../messages.ts";
+import type { ChainState, ProgramKind } from "../messages.ts";
 import { Blocks, LatestBlocks, Pool } from "./blocks.tsx";
 import { timeOf } from "./format.ts";
 import { Heads } from "./heads.tsx";
@@ -8,7 +8,7 @@ import { L1Transactions } from "./l1-transactions.tsx";
 import { Peers } from "./peers.tsx";
 import { Drops, Pipeline } from "./pipeline.tsx";
 import { Sequencers } from "./sequencers.tsx";
-import { conditionOf, type ProgramView, roleOf, rolesOf, type Store } from "./store.ts";
+import { conditionOf, type ProgramView, roleOf, rolesOf, type Store, stateOf } from "./store.ts";
 import { type Theme, useTheme } from "./theme.ts";
 
 /** Programs that send to L1, and what that is. */
@@ -34,7 +34,7 @@ export function App({ store, listen }: AppProps) {
   const [node, engine] = [of("rnode"), of("rengine")];
   return (
     <>
-      <Top programs={programs} store={store} theme={theme} nextTheme={next} />
+      <Top programs={programs} engine={engine} store={store} theme={theme} nextTheme={next} />
       <main>
         <Health programs={programs} />
         <Sequencers conductors={programs.filter(({ kind }) => kind === "rconductor")} />
@@ -63,12 +63,14 @@ export function App({ store, listen }: AppProps) {
 
 interface TopProps {
   readonly programs: readonly ProgramView[];
+  /** of the role that is seen */
+  readonly engine: ProgramView | undefined;
   readonly store: Store;
   readonly theme: Theme;
   readonly nextTheme: () => void;
 }
 
-function Top({ programs, store, theme, nextTheme }: TopProps) {
+function Top({ programs, engine, store, theme, nextTheme }: TopProps) {
   const only = programs.length === 1 ? programs[0] : undefined;
   const unwell = programs.filter((program) => ["down", "not-ready"].includes(conditionOf(program).condition));
   const summary =
@@ -87,11 +89,25 @@ function Top({ programs, store, theme, nextTheme }: TopProps) {
       <p class={`summary ${store.isConnected === false || unwell.length > 0 ? "bad" : ""}`} role="status">
         {summary}
       </p>
+      <a
+        href={verifierLink(engine)}
+        target="_blank"
+        rel="noreferrer"
+        title="Executes a block in a tab of its own, and compares its hash"
+      >
+        Verifier
+      </a>
       <button type="button" onClick={nextTheme} aria-label={`Colours: ${theme}. Change`}>
         {theme === "auto" ? "◐ auto" : theme === "light" ? "○ light" : "● dark"}
       </button>
     </header>
   );
+}
+
+/** The verifier's page, which is told of the node whose witnesses it can ask for. */
+function verifierLink(engine: ProgramView | undefined): string {
+  const url = stateOf<ChainState>(engine, "chain")?.witnessUrl;
+  return url === undefined ? "./verifier/" : `./verifier/?node=${encodeURIComponent(url)}`;
 }
 
 /** Radio buttons, so that the arrow keys choose. */

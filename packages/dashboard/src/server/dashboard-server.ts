@@ -27,34 +27,37 @@ const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 const IDLE_MS = 30_000;
 const RETRY_MS = 2_000;
 
-const PAGE_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+const HEADERS = {
+  "content-security-policy": "default-src 'none'",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-/** Serves the page at `/`, and at `/feed` what it shows, as server-sent events. @throws the listen error (EADDRINUSE…) */
+/** Serves pages, and at `/feed` what that at `/` shows, as server-sent events. @throws the listen error (EADDRINUSE…) */
 export function startDashboardServer(
   { addr, port, vhosts }: DashboardServerOptions,
-  page: PageFiles,
+  pages: PageFiles,
   source: DashboardSource,
 ): Promise<SmallServer> {
+  /** A page below another path is also asked for without the slash that its own files need. */
+  const isKnown = (path: string): boolean => path === "/feed" || pages.has(path) || pages.has(`${path}/`);
   return startSmallServer(
     (request, response) => {
       const path = request.url?.split("?", 1)[0] ?? "/";
-      const file = page.get(path);
-      const refusal = refusalOf(request, vhosts) ?? (file === undefined && path !== "/feed" ? [404, "not found"] : undefined);
+      const file = pages.get(path);
+      const refusal = refusalOf(request, vhosts) ?? (isKnown(path) ? undefined : [404, "not found"]);
       if (refusal !== undefined) {
         const [status, text] = refusal;
-        response.writeHead(Number(status), { ...PAGE_HEADERS, "content-type": "text/plain" }).end(`${text}\n`);
-      } else if (file === undefined) {
+        response.writeHead(Number(status), { ...HEADERS, "content-type": "text/plain" }).end(`${text}\n`);
+      } else if (path === "/feed") {
         openFeed(response, source);
+      } else if (file === undefined) {
+        response.writeHead(308, { ...HEADERS, location: `.${path}/` }).end();
       } else {
         const cacheControl = file.isImmutable ? "max-age=31536000, immutable" : "no-cache";
         const headers = { "content-type": file.type, "content-length": file.body.length, "cache-control": cacheControl };
-        response.writeHead(200, { ...PAGE_HEADERS, ...headers }).end(file.body);
+        response.writeHead(200, { ...HEADERS, "content-security-policy": file.policy, ...headers }).end(file.body);
       }
     },
     { addr, port, idleMs: IDLE_MS },
@@ -69,7 +72,7 @@ function refusalOf({ method, headers }: IncomingMessage, vhosts: readonly string
 }
 
 function openFeed(response: ServerResponse, source: DashboardSource): void {
-  response.writeHead(200, { ...PAGE_HEADERS, "content-type": "text/event-stream", "cache-control": "no-store" });
+  response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream", "cache-control": "no-store" });
   response.write(`retry: ${RETRY_MS}\n\n`);
   const end = source.watch({
     send: (event, json) => {

@@ -12,7 +12,11 @@ import type { PageFiles } from "./page-files.ts";
 import { type Upstream, UpstreamFeed } from "./upstream-feed.ts";
 
 const table = optionTable({ program: "p", summary: "P.", envPrefix: "P_", groups: { dashboard: dashboardOptions(7400) } });
-const PAGE: PageFiles = new Map([["/", { type: "text/html", body: Buffer.from("<html>"), isImmutable: false }]]);
+const file = (text: string, policy: string) => ({ type: "text/html", body: Buffer.from(text), isImmutable: false, policy });
+const PAGE: PageFiles = new Map([
+  ["/", file("<html>", "default-src 'none'")],
+  ["/verifier/", file("<verifier>", "default-src 'self'")],
+]);
 const scopes: Scope[] = [];
 
 afterEach(async () => {
@@ -114,6 +118,17 @@ describe("the dashboard of a program", () => {
     expect(await statusOf({}, "POST")).toBe(405);
     expect((await answerOf(`${url}etc/passwd`, {})).status).toBe(404);
     expect((await answerOf(`${url}feed`, { host: "rebound.example" })).status).toBe(403);
+  });
+
+  it("serves the verifier's page below /verifier/, with a policy of its own", async () => {
+    const { url } = await open(["--dashboard", "--dashboard.port=0"]);
+    for (const path of ["verifier/", "verifier/?node=http://127.0.0.1:8545", "verifier"]) {
+      const page = await fetch(`${url}${path}`);
+      expect([page.status, await page.text(), new URL(page.url).pathname]).toEqual([200, "<verifier>", "/verifier/"]);
+      expect(page.headers.get("content-security-policy")).toBe("default-src 'self'");
+    }
+    expect((await answerOf(`${url}verifier`, { host: "rebound.example" })).status).toBe(403);
+    expect((await answerOf(`${url}verifier/nothing`, {})).status).toBe(404);
   });
 
   it("shows what is remembered, what changes, the state, and why it is not ready", async () => {

@@ -5,7 +5,7 @@ import type { HealthState, ProgramKind } from "../messages.ts";
 import type { DashboardOptions } from "../options.ts";
 import { startDashboardServer } from "./dashboard-server.ts";
 import { FeedBroadcast } from "./feed-broadcast.ts";
-import { readPage } from "./page-files.ts";
+import { readPages } from "./page-files.ts";
 
 export interface DashboardDeps {
   readonly name: ProgramKind;
@@ -27,7 +27,7 @@ export interface OpenedDashboard {
 export async function openDashboard(
   options: DashboardOptions,
   { name, version, scope, log, clock, readiness }: DashboardDeps,
-  page = readPage,
+  pages = readPages,
 ): Promise<OpenedDashboard> {
   if (!options.enabled) return { feed: noFeed, sample: () => {} };
   const feed = new FeedSource();
@@ -36,7 +36,7 @@ export async function openDashboard(
     return { isReady: reasons.length === 0, reasons };
   };
   const broadcast = new FeedBroadcast({ id: name, name, kind: name, version, startedMs: clock.nowMs() }, { feed, clock, health });
-  const start = () => startDashboardServer(options, page(), broadcast);
+  const start = () => startDashboardServer(options, pages(), broadcast);
   scope.onClose("dashboard", () => broadcast.close());
   const { port } = await scope.use(
     "dashboard server",

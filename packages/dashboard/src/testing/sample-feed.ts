@@ -14,6 +14,8 @@ import type { DashboardSource, Viewer } from "../server/dashboard-server.ts";
 /** A devnet as its page sees it, at one moment, for tests and for looking at the page without running anything. */
 export const NOW_MS = Date.UTC(2026, 10, 23, 12, 0, 0);
 const NOW_SEC = NOW_MS / 1000;
+/** Where the rengines of the sample say that they serve witnesses. */
+export const WITNESS_URL = "http://127.0.0.1:9546/";
 const HASH = (seed: number): string => `0x${(seed * 2_654_435_761).toString(16).padStart(64, "7a3c91e5d20f4b68")}`;
 
 const CONDUCTORS = ["sequencer1", "sequencer2", "sequencer3"] as const;
@@ -214,7 +216,14 @@ function engineEntries(): Entry[] {
   });
   const head = { number: 3742, timeSec: NOW_SEC - 1 };
   return [
-    ["state", "chain", { head, safe: { number: 3736, timeSec: NOW_SEC - 7 }, finalized: { number: 3669, timeSec: NOW_SEC - 74 } }],
+    [
+      "state",
+      "chain",
+      {
+        ...{ head, safe: { number: 3736, timeSec: NOW_SEC - 7 }, finalized: { number: 3669, timeSec: NOW_SEC - 74 } },
+        witnessUrl: WITNESS_URL,
+      },
+    ],
     ["state", "pool", { pending: 184, queued: 12, bytes: 1_204_000 }],
     ["reorg", NOW_MS - 300_000, { removed: 1, added: 1, head: 3441 }],
     ...blocks,

@@ -11,6 +11,10 @@ interface InputProps {
 /** Longer texts are not put into a text field, which would make the page slow. */
 const MAX_SHOWN = 200_000;
 
+const LOCAL_NODE = "http://127.0.0.1:8545";
+/** Who leads here may say which node is meant: `?node=URL`. */
+const givenNode = (): string => new URLSearchParams(location.search).get("node") ?? LOCAL_NODE;
+
 interface FromNodeProps {
   readonly label: string;
   /** on the button */
@@ -61,7 +65,7 @@ export function BlockInput({ request, change, fail }: InputProps) {
       <FromNode
         label="Node"
         action="Load"
-        url="http://127.0.0.1:8545"
+        url={givenNode()}
         block="latest"
         fetchJson={fetchBlock}
         onLoaded={(witness) => change({ witness })}
@@ -98,7 +102,7 @@ export function OriginInput({ request, change, fail }: InputProps) {
       <FromNode
         label="L1 node"
         action="Load origin"
-        url="http://127.0.0.1:8545"
+        url={LOCAL_NODE}
         block=""
         fetchJson={fetchOrigin}
         onLoaded={(origin) => change({ origin })}
