@@ -1,6 +1,7 @@
 import { silentLogger } from "@rnode/observe";
+import { SimClock } from "@rnode/program/testing";
 import { encodeBatcherData, type L2BlockRef } from "@rnode/protocol";
-import { SimClock, SimL1 } from "@rnode/tx-manager/testing";
+import { SimL1 } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
 import { type ResyncOptions, resync } from "./resync.ts";
 import { SimRollup } from "./testing/sim-rollup.ts";

@@ -1,8 +1,9 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
+import { SimClock } from "@rnode/program/testing";
 import { encodeBlob } from "@rnode/protocol";
 import { localSigner } from "@rnode/signer";
 import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
-import { SimClock, SimL1, simProver } from "@rnode/tx-manager/testing";
+import { SimL1, simProver } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
 import type { TxData } from "./channel-manager.ts";
 import { SecondSubmitterWatch } from "./second-submitter.ts";

@@ -1,8 +1,9 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
 import { localSigner } from "@rnode/signer";
 import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
-import { SimClock, SimL1 } from "@rnode/tx-manager/testing";
+import { SimL1 } from "@rnode/tx-manager/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { DisputeGames } from "./dispute-games.ts";
 import { OutputOracle } from "./output-oracle.ts";

@@ -1,10 +1,10 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
 import type { BlobTransaction } from "@rnode/protocol";
 import { localSigner, type Signer, SignerError } from "@rnode/signer";
 import { describe, expect, it } from "vitest";
 import type { SendOutcome, TransactionManagerOptions } from "./api.ts";
-import { SimClock } from "./testing/sim-clock.ts";
 import { SimL1 } from "./testing/sim-l1.ts";
 import { simProver } from "./testing/sim-prover.ts";
 import { TransactionManager } from "./transaction-manager.ts";

@@ -1,6 +1,6 @@
 import type { ChannelOut } from "@rnode/compression";
 import { uint64ToBytes } from "@rnode/primitives";
-import type { SimClock } from "@rnode/tx-manager/testing";
+import type { SimClock } from "@rnode/program/testing";
 import { type ChannelConfig, type ChannelConfigs, type ChannelOptions, channelConfigs } from "../channel-config.ts";
 import { createChannelOut } from "../create-channel-out.ts";
 import { awaitedChannel } from "./awaited-channel.ts";

@@ -1,8 +1,9 @@
 import { type LogFields, type Logger, noMetrics } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
 import { localSigner } from "@rnode/signer";
 import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
-import { SimClock, SimL1, simFeeWei, simProver } from "@rnode/tx-manager/testing";
+import { SimL1, simFeeWei, simProver } from "@rnode/tx-manager/testing";
 import { BatchSubmitter, type BatchSubmitterOptions } from "../batch-submitter.ts";
 import { createBatcherMetrics } from "../batcher-metrics.ts";
 import type { ChannelOptions } from "../channel-config.ts";

@@ -1,6 +1,6 @@
 import { RpcError } from "@rnode/jsonrpc";
 import { type Logger, noMetrics, silentLogger } from "@rnode/observe";
-import { SimClock } from "@rnode/tx-manager/testing";
+import { SimClock } from "@rnode/program/testing";
 import { describe, expect, it } from "vitest";
 import { Throttle, type ThrottleOptions } from "./throttle.ts";
 import { type DaSizes, ThrottleController, type ThrottleControllerType } from "./throttle-controller.ts";
