@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { bool, optionGroup, optionTable, path, textOf } from "@rnode/options";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
-import { type CommandIo, command, UserError } from "@rnode/program";
+import { type CommandIo, command, makeFolder, UserError } from "@rnode/program";
 import { loadSnapshot, restoreSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
 import { type ChainSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
@@ -57,7 +57,7 @@ export const restoreFromSnapshot = command({ table, version: VERSION }, async ({
   if (!isUrl(from) && !existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
   const spec = await loadChainSpec({ chain });
   const expected = { config: spec.config, genesisHash: await genesisHashOf(spec), blockHash, outputRoot };
-  mkdirSync(datadir, { recursive: true });
+  makeFolder(datadir);
   const store = openDatabase(datadir);
   try {
     const head = store.head();

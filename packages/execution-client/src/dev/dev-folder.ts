@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DevAccount, devGenesis } from "@rnode/dev-chain";
-import { UserError } from "@rnode/program";
+import { makeFolder, UserError } from "@rnode/program";
 import type { ClientOptions } from "../options.ts";
 
 const WEI_PER_ETHER = 10n ** 18n;
@@ -27,7 +27,7 @@ interface DevFacts {
 export function openDevFolder({ chain, dev }: ClientOptions, accounts: readonly DevAccount[], nowSec: number): DevFolder {
   const isTemporary = chain.datadir === "";
   const path = isTemporary ? mkdtempSync(join(tmpdir(), "rengine-dev-")) : chain.datadir;
-  mkdirSync(path, { recursive: true });
+  makeFolder(path);
   const genesisPath = chain.chain === "" ? join(path, "genesis.json") : chain.chain;
   if (!existsSync(genesisPath) && chain.chain === "") {
     const genesis = devGenesis({

@@ -167,5 +167,7 @@ describe("a large genesis file", () => {
     await settle();
     writeFileSync(at("memory"), "a file");
     expect((await facts(path)).chainId).toBe(1337n);
+    // where folders are tried for ever by the recursive mode of mkdirSync
+    expect((await openGenesisFile(path, new GenesisMemory("/proc/none/data"))).head.config?.chainId).toBe(1337n);
   });
 });

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { systemClock } from "@rnode/program";
+import { makeFolder, systemClock } from "@rnode/program";
 
 /** What a start needs to know of a genesis file. */
 export interface GenesisFacts {
@@ -72,7 +72,7 @@ export class GenesisMemory {
     const text = JSON.stringify(record);
     if (text.length > MAX_RECORD_LENGTH) return;
     try {
-      mkdirSync(this.#folder, { recursive: true });
+      makeFolder(this.#folder);
       const path = join(this.#folder, FILE);
       writeFileSync(`${path}.new`, text);
       renameSync(`${path}.new`, path);
