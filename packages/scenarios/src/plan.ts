@@ -149,10 +149,11 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const singularArgs = random.pick([[], ["--compressor=ratio"], ...(compression === "zlib" ? [["--compressor=none"]] : [])]);
   const margin = random.between(1, 3);
   const maxTxBytes = random.pick([400, 700, 2000, 120_000]);
+  const hasRoom = maxTxBytes === 120_000;
   const keepsSafeHeads = more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [];
   const engine = goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"] as const);
   const later = new Random(seed, "late");
-  const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, faultsMs) : [];
+  const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, { faultsMs, hasRoom }) : [];
   return {
     seed,
     blockTimeSec: random.pick(BLOCK_TIMES[l1BlockTimeSec]),
@@ -188,7 +189,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
       ...(batchType === 1 && random.chance(0.3) ? [`--max-blocks-per-span-batch=${random.between(1, 6)}`] : []),
       ...(random.chance(0.3) ? ["--wait-node-sync"] : []),
     ],
-    hasRoom: maxTxBytes === 120_000,
+    hasRoom,
     userIntervalMs: random.pick([700, 2500, 9000]),
     faultsMs,
     recoveryMs: (2 * seqWindowSize + 20) * l1BlockTimeSec * 1000 + 120_000,
@@ -282,12 +283,16 @@ function beaconFaults(random: Random, { nodes, faultsMs }: FaultRoom): Fault[] {
   });
 }
 
-function lateVerifiers(random: Random, faultsMs: number): LateVerifier[] {
+/** Where the batcher never keeps up, the unsafe chain is replaced for ever: peers that are slower than that cannot give it to anybody. */
+const QUICK_PEERS: SyncPeersOptions = { latencyMs: 20, itemMs: 1 };
+
+function lateVerifiers(random: Random, { faultsMs, hasRoom }: Pick<Plan, "faultsMs" | "hasRoom">): LateVerifier[] {
+  const peersOf = (drawn: SyncPeersOptions): SyncPeersOptions => (hasRoom ? drawn : QUICK_PEERS);
   return Array.from({ length: random.between(1, 2) }, (_, i) => ({
     name: `late-${i + 1}`,
     startMs: random.between(Math.floor(faultsMs / 5), Math.floor((faultsMs * 4) / 5)),
     syncsAs: random.pick(["geth", "geth", "reth"]),
-    peers: { latencyMs: random.pick([20, 300, 1500]), itemMs: random.pick([1, 30, 150]) },
+    peers: peersOf({ latencyMs: random.pick([20, 300, 1500]), itemMs: random.pick([1, 30, 150]) }),
     strangers: Array.from({ length: random.between(0, 3) }, () => ({
       how: random.pick(["stall", "gone", "empty", "junk", "swapped", "altered", "more"]),
       rate: random.pick([0.2, 1]),
