@@ -18,7 +18,7 @@ typedef struct {
   lanes x, y, z;
 } lanes_point;
 
-#define UNROLLED _Pragma("GCC unroll 16")
+#define UNROLLED _Pragma("GCC unroll 32")
 #define ALL(value) _mm512_set1_epi64((long long)(value))
 /* 2^256 and 2^260 modulo p */
 #define LANES_C 0x1000003d1ull

@@ -23,6 +23,7 @@ const MODULES = [
   { name: "precompiles", entry: "assembly/precompiles/native.ts", lowMemoryLimit: 65536 },
   { name: "bls12381", entry: "assembly/bls12-381/bls12-381.ts" },
   { name: "secp256k1", entry: "assembly/secp256k1.ts", folder: packageFolder },
+  { name: "keccak", entry: "assembly/keccak.ts", folder: packageFolder },
 ];
 
 const GENERATED = generatedSources();
@@ -101,7 +102,10 @@ try {
   }
   writeFileSync(join(folder, "x86-field.h"), x86Field());
   writeFileSync(join(folder, "x86-secp256k1.h"), x86Secp256k1());
-  writeFileSync(join(folder, "modules.h"), `${fieldsText(FIELDS)}\n${translated.map(({ text }) => text).join("\n")}`);
+  writeFileSync(
+    join(folder, "modules.h"),
+    `${fieldsText(FIELDS)}\n#include "keccak-lanes.h"\n${translated.map(({ text }) => text).join("\n")}`,
+  );
   writeFileSync(join(folder, "exports.h"), exportsText(translated));
   const fresh = `${target}.${process.pid}`;
   const headers = join(dirname(require.resolve("node-api-headers/package.json")), "include");

@@ -39,7 +39,19 @@ export interface NativeSecp256k1 extends NativeModule {
   recoverWithoutLanes(records: number, count: number): number;
 }
 
+/** See packages/native/assembly/keccak.ts. */
+export interface NativeKeccak extends NativeModule {
+  /** @returns 0: the processor does not have what `hashAll` needs */
+  hasLanes(): number;
+  /**
+   * Keccak-256 of `count` messages, one behind the other from `messages` on, into 32 bytes each from `digests` on. `ends`: where they end, counted from
+   * `messages`, 4 bytes each. @returns 0: they are not in order
+   */
+  hashAll(messages: number, ends: number, count: number, digests: number): number;
+}
+
 export interface NativeModules {
+  readonly keccak: NativeKeccak;
   readonly secp256k1: NativeSecp256k1;
   readonly precompiles: NativeCurves;
   readonly bls12381: NativeBls12381;

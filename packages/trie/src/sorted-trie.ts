@@ -1,5 +1,13 @@
-import { CodedError, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
-import { commonNibbles, encodeBranch, encodeExtension, encodeLeaf, nibbleAt, nodeRef } from "./node-codec.ts";
+import { addKeccak256, CodedError, EMPTY_TRIE_ROOT, flushKeccak256, keccak256 } from "@rnode/primitives";
+import {
+  commonNibbles,
+  encodeBranch,
+  encodeExtension,
+  encodeLeaf,
+  HASH_REF_PREFIX,
+  HASH_REF_SIZE,
+  nibbleAt,
+} from "./node-codec.ts";
 import type { TrieErrorCode } from "./node-reader.ts";
 
 /** Large enough for the leaf of an account. */
@@ -10,6 +18,15 @@ interface OpenBranch {
   /** nibbles from the root */
   readonly depth: number;
   readonly children: (Uint8Array | undefined)[];
+}
+
+/** The reference to a node, whose hash is filled in by `flushKeccak256`. PERF: the children of a branch are hashed together. */
+function refLater(rlp: Uint8Array): Uint8Array {
+  if (rlp.length < 32) return rlp;
+  const ref = new Uint8Array(HASH_REF_SIZE);
+  ref[0] = HASH_REF_PREFIX;
+  addKeccak256(rlp, ref, 1);
+  return ref;
 }
 
 /**
@@ -76,11 +93,13 @@ export class SortedTrieBuilder {
       this.#hang(parent, rlp);
       if (parent <= depth) return rlp;
       const branch = this.#open.pop()!;
+      flushKeccak256(); // the references to its children
       rlp = encodeBranch(branch.children, undefined);
       parent = this.#parentDepth(depth);
       if (branch.depth > parent + 1) {
-        const ref = nodeRef(rlp);
+        const ref = refLater(rlp);
         this.#emit(branch.depth, rlp);
+        flushKeccak256();
         rlp = encodeExtension(key, parent + 1, branch.depth, ref);
       }
     }
@@ -97,7 +116,7 @@ export class SortedTrieBuilder {
       branch = { depth, children: new Array<Uint8Array | undefined>(16).fill(undefined) };
       this.#open.push(branch);
     }
-    branch.children[nibbleAt(this.#key!, depth)] = rlp.length < 32 ? rlp.slice() : nodeRef(rlp);
+    branch.children[nibbleAt(this.#key!, depth)] = rlp.length < 32 ? rlp.slice() : refLater(rlp);
     this.#emit(depth + 1, rlp);
   }
 

@@ -1,4 +1,4 @@
-import { writeKeccak256 } from "@rnode/primitives";
+import { addKeccak256, flushKeccak256 } from "@rnode/primitives";
 import { recoverEncodedSenders } from "@rnode/protocol";
 import { serveWorker } from "@rnode/worker-host/serve";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-workers.ts";
@@ -10,7 +10,8 @@ function prepare(packed: Uint8Array, ends: Uint32Array): RecoverReply {
   const senders = new Uint8Array(ends.length * SENDER_BYTES);
   const hashes = new Uint8Array(ends.length * 32);
   const encoded = Array.from(ends, (end, index) => packed.subarray(ends[index - 1] ?? 0, end));
-  for (const [index, bytes] of encoded.entries()) writeKeccak256(hashes, index * 32, bytes);
+  for (const [index, bytes] of encoded.entries()) addKeccak256(bytes, hashes, index * 32);
+  flushKeccak256();
   for (const [index, sender] of recoverEncodedSenders(encoded).entries()) {
     if (sender !== undefined) senders.set(sender, index * SENDER_BYTES);
   }

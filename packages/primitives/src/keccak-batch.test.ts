@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { bytesToHex } from "./bytes.ts";
+import { keccak256 } from "./keccak.ts";
+import { addKeccak256, flushKeccak256 } from "./keccak-batch.ts";
+
+/** Hashes messages of these lengths together, each from the same bytes, which the next one overwrites. */
+function compare(lengths: readonly number[]): void {
+  const digests = new Uint8Array(32 * lengths.length + 1);
+  const data = new Uint8Array(Math.max(...lengths, 0));
+  const expected = lengths.map((length, index) => {
+    for (let i = 0; i < length; i++) data[i] = (index * 31 + i * 7 + (i >> 3)) & 0xff;
+    addKeccak256(data.subarray(0, length), digests, 1 + 32 * index);
+    return bytesToHex(keccak256(data.subarray(0, length)));
+  });
+  flushKeccak256();
+  expect(lengths.map((_, index) => bytesToHex(digests.subarray(1 + 32 * index, 33 + 32 * index)))).toEqual(expected);
+}
+
+describe("keccak256 of many", () => {
+  it.each([0, 1, 3, 7, 8, 9, 16, 17, 255, 256, 257, 700])("%i messages of one block", (count) => {
+    compare(Array.from({ length: count }, (_, i) => (i * 5) % 136));
+  });
+
+  it("lengths around borders of blocks", () => {
+    for (const base of [0, 136, 272, 408])
+      compare([0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 134, 135, 136, 137].map((by) => base + by));
+  });
+
+  it("long and short ones together, and more than there is room for", () => {
+    compare([5000, 1, 2, 3, 136, 272, 20_000, 0, 31, 32, 33, 545, 700, 700, 700, 700, 90, 1000]);
+    compare([200_000, 100_000, 300_000, 5, 260_000, 1]);
+  });
+
+  it("is nothing to flush twice", () => {
+    compare([32, 33]);
+    flushKeccak256();
+    compare([34]);
+  });
+});
