@@ -12,7 +12,7 @@ export const FORMAT = 5;
 /**
  * Bodies and receipts in this format are read, and rewritten little by little (`migrateRows`). Its old versions of trie nodes and its locations of
  * transactions, which are also those of format 3, and its lists of blocks by account and slot, which are also those of format 4, are read for as long as
- * they are kept.
+ * they are kept. Up to format 4, all trie nodes of the head were in one table, where they are found until they change (nodes/head-nodes.ts).
  */
 const FORMAT_WITH_OLD_ROWS = 2;
 
@@ -35,6 +35,7 @@ const TABLE_NAMES = [
   "storageHistory",
   "codes",
   "nodes",
+  "upperNodes",
   "nodeHistory",
   "nodeEpochs",
   "logs",
@@ -74,12 +75,8 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
       if (format !== FORMAT && !options.readOnly) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
       if (format === FORMAT_WITH_OLD_ROWS && !options.readOnly) new MetaTable(meta).writeOldRows(0);
       for (const name of TABLE_NAMES) {
-        // A reader does not add the tables that a database of an earlier format lacks.
-        const isMissing = format !== undefined && format < FORMAT && options.readOnly && !names.includes(name);
-        const table = isMissing ? Table.empty(folder) : environment.openTable(name);
-        // A reader that starts while the writer creates the tables for the first time.
-        if (table === undefined) throw storageError("storage/no-database", { folder });
-        opened[name] = table;
+        // Only a reader finds one missing: the format is written together with the tables of its time, and a reader does not add those that came later.
+        opened[name] = environment.openTable(name) ?? Table.empty(folder);
       }
     };
     if (options.readOnly) openAll();

@@ -40,7 +40,7 @@ it("an account and a slot lead to their rows and their paths in the tries", () =
     peek: (key: Uint8Array) => void read.set(name, (read.get(name) ?? new Set()).add(hex(key))),
     stats: () => ({ entries: 255, sizeBytes: 0 }),
   });
-  const names = ["accounts", "storage", "nodes"] as const;
+  const names = ["accounts", "storage", "nodes", "upperNodes"] as const;
   const tables = Object.fromEntries(names.map((name) => [name, tableOf(name) as unknown as Table]));
   const keys = new TouchedKeys();
   const [address, slot] = [ADDRESSES[0]!, SLOTS[3]!];
@@ -54,5 +54,6 @@ it("an account and a slot lead to their rows and their paths in the tries", () =
     accounts: [hex(address)],
     storage: [hex(concatBytes(address, slot))],
     nodes: [...pathsOf(undefined, address), ...pathsOf(keccak256(address), slot)],
+    upperNodes: [pathsOf(undefined, address)[0], pathsOf(keccak256(address), slot)[0]],
   });
 });

@@ -1,5 +1,6 @@
 import { keccak256 } from "@rnode/primitives";
 import type { Table } from "./database/table.ts";
+import { HeadNodes } from "./nodes/head-nodes.ts";
 import type { Tables } from "./schema.ts";
 
 const ADDRESS_SIZE = 20;
@@ -10,7 +11,7 @@ const FIRST_DEPTH = 2;
 const ACCOUNT_TRIE = 0;
 const STORAGE_TRIE = 1;
 
-type TouchedTables = Pick<Tables, "accounts" | "storage" | "nodes">;
+type TouchedTables = Pick<Tables, "accounts" | "storage" | "nodes" | "upperNodes">;
 
 /** Keys of accounts and slots, packed: 0 ‖ address 20, or 1 ‖ address 20 ‖ slot 32, one after the other. */
 export class TouchedKeys {
@@ -54,6 +55,7 @@ export class TouchedKeys {
  */
 export class StateToucher {
   readonly #tables: TouchedTables;
+  readonly #nodes: HeadNodes;
   readonly #slotKey = new Uint8Array(ADDRESS_SIZE + SLOT_SIZE);
   /** of a trie: kind ‖ owner, if any ‖ nibbles */
   readonly #accountPath = new Uint8Array(1 + 2 * HASH_SIZE);
@@ -61,6 +63,7 @@ export class StateToucher {
 
   constructor(tables: TouchedTables) {
     this.#tables = tables;
+    this.#nodes = new HeadNodes(tables);
     this.#accountPath[0] = ACCOUNT_TRIE;
     this.#slotPath[0] = STORAGE_TRIE;
   }
@@ -96,7 +99,7 @@ export class StateToucher {
       const byte = hash[nibble >> 1]!;
       path[at + nibble] = nibble % 2 === 0 ? byte >> 4 : byte & 15;
     }
-    for (let length = FIRST_DEPTH; length <= depth; length++) this.#tables.nodes.peek(path.subarray(0, at + length));
+    for (let length = FIRST_DEPTH; length <= depth; length++) this.#nodes.peek(path.subarray(0, at + length));
   }
 }
 

@@ -2,6 +2,7 @@ import { bigintToBytes, bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT,
 import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
 import type { VerifyProgress } from "./api.ts";
 import type { TableEntry } from "./database/table.ts";
+import { HeadNodes } from "./nodes/head-nodes.ts";
 import { nodeKeyOf } from "./nodes/node-tables.ts";
 import type { Tables } from "./schema.ts";
 import { RowSort } from "./sorting/row-sort.ts";
@@ -60,6 +61,7 @@ export function verifyTables(tables: Tables, limits: VerifyLimits): VerifiedTabl
 
 class Verifier {
   readonly #tables: Tables;
+  readonly #headNodes: HeadNodes;
   readonly #accounts: RowSort;
   readonly #slots: RowSort;
   readonly #onProgress: (progress: VerifyProgress) => void;
@@ -71,6 +73,7 @@ class Verifier {
 
   constructor(tables: Tables, { head, folder, memoryBytes, onProgress }: VerifyLimits) {
     this.#tables = tables;
+    this.#headNodes = new HeadNodes(tables);
     this.#head = head;
     this.#onProgress = onProgress;
     this.#accounts = new RowSort({ rowBytes: ACCOUNT_SIZE, keyBytes: HASH_SIZE, folder, memoryBytes });
@@ -88,8 +91,8 @@ class Verifier {
     this.#sortRows();
     const stateRoot = this.#accountRoot();
     this.#verifyStorage();
-    this.#compareCount("storage", this.#slots.count, "rows that belong to accounts with storage");
-    this.#compareCount("nodes", this.#nodes, "nodes of the recomputed tries");
+    this.#compareCount(["storage"], this.#slots.count, "rows that belong to accounts with storage");
+    this.#compareCount(["nodes", "upperNodes"], this.#nodes, "nodes of the recomputed tries");
     const codes = this.#verifyCodes();
     const [accounts, slots] = [this.#accounts.count, this.#slots.count];
     return { stateRoot, accounts, slots, codes, nodes: this.#nodes, problems: this.#problems };
@@ -99,9 +102,9 @@ class Verifier {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
   }
 
-  #compareCount(table: "storage" | "nodes", expected: number, what: string): void {
-    const { entries } = this.#tables[table].stats();
-    if (entries !== expected) this.#report(`table ${table} has ${entries} rows, there are ${expected} ${what}`);
+  #compareCount(names: readonly ("storage" | "nodes" | "upperNodes")[], expected: number, what: string): void {
+    const entries = names.reduce((sum, name) => sum + this.#tables[name].stats().entries, 0);
+    if (entries !== expected) this.#report(`table ${names.join(" and ")} has ${entries} rows, there are ${expected} ${what}`);
   }
 
   #advance(): void {
@@ -204,7 +207,7 @@ class Verifier {
   #builder(owner: Uint8Array | undefined): SortedTrieBuilder {
     return new SortedTrieBuilder((path, rlp) => {
       this.#nodes++;
-      const stored = this.#tables.nodes.peek(nodeKeyOf(owner, path));
+      const stored = this.#headNodes.peek(nodeKeyOf(owner, path));
       if (stored === undefined) this.#report(`trie node ${describeNode(owner, path)} is missing`);
       else if (!isSame(stored, rlp)) this.#report(`trie node ${describeNode(owner, path)} differs`);
     });

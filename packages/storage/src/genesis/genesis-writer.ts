@@ -1,5 +1,6 @@
 import { compareBytes } from "@rnode/primitives";
 import type { SnapshotRows, StoredAccount } from "../api.ts";
+import { isApart } from "../nodes/head-nodes.ts";
 import { nodeKeyOf } from "../nodes/node-tables.ts";
 import type { Tables } from "../schema.ts";
 import { encodeAccountValue } from "../state/account-value.ts";
@@ -7,7 +8,7 @@ import { encodeAccountValue } from "../state/account-value.ts";
 /** The approximate maximum size of one commit, whose pages are in memory until it ends. */
 const COMMIT_BYTES = 4 << 20;
 
-type StateTable = "codes" | "accounts" | "storage" | "nodes";
+type StateTable = "codes" | "accounts" | "storage" | "nodes" | "upperNodes";
 
 /**
  * Writes the state of a genesis or of a snapshot into an empty database, in as many commits as necessary. Rows left by an earlier attempt
@@ -87,7 +88,7 @@ class StateRows implements SnapshotRows {
   }
 
   flush(): void {
-    this.#nodes.takeSorted((key, value) => this.#write("nodes", key, value));
+    this.#nodes.takeSorted((key, value) => this.#write(isApart(key, value.length) ? "upperNodes" : "nodes", key, value));
     this.bytes = 0;
   }
 

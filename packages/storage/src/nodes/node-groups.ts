@@ -6,12 +6,12 @@ import { type NodeTableSet, NodeTables } from "./node-tables.ts";
 /*
  * The rows that a group of blocks adds to the tables of trie nodes. They are made outside the process's writer: in another thread, or before
  * the transaction begins. Rows, one after the other:
- *   table 1 (0 nodes, 1 nodeHistory, 2 nodeEpochs) ‖ bytes of the key 1 ‖ bytes of the value 4 (all ones: delete the row) ‖ key ‖ value
+ *   table 1 (0 nodes, 1 nodeHistory, 2 nodeEpochs, 3 upperNodes) ‖ bytes of the key 1 ‖ bytes of the value 4 (all ones: delete the row) ‖ key ‖ value
  */
 
 const HEADER_SIZE = 6;
 const DELETED = 0xffff_ffff;
-const TABLES = ["nodes", "nodeHistory", "nodeEpochs"] as const satisfies readonly (keyof NodeTableSet)[];
+const TABLES = ["nodes", "nodeHistory", "nodeEpochs", "upperNodes"] as const satisfies readonly (keyof NodeTableSet)[];
 
 class RowBuffer {
   #bytes = new Uint8Array(1 << 20);
@@ -70,6 +70,7 @@ export function createNodeGroups(
     nodes: recording(tables.nodes, 0, rows),
     nodeHistory: recording(tables.nodeHistory, 1, rows),
     nodeEpochs: recording(tables.nodeEpochs, 2, rows),
+    upperNodes: recording(tables.upperNodes, 3, rows),
   });
   nodes.resume(headNumber);
   return {

@@ -2,6 +2,7 @@ import { compareBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { blockNumberKey } from "../database/keys.ts";
 import { deleteWithPrefix, type RowTable } from "../database/table.ts";
+import { HeadNodes, type HeadNodeTables } from "./head-nodes.ts";
 import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch } from "./node-epochs.ts";
 import { NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
 import { ChangedNodes, isSameVersion, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
@@ -29,8 +30,7 @@ const STORAGE_PATH_AT = 33;
 /** Levels above it have few nodes. */
 const FIRST_DEEP_LEVEL = 3;
 
-export interface NodeTableSet {
-  readonly nodes: RowTable;
+export interface NodeTableSet extends HeadNodeTables {
   readonly nodeHistory: RowTable;
   readonly nodeEpochs: RowTable;
 }
@@ -62,6 +62,7 @@ export interface BlockNodes {
 /** Trie nodes of the head by path, and those of earlier blocks within the proof window. */
 export class NodeTables {
   readonly #tables: NodeTableSet;
+  readonly #head: HeadNodes;
   /** the current epoch, if this process has applied all of its blocks; otherwise they are read when it ends */
   #epoch: { readonly notes: EpochNotes; next: number } | undefined;
   /** nodes whose history is written, but which themselves are not yet */
@@ -73,13 +74,14 @@ export class NodeTables {
 
   constructor(tables: NodeTableSet) {
     this.#tables = tables;
+    this.#head = new HeadNodes(tables);
     this.#history = new NodeHistoryWriter(tables.nodeHistory);
-    this.#old = new OldNodeReader(tables);
+    this.#old = new OldNodeReader({ ...tables, nodes: this.#head });
   }
 
   /** Returns a copy. */
   readNode(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
-    return this.#tables.nodes.read(nodeKeyOf(owner, path));
+    return this.#head.read(nodeKeyOf(owner, path));
   }
 
   /** The node after block `number`. The history must be complete up to block `head`. */
@@ -91,7 +93,7 @@ export class NodeTables {
   writeGenesis(nodes: Iterable<TrieNodeChange>): void {
     const rows = [...nodes].map(({ owner, path, rlp }) => ({ key: nodeKeyOf(owner, path), rlp }));
     rows.sort((a, b) => compareBytes(a.key, b.key));
-    for (const { key, rlp } of rows) if (rlp !== undefined) this.#tables.nodes.write(key, rlp);
+    for (const { key, rlp } of rows) if (rlp !== undefined) this.#head.write(key, rlp);
   }
 
   /** Applies the node changes of blocks in order, and records what each replaces. */
@@ -120,8 +122,8 @@ export class NodeTables {
     this.#changed.drain((owner, paths, at, length, rlp) => {
       key.setOwner(owner);
       const bytes = key.withPath(paths, at, length);
-      if (rlp === undefined) this.#tables.nodes.delete(bytes);
-      else this.#tables.nodes.write(bytes, rlp);
+      if (rlp === undefined) this.#head.delete(bytes);
+      else this.#head.write(bytes, rlp);
     });
   }
 
@@ -190,14 +192,14 @@ export class NodeTables {
 
   /** Undoes block `number`, which must be the head. */
   unwind(number: number): void {
-    const { nodes: table, nodeHistory, nodeEpochs } = this.#tables;
+    const { nodeHistory, nodeEpochs } = this.#tables;
     this.forget();
     if (isLastOfEpoch(number)) deleteEpoch(nodeEpochs, epochOf(number));
     // Children first: hashes that a version leaves out are those of its children as they were.
     for (const { key, version } of [...nodeVersionsOf(nodeHistory, number)].reverse()) {
-      const before = versionBefore(key, version, table);
-      if (before === undefined) table.delete(key);
-      else table.write(key, before);
+      const before = versionBefore(key, version, this.#head);
+      if (before === undefined) this.#head.delete(key);
+      else this.#head.write(key, before);
     }
     deleteAll(nodeHistory, blockNumberKey(number));
   }
@@ -221,10 +223,10 @@ export class NodeTables {
     return count + deleteEpoch(this.#tables.nodeEpochs, epochOf(number), limit - count);
   }
 
-  /** All nodes of one trie, in ascending path order. */
+  /** All nodes of one trie. */
   *allNodes(owner: Uint8Array | undefined): Generator<{ path: Uint8Array; rlp: Uint8Array }> {
     const prefix = nodeKeyOf(owner, NO_PATH);
-    for (const { key, value } of this.#tables.nodes.withPrefix(prefix)) yield { path: key.subarray(prefix.length), rlp: value };
+    for (const { key, value } of this.#head.withPrefix(prefix)) yield { path: key.subarray(prefix.length), rlp: value };
   }
 }
 

@@ -6,9 +6,11 @@ import { createRandom } from "@rnode/primitives/testing";
 import { encodeAccount, encodeStorageValue, type TrieNodeChange, updateTrie } from "@rnode/trie";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Environment } from "../database/environment.ts";
+import type { Table } from "../database/table.ts";
 import { openTables } from "../schema.ts";
 import { writeOldNodes } from "../testing/old-format.ts";
 import { nodeVersionsOf } from "./node-history.ts";
+import { branchItems } from "./node-shape.ts";
 import { NodeTables, nodeKeyOf } from "./node-tables.ts";
 
 /*
@@ -25,15 +27,24 @@ interface Trie {
   readonly owner: Uint8Array | undefined;
   readonly keys: number;
   readonly changes: number;
+  /** first bytes of the keys; undefined: any */
+  readonly starts: readonly number[] | undefined;
   root: Uint8Array;
 }
-const trieOf = (owner: Uint8Array | undefined, keys: number, changes: number): Trie => ({
+const trieOf = (owner: Uint8Array | undefined, keys: number, changes: number, starts?: readonly number[]): Trie => ({
   owner,
   keys,
   changes,
+  starts,
   root: EMPTY_TRIE_ROOT,
 });
-const tries = [trieOf(undefined, 1500, 25), trieOf(bytesOf(1), 600, 15), trieOf(bytesOf(2), 5, 2), trieOf(bytesOf(3), 40, 12)];
+const tries = [
+  trieOf(undefined, 1500, 25),
+  trieOf(bytesOf(1), 600, 15),
+  trieOf(bytesOf(2), 5, 2),
+  trieOf(bytesOf(3), 40, 12),
+  trieOf(bytesOf(4), 160, 40, [0x00, 0x01, 0xa7]), // branches that have all sixteen children now and then
+];
 const CLEARED = tries[3]!;
 
 /** node key → its versions: the block from which on it was so, ascending */
@@ -62,7 +73,9 @@ function leafValue(trie: Trie): Uint8Array | undefined {
 function changesOf(trie: Trie, number: number): TrieNodeChange[] {
   const count = number === 0 ? trie.keys : trie.changes;
   const changes = Array.from({ length: count }, (_, i) => {
-    const key = bytesOf(number === 0 ? i : random(trie.keys), 7);
+    const index = number === 0 ? i : random(trie.keys);
+    const key = bytesOf(index, 7);
+    if (trie.starts !== undefined) key[0] = trie.starts[index % trie.starts.length]!;
     return { key, value: leafValue(trie) };
   });
   const update = updateTrie(nodes, trie.owner, trie.root, changes);
@@ -123,9 +136,38 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Each node of the head has one row, and full branches of the second level have it in the table of upper nodes. */
+function expectHead(head: number): void {
+  const rowsOf = (table: Table): Map<string, string> =>
+    new Map([...table.range(new Uint8Array(1))].map(({ key, value }) => [bytesToHex(key), bytesToHex(value)]));
+  const wanted = { nodes: new Map<string, string>(), upperNodes: new Map<string, string>() };
+  for (const [key, versions] of model) {
+    const rlp = modelAt(versions, head);
+    if (rlp === undefined) continue;
+    const level = key.length / 2 - 1 - (key.startsWith("0x00") ? 1 : 33);
+    wanted[level === 2 && branchItems(rlp).filter((item) => item.length === 33).length === 16 ? "upperNodes" : "nodes"].set(
+      key,
+      bytesToHex(rlp),
+    );
+  }
+  for (const name of ["nodes", "upperNodes"] as const) expect(rowsOf(tables[name])).toEqual(wanted[name]);
+}
+
 describe("old nodes", () => {
   it("are read as they were after every block", () => {
     expectAll([0, 31, 50, 62, 79], BLOCKS);
+    expectHead(BLOCKS);
+  });
+
+  it("are of tries whose second level comes to have all children and loses them again", () => {
+    let changes = 0;
+    const prefix = bytesToHex(nodeKeyOf(bytesOf(4), new Uint8Array(0)));
+    for (const [key, versions] of model) {
+      if (!key.startsWith(prefix) || key.length !== prefix.length + 4) continue;
+      const isFull = versions.map(({ rlp }) => rlp?.length === 532);
+      changes += isFull.filter((is, i) => i > 0 && is !== isFull[i - 1]).length;
+    }
+    expect(changes).toBeGreaterThan(5);
   });
 
   it("take few bytes: no hash of a leaf, and of other nodes those of every other level", () => {
@@ -157,6 +199,29 @@ describe("old nodes", () => {
         for (let number = from; number > target; number--) nodes.unwind(number);
       });
       expectAll([target - 1, target], target);
+      expectHead(target);
     }
+  });
+
+  it("go on where an earlier program had all nodes of the head in one table", () => {
+    environment.atomically(() => {
+      for (const { key, value } of [...tables.upperNodes.range(new Uint8Array(1))]) tables.nodes.write(key, value);
+      tables.upperNodes.clear();
+    });
+    for (const versions of model.values()) while (versions.length > 0 && versions.at(-1)!.from > 30) versions.pop();
+    for (const trie of tries) {
+      const root = modelAt(model.get(bytesToHex(nodeKeyOf(trie.owner, new Uint8Array(0))))!, 30);
+      trie.root = root === undefined ? EMPTY_TRIE_ROOT : keccak256(root);
+    }
+    expectAll([29, 30], 30);
+    let most = 0;
+    for (let number = 31; number <= 60; number++) {
+      const block = makeBlock(number);
+      environment.atomically(() => nodes.apply([block]));
+      most = Math.max(most, tables.upperNodes.stats().entries);
+    }
+    expect(most).toBeGreaterThan(0);
+    expectAll([29, 30, 45, 60], 60);
+    expectHead(60);
   });
 });

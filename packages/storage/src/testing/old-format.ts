@@ -50,17 +50,18 @@ export async function writeOldFormat(folder: string): Promise<void> {
   await root.close();
 }
 
-/** Turns a database into one of format 4: lists of the blocks that changed accounts and slots as they were written then. */
+/** Turns a database into one of format 4: lists of the blocks that changed accounts and slots, and trie nodes in one table, as they were written then. */
 export async function writeFormat4(folder: string): Promise<void> {
   const { environment, tables } = openTables(folder, WRITER);
   environment.atomically(() => {
     const { accounts, storage, accountBlocks, slotBlocks, accountHistory, storageHistory } = tables;
     writeOldLists({ rows: accounts, lists: accountBlocks, old: accountHistory }, () => 0, accountValueEnd);
     writeOldLists({ rows: storage, lists: slotBlocks, old: storageHistory }, slotValueAt, slotValueEnd);
+    for (const { key, value } of tables.upperNodes.range(Uint8Array.of(0))) tables.nodes.write(key, value);
   });
   await environment.close();
   const { root, table } = openRawTables(folder);
-  for (const name of ["accountBlocks", "slotBlocks"] satisfies (keyof Tables)[]) table(name).dropSync();
+  for (const name of ["accountBlocks", "slotBlocks", "upperNodes"] satisfies (keyof Tables)[]) table(name).dropSync();
   table("meta").putSync(Buffer.from("format"), Buffer.from("rnode\u0004"));
   await root.close();
 }
