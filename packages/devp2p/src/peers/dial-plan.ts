@@ -5,6 +5,9 @@ import type { Enode } from "../enode.ts";
 const REDIAL_MS = 35_000;
 const FIRST_STATIC_DELAY_MS = 1_000;
 const LONGEST_STATIC_DELAY_MS = 60_000;
+/** After two nodes have thrown each other out, one of them is the first again. */
+const SHORTEST_COLLISION_DELAY_MS = 200;
+const LONGEST_COLLISION_DELAY_MS = 3_200;
 const MAX_CANDIDATES = 1_024;
 const MAX_HISTORY = 8_192;
 
@@ -17,13 +20,16 @@ interface StaticNode {
 /** Whom to dial next: nodes that were named, as soon as they are due, and then those that were found. */
 export class DialPlan {
   readonly #clock: Clock;
+  readonly #random: () => number;
   readonly #static = new Map<string, StaticNode>();
   readonly #candidates = new LruCache<string, Enode>(MAX_CANDIDATES);
   /** by id: not before */
   readonly #notBefore = new LruCache<string, number>(MAX_HISTORY);
 
-  constructor(clock: Clock) {
+  /** @param random from 0 to below 1 */
+  constructor(clock: Clock, random: () => number) {
     this.#clock = clock;
+    this.#random = random;
   }
 
   addStatic(enode: Enode): void {
@@ -71,8 +77,22 @@ export class DialPlan {
     this.postpone(id, REDIAL_MS);
     const node = this.#static.get(id);
     if (node === undefined) return;
-    node.dueMs = this.#clock.nowMs() + node.delayMs;
+    node.dueMs = this.#clock.nowMs() + node.delayMs * (0.5 + this.#random()); // whoever dials us does not keep to the same times
     node.delayMs = Math.min(LONGEST_STATIC_DELAY_MS, 2 * node.delayMs);
+  }
+
+  /**
+   * The node that we dialled has a connection with us, which it dialled. If that one came to nothing, because ours was there first here,
+   * neither has one: both try again soon, and not at once.
+   */
+  collided(enode: Enode): void {
+    const { id } = enode;
+    const span = LONGEST_COLLISION_DELAY_MS - SHORTEST_COLLISION_DELAY_MS;
+    const dueMs = this.#clock.nowMs() + SHORTEST_COLLISION_DELAY_MS + Math.floor(this.#random() * span);
+    const node = this.#static.get(id);
+    if (node !== undefined) node.dueMs = dueMs;
+    else this.offer(enode);
+    this.#notBefore.set(id, dueMs);
   }
 
   /** A connection stands: if it is lost, the first attempts come soon again. */

@@ -96,7 +96,7 @@ export class PeerHost {
   constructor(options: PeerHostOptions, deps: PeerHostDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.plan = new DialPlan(deps.clock);
+    this.plan = new DialPlan(deps.clock, Math.random);
     for (const enode of deps.known.list()) this.plan.offer(enode);
     this.#gate = new InboundGate(deps.clock);
     this.#server = createServer({ pauseOnConnect: true }, (socket) => void this.#accept(socket));
@@ -182,7 +182,7 @@ export class PeerHost {
       const free = Math.min(places, MAX_DIALLING - this.#dialling.size);
       if (free > 0) for (const enode of this.plan.take(free, isTaken)) void this.#dial(enode);
       this.#wake = new AbortController();
-      await clock.sleep(DIAL_INTERVAL_MS, AbortSignal.any([signal, this.#wake.signal]));
+      await clock.sleep(DIAL_INTERVAL_MS * (0.75 + Math.random() / 2), AbortSignal.any([signal, this.#wake.signal]));
     }
   }
 
@@ -221,7 +221,7 @@ export class PeerHost {
       await this.#host(connection, socket, { ...enode, host }, false);
     } catch (error) {
       metrics.dials.inc({ outcome: outcomeOf(error) });
-      this.#learn(enode.id, error);
+      this.#learn(enode, error, false);
       log.debug("a peer cannot be reached", { enode: enodeText(enode), reason: messageOf(error) });
     } finally {
       this.#dialling.delete(enode.id);
@@ -348,7 +348,7 @@ export class PeerHost {
       const said = isCodedError(error) ? REASONS[error.code] : undefined;
       if (said === undefined) connection.destroy();
       else connection.disconnect(said);
-      this.#learn(id, error);
+      this.#learn(enode, error, isInbound);
     } finally {
       end.abort();
       this.#dialling.delete(id);
@@ -363,7 +363,8 @@ export class PeerHost {
   }
 
   /** What the end of a connection says about the next one. */
-  #learn(id: string, error: unknown): void {
+  #learn(enode: Enode, error: unknown, isInbound: boolean): void {
+    const { id } = enode;
     const { bans, clock, known, metrics } = this.#deps;
     if (!isCodedError(error, "devp2p/")) {
       if (!isCodedError(error) && !(error instanceof Error && "code" in error))
@@ -386,6 +387,7 @@ export class PeerHost {
         known.forget(id);
         return;
       case "devp2p/disconnected":
+        if (error.data.reason === "already-connected" && !isInbound) this.plan.collided(enode);
         if (error.data.reason === "too-many-peers") this.plan.postpone(id, FULL_POSTPONE_MS);
         if (error.data.reason === "useless-peer") this.plan.postpone(id, OTHER_CHAIN_POSTPONE_MS);
         return;

@@ -1,0 +1,65 @@
+import type { Clock } from "@rnode/primitives";
+import { describe, expect, it } from "vitest";
+import { parseEnode } from "../enode.ts";
+import { DialPlan } from "./dial-plan.ts";
+
+const ENODE = parseEnode(`enode://${"0f".repeat(64)}@127.0.0.1:30303`);
+const nobody = (): boolean => false;
+
+/** A plan at the time that is returned by `at`. */
+function planAt(random: number) {
+  let nowMs = 1_000_000;
+  const clock: Clock = { nowMs: () => nowMs, sleep: () => Promise.resolve() };
+  return {
+    plan: new DialPlan(clock, () => random),
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe("whom to dial next", () => {
+  it("a node that was found is not dialled again for 35 seconds", () => {
+    const { plan, pass } = planAt(0);
+    plan.offer(ENODE);
+    expect(plan.take(1, nobody)).toEqual([ENODE]);
+    plan.dialled(ENODE.id);
+    plan.offer(ENODE);
+    pass(34_999);
+    expect(plan.take(1, nobody)).toEqual([]);
+    pass(1);
+    expect(plan.take(1, nobody)).toEqual([ENODE]);
+  });
+
+  it.each([
+    ["found", 0, 200],
+    ["found", 0.5, 1_700],
+    ["named", 0, 200],
+    ["named", 0.5, 1_700],
+  ] as const)("two nodes that dialled each other at once dial again soon, at different times: %s, %f", (how, random, dueMs) => {
+    const { plan, pass } = planAt(random);
+    const due = () => (how === "named" ? plan.dueStatic(nobody) : plan.take(1, nobody));
+    if (how === "named") plan.addStatic(ENODE);
+    else plan.offer(ENODE);
+    expect(due()).toEqual([ENODE]);
+    plan.dialled(ENODE.id);
+    plan.collided(ENODE);
+    pass(dueMs - 1);
+    expect(due()).toEqual([]);
+    pass(1);
+    expect(due()).toEqual([ENODE]);
+  });
+
+  it("a named node that does not answer is dialled after longer and longer delays, not quite regular ones", () => {
+    for (const random of [0, 0.999]) {
+      const { plan, pass } = planAt(random);
+      plan.addStatic(ENODE);
+      for (const delayMs of [1_000, 2_000, 4_000]) {
+        expect(plan.dueStatic(nobody)).toEqual([ENODE]);
+        plan.dialled(ENODE.id);
+        expect(plan.dueStatic(nobody)).toEqual([]);
+        pass(delayMs * (0.5 + random));
+      }
+    }
+  });
+});
