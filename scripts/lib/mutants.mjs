@@ -207,11 +207,11 @@ export const MUTANTS = [
   off("safe chain: derived from the genesis on", SAFE, "if (base.number <= this.deps.config.genesis.l2.number) this.isConfirmed = true;"),
   off("safe chain: derived again after a reset", DERIVED_FROM, "this.tip = base.number;", "void base;"),
 
-  off("execution-layer sync: derives only when the engine has the head", LAYER_SYNC, 'case "syncing":\n        return PROGRESS;', 'case "syncing":\n        return this.finish(head);'),
+  off("execution-layer sync: derivation begins after it", LAYER_SYNC, 'return reset("the execution-layer sync is finished");', "return IDLE;"),
   off("execution-layer sync: the head becomes safe and finalized", LAYER_SYNC, "{ head: hash, safe: hash, finalized: hash }", "{ head: hash, safe: this.engineHeads!.safe.hash, finalized: this.engineHeads!.finalized.hash }"),
   off("sync: a header is the one that the header above it names", HEADERS, "if (!equalBytes(next.headers[0]!.hash, wanted.hash))", "if (next.headers.length === 0)"),
   off("sync: what waits is of the target's chain", BLOCKS, "if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);", "if (waiting === undefined) block = received(hash!);"),
-  off("sync: what is executed is stored while peers stall", BLOCKS, "if (leftMs <= 0) {", "if (leftMs < -1e12) {"),
+  off("sync: what is executed is stored while peers stall", BLOCKS, "const PAUSE_MS = 2_000;", "const PAUSE_MS = 2_000_000_000;"),
 
   ...["parentHash", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "parentBeaconBlockRoot", "feeRecipient", "extraData"].map(
     (field) => ({ rule: `consolidation: ${field}`, file: CONSOLIDATION, from: `) return "${field}";`, to: `) void "${field}";` }),

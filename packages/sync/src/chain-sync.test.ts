@@ -3,8 +3,8 @@ import { build, forkchoice } from "@rnode/chain/testing";
 import { bytesToHex } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import type { SimFault } from "./testing/sim-peer.ts";
-import { SyncHarness } from "./testing/sync-harness.ts";
+import { SimBlocks, type SimFault } from "./testing/sim-peer.ts";
+import { extendChain, SyncHarness } from "./testing/sync-harness.ts";
 
 const opened: SyncHarness[] = [];
 afterEach(async () => {
@@ -109,6 +109,39 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
     await harness.untilSynced();
     expect(harness.chain.head()).toEqual(harness.blockId());
     expect(harness.node.store.verifyState().problems).toEqual([]);
+  });
+
+  it("takes nothing of peers that are on another branch, who are no liars for that", async () => {
+    const harness = await harnessOf(250);
+    const source = await harness.source();
+    source.chain.rewind(30);
+    const common = Array.from({ length: 31 }, (_, number) => harness.block(number));
+    const other = new SimBlocks().add([...common, ...extendChain(source, 250, 4_242)]);
+    harness.peer({ latencyMs: 300 });
+    const elsewhere = [harness.peer({ id: "b" }, other), harness.peer({ id: "c" }, other)];
+    await harness.choose();
+    await harness.untilSynced();
+    expect(harness.chain.head()).toEqual(harness.blockId());
+    expect(harness.node.store.verifyState().problems).toEqual([]);
+    expect(elsewhere.flatMap(({ reports }) => reports.map(({ fault }) => fault))).toContain("useless");
+    for (const { reports } of harness.peers.list()) expect(reports.map(({ fault }) => fault)).not.toContain("lied");
+  });
+
+  it("executes no body that waits for a target of before", async () => {
+    const harness = await harnessOf(120);
+    // The first bodies do not come: those of others wait for them.
+    let count = 0;
+    const fault = (kind: "headers" | "bodies") => (kind === "bodies" && count++ === 0 ? "stall" : undefined);
+    for (let index = 0; index < 3; index++) harness.peer({ latencyMs: 50, fault });
+    await harness.choose();
+    await harness.until(() => harness.peers.list().some(({ given }) => given > 0));
+    await harness.clock.advance(500);
+    expect(harness.chain.head().number).toBe(0);
+    await harness.grow(130, { from: 1, seed: 778 });
+    await harness.choose();
+    await harness.untilSynced();
+    expect(harness.chain.head()).toEqual(harness.blockId());
+    expect(harness.lines.map(({ text }) => text)).not.toContain("the sync looks for our chain again");
   });
 
   it.each<[SimFault, "headers" | "bodies" | undefined, boolean]>([
