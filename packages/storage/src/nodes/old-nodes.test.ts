@@ -42,7 +42,7 @@ const tries = [
   trieOf(undefined, 1500, 25),
   trieOf(bytesOf(1), 600, 15),
   trieOf(bytesOf(2), 5, 2),
-  trieOf(bytesOf(3), 40, 12),
+  trieOf(bytesOf(3), 180, 12, [0x31, 0x5c]),
   trieOf(bytesOf(4), 160, 40, [0x00, 0x01, 0xa7]), // branches that have all sixteen children now and then
 ];
 const CLEARED = tries[3]!;
@@ -129,6 +129,7 @@ beforeAll(() => {
   for (let number = 0; number <= BLOCKS; number++) {
     const block = makeBlock(number);
     environment.atomically(() => (number === 0 ? nodes.writeGenesis(block.nodes) : nodes.apply([block])));
+    if (block.clearedOwners.length > 0) expectHead(number);
   }
 });
 afterAll(async () => {
@@ -168,6 +169,15 @@ describe("old nodes", () => {
       changes += isFull.filter((is, i) => i > 0 && is !== isFull[i - 1]).length;
     }
     expect(changes).toBeGreaterThan(5);
+  });
+
+  it("are of a trie that is cleared when its second level has all children", () => {
+    const prefix = bytesToHex(nodeKeyOf(CLEARED.owner, new Uint8Array(0)));
+    const cleared = [...model].filter(
+      ([key, versions]) =>
+        key.startsWith(prefix) && versions.some(({ rlp }, i) => rlp?.length === 532 && versions[i + 1]?.rlp === undefined),
+    );
+    expect(cleared.length).toBeGreaterThan(0);
   });
 
   it("take few bytes: no hash of a leaf, and of other nodes those of every other level", () => {
