@@ -35,6 +35,7 @@ const NEAREST = {
   "packages/rollup-node/src/consolidation.ts": ["packages/rollup-node/src/consolidation.test.ts"],
   "packages/rollup-node/src/execution-layer-sync.ts": ["packages/rollup-node/src/execution-layer-sync.test.ts"],
   "packages/sync/src/blocks/block-download.ts": ["packages/sync/src/chain-sync.test.ts"],
+  "packages/sync/src/chain-sync.ts": ["packages/sync/src/chain-sync.test.ts"],
   "packages/sync/src/headers/header-download.ts": ["packages/sync/src/chain-sync.test.ts"],
 };
 

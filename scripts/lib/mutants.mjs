@@ -31,6 +31,7 @@ const DERIVED_FROM = "packages/rollup-node/src/derived-from.ts";
 const CONSOLIDATION = "packages/rollup-node/src/consolidation.ts";
 const LAYER_SYNC = "packages/rollup-node/src/execution-layer-sync.ts";
 const BLOCKS = "packages/sync/src/blocks/block-download.ts";
+const CHAIN_SYNC = "packages/sync/src/chain-sync.ts";
 const HEADERS = "packages/sync/src/headers/header-download.ts";
 
 const off = (rule, file, from, to = "") => ({ rule, file, from, to });
@@ -207,7 +208,8 @@ export const MUTANTS = [
   off("safe chain: derived from the genesis on", SAFE, "if (base.number <= this.deps.config.genesis.l2.number) this.isConfirmed = true;"),
   off("safe chain: derived again after a reset", DERIVED_FROM, "this.tip = base.number;", "void base;"),
 
-  off("execution-layer sync: derivation begins after it", LAYER_SYNC, 'return reset("the execution-layer sync is finished");', "return IDLE;"),
+  off("sync: a head that fork choice names is synced to", CHAIN_SYNC, 'if (result.kind === "updated" && result.status.status === "SYNCING") this.#pursue({ hash, choice: { state, version } });', 'if (result.kind === "updated" && result.status.status === "SYNCING") void version;'),
+  off("sync: who is on another branch is no liar", HEADERS, 'next.peer.blame("useless",', 'next.peer.blame("lied",'),
   off("execution-layer sync: the head becomes safe and finalized", LAYER_SYNC, "{ head: hash, safe: hash, finalized: hash }", "{ head: hash, safe: this.engineHeads!.safe.hash, finalized: this.engineHeads!.finalized.hash }"),
   off("sync: a header is the one that the header above it names", HEADERS, "if (!equalBytes(next.headers[0]!.hash, wanted.hash))", "if (next.headers.length === 0)"),
   off("sync: what waits is of the target's chain", BLOCKS, "if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);", "if (waiting === undefined) block = received(hash!);"),

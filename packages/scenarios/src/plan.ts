@@ -153,7 +153,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const keepsSafeHeads = more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [];
   const engine = goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"] as const);
   const later = new Random(seed, "late");
-  const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, { faultsMs, hasRoom }) : [];
+  const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, { seed, faultsMs, hasRoom }) : [];
   return {
     seed,
     blockTimeSec: random.pick(BLOCK_TIMES[l1BlockTimeSec]),
@@ -286,7 +286,8 @@ function beaconFaults(random: Random, { nodes, faultsMs }: FaultRoom): Fault[] {
 /** Where the batcher never keeps up, the unsafe chain is replaced for ever: peers that are slower than that cannot give it to anybody. */
 const QUICK_PEERS: SyncPeersOptions = { latencyMs: 20, itemMs: 1 };
 
-function lateVerifiers(random: Random, { faultsMs, hasRoom }: Pick<Plan, "faultsMs" | "hasRoom">): LateVerifier[] {
+function lateVerifiers(random: Random, { seed, faultsMs, hasRoom }: Pick<Plan, "seed" | "faultsMs" | "hasRoom">): LateVerifier[] {
+  const strangers = new Random(seed, "strangers");
   const peersOf = (drawn: SyncPeersOptions): SyncPeersOptions => (hasRoom ? drawn : QUICK_PEERS);
   return Array.from({ length: random.between(1, 2) }, (_, i) => ({
     name: `late-${i + 1}`,
@@ -296,6 +297,7 @@ function lateVerifiers(random: Random, { faultsMs, hasRoom }: Pick<Plan, "faults
     strangers: Array.from({ length: random.between(0, 3) }, () => ({
       how: random.pick(["stall", "gone", "empty", "junk", "swapped", "altered", "more"]),
       rate: random.pick([0.2, 1]),
+      about: strangers.pick(["headers", "bodies", undefined] as const), // who lies about headers is not asked for bodies any more
     })),
   }));
 }

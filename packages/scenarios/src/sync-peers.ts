@@ -10,7 +10,9 @@ export type PeerTrouble = Extract<SimFault, "stall" | "gone" | "empty"> | "leave
 /** A peer that nobody answers for. */
 export interface Stranger {
   readonly how: SimFault;
-  /** share of the requests */
+  /** what it does so with; default: with every request */
+  readonly about?: "headers" | "bodies" | undefined;
+  /** share of these requests */
   readonly rate: number;
 }
 
@@ -71,8 +73,9 @@ export class SyncPeers {
   }
 
   /** @param engine whose blocks it has */
-  addStranger({ how, rate }: Stranger, engine: RealEngine): void {
-    const fault = (): SimFault | undefined => (this.#random.chance(rate) ? how : undefined);
+  addStranger({ how, about, rate }: Stranger, engine: RealEngine): void {
+    const fault = (kind: "headers" | "bodies"): SimFault | undefined =>
+      (about ?? kind) === kind && this.#random.chance(rate) ? how : undefined;
     const peer = this.#peer(`stranger-${this.strangers.length + 1}`, engine, fault);
     this.strangers.push(peer);
     this.peers.add(peer);
@@ -90,7 +93,7 @@ export class SyncPeers {
     };
   }
 
-  #peer(id: string, engine: RealEngine, fault: () => SimFault | undefined): SimPeer {
+  #peer(id: string, engine: RealEngine, fault: (kind: "headers" | "bodies") => SimFault | undefined): SimPeer {
     const random = (limit: number): number => this.#random.below(limit);
     return new SimPeer({ id, clock: this.#clock, random, ...this.#options, fault }, new ServedBlocks(engine));
   }
