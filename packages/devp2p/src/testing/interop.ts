@@ -236,10 +236,12 @@ const CASES: readonly InteropCase<Stage>[] = [
         const first = await stage.node({ key: 1, discovery: { enabled: false, bootnodes: [] } });
         const go = await stage.go(...goArgs(first, `--discovery=${protocol}`));
         const bootnodes = [protocol === "v4" ? go.identity.enode : go.identity.enr];
-        const [a, b] = [
-          await stage.node({ key: 2, discovery: { enabled: true, bootnodes } }),
-          await stage.node({ key: 3, discovery: { enabled: true, bootnodes } }),
-        ];
+        const a = await stage.node({ key: 2, discovery: { enabled: true, bootnodes } });
+        // Geth's table locks up when the first two nodes come at once (v1.16.9, p2p/discover/table.go): nodeAdded waits, with the table's
+        // lock, for waitForNodes, which waits for the lock.
+        const isOfFirst = (event: GoEvent): boolean => event.event === "connected" && event.peer === a.network.identity.nodeId;
+        await go.event("a connection with the first", isOfFirst, DISCOVERY_LIMIT_MS);
+        const b = await stage.node({ key: 3, discovery: { enabled: true, bootnodes } });
         const isPeer = (of: TestNode, { network }: TestNode): boolean =>
           of.network.list().some(({ id }) => id === network.identity.publicKey);
         await eventually("they found each other", () => isPeer(a, b) && isPeer(b, a), DISCOVERY_LIMIT_MS);
