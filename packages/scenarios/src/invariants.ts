@@ -128,13 +128,14 @@ export class Invariants {
    * it has synced to it.
    */
   isMisled(node: SimNode): boolean {
-    const { finalized } = this.#of(node);
+    // As the engine was told: a node that stops at once has shown nothing.
+    const { finalized } = node.engine;
     return node.options.syncsAs !== undefined && finalized !== undefined && !this.#deps.isInChain(finalized);
   }
 
   /** How many nodes have synced from peers, and how many of them were misled. */
   late(nodes: readonly SimNode[]): { readonly synced: number; readonly misled: number } {
-    const synced = nodes.filter((node) => node.options.syncsAs !== undefined && (this.#of(node).finalized?.number ?? 0) > 0);
+    const synced = nodes.filter((node) => node.options.syncsAs !== undefined && (node.engine.finalized?.number ?? 0) > 0);
     return { synced: synced.length, misled: synced.filter((node) => this.isMisled(node)).length };
   }
 

@@ -221,6 +221,10 @@ export class RealEngine implements ScenarioEngine {
     return this.#ref({ kind: "tag", tag: "latest" })!;
   }
 
+  get finalized(): L2BlockRef | undefined {
+    return this.#ref({ kind: "tag", tag: "finalized" });
+  }
+
   refByHash(hash: Hex): L2BlockRef | undefined {
     const known = this.#refs.get(hash);
     if (known !== undefined) return known;

@@ -80,6 +80,10 @@ export class SimEngine implements ScenarioEngine {
     return this.#canonical.at(-1)!.ref;
   }
 
+  get finalized(): L2BlockRef | undefined {
+    return this.refByHash(this.#finalized);
+  }
+
   refByHash(hash: Hex): L2BlockRef | undefined {
     return this.#blocks.get(hash)?.ref;
   }
