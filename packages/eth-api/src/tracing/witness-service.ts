@@ -139,10 +139,15 @@ export class WitnessService {
     if (run.execution.rules.op !== undefined) reads.slotsOf(PREDEPLOYS.l2ToL1MessagePasser);
 
     const seen = new Map<Hex, Uint8Array>();
+    // PERF: all keys share the nodes near the root, and one of an old state is restored from several rows.
     const recording: TrieNodeReader = {
       readNode(owner, path, hash) {
-        const rlp = nodes.readNode(owner, path, hash);
-        if (rlp !== undefined) seen.set(bytesToHex(hash), rlp);
+        const key = bytesToHex(hash);
+        let rlp = seen.get(key);
+        if (rlp === undefined) {
+          rlp = nodes.readNode(owner, path, hash);
+          if (rlp !== undefined) seen.set(key, rlp);
+        }
         return rlp;
       },
     };
