@@ -91,6 +91,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
 
   it("can be used with the keyboard alone", async () => {
     const { page, faults } = await show("data");
+    await page.getByText("All is well.").waitFor(); // what can be chosen comes with the data
     const focused = (): Promise<string> =>
       page.evaluate("document.activeElement?.getAttribute('value') ?? document.activeElement?.getAttribute('aria-label') ?? ''");
     const tabTo = async (wanted: RegExp): Promise<void> => {
