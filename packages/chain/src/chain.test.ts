@@ -5,7 +5,7 @@ import { type MetricFactory, noMetrics } from "@rnode/observe";
 import { bytesToBigint, bytesToHex, equalBytes, hexToBytes, padBytesLeft, ZERO_HASH } from "@rnode/primitives";
 import { type Block, encodeTransaction, type Header, hashHeader } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { BlockRule, HeadChange } from "./api.ts";
 import { PreparedBlock } from "./prepared-block.ts";
 import {
@@ -67,6 +67,14 @@ describe("building and importing", () => {
     expect(receipts[0]).toMatchObject({ type: 0x7e, depositReceiptVersion: 1n, depositNonce: 1n });
     expect(senders[1]).toEqual(ACCOUNTS[0]);
     expect(other.store.verifyState().problems).toEqual([]);
+  });
+
+  it("has a block that it built for somebody on the disk before it is the head, and leaves others to the store", () => {
+    const committed = [dev, other].map((chain) => vi.spyOn(chain.store, "commitBlock"));
+    const { block, hash } = produce(dev, 1);
+    other.chain.newPayload(new PreparedBlock(block));
+    other.chain.forkchoiceUpdated(forkchoice(hash), undefined, 3);
+    expect(committed.map(({ mock }) => mock.calls.map(([, , options]) => options?.isFlushed))).toEqual([[true], [undefined]]);
   });
 
   it("executes blocks ahead of fork choice, on state in memory", () => {

@@ -29,7 +29,7 @@ import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import { type ExecutionContext, executeBlock, type ParentState, runBlock } from "./execute/block-execution.ts";
 import { create2DeployerCodeFrom } from "./execute/create2-deployer-files.ts";
 import { newEngine } from "./execute/engine-module.ts";
-import { storedBlockOf } from "./execute/executed-block.ts";
+import { type ExecutedBlock, storedBlockOf } from "./execute/executed-block.ts";
 import { EditedState, type StateEdits } from "./execute/state-edits.ts";
 import { blockFault, ChainError, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
@@ -98,6 +98,8 @@ class StoredChain implements Chain {
   readonly #context: ExecutionContext;
   readonly #senders: SenderSource;
   readonly #tree: BlockTree;
+  /** blocks in the tree that were built here for somebody, and not from what L1 or a peer has */
+  readonly #built = new WeakSet<ExecutedBlock>();
   readonly #branches: Branches;
   readonly #invalid = new InvalidBlocks();
   readonly #removedBlocks = new RemovedBlocks();
@@ -394,6 +396,7 @@ class StoredChain implements Chain {
     this.#spentMs += performance.now() - startMs;
     if (executed === undefined) return undefined;
     this.#tree.add(executed, this.head().number); // it comes back through newPayload, and is then not executed again
+    this.#built.add(executed);
     const { block, hash, tipsWei, requests } = executed;
     return { block, hash, value: tipsWei, requests };
   }
@@ -545,8 +548,10 @@ class StoredChain implements Chain {
     }
     const startMs = performance.now();
     const stopTimer = this.#metrics.commit.time();
-    if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);
-    else this.#store.reorganize(forkPoint.number, blocks, changed);
+    // Nobody else may have a block that was built here, and others may have been told of it.
+    const isFlushed = blocks.some((block) => this.#built.has(block)) ? true : undefined;
+    if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed, { isFlushed });
+    else this.#store.reorganize(forkPoint.number, blocks, changed, { isFlushed });
     stopTimer();
     const elapsedMs = this.#spentMs + performance.now() - startMs;
     this.#spentMs = 0;

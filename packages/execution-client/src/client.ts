@@ -110,11 +110,13 @@ export async function startClient(
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
-    () => openDatabase(chainOptions.datadir, { proofWindowBlocks: options.proofs.window }),
+    () => openDatabase(chainOptions.datadir, { proofWindowBlocks: options.proofs.window, sync: "behind" }),
     (database) => (isStoreOwned ? database.close() : undefined),
   );
   if (slowCurvesReason !== undefined) log.info("elliptic curves are computed in WebAssembly", { reason: slowCurvesReason });
   log.info("database opened", { datadir: chainOptions.datadir, reading: describePageReading(store.pageReading) });
+  if (store.droppedLastCommit)
+    log.warn("the machine had stopped before the last block was on the disk: the chain goes on from the block before");
   if ((await prepareGenesis(store, spec)) === "again") log.warn(INTERRUPTED_GENESIS);
 
   const caches = cacheSizesOf(options.memory.cache);

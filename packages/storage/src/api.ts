@@ -132,19 +132,24 @@ export interface ChainStoreReader {
   blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number>;
 }
 
+export interface CommitOptions {
+  /** the commit is on the disk when it returns, also where the store's commits are flushed behind; default: as the store was opened */
+  readonly isFlushed?: boolean | undefined;
+}
+
 /** Writes blocks as they arrive. Only canonical blocks are stored: a reorganisation removes the blocks that it unwinds. */
 export interface ChainStoreWriter {
   /** Writes the genesis (block, flat state and trie) into an empty store. @throws CodedError storage/not-empty */
   writeGenesis(commit: BlockCommit): void;
   /** Commits the child of `head()`. @throws CodedError storage/not-child-of-head */
-  commitBlock(commit: BlockCommit, labels?: Labels): void;
+  commitBlock(commit: BlockCommit, labels?: Labels, options?: CommitOptions): void;
   /**
    * Unwinds to the canonical ancestor `toNumber`, then commits `commits` in order, all in one transaction. A label on an unwound block
    * is removed unless `labels` sets it.
    *
    * @throws {CodedError} storage/unknown-ancestor, storage/unwind-too-deep, storage/not-child-of-head
    */
-  reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels): void;
+  reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels, options?: CommitOptions): void;
   writeLabels(labels: Labels): void;
   writeMeta(key: string, value: Uint8Array): void;
 }
@@ -337,6 +342,8 @@ export interface ChainDatabase extends ChainStore {
   readonly folder: string;
   /** decided when the file is opened */
   readonly pageReading: PageReading;
+  /** the machine had stopped before the last commit was on the disk, so the database is that of the commit before */
+  readonly droppedLastCommit: boolean;
   /** All accounts at the head, by ascending address. Nothing may be written meanwhile. */
   accountsAtHead(): Iterable<{ readonly address: Uint8Array; readonly account: StoredAccount }>;
   /** All slots of an account at the head, 32 bytes each, likewise. */

@@ -8,6 +8,7 @@ import type {
   BlockContent,
   BlockGroup,
   ChainDatabase,
+  CommitOptions,
   GenesisRows,
   Labels,
   MigrationProgress,
@@ -43,10 +44,11 @@ export interface ChainStoreOptions {
   /** how far back tries can be read and blocks unwound; default: a week of two-second blocks */
   readonly proofWindowBlocks?: number | undefined;
   /**
-   * "each" (default): a commit is on the disk when it returns. "interval": it is on the disk at most `syncIntervalMs` later. A killed
-   * process still loses nothing, but a power cut can damage the database, which must then be created again.
+   * "each" (default): a commit is on the disk when it returns. "behind": it reaches the disk before the next one begins; a killed process loses
+   * nothing, a power cut at most the last two commits, and none that was made with `isFlushed`. "interval": it is on the disk at most
+   * `syncIntervalMs` later; a killed process still loses nothing, but a power cut can damage the database, which must then be created again.
    */
-  readonly sync?: "each" | "interval" | undefined;
+  readonly sync?: "each" | "behind" | "interval" | undefined;
   readonly syncIntervalMs?: number | undefined;
   /** the database is opened to be read completely, in file order */
   readonly inOrder?: boolean | undefined;
@@ -102,6 +104,10 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
 
   get folder(): string {
     return this.environment.folder;
+  }
+
+  get droppedLastCommit(): boolean {
+    return this.environment.droppedLastCommit;
   }
 
   get pageReading(): PageReading {
@@ -178,12 +184,16 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     this.blocks.write(batch);
   }
 
-  commitBlock(commit: BlockCommit, labels?: Labels): void {
-    this.#write(labels, () => {
-      const head = this.#append(this.currentHead(), [commit]);
-      this.#pruneNodes(head.number);
-      return head;
-    });
+  commitBlock(commit: BlockCommit, labels?: Labels, options?: CommitOptions): void {
+    this.#write(
+      labels,
+      () => {
+        const head = this.#append(this.currentHead(), [commit]);
+        this.#pruneNodes(head.number);
+        return head;
+      },
+      options,
+    );
   }
 
   newGroup(): BlockGroup {
@@ -204,8 +214,8 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     return createNodeGroups(this.#tables, this.currentHead().number, () => this.refresh());
   }
 
-  reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels): void {
-    this.#write(labels, () => {
+  reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels, options?: CommitOptions): void {
+    const write = (): Head => {
       const before = this.currentHead();
       const target = this.blocks.canonicalHash(toNumber);
       if (target === undefined || toNumber > before.number) {
@@ -220,7 +230,8 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
       if (toNumber < before.number) this.#dropLabelsOfUnwound();
       this.#pruneNodes(head.number);
       return head;
-    });
+    };
+    this.#write(labels, write, options);
   }
 
   writeLabels(labels: Labels): void {
@@ -235,7 +246,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   }
 
   /** Runs one transaction. The head in memory moves only once it is committed. */
-  #write(labels: Labels | undefined, action: () => Head): void {
+  #write(labels: Labels | undefined, action: () => Head, { isFlushed }: CommitOptions = {}): void {
     try {
       this.writtenHead = this.environment.atomically(
         () => {
@@ -244,7 +255,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
           if (labels !== undefined) this.#writeLabels(labels);
           return head;
         },
-        { prepareAgain: () => this.nodes.forget() },
+        { prepareAgain: () => this.nodes.forget(), ...(isFlushed === undefined ? {} : { isFlushed }) },
       );
     } catch (error) {
       this.nodes.forget();

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { endianness } from "node:os";
 import { storageError } from "../errors.ts";
 
@@ -50,6 +50,54 @@ export function checkDataFile(folder: string, file: string, isWriter: boolean): 
     const expected = (lastPage + 1) * first.pageSize;
     if (expected - size > MAX_UNWRITTEN_BYTES) throw corrupted(`data.mdb has ${size} bytes and should have ${expected}`);
     if (expected > size && isWriter) ftruncateSync(descriptor, expected); // reading the missing pages then gives an error instead of a signal
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Whether `dropLastCommit` can do its work here. */
+export const canDropLastCommit = hasKnownLayout;
+
+/*
+ * The last transaction that is known to be on the disk stands in the first page, half of which LMDB does not use: at half of the page size,
+ *   mark 8 ‖ transaction 8
+ */
+const FLUSHED_MARK = 0x64_6568_7375_6c66n; // "flushed"
+
+/** To be on the disk when the file is flushed. */
+export function writeFlushedTransaction(descriptor: number, transaction: number): void {
+  const meta = readMeta(descriptor, 0);
+  if (meta === undefined) return;
+  const note = Buffer.alloc(16);
+  note.writeBigUInt64LE(FLUSHED_MARK, 0);
+  note.writeBigUInt64LE(BigInt(transaction), 8);
+  writeSync(descriptor, note, 0, note.length, meta.pageSize / 2);
+}
+
+function readFlushedTransaction(descriptor: number, pageSize: number): number {
+  const note = Buffer.alloc(16);
+  const isThere =
+    readSync(descriptor, note, 0, note.length, pageSize / 2) === note.length && note.readBigUInt64LE(0) === FLUSHED_MARK;
+  return isThere ? Number(note.readBigUInt64LE(8)) : 0;
+}
+
+/**
+ * If the last commit is not known to be on the disk as a whole, goes back to the one before it, of whose pages it overwrote none: the meta page of the last one
+ * becomes a copy of the other. Nothing happens to a file without two readable meta pages, which `checkDataFile` refuses.
+ *
+ * @returns whether it went back
+ */
+export function dropLastCommit(file: string): boolean {
+  const descriptor = openSync(file, "r+");
+  try {
+    const first = readMeta(descriptor, 0);
+    const second = first && readMeta(descriptor, first.pageSize);
+    if (first === undefined || second === undefined || first.transaction === second.transaction) return false;
+    const [older, last, lastAt] = first.transaction < second.transaction ? [first, second, first.pageSize] : [second, first, 0];
+    if (last.transaction <= readFlushedTransaction(descriptor, first.pageSize)) return false;
+    writeSync(descriptor, older.page, MAGIC_AT, META_SIZE - MAGIC_AT, lastAt + MAGIC_AT);
+    fsyncSync(descriptor);
+    return true;
   } finally {
     closeSync(descriptor);
   }

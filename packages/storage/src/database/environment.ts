@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { open, type RootDatabase, type TransactionFlags } from "lmdb";
 import type { PageReading, TableStats } from "../api.ts";
 import { DATA_FILE, storageError, toStorageError } from "../errors.ts";
-import { checkDataFile } from "./data-file.ts";
+import { canDropLastCommit, checkDataFile, dropLastCommit } from "./data-file.ts";
 import { withSecondTry } from "./false-commit.ts";
+import { FlushBehind } from "./flush-behind.ts";
 import { findDamagedPage } from "./page-check.ts";
 import { choosePageReading, memoryBytesOfProcess } from "./page-reading.ts";
 import { Table } from "./table.ts";
-import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";
+import { acquireWriterLock, lastCommitMayBeTorn, type WriterLock } from "./writer-lock.ts";
 
 export interface EnvironmentOptions {
   readonly readOnly: boolean;
@@ -18,8 +19,11 @@ export interface EnvironmentOptions {
    * "each": a commit is on the disk when it returns. "interval": the operating system has it, and it is on the disk after at most
    * `syncIntervalMs`. A killed process loses nothing in either mode. With "interval", a power cut or a crash of the machine can damage
    * the database, because pages may reach the disk in any order. PERF: "interval" halves the time of a commit.
+   * "behind": a commit reaches the disk while the program goes on, and before the next one begins. A killed process loses nothing; after a power cut
+   * or a crash of the machine the last one or two commits may be gone, but none that was made with `isFlushed`. Where that cannot be told (only Linux says whether it was started
+   * again), this is "each".
    */
-  readonly sync: "each" | "interval";
+  readonly sync: "each" | "behind" | "interval";
   readonly syncIntervalMs: number;
   /** the file is read from one end to the other; default: false */
   readonly inOrder?: boolean | undefined;
@@ -46,6 +50,8 @@ const PAGES_AT_START = 4000;
 const PAGES_AFTER_CRASH = 500_000;
 /** A part of the database's folder, for a compaction; what an interrupted one left there is removed by the next writer. */
 export const COMPACTION_FOLDER = "compacting";
+const TORN =
+  "the machine stopped before the last commit was on the disk; start rengine on this folder, which goes back to the commit before it";
 const MAX_TABLES = 48;
 const COMMITS_PER_READER_CHECK = 256;
 const NOT_FLUSHED = 0x10000 satisfies TransactionFlags.NO_SYNC_FLUSH;
@@ -59,7 +65,10 @@ export class Environment {
   readonly pageReading: PageReading;
   readonly #root: RootDatabase<Uint8Array, Uint8Array>;
   readonly #lock: WriterLock | undefined;
-  readonly #sync: "each" | "interval";
+  /** the last commit of an earlier run was given up, because the machine stopped before it was on the disk */
+  readonly droppedLastCommit: boolean = false;
+  readonly #sync: "each" | "behind" | "interval";
+  readonly #behind: FlushBehind | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #tables = new Map<string, Table>();
   #isFlushed = true;
@@ -74,11 +83,18 @@ export class Environment {
   constructor(folder: string, options: EnvironmentOptions) {
     this.folder = folder;
     this.readOnly = options.readOnly;
-    this.#sync = options.sync;
     const file = join(folder, DATA_FILE);
     if (options.readOnly && !existsSync(file)) throw storageError("storage/no-database", { folder });
+    if (options.readOnly && lastCommitMayBeTorn(folder)) throw storageError("storage/corrupted", { folder, reason: TORN });
     try {
-      this.#lock = options.readOnly ? undefined : acquireWriterLock(folder);
+      const lock = options.readOnly ? undefined : acquireWriterLock(folder);
+      this.#lock = lock;
+      if (lock?.lastCommitMayBeTorn) {
+        this.droppedLastCommit = existsSync(file) && dropLastCommit(file);
+        lock.settle();
+      }
+      const canBeBehind = lock?.knowsRestarts === true && canDropLastCommit;
+      this.#sync = options.sync === "behind" && !canBeBehind ? "each" : options.sync;
       if (!options.readOnly) rmSync(join(folder, COMPACTION_FOLDER), { recursive: true, force: true });
       if (existsSync(file)) {
         checkDataFile(folder, file, !options.readOnly);
@@ -105,6 +121,13 @@ export class Environment {
         overlappingSync: false,
         ...(options.mapSizeBytes === undefined ? {} : { mapSize: options.mapSizeBytes }),
       });
+      if (!options.readOnly && this.#sync === "behind") {
+        this.#behind = new FlushBehind(file, (error) => {
+          this.#flushError ??= error;
+          this.#lock?.leave();
+        });
+        lock?.commitsBehind();
+      }
     } catch (error) {
       this.#lock?.release();
       throw toStorageError(error, folder);
@@ -152,7 +175,7 @@ export class Environment {
   /**
    * Runs `action` as one atomic commit: either all of its writes take effect or, if it throws, none. With `sync` "each", the commit is
    * durable on return, unless `isFlushed` is false: then it is with the next one that is, and what a power cut can do until then is said at
-   * "interval". With `prepareAgain`, an action whose commit LMDB refused without a reason (false-commit.ts) runs once more, after this call.
+   * "interval". With "behind", `isFlushed` makes one durable on return. With `prepareAgain`, an action whose commit LMDB refused without a reason (false-commit.ts) runs once more, after this call.
    *
    * @throws {CodedError} storage/read-only, storage/disk-full, storage/corrupted, storage/io; whatever `action` throws
    */
@@ -161,13 +184,31 @@ export class Environment {
     if (this.#flushError !== undefined) throw toStorageError(this.#flushError, this.folder);
     const flags = isFlushed ? ABORTABLE_AND_COMMITTED : ABORTABLE_AND_COMMITTED | NOT_FLUSHED;
     try {
-      const result = withSecondTry(() => this.#root.transactionSync(action, flags), prepareAgain);
+      const result = this.#inOrder(isFlushed, () => withSecondTry(() => this.#root.transactionSync(action, flags), prepareAgain));
       this.#isFlushed = isFlushed;
       this.#commits++;
       if (this.#commits % COMMITS_PER_READER_CHECK === 0) this.forgetDeadReaders();
       return result;
     } catch (error) {
       throw toStorageError(error, this.folder);
+    }
+  }
+
+  /** Makes a commit once those before it are on the disk, if commits are flushed behind. */
+  #inOrder<T>(isFlushed: boolean, commit: () => T): T {
+    const behind = this.#behind;
+    if (behind === undefined) return commit();
+    behind.settle();
+    if (!isFlushed) {
+      const result = commit();
+      behind.begin();
+      return result;
+    }
+    behind.announce();
+    try {
+      return commit();
+    } finally {
+      behind.conclude();
     }
   }
 
@@ -213,7 +254,7 @@ export class Environment {
 
   /** fsync in another thread, one at a time. The next commit reports an error. */
   #flush(): Promise<void> {
-    if (this.#isFlushed) return this.#flushing;
+    if (this.#isFlushed || this.#behind !== undefined) return this.#flushing;
     this.#isFlushed = true;
     // This method is missing in the library's types.
     const root = this.#root as unknown as { sync(callback: (error: Error | null | undefined) => void): void };
@@ -233,13 +274,17 @@ export class Environment {
   abandon(): void {
     clearInterval(this.#timer);
     this.#lock?.release();
-    this.#flushing.then(() => this.#root.close()).catch(() => {}); // there is already a more informative error
+    this.#flushing
+      .then(() => this.#behind?.close())
+      .then(() => this.#root.close())
+      .catch(() => {}); // there is already a more informative error
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     try {
       await this.#flush();
+      await this.#behind?.close();
       await this.#root.close();
     } finally {
       this.#lock?.release();

@@ -1,4 +1,15 @@
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { storageError } from "../errors.ts";
 
@@ -11,8 +22,21 @@ const ownFolders = new Set<string>();
 export interface WriterLock {
   /** whether the last writer ended without releasing the folder, because it was killed or crashed */
   readonly wasLeft: boolean;
+  /** whether the last commit of the last writer may have reached the disk in parts; the next writer is told so, too, until `settle` */
+  readonly lastCommitMayBeTorn: boolean;
+  /** whether this system tells if it was started again since a lock was left: without that, no commit may be flushed behind */
+  readonly knowsRestarts: boolean;
+  /** The last commit was dealt with. */
+  settle(): void;
+  /** From now on until `release`, this writer's last commit may be missing on the disk after a restart of the machine. */
+  commitsBehind(): void;
+  /** The last commit may be torn even without a restart. The lock stays when the writer ends. */
+  leave(): void;
   release(): void;
 }
+
+/** Written after the holder: its commits are flushed behind it; its last commit may be torn. */
+type LockNote = "behind" | "torn" | undefined;
 
 /**
  * Makes this process the only writer of the folder. The lock file contains the pid of the writer and, where the system provides it, the
@@ -26,23 +50,59 @@ export function acquireWriterLock(folderPath: string): WriterLock {
   if (ownFolders.has(folder)) throw storageError("storage/locked", { folder, pid: process.pid });
   makeFolder(folder);
   const file = join(folder, LOCK_FILE);
-  const own = `${process.pid} ${startTime(process.pid) ?? ""}\n`;
+  const startedAt = startTime(process.pid);
+  const textOf = (note: LockNote): string => `${process.pid} ${[startedAt, note].filter(Boolean).join(" ")}\n`;
+  let own = textOf(undefined);
   let wasLeft = false;
+  let lastCommitMayBeTorn = false;
   while (!tryCreate(file, own)) {
     const found = readLock(file);
     if (found === undefined) continue; // it was released just now
     const holder = holderOf(found);
     if (holder !== undefined && isAlive(holder)) throw storageError("storage/locked", { folder, pid: holder.pid });
     wasLeft = true;
+    if (mayBeTorn(found)) {
+      lastCommitMayBeTorn = true;
+      own = textOf("torn"); // as long as nobody has dealt with it
+    }
     takeAway(file, found);
   }
   ownFolders.add(folder);
+  const note = (text: LockNote): void => {
+    const next = textOf(text);
+    writeFileSync(`${file}.new`, next, { flush: true });
+    renameSync(`${file}.new`, file);
+    own = next;
+  };
+  let isLeft = false;
   return {
     wasLeft,
+    lastCommitMayBeTorn,
+    knowsRestarts: startedAt !== undefined,
+    settle: () => note(undefined),
+    commitsBehind: () => note("behind"),
+    leave() {
+      isLeft = true;
+      note("torn");
+    },
     release() {
-      if (ownFolders.delete(folder)) takeAway(file, own);
+      if (ownFolders.delete(folder) && !isLeft) takeAway(file, own);
     },
   };
+}
+
+/** Whether the last commit in a folder may be torn, and nobody has opened it for writing since. */
+export function lastCommitMayBeTorn(folder: string): boolean {
+  const text = readLock(join(folder, LOCK_FILE));
+  if (text === undefined || !mayBeTorn(text)) return false;
+  const holder = holderOf(text);
+  return holder === undefined || !isAlive(holder);
+}
+
+/** A lock whose holder is gone. */
+function mayBeTorn(text: string): boolean {
+  const [, startedAt = "", note] = text.trim().split(" ");
+  return note === "torn" || (note === "behind" && bootOf(startedAt) !== bootId());
 }
 
 /** What `mkdirSync` does with `recursive`, except that it ends where a parent can have no folders, such as /proc. */
@@ -137,10 +197,22 @@ function isAlive({ pid, startedAt }: Holder): boolean {
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const boot = bootId();
+    if (boot === undefined) return undefined;
     // Field 22, counted after the command name, which is in parentheses and may contain spaces.
     const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
     return ticks === undefined ? undefined : `${boot}:${ticks}`;
+  } catch {
+    return undefined;
+  }
+}
+
+const bootOf = (startedAt: string): string => startedAt.split(":")[0]!;
+
+/** Changes when the machine is started again. */
+function bootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {
     return undefined;
   }

@@ -32,7 +32,7 @@ import {
   verifyProof,
 } from "@rnode/trie";
 import { open } from "lmdb";
-import type { BlockCommit, ChainDatabase } from "../api.ts";
+import type { BlockCommit, ChainDatabase, CommitOptions } from "../api.ts";
 
 interface ModelAccount extends AccountRecord {
   readonly storage: ReadonlyMap<Hex, Uint8Array>;
@@ -233,10 +233,10 @@ export class RandomChain {
     return this.blocks.at(-1)!;
   }
 
-  extend(): void {
+  extend(options?: CommitOptions): void {
     const block = makeBlock(this.#random, this.head, this.store.trieNodesAt(this.blocks.length - 1)!);
     assert.equal(bytesToHex(block.commit.block.header.stateRoot), bytesToHex(stateRootOf(block.model)));
-    this.store.commitBlock(block.commit);
+    this.store.commitBlock(block.commit, undefined, options);
     this.blocks.push(block);
   }
 
