@@ -1,8 +1,4 @@
 // Builds what is out of date: the EVM engine (WebAssembly), the devnet's contracts, the pages of dashboard and verifier, then all TypeScript.
-import { buildContracts, buildDashboard, buildEngine, buildTypeScript, buildVerifier } from "./lib/build-steps.mjs";
+import { buildPrograms } from "./lib/build-steps.mjs";
 
-buildEngine();
-buildContracts();
-buildDashboard();
-buildVerifier();
-buildTypeScript();
+buildPrograms();

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildContracts, buildDashboard, buildEngine, buildTypeScript, buildVerifier } from "./lib/build-steps.mjs";
+import { buildPrograms } from "./lib/build-steps.mjs";
 import { bundleLayout, specOf } from "./lib/bundle-layout.mjs";
 import { bundledPackages, publishedManifest } from "./lib/package-manifest.mjs";
 import { ROOT } from "./lib/stamp.mjs";
@@ -12,11 +12,7 @@ const BUILD = join(ROOT, "build");
 const STAGE = join(BUILD, "package");
 const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md"];
 
-buildEngine();
-buildContracts();
-buildDashboard();
-buildVerifier();
-buildTypeScript();
+buildPrograms();
 
 const bundled = bundledPackages(readWorkspace());
 const lock = readJson("package-lock.json");

@@ -20,8 +20,5 @@ if (!existsSync(join(ROOT, "node_modules", "typescript")) || !isStampCurrent("in
   writeStamp("install", lock);
 }
 
-const { buildContracts, buildDashboard, buildEngine, buildTypeScript } = await import("./lib/build-steps.mjs");
-buildEngine();
-buildContracts();
-buildDashboard();
-buildTypeScript();
+const { buildPrograms } = await import("./lib/build-steps.mjs");
+buildPrograms();

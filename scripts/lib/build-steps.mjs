@@ -113,3 +113,12 @@ export function buildTypeScript() {
     run(process.execPath, ["scripts/lib/bundle.mjs"]);
   });
 }
+
+/** Everything that the programs need, where it is out of date. */
+export function buildPrograms() {
+  buildEngine();
+  buildContracts();
+  buildDashboard();
+  buildVerifier();
+  buildTypeScript();
+}
