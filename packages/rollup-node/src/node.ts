@@ -32,6 +32,7 @@ import type { ManagedApi } from "./interop/managed-methods.ts";
 import { ManagedNode } from "./interop/managed-node.ts";
 import { createManagedServer, type ManagedServerOptions } from "./interop/managed-server.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
+import { L1Progress } from "./l1-progress.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer, type SequencerConductor } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
@@ -182,7 +183,7 @@ export class RollupNode {
     const control = new EngineControl(driven, config, managed?.onHeads);
 
     // derivation, and what depends on it
-    let currentL1: L1BlockRef | undefined;
+    const progress = new L1Progress();
     const l1Head = (): L1BlockRef | undefined => l1View.head;
     const readAhead = new ReadAhead(
       {
@@ -261,13 +262,14 @@ export class RollupNode {
       },
       onSafe: (safe, derivedFrom) => {
         if (isSupervised?.(safe)) return; // the supervisor says when it is safe, and when final
+        progress.onSafe(safe.number, derivedFrom);
         onSafe(safe, derivedFrom);
         finalizer.onSafe(safe, derivedFrom);
       },
       isSupervised,
       onDerived: managed && ((block, derivedFrom, isLast) => managed.onDerived(block, derivedFrom, isLast)),
       onIdle: (origin) => {
-        currentL1 = origin;
+        progress.onIdle(origin);
         safeHeads.onIdle();
         finalizer.onDerivationIdle();
       },
@@ -321,7 +323,7 @@ export class RollupNode {
       engineSync,
       gap: requestGap && new UnsafeGap({ config, control, inbox, request: requestGap, clock, log }),
       findHeads: async () => {
-        currentL1 = undefined;
+        progress.onReset();
         const start = await find(safeChain.doubt);
         if (start.kind !== "found") return start;
         const found = isSupervised === undefined ? start : withCrossSafeKept(start, isSupervised);
@@ -341,7 +343,7 @@ export class RollupNode {
       derivation,
       driver: this.driver,
       forgetAbove: (found) => {
-        currentL1 = undefined;
+        progress.onReset();
         return safeHeads.reset(found);
       },
       onCrossSafe: onSafe,
@@ -364,15 +366,13 @@ export class RollupNode {
     });
 
     // RPC, metrics and health
-    const syncFacts = () => ({
-      heads: engineSync?.heads ?? control.toldHeads,
-      l1: l1View,
-      currentL1,
-      queuedUnsafe: inbox.peek()?.ref,
-      engineSyncTarget: engineSync?.target,
-    });
+    const syncFacts = () => {
+      const heads = engineSync?.heads ?? control.toldHeads;
+      const currentL1 = progress.current(heads?.safe.number);
+      return { heads, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref, engineSyncTarget: engineSync?.target };
+    };
     this.syncFacts = syncFacts;
-    const isIdle = (): boolean => currentL1 !== undefined && currentL1.hash === l1Head()?.hash;
+    const isIdle = (): boolean => progress.isIdleAt(l1Head());
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
     this.server = createNodeServer(options.rpc, {
       node: { config, version: VERSION, l2, syncStatus: () => this.syncStatus(), safeHeads },

@@ -9,7 +9,7 @@ const ZERO_L2: L2BlockRef = { ...ZERO_L1, l1Origin: { hash: ZERO_HASH_HEX, numbe
 export interface SyncFacts {
   readonly heads: Heads | undefined;
   readonly l1: L1View;
-  /** the L1 block up to which everything has been derived */
+  /** the L1 block that derivation has come to; everything before it has been derived, of itself perhaps not yet all */
   readonly currentL1: L1BlockRef | undefined;
   readonly queuedUnsafe: L2BlockRef | undefined;
   /** the block that the engine syncs to by itself; undefined: it does not */
