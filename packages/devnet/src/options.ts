@@ -24,6 +24,7 @@ const BASE_PORT = integerBetween(0, 65_536 - PORT_USES.length);
 
 const kind = oneOf(...DA_COMMITMENTS);
 const altDa: Parser<AltDaParameters> = {
+  bare: DA_COMMITMENTS[0],
   placeholder: kind.placeholder,
   expects: kind.expects,
   parse: (value) => {

@@ -35,8 +35,9 @@ export function helpText(table: OptionTable): string {
 }
 
 function flagWithPlaceholder({ flag, declaration }: ResolvedOption): string {
-  const { placeholder } = declaration.parse;
-  return placeholder === undefined ? `--${flag}` : `--${flag} <${placeholder}>`;
+  const { placeholder, bare } = declaration.parse;
+  if (placeholder === undefined) return `--${flag}`;
+  return bare === undefined ? `--${flag} <${placeholder}>` : `--${flag}[=<${placeholder}>]`;
 }
 
 function notes(option: ResolvedOption): string {

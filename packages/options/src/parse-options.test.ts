@@ -12,6 +12,7 @@ const sequencer = optionGroup("sequencer", {
   enabled: { parse: bool, default: false, help: "Sequence." },
   l1Confs: { parse: uint, default: 4, unit: "L1 blocks", help: "Distance." },
 });
+const store = { ...oneOf("disk", "memory"), bare: "disk" };
 const main = optionGroup("", {
   l1: { parse: httpUrl, env: "L1_ETH_RPC", required: true, help: "L1." },
   http: { parse: bool, default: true, help: "Serve." },
@@ -22,6 +23,7 @@ const main = optionGroup("", {
   key: { parse: hexKey, secret: true, help: "Key." },
   config: { parse: text, aliases: ["conf"], help: "File." },
   inlineConfig: { parse: text, help: "Text." },
+  store: { parse: store, help: "Store." },
 });
 const table = optionTable({
   program: "example",
@@ -69,6 +71,16 @@ describe("parseOptions", () => {
     [["-http=false"], false],
   ])("reads the boolean %j", (args, expected) => {
     expect(options([L1, ...args]).options.main.http).toBe(expected);
+  });
+
+  it.each([
+    ["at the end", ["--store"], "disk"],
+    ["before another flag", ["--store", "--http=false"], "disk"],
+    ["in Go's form", ["-store", "-http=false"], "disk"],
+    ["with a value after it", ["--store", "memory"], "memory"],
+    ["with an equals sign", ["--store=memory"], "memory"],
+  ])("reads a flag that needs no value, %s", (_, args, expected) => {
+    expect(options([L1, ...args]).options.main.store).toBe(expected);
   });
 
   it("joins lists that are given several times and skips empty items", () => {
@@ -360,6 +372,7 @@ describe("help and reference", () => {
       expect(reference).toMatch(new RegExp(`\\| \`--${flag}\` +\\| \`${env}\` +\\|`));
     }
     expect(help).toContain("Distance. [L1 blocks, default 4, EX_SEQUENCER_L1_CONFS]");
+    expect(help).toContain("--store[=<disk|memory>]");
     expect(reference).toMatch(/\| `--poll` +\| `EX_POLL` +\| duration +\| 12s +\| Interval\. +\|/);
     expect(
       new Set(

@@ -8,6 +8,8 @@ export interface Parser<T> {
   readonly expects: string;
   /** the placeholder in `--help`: `--rpc.port <port>`; undefined for booleans, which need no value */
   readonly placeholder: string | undefined;
+  /** what the flag means without a value; a value is then given with an equals sign, or as the argument after it */
+  readonly bare?: string;
   /** the ending of the property's name that states the unit and is not part of the flag: `timeoutMs` is `--timeout` */
   readonly keySuffix?: string;
   /** if the option is given several times, the values are joined */

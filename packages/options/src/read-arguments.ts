@@ -32,7 +32,7 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
   let asked: "help" | "version" | undefined;
   let hasUnknown = false;
   const { tokens } = parseArgs({
-    args: withDoubleDashes(args),
+    args: withBareValues(withDoubleDashes(args), byFlag),
     options: types,
     strict: false,
     allowPositionals: true,
@@ -73,6 +73,17 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
   }
   const missing = positionals.length < min ? [`missing argument: expected ${name}`] : [];
   return { given, positionals, asked, wrong, missing };
+}
+
+/** Gives a flag that may stand alone its value, if another flag or nothing follows it. */
+function withBareValues(args: readonly string[], byFlag: ReadonlyMap<string, ResolvedOption>): string[] {
+  const end = args.indexOf("--");
+  return args.map((arg, index) => {
+    const isFlag = (end === -1 || index < end) && arg.startsWith("--");
+    const bare = isFlag ? byFlag.get(arg.slice(2))?.declaration.parse.bare : undefined;
+    const isAlone = args[index + 1]?.startsWith("-") ?? true;
+    return bare !== undefined && isAlone ? `${arg}=${bare}` : arg;
+  });
 }
 
 /** Go's programs accept `-name` for `--name`; `-h` and `-v` stay short options, and a negative number stays a value. */
