@@ -83,7 +83,7 @@ function plainText(value: unknown, withStacks: boolean): string {
   return String(value);
 }
 
-/** The message of an error followed by those of its causes: `l1 unreachable: connect ECONNREFUSED`. */
+/** The message of an error followed by those of its causes, unless it already ends with them: `l1 unreachable: connect ECONNREFUSED`. */
 export function errorText(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error, depth = 0; at !== undefined && at !== null && depth < 8; depth++) {
@@ -92,7 +92,7 @@ export function errorText(error: unknown): string {
       break;
     }
     const own = at.message === "" && at instanceof AggregateError ? at.errors.map(errorText).join("; ") : at.message || at.name;
-    parts.push(own);
+    if (parts.at(-1)?.endsWith(own) !== true) parts.push(own);
     at = at.cause;
   }
   return parts.join(": ");

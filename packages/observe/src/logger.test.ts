@@ -57,6 +57,19 @@ describe("createLogger", () => {
     });
   });
 
+  it("says once what an error and its cause both say", () => {
+    const { log, lines } = capture("json");
+    const cause = new Error("getaddrinfo ENOTFOUND l1");
+    log.warn("x", {
+      same: new Error(`l1 cannot be reached: ${cause.message}`, { cause }),
+      more: new Error("l1 cannot be reached", { cause }),
+    });
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      same: { message: "l1 cannot be reached: getaddrinfo ENOTFOUND l1" },
+      more: { message: "l1 cannot be reached: getaddrinfo ENOTFOUND l1" },
+    });
+  });
+
   it("writes terminal lines", () => {
     const { log, lines } = capture("terminal");
     log.error("bad", { a: 1 });
