@@ -1,4 +1,4 @@
-import { bytesToHex, concatBytes, type Hex } from "@rnode/primitives";
+import { bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
 import type { BlobSidecar } from "@rnode/protocol";
 import { open, type RootDatabase } from "lmdb";
 
@@ -96,6 +96,11 @@ export class BlobStore {
         else void this.#lost.remove(key);
       }
     });
+  }
+
+  /** The versioned hashes of what is lost on demand. */
+  lost(): Uint8Array[] {
+    return [...this.#lost.getKeys()].map((hash) => hexToBytes(hash as Hex));
   }
 
   /** Removes the blobs of block `number`, and notes it; those that a later block has as well stay. */

@@ -74,14 +74,6 @@ export function chainMethods({
   clientVersion,
   instanceId,
 }: ChainMethodsDeps): ApiMethods {
-  const setLost = (isLost: boolean, summary: string) =>
-    method({
-      runs: "writer",
-      result: ANYTHING("blobs"),
-      params: [param("which", lostShape)],
-      summary,
-      handler: ([{ blocks = [], versionedHashes = [] }]) => dev.setBlobsLost(blocks, versionedHashes, isLost),
-    });
   const depthBelow = (number: number): number => {
     const depth = chain.head().number - number;
     if (depth < 0) throw new RpcError(SERVER_ERROR, `there is no block ${number} yet`);
@@ -178,11 +170,21 @@ export function chainMethods({
         return { number: toQuantity(number), hash };
       },
     }),
-    dev_loseBlobs: setLost(
-      true,
-      "The blobs of blocks ({blocks: [numbers]}) or those named ({versionedHashes}) cannot be read any more.",
-    ),
-    dev_restoreBlobs: setLost(false, "Undoes dev_loseBlobs."),
+    dev_loseBlobs: method({
+      runs: "writer",
+      result: ANYTHING("blobs"),
+      params: [param("which", lostShape)],
+      summary: "The blobs of blocks ({blocks: [numbers]}) or those named ({versionedHashes}) cannot be read any more.",
+      handler: ([{ blocks = [], versionedHashes = [] }]) => dev.setBlobsLost(blocks, versionedHashes, true),
+    }),
+    dev_restoreBlobs: method({
+      runs: "writer",
+      result: ANYTHING("blobs"),
+      params: [optionalParam("which", lostShape)],
+      summary: "Undoes dev_loseBlobs, for all blobs if none are named.",
+      handler: ([which]) =>
+        dev.setBlobsLost(which?.blocks ?? [], which === undefined ? blobs.lost() : (which.versionedHashes ?? []), false),
+    }),
     anvil_getBlobByHash: method({
       runs: "writer",
       result: ANYTHING("blob"),

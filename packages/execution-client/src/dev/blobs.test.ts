@@ -181,6 +181,9 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
     expect((await get("beacon/blobs/head")).status).toBe(404);
     await dev.rpc.call("dev_restoreBlobs", [{ blocks: [number] }]);
     expect((await get("beacon/blobs/head")).json.data).toHaveLength(2);
+    await dev.rpc.call("dev_loseBlobs", [{ blocks: [number] }]);
+    expect(await dev.rpc.call("dev_restoreBlobs", [])).toBe(2);
+    expect((await get("beacon/blobs/head")).json.data).toHaveLength(2);
   });
 
   it("survive a reorganisation with their transaction, in a block with another root", async () => {
