@@ -72,6 +72,8 @@ const ether: Parser<bigint> = {
 };
 
 const namespaces = listOf(oneOf(...NAMESPACES));
+/** What is served where nobody lists namespaces; this very list says that nobody did. */
+export const DEFAULT_NAMESPACES: readonly (typeof NAMESPACES)[number][] = ["eth", "net", "web3"];
 
 const chain = optionGroup("", {
   chain: {
@@ -104,7 +106,7 @@ const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
   host: { parse: text, flag: "http.addr", default: "127.0.0.1", needs: ["http", "dev"], help: "Address to listen on." },
   port: { parse: port, default: 8545, needs: ["http", "dev"], help: "Port to listen on." },
-  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "http", help: "Namespaces that are served." },
+  api: { parse: namespaces, default: DEFAULT_NAMESPACES, needs: "http", help: "Namespaces that are served." },
   cors: { ...browserOptions("http").cors, needs: ["http", "dev"] },
   vhosts: {
     ...browserOptions("http").vhosts,
@@ -122,7 +124,7 @@ const ws = optionGroup("ws", {
     needs: "ws",
     help: "Port to listen on. If address and port are those of HTTP, one listener serves both.",
   },
-  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "ws", help: "Namespaces that are served." },
+  api: { parse: namespaces, default: DEFAULT_NAMESPACES, needs: "ws", help: "Namespaces that are served." },
   origins: {
     parse: listOf(text),
     default: [],

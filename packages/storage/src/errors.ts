@@ -136,7 +136,7 @@ export function toStorageError(error: unknown, folder: string): Error {
 const ADVICE: Partial<Record<StorageErrorCode, string>> = {
   "storage/corrupted": "put a copy of the folder back, or remove it and import the chain anew",
   "storage/io": "see to the disk and its file system, then start again",
-  "storage/locked": "stop that process first: a database has one writer",
+  "storage/locked": "stop that process, or give another --datadir: a database has one writer",
   "storage/foreign-database": "give another --datadir",
   "storage/newer-format": "use the later version, or another --datadir",
   "storage/older-format": "import the chain anew into another --datadir",

@@ -172,7 +172,7 @@ describe("a second process", () => {
       ]);
       expect(await first.enginePort()).toBeDefined();
       const pid = /rengine starts.* pid=(\d+)/.exec(first.log)![1];
-      const locked = `process ${pid} has the database in ${databasePath(datadir)} open: stop that process first: a database has one writer`;
+      const locked = `process ${pid} has the database in ${databasePath(datadir)} open: stop that process, or give another --datadir: a database has one writer`;
       expect(importInto(datadir)).toMatchObject({ status: 1, error: `rengine import: ${locked}` });
       const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0", "--max-peers=0"]);
       expect(second.status).toBe(1);

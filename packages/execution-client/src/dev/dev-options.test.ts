@@ -116,3 +116,22 @@ it("--dev.blob-retention is what the beacon endpoint promises", async () => {
     await dev.close();
   }
 });
+
+it("warns of namespaces that are listed for nothing", async () => {
+  for (const [args, warnings] of [
+    [[], []],
+    [["--http", "--profile=G"], []],
+    [["--http", "--http.api=eth,trace"], ["--http.api has no effect with --dev: a development chain serves all namespaces"]],
+    [
+      ["--ws", "--ws.api=trace", "--profile=G"],
+      [
+        "--ws.api has no effect with --dev: a development chain serves all namespaces",
+        "--ws.api: face G has no trace_ methods; --profile=R has",
+      ],
+    ],
+  ] as const) {
+    const dev = await startDevTestClient(...args);
+    await dev.close();
+    expect(dev.warnings).toEqual(warnings);
+  }
+});

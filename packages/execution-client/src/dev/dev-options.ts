@@ -1,6 +1,9 @@
 import { DEFAULT_DEV_FORK, DEV_FORKS, DEV_MNEMONIC } from "@rnode/dev-chain";
 import { bigUint, bool, duration, integerBetween, oneOf, optionGroup, text, uint } from "@rnode/options";
 
+/** anvil's */
+export const DEFAULT_CHAIN_ID = 31_337;
+
 /** `rengine --dev`: a chain that makes its own blocks. */
 export const dev = optionGroup("dev", {
   enabled: {
@@ -35,7 +38,12 @@ export const dev = optionGroup("dev", {
     needs: "dev",
     help: "Fork that a new chain begins with. A genesis file (--chain) has its own.",
   },
-  chainId: { parse: integerBetween(1, Number.MAX_SAFE_INTEGER), default: 31_337, needs: "dev", help: "Chain id of a new chain." },
+  chainId: {
+    parse: integerBetween(1, Number.MAX_SAFE_INTEGER),
+    default: DEFAULT_CHAIN_ID,
+    needs: "dev",
+    help: "Chain id of a new chain.",
+  },
   accounts: { parse: integerBetween(0, 1000), default: 10, needs: "dev", help: "Number of accounts with keys and funds." },
   balanceEther: {
     parse: uint,

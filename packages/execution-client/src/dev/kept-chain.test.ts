@@ -34,4 +34,8 @@ it("a chain with --datadir goes on where it was, with what was set by hand since
   await expect(startDevTestClient(`--datadir=${folder}`, "--dev.slot-time=3")).rejects.toThrow(
     "--dev.slot-time 3: the chain in this --datadir has slots of 2 s, and keeps them",
   );
+  await expect(startDevTestClient(`--datadir=${folder}`, "--dev.chain-id=5")).rejects.toThrow(
+    `--dev.chain-id 5: the genesis in ${join(folder, "genesis.json")} says 4242; leave the option out, or give another --datadir`,
+  );
+  await (await startDevTestClient(`--datadir=${folder}`, "--dev.chain-id=4242")).close();
 });

@@ -3,14 +3,21 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { createSenderCache, openChain } from "@rnode/chain";
 import { BlobStore, DevChain, devAccounts, devMethods, StateEditor } from "@rnode/dev-chain";
-import { createTransactionFiller, methodsInWriter, NAMESPACES, type ReadServices } from "@rnode/eth-api";
+import {
+  createTransactionFiller,
+  methodsInWriter,
+  NAMESPACES,
+  type Profile,
+  type ReadServices,
+  unservedNamespaces,
+} from "@rnode/eth-api";
 import { createKzg, verifySidecar, withCellProofs } from "@rnode/kzg";
 import type { LogFields } from "@rnode/observe";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type Scope, UserError } from "@rnode/program";
 import { cacheSizesOf } from "../cache-sizes.ts";
 import type { ClientDependencies } from "../client.ts";
-import type { ClientOptions } from "../options.ts";
+import { type ClientOptions, DEFAULT_NAMESPACES } from "../options.ts";
 import { PoolService } from "../pool/pool-service.ts";
 import { createPublicServer } from "../rpc/public-server.ts";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
@@ -20,6 +27,7 @@ import { databasePath, openDatabase } from "../setup/database.ts";
 import { VERSION } from "../version.ts";
 import { bannerOf } from "./banner.ts";
 import { openDevFolder } from "./dev-folder.ts";
+import { DEFAULT_CHAIN_ID } from "./dev-options.ts";
 import { devPoolOf } from "./pool-access.ts";
 
 /** A running development chain. */
@@ -44,6 +52,7 @@ export async function startDevClient(
   const options = optionsForDev(given);
   const { dev, http } = options;
   const profile = profileOf(options);
+  for (const warning of warningsOf(given, profile)) log.warn(warning);
   const nowSec = (): number => Math.floor(clock.nowMs() / 1000);
   const accounts = devAccounts(dev.mnemonic, dev.accounts);
   const folder = await scope.use(
@@ -55,6 +64,11 @@ export async function startDevClient(
   const spec = await loadChainSpec({ chain: folder.genesisPath, genesis: options.chain.genesis });
   if (spec.config.optimism !== undefined)
     throw new UserError("--dev makes blocks of an Ethereum chain; this genesis is an OP Stack chain's");
+  const { chainId } = spec.config;
+  if (dev.chainId !== DEFAULT_CHAIN_ID && BigInt(dev.chainId) !== chainId)
+    throw new UserError(
+      `--dev.chain-id ${dev.chainId}: the genesis in ${folder.genesisPath} says ${chainId}; leave the option out, or give another --datadir`,
+    );
   const config = { ...spec.config, acceptsContractSenders: true };
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
@@ -173,6 +187,18 @@ export async function startDevClient(
 function statusOf(chain: Parameters<typeof writeServicesOf>[0], { pool }: PoolService): LogFields {
   const numberOf = (tag: "safe" | "finalized"): number | undefined => chain.headerOf({ kind: "tag", tag })?.header.number;
   return { head: chain.head().number, safe: numberOf("safe"), finalized: numberOf("finalized"), ...pool.counts() };
+}
+
+/** What the options ask of the servers that a development chain does not do. */
+function warningsOf({ http, ws }: ClientOptions, profile: Profile): string[] {
+  return (["http", "ws"] as const).flatMap((name) => {
+    const { enabled, api } = name === "http" ? http : ws;
+    if (!enabled || api === DEFAULT_NAMESPACES) return [];
+    const unserved = unservedNamespaces(api, profile).map(
+      (namespace) => `--${name}.api: face ${profile.name} has no ${namespace}_ methods; --profile=R has`,
+    );
+    return [`--${name}.api has no effect with --dev: a development chain serves all namespaces`, ...unserved];
+  });
 }
 
 /** A development chain serves everything, to everybody on its address. */

@@ -1,5 +1,5 @@
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { silentLogger } from "@rnode/observe";
+import { createLogger, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { noProgramMetrics, Scope, systemClock } from "@rnode/program";
 import { startDevClient } from "../dev/start-dev.ts";
@@ -9,6 +9,8 @@ export interface DevClient {
   readonly url: string;
   readonly rpc: RpcClient;
   readonly banner: string;
+  /** what its log warned of */
+  readonly warnings: readonly string[];
   close(): Promise<void>;
 }
 
@@ -17,9 +19,14 @@ export async function startDevTestClient(...args: readonly string[]): Promise<De
   const parsed = parseOptions(clientTable, ["--dev", "--http.port=0", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
+  const warnings: string[] = [];
   try {
     const { port, banner } = await startDevClient(scope, parsed.options, {
-      log: silentLogger,
+      log: createLogger({
+        level: "warn",
+        format: "json",
+        destination: { write: (line) => warnings.push((JSON.parse(line) as { msg: string }).msg) },
+      }),
       clock: systemClock,
       metrics: noProgramMetrics,
     });
@@ -29,6 +36,7 @@ export async function startDevTestClient(...args: readonly string[]): Promise<De
       url,
       rpc,
       banner,
+      warnings,
       async close() {
         await rpc.close();
         await scope.close();
