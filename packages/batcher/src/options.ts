@@ -179,7 +179,7 @@ export const spendOptions = optionGroup("", {
   perHourWei: {
     parse: etherAmount,
     flag: "max-l1-spend-per-hour",
-    help: "Nothing is published while the last hour's payments to L1 and the next transaction would exceed this. Counted since the program's start. Not given: no limit.",
+    help: "Nothing is published while the last hour's payments to L1 and the next transaction would exceed this. What this account paid before the start counts, as far as L1 tells it. Not given: no limit.",
   },
   perDayWei: {
     parse: etherAmount,
