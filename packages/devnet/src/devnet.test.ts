@@ -51,7 +51,9 @@ describe("starting a devnet", () => {
 
   it("is refused with L2 blocks slower than L1 blocks", async () => {
     const refused = startDevnet(newScope(), { datadir, basePort: 0, parameters: { l1BlockTimeSec: 2, l2BlockTimeSec: 3 } });
-    await expect(refused).rejects.toThrow("the L2 block time (3 s) must not exceed the L1 block time (2 s)");
+    await expect(refused).rejects.toThrow(
+      "the L2 block time (3 s) must not exceed the L1 block time (2 s): every L1 block is the origin of an L2 block; give a smaller --block-time",
+    );
   });
 
   it("is refused with another L1 than the chain has", async () => {

@@ -608,7 +608,7 @@ function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): Cha
 function checkParameters({ l1BlockTimeSec, l2BlockTimeSec }: ChainParameters): void {
   if (l2BlockTimeSec > l1BlockTimeSec) {
     throw new UserError(
-      `the L2 block time (${l2BlockTimeSec} s) must not exceed the L1 block time (${l1BlockTimeSec} s): every L1 block is the origin of an L2 block`,
+      `the L2 block time (${l2BlockTimeSec} s) must not exceed the L1 block time (${l1BlockTimeSec} s): every L1 block is the origin of an L2 block; give a smaller --block-time`,
     );
   }
 }

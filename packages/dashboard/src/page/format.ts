@@ -33,6 +33,15 @@ export function duration(seconds: number | undefined): string {
   return joined(Math.floor(whole / 86_400), "d", Math.floor(whole / 3600) % 24, "h");
 }
 
+/** lastInclusionL1Block: "Last inclusion L1 block"; an amount's unit is with its value */
+export function inWords(name: string): string {
+  const words = name
+    .replace(/Ether$/, "")
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    .replace(/\bl(?=[12]\b)/g, "L");
+  return (words[0]?.toUpperCase() ?? "") + words.slice(1);
+}
+
 export const shortHash = (hash: string): string => (hash.length > 14 ? `${hash.slice(0, 8)}…${hash.slice(-4)}` : hash);
 
 export function fee(wei: number): string {

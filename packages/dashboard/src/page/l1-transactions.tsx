@@ -1,5 +1,5 @@
 import type { L1TxItem, StatusState } from "../messages.ts";
-import { bytes, count, ether, shortHash, timeOf } from "./format.ts";
+import { bytes, count, ether, inWords, shortHash, timeOf } from "./format.ts";
 import { Figure, Nothing, Panel, Table } from "./parts.tsx";
 import { entriesOf, type ProgramView, stateOf } from "./store.ts";
 
@@ -20,7 +20,7 @@ export function L1Transactions({ program, title }: { readonly program: ProgramVi
   const { waitingFor, trouble } = status;
   return (
     <Panel title={title} isWide note={trouble ?? (waitingFor === undefined ? undefined : `waits for ${waitingFor}`)}>
-      <dl class="figures">
+      <dl class="figures amounts">
         {paid.length > 0 && <Figure label={`Cost of the last ${paid.length}`} value={ether(cost)} />}
         {paid.length > 0 && <Figure label="Cost of a kB" value={ether(size === 0 ? undefined : (cost / size) * 1000)} />}
         {numbers.map(([name, value]) => (
@@ -63,10 +63,4 @@ export function L1Transactions({ program, title }: { readonly program: ProgramVi
       )}
     </Panel>
   );
-}
-
-/** pendingBlocks: "Pending blocks" */
-function inWords(name: string): string {
-  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return (words[0]?.toUpperCase() ?? "") + words.slice(1);
 }
