@@ -46,6 +46,7 @@ export interface AttackerProcess {
 export function startAttacker(orders: Orders, signal: AbortSignal): AttackerProcess {
   const child = fork(PROGRAM, [JSON.stringify(orders)], {
     execArgv: [`--max-old-space-size=${MAX_HEAP_MIB}`],
+    detached: true, // a session of its own, which Linux can give a priority (`attacker-main.ts`)
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   let report: AttackerReport | undefined;
