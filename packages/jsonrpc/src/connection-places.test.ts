@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { type AddressInfo, connect, createServer, Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { ConnectionPlaces, clientOf } from "./connection-places.ts";
 
 const open: { destroy(): unknown }[] = [];
@@ -9,7 +10,9 @@ afterEach(() => {
 });
 
 async function listenerOf(most: number) {
+  const sockets: Socket[] = [];
   const server = createServer((socket) => {
+    sockets.push(socket);
     socket.on("error", () => {});
     if (!socket.destroyed) socket.write("welcome");
     socket.pipe(socket);
@@ -26,21 +29,41 @@ async function listenerOf(most: number) {
   open.push({ destroy: () => server.close() });
   const { port } = server.address() as AddressInfo;
   const connectFrom = async (localAddress: string): Promise<Socket> => {
-    const socket = connect({ port, host: "127.0.0.1", localAddress });
-    open.push(socket);
-    socket.on("error", () => {});
+    const socket = connectTo(port, localAddress);
     await Promise.race([once(socket, "data"), once(socket, "close")]);
     return socket;
   };
   const openOnes = (sockets: readonly Socket[]): boolean[] => sockets.map((socket) => !socket.closed);
-  return { places, refusals, connectFrom, openOnes };
+  return { places, refusals, sockets, connectFrom, openOnes };
+}
+
+function connectTo(port: number, localAddress: string): Socket {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  open.push(socket);
+  socket.on("error", () => {});
+  return socket.resume();
+}
+
+async function untilClosed(sockets: readonly Socket[]): Promise<void> {
+  await Promise.all(sockets.map((socket) => (socket.closed ? undefined : once(socket, "close"))));
+}
+
+/** Sends something and waits until it has been read there. */
+async function say(socket: Socket): Promise<void> {
+  if (socket.closed) return;
+  socket.write("half a request");
+  await once(socket, "data");
 }
 
 describe("the places of a listener", () => {
   it("all go to one client while nobody else wants one, and no more than there are", async () => {
     const { connectFrom, openOnes, refusals } = await listenerOf(3);
     const greedy = [];
-    for (let index = 0; index < 5; index++) greedy.push(await connectFrom("127.0.0.2"));
+    for (let index = 0; index < 5; index++) {
+      const socket = await connectFrom("127.0.0.2");
+      greedy.push(socket);
+      await say(socket);
+    }
     expect(openOnes(greedy)).toEqual([true, true, true, false, false]);
     expect(refusals).toEqual([true, true]);
   });
@@ -67,9 +90,65 @@ describe("the places of a listener", () => {
     expect(openOnes([...greedy, other])).toEqual([true, false, true, true]);
   });
 
+  it("of one client go from its oldest silent connection to its newest", async () => {
+    const { connectFrom, openOnes, refusals } = await listenerOf(3);
+    const first = await connectFrom("127.0.0.2");
+    await say(first);
+    const sockets = [first];
+    for (let index = 0; index < 4; index++) sockets.push(await connectFrom("127.0.0.2"));
+    await untilClosed(sockets.slice(1, 3));
+    expect(openOnes(sockets)).toEqual([true, false, false, true, true]);
+    expect(refusals).toEqual([]);
+  });
+
+  it("do not go from one that was accepted in the same turn or the one before: what it has sent is not read yet", async () => {
+    const server = createServer();
+    new ConnectionPlaces(
+      server,
+      2,
+      () => 16,
+      () => {},
+    );
+    const burst: Socket[] = [];
+    const accept = (): void => {
+      const socket = new Socket();
+      burst.push(socket);
+      server.emit("connection", socket);
+    };
+    const destroyed = (): boolean[] => burst.map((socket) => socket.destroyed);
+    for (let count = 0; count < 3; count++) accept();
+    expect(destroyed()).toEqual([false, false, true]);
+    await setImmediate();
+    accept();
+    expect(destroyed()).toEqual([false, false, true, true]);
+    await setImmediate();
+    accept();
+    expect(destroyed()).toEqual([true, false, true, true, false]);
+  });
+
+  it("go from one whose first request has not arrived after half a second; from none that has asked", async () => {
+    const { places, sockets, connectFrom, openOnes } = await listenerOf(2);
+    const now = vi.spyOn(performance, "now").mockReturnValue(1000);
+    try {
+      const asked = await connectFrom("127.0.0.2");
+      await say(asked);
+      places.asked(sockets[0]!);
+      const half = await connectFrom("127.0.0.2");
+      await say(half);
+      expect(openOnes([asked, half, await connectFrom("127.0.0.2")])).toEqual([true, true, false]);
+      now.mockReturnValue(1500);
+      const newcomer = await connectFrom("127.0.0.2");
+      await untilClosed([half]);
+      expect(openOnes([asked, half, newcomer])).toEqual([true, false, true]);
+    } finally {
+      now.mockRestore();
+    }
+  });
+
   it("can be fewer from now on; what is open stays open", async () => {
     const { places, connectFrom, openOnes } = await listenerOf(3);
     const first = [await connectFrom("127.0.0.2"), await connectFrom("127.0.0.2")];
+    for (const socket of first) await say(socket);
     places.limit(1);
     expect(openOnes([...first, await connectFrom("127.0.0.2")])).toEqual([true, true, false]);
   });

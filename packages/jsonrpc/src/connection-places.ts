@@ -1,21 +1,36 @@
 import type { Server, Socket } from "node:net";
 
-/** A connection may be silent for this long before a newcomer of the same client takes its place. */
-const SILENT_MS = 500;
+/** A connection may take this long to send its first request before a newcomer of the same client takes its place. */
+const FIRST_REQUEST_MS = 500;
+/** What a connection sends with its first packet has been read when connections have been accepted in so many turns of the event loop since. */
+const TURNS_TO_READ = 2;
+
+interface Place {
+  readonly acceptedMs: number;
+  /** the turn of the event loop */
+  readonly acceptedIn: number;
+  /** a whole request has arrived */
+  hasAsked: boolean;
+}
 
 /**
  * The connections that a listener may have, shared fairly: when all places are taken, a newcomer gets one of the client that has most of
  * them. So no client can keep others out, however many connections it opens. If that is the newcomer's client itself, one of its own makes room
- * that has sent nothing so far: those who share an address with somebody that only opens connections are served, too.
+ * that has not asked anything: those who share an address with somebody that only opens connections, or sends requests that never end, are
+ * served, too.
  */
 export class ConnectionPlaces {
   #most: number;
   readonly #spareFor: (most: number) => number;
   readonly #onRefused: (isOnlyClient: boolean) => void;
   readonly #server: Server;
-  /** with the time at which each was accepted, oldest first */
-  readonly #byClient = new Map<string, Map<Socket, number>>();
+  /** oldest first */
+  readonly #byClient = new Map<string, Map<Socket, Place>>();
+  readonly #bySocket = new WeakMap<object, Place>();
   #taken = 0;
+  /** turns of the event loop in which connections were accepted */
+  #turn = 0;
+  #isTurnCounted = false;
 
   /**
    * @param most as for `limit`
@@ -41,11 +56,20 @@ export class ConnectionPlaces {
     this.#server.maxConnections = most < 0 ? most : most + this.#spareFor(most);
   }
 
+  /** A whole request has arrived over the connection: other connections of its client cannot take its place. */
+  asked(socket: object): void {
+    const place = this.#bySocket.get(socket);
+    if (place !== undefined) place.hasAsked = true;
+  }
+
   #admit(socket: Socket): void {
     const client = clientOf(socket.remoteAddress ?? "");
-    const own = this.#byClient.get(client) ?? new Map<Socket, number>();
+    const own = this.#byClient.get(client) ?? new Map<Socket, Place>();
     const nowMs = performance.now();
-    this.#byClient.set(client, own.set(socket, nowMs));
+    const place = { acceptedMs: nowMs, acceptedIn: this.#turn, hasAsked: false };
+    this.#byClient.set(client, own.set(socket, place));
+    this.#bySocket.set(socket, place);
+    this.#countTurn();
     this.#taken++;
     socket.once("close", () => {
       this.#taken--;
@@ -59,13 +83,24 @@ export class ConnectionPlaces {
       leastUsed(largest.keys()).destroy();
       return;
     }
-    const silent = silentSince(own, nowMs - SILENT_MS);
-    if (silent !== undefined) {
-      silent.destroy();
+    const spare =
+      oldest(own, ([{ bytesRead }, { acceptedIn }]) => bytesRead === 0 && acceptedIn <= this.#turn - TURNS_TO_READ) ??
+      oldest(own, ([, { acceptedMs, hasAsked }]) => !hasAsked && acceptedMs <= nowMs - FIRST_REQUEST_MS);
+    if (spare !== undefined) {
+      spare.destroy();
       return;
     }
     socket.destroy();
     this.#onRefused(this.#byClient.size === 1);
+  }
+
+  #countTurn(): void {
+    if (this.#isTurnCounted) return;
+    this.#isTurnCounted = true;
+    setImmediate(() => {
+      this.#isTurnCounted = false;
+      this.#turn++;
+    });
   }
 }
 
@@ -79,12 +114,9 @@ function leastUsed(sockets: Iterable<Socket>): Socket {
   return oldest!;
 }
 
-/** The oldest that has sent nothing since it was accepted, by then. */
-function silentSince(sockets: ReadonlyMap<Socket, number>, atMs: number): Socket | undefined {
-  for (const [socket, acceptedMs] of sockets) {
-    if (acceptedMs > atMs) return undefined;
-    if (socket.bytesRead === 0) return socket;
-  }
+/** The oldest open connection of which something holds. */
+function oldest(places: ReadonlyMap<Socket, Place>, holds: (entry: readonly [Socket, Place]) => boolean): Socket | undefined {
+  for (const entry of places) if (!entry[0].destroyed && holds(entry)) return entry[0];
   return undefined;
 }
 

@@ -17,6 +17,8 @@ export interface PlainHttpOptions {
   readonly maxBodyBytes: number;
   /** Takes over a connection; the bytes it has sent that are not answered yet are still to be read from it. */
   readonly handOver: (socket: Duplex) => void;
+  /** A connection's first request has arrived. */
+  readonly onFirstRequest?: ((socket: Socket) => void) | undefined;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
   /** bounds what has arrived of requests */
@@ -142,6 +144,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     #text = "";
     /** how many of its last requests took long */
     #longInARow = 0;
+    /** a whole request has arrived */
+    #hasAsked = false;
     /** the client has ended its side */
     #hasEnded = false;
     readonly #unsent: Unsent;
@@ -240,6 +244,10 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       if (end > bytes.length) bytes = this.#join(end);
       this.#ticks = 0;
       this.#state = "answering";
+      if (!this.#hasAsked) {
+        this.#hasAsked = true;
+        options.onFirstRequest?.(this.#socket);
+      }
       this.#text = bytes.toString("utf8", headBytes, end);
       this.#take(end);
       // PERF: with one client there is nothing to share, and waiting for the end of the turn would be a tenth of a request's time.

@@ -184,6 +184,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       connectionsCheckingInterval: 1000,
     });
     server.on("request", onRequest ?? ((_, response) => response.writeHead(426, { upgrade: "websocket" }).end()));
+    server.on("request", ({ socket }) => places.get(server)?.asked(socket));
     server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
       const status = code === "ERR_HTTP_REQUEST_TIMEOUT" ? "408 Request Timeout" : "400 Bad Request";
       if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n\r\n`);
@@ -202,6 +203,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),
+      onFirstRequest: (socket) => places.get(server)?.asked(socket),
       unsent,
       incoming,
       headTimeoutMs,
@@ -222,6 +224,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     });
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", () => socket.destroy());
+      places.get(server)?.asked(socket);
       const refusal = refusalOfUpgrade(request, listener, checkToken);
       if (refusal !== undefined) {
         const { status, reason } = refusal;
