@@ -36,6 +36,29 @@ describe("a fair queue", () => {
     expect(taken).toEqual(["b", "b", "b", "a", "b"]);
   });
 
+  it("gives as much time to many short items as to a few long ones", () => {
+    const queue = newQueue();
+    const [long, short] = [from("1.1.1.1"), from("2.2.2.2")];
+    const costMs = new Map([
+      ["long", 500],
+      ["short", 5],
+    ]);
+    const usedMs = new Map<string, number>();
+    for (let i = 0; i < 2; i++) queue.add(long, "long", 1);
+    for (let i = 0; i < 2; i++) queue.add(short, "short", 1);
+    for (let nowMs = 0; nowMs < 10_000; ) {
+      const item = queue.take()!;
+      const client = item === "long" ? long : short;
+      const ms = costMs.get(item)!;
+      queue.charge(client, ms);
+      queue.add(client, item, 1);
+      nowMs += ms;
+      usedMs.set(item, (usedMs.get(item) ?? 0) + ms);
+    }
+    const difference = Math.abs(usedMs.get("long")! - usedMs.get("short")!);
+    expect(difference).toBeLessThanOrEqual(505); // one item of each
+  });
+
   it("gives nobody credit for having been away", () => {
     const queue = newQueue();
     const [a, b] = [from("1.1.1.1"), from("2.2.2.2")];
