@@ -45,7 +45,7 @@ function connectTo(port: number, localAddress: string): Socket {
 }
 
 async function untilClosed(sockets: readonly Socket[]): Promise<void> {
-  await Promise.all(sockets.map((socket) => (socket.closed ? undefined : once(socket, "close"))));
+  await Promise.all(sockets.filter(({ closed }) => !closed).map((socket) => once(socket, "close")));
 }
 
 /** Sends something and waits until it has been read there. */
