@@ -57,12 +57,13 @@ async function say(socket: Socket): Promise<void> {
 
 describe("the places of a listener", () => {
   it("all go to one client while nobody else wants one, and no more than there are", async () => {
-    const { connectFrom, openOnes, refusals } = await listenerOf(3);
+    const { places, sockets, connectFrom, openOnes, refusals } = await listenerOf(3);
     const greedy = [];
     for (let index = 0; index < 5; index++) {
       const socket = await connectFrom("127.0.0.2");
       greedy.push(socket);
       await say(socket);
+      places.asked(sockets.at(-1)!);
     }
     expect(openOnes(greedy)).toEqual([true, true, true, false, false]);
     expect(refusals).toEqual([true, true]);
@@ -146,9 +147,10 @@ describe("the places of a listener", () => {
   });
 
   it("can be fewer from now on; what is open stays open", async () => {
-    const { places, connectFrom, openOnes } = await listenerOf(3);
+    const { places, sockets, connectFrom, openOnes } = await listenerOf(3);
     const first = [await connectFrom("127.0.0.2"), await connectFrom("127.0.0.2")];
     for (const socket of first) await say(socket);
+    for (const socket of sockets) places.asked(socket);
     places.limit(1);
     expect(openOnes([...first, await connectFrom("127.0.0.2")])).toEqual([true, true, false]);
   });
