@@ -1,7 +1,7 @@
-/** Keccak-256 of many messages, eight at a time. Inputs are written at `buffer()`, outputs are left there. */
+/** Keccak-256 of many messages, several at a time. Inputs are written at `buffer()`, outputs are left there. */
 
-@external("native", "keccak_has_lanes") declare function keccakHasLanes(): bool;
-@external("native", "keccak_hash_all") declare function keccakHashAll(messages: usize, ends: usize, count: u32, digests: usize): bool;
+@external("native", "keccak_lanes") declare function keccakLanes(): u32;
+@external("native", "keccak_hash_all") declare function keccakHashAll(messages: usize, ends: usize, count: u32, digests: usize, laneCount: u32): bool;
 
 export function buffer(): usize {
   return (__heap_base + 15) & ~15;
@@ -11,12 +11,12 @@ export function reserve(bytes: usize): bool {
   return buffer() + bytes <= <usize>memory.size() << 16;
 }
 
-/** Whether the processor has AVX-512. Without it, this module is of no use. */
-export function hasLanes(): bool {
-  return keccakHasLanes();
+/** The most lanes that the processor has: 8 (AVX-512), 4 (AVX2) or 0. Without any, this module is of no use. */
+export function laneCount(): u32 {
+  return keccakLanes();
 }
 
 /** See c/keccak-lanes.h. */
-export function hashAll(messages: usize, ends: usize, count: u32, digests: usize): bool {
-  return keccakHashAll(messages, ends, count, digests);
+export function hashAll(messages: usize, ends: usize, count: u32, digests: usize, laneCount: u32): bool {
+  return keccakHashAll(messages, ends, count, digests, laneCount);
 }

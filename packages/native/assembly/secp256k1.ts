@@ -1,7 +1,7 @@
 /** Recovery of public keys from ECDSA signatures on secp256k1 (SEC 1 § 4.1.6). Inputs are written at `buffer()`, outputs are left there. */
 import { AFFINE_SIZE, addAffine, allToAffine, double, POINT_SIZE, setInfinity, toAffine, Y, Z } from "./curve";
 import {
-  CURVE_B, FP_ONE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpRead, fpSquare, fpSubtract, fpWrite, GENERATOR, hasLanes, multiplyLanes,
+  CURVE_B, FP_ONE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpRead, fpSquare, fpSubtract, fpWrite, GENERATOR, lanes, multiplyLanes,
 } from "./field";
 import { MAX_DIGITS, recode, recodeFixed, split } from "./scalar-digits";
 import { fnInvert, fnIsZero, fnMultiply, fnNegate, fnRead, fnReadPlain } from "./scalars";
@@ -271,22 +271,21 @@ function addKey(keys: usize, place: usize, sum: usize): usize {
   return keys + 1;
 }
 
-// ---- eight at once
+// ---- several at once, in the lanes of vectors
 
-const LANES: usize = 8;
 /** Digits of a scalar's halves */
 const LANE_GENERATOR_DIGITS: i32 = 12;
 const LANE_POINT_DIGITS: i32 = 26;
-/** Of each lane: digits of the halves of u1, then of the halves of u2, 16 bits each */
+/** Of each lane, of which there are eight at most: digits of the halves of u1, then of the halves of u2, 16 bits each */
 const LANE_DIGITS_SIZE: usize = 152;
 const LANE_DIGITS: usize = memory.data(1216, 8);
 const LANE_SUMS: usize = memory.data(768, 8);
 
-function multiplyInLanes(found: usize): usize {
+function multiplyInLanes(found: usize, laneCount: u32): usize {
   if (!hasGeneratorTables) fillGeneratorTables();
   let keys: usize = 0;
-  for (let first: usize = 0; first < found; first += LANES) {
-    const size = min(LANES, found - first);
+  for (let first: usize = 0; first < found; first += laneCount) {
+    const size = min(<usize>laneCount, found - first);
     if (size == 1) {
       keys = multiplyAlone(keys, first); // a single one takes less time so
       break;
@@ -302,7 +301,7 @@ function multiplyInLanes(found: usize): usize {
       recodeFixed(digits + 4 * LANE_GENERATOR_DIGITS + 2 * LANE_POINT_DIGITS, K2, POINT_WIDTH, LANE_POINT_DIGITS, (signs & 2) != 0);
       odd |= <u32>load<u8>(ODD + first + i) << <u32>i;
     }
-    const points = multiplyLanes(POINTS + AFFINE_SIZE * first, odd, LANE_DIGITS, GENERATOR, GENERATOR_TABLES, LANE_SUMS);
+    const points = multiplyLanes(laneCount, POINTS + AFFINE_SIZE * first, odd, LANE_DIGITS, GENERATOR, GENERATOR_TABLES, LANE_SUMS);
     for (let i: usize = 0; i < size; i++) {
       if (((points >> <u32>i) & 1) == 0) continue;
       const sum = LANE_SUMS + POINT_SIZE * i;
@@ -328,22 +327,28 @@ function multiplyAlone(keys: usize, place: usize): usize {
  * @returns 0: there are too many
  */
 export function recover(records: usize, count: u32): i32 {
-  return recoverAll(records, count, hasLanes());
+  return recoverAll(records, count, lanes());
 }
 
-/** What `recover` does on a processor that does not have what lanes need. */
-export function recoverWithoutLanes(records: usize, count: u32): i32 {
-  return recoverAll(records, count, false);
+/** The most lanes that the processor has: 8 (AVX-512), 4 (AVX2) or 0. */
+export function laneCount(): u32 {
+  return lanes();
 }
 
-function recoverAll(records: usize, count: u32, inLanes: bool): i32 {
+/** `recover` in 8, 4 or 0 lanes. @returns 0: there are not so many */
+export function recoverInLanes(records: usize, count: u32, laneCount: u32): i32 {
+  if (laneCount > lanes() || (laneCount != 0 && laneCount != 4 && laneCount != 8)) return 0;
+  return recoverAll(records, count, laneCount);
+}
+
+function recoverAll(records: usize, count: u32, laneCount: u32): i32 {
   if (count > <u32>MAX_SIGNATURES) return 0;
   let found: usize = 0;
   for (let i: usize = 0; i < count; i++) if (readRecord(records + RECORD * i, found)) found++;
   for (let i: usize = 0; i < count; i++) store<u8>(records + RECORD * i, 0, FLAG);
   if (found == 0) return 1;
   findScalars(found);
-  const keys = inLanes ? multiplyInLanes(found) : multiplyEach(found);
+  const keys = laneCount != 0 ? multiplyInLanes(found, laneCount) : multiplyEach(found);
   if (keys == 0) return 1;
   allToAffine(KEYS, SUMS, keys, PRODUCTS);
   for (let i: usize = 0; i < keys; i++) {

@@ -7,7 +7,7 @@
 #include "words.h"
 #include "modules.h"
 
-#define MAX_ARGUMENTS 4
+#define MAX_ARGUMENTS 5
 
 typedef uint32_t (*exported)(uint8_t *M, const uint32_t *arguments);
 typedef struct {

@@ -102,11 +102,11 @@ export function generatedSources() {
     ],
   ]);
   field.declare("fpIsOdd", "secp256k1_is_odd", "a: usize", "bool");
-  field.declare("hasLanes", "secp256k1_has_lanes", "", "bool", "whether the processor has what `multiplyLanes` needs");
+  field.declare("lanes", "secp256k1_lanes", "", "u32", "how many `multiplyLanes` can do at once here");
   field.declare(
     "multiplyLanes",
     "secp256k1_multiply_lanes",
-    "points: usize, odd: u32, digits: usize, constants: usize, generator: usize, sums: usize",
+    "count: u32, points: usize, odd: u32, digits: usize, constants: usize, generator: usize, sums: usize",
     "u32",
     "See c/secp256k1-lanes.h",
   );

@@ -35,19 +35,21 @@ export interface NativeSecp256k1 extends NativeModule {
    * there is a key 1. @returns 0: there are too many
    */
   recover(records: number, count: number): number;
-  /** The same without AVX-512, which `recover` uses where the processor has it. */
-  recoverWithoutLanes(records: number, count: number): number;
+  /** How many `recover` does at once, in the lanes of the processor's vectors: 8 (AVX-512), 4 (AVX2) or 0, one by one. */
+  laneCount(): number;
+  /** The same in 8, 4 or 0 lanes. @returns 0: there are not so many */
+  recoverInLanes(records: number, count: number, laneCount: number): number;
 }
 
 /** See packages/native/assembly/keccak.ts. */
 export interface NativeKeccak extends NativeModule {
-  /** @returns 0: the processor does not have what `hashAll` needs */
-  hasLanes(): number;
+  /** How many `hashAll` can do at once, in the lanes of the processor's vectors: 8 (AVX-512), 4 (AVX2) or 0, when it does nothing. */
+  laneCount(): number;
   /**
-   * Keccak-256 of `count` messages, one behind the other from `messages` on, into 32 bytes each from `digests` on. `ends`: where they end, counted from
-   * `messages`, 4 bytes each. @returns 0: they are not in order
+   * Keccak-256 of `count` messages, one behind the other from `messages` on, into 32 bytes each from `digests` on, in 8 or 4 lanes. `ends`: where they end,
+   * counted from `messages`, 4 bytes each. @returns 0: they are not in order, or there are not so many lanes
    */
-  hashAll(messages: number, ends: number, count: number, digests: number): number;
+  hashAll(messages: number, ends: number, count: number, digests: number, laneCount: number): number;
 }
 
 export interface NativeModules {

@@ -1,3 +1,4 @@
+import { nativeModules } from "@rnode/native";
 import { describe, expect, it } from "vitest";
 import { bytesToHex } from "./bytes.ts";
 import { keccak256 } from "./keccak.ts";
@@ -35,5 +36,29 @@ describe("keccak256 of many", () => {
     compare([32, 33]);
     flushKeccak256();
     compare([34]);
+  });
+
+  const native = nativeModules?.keccak;
+  const laneCounts = [4, 8].filter((lanes) => lanes <= (native?.laneCount() ?? 0));
+
+  it.each(laneCounts)("in %i lanes as one by one", (lanes) => {
+    const { memory, buffer, hashAll } = native!;
+    const at = buffer();
+    const lengths = Array.from(
+      { length: 120 },
+      (_, i) => [0, 1, 31, 32, 135, 136, 137, 271, 272, 700, 1500, 90 + i][(i * 7) % 12]!,
+    );
+    const data = new Uint8Array(memory.buffer, at, 1 << 17);
+    for (let i = 0; i < data.length; i++) data[i] = (i * 31 + (i >> 8) * 7) & 0xff;
+    const ends = new Uint32Array(memory.buffer, at + data.length, lengths.length);
+    let end = 0;
+    for (const [index, length] of lengths.entries()) ends[index] = end += length;
+    const digests = new Uint8Array(memory.buffer, at + data.length + 4 * lengths.length, 32 * lengths.length);
+    expect(hashAll(at, ends.byteOffset, lengths.length, digests.byteOffset, lanes)).toBe(1);
+    for (const [index, length] of lengths.entries()) {
+      const message = data.subarray(ends[index]! - length, ends[index]);
+      expect(bytesToHex(digests.subarray(32 * index, 32 * index + 32)), `${index}: ${length}`).toBe(bytesToHex(keccak256(message)));
+    }
+    expect(hashAll(at, ends.byteOffset, lengths.length, digests.byteOffset, 16)).toBe(0);
   });
 });

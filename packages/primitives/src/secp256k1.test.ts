@@ -100,12 +100,15 @@ describe("secp256k1", () => {
   });
 });
 
-/** What native code makes of several records (packages/native/assembly/secp256k1.ts) at once. */
-function keysOf(native: NativeSecp256k1, how: "recover" | "recoverWithoutLanes", records: readonly number[][]): string[] {
+/** Those that the processor has; 0: one by one. */
+const laneCounts = [0, 4, 8].filter((lanes) => lanes <= (nativeModules?.secp256k1.laneCount() ?? -1));
+
+/** What native code makes of several records (packages/native/assembly/secp256k1.ts) at once, in so many lanes. */
+function keysOf(native: NativeSecp256k1, lanes: number, records: readonly number[][]): string[] {
   const at = native.buffer() + 16;
   const bytes = new Uint8Array(native.memory.buffer, at, 97 * records.length);
   bytes.set(records.flat());
-  expect(native[how](at, records.length)).toBe(1);
+  expect(native.recoverInLanes(at, records.length, lanes)).toBe(1);
   return records.map((_, i) =>
     bytes[97 * i + 96] === 1 ? bytesToHex(Uint8Array.of(4, ...bytes.subarray(97 * i, 97 * i + 64))) : "none",
   );
@@ -179,6 +182,14 @@ describe("backends", () => {
       const key = together.subarray(index * 65, (index + 1) * 65);
       expect(key[0] === 0 ? "none" : bytesToHex(key), bytesToHex(signed[index]!)).toBe(expected);
     }
+    for (const lanes of laneCounts) {
+      for (let first = 0; first < signed.length; first += 61) {
+        const some = signed.slice(first, first + 61).map((record) => [...record]);
+        expect(keysOf(nativeModules!.secp256k1, lanes, some), `${lanes} lanes from ${first}`).toEqual(
+          recovered.slice(first, first + some.length),
+        );
+      }
+    }
     // u1·G + u2·R is infinity: R = G, s = h
     const g = hexToBytes("0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798");
     const infinite = Uint8Array.of(...g, ...hash);
@@ -233,14 +244,22 @@ describe("backends", () => {
       }
     }
     expect(expected).toContain("none");
-    for (const how of ["recover", "recoverWithoutLanes"] as const) {
+    for (const lanes of laneCounts) {
       for (let first = 0; first < records.length; ) {
         const size = 1 + (first % 23); // lanes remain empty
         const some = records.slice(first, first + size);
-        expect(keysOf(native, how, some), `${how} from ${first}`).toEqual(expected.slice(first, first + some.length));
+        expect(keysOf(native, lanes, some), `${lanes} lanes from ${first}`).toEqual(expected.slice(first, first + some.length));
         first += size;
       }
     }
+  });
+
+  it.skipIf(nativeModules === undefined)("do nothing in more lanes than there are, or in another number of them", () => {
+    const native = nativeModules!.secp256k1;
+    const count = native.laneCount();
+    expect(laneCounts).toContain(count);
+    for (const lanes of [1, 2, 3, 5, 16, ...[4, 8].filter((some) => some > count)])
+      expect(native.recoverInLanes(native.buffer(), 0, lanes), `${lanes} lanes`).toBe(0);
   });
 
   it("refuse the same signatures, and go on", async () => {

@@ -1,0 +1,21 @@
+/* Ends what vectors-avx512.h or vectors-avx2.h defines, before the other one, and what is included after it, take their turn. */
+#undef VECTORS
+#undef VECTORS_TARGET
+#undef V
+#undef V_LANES
+#undef V_ALL
+#undef V_ZERO
+#undef V_LOAD
+#undef V_STORE
+#undef V_ADD
+#undef V_SUB
+#undef V_AND
+#undef V_OR
+#undef V_XOR
+#undef V_XOR3
+#undef V_CHI
+#undef V_SHL
+#undef V_SHR
+#undef V_ROTATE
+#undef V_CHOSEN
+#undef V_ANY_BIT
