@@ -20,14 +20,18 @@ static const uint64_t keccak_constants[24] = {
 
 #include "vectors-avx512.h"
 #include "keccak-vectors.h"
+#include "vectors-avx2.h"
+#include "keccak-vectors.h"
 
-static uint32_t keccak_lanes(uint8_t *M) { return x86_has_avx512 ? 8 : 0; }
+static uint32_t keccak_lanes(uint8_t *M) { return x86_lanes(); }
 
 /* @returns 0: the processor does not have so many lanes */
 static uint32_t keccak_hash_lanes(const uint8_t *from, const uint32_t *ends, uint32_t count, uint8_t *digests, uint32_t lane_count) {
   if (lane_count > x86_lanes()) return 0;
   if (lane_count == 8) keccak_hash_avx512(from, ends, count, digests);
-  return lane_count == 8;
+  else if (lane_count == 4) keccak_hash_avx2(from, ends, count, digests);
+  else return 0;
+  return 1;
 }
 #else
 static uint32_t keccak_lanes(uint8_t *M) { return 0; }
