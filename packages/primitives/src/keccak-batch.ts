@@ -62,7 +62,7 @@ const lanes = keccak !== undefined && keccak.laneCount() !== 0 ? new Lanes(kecca
 
 /**
  * Writes keccak256 of `data` to the 32 bytes of `target` from `at`, at the latest when `flushKeccak256` is called. `data` can be overwritten at once. PERF:
- * with AVX-512, eight are hashed in the time of two, with AVX2, four in the time of one and a half; otherwise it is done here and now.
+ * with AVX-512, eight are hashed in the time of two, with AVX2, four in the time of one; otherwise it is done here and now.
  */
 export function addKeccak256(data: Uint8Array, target: Uint8Array, at: number): void {
   if (lanes === undefined || data.length > ROOM) writeKeccak256(target, at, data);
