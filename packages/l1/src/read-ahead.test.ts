@@ -117,15 +117,47 @@ describe("ReadAhead", () => {
     expect(batches()).toEqual(["blocks 404 to 404"]);
   });
 
-  it("does not read ahead near the head, and asks for nothing beyond it", async () => {
-    const { reader, calls, batches, state } = fake(12);
-    for (const number of [10, 11, 12]) await reader.blockByNumber(number);
-    expect(await reader.blockByNumber(13)).toBeUndefined();
-    state.head = 13;
-    expect((await reader.blockByNumber(13))?.number).toBe(13);
+  it("reads the last blocks before the head ahead one by one, and asks for nothing beyond it", async () => {
+    const { reader, calls, batches, state } = fake(18);
+    await reader.blockByNumber(10);
     await settle();
-    expect(calls.filter((call) => call.startsWith("block "))).toEqual(["block 10", "block 11", "block 12", "block 13"]);
-    expect(batches()).toEqual([]);
+    expect(batches()).toEqual(["blocks 11 to 12", "blocks 13 to 13"]);
+    const asked = (): string[] => calls.filter((call) => call.startsWith("block "));
+    expect(asked().sort()).toEqual(["block 10", "block 14", "block 15", "block 16", "block 17", "block 18"]);
+    for (let number = 11; number <= 18; number++) expect((await reader.blockByNumber(number))?.number).toBe(number);
+    expect(await reader.blockByNumber(19)).toBeUndefined();
+    state.head = 19;
+    expect((await reader.blockByNumber(19))?.number).toBe(19);
+    await settle();
+    expect(asked().slice(6)).toEqual(["block 19"]);
+    expect(calls.filter((call) => call.startsWith("receipts ")).sort()).toEqual([
+      "receipts 10",
+      "receipts 14",
+      "receipts 15",
+      "receipts 16",
+      "receipts 17",
+      "receipts 18",
+      "receipts 19",
+    ]);
+  });
+
+  it("hands out a block close to the head although the next one is gone, and what else belongs to it never comes", async () => {
+    const { reader, l1 } = fake(12);
+    const { receipts } = l1;
+    l1.readBlocks = () => new Promise(() => {});
+    l1.receipts = (hash) => (hash === hashOf(12, "aa") ? new Promise(() => {}) : receipts(hash));
+    for (const number of [10, 11, 12]) expect((await reader.blockByNumber(number))?.number).toBe(number);
+  });
+
+  it("does not hand out what was read ahead of another branch than the block before it", async () => {
+    const { reader, state, batches } = fake(100);
+    await reader.blockByNumber(10);
+    state.branch = "bb"; // for a while
+    for (const number of [11, 12]) await reader.blockByNumber(number);
+    await settle();
+    expect(batches().at(-1)).toBe("blocks 19 to 20");
+    state.branch = "aa";
+    for (let number = 13; number <= 22; number++) expect((await reader.blockByNumber(number))?.hash).toBe(hashOf(number, "aa"));
   });
 
   it("forgets what it read when the reader starts over", async () => {

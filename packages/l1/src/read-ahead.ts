@@ -9,7 +9,10 @@ export interface ReadAheadOptions {
   readonly batch: number;
   /** memory for blocks that were read ahead, roughly */
   readonly maxBytes: number;
-  /** blocks closer to the head than this are not read ahead, as they may still be replaced */
+  /**
+   * Blocks closer to the head than this are asked for one by one, as they may still be replaced: what then has no answer any more holds up
+   * no other block.
+   */
   readonly headDistance: number;
 }
 
@@ -43,13 +46,15 @@ const WEIGHT = 0.5;
 /**
  * L1 for a reader that goes from block to block and wants header, receipts, transactions and blobs of each: while it works on one block,
  * the next ones are being fetched, several in one request and several requests at once. How many depends on their size. Each block that was
- * read ahead is handed out only once, for the next question about its number, so that a reader that starts over sees L1 as it is then.
+ * read ahead is handed out only once, for the next question about its number, so that a reader that starts over sees L1 as it is then; and
+ * only if it is the child of the block handed out before, because blocks close to the head may be replaced while they wait.
  */
 export class ReadAhead implements L1Provider {
   private readonly options: ReadAheadOptions;
   private readonly deps: ReadAheadDeps;
   private ahead = new Map<number, Promise<L1BlockHeader | undefined>>();
   private expected = -1;
+  private lastHash: Hex | undefined;
   private nextAhead = 0;
   private blobsUpTo = -1;
   private blockBytes = FIRST_BLOCK_BYTES;
@@ -64,18 +69,24 @@ export class ReadAhead implements L1Provider {
     // the reader is woken when there is a new head
     if (head !== undefined && number > head.number) return undefined;
     if (number !== this.expected) {
-      this.ahead.clear();
-      this.blobsUpTo = number;
+      this.forget(number);
+      this.lastHash = undefined;
     }
-    if (number !== this.expected || this.nextAhead <= number) this.nextAhead = number + 1;
+    this.nextAhead = Math.max(this.nextAhead, number + 1);
     this.expected = number + 1;
     const known = this.ahead.get(number);
     this.ahead.delete(number);
     this.askAhead(number, head?.number ?? 0);
+    const read = known && (await known);
+    const isNext = read !== undefined && (this.lastHash === undefined || read.parentHash === this.lastHash);
+    if (read !== undefined && !isNext) this.forget(number); // L1 was reorganised since
     // a failure of the read-ahead is not the answer: ask again
-    const block = (known && (await known)) ?? (await this.deps.l1.blockToRead(number));
+    const block = isNext ? read : await this.deps.l1.blockToRead(number);
     if (block === undefined) this.expected = number;
-    else if (known === undefined) this.warm(block);
+    else {
+      this.lastHash = block.hash;
+      if (!isNext) this.warm(block);
+    }
     this.fetchBlobsAhead(number);
     return block;
   }
@@ -92,6 +103,13 @@ export class ReadAhead implements L1Provider {
     return this.deps.l1.transactions(blockHash);
   }
 
+  /** Drops what was read ahead after a block. */
+  private forget(number: number): void {
+    this.ahead.clear();
+    this.nextAhead = number + 1;
+    this.blobsUpTo = number;
+  }
+
   private askAhead(number: number, headNumber: number): void {
     const { depth: maxDepth, batch: maxBatch, maxBytes, headDistance } = this.options;
     const depth = Math.max(Math.min(MIN_DEPTH, maxDepth), Math.min(maxDepth, Math.floor(maxBytes / this.blockBytes)));
@@ -104,6 +122,16 @@ export class ReadAhead implements L1Provider {
       this.askBatch(this.nextAhead, count);
       this.nextAhead += count;
     }
+    for (const end = Math.min(number + depth, headNumber); this.nextAhead <= end; this.nextAhead++) this.askOne(this.nextAhead);
+  }
+
+  /** As the reader itself asks. */
+  private askOne(number: number): void {
+    const read = this.deps.l1.blockToRead(number).catch(undefinedOnFailure);
+    this.ahead.set(number, read);
+    void read.then((block) => {
+      if (block !== undefined && this.ahead.get(number) === read) this.warm(block);
+    });
   }
 
   private askBatch(first: number, count: number): void {

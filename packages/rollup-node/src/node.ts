@@ -95,7 +95,7 @@ export interface NodeDeps {
   readonly feed?: Feed | undefined;
 }
 
-/** How many L1 blocks to request ahead of derivation while it is far from the L1 head: so many, or so much memory. */
+/** How many L1 blocks to request ahead of derivation: so many, or so much memory. */
 const READ_AHEAD_BLOCKS = 128;
 const READ_AHEAD_BYTES = 64 * 1024 * 1024;
 const READ_AHEAD_HEAD_DISTANCE = 32;
