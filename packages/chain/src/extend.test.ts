@@ -48,11 +48,11 @@ describe("building many blocks at once", () => {
   it("makes the blocks that are built one at a time, which others find valid, and has them in the database", async () => {
     const added: number[] = [];
     dev.chain.onHeadChange((change) => added.push(...change.added.map(({ block }) => block.header.number)));
-    const wanted = series(40);
+    const wanted = series(80);
     const { blocks, refusal } = extended(dev.chain.extend(forkchoice(headHash()), wanted, NO_LIMIT_MS));
     expect(refusal).toBeUndefined();
-    expect(blocks).toHaveLength(40);
-    expect(added).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
+    expect(blocks).toHaveLength(80);
+    expect(added).toEqual(Array.from({ length: 80 }, (_, index) => index + 1));
     for (const [index, { attributes }] of wanted.entries()) {
       const started = other.chain.forkchoiceUpdated(forkchoice(hexToBytes(other.chain.head().hash)), attributes, 3);
       if (started.kind !== "updated") throw new Error(started.reason);
@@ -62,7 +62,7 @@ describe("building many blocks at once", () => {
       other.chain.forkchoiceUpdated(forkchoice(built.hash), undefined, 3);
     }
     expect(dev.chain.head()).toEqual(other.chain.head());
-    expect([slotOf(dev), slotOf(other)]).toEqual([40, 40]);
+    expect([slotOf(dev), slotOf(other)]).toEqual([80, 80]);
     await dev.chain.close();
     dev = openDevChain("jovian", { folder: dev.folder });
     expect(dev.chain.head()).toEqual(other.chain.head());
@@ -102,6 +102,35 @@ describe("building many blocks at once", () => {
     expect(dev.chain.head()).toEqual({ hash: blocks.at(-1)!.hashHex, number: 5 });
     expect(dev.chain.resolve({ kind: "number", number: 3 })!.hash).toEqual(blocks[2]!.hash);
     expect(equalBytes(before[2]!.hash, blocks[2]!.hash)).toBe(false);
+  });
+
+  it("has the state of each of two branches that nobody has chosen, however they grow in turns", () => {
+    const genesis = headHash();
+    const wanted = series(6);
+    const elsewhere = wanted.map(({ attributes }, index) => {
+      const data = padBytesLeft(Uint8Array.of(index + 101), 32);
+      const write = encodeTransaction(transaction(0, index, { to: LOGGER, value: 0n, data }));
+      return { attributes: { ...attributes, transactions: [attributes.transactions[0]!, write] } };
+    });
+    const branches = [wanted, elsewhere].map(
+      (blocks) => extended(other.chain.extend(forkchoice(genesis), blocks, NO_LIMIT_MS)).blocks,
+    );
+    const stateAfter = ({ hash, header }: PreparedBlock) => dev.chain.stateAt({ hash: bytesToHex(hash), number: header.number })!;
+    const valueIn = (state: ReturnType<typeof stateAfter>) => state.readStorage(LOGGER, ZERO_HASH)!.at(-1)!;
+    const kept: { readonly state: ReturnType<typeof stateAfter>; readonly value: number }[] = [];
+    for (let index = 0; index < 6; index++) {
+      for (const [which, blocks] of branches.entries()) {
+        const block = blocks[index]!;
+        expect(dev.chain.newPayload(new PreparedBlock(block.block)).status).toBe("VALID");
+        kept.push({ state: stateAfter(block), value: index + 1 + 100 * which });
+      }
+    }
+    expect(kept.map(({ state }) => valueIn(state))).toEqual(kept.map(({ value }) => value));
+    expect(branches.map((blocks) => blocks.map((block) => valueIn(stateAfter(block))))).toEqual([
+      [1, 2, 3, 4, 5, 6],
+      [101, 102, 103, 104, 105, 106],
+    ]);
+    expect(dev.chain.head().number).toBe(0);
   });
 
   it("builds nothing on a head that it does not know", () => {

@@ -10,6 +10,7 @@ import {
   newEngine,
   type ParentState,
   PreparedBlock,
+  StateLayers,
   type StateView,
   stateLayerOf,
 } from "@rnode/chain";
@@ -143,8 +144,9 @@ class MemoryChain {
       layers.push(stateLayerOf(at));
     }
     const { header } = executed.block;
-    const view = new LayeredState({ hash: hashHex, number: header.number }, EMPTY_STATE, layers);
-    const nodes = layeredNodes({ readNode: () => undefined }, layers);
+    const stack = new StateLayers(layers.reverse());
+    const view = new LayeredState({ hash: hashHex, number: header.number }, EMPTY_STATE, stack);
+    const nodes = layeredNodes({ readNode: () => undefined }, stack);
     const storageRootOf = (address: Uint8Array): Uint8Array | undefined => view.readAccount(address)?.storageRoot;
     const trie = { stateRoot: header.stateRoot, nodes, storageRootOf };
     const ancestorOf = (hash: Uint8Array): Block | undefined => this.#blocks.get(bytesToHex(hash))?.block;

@@ -3,7 +3,7 @@ import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, ZERO_HASH } from "@rnode/pri
 import type { StateView, StoredAccount } from "@rnode/storage";
 import { describe, expect, it } from "vitest";
 import { nodeKey, type StateLayer } from "./executed-block.ts";
-import { LayeredState, layeredNodes } from "./layered-state.ts";
+import { LayeredState, layeredNodes, StateLayers } from "./layered-state.ts";
 
 const A = new Uint8Array(20).fill(0xaa);
 const word = (byte: number) => new Uint8Array(32).fill(byte);
@@ -33,7 +33,8 @@ function layer(number: number, change: Partial<AccountChange>, storageRoot?: Uin
 }
 
 const write = (slot: number, after: number) => ({ storage: [{ slot: word(slot), before: ZERO_HASH, after: word(after) }] });
-const over = (...newestFirst: StateLayer[]) => new LayeredState({ hash: bytesToHex(word(9)), number: 9 }, base, newestFirst);
+const over = (...newestFirst: StateLayer[]) =>
+  new LayeredState({ hash: bytesToHex(word(9)), number: 9 }, base, new StateLayers(newestFirst.reverse()));
 
 describe("LayeredState", () => {
   it("reads the newest value, and what no layer changed from below", () => {
@@ -67,9 +68,33 @@ describe("LayeredState", () => {
   });
 });
 
+describe("StateLayers", () => {
+  it("show readers of a lower depth nothing of what is put on top", () => {
+    const layers = new StateLayers([layer(1, { after: account(5n), ...write(2, 0x21) }, word(6))]);
+    const block = { hash: bytesToHex(word(1)), number: 1 };
+    const before = new LayeredState(block, base, layers);
+    const nodesBefore = layeredNodes({ readNode: () => undefined }, layers);
+    layers.add(layer(2, { after: account(7n), ...write(2, 0x22) }, word(7)));
+    layers.add(layer(3, { after: undefined }));
+    expect(before.readAccount(A)).toMatchObject({ nonce: 5n, storageRoot: word(6) });
+    expect(before.readStorage(A, word(2))).toEqual(word(0x21));
+    expect([1, 2].map((number) => before.readBlockHash(number)?.[0])).toEqual([1, undefined]);
+    expect(nodesBefore.readNode(undefined, Uint8Array.of(2), ZERO_HASH)).toBeUndefined();
+    const middle = new LayeredState(block, base, layers, 2);
+    expect(middle.readAccount(A)).toMatchObject({ nonce: 7n, storageRoot: word(7) });
+    expect(middle.readStorage(A, word(2))).toEqual(word(0x22));
+    expect(new LayeredState(block, base, layers).readAccount(A)).toBeUndefined();
+    expect(new LayeredState(block, base, layers).readStorage(A, word(2))).toBeUndefined();
+    expect(new LayeredState(block, base, layers, 0).readAccount(A)).toMatchObject({ nonce: 1n });
+  });
+});
+
 describe("layeredNodes", () => {
   it("finds the newest node, and knows deleted ones", () => {
-    const nodes = layeredNodes({ readNode: () => Uint8Array.of(0xff) }, [layer(9, {}), layer(2, {}), layer(1, {})]);
+    const nodes = layeredNodes(
+      { readNode: () => Uint8Array.of(0xff) },
+      new StateLayers([layer(1, {}), layer(2, {}), layer(9, {})]),
+    );
     const read = (nibble: number) => nodes.readNode(undefined, Uint8Array.of(nibble), ZERO_HASH);
     expect(read(2)).toEqual(Uint8Array.of(2));
     expect(read(9)).toBeUndefined();

@@ -29,6 +29,8 @@ export class BlockTree {
   readonly #limits: BlockTreeLimits;
   readonly #isCanonical: (hashHex: Hex, number: number) => boolean;
   readonly #blocks = new Map<Hex, { readonly executed: ExecutedBlock; readonly bytes: number }>();
+  /** the same, lowest first */
+  readonly #ascending: ExecutedBlock[] = [];
   #bytes = 0;
 
   /** @param isCanonical tells whether the database has the block */
@@ -55,6 +57,10 @@ export class BlockTree {
     if (this.#blocks.has(executed.hashHex)) return;
     const bytes = roughBytes(executed);
     this.#blocks.set(executed.hashHex, { executed, bytes });
+    const { number } = executed.block.header;
+    let place = this.#ascending.length;
+    while (place > 0 && this.#ascending[place - 1]!.block.header.number > number) place--;
+    this.#ascending.splice(place, 0, executed);
     this.#bytes += bytes;
     this.trim(storedNumber, executed.hashHex);
   }
@@ -63,15 +69,21 @@ export class BlockTree {
   trim(storedNumber: number, latest: Hex): void {
     const { maxBlocks, maxBytes, maxStoredBytes } = this.#limits;
     let branch: ReadonlySet<Hex> | undefined;
-    while (this.#blocks.size > maxBlocks || this.#bytes > Math.min(maxBytes, maxStoredBytes)) {
+    const isDroppedFirst = ({ hashHex, block: { header } }: ExecutedBlock): boolean => {
+      if (hashHex === latest) return false;
+      if (branch === undefined && this.#isCanonical(hashHex, header.number)) return true; // PERF: it is not in the branch, whatever is
       branch ??= this.#branchOf(latest);
-      const other = this.#lowest(branch);
-      const lowest = other ?? this.#lowest(new Set([latest]));
+      return !branch.has(hashHex);
+    };
+    while (this.#blocks.size > maxBlocks || this.#bytes > Math.min(maxBytes, maxStoredBytes)) {
+      const other = this.#ascending.find(isDroppedFirst);
+      const lowest = other ?? this.#ascending.find(({ hashHex }) => hashHex !== latest);
       if (lowest === undefined) return;
       const isStored = other !== undefined && other.block.header.number <= storedNumber;
       if (!isStored && this.#blocks.size <= maxBlocks && this.#bytes <= maxBytes) return;
       this.#bytes -= this.#blocks.get(lowest.hashHex)!.bytes;
       this.#blocks.delete(lowest.hashHex);
+      this.#ascending.splice(this.#ascending.indexOf(lowest), 1);
     }
   }
 
@@ -85,15 +97,6 @@ export class BlockTree {
       at = executed.parentHashHex;
     }
     return branch;
-  }
-
-  #lowest(except: ReadonlySet<Hex>): ExecutedBlock | undefined {
-    let lowest: ExecutedBlock | undefined;
-    for (const { executed } of this.#blocks.values()) {
-      if (except.has(executed.hashHex)) continue;
-      if (lowest === undefined || executed.block.header.number < lowest.block.header.number) lowest = executed;
-    }
-    return lowest;
   }
 }
 

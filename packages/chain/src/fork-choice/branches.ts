@@ -4,8 +4,8 @@ import { type BlockParts, type ChainStoreReader, partsOfBlock, type StateView } 
 import type { TrieNodeReader } from "@rnode/trie";
 import type { StoredBlock } from "../api.ts";
 import type { ParentState } from "../execute/block-execution.ts";
-import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "../execute/executed-block.ts";
-import { LayeredState, layeredNodes } from "../execute/layered-state.ts";
+import { type ExecutedBlock, stateLayerOf, storedBlockOf } from "../execute/executed-block.ts";
+import { LayeredState, layeredNodes, StateLayers } from "../execute/layered-state.ts";
 import { TotalDifficulties } from "../validation/merge.ts";
 import type { BlockTree } from "./block-tree.ts";
 import { isCanonicalBlock, readStoredBlock } from "./canonical-blocks.ts";
@@ -23,6 +23,9 @@ export class Branches {
   readonly #store: ChainStoreReader;
   readonly #tree: Pick<BlockTree, "get">;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.header(hash));
+  /** PERF: the branch whose state was asked for last, because that of its next block is likely to be the next; lowest first */
+  #layered: ExecutedBlock[] = [];
+  #layers = new StateLayers();
 
   constructor(store: ChainStoreReader, tree: Pick<BlockTree, "get">) {
     this.#store = store;
@@ -58,11 +61,13 @@ export class Branches {
   /** The block's branch, if the block and all blocks below it, down to the canonical chain, have been executed. */
   branchOf(hashHex: Hex): Branch | undefined {
     const blocks: ExecutedBlock[] = [];
+    const highest = this.#store.head()?.number ?? -1; // PERF: read once
     for (let at = hashHex; ; ) {
       const executed = this.#tree.get(at);
       const number = executed?.block.header.number ?? this.#store.readHeader(hexToBytes(at))?.number;
       if (number === undefined) return undefined;
-      if (isCanonicalBlock(this.#store, at, number)) return { forkPoint: { hash: at, number }, blocks: blocks.reverse() };
+      if (number <= highest && isCanonicalBlock(this.#store, at, number))
+        return { forkPoint: { hash: at, number }, blocks: blocks.reverse() };
       if (executed === undefined) return undefined;
       blocks.push(executed);
       at = executed.parentHashHex;
@@ -75,10 +80,35 @@ export class Branches {
     const nodes = this.#store.trieNodesAt(forkPoint.number);
     if (view === undefined || nodes === undefined) return undefined;
     const newest = blocks.at(-1);
-    if (newest === undefined) return { view, nodes };
-    const layers: StateLayer[] = blocks.map(stateLayerOf).reverse();
+    if (newest === undefined) {
+      this.#forgetLayers(); // their blocks are probably in the database by now
+      return { view, nodes };
+    }
+    const layers = this.#layersOf(blocks);
     const block: BlockId = { hash: newest.hashHex, number: newest.block.header.number };
-    return { view: new LayeredState(block, view, layers), nodes: layeredNodes(nodes, layers) };
+    return {
+      view: new LayeredState(block, view, layers, blocks.length),
+      nodes: layeredNodes(nodes, layers, blocks.length),
+    };
+  }
+
+  /** The layers of these blocks, and possibly of others on top. */
+  #layersOf(blocks: readonly ExecutedBlock[]): StateLayers {
+    const common = Math.min(this.#layered.length, blocks.length);
+    if (common === 0 || this.#layered[common - 1] !== blocks[common - 1]) {
+      this.#forgetLayers();
+    }
+    for (const block of blocks.slice(this.#layered.length)) {
+      this.#layers.add(stateLayerOf(block));
+      this.#layered.push(block);
+    }
+    return this.#layers;
+  }
+
+  #forgetLayers(): void {
+    if (this.#layered.length === 0) return;
+    this.#layered = [];
+    this.#layers = new StateLayers();
   }
 
   /** The last block of the branch as the parent of another block. @param hash hash of that last block */

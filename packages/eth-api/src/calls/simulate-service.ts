@@ -11,7 +11,7 @@ import {
   receiptsRoot,
   requestsHash,
   rulesOfBlock,
-  type StateLayer,
+  StateLayers,
   stateLayerOf,
   stateUpdate,
 } from "@rnode/chain";
@@ -81,7 +81,7 @@ interface Simulation {
   readonly base: HeaderAt & { readonly state: ReturnType<typeof requireState>["state"] };
   readonly baseNodes: NonNullable<ReturnType<ReadBackend["chain"]["trieNodesAt"]>>;
   /** newest first */
-  readonly layers: StateLayer[];
+  readonly layers: StateLayers;
   gasBudget: bigint;
 }
 
@@ -104,7 +104,14 @@ export class SimulateService {
     if (baseNodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(selector));
     const planned = planBlocks(request.blockStateCalls, base.header);
     const limited = limitedCall(work, this.#limits.timeoutMs, this.#backend.profile);
-    const simulation: Simulation = { work: limited, request, base, baseNodes, layers: [], gasBudget: this.#limits.gasCap };
+    const simulation: Simulation = {
+      work: limited,
+      request,
+      base,
+      baseNodes,
+      layers: new StateLayers(),
+      gasBudget: this.#limits.gasCap,
+    };
     try {
       return interruptible(this.#engine, limited, () => {
         let parent: HeaderAt = base;
@@ -128,8 +135,8 @@ export class SimulateService {
     const open = this.#openHeader(simulation, parent, planned);
     const rules = rulesOfBlock(config, open);
     const parentId = blockIdOf(parent);
-    const reader = layers.length === 0 ? base.state : new LayeredState(parentId, base.state, layers);
-    const nodes = layers.length === 0 ? baseNodes : layeredNodes(baseNodes, layers);
+    const reader = layers.depth === 0 ? base.state : new LayeredState(parentId, base.state, layers);
+    const nodes = layers.depth === 0 ? baseNodes : layeredNodes(baseNodes, layers);
     const tracer = request.traceTransfers ? new TransferTracer() : undefined;
     this.#engine.setTracer(tracer);
     const environment = overriddenEnvironment(blockEnvironment(rules, open), {
@@ -203,7 +210,7 @@ export class SimulateService {
     const senders = runs.map(({ sender }) => sender);
     const block = new PreparedBlock({ header, transactions, ommers: [], withdrawals }, { senders });
     const executed = executedBlock(block, senders, result, update);
-    layers.unshift(stateLayerOf(executed));
+    layers.add(stateLayerOf(executed));
     return { json: this.#blockJson(request, executed, runs), at: block };
   }
 

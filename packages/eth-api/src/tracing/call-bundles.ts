@@ -1,4 +1,4 @@
-import { type BlockSelector, blockEnvironment, LayeredState, type StateLayer } from "@rnode/chain";
+import { type BlockSelector, blockEnvironment, LayeredState, type StateLayer, StateLayers } from "@rnode/chain";
 import type { BlockExecution, CallMessage, StateChanges, TraceDetail } from "@rnode/evm";
 import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
@@ -58,7 +58,7 @@ export class CallBundles {
       for (const [index, { transactions, blockOverride }] of bundles.entries()) {
         const watcher = this.#traces.newSwitch(slot, context.detail);
         slot.engine.setTracer(watcher);
-        const reader = layers.length === 0 ? state : new LayeredState(state.block, state, layers);
+        const reader = layers.depth === 0 ? state : new LayeredState(state.block, state, layers);
         const environment = overriddenEnvironment(blockEnvironment(rules, header), blockOverride);
         const execution = slot.engine.beginBlock(rules, environment, reader);
         if (index === 0) applyStateOverrides(execution, context.stateOverrides ?? []);
@@ -68,29 +68,32 @@ export class CallBundles {
           own.push(each({ execution, watcher, message: () => this.#calls.message(execution, request) }));
         }
         results.push(own);
-        layers.unshift(layerOf(execution.changes(), state));
+        layers.add(layerOf(execution.changes(), state));
       }
       return results;
     });
   }
 
-  /** The state on which the first bundle runs; its layers are newest first. */
+  /** The state on which the first bundle runs. */
   async #start(
     slot: ExecutionSlot,
     { selector, transactions: count }: BundleContext,
-  ): Promise<{ readonly header: Header; readonly state: StateView; readonly layers: StateLayer[] }> {
-    if (count === undefined) return { ...requireState(this.#backend, selector), layers: [] };
+  ): Promise<{ readonly header: Header; readonly state: StateView; readonly layers: StateLayers }> {
+    if (count === undefined) return { ...requireState(this.#backend, selector), layers: new StateLayers() };
     const stored = requireBlock(this.#backend, selector);
     const { header, transactions } = stored.block;
     if (count > transactions.length) {
       throw new RpcError(INVALID_PARAMS, `transactionIndex ${count} exceeds the ${transactions.length} transactions of the block`);
     }
     if (header.number === 0 || count === transactions.length) {
-      return { ...requireState(this.#backend, { kind: "hash", hash: stored.hash, requireCanonical: false }), layers: [] };
+      return {
+        ...requireState(this.#backend, { kind: "hash", hash: stored.hash, requireCanonical: false }),
+        layers: new StateLayers(),
+      };
     }
     const { state } = requireState(this.#backend, { kind: "hash", hash: header.parentHash, requireCanonical: false });
     const run = await this.#traces.replay(slot, stored, count);
-    return { header, state, layers: [layerOf(run.execution.changes(), state)] };
+    return { header, state, layers: new StateLayers([layerOf(run.execution.changes(), state)]) };
   }
 }
 
