@@ -136,6 +136,7 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
       writeFileSync(faultFile, fault);
       expect(await senders.recoverAhead(transactions)).toEqual(expected);
       expect(hasHappened()).toBe(true);
+      expect(await senders.recoverAhead(transactions, false)).toEqual(expected);
       const block = { header: new ModelChain("canyon", 1).first.block.header, transactions, ommers: [] };
       await until(async () => (await senders.prepare(block)).senders !== undefined); // only a thread makes them ahead
       expect((await senders.prepare(block)).senders).toEqual(expected);

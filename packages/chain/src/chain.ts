@@ -567,7 +567,7 @@ class StoredChain implements Chain {
 }
 
 /** PERF: a commit costs as much as executing several small blocks; each block that waits for one makes reading the state slower. */
-const BLOCKS_PER_COMMIT = 32;
+const BLOCKS_PER_COMMIT = 64;
 
 function startedRoots(store: ChainDependencies["store"], maxNodes = MAX_STATE_TRIE_NODES): LiveRoots | undefined {
   return store.folder === undefined ? undefined : startLiveRoots(store.folder, maxNodes);

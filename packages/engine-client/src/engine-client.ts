@@ -9,6 +9,7 @@ import {
   payloadToJson,
   type SignalledVersions,
 } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
 import { ENGINE_CODES, EngineError, type EngineRpc, isEngineCode, isUnknownMethod, toEngineError } from "./engine-error.ts";
 import { forkchoiceVersion, getPayloadVersion, newPayloadVersion } from "./engine-versions.ts";
 import { readAnswer, VerifiedPayload } from "./verified-payload.ts";
@@ -70,6 +71,8 @@ interface PayloadStatus {
 }
 
 const BUILD_BLOCKS = "engine_rnodeBuildBlocksV1";
+/** Roots that are computed in one go. */
+const BLOCKS_A_TURN = 8;
 const ZERO_HASH_HEX: Hex = `0x${"00".repeat(32)}`;
 
 /**
@@ -100,9 +103,12 @@ export class EngineClient {
   async buildBlocks(state: ForkchoiceState, attributes: readonly PayloadAttributes[]): Promise<BuildBlocksOutcome> {
     this.buildsBlocks ??= (await this.capabilities())?.includes(BUILD_BLOCKS) === true;
     if (!this.buildsBlocks) return { kind: "unsupported" };
+    const asked = this.rpc.call(BUILD_BLOCKS, [forkchoiceStateJson(state), attributes.map(attributesToJson)]);
+    asked.catch(() => {}); // reported when it is awaited
+    const roots = await transactionsRoots(attributes); // PERF: the engine has nothing to do while its answer is being checked
     let answer: unknown;
     try {
-      answer = await this.rpc.call(BUILD_BLOCKS, [forkchoiceStateJson(state), attributes.map(attributesToJson)]);
+      answer = await asked;
     } catch (error) {
       if (error instanceof RpcError && error.code === METHOD_NOT_FOUND) {
         this.buildsBlocks = undefined; // another engine is there now
@@ -117,7 +123,7 @@ export class EngineClient {
     switch (status.status) {
       case "VALID":
         assertAbout(BUILD_BLOCKS, status, state.head);
-        return { kind: "built", blocks: this.readBlocks(state.head, attributes, headers), refusal: readRefusal(refusal) };
+        return { kind: "built", blocks: this.readBlocks(state.head, attributes, roots, headers), refusal: readRefusal(refusal) };
       case "SYNCING":
       case "ACCEPTED":
         return { kind: "syncing" };
@@ -128,7 +134,12 @@ export class EngineClient {
     }
   }
 
-  private readBlocks(head: Hex, attributes: readonly PayloadAttributes[], headers: unknown): VerifiedPayload[] {
+  private readBlocks(
+    head: Hex,
+    attributes: readonly PayloadAttributes[],
+    roots: readonly Uint8Array[],
+    headers: unknown,
+  ): VerifiedPayload[] {
     const method = BUILD_BLOCKS;
     if (!Array.isArray(headers) || headers.length > attributes.length) {
       throw new EngineError("engine/bad-answer", { method, expected: `at most ${attributes.length} headers` });
@@ -137,7 +148,7 @@ export class EngineClient {
     return headers.map((encoded: unknown, index) => {
       const { transactions = [] } = attributes[index]!;
       const block = readAnswer(method, () =>
-        VerifiedPayload.fromHeader(method, hexToBytes(String(encoded)), transactions, this.forkTimes),
+        VerifiedPayload.fromHeader(method, hexToBytes(String(encoded)), transactions, roots[index]!, this.forkTimes),
       );
       const { parentHash: parent, blockHash } = block.executionPayload;
       if (bytesToHex(parent) !== parentHash) throw new EngineError("engine/bad-answer", { method, index, mismatch: "parent hash" });
@@ -306,6 +317,16 @@ const forkchoiceStateJson = ({ head, safe, finalized }: ForkchoiceState) => ({
   safeBlockHash: safe,
   finalizedBlockHash: finalized,
 });
+
+/** What the headers of blocks with these transactions must say. Others have their turn in between, above all the request under way. */
+async function transactionsRoots(attributes: readonly PayloadAttributes[]): Promise<Uint8Array[]> {
+  const roots: Uint8Array[] = [];
+  for (const { transactions = [] } of attributes) {
+    if (roots.length % BLOCKS_A_TURN === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    roots.push(orderedTrieRoot(transactions));
+  }
+  return roots;
+}
 
 /** Why the engine calls the next block invalid. @throws {EngineError} it was not built for another reason */
 function readRefusal(refusal: unknown): string | undefined {

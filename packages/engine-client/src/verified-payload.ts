@@ -68,18 +68,20 @@ export class VerifiedPayload implements ExecutionPayloadEnvelope {
    * The payload of a block whose transactions are known, and of which the engine has only told the header.
    *
    * @param encodedHeader RLP
+   * @param transactionsRoot must be that of the transactions
    * @throws {EngineError} engine/bad-answer when the header does not commit to the transactions
    */
   static fromHeader(
     method: string,
     encodedHeader: Uint8Array,
     transactions: readonly Uint8Array[],
+    transactionsRoot: Uint8Array,
     forkTimes: ForkTimes,
   ): VerifiedPayload {
     return readAnswer(method, () => {
       const header = decodeHeader(encodedHeader);
       const hash = hashHeader(header);
-      if (!equalBytes(orderedTrieRoot(transactions), header.transactionsRoot)) {
+      if (!equalBytes(transactionsRoot, header.transactionsRoot)) {
         throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
       }
       const { hasMessagePasserRoot } = rollupRulesAt(forkTimes, header.timestamp);

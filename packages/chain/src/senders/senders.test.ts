@@ -31,6 +31,7 @@ describe("createSenderCache", () => {
     const transactions: Transaction[] = [attributesDeposit(1), ...Array.from({ length: 20 }, (_, nonce) => transaction(0, nonce))];
     cache.remember(hashTransaction(transactions[5]!), told);
     const expected = transactions.map((_, index) => (index === 0 ? attributesDeposit(1).from : index === 5 ? told : ACCOUNTS[0]));
+    expect(await cache.recoverAhead(transactions, false)).toEqual(expected);
     expect(await cache.recoverAhead(transactions)).toEqual(expected);
     const bad = { ...transaction(0, 0), signature: { r: new Uint8Array(32), s: new Uint8Array(32).fill(1), yParity: 0 as const } };
     expect(await cache.recoverAhead([...transactions, bad])).toBeUndefined();

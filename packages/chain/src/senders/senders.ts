@@ -14,9 +14,10 @@ export interface SenderSource extends SenderLookup {
    * Recovers unknown senders in workers and, while the caller waits, in this thread: half the time on two cores. The caller may do
    * other work before it awaits the result.
    *
+   * @param isWaiting false: the caller does other work for so long that this thread leaves all to the workers, if there are any
    * @returns undefined: a sender cannot be recovered under the current rules; `sendersOf` tells which one, and why
    */
-  recoverAhead(transactions: readonly Transaction[]): Promise<readonly Uint8Array[] | undefined>;
+  recoverAhead(transactions: readonly Transaction[], isWaiting?: boolean): Promise<readonly Uint8Array[] | undefined>;
   /** rough size; bounded by the capacity */
   readonly rememberedBytes: number;
   /** Prepares a block with the hashes and senders of its transactions, which workers compute if there are any. */
@@ -67,11 +68,12 @@ class SenderCache implements SenderSource {
     this.#senders.set(bytesToHex(transactionHash), sender);
   }
 
-  async recoverAhead(transactions: readonly Transaction[]): Promise<readonly Uint8Array[] | undefined> {
+  async recoverAhead(transactions: readonly Transaction[], isWaiting = true): Promise<readonly Uint8Array[] | undefined> {
     const senders = transactions.map((transaction) => this.#knownSenderOf(transaction));
     const unknown = Array.from(senders.keys()).filter((index) => senders[index] === undefined);
+    const share = isWaiting || this.#workerCount === 0 ? Math.ceil(unknown.length / (this.#workerCount + 1)) : 0;
     // The last ones are recovered in this thread.
-    const here = unknown.length < MIN_BATCH ? unknown : unknown.splice(-Math.ceil(unknown.length / (this.#workerCount + 1)));
+    const here = unknown.length < MIN_BATCH ? unknown : unknown.splice(unknown.length - share);
     const there = here === unknown ? [] : unknown;
     const answer =
       there.length === 0 ? undefined : this.#workers?.prepare(there.map((index) => encodeTransaction(transactions[index]!)));

@@ -14,10 +14,14 @@ import type { ChainSync } from "@rnode/sync";
 import { statusToJson } from "./payload-status.ts";
 
 export const MAX_BLOCKS = 1024;
-/** How long one request may occupy the process that also answers everything else of the Engine API. */
-const LIMIT_MS = 500;
+/** How long one request may take. */
+const LIMIT_MS = 1500;
+/** How long it may go on before others have their turn in the process, which also answers everything else of the Engine API. */
+const STEP_LIMIT_MS = 300;
 /** PERF: while these are executed, a worker recovers the senders of the next ones; they are committed together. */
-const BLOCKS_PER_STEP = 32;
+const BLOCKS_PER_STEP = 64;
+/** PERF: nobody has recovered the senders of the first ones. */
+const BLOCKS_OF_FIRST_STEP = 32;
 
 export interface BuildBlocksServices {
   readonly heads: Pick<ChainSync, "extend">;
@@ -38,7 +42,6 @@ export async function buildBlocks(
   { heads, profile, senders, nowMs }: BuildBlocksServices,
 ): Promise<JsonObject> {
   const deadlineMs = nowMs() + LIMIT_MS;
-  const isLate = (): boolean => nowMs() >= deadlineMs;
   const built: PreparedBlock[] = [];
   const answer = (status: PayloadStatusV1, refusal: JsonObject | null): JsonObject => ({
     payloadStatus: statusToJson(status),
@@ -47,16 +50,19 @@ export async function buildBlocks(
   });
   const valid: PayloadStatusV1 = { status: "VALID", latestValidHash: bytesToHex(state.headBlockHash) };
   const steps = stepsOf(wanted);
-  let recovered = recoverSenders(steps[0]!, senders);
-  for (const [index, blocks] of steps.entries()) {
+  let recovered = recoverSenders(steps[0]!, senders, true);
+  for (let isFirst = true; ; isFirst = false) {
+    const blocks = steps.shift();
+    if (blocks === undefined) break;
     await recovered;
-    if (index > 0) await setImmediate(); // others have their turn, even if the senders were there already
-    recovered = recoverSenders(steps[index + 1] ?? [], senders);
+    if (!isFirst) await setImmediate(); // others have their turn, even if the senders were there already
+    recovered = recoverSenders(steps[0] ?? [], senders, false);
     recovered.catch(() => {}); // reported when it is awaited, if it is
     const usesPool = blocks.findIndex(({ attributes }) => attributes.noTxPool !== true);
     const allowed = usesPool === -1 ? blocks : blocks.slice(0, usesPool);
     const headBlockHash = built.at(-1)?.hash ?? state.headBlockHash;
-    const result = await heads.extend({ ...state, headBlockHash }, allowed, Math.max(0, deadlineMs - nowMs()));
+    const limitMs = Math.max(0, Math.min(STEP_LIMIT_MS, deadlineMs - nowMs()));
+    const result = await heads.extend({ ...state, headBlockHash }, allowed, limitMs);
     if (result.kind === "invalid-state") {
       if (built.length > 0) return answer(valid, null); // somebody else has moved the labels: the next call will report it
       const { code, message, data } = profile.errors.forkchoice(result.reason);
@@ -69,9 +75,10 @@ export async function buildBlocks(
       const { code, message } = profile.errors.attributes(refusal.fault, refusal.reason);
       return answer(valid, { code, message });
     }
-    if (result.blocks.length < allowed.length) break;
-    if (usesPool !== -1) return answer(valid, USES_POOL);
-    if (isLate()) break;
+    const { length } = result.blocks;
+    if (length < allowed.length) steps.unshift(blocks.slice(length));
+    else if (usesPool !== -1) return answer(valid, USES_POOL);
+    if (nowMs() >= deadlineMs) break;
   }
   return answer(valid, null);
 }
@@ -82,7 +89,8 @@ const USES_POOL = { code: -38_003, message: "noTxPool must be true: this method 
 function stepsOf(wanted: readonly PayloadAttributes[]): ForcedBlock[][] {
   const steps: ForcedBlock[][] = [[]];
   for (const attributes of wanted) {
-    if (steps.at(-1)!.length === BLOCKS_PER_STEP) steps.push([]);
+    const most = steps.length === 1 ? BLOCKS_OF_FIRST_STEP : BLOCKS_PER_STEP;
+    if (steps.at(-1)!.length === most) steps.push([]);
     steps.at(-1)!.push({ attributes, transactions: decodedTransactions(attributes) });
   }
   return steps;
@@ -98,13 +106,14 @@ function decodedTransactions({ transactions = [] }: PayloadAttributes): readonly
   }
 }
 
-/** Recovers the senders of many blocks at once, on all cores. A signature that is invalid is left to the chain, which reports why. */
+/** Recovers the senders of many blocks at once. A signature that is invalid is left to the chain, which reports why. */
 async function recoverSenders(
   blocks: readonly ForcedBlock[],
   senders: Pick<SenderSource, "recoverAhead" | "remember">,
+  isWaiting: boolean,
 ): Promise<void> {
   const transactions = blocks.flatMap((block) => block.transactions ?? []);
-  const recovered = await senders.recoverAhead(transactions);
+  const recovered = await senders.recoverAhead(transactions, isWaiting);
   for (const [index, sender] of (recovered ?? []).entries()) {
     const transaction = transactions[index]!;
     if (transaction.type !== 0x7e) senders.remember(hashTransaction(transaction), sender);
