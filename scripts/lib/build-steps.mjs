@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { installWhenMissing } from "./install.mjs";
 import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
 
 /** Runs a command in the repository; if it fails, ends this process with its exit code. */
@@ -14,6 +15,7 @@ export function run(command, args, options = {}) {
 function whenStale(name, inputs, outputs, step) {
   const current = fingerprint(inputs);
   if (outputs.every((output) => existsSync(join(ROOT, output))) && isStampCurrent(name, current)) return;
+  installWhenMissing();
   console.log(`building ${name}`);
   step();
   writeStamp(name, current);

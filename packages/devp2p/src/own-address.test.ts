@@ -1,37 +1,29 @@
-import type { Gateway, PortMapping, UPnPNAT } from "@achingbrain/nat-port-mapper";
 import { silentLogger } from "@rnode/observe";
-import type { Mapping } from "@rnode/peering";
+import type { Mapping, Router } from "@rnode/peering";
 import { systemClock } from "@rnode/program";
 import { describe, expect, it, vi } from "vitest";
 import type { NatSetting } from "./network.ts";
 import { OwnAddress } from "./own-address.ts";
 
 /** A router that passes each port on from the next higher one. */
-function router(): { readonly client: Pick<UPnPNAT, "findGateways">; readonly asked: string[]; isStopped: boolean } {
-  const state = { asked: [] as string[], isStopped: false };
-  const gateway = {
-    family: "IPv4",
-    async *mapAll(port: number, { protocol = "tcp" } = {}): AsyncGenerator<PortMapping> {
-      state.asked.push(`${protocol} ${port}`);
-      const [externalHost, internalHost] = ["203.0.113.7", "192.168.1.2"];
-      yield {
-        externalHost,
-        internalHost,
-        externalPort: port + 1,
-        internalPort: port,
-        protocol: protocol === "udp" ? "UDP" : "TCP",
-      };
+function router() {
+  const asked: string[] = [];
+  const mapped = new Set<string>();
+  const found: Router = {
+    externalIp: async () => "203.0.113.7",
+    async map(protocol, port) {
+      asked.push(`${protocol} ${port}`);
+      mapped.add(`${protocol} ${port + 1}`);
+      return port + 1;
     },
-    async stop() {
-      state.isStopped = true;
-    },
-  } as unknown as Gateway;
-  const client: Pick<UPnPNAT, "findGateways"> = {
-    async *findGateways() {
-      yield gateway;
+    async unmap(protocol, port) {
+      mapped.delete(`${protocol} ${port}`);
     },
   };
-  return Object.assign(state, { client });
+  async function* findRouters() {
+    yield found;
+  }
+  return { asked, mapped, findRouters };
 }
 
 async function addressOf(ip: string, nat: NatSetting, udpPort: number | undefined) {
@@ -39,9 +31,9 @@ async function addressOf(ip: string, nat: NatSetting, udpPort: number | undefine
   const told: Mapping[] = [];
   const address = new OwnAddress(
     { listen: { ip, tcpPort: 0, udpPort: 0 }, nat },
-    { clock: systemClock, log: silentLogger, client: async () => upnp.client, onMapped: (mapping) => told.push(mapping) },
+    { clock: systemClock, log: silentLogger, findRouters: upnp.findRouters, onMapped: (mapping) => told.push(mapping) },
   );
-  await address.map(30_303, udpPort);
+  address.map(30_303, udpPort);
   return { address, upnp, told };
 }
 
@@ -51,15 +43,16 @@ describe("the address of this node", () => {
     expect(address.givenIp).toBeUndefined();
     await vi.waitFor(() => expect(told).toEqual([{ ip: "203.0.113.7", tcpPort: 30_304, udpPort: 30_306 }]));
     expect(address.mapping).toEqual(told[0]);
-    expect(upnp.asked).toEqual(["tcp 30303", "udp 30305"]);
+    expect(upnp.asked).toEqual(["TCP 30303", "UDP 30305"]);
+    expect(upnp.mapped.size).toBe(2);
     await address.close();
-    expect(upnp.isStopped).toBe(true);
+    expect(upnp.mapped.size).toBe(0);
   });
 
   it("has one port only without discovery", async () => {
     const { address, upnp, told } = await addressOf("0.0.0.0", { kind: "upnp" }, undefined);
     await vi.waitFor(() => expect(told).toHaveLength(1));
-    expect(upnp.asked).toEqual(["tcp 30303"]);
+    expect(upnp.asked).toEqual(["TCP 30303"]);
     await address.close();
   });
 

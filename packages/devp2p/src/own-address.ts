@@ -1,15 +1,13 @@
-import type { UPnPNAT } from "@achingbrain/nat-port-mapper";
 import type { Logger } from "@rnode/observe";
-import { type Mapping, PortMapper } from "@rnode/peering";
+import { type Mapping, PortMapper, type PortMapperDeps } from "@rnode/peering";
 import type { Clock } from "@rnode/primitives";
 import type { DevP2PConfig } from "./network.ts";
 
 export interface OwnAddressDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** finds routers */
-  readonly client: () => Promise<Pick<UPnPNAT, "findGateways">>;
-  /** a router passes the ports on */
+  readonly findRouters: PortMapperDeps["findRouters"];
+  /** a router passes the ports on, from now on in this way */
   readonly onMapped: (mapping: Mapping) => void;
 }
 
@@ -35,14 +33,14 @@ export class OwnAddress {
   }
 
   /** Asks a router for both ports, if that is wanted. @param udpPort undefined: discovery is off */
-  async map(tcpPort: number, udpPort: number | undefined): Promise<void> {
+  map(tcpPort: number, udpPort: number | undefined): void {
     if (!this.#isMappable) return;
-    const { client, clock, log, onMapped } = this.#deps;
+    const { findRouters, clock, log, onMapped } = this.#deps;
     const record = (mapping: Mapping): void => {
       this.#mapping = mapping;
       onMapped(mapping);
     };
-    this.#mapper = new PortMapper({ tcpPort, udpPort }, { client: await client(), clock, log, onMapped: record });
+    this.#mapper = new PortMapper({ tcpPort, udpPort }, { findRouters, clock, log, onMapped: record });
     this.#mapper.start();
   }
 

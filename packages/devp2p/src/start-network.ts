@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Logger, MetricFactory } from "@rnode/observe";
+import { findRouters } from "@rnode/peering";
 import { bytesToHex, type Clock, equalBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import { makeFolder } from "@rnode/program";
 import { ForkIds } from "@rnode/protocol";
@@ -55,7 +56,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   const address = new OwnAddress(config, {
     clock,
     log,
-    client: async () => (await import("@achingbrain/nat-port-mapper")).upnpNat(),
+    findRouters,
     onMapped: ({ ip, tcpPort: tcp, udpPort: udp }) => discovery?.setAddress(ip, tcp, udp ?? discovery.udpPort),
   });
 
@@ -131,7 +132,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     await store.close();
     throw error;
   }
-  await address.map(tcpPort, discovery?.udpPort);
+  address.map(tcpPort, discovery?.udpPort);
   const telling = tellRanges();
   const identity = (): DevP2PIdentity => {
     const { mapping } = address;

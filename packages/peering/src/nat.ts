@@ -1,7 +1,7 @@
-import type { Gateway, UPnPNAT } from "@achingbrain/nat-port-mapper";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { isPrivateIp } from "./ip-address.ts";
+import type { MappedProtocol, Router } from "./upnp/upnp-router.ts";
 
 /** What the router passes on to this node. */
 export interface Mapping {
@@ -18,14 +18,18 @@ export interface PortMapperOptions {
 }
 
 export interface PortMapperDeps {
-  readonly client: Pick<UPnPNAT, "findGateways">;
+  readonly findRouters: (signal: AbortSignal) => AsyncIterable<Router>;
+  /** A router passes the ports on, or has another address or other ports from now on. */
   readonly onMapped: (mapping: Mapping) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-const SEARCH_LIMIT_MS = 10_000;
+const SEARCH_LIMIT_MS = 20_000;
 const RETRY_INTERVAL_MS = 5 * 60_000;
+/** A mapping that nobody renews is gone after this time; a router that was restarted has forgotten it, and is told by the next renewal. */
+const LEASE_SEC = 20 * 60;
+const RENEW_INTERVAL_MS = 8 * 60_000;
 const CLOSE_LIMIT_MS = 2_000;
 
 /** Has the router pass our ports on (UPnP). Mappings are renewed until `close` takes them back. */
@@ -33,7 +37,10 @@ export class PortMapper {
   readonly #options: PortMapperOptions;
   readonly #deps: PortMapperDeps;
   readonly #closing = new AbortController();
-  #gateway: Gateway | undefined;
+  #router: Router | undefined;
+  /** the router's ports */
+  readonly #ports = new Map<MappedProtocol, number>();
+  #told: Mapping | undefined;
   #loop: Promise<void> | undefined;
 
   constructor(options: PortMapperOptions, deps: PortMapperDeps) {
@@ -45,59 +52,83 @@ export class PortMapper {
     this.#loop = this.#run();
   }
 
-  /** Until a router has done it, or the node closes. */
   async #run(): Promise<void> {
     const { clock, log } = this.#deps;
     const { signal } = this.#closing;
-    for (let attempt = 1; !signal.aborted; attempt++) {
-      try {
-        if (await this.#mapOnce()) return;
-        if (attempt === 1) log.warn("no router that maps ports (UPnP) was found: searching again every five minutes");
-      } catch (error) {
-        if (signal.aborted) return;
-        log.warn("the router does not map the ports: trying again in five minutes", { error });
-      }
-      await clock.sleep(RETRY_INTERVAL_MS, signal);
+    let lastProblem: string | undefined;
+    while (!signal.aborted) {
+      const problem = await this.#mapOnce(AbortSignal.any([signal, AbortSignal.timeout(SEARCH_LIMIT_MS)]));
+      if (signal.aborted) return;
+      if (problem !== undefined && problem !== lastProblem)
+        log.warn("no router maps the ports: trying every five minutes", { problem });
+      lastProblem = problem;
+      await clock.sleep(problem === undefined ? RENEW_INTERVAL_MS : RETRY_INTERVAL_MS, signal);
     }
   }
 
-  async #mapOnce(): Promise<boolean> {
-    const { client, onMapped, log } = this.#deps;
-    const { tcpPort, udpPort } = this.#options;
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(SEARCH_LIMIT_MS)]);
+  /** By the router that did it before, or else by the first one that does. @returns what prevents it */
+  async #mapOnce(signal: AbortSignal): Promise<string | undefined> {
+    let problem = "no router answers (UPnP)";
     try {
-      for await (const gateway of client.findGateways({ signal, searchInterval: 1_000 })) {
-        if (gateway.family !== "IPv4") continue;
-        const tcp = await first(gateway.mapAll(tcpPort, { protocol: "tcp", description: "rnode", signal }));
-        const udp =
-          udpPort === undefined
-            ? undefined
-            : await first(gateway.mapAll(udpPort, { protocol: "udp", description: "rnode", signal }));
-        this.#gateway = gateway;
-        const mapping = { ip: tcp.externalHost, tcpPort: tcp.externalPort, udpPort: udp?.externalPort };
-        if (isPrivateIp(mapping.ip)) {
-          log.warn("the router's own address is private: there is another router before it, and others cannot connect", mapping);
-        } else {
-          log.info("the router passes our ports on", mapping);
-          onMapped(mapping);
+      if (this.#router !== undefined) {
+        try {
+          await this.#mapWith(this.#router, signal);
+          return undefined;
+        } catch (error) {
+          problem = messageOf(error);
         }
-        return true;
+      }
+      for await (const router of this.#deps.findRouters(signal)) {
+        try {
+          await this.#mapWith(router, signal);
+          return undefined;
+        } catch (error) {
+          problem = messageOf(error);
+        }
       }
     } catch (error) {
-      // the search ends with its time
-      if (!(signal.aborted && this.#gateway === undefined)) throw error;
+      problem = messageOf(error);
     }
-    return false;
+    return problem;
+  }
+
+  async #mapWith(router: Router, signal: AbortSignal): Promise<void> {
+    const ip = await router.externalIp(signal);
+    if (router !== this.#router) this.#ports.clear();
+    this.#router = router;
+    const map = async (protocol: MappedProtocol, port: number): Promise<number> => {
+      const mapped = await router.map(protocol, port, this.#ports.get(protocol) ?? port, LEASE_SEC, signal);
+      this.#ports.set(protocol, mapped);
+      return mapped;
+    };
+    const tcpPort = await map("TCP", this.#options.tcpPort);
+    const udpPort = this.#options.udpPort === undefined ? undefined : await map("UDP", this.#options.udpPort);
+    this.#tell({ ip, tcpPort, udpPort });
+  }
+
+  #tell(mapping: Mapping): void {
+    const { onMapped, log } = this.#deps;
+    const told = this.#told;
+    if (told?.ip === mapping.ip && told.tcpPort === mapping.tcpPort && told.udpPort === mapping.udpPort) return;
+    this.#told = mapping;
+    if (isPrivateIp(mapping.ip)) {
+      log.warn("the router's own address is private: there is another router before it, and others cannot connect", { ...mapping });
+    } else {
+      log.info("the router passes our ports on", { ...mapping });
+      onMapped(mapping);
+    }
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#loop;
-    await this.#gateway?.stop({ signal: AbortSignal.timeout(CLOSE_LIMIT_MS) }).catch(() => {});
+    const limit = AbortSignal.timeout(CLOSE_LIMIT_MS);
+    for (const [protocol, port] of this.#ports) {
+      await this.#router?.unmap(protocol, port, limit).catch((error: unknown) => {
+        this.#deps.log.warn("the router keeps a port mapped until its lease ends", { protocol, port, reason: messageOf(error) });
+      });
+    }
   }
 }
 
-async function first<T>(items: AsyncGenerator<T, void, unknown>): Promise<T> {
-  for await (const item of items) return item;
-  throw new Error("the router has mapped nothing");
-}
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -4,7 +4,7 @@ import type { GossipSub } from "@libp2p/gossipsub";
 import { peerIdFromPrivateKey, peerIdFromString } from "@libp2p/peer-id";
 import { type Multiaddr, multiaddr } from "@multiformats/multiaddr";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { type Mapping, PortMapper } from "@rnode/peering";
+import { findRouters, type Mapping, PortMapper } from "@rnode/peering";
 import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
 import { Discovery } from "../discovery/discovery.ts";
 import { parseNetworks } from "../discovery/ip-networks.ts";
@@ -161,11 +161,10 @@ async function start(
   statics.start();
 
   if (config.nat) {
-    const { upnpNat } = await import("@achingbrain/nat-port-mapper");
     const mapper = new PortMapper(
       { tcpPort, udpPort: discovery && (listen.udpPort || tcpPort) },
       {
-        client: upnpNat(),
+        findRouters,
         onMapped: (mapping) => {
           mapped = mapping;
           discovery?.setAddress(mapping.ip, mapping.tcpPort, mapping.udpPort ?? mapping.tcpPort);

@@ -52,12 +52,23 @@ function witnessFacts({ witness }: Pick<WitnessedBlock, "witness">): string[] {
   ];
 }
 
+/** Whoever states the rules of a chain states what is valid. */
+const rulesFacts = (json: unknown): string[] =>
+  typeof (json as { chain?: unknown }).chain === "string"
+    ? []
+    : ["its rules are those that came with the block, not those of a known network"];
+
 function checkFinished(json: unknown, { engine, now, onStep }: Tools): BlockOutcome {
   const { value: witnessed, ms } = timed(now, () => parseWitnessFile(json));
   const { header, hashHex, block } = witnessed.block;
   onStep({
     ...{ stage: "decode", title: "Block and witness are decoded", state: "good", ms },
-    facts: [`block ${header.number} of chain ${witnessed.config.chainId}`, ...blockFacts(block), ...witnessFacts(witnessed)],
+    facts: [
+      `block ${header.number} of chain ${witnessed.config.chainId}`,
+      ...rulesFacts(json),
+      ...blockFacts(block),
+      ...witnessFacts(witnessed),
+    ],
   });
   const { value: verification, ms: executionMs } = timed(now, () => verifyBlock(witnessed, { engine }));
   const isValid = verification.kind === "valid";

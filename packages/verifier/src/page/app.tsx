@@ -28,7 +28,10 @@ export function App() {
   const [run, setRun] = useState(NO_RUN);
   const worker = useRef<Worker>(undefined);
 
-  const change = (part: Partial<CheckRequest>): void => setRequest((before) => ({ ...before, ...part }));
+  const change = (part: Partial<CheckRequest>): void => {
+    setRequest((before) => ({ ...before, ...part }));
+    setRun((before) => ({ ...before, fault: undefined })); // it was about what was given before
+  };
   const fail = (text: string): void => setRun({ ...NO_RUN, fault: text });
 
   const start = (): void => {

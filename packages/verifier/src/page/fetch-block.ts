@@ -1,11 +1,20 @@
 import { fetchWitnessFile } from "@rnode/chain/stateless";
-import { toQuantity } from "@rnode/primitives";
+import { type Hex, toQuantity } from "@rnode/primitives";
+import { networkByChainId } from "@rnode/protocol";
 import { askNode } from "./ask-node.ts";
 
 const selectorOf = (block: string): string => (/^\d+$/.test(block) ? toQuantity(Number(block)) : block);
 
-/** Asks a node for a block with its witness. It must serve debug_. */
-export const fetchBlock = (url: string, block: string): Promise<object> => fetchWitnessFile(askNode(url), selectorOf(block));
+/**
+ * Asks a node for a block with its witness. It must serve debug_. The rules of a chain that is none of the known networks are the node's as well, which
+ * the first step of the check says.
+ */
+export async function fetchBlock(url: string, block: string): Promise<object> {
+  const ask = askNode(url);
+  const isKnown = networkByChainId(BigInt(await ask<Hex>("eth_chainId", []))) !== undefined;
+  const chain = isKnown ? undefined : await ask<object>("debug_chainConfig", []);
+  return await fetchWitnessFile(ask, selectorOf(block), chain);
+}
 
 /** Asks an L1 node for a block and its receipts. @param block number, hash or tag */
 export async function fetchOrigin(url: string, block: string): Promise<object> {

@@ -109,9 +109,19 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     await page.close();
   });
 
-  it("loads a block from a node", { timeout: 60_000 }, async () => {
+  it.each([
+    // executed by the rules of another chain
+    { of: "of a known network, with its rules", chainId: "0xa", loaded: '"chain":"op-mainnet"', seen: "Block 1 does not fit" },
+    {
+      of: "of a chain that nobody knows, with the node's rules",
+      chainId: "0x385",
+      loaded: '"chain":{',
+      seen: "not those of a known network",
+    },
+  ])("loads a block from a node $of", { timeout: 60_000 }, async ({ chainId, loaded, seen }) => {
     const answers: Record<string, unknown> = {
-      eth_chainId: "0xa", // OP Mainnet, of which the block is not
+      eth_chainId: chainId,
+      debug_chainConfig: sample.finished.chain,
       eth_getBlockByNumber: { hash: sample.hash },
       debug_getRawBlock: sample.finished.block,
       debug_executionWitnessByBlockHash: sample.finished.witness,
@@ -132,6 +142,9 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
     try {
       const { page } = await open();
+      await page.getByLabel("Node", { exact: true }).fill("http://127.0.0.1:9");
+      await page.getByRole("button", { name: "Load", exact: true }).click();
+      await page.getByText("http://127.0.0.1:9 does not answer").waitFor();
       await page.getByLabel("Node", { exact: true }).fill(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
       await page.getByRole("button", { name: "Load", exact: true }).click();
       await expect
@@ -141,9 +154,11 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
             .first()
             .inputValue(),
         )
-        .toContain('"chain":"op-mainnet"');
+        .toContain(loaded);
+      expect(await page.getByText("does not answer").count()).toBe(0);
       await verify(page);
-      await page.getByText("Block 1 does not fit").waitFor(); // it was executed by the rules of another chain
+      await page.getByText(seen).waitFor();
+      await page.getByText(chainId === "0xa" ? "The block is not valid" : "Every rule of the block holds").waitFor();
       await page.close();
     } finally {
       node.closeAllConnections();

@@ -1,0 +1,35 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
+
+const isInstalled = () => existsSync(join(ROOT, "node_modules", "typescript"));
+const readLock = () => readFileSync(join(ROOT, "package-lock.json"), "utf8");
+
+/** Ends this process where Node.js is too old to install anything. */
+function checkNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  console.error(`rnode needs Node 20.19 or newer, this is ${process.versions.node}`);
+  process.exit(1);
+}
+
+function install() {
+  console.log("installing dependencies (npm ci)");
+  const isWindows = process.platform === "win32";
+  const { status } = spawnSync(isWindows ? "npm.cmd" : "npm", ["ci"], { cwd: ROOT, stdio: "inherit", shell: isWindows });
+  if (status !== 0) process.exit(status ?? 1);
+  writeStamp("install", readLock());
+}
+
+/** For who wants to run it: what is installed must be what the lockfile says. */
+export function installWhatIsLocked() {
+  checkNode();
+  if (!isInstalled() || !isStampCurrent("install", readLock())) install();
+}
+
+/** For who builds: what is installed may be otherwise, as that is how dependencies are changed. */
+export function installWhenMissing() {
+  checkNode();
+  if (!isInstalled()) install();
+}
