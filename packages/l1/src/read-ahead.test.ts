@@ -143,7 +143,7 @@ describe("ReadAhead", () => {
 
   it("hands out a block close to the head although the next one is gone, and what else belongs to it never comes", async () => {
     const { reader, l1 } = fake(12);
-    const { receipts } = l1;
+    const receipts = l1.receipts.bind(l1);
     l1.readBlocks = () => new Promise(() => {});
     l1.receipts = (hash) => (hash === hashOf(12, "aa") ? new Promise(() => {}) : receipts(hash));
     for (const number of [10, 11, 12]) expect((await reader.blockByNumber(number))?.number).toBe(number);
