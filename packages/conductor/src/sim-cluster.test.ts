@@ -56,7 +56,7 @@ describe("a simulated cluster", () => {
     ["no-head-compare", LATE, 3],
     ["no-parent-check", LATE, 40],
     ["start-anywhere", undefined, 1],
-    ["l1-believed-at-once", ["L1 is reorganised", "machine killed", "leadership given away by hand"], 25],
+    ["l1-believed-at-once", ["L1 is reorganised", "machine killed", "leadership given away by hand"], 86],
     ["no-lease", undefined, 1],
     ["leader-key-not-exclusive", undefined, 2],
   ])("notices a rule that is switched off: %s", { timeout: 600_000 }, async (mutant, only, first) => {

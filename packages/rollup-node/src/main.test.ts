@@ -275,7 +275,10 @@ describe("rnode as a command", () => {
     const node = await runWithOpenFiles(256, args);
     await vi.waitFor(() => expect(node.said()).toMatch(/rpcPort=\d+/), { timeout: 15_000 });
     const port = Number(/rpcPort=(\d+)/.exec(node.said())![1]);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rnode_version", params: [] });
+    const request = `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     const sockets = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+    for (const socket of sockets) socket.write(request); // one that asks nothing would make room for the next
     try {
       await vi.waitFor(() => expect(node.said()).toContain('msg="connections are refused"'), { timeout: 10_000 });
       for (const socket of sockets) socket.destroy();

@@ -5,7 +5,7 @@ import { type BlobLie, type EngineKind, type Fault, type Plan, planOf } from "./
 import { runPlan, runScenario } from "./run-scenario.ts";
 import { SimNetwork } from "./sim-network.ts";
 
-const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 160);
+const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 100);
 const SEEDS_A_TEST = 20;
 
 /** Holocene, one verifier, and users who send often. */
