@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Chain,
   createSenderCache,
@@ -304,11 +305,23 @@ function urlHere(host: string, port: number): string {
   return `http://${isAny ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host}:${port}/`;
 }
 
-/** @throws {UserError} a port is taken, or an address is not of this machine */
+/** The readers of a process that was killed end a moment after it, and hold its ports until then. */
+const PORTS_LIMIT_MS = 3_000;
+const PORTS_INTERVAL_MS = 100;
+
+/** @throws {UserError} a port is taken and stays so, or an address is not of this machine */
 async function requireFreePorts({ http, ws, authrpc }: ClientOptions): Promise<void> {
-  if (http.enabled) await assertPortIsFree("http.port", http);
-  if (ws.enabled) await assertPortIsFree("ws.port", ws);
-  await assertPortIsFree("authrpc.port", authrpc);
+  const endMs = performance.now() + PORTS_LIMIT_MS;
+  for (;;) {
+    try {
+      if (http.enabled) await assertPortIsFree("http.port", http);
+      if (ws.enabled) await assertPortIsFree("ws.port", ws);
+      return await assertPortIsFree("authrpc.port", authrpc);
+    } catch (error) {
+      if (performance.now() >= endMs) throw error;
+    }
+    await sleep(PORTS_INTERVAL_MS);
+  }
 }
 
 const halfOf = (budget: number | undefined): number | undefined => (budget === undefined ? undefined : budget / 2);
