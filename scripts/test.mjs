@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "rnode-test-"));
 const notRun = [];
 const total = { passed: 0, failed: 0 };
 
-step("unit tests", () => runVitest("unit", ["run"], 16 * MINUTE_MS));
+step("unit tests", () => runVitest("unit", ["run"], 25 * MINUTE_MS));
 step("conformance", runConformance);
 step("interop", runInterop);
 step("end to end", () =>
