@@ -36,5 +36,6 @@ export { type EngineErrorName, engineError } from "./profile/engine-errors.ts";
 export type { Profile } from "./profile/profile.ts";
 export { PROFILE_G } from "./profile/profile-g.ts";
 export { PROFILE_R } from "./profile/profile-r.ts";
-export { type TraceableBlock, TraceService } from "./tracing/trace-service.ts";
+export { TraceService } from "./tracing/trace-service.ts";
+export type { TraceableBlock } from "./tracing/traceable-block.ts";
 export { WitnessService } from "./tracing/witness-service.ts";

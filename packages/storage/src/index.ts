@@ -1,6 +1,6 @@
 export * from "./api.ts";
 export type { BlockParts } from "./blocks/block-parts.ts";
-export { partsOfBlock } from "./blocks/block-tables.ts";
+export { decodeBody, partsOfBlock } from "./blocks/block-tables.ts";
 export { LogMatcher } from "./blocks/log-matcher.ts";
 export { rlpDataStart, rlpEnd } from "./blocks/rlp-walk.ts";
 export { KeyTable } from "./buffers/key-table.ts";

@@ -39,8 +39,9 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   protected snapshot: SnapshotStart | undefined;
   /** used by the writer only, which alone moves the head; a reader asks the database */
   protected writtenHead: Head | undefined;
-  /** used by a reader only: valid for the synchronous run in which it was read, in which all reads see one state of the database */
+  /** used by a reader only: valid for the synchronous run in which they were read, in which all reads see one state of the database */
   #headOfRun: Head | undefined;
+  #floorOfRun: number | undefined;
 
   constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
     this.environment = environment;
@@ -57,7 +58,16 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
 
   /** The last block whose own history was removed. */
   #historyFloor(): number {
-    return this.environment.readOnly ? this.meta.readPrunedHistory().floor : this.floor;
+    return this.environment.readOnly ? this.#readerFloor() : this.floor;
+  }
+
+  // PERF: every read of an old state asks for it.
+  #readerFloor(): number {
+    if (this.#floorOfRun === undefined) {
+      this.#floorOfRun = this.meta.readPrunedHistory().floor;
+      queueMicrotask(this.#onRunEnd);
+    }
+    return this.#floorOfRun;
   }
 
   oldestState(): number {
@@ -84,6 +94,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
 
   readonly #onRunEnd = (): void => {
     this.#headOfRun = undefined;
+    this.#floorOfRun = undefined;
   };
 
   currentHead(): Head {
@@ -215,7 +226,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   }
 
   refresh(): void {
-    this.#headOfRun = undefined;
+    this.#onRunEnd();
     if (this.environment.readOnly) this.nodes.forget();
     this.environment.refresh();
   }

@@ -40,7 +40,8 @@ export function requireBlock(backend: ReadBackend, selector: BlockSelector): Sto
   return found;
 }
 
-function blockNotFound({ chain, profile }: ReadBackend, selector: BlockSelector): RpcError {
+/** In the profile's words. */
+export function blockNotFound({ chain, profile }: ReadBackend, selector: BlockSelector): RpcError {
   const isKnown =
     selector.kind === "hash" && selector.requireCanonical && chain.headerOf({ ...selector, requireCanonical: false }) !== undefined;
   return rpcError(profile.errors.blockNotFound(selector, isKnown));

@@ -14,7 +14,7 @@ import {
 import { bytesToHex, decodeRlp, EMPTY_KECCAK, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
 import type { StateView } from "@rnode/storage";
 import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
-import { blockIdOf, requireBlock, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -22,7 +22,7 @@ import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-se
 import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
 import { traceOptionsShape } from "../params/trace-options.ts";
 import * as results from "../schemas/debug-results.ts";
-import type { TraceableBlock } from "../tracing/trace-service.ts";
+import { requireTraceable } from "../tracing/traceable-block.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
@@ -80,7 +80,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
       params: [param("blockHash", hashShape), optionalParam("options", anyJson)],
       summary: "The state root after each transaction of a block.",
       handler: async ([hash], work) => {
-        const stored: TraceableBlock = requireBlock(backend, { kind: "hash", hash, requireCanonical: false });
+        const stored = requireTraceable(backend, { kind: "hash", hash, requireCanonical: false });
         const { header, transactions } = stored.block;
         if (header.number === 0) throw rpcError(errors.genesisNotTraceable);
         const selector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;

@@ -1,4 +1,4 @@
-import type { BadBlock, StoredBlock } from "@rnode/chain";
+import type { BadBlock } from "@rnode/chain";
 import { addressShape, dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError } from "@rnode/jsonrpc";
 import {
   bytesToHex,
@@ -15,7 +15,7 @@ import {
 } from "@rnode/primitives";
 import { encodeBlock, recoverSender, type Transaction } from "@rnode/protocol";
 import { iterateTrie } from "@rnode/trie";
-import { blockIdOf, requireBlock, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, requireHeader, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -23,6 +23,7 @@ import { blockSelectorShape } from "../params/block-selector.ts";
 import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
 import type { Profile } from "../profile/profile.ts";
 import * as results from "../schemas/debug-results.ts";
+import { requireTraceable, type TraceableBlock } from "../tracing/traceable-block.ts";
 import { WitnessService } from "../tracing/witness-service.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -47,7 +48,7 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
       result: results.witness,
       params: [param("block", blockSelectorShape)],
       summary: "All that executing the block reads: trie nodes, codes, keys and ancestors' headers.",
-      handler: ([selector], work) => witnesses.witnessOf(work, requireBlock(backend, selector)),
+      handler: ([selector], work) => witnesses.witnessOf(work, requireTraceable(backend, selector)),
     }),
     debug_executionWitnessByBlockHash: method({
       runs: "reader",
@@ -55,7 +56,8 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
       result: results.witness,
       params: [param("hash", hashShape)],
       summary: "The same by hash.",
-      handler: ([hash], work) => witnesses.witnessOf(work, requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
+      handler: ([hash], work) =>
+        witnesses.witnessOf(work, requireTraceable(backend, { kind: "hash", hash, requireCanonical: false })),
     }),
     debug_getBadBlocks: method({
       runs: "writer",
@@ -77,7 +79,7 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
       ],
       summary: "Slots of an account by their hashed keys, as they were before a transaction of the block.",
       handler: ([selector, index, address, keyStart, maxResult], work) =>
-        storageRange(services, work, requireBlock(backend, selector), index, address, keyStart, maxResult),
+        storageRange(services, work, requireTraceable(backend, selector), index, address, keyStart, maxResult),
     }),
     debug_getModifiedAccountsByNumber: method({
       runs: "reader",
@@ -137,7 +139,7 @@ interface Slot {
 async function storageRange(
   { backend, traces }: ReadServices,
   work: Work,
-  stored: StoredBlock,
+  stored: TraceableBlock,
   index: number,
   address: Uint8Array,
   keyStart: Uint8Array,
@@ -205,7 +207,7 @@ async function modifiedAccounts(
   return traces.inSlot(work, async (slot) => {
     const touched = new Map<Hex, Uint8Array>();
     for (let number = first + 1; number <= last; number++) {
-      const stored = requireBlock(backend, { kind: "number", number });
+      const stored = requireTraceable(backend, { kind: "number", number });
       const run = await traces.replay(slot, stored);
       run.finish(stored.block.withdrawals, stored.block.ommers);
       for (const { address } of run.execution.changes().accounts) touched.set(bytesToHex(address), address);

@@ -1,8 +1,8 @@
-import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import type { BlockSelector } from "@rnode/chain";
 import { dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
 import { decodeBlock } from "@rnode/protocol";
-import { findTransaction, rpcError } from "../backend/backend.ts";
+import { rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { CallOverrides } from "../calls/call-service.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -10,7 +10,8 @@ import { type CallRequest, callRequestShape } from "../params/call-request.ts";
 import { NO_TRACE_OPTIONS, type TraceRequest, traceCallOptionsShape, traceOptionsShape } from "../params/trace-options.ts";
 import * as results from "../schemas/debug-results.ts";
 import { CallBundles } from "../tracing/call-bundles.ts";
-import type { TraceableBlock, TraceService } from "../tracing/trace-service.ts";
+import type { TraceService } from "../tracing/trace-service.ts";
+import { findTraceable, findTraceableTransaction, type TraceableBlock } from "../tracing/traceable-block.ts";
 import { tracerFactory } from "../tracing/tracers.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -19,8 +20,8 @@ const INVALID_INPUT = -32_000;
 
 export function debugTraceMethods({ backend, calls, traces }: ReadServices): ApiMethods {
   const options = optionalParam("options", traceOptionsShape);
-  const tracedBlock = (selector: BlockSelector): StoredBlock => {
-    const stored = backend.chain.resolve(selector);
+  const tracedBlock = (selector: BlockSelector): TraceableBlock => {
+    const stored = findTraceable(backend, selector);
     if (stored === undefined) throw rpcError(backend.profile.errors.tracedBlockNotFound(selector));
     return stored;
   };
@@ -53,7 +54,7 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
       result: results.trace,
       params: [param("hash", hashShape), options],
       handler: ([hash, request], work) => {
-        const found = findTransaction(backend, hash);
+        const found = findTraceableTransaction(backend, hash);
         if (found === undefined) throw rpcError(backend.profile.errors.tracedTransactionNotFound);
         return traces.debugTransaction(work, found.stored, found.index, request ?? NO_TRACE_OPTIONS);
       },

@@ -1,4 +1,3 @@
-import type { StoredBlock } from "@rnode/chain";
 import {
   addressShape,
   arrayShape,
@@ -17,7 +16,7 @@ import {
 } from "@rnode/jsonrpc";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
-import { findTransaction, requireBlock, requireHeader, rpcError } from "../backend/backend.ts";
+import { requireHeader, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -27,6 +26,7 @@ import * as results from "../schemas/debug-results.ts";
 import { OpcodeGasTracer } from "../tracing/opcode-gas-tracer.ts";
 import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
 import type { TransactionTrace } from "../tracing/trace-service.ts";
+import { findTraceable, findTraceableTransaction, requireTraceable, type TraceableBlock } from "../tracing/traceable-block.ts";
 import { type TracerFactory, withDetail } from "../tracing/tracers.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -59,7 +59,7 @@ type Filter = ReturnType<typeof filterShape.parse>;
 /** Parity's traces, compatible with Reth. */
 export function traceMethods(services: ReadServices): ApiMethods {
   const { backend, traces } = services;
-  const { profile, chain } = backend;
+  const { profile } = backend;
   const types = param("types", typesShape);
   const block = optionalParam("block", blockSelectorShape);
   const replayer = (wanted: ReadonlySet<TraceType>): TracerFactory =>
@@ -70,12 +70,12 @@ export function traceMethods(services: ReadServices): ApiMethods {
 
   const newOpcodeGas = () => new OpcodeGasTracer(profile.traces);
   const newPlaced = withDetail("messages", () => new PlacedTracer(profile.traces));
-  const placedTraces = async (work: Work, stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
+  const placedTraces = async (work: Work, stored: TraceableBlock, only?: number): Promise<JsonObject[]> => {
     const found = await traces.traceBlock(work, stored, { newTracer: newPlaced, only });
     return found.flatMap(({ result }) => result as JsonObject[]);
   };
   const ofTransaction = async (work: Work, hash: Uint8Array): Promise<JsonObject[] | null> => {
-    const found = findTransaction(backend, hash);
+    const found = findTraceableTransaction(backend, hash);
     return found === undefined ? null : placedTraces(work, found.stored, found.index);
   };
 
@@ -86,7 +86,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       result: results.placedTraces,
       params: [param("block", blockSelectorShape)],
       handler: ([selector], work) => {
-        const stored = chain.resolve(selector);
+        const stored = findTraceable(backend, selector);
         return stored === undefined ? null : placedTraces(work, stored);
       },
     }),
@@ -125,7 +125,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       result: results.replay,
       params: [param("hash", hashShape), types],
       handler: async ([hash, wanted], work) => {
-        const found = findTransaction(backend, hash);
+        const found = findTraceableTransaction(backend, hash);
         if (found === undefined) throw rpcError(profile.errors.transactionNotFound);
         const [trace] = await traces.traceBlock(work, found.stored, { newTracer: replayer(wanted), only: found.index });
         return trace!.result;
@@ -137,7 +137,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       result: results.replays,
       params: [param("block", blockSelectorShape), types],
       handler: async ([selector, wanted], work) => {
-        const stored = chain.resolve(selector);
+        const stored = findTraceable(backend, selector);
         if (stored === undefined) return null;
         const found = await traces.traceBlock(work, stored, { newTracer: replayer(wanted) });
         return found.map(({ result, hash }) => ({ ...(result as JsonObject), transactionHash: bytesToHex(hash) }));
@@ -178,7 +178,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       params: [param("hash", hashShape)],
       summary: "How often each instruction of a transaction ran, and its gas in all; calls with the gas that they handed on.",
       handler: async ([hash], work) => {
-        const found = findTransaction(backend, hash);
+        const found = findTraceableTransaction(backend, hash);
         if (found === undefined) return null;
         const [trace] = await traces.traceBlock(work, found.stored, { newTracer: newOpcodeGas, only: found.index });
         return opcodeGasToJson(trace!);
@@ -191,7 +191,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       params: [param("block", blockSelectorShape)],
       summary: "The same for each transaction of a block.",
       handler: async ([selector], work) => {
-        const stored = requireBlock(backend, selector);
+        const stored = requireTraceable(backend, selector);
         const found = await traces.traceBlock(work, stored, { newTracer: newOpcodeGas });
         return {
           blockHash: bytesToHex(stored.hash),
@@ -253,7 +253,7 @@ function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
 async function filtered(
   { backend, maxTraceFilterBlocks }: ReadServices,
   filter: Filter,
-  tracesOf: (stored: StoredBlock) => Promise<JsonObject[]>,
+  tracesOf: (stored: TraceableBlock) => Promise<JsonObject[]>,
 ): Promise<JsonObject[]> {
   const from = filter.fromBlock === undefined ? 0 : requireHeader(backend, filter.fromBlock).header.number;
   const to = requireHeader(backend, filter.toBlock ?? LATEST).header.number;
@@ -269,7 +269,7 @@ async function filtered(
   const end = filter.count === undefined ? Number.POSITIVE_INFINITY : after + filter.count;
   const found: JsonObject[] = [];
   for (let number = from; number <= to && found.length < end; number++) {
-    const stored = backend.chain.resolve({ kind: "number", number });
+    const stored = findTraceable(backend, { kind: "number", number });
     if (stored !== undefined) found.push(...(await tracesOf(stored)).filter(matches));
   }
   return found.slice(after, end);

@@ -4,13 +4,14 @@ import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { Header } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
-import { type ReadBackend, requireBlock, requireState, rulesAt } from "../backend/backend.ts";
+import { type ReadBackend, requireState, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { CallService } from "../calls/call-service.ts";
 import { applyStateOverrides, overriddenEnvironment } from "../calls/overrides.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "../params/call-request.ts";
 import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TraceService } from "./trace-service.ts";
+import { requireTraceable } from "./traceable-block.ts";
 import type { TracerSwitch } from "./tracer-switch.ts";
 
 /** Calls that share a block environment. */
@@ -80,7 +81,7 @@ export class CallBundles {
     { selector, transactions: count }: BundleContext,
   ): Promise<{ readonly header: Header; readonly state: StateView; readonly layers: StateLayers }> {
     if (count === undefined) return { ...requireState(this.#backend, selector), layers: new StateLayers() };
-    const stored = requireBlock(this.#backend, selector);
+    const stored = requireTraceable(this.#backend, selector);
     const { header, transactions } = stored.block;
     if (count > transactions.length) {
       throw new RpcError(INVALID_PARAMS, `transactionIndex ${count} exceeds the ${transactions.length} transactions of the block`);

@@ -1,4 +1,4 @@
-import { BlockRun, type BlockSelector, newEngine, type StoredBlock } from "@rnode/chain";
+import { BlockRun, type BlockSelector, newEngine } from "@rnode/chain";
 import type { BlockExecution, CallMessage, CallOutcome, StateReader, TraceDetail } from "@rnode/evm";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import {
@@ -18,6 +18,7 @@ import { LATEST } from "../params/block-selector.ts";
 import type { CallRequest } from "../params/call-request.ts";
 import type { TraceRequest } from "../params/trace-options.ts";
 import { type ExecutionSlot, ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
+import type { TraceableBlock } from "./traceable-block.ts";
 import { TracerSwitch } from "./tracer-switch.ts";
 import { type TracerFactory, tracerFactory, widestDetail } from "./tracers.ts";
 import type { TracedMessage, TracePlace, TransactionTracer } from "./transaction-tracer.ts";
@@ -36,9 +37,6 @@ export interface CallTrace {
   readonly outcome: CallOutcome;
   readonly result: unknown;
 }
-
-/** A block to trace. It has no receipts, because it need not be a block of our chain. */
-export type TraceableBlock = Pick<StoredBlock, "block" | "hash" | "senders">;
 
 export interface BlockTraceOptions {
   readonly newTracer: TracerFactory;
@@ -231,7 +229,7 @@ export class TraceService {
   beginBlock(slot: ExecutionSlot, { block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
     slot.engine.setTracer(watcher);
     const { state } = requireState(this.#backend, parentSelector(block.header));
-    return this.beginBlockOn(slot, block.header, state);
+    return this.beginBlockOn(slot, block.header, state.forNextBlock?.() ?? state);
   }
 
   /** The same, with all of the parent's state read through `reader`. @throws {RpcError} */

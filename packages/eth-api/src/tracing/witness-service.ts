@@ -9,7 +9,8 @@ import type { Work } from "../backend/work.ts";
 import { headerToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { ExecutionSlot } from "./execution-slots.ts";
-import type { TraceableBlock, TraceService } from "./trace-service.ts";
+import type { TraceService } from "./trace-service.ts";
+import type { TraceableBlock } from "./traceable-block.ts";
 
 /** Everything that the execution of one block reads, as hex. */
 export interface WitnessJson {
@@ -130,7 +131,7 @@ export class WitnessService {
     const nodes = this.#backend.chain.trieNodesAt(blockIdOf(parent));
     if (nodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(parentSelector));
 
-    const reads = new ReadRecorder(parent.state);
+    const reads = new ReadRecorder(parent.state.forNextBlock?.() ?? parent.state);
     const run = this.#traces.beginBlockOn(slot, header, reads);
     await this.#traces.applyAll(slot, run, stored, 0, block.transactions.length);
     const finished = run.finish(block.withdrawals, block.ommers);

@@ -93,7 +93,7 @@ export class BlockTables {
   block(number: number): Block | undefined {
     const header = this.header(number);
     const parts = header === undefined ? undefined : this.#open(number, false);
-    return header === undefined || parts === undefined ? undefined : { header, ...bodyOf(parts) };
+    return header === undefined || parts === undefined ? undefined : { header, ...decodeBody(parts) };
   }
 
   receipts(number: number): Receipt[] | undefined {
@@ -233,7 +233,7 @@ function locationIn(row: Uint8Array | undefined): Place | undefined {
 }
 
 /** Transactions, ommers and withdrawals, decoded; the bytes of the transactions are in one array. */
-function bodyOf(parts: BlockParts): Omit<Block, "header"> {
+export function decodeBody(parts: BlockParts): Omit<Block, "header"> {
   const arena = new ByteArena();
   const ends: number[] = [];
   for (let index = 0; index < parts.count; index++) {
@@ -359,7 +359,7 @@ export class BlockBatch {
     const { bytes } = this.rows;
     const body = bytes.subarray(ends[0]!, ends[1]!);
     this.#parts.open({ folder: "", row: () => body }, 0, NO_HASH, false);
-    return { header: decodeHeader(bytes.slice(at, ends[0]!)), ...bodyOf(this.#parts) };
+    return { header: decodeHeader(bytes.slice(at, ends[0]!)), ...decodeBody(this.#parts) };
   }
 
   clear(): void {

@@ -1,5 +1,8 @@
 import { compareBytes, EMPTY_BYTES } from "@rnode/primitives";
+import type { StoredAccount } from "../api.ts";
 import { readUint32, writeUint32 } from "../database/keys.ts";
+import { decodeAccountValue } from "./account-value.ts";
+import { toWord } from "./slot-value.ts";
 
 /*
  * The account and the slots that one block changed, as they were before the block:
@@ -61,9 +64,14 @@ export class ChangeRowWriter {
   }
 }
 
-/** The offset of the account row; undefined if the account did not exist. Only indexes into `row`. */
-export function oldAccountAt(row: Uint8Array): number | undefined {
-  return row[0] === 0 ? undefined : 1;
+/** The account before the block; undefined if it did not exist. Only indexes into `row`. */
+export function oldAccount(row: Uint8Array): StoredAccount | undefined {
+  return row[0] === 0 ? undefined : decodeAccountValue(row, 1);
+}
+
+/** The value that `findOldSlot` found, 32 bytes; undefined: zero. Only indexes into `row`. */
+export function oldSlot(row: Uint8Array, { at, size }: { readonly at: number; readonly size: number }): Uint8Array | undefined {
+  return size === 0 ? undefined : toWord(row, at, size);
 }
 
 /** The location of the slot's old value in the row; undefined if the block did not change the slot. Only indexes into `row`. */

@@ -18,3 +18,10 @@ export function writeSlotHeader(out: Uint8Array, size: number): void {
   out[0] = CHANGED;
   out[1] = size;
 }
+
+/** The value as 32 bytes. Only indexes into `bytes`. */
+export function toWord(bytes: Uint8Array, at: number, size: number): Uint8Array {
+  const word = new Uint8Array(32);
+  for (let i = 0; i < size; i++) word[32 - size + i] = bytes[at + i]!;
+  return word;
+}

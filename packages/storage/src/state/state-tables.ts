@@ -15,9 +15,9 @@ import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database
 import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
 import { accountValueEnd, decodeAccountValue, encodeAccountValue } from "./account-value.ts";
-import { decodeChangeRow, encodeChangeRow, findOldSlot, type OldSlot, oldAccountAt } from "./change-row.ts";
+import { decodeChangeRow, encodeChangeRow, findOldSlot, type OldSlot, oldAccount, oldSlot } from "./change-row.ts";
 import { FlatRows } from "./flat-rows.ts";
-import { slotValueAt, slotValueEnd } from "./slot-value.ts";
+import { slotValueAt, slotValueEnd, toWord } from "./slot-value.ts";
 import type { StateBatch } from "./state-batch.ts";
 import { StateBatchWriter } from "./state-batch-writer.ts";
 
@@ -165,9 +165,7 @@ export class StateTables {
       changedAt = this.#accountRows.firstChange(number, address, row);
       if (changedAt === undefined) return row && decodeAccountValue(row);
     }
-    const row = this.#changeRow(changedAt, address);
-    const at = oldAccountAt(row);
-    return at === undefined ? undefined : decodeAccountValue(row, at);
+    return oldAccount(this.#changeRow(changedAt, address));
   }
 
   readStorageAt(number: number, address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
@@ -183,7 +181,12 @@ export class StateTables {
     if (old === undefined) {
       throw storageError("storage/corrupted", { row: `changes ${changedAt} ${bytesToHex(address)}`, reason: "slot missing" });
     }
-    return old.size === 0 ? undefined : toWord(row, old.at, old.size);
+    return oldSlot(row, old);
+  }
+
+  /** A copy of what a block changed of an account (change-row.ts); undefined: nothing. */
+  readChangeRow(number: number, address: Uint8Array): Uint8Array | undefined {
+    return this.#tables.changes.read(this.#changeKeyOf(number, address));
   }
 
   #changeRow(number: number, address: Uint8Array): Uint8Array {
@@ -332,10 +335,4 @@ function slotWord(row: Uint8Array): Uint8Array {
 
 function sortedByAddress(accounts: readonly AccountChange[]): AccountChange[] {
   return [...accounts].sort((a, b) => compareBytes(a.address, b.address));
-}
-
-function toWord(bytes: Uint8Array, at: number, size: number): Uint8Array {
-  const word = new Uint8Array(32);
-  for (let i = 0; i < size; i++) word[32 - size + i] = bytes[at + i]!;
-  return word;
 }

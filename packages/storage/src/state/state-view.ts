@@ -1,4 +1,4 @@
-import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { StateView, StoredAccount } from "../api.ts";
@@ -6,7 +6,12 @@ import type { BlockTables } from "../blocks/block-tables.ts";
 import type { Head } from "../blocks/meta-table.ts";
 import { storageError } from "../errors.ts";
 import type { NodeTables } from "../nodes/node-tables.ts";
+import { findOldSlot, oldAccount, oldSlot } from "./change-row.ts";
 import type { StateTables } from "./state-tables.ts";
+
+/** Of the rows that `NextChanges` keeps. */
+const MAX_NEXT_BYTES = 1 << 20;
+const ROW_OVERHEAD_BYTES = 200;
 
 /** What views read from. */
 export interface ViewSource {
@@ -55,25 +60,68 @@ class PinnedBlock {
   }
 }
 
+/**
+ * What the block after a pinned one changed, as it was before, which is the state of the pinned block. PERF: one look-up for an account with all
+ * of its slots, where an old version takes two or three for each.
+ */
+class NextChanges {
+  readonly #state: StateTables;
+  readonly #next: number;
+  /** by address; undefined: nothing of it changed. Rows stay true when another block follows the pinned one, because the state before it is the same. */
+  readonly #rows = new Map<Hex, Uint8Array | undefined>();
+  #bytes = 0;
+
+  constructor(state: StateTables, pinned: number) {
+    this.#state = state;
+    this.#next = pinned + 1;
+  }
+
+  /** To be asked only while the pinned block is canonical and not the head. @returns a row (change-row.ts) that stays as it is */
+  rowOf(address: Uint8Array): Uint8Array | undefined {
+    if (this.#bytes > MAX_NEXT_BYTES) {
+      this.#rows.clear();
+      this.#bytes = 0;
+    }
+    const key = bytesToHex(address);
+    const known = this.#rows.get(key);
+    if (known !== undefined || this.#rows.has(key)) return known;
+    const row = this.#state.readChangeRow(this.#next, address);
+    this.#rows.set(key, row);
+    this.#bytes += ROW_OVERHEAD_BYTES + (row?.length ?? 0);
+    return row;
+  }
+}
+
 export class StoredStateView implements StateView {
   readonly block: BlockId;
   readonly #source: ViewSource;
   readonly #pinned: PinnedBlock;
+  readonly #next: NextChanges | undefined;
 
-  constructor(source: ViewSource, number: number, hash: Uint8Array) {
+  /** @param isForNextBlock see `StateView.forNextBlock` */
+  constructor(source: ViewSource, number: number, hash: Uint8Array, isForNextBlock = false) {
     this.block = { number, hash: bytesToHex(hash) };
     this.#source = source;
     this.#pinned = new PinnedBlock(source, number, hash);
+    this.#next = isForNextBlock ? new NextChanges(source.state, number) : undefined;
   }
+
+  readonly forNextBlock = (): StateView => new StoredStateView(this.#source, this.#pinned.number, this.#pinned.hash, true);
 
   readAccount(address: Uint8Array): StoredAccount | undefined {
     const { state } = this.#source;
-    return this.#pinned.isHead() ? state.readAccount(address) : state.readAccountAt(this.#pinned.number, address);
+    if (this.#pinned.isHead()) return state.readAccount(address);
+    const changed = this.#next?.rowOf(address);
+    return changed === undefined ? state.readAccountAt(this.#pinned.number, address) : oldAccount(changed);
   }
 
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     const { state } = this.#source;
-    return this.#pinned.isHead() ? state.readStorage(address, slot) : state.readStorageAt(this.#pinned.number, address, slot);
+    if (this.#pinned.isHead()) return state.readStorage(address, slot);
+    const changed = this.#next?.rowOf(address);
+    const old = changed && findOldSlot(changed, slot);
+    if (changed === undefined || old === undefined) return state.readStorageAt(this.#pinned.number, address, slot);
+    return oldSlot(changed, old);
   }
 
   hasStorage(address: Uint8Array): boolean {

@@ -32,7 +32,7 @@ import {
   verifyProof,
 } from "@rnode/trie";
 import { open } from "lmdb";
-import type { BlockCommit, ChainDatabase, CommitOptions } from "../api.ts";
+import type { BlockCommit, ChainDatabase, CommitOptions, StateView } from "../api.ts";
 
 interface ModelAccount extends AccountRecord {
   readonly storage: ReadonlyMap<Hex, Uint8Array>;
@@ -268,10 +268,15 @@ export class RandomChain {
     }
   }
 
-  /** Compares the state after a block with the model, for all addresses and slots, both through the state view and through proofs. */
+  /** Compares the state after a block with the model, for all addresses and slots, through both kinds of views and through proofs. */
   checkState(number: number, withProofs: boolean): void {
-    const { model, commit } = this.blocks[number]!;
     const view = this.store.stateAt(number)!;
+    this.#checkView(number, view, withProofs);
+    this.#checkView(number, view.forNextBlock!(), false);
+  }
+
+  #checkView(number: number, view: StateView, withProofs: boolean): void {
+    const { model, commit } = this.blocks[number]!;
     const nodes = this.store.trieNodesAt(number)!;
     const { stateRoot } = commit.block.header;
     assert.deepEqual(view.block, { number, hash: bytesToHex(commit.hash) });
