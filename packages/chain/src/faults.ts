@@ -20,6 +20,10 @@ export type ChainErrorCode =
   | "chain/no-genesis"
   /** a witness or block file has an unexpected form */
   | "chain/bad-block-file"
+  /** a node was asked for a block of a chain that is none of the known networks */
+  | "chain/unknown-network"
+  /** a node was asked for a block that it does not have */
+  | "chain/no-block"
   /** a witness lacks bytecode that execution needs */
   | "chain/missing-code"
   /** the requested block fails in its post-processing (a system contract is missing) */
@@ -34,6 +38,8 @@ export class ChainError extends codedErrors<ChainErrorCode>({
     "the database holds another chain: its genesis block is {database}, the one of --chain is {configured}; give another --datadir, or the chain of this one",
   "chain/no-genesis": "the database has no genesis block yet",
   "chain/bad-block-file": "the file does not have the expected form: {reason}",
+  "chain/unknown-network": "the node's chain is none of the known networks; say which it is",
+  "chain/no-block": "the node has no block {block}",
   "chain/missing-code": "the witness lacks the code with hash {codeHash}",
   "chain/unbuildable": "the block cannot be built: {reason}",
   "chain/importing": "another import is under way",

@@ -53,16 +53,14 @@ export type RpcCall = <T>(method: string, params: readonly unknown[]) => Promise
  *
  * @param block number, tag or hash
  * @param chain name of a network, or the config of a genesis file; default: the network that has the node's chain id
- * @throws {CodedError} chain/bad-block-file: the network is not known, or there is no such block; what `call` throws
+ * @throws {CodedError} chain/unknown-network, chain/no-block; what `call` throws
  */
 export async function fetchWitnessFile(call: RpcCall, block: string, chain?: unknown): Promise<object> {
   const named = chain ?? networkByChainId(BigInt(await call<Hex>("eth_chainId", [])))?.name;
-  if (named === undefined) {
-    throw new ChainError("chain/bad-block-file", { reason: "the node's chain is none of the known networks; say which it is" });
-  }
+  if (named === undefined) throw new ChainError("chain/unknown-network");
   const isHash = /^0x[0-9a-fA-F]{64}$/.test(block);
   const found = await call<{ readonly hash: Hex } | null>(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [block, false]);
-  if (found === null) throw new ChainError("chain/bad-block-file", { reason: `the node has no block ${block}` });
+  if (found === null) throw new ChainError("chain/no-block", { block });
   // By hash, so that block and witness are of the same one while the chain goes on.
   const rlp = await call<Hex>("debug_getRawBlock", [found.hash]);
   const witness = await call<object>("debug_executionWitnessByBlockHash", [found.hash]);

@@ -63,9 +63,11 @@ describe("rengine stateless", () => {
 
   it("says what it was not given", async () => {
     await expect(run(stateless)).rejects.toThrow("give either a file or --rpc=URL");
-    await expect(run(stateless, `--rpc=${nodes[0]!.httpUrl}`)).rejects.toThrow(/none of the known networks; say which it is/);
+    await expect(run(stateless, `--rpc=${nodes[0]!.httpUrl}`)).rejects.toThrow(
+      `${nodes[0]!.httpUrl}: the node's chain is none of the known networks; say which it is`,
+    );
     await expect(run(stateless, `--rpc=${nodes[0]!.httpUrl}`, "--block=77", `--chain=${genesisPath}`)).rejects.toThrow(
-      /has no block 0x4d/,
+      `${nodes[0]!.httpUrl}: the node has no block 0x4d`,
     );
   });
 });

@@ -1,5 +1,5 @@
 import { fetchWitnessFile } from "@rnode/chain/stateless";
-import { type Hex, toQuantity } from "@rnode/primitives";
+import { type Hex, isCodedError, toQuantity } from "@rnode/primitives";
 import { networkByChainId } from "@rnode/protocol";
 import { askNode } from "./ask-node.ts";
 
@@ -13,7 +13,12 @@ export async function fetchBlock(url: string, block: string): Promise<object> {
   const ask = askNode(url);
   const isKnown = networkByChainId(BigInt(await ask<Hex>("eth_chainId", []))) !== undefined;
   const chain = isKnown ? undefined : await ask<object>("debug_chainConfig", []);
-  return await fetchWitnessFile(ask, selectorOf(block), chain);
+  try {
+    return await fetchWitnessFile(ask, selectorOf(block), chain);
+  } catch (cause) {
+    if (!isCodedError(cause)) throw cause; // names the node
+    throw new Error(`${url}: ${cause.message}`, { cause });
+  }
 }
 
 /** Asks an L1 node for a block and its receipts. @param block number, hash or tag */

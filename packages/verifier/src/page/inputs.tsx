@@ -8,7 +8,7 @@ interface InputProps {
   readonly fail: (text: string) => void;
 }
 
-/** Longer texts are not put into a text field, which would make the page slow. */
+/** Longer texts do not stay in a text field, which would make the page slow. */
 const MAX_SHOWN = 200_000;
 
 const LOCAL_NODE = "http://127.0.0.1:8545";
@@ -171,7 +171,9 @@ interface PastedProps {
 
 /** A text field, and a file instead. */
 function Pasted({ label, value, accept, placeholder, onValue, fail }: PastedProps) {
-  const isLong = value.length > MAX_SHOWN;
+  // A long text may come in several input events: it is shortened once the field is left, not between two of them.
+  const [isEdited, setEdited] = useState(false);
+  const isLong = value.length > MAX_SHOWN && !isEdited;
   return (
     <div class="pasted">
       <label>
@@ -183,7 +185,11 @@ function Pasted({ label, value, accept, placeholder, onValue, fail }: PastedProp
           readOnly={isLong}
           placeholder={placeholder}
           value={isLong ? `${value.slice(0, 2000)}…\n(${(value.length / 2 ** 20).toFixed(1)} MiB)` : value}
-          onInput={(event) => onValue(event.currentTarget.value)}
+          onInput={(event) => {
+            setEdited(true);
+            onValue(event.currentTarget.value);
+          }}
+          onBlur={() => setEdited(false)}
         />
       </label>
       <input

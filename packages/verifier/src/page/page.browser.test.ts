@@ -109,6 +109,21 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     await page.close();
   });
 
+  it("keeps a long text that comes in several events, and shortens it when the field is left", { timeout: 60_000 }, async () => {
+    const { page, faults } = await open();
+    const text = JSON.stringify({ ...sample.finished, note: "x".repeat(600_000) });
+    const field = page.getByLabel(/or a file of rengine/).first();
+    await field.focus();
+    for (let at = 0; at < text.length; at += 250_000) await page.keyboard.insertText(text.slice(at, at + 250_000));
+    expect(await field.inputValue()).toHaveLength(text.length);
+    await page.getByLabel(/Expected hash/).fill(sample.hash);
+    expect(await field.inputValue()).toMatch(/…\n\(0\.6 MiB\)$/);
+    await verify(page);
+    await page.getByText("Block 1 has the expected hash").waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
   it.each([
     // executed by the rules of another chain
     { of: "of a known network, with its rules", chainId: "0xa", loaded: '"chain":"op-mainnet"', seen: "Block 1 does not fit" },
@@ -135,8 +150,9 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
       });
       request.on("end", () => {
         if (request.method === "OPTIONS") return response.end();
-        const { id, method } = JSON.parse(body) as { id: number; method: string };
-        return response.end(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method] }));
+        const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: readonly unknown[] };
+        const result = params[0] === "0x4d" ? null : answers[method];
+        return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
       });
     });
     await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
@@ -145,7 +161,12 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
       await page.getByLabel("Node", { exact: true }).fill("http://127.0.0.1:9");
       await page.getByRole("button", { name: "Load", exact: true }).click();
       await page.getByText("http://127.0.0.1:9 does not answer").waitFor();
-      await page.getByLabel("Node", { exact: true }).fill(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
+      const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+      await page.getByLabel("Node", { exact: true }).fill(url);
+      await page.getByLabel("Block", { exact: true }).first().fill("77");
+      await page.getByRole("button", { name: "Load", exact: true }).click();
+      await page.getByText(`${url}: the node has no block 0x4d`, { exact: true }).waitFor();
+      await page.getByLabel("Block", { exact: true }).first().fill("latest");
       await page.getByRole("button", { name: "Load", exact: true }).click();
       await expect
         .poll(() =>
