@@ -1,6 +1,9 @@
 import type { Socket } from "node:net";
 import { DevP2PError } from "../errors.ts";
 
+/** Smaller chunks are copied together: a peer that sends single bytes would have an object kept here for each of them. */
+const BLOCK_BYTES = 16 * 1024;
+
 /**
  * Reads a socket in pieces of known sizes. What is not asked for stays with the system, whose window then stops the sender: no more is
  * held than one piece and what came together with it.
@@ -8,6 +11,8 @@ import { DevP2PError } from "../errors.ts";
 export class SocketReader {
   readonly #socket: Socket;
   readonly #chunks: Uint8Array[] = [];
+  /** small chunks are copied behind one another here, and `#chunks` has views of it */
+  #block: { readonly bytes: Uint8Array; used: number } | undefined;
   #size = 0;
   #end: Error | undefined;
   #waiting:
@@ -22,8 +27,7 @@ export class SocketReader {
   constructor(socket: Socket) {
     this.#socket = socket;
     socket.on("data", (chunk: Buffer) => {
-      this.#chunks.push(chunk);
-      this.#size += chunk.length;
+      this.#keep(chunk);
       if (this.#size >= (this.#waiting?.size ?? 0)) {
         socket.pause();
         this.#settle();
@@ -51,6 +55,26 @@ export class SocketReader {
       });
     }
     return this.#take(size);
+  }
+
+  #keep(chunk: Uint8Array): void {
+    this.#size += chunk.length;
+    if (chunk.length >= BLOCK_BYTES / 2) {
+      this.#block = undefined;
+      this.#chunks.push(chunk);
+      return;
+    }
+    if (this.#block === undefined || this.#block.bytes.length - this.#block.used < chunk.length)
+      this.#block = { bytes: new Uint8Array(BLOCK_BYTES), used: 0 };
+    const { bytes, used } = this.#block;
+    bytes.set(chunk, used);
+    this.#block.used += chunk.length;
+    const last = this.#chunks.at(-1);
+    const isContinued = last?.buffer === bytes.buffer;
+    this.#chunks[this.#chunks.length - (isContinued ? 1 : 0)] = bytes.subarray(
+      isContinued ? last.byteOffset : used,
+      this.#block.used,
+    );
   }
 
   #settle(): void {
