@@ -28,7 +28,7 @@ const [name, ...args] = process.argv.slice(2);
 if (name === undefined || !(name in BENCHMARKS)) {
   console.error(`which benchmark? npm run bench -- <name>`);
   for (const [known, what] of Object.entries(BENCHMARKS)) console.error(`  ${known.padEnd(11)} ${what}`);
-  process.exit(1);
+  process.exit(name === "--help" || name === "-h" ? 0 : 2);
 }
 buildEngine();
 buildContracts();
@@ -40,4 +40,10 @@ if (!existsSync(file)) {
   process.exit(1);
 }
 const { main } = await import(file);
-process.exit(await main(args));
+try {
+  process.exit(await main(args));
+} catch (error) {
+  if (error?.name !== "BenchUsage") throw error;
+  (error.exitCode === 0 ? console.log : console.error)(error.message);
+  process.exit(error.exitCode);
+}

@@ -3,6 +3,7 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { executeStateless, newEngine, parseBlockFile } from "@rnode/chain";
+import { benchOptions } from "./bench-options.ts";
 
 /**
  * `npm run bench -- blocks`: executes real blocks of OP Stack chains on their witnesses, as `rengine stateless` does: it verifies
@@ -14,7 +15,8 @@ const RUNS = 7;
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
 /** @returns the exit code; 1 if a block's roots are not those of its chain */
-export function main(): number {
+export function main(args: readonly string[]): number {
+  benchOptions("blocks", args, {});
   const folder = join(process.env.RNODE_VECTORS ?? join(import.meta.dirname, "../../../../shared/vectors"), "blocks");
   if (!existsSync(folder)) {
     console.error(`no blocks in ${folder} (RNODE_VECTORS names another folder)`);

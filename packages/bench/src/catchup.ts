@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { type L1Store, serveL1 } from "@rnode/conformance";
 import { rpcCall } from "@rnode/devnet";
 import { freePort } from "@rnode/program/testing";
+import { benchOptions } from "./bench-options.ts";
 import { L1_CHAIN_ID, type PublishedChain, publishChain } from "./catchup-chain.ts";
 import { processUsage, treeCpuSec } from "./process-usage.ts";
 import { l1StoreOf } from "./published-l1.ts";
@@ -38,21 +38,17 @@ interface Outcome {
  * with and without latency, over the extension of the Engine API and over the standard calls; with `--old=DIR`, another checkout in turns.
  */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      blocks: { type: "string", default: "1200" },
-      transactions: { type: "string", default: "25" },
-      "blocks-per-channel": { type: "string", default: "100" },
-      batches: { type: "string", default: "span" },
-      latency: { type: "string", default: "0,100" },
-      rounds: { type: "string", default: "3" },
-      /** another checkout of the repository, already built */
-      old: { type: "string" },
-      only: { type: "string" },
-      "cpu-prof": { type: "string" },
-      json: { type: "boolean", default: false },
-    },
+  const values = benchOptions("catchup", args, {
+    blocks: { type: "string", default: "1200", help: "L2 blocks to derive" },
+    transactions: { type: "string", default: "25", help: "transactions a block" },
+    "blocks-per-channel": { type: "string", default: "100", help: "L2 blocks in a channel" },
+    batches: { type: "string", default: "span", help: "span or singular" },
+    latency: { type: "string", default: "0,100", help: "milliseconds before each answer of L1" },
+    rounds: { type: "string", default: "3", help: "runs of each row" },
+    old: { type: "string", help: "another checkout of the repository, already built, in turns" },
+    only: { type: "string", help: "rows to run, separated by commas" },
+    "cpu-prof": { type: "string", help: "folder for CPU profiles" },
+    json: { type: "boolean", help: "print JSON" },
   });
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-catchup-"));
   try {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { serialize } from "node:v8";
+import { benchOptions } from "./bench-options.ts";
 import { type BatchForm, L2_CHAIN_ID, SENDERS } from "./catchup-chain.ts";
 import { publishUnexecuted } from "./derive-chain.ts";
 import type { DeriveRun } from "./derive-run.ts";
@@ -23,17 +23,14 @@ const FORMS: readonly (BatchForm & { readonly name: string })[] = [
  * is a process of its own, which only has the L1 blocks; what it derives must be what was published.
  */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      blocks: { type: "string", default: "12000" },
-      transactions: { type: "string", default: "1,25" },
-      "blocks-per-channel": { type: "string", default: "300" },
-      rounds: { type: "string", default: "5" },
-      only: { type: "string" },
-      "cpu-prof": { type: "string" },
-      json: { type: "boolean", default: false },
-    },
+  const values = benchOptions("derive", args, {
+    blocks: { type: "string", default: "12000", help: "L2 blocks of each row, fewer where they have many transactions" },
+    transactions: { type: "string", default: "1,25", help: "transactions a block" },
+    "blocks-per-channel": { type: "string", default: "300", help: "L2 blocks in a channel" },
+    rounds: { type: "string", default: "5", help: "runs of each row, of which the median counts" },
+    only: { type: "string", help: "rows whose name contains this: span, singular, brotli, zlib" },
+    "cpu-prof": { type: "string", help: "folder for CPU profiles" },
+    json: { type: "boolean", help: "print JSON" },
   });
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-derive-"));
   const rows: object[] = [];

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type Devnet, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
 import { type Hex, numberToHex } from "viem";
+import { benchOptions } from "./bench-options.ts";
 import { fundSenders } from "./fund-senders.ts";
 import { LoadGenerator, makeSenders } from "./load-generator.ts";
 import { type UsageSummary, UsageWatch } from "./process-usage.ts";
@@ -41,14 +41,11 @@ const L2_GAS_LIMIT = 400_000_000;
 
 /** `npm run bench -- devnet`: transactions that the sequencer includes and the verifier derives under sustained load. */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      seconds: { type: "string", default: "60" },
-      senders: { type: "string", default: "40" },
-      "max-waiting": { type: "string", default: "4000" },
-      json: { type: "boolean", default: false },
-    },
+  const values = benchOptions("devnet", args, {
+    seconds: { type: "string", default: "60", help: "length of the run" },
+    senders: { type: "string", default: "40", help: "accounts that send" },
+    "max-waiting": { type: "string", default: "4000", help: "transactions that may wait" },
+    json: { type: "boolean", help: "print JSON" },
   });
   const datadir = mkdtempSync(join(tmpdir(), "rnode-bench-"));
   const log = (line: string): void => console.error(line);

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { bytesToHex, type Hex } from "@rnode/primitives";
+import { benchOptions } from "./bench-options.ts";
 import { type CallRow, report } from "./engine-report.ts";
 import { makeSenders } from "./load-generator.ts";
 import { forkchoiceState, newPayloadParams, type OpChain, sequencerAttributes } from "./op-chain.ts";
@@ -14,18 +14,13 @@ const RAW_TRANSACTIONS_PER_BATCH = 100;
 
 /** `npm run bench -- engine`: measures the rollup node's calls to the built program; with `--old=DIR`, two checkouts in turn. */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      transfers: { type: "string", default: "1,100,1000,5000" },
-      rounds: { type: "string", default: "9" },
-      /** rounds that do not count, in which the program's code is compiled */
-      "warm-up": { type: "string", default: "4" },
-      /** another checkout of the repository, already built */
-      old: { type: "string" },
-      "cpu-prof": { type: "string" },
-      json: { type: "boolean", default: false },
-    },
+  const values = benchOptions("engine", args, {
+    transfers: { type: "string", default: "1,100,1000,5000", help: "transfers a block" },
+    rounds: { type: "string", default: "9", help: "rounds, of which the median counts" },
+    "warm-up": { type: "string", default: "4", help: "rounds that do not count, in which the program's code is compiled" },
+    old: { type: "string", help: "another checkout of the repository, already built, in turns" },
+    "cpu-prof": { type: "string", help: "folder for CPU profiles" },
+    json: { type: "boolean", help: "print JSON" },
   });
   const sizes = values.transfers.split(",").map(Number);
   const senders = makeSenders(Math.max(...sizes));

@@ -1,9 +1,8 @@
-import { parseArgs } from "node:util";
+import { benchOptions } from "./bench-options.ts";
 import { anvilEngine, type BenchEngine, ethereumjsEngine, rnodeEngine } from "./evm-engines.ts";
 import { compileWorkloads, runCalldata, runResult, type Workload } from "./evm-workloads.ts";
 
-const HELP = `npm run bench -- evm [--rounds N] [--json]
-Our engine against anvil (a native client of the revm family, over RPC) and @ethereumjs/evm: million gas a second on five
+const ABOUT = `Our engine against anvil (a native client of the revm family, over RPC) and @ethereumjs/evm: million gas a second on five
 workloads. All engines take turns within each round, so that the machine's other work hits all of them.`;
 
 /** The speed that our engine must reach, as a multiple of @ethereumjs/evm's. */
@@ -26,18 +25,15 @@ interface Row {
 
 /** `npm run bench -- evm` */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      rounds: { type: "string", default: "15" },
-      json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
+  const values = benchOptions(
+    "evm",
+    args,
+    {
+      rounds: { type: "string", default: "15", help: "rounds, of which the median counts" },
+      json: { type: "boolean", help: "print JSON" },
     },
-  });
-  if (values.help) {
-    console.log(HELP);
-    return 0;
-  }
+    ABOUT,
+  );
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds: "${values.rounds}" is not a positive number`);
   const { workloads, token } = compileWorkloads();

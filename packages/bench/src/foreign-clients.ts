@@ -37,7 +37,10 @@ const COMMANDS = {
 } as const satisfies Record<string, ForeignCommands>;
 
 /** The options by which a bench takes foreign programs: `--geth=PATH --reth=PATH`. */
-export const FOREIGN_OPTIONS = { geth: { type: "string" }, reth: { type: "string" } } as const;
+export const FOREIGN_OPTIONS = {
+  geth: { type: "string", help: "program of geth, in turns" },
+  reth: { type: "string", help: "program of reth, in turns" },
+} as const;
 
 /** A foreign program that a user has named. */
 export interface ForeignClient {

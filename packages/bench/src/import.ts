@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
+import { benchOptions } from "./bench-options.ts";
 import { FOREIGN_OPTIONS, type ForeignClient, type ForeignImport, foreignClients, importForeign } from "./foreign-clients.ts";
 import { AnvilMiner, type AnvilRun } from "./import-anvil.ts";
 import { type ChainPlan, swaps, tokenTransfers, transfers } from "./import-chains.ts";
@@ -86,22 +87,17 @@ async function measure(
 
 /** @returns the exit code */
 export async function main(args: readonly string[] = []): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      only: { type: "string" },
-      scale: { type: "string", default: "1" },
-      blocks: { type: "string", default: "96" },
-      /** transactions a block, of all chains; default: what each chain has */
-      transactions: { type: "string" },
-      rounds: { type: "string", default: "2" },
-      batch: { type: "string", default: "32" },
-      /** for anvil, per round */
-      "anvil-seconds": { type: "string", default: "8" },
-      "cpu-prof": { type: "string" },
-      "no-anvil": { type: "boolean", default: false },
-      ...FOREIGN_OPTIONS,
-    },
+  const values = benchOptions("import", args, {
+    only: { type: "string", help: "chains whose name contains this" },
+    scale: { type: "string", default: "1", help: "factor for the size of the blocks" },
+    blocks: { type: "string", default: "96", help: "blocks of each chain" },
+    transactions: { type: "string", help: "transactions a block, of all chains (default: what each chain has)" },
+    rounds: { type: "string", default: "2", help: "runs of each chain" },
+    batch: { type: "string", default: "32", help: "blocks executed before a commit" },
+    "anvil-seconds": { type: "string", default: "8", help: "time for anvil, per round" },
+    "cpu-prof": { type: "string", help: "folder for CPU profiles" },
+    "no-anvil": { type: "boolean", help: "rengine alone" },
+    ...FOREIGN_OPTIONS,
   });
   const profile = values["cpu-prof"];
   const perBlock = values.transactions === undefined ? undefined : Number(values.transactions);

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type LogFilter, PROFILE_R, queryLogs, type ReadBackend, UNLIMITED_WORK } from "@rnode/eth-api";
 import { keccak256, padBytesLeft, ZERO_HASH } from "@rnode/primitives";
 import { hashHeader, type Log, logsBloom, mergeBlooms, type Receipt, signTransaction } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
+import { benchOptions } from "./bench-options.ts";
 import { median } from "./rpc-report.ts";
 
 /*
@@ -129,7 +129,9 @@ function backendOf(store: ChainDatabase): ReadBackend {
 }
 
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { rounds: { type: "string", default: "20" } } });
+  const values = benchOptions("logs", args, {
+    rounds: { type: "string", default: "20", help: "runs of each row, of which the median counts" },
+  });
   const rounds = Number(values.rounds);
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-logs-"));
   try {

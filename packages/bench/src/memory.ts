@@ -1,11 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type Devnet, rpcCall, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
 import type { Hex } from "viem";
+import { benchOptions } from "./bench-options.ts";
 import { fundSenders } from "./fund-senders.ts";
 import { LoadGenerator, makeSenders } from "./load-generator.ts";
 import { type MemoryMap, memoryMapOf } from "./memory-map.ts";
@@ -22,15 +22,12 @@ const LOG_SEC = 30;
 
 /** `npm run bench -- memory`: what the verifier's rengine and rnode hold in memory, with default options. Linux only. */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      minutes: { type: "string", default: "10" },
-      "ask-every": { type: "string", default: "5" },
-      "op-geth": { type: "string" },
-      "op-node": { type: "string" },
-      json: { type: "boolean", default: false },
-    },
+  const values = benchOptions("memory", args, {
+    minutes: { type: "string", default: "10", help: "length of the run" },
+    "ask-every": { type: "string", default: "5", help: "seconds between a user's questions" },
+    "op-geth": { type: "string", help: "program of op-geth, beside" },
+    "op-node": { type: "string", help: "program of op-node, beside" },
+    json: { type: "boolean", help: "print JSON" },
   });
   if (process.platform !== "linux") throw new Error("memory is read from /proc: this benchmark needs Linux");
   // So that programs can be asked at the end without any cost until then.

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { type GoPeer, SEQUENCER, SEQUENCER_KEY_HEX, startGoPeer } from "@rnode/p2p/testing";
 import { bytesToHex } from "@rnode/primitives";
+import { benchOptions } from "./bench-options.ts";
 import type { MeshRun } from "./p2p-mesh.ts";
 
 interface Implementation {
@@ -59,17 +59,14 @@ const SETTLE_MS = 3_000;
  * program (go-libp2p, packages/p2p/interop) in turns, what a node's peers cost in memory, and a mesh of our nodes. Linux only.
  */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      sizes: { type: "string", default: "1000,10000,100000,1000000" },
-      count: { type: "string", default: "200" },
-      rounds: { type: "string", default: "3" },
-      peers: { type: "string", default: "100" },
-      mesh: { type: "string", default: "20" },
-      "mesh-blocks": { type: "string", default: "50" },
-      json: { type: "boolean", default: false },
-    },
+  const values = benchOptions("p2p", args, {
+    sizes: { type: "string", default: "1000,10000,100000,1000000", help: "sizes of blocks, in bytes" },
+    count: { type: "string", default: "200", help: "blocks of each size" },
+    rounds: { type: "string", default: "3", help: "runs" },
+    peers: { type: "string", default: "100", help: "peers when memory is measured" },
+    mesh: { type: "string", default: "20", help: "nodes of the mesh" },
+    "mesh-blocks": { type: "string", default: "50", help: "blocks through the mesh" },
+    json: { type: "boolean", help: "print JSON" },
   });
   const implementations = existsSync(GO) ? [OURS, THEIRS] : [OURS];
   if (implementations.length === 1) console.log("Go is not installed: rnode alone is measured, and no peers' memory");

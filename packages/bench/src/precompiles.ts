@@ -4,6 +4,7 @@ import { createKzgVerifier } from "@rnode/chain";
 import { compileEvm, createPrecompileTable } from "@rnode/evm";
 import { bigintToBytes, concatBytes } from "@rnode/primitives";
 import { forkRules } from "@rnode/protocol";
+import { benchOptions } from "./bench-options.ts";
 import { rnodeEngine } from "./evm-engines.ts";
 import {
   BLS_G1,
@@ -147,7 +148,7 @@ function table(rows: readonly Row[]): string {
 }
 
 export async function main(args: readonly string[]): Promise<number> {
-  const only = args[0];
+  const { only } = benchOptions("precompiles", args, { only: { type: "string", help: "inputs whose name contains this" } });
   const wasm = compileEvm(readFileSync(createRequire(import.meta.url).resolve("@rnode/evm/engine.wasm")));
   const precompiles = createPrecompileTable(wasm, forkRules("osaka"), createKzgVerifier());
   const before = createPrecompileTable(wasm, forkRules("cancun"), createKzgVerifier());

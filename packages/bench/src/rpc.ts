@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { contract, loadContracts, rpcCall } from "@rnode/devnet";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, padBytesLeft } from "@rnode/primitives";
 import { encodeTransaction, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
 import { encodeDeployData, parseEther } from "viem";
+import { benchOptions } from "./bench-options.ts";
 import { FOREIGN_OPTIONS, foreignClients } from "./foreign-clients.ts";
 import { makeSenders, type Sender } from "./load-generator.ts";
 import { treeCpuSec } from "./process-usage.ts";
@@ -32,25 +32,26 @@ interface Scenario {
 
 /** `npm run bench -- rpc`: JSON-RPC over HTTP, rengine and anvil in turn, on chains with the same transactions. */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      seconds: { type: "string" },
-      rounds: { type: "string" },
-      blocks: { type: "string", default: "20" },
-      connections: { type: "string", default: "1,16,256" },
-      only: { type: "string" },
-      "no-anvil": { type: "boolean", default: false },
-      /** shorter and fewer rounds: enough to notice a change by a third */
-      quick: { type: "boolean", default: false },
-      /** `--rpc.workers` of rengine; anvil also has one thread per core */
-      workers: { type: "string", default: String(availableParallelism()) },
-      "cpu-prof": { type: "string" },
-      json: { type: "boolean", default: false },
-      /** thousands of different requests about the blocks of a generated chain, instead of few that are repeated */
-      varied: { type: "boolean", default: false },
-      ...FOREIGN_OPTIONS,
+  const values = benchOptions("rpc", args, {
+    seconds: { type: "string", help: "length of a round (default 0.75, with --quick 0.5)" },
+    rounds: { type: "string", help: "rounds of each row (default 4, with --quick 2)" },
+    blocks: { type: "string", default: "20", help: "blocks with transactions before the requests" },
+    connections: { type: "string", default: "1,16,256", help: "connections at once" },
+    only: { type: "string", help: "regular expression: the rows to run" },
+    "no-anvil": { type: "boolean", help: "rengine alone" },
+    quick: { type: "boolean", help: "shorter and fewer rounds: enough to notice a change by a third" },
+    workers: {
+      type: "string",
+      default: String(availableParallelism()),
+      help: "--rpc.workers of rengine; anvil also has one thread per core",
     },
+    "cpu-prof": { type: "string", help: "folder for CPU profiles" },
+    json: { type: "boolean", help: "print JSON" },
+    varied: {
+      type: "boolean",
+      help: "thousands of different requests about the blocks of a generated chain, instead of few that are repeated",
+    },
+    ...FOREIGN_OPTIONS,
   });
   const log = (line: string): void => console.error(line);
   const senders = makeSenders(SENDERS);

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { asciiToBytes, bytesToHex, concatBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
+import { benchOptions } from "./bench-options.ts";
 import { scalePlan } from "./import-chains.ts";
 import { forkchoiceState } from "./op-chain.ts";
 import { httpRequest, percentile, runLoad } from "./rpc-load.ts";
@@ -24,25 +24,19 @@ const REQUESTS = 2000;
 const PARTS = ["live", "start", "rpc", "import", "verify"] as const;
 
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      accounts: { type: "string", default: "10000000" },
-      blocks: { type: "string", default: "100" },
-      /** for the programs and the cache of their files, MiB */
-      memory: { type: "string", default: "2048" },
-      /** without cgroups, another process may hold the rest of the machine's memory */
-      fill: { type: "boolean", default: false },
-      parts: { type: "string", default: PARTS.join(",") },
-      /** another checkout of the repository, already built, whose programs run on the database made by this one */
-      old: { type: "string" },
-      /** of `db verify` and the import, seconds */
-      "max-time": { type: "string", default: "900" },
-      /** kept, or used again, so that the state need not be made for each run */
-      folder: { type: "string" },
-      /** further options of rengine, separated by spaces */
-      args: { type: "string", default: "" },
+  const values = benchOptions("scale", args, {
+    accounts: { type: "string", default: "10000000", help: "accounts of the state, each contract with slots" },
+    blocks: { type: "string", default: "100", help: "live blocks after it" },
+    memory: { type: "string", default: "2048", help: "for the programs and the cache of their files, in MiB" },
+    fill: { type: "boolean", help: "without cgroups, another process holds the rest of the machine's memory" },
+    parts: { type: "string", default: PARTS.join(","), help: "which parts are run" },
+    old: {
+      type: "string",
+      help: "another checkout of the repository, already built, whose programs run on the database made by this one",
     },
+    "max-time": { type: "string", default: "900", help: "limit of `db verify` and of the import, in seconds" },
+    folder: { type: "string", help: "kept, or used again, so that the state need not be made for each run" },
+    args: { type: "string", default: "", help: "further options of rengine, separated by spaces" },
   });
   const folder = values.folder === undefined ? mkdtempSync(join(tmpdir(), "rnode-bench-scale-")) : resolve(values.folder);
   mkdirSync(folder, { recursive: true });

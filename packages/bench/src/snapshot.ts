@@ -8,6 +8,7 @@ import { bigintToBytes, bytesToHex, hexToBytes, keccak256, ZERO_HASH } from "@rn
 import { type ChainConfig, PREDEPLOYS, parseChainConfig, parseGenesisHead } from "@rnode/protocol";
 import { createSnapshot, loadSnapshot, restoreSnapshot } from "@rnode/snapshot";
 import { openChainStore } from "@rnode/storage";
+import { benchOptions } from "./bench-options.ts";
 import { CHAIN_CONFIG, GENESIS_HEADER_JSON, timestampOf } from "./import-generate.ts";
 
 /*
@@ -33,11 +34,14 @@ interface StepResult {
 
 /** `npm run bench -- snapshot [--accounts=N]` */
 export async function main(args: readonly string[]): Promise<number> {
-  const option = (name: string): string | undefined => args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
-  const accounts = Number(option("accounts") ?? 1_000_000);
-  const step = option("step") as StepName | undefined;
-  if (step !== undefined) {
-    console.log(JSON.stringify(await runStep(step, option("folder")!, accounts)));
+  const values = benchOptions("snapshot", args, {
+    accounts: { type: "string", default: "1000000", help: "accounts of the state, and as many slots" },
+    step: { type: "string", help: "one step alone, as the bench starts it" },
+    folder: { type: "string", help: "with --step: where its files are" },
+  });
+  const accounts = Number(values.accounts);
+  if (values.step !== undefined) {
+    console.log(JSON.stringify(await runStep(values.step as StepName, values.folder!, accounts)));
     return 0;
   }
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-snapshot-"));

@@ -12,6 +12,7 @@ import { hashHeader, parseChainConfig, parseGenesis } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
 import { createProof, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
+import { benchOptions } from "./bench-options.ts";
 import { transfers } from "./import-chains.ts";
 import { writeGenesisFile } from "./import-generate.ts";
 import { processUsage } from "./process-usage.ts";
@@ -288,7 +289,8 @@ export async function run(): Promise<void> {
 }
 
 /** @returns the exit code */
-export async function main(): Promise<number> {
+export async function main(args: readonly string[]): Promise<number> {
+  benchOptions("state", args, {});
   await run();
   return 0;
 }

@@ -3,11 +3,12 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
 import { rpcCall } from "@rnode/devnet";
 import { bytesToHex, hexToBytes, ZERO_HASH } from "@rnode/primitives";
 import { freePort } from "@rnode/program/testing";
 import { openChainStore } from "@rnode/storage";
+import { benchOptions } from "./bench-options.ts";
 import { transfers } from "./import-chains.ts";
 import { copyDatabase, type GeneratedChain, generateChain } from "./import-generate.ts";
 import type { ImportRun } from "./import-run.ts";
@@ -133,16 +134,12 @@ const median = (values: readonly number[]): number => [...values].sort((a, b) =>
 
 /** @returns the exit code */
 export async function main(args: readonly string[] = []): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      blocks: { type: "string", default: "5000" },
-      transactions: { type: "string", default: "20" },
-      accounts: { type: "string", default: "100000" },
-      rounds: { type: "string", default: "3" },
-      /** both peers live */
-      "no-loss": { type: "boolean", default: false },
-    },
+  const values = benchOptions("sync", args, {
+    blocks: { type: "string", default: "5000", help: "blocks to sync" },
+    transactions: { type: "string", default: "20", help: "transactions a block" },
+    accounts: { type: "string", default: "100000", help: "accounts in the state" },
+    rounds: { type: "string", default: "3", help: "runs" },
+    "no-loss": { type: "boolean", help: "both peers live" },
   });
   const plan = transfers(Number(values.accounts), Number(values.blocks), Number(values.transactions));
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-sync-"));

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { parseArgs } from "node:util";
 import { createKzgVerifier } from "@rnode/chain";
 import { compileEvm, createPrecompileTable } from "@rnode/evm";
 import { rollupRules } from "@rnode/protocol";
+import { benchOptions } from "./bench-options.ts";
 import { codeFamilies, stateFamilies } from "./worst-accounts.ts";
 import { measureBlocks, type WorstBlock } from "./worst-blocks.ts";
 import type { Family, WorstCase } from "./worst-code.ts";
@@ -12,11 +12,8 @@ import { Peer } from "./worst-peer.ts";
 import { precompileFamilies } from "./worst-precompiles.ts";
 import { type Run, startWord, WorstEngine } from "./worst-state.ts";
 
-const HELP = `npm run bench -- worst [--only PATTERN] [--rounds N] [--gas MGAS] [--rows N] [--revm PROGRAM] [--blocks] [--json]
-The gas that is slowest to burn: every opcode with operands that are searched for, memory and code of all sizes, state cold and
-warm, every precompile. Each row is a transaction that repeats one thing until its gas is used up. Prints the rows slowest first.
---revm names a program that runs the same transactions with revm, in turns (packages/bench/README.md says how they talk).
---blocks also mines a pool of each of the slowest rows' transactions with the built program.`;
+const ABOUT = `The gas that is slowest to burn: every opcode with operands that are searched for, memory and code of all sizes, state cold and
+warm, every precompile. Each row is a transaction that repeats one thing until its gas is used up. Prints the rows slowest first.`;
 
 /** what a block may take, as in the table's last columns */
 const BLOCK_MGAS = 60;
@@ -141,23 +138,23 @@ function render(lines: readonly (readonly string[])[]): string {
 
 /** `npm run bench -- worst` */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      only: { type: "string", default: "" },
-      rounds: { type: "string", default: "5" },
-      gas: { type: "string", default: "15" },
-      rows: { type: "string", default: "60" },
-      revm: { type: "string" },
-      blocks: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
+  const values = benchOptions(
+    "worst",
+    args,
+    {
+      only: { type: "string", default: "", help: "regular expression: the families to search" },
+      rounds: { type: "string", default: "5", help: "runs of each row" },
+      gas: { type: "string", default: "15", help: "gas of a run, in millions" },
+      rows: { type: "string", default: "60", help: "how many of the worst are measured" },
+      revm: {
+        type: "string",
+        help: "program that runs the same transactions with revm, in turns (packages/bench/README.md says how they talk)",
+      },
+      blocks: { type: "boolean", help: "mine a pool of each of the slowest rows' transactions with the built program, too" },
+      json: { type: "boolean", help: "print JSON" },
     },
-  });
-  if (values.help) {
-    console.log(HELP);
-    return 0;
-  }
+    ABOUT,
+  );
   const pattern = new RegExp(values.only, "i");
   const families = allFamilies().filter(
     ({ name, group, variants }) => pattern.test(`${group} ${name}`) || variants.some((variant) => pattern.test(variant.name)),
