@@ -1,5 +1,5 @@
 import { helpText, type OptionGroup, type OptionTable, type ParsedOptions, parseOptions } from "@rnode/options";
-import { type Describe, describeFailure, printFailure } from "./failure.ts";
+import { type Describe, describeFailure, printFailure, UserError } from "./failure.ts";
 
 /** Where a command writes; replaced in tests. */
 export interface CommandIo {
@@ -12,7 +12,11 @@ export interface CommandIo {
 }
 
 /** A subcommand, from its arguments to its exit code. `runCommand` prints what it throws. */
-export type Command = (args: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo) => Promise<number>;
+export interface Command {
+  (args: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo): Promise<number>;
+  /** what it does, in a sentence */
+  readonly summary?: string | undefined;
+}
 
 type Groups = Readonly<Record<string, OptionGroup>>;
 type Arguments<G extends Groups> = Pick<Extract<ParsedOptions<G>, { kind: "options" }>, "options" | "positionals">;
@@ -22,7 +26,7 @@ export function command<const G extends Groups>(
   { table, version }: { readonly table: OptionTable<G>; readonly version: string },
   run: (parsed: Arguments<G>, io: CommandIo) => number | Promise<number>,
 ): Command {
-  return async (args, env, io) => {
+  const runParsed: Command = async (args, env, io) => {
     const parsed = parseOptions(table, args, env);
     switch (parsed.kind) {
       case "options":
@@ -37,6 +41,30 @@ export function command<const G extends Groups>(
         for (const fault of parsed.faults) io.err(`${table.program}: ${fault}`);
         return 1;
     }
+  };
+  return Object.assign(runParsed, { summary: table.summary });
+}
+
+/**
+ * A subcommand that has subcommands itself, of which the first argument names one. Its help lists them.
+ *
+ * @param name as users type it: `rengine db`
+ */
+export function commandGroup(name: string, actions: Readonly<Record<string, () => Promise<Command>>>): Command {
+  return async ([action, ...rest], env, io) => {
+    if (action === "--help" || action === "-h") {
+      const width = Math.max(...Object.keys(actions).map((known) => known.length));
+      io.out(`Usage: ${name} ${Object.keys(actions).join("|")} [options]\n`);
+      for (const [known, load] of Object.entries(actions))
+        io.out(`  ${known.padEnd(width)}  ${(await load()).summary ?? ""}`.trimEnd());
+      io.out(`\n${name} ${Object.keys(actions)[0]} --help lists the options of one.`);
+      return 0;
+    }
+    const load = action !== undefined && Object.hasOwn(actions, action) ? actions[action] : undefined;
+    if (load !== undefined) return await (await load())(rest, env, io);
+    const known = Object.keys(actions).map((each) => `"${each}"`);
+    const expected = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
+    throw new UserError(`expected ${expected}${action === undefined ? "" : `, found "${action}"`}`);
   };
 }
 

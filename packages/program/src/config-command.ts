@@ -14,6 +14,11 @@ export interface ConfigOf {
  */
 export function configCommand({ name, version, table }: ConfigOf, args: readonly string[], env: NodeJS.ProcessEnv): number {
   const [action, ...rest] = args;
+  const summary = "Prints every option with the value in effect and where it comes from: a flag, a variable or the default.";
+  if (action === "--help" || action === "-h") {
+    process.stdout.write(`Usage: ${name} config print [options of ${name}]\n\n${summary}\n`);
+    return 0;
+  }
   if (action !== "print") {
     printFailure(name, `config: expected "${name} config print", followed by the options to look at`);
     return 1;
@@ -21,7 +26,7 @@ export function configCommand({ name, version, table }: ConfigOf, args: readonly
   const command: OptionTable = {
     ...table,
     program: `${name} config print`,
-    summary: "Prints every option with the value in effect and where it comes from: a flag, a variable or the default.",
+    summary,
   };
   const parsed = readOptions({ name, version }, command, rest, env);
   if (typeof parsed === "number") return parsed;

@@ -228,6 +228,11 @@ describe("a program", () => {
     const other = new SmallProgram("config", "show");
     expect(await other.end()).toMatchObject({ code: 1 });
     expect(other.err).toBe('small: config: expected "small config print", followed by the options to look at\n');
+    const help = new SmallProgram("config", "--help");
+    expect(await help.end()).toMatchObject({
+      code: 0,
+      parts: expect.arrayContaining(["Usage: small config print [options of small]"]),
+    });
   });
 
   it("that halts closes its parts, and goes on serving metrics until it is told to stop", async () => {

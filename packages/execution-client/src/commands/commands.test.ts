@@ -383,6 +383,9 @@ describe("db", () => {
   it("says what it expects", async () => {
     expect((await run(db)).err).toEqual(['expected "stats", "verify", "prune", "migrate" or "compact"']);
     expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify", "prune", "migrate" or "compact", found "statz"']);
+    const help = await run(db, "--help");
+    expect([help.code, help.out[0]]).toEqual([0, "Usage: rengine db stats|verify|prune|migrate|compact [options]\n"]);
+    expect(help.out).toContain("  stats    Sizes of the database and its tables.");
     expect((await run(db, "stats", `--datadir=${at("none")}`)).err[0]).toContain("holds no chain database");
   });
 });

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
-import { type Command, type CommandIo, command, UserError } from "@rnode/program";
+import { type CommandIo, command, commandGroup, UserError } from "@rnode/program";
 import { compactDatabase, describePageReading, type VerifyProgress } from "@rnode/storage";
 import { databasePath, openExistingDatabase, sayPageReading } from "../setup/database.ts";
 import { history, historyBlocksOf } from "../setup/history-option.ts";
@@ -162,25 +162,13 @@ const compact = command({ table: compactTable, version: VERSION }, async ({ opti
 });
 
 /** `rengine db stats|verify|prune|migrate|compact`. */
-export const db: Command = async (args, env, io) => {
-  const [action, ...rest] = args;
-  switch (action) {
-    case "stats":
-      return await stats(rest, env, io);
-    case "verify":
-      return await verify(rest, env, io);
-    case "prune":
-      return await prune(rest, env, io);
-    case "migrate":
-      return await migrate(rest, env, io);
-    case "compact":
-      return await compact(rest, env, io);
-    default:
-      throw new UserError(
-        `expected "stats", "verify", "prune", "migrate" or "compact"${action === undefined ? "" : `, found "${action}"`}`,
-      );
-  }
-};
+export const db = commandGroup("rengine db", {
+  stats: async () => stats,
+  verify: async () => verify,
+  prune: async () => prune,
+  migrate: async () => migrate,
+  compact: async () => compact,
+});
 
 type Statistics = ReturnType<ReturnType<typeof openExistingDatabase>["storageStats"]>;
 
