@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Chain,
   createSenderCache,
@@ -24,15 +23,7 @@ import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/j
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
-import {
-  assertPortIsFree,
-  connectionBudget,
-  namingPorts,
-  type ProgramMetrics,
-  type Readiness,
-  type Scope,
-  UserError,
-} from "@rnode/program";
+import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
 import {
   type BlobSidecar,
   compareProtocolVersions,
@@ -55,6 +46,7 @@ import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
 import { type Readers, readerCount, startReaders } from "./readers/start-readers.ts";
+import { requireFreePorts } from "./rpc/free-ports.ts";
 import { createPublicServer } from "./rpc/public-server.ts";
 import { createReadServices, profileOf } from "./rpc/read-services.ts";
 import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
@@ -106,7 +98,12 @@ export async function startClient(
   const { chain: chainOptions, http, ws, authrpc, rollup, sending, limits, txpool } = options;
   const profile = profileOf(options);
 
-  await requireFreePorts(options); // before anything is opened, and before peers see a node that ends at once
+  const wanted = [
+    ...(http.enabled ? [{ option: "http.port", ...http }] : []),
+    ...(ws.enabled ? [{ option: "ws.port", ...ws }] : []),
+    { option: "authrpc.port", ...authrpc },
+  ];
+  await requireFreePorts(wanted, clock); // before anything is opened, and before peers see a node that ends at once
   const spec = await loadChainSpec(chainOptions);
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
@@ -303,25 +300,6 @@ export async function startClient(
 function urlHere(host: string, port: number): string {
   const isAny = host === "0.0.0.0" || host === "::";
   return `http://${isAny ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host}:${port}/`;
-}
-
-/** The readers of a process that was killed end a moment after it, and hold its ports until then. */
-const PORTS_LIMIT_MS = 3_000;
-const PORTS_INTERVAL_MS = 100;
-
-/** @throws {UserError} a port is taken and stays so, or an address is not of this machine */
-async function requireFreePorts({ http, ws, authrpc }: ClientOptions): Promise<void> {
-  const endMs = performance.now() + PORTS_LIMIT_MS;
-  for (;;) {
-    try {
-      if (http.enabled) await assertPortIsFree("http.port", http);
-      if (ws.enabled) await assertPortIsFree("ws.port", ws);
-      return await assertPortIsFree("authrpc.port", authrpc);
-    } catch (error) {
-      if (performance.now() >= endMs) throw error;
-    }
-    await sleep(PORTS_INTERVAL_MS);
-  }
 }
 
 const halfOf = (budget: number | undefined): number | undefined => (budget === undefined ? undefined : budget / 2);
