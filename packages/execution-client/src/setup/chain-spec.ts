@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type GenesisStore, initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
-import { asciiToBytes, bytesToHex, concatBytes, equalBytes } from "@rnode/primitives";
+import { asciiToBytes, bigintToBytes, bytesToBigint, bytesToHex, concatBytes, equalBytes } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import { type ChainConfig, chainConfigOfNetwork, L1_CHAINS, NETWORKS, type Network, networkByName } from "@rnode/protocol";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
@@ -103,38 +103,60 @@ const GENESIS_SOURCE_KEY = "genesis-source";
 const sourceOf = ({ chain, config, genesis }: ChainSpec): Uint8Array | undefined =>
   genesis && concatBytes(genesis.digest, asciiToBytes(config === genesis.head.config ? "" : chain));
 
+/** Database key for the chain id, which is not a part of the genesis block. Databases of earlier versions get it at their next start. */
+const CHAIN_ID_KEY = "chain-id";
+
+/** @throws {UserError} the database is of a chain that has the same genesis block and another id */
+function assertChainId(store: Pick<GenesisStore, "head" | "readMeta">, { chain, config }: ChainSpec): void {
+  const stored = store.head() === undefined ? undefined : store.readMeta(CHAIN_ID_KEY);
+  if (stored === undefined || bytesToBigint(stored) === config.chainId) return;
+  throw new UserError(
+    `the database is of chain ${bytesToBigint(stored)}, but --chain=${chain} is chain ${config.chainId}: give the genesis file that the database was made with, or another --datadir`,
+  );
+}
+
 /**
  * Makes sure that the database begins with the genesis of the chain, and writes it if there is none.
  *
- * @throws {UserError} {CodedError} chain/other-genesis: the database begins with a different one
+ * @throws {UserError} the database is of another chain
+ * @throws {CodedError} chain/other-genesis: the database begins with a different one
  */
 export async function prepareGenesis(
   store: GenesisStore & { readonly folder?: string },
   spec: ChainSpec,
 ): Promise<"present" | "written" | "again"> {
   const stored = storedGenesisHash(store);
+  assertChainId(store, spec);
   if (stored !== undefined) {
     const expected = spec.network?.genesis.l2.hash;
     if (expected !== undefined && expected !== bytesToHex(stored)) {
       throw new UserError(`the database begins with block ${bytesToHex(stored)}, but ${spec.chain} begins with ${expected}`);
     }
     // A named network without --genesis: the database was created by `rengine init`, and the table has the genesis hash.
-    if (spec.genesis === undefined) return "present";
-    const known = store.readMeta(GENESIS_SOURCE_KEY);
-    if (known !== undefined && equalBytes(known, sourceOf(spec)!)) return "present";
+    const known = spec.genesis === undefined ? undefined : store.readMeta(GENESIS_SOURCE_KEY);
+    if (spec.genesis === undefined || (known !== undefined && equalBytes(known, sourceOf(spec)!))) {
+      noteChainId(store, spec);
+      return "present";
+    }
   }
   return writeGenesis(store, spec, await genesisOfSpec(spec, store.folder));
 }
 
 /** Remembers that the database begins with the genesis of the chain, which was checked. */
-export function noteGenesis(store: Pick<GenesisStore, "writeMeta">, spec: ChainSpec): void {
+export function noteGenesis(store: Pick<GenesisStore, "readMeta" | "writeMeta">, spec: ChainSpec): void {
+  noteChainId(store, spec);
   const source = sourceOf(spec);
   if (source !== undefined) store.writeMeta(GENESIS_SOURCE_KEY, source);
+}
+
+function noteChainId(store: Pick<GenesisStore, "readMeta" | "writeMeta">, { config }: ChainSpec): void {
+  if (store.readMeta(CHAIN_ID_KEY) === undefined) store.writeMeta(CHAIN_ID_KEY, bigintToBytes(config.chainId, 32));
 }
 
 /** Like `prepareGenesis`, but with a genesis from `genesisOfSpec`, whose state is closed. */
 export function writeGenesis(store: GenesisStore, spec: ChainSpec, genesis: SealedGenesis): "present" | "written" | "again" {
   try {
+    assertChainId(store, spec);
     const outcome = initGenesis(store, genesis);
     noteGenesis(store, spec);
     return outcome;

@@ -8,7 +8,7 @@ import { UserError } from "@rnode/program";
 import { parseGenesis } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadChainSpec, prepareGenesis } from "./chain-spec.ts";
+import { genesisOfSpec, loadChainSpec, prepareGenesis, writeGenesis as writeGenesis_ } from "./chain-spec.ts";
 import { openGenesisFile } from "./genesis-file.ts";
 import { GenesisMemory } from "./genesis-memory.ts";
 
@@ -100,6 +100,14 @@ describe("the genesis of a database", () => {
     await expect(prepareGenesis(store, { ...changed, genesis: { ...changed.genesis!, readState } })).rejects.toThrow("read again");
     expect(await prepareGenesis(store, changed)).toBe("present");
     expect(await prepareGenesis(store, { ...changed, genesis: { ...changed.genesis!, readState } })).toBe("present");
+
+    // The chain id is not in the block.
+    writeGenesis("genesis.json", { ...GENESIS, config: { ...GENESIS.config, chainId: 4242 } });
+    const otherId = await loadChainSpec({ chain: path });
+    const otherChain = `the database is of chain ${spec.config.chainId}, but --chain=${path} is chain 4242: give the genesis file that the database was made with, or another --datadir`;
+    await expect(prepareGenesis(store, otherId)).rejects.toThrow(otherChain);
+    const sealed = await genesisOfSpec(otherId);
+    expect(() => writeGenesis_(store, otherId, sealed)).toThrow(otherChain);
 
     writeGenesis("genesis.json", { ...GENESIS, alloc: { ...alloc, [addressOf(1)]: { balance: "0x1" } } });
     await expect(prepareGenesis(store, await loadChainSpec({ chain: path }))).rejects.toThrow(
