@@ -89,6 +89,10 @@ export const deriveCommand = command({ table, version: VERSION }, async ({ optio
   const connection = connectL1(options.l1, { config, clock: systemClock, log, metrics });
   const beacon = connectBeacon(options.l1, { config, clock: systemClock, log, metrics: createBeaconMetrics(noMetrics) });
   try {
+    const head = await connection.l1.blockByLabel("latest");
+    if (head !== undefined && head.number < to) {
+      throw new UserError(`--to=${to} is after the L1 head, which is ${head.number}: name a block that L1 has`);
+    }
     const batcher = main.batcher ?? config.genesis.systemConfig.batcherAddress;
     const onBlock = (number: number): void => io.progress(`L1 block ${number} of ${to}`);
     return print(await explainRange({ from, to, batcher }, run, { l1: connection.l1, blobs: beacon.blobs, onBlock }));

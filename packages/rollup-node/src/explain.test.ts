@@ -5,6 +5,9 @@ import { deflateSync } from "node:zlib";
 import { AltDaError } from "@rnode/alt-da";
 import { createDecompressor } from "@rnode/compression";
 import { ExplainRun, explainRange, explanationLines, explanationToJson } from "@rnode/derivation";
+import { anyJson, createRpcServer, method, param } from "@rnode/jsonrpc";
+import { blockFixture } from "@rnode/l1/testing";
+import { silentLogger } from "@rnode/observe";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import {
   type BlobTransaction,
@@ -229,6 +232,29 @@ describe("the command", () => {
       0,
       expect.stringMatching(/dropped: unknown-version.*channel 0x0707.*zlib/s),
     ]);
+  });
+
+  it("says where L1 ends", async () => {
+    const head = blockFixture(100, 0);
+    const l1 = createRpcServer({
+      http: { host: "127.0.0.1", port: 0 },
+      methods: {
+        eth_chainId: method({ params: [], handler: () => `0x${config.l1ChainId.toString(16)}` }),
+        eth_getBlockByNumber: method({
+          params: [param("block", anyJson), param("whole", anyJson)],
+          handler: ([block]) => (block === "latest" ? head.json : null),
+        }),
+      },
+      log: silentLogger,
+    });
+    const url = `http://127.0.0.1:${(await l1.listen()).httpPort}`;
+    try {
+      await expect(derive("--explain", "--from=99", "--to=101", `--l1=${url}`, "--l1.beacon.ignore")).rejects.toThrow(
+        "--to=101 is after the L1 head, which is 100: name a block that L1 has",
+      );
+    } finally {
+      await l1.close();
+    }
   });
 
   it("says what is missing or wrong", async () => {
