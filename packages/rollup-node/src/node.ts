@@ -41,6 +41,7 @@ import { feedNode } from "./node-feed.ts";
 import { createNodeServer } from "./node-server.ts";
 import type { Contact } from "./operate/contact.ts";
 import { checkEngineKind } from "./operate/engine-kind.ts";
+import { HeadStall } from "./operate/head-stall.ts";
 import type { SnapshotLog } from "./operate/snapshot-log.ts";
 import { TestSequencer } from "./opstack/test-sequencer.ts";
 import type { RnodeOptions } from "./options.ts";
@@ -137,6 +138,7 @@ export class RollupNode {
   private readonly connections: NodeConnections;
   private readonly driver: Driver;
   private readonly poller: HeadPoller;
+  private readonly l1Stall: HeadStall;
   private readonly server: RpcServer;
   private readonly managedServer: RpcServer | undefined;
   /** what a supervisor reaches over its server; undefined: nobody supervises this node */
@@ -352,13 +354,17 @@ export class RollupNode {
       managed &&
       deps.supervisor &&
       createManagedServer(deps.supervisor, managed.api, { clock, log: log.child({ part: "supervisor" }), metrics: deps.metrics });
+    this.l1Stall = new HeadStall(clock);
     this.poller = new HeadPoller(options.l1, {
       l1,
       clock,
       log,
       onChange: (label, block) => {
         l1View.update(label, block);
-        if (label === "latest") derivation.onL1Change();
+        if (label === "latest") {
+          this.l1Stall.changed();
+          derivation.onL1Change();
+        }
         if (label === "finalized") finalizer.onL1Finalized(block);
         this.noteHeads();
         this.driver.wake();
@@ -535,6 +541,7 @@ export class RollupNode {
       ...(findingHeadsBecause === undefined ? {} : { findingHeadsBecause }),
       ...(this.managed?.events.isSubscribed === false ? { waitingFor: "a supervisor" } : {}),
       ...(l1.head === undefined ? { waitingFor: "the L1 head" } : {}),
+      ...(this.connections.contacts?.l1.silence === undefined ? this.l1Stall.stall : {}),
       ...silenceOf("l1", this.connections.contacts?.l1),
       ...silenceOf("engine", this.connections.contacts?.engine),
     };
