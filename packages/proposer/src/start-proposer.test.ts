@@ -119,7 +119,12 @@ describe("startProposer", () => {
       "--game-type: 0 does not do",
     ],
     ["another L1", { l1: { eth_chainId: "0x1" } }, [], "--l1-eth-rpc: its L1 chain id is 1, but the rollup node's chain has 900"],
-    ["an execution client as rollup node", { node: { eth_chainId: "0x385" } }, [], /^--rollup-rpc http\S+ is not rollup node/],
+    [
+      "an execution client as rollup node",
+      { node: { eth_chainId: "0x385" } },
+      [],
+      /^--rollup-rpc http\S+ is not the rollup node: it answers .*; give the RPC address of the rollup node$/,
+    ],
   ])("does not start on %s", async (_, given, args, message) => {
     const { ready } = await start(given, args);
     await expect(ready).rejects.toThrow(message);

@@ -16,7 +16,8 @@ export class RollupClientError extends codedErrors<RollupClientErrorCode>({
   "rollup-client/bad-answer": "the answer to {method} is not what the method promises",
   "rollup-client/bad-output": "the rollup node's output root of block {number} cannot be used: {reason}",
   "rollup-client/no-active-sequencer": "none of the rollup nodes has an active sequencer: {reasons}",
-  "rollup-client/wrong-endpoint": "{option} {endpoint} is not {expected}: it answers {got}",
+  "rollup-client/wrong-endpoint":
+    "{option} {endpoint} is not the {expected}: it answers {got}; give the RPC address of the {expected}",
   "rollup-client/wrong-chain":
     "{option}: its {what} is {got}, but the rollup node's chain has {expected}; name an endpoint of that chain",
 }) {}

@@ -87,7 +87,9 @@ describe("the beacon node of a chain that reads blobs", () => {
 
   it("must belong to the rollup's L1", async () => {
     const { check } = connect([`--l1.beacon=${(await node({ l1ChainId: 1 })).url}`]);
-    await expect(check()).rejects.toThrow(/is a beacon node of chain 1, but the rollup's L1 is chain 900$/);
+    await expect(check()).rejects.toThrow(
+      /is a beacon node of chain 1, but the rollup's L1 is chain 900: give a beacon node of that chain$/,
+    );
   });
 
   it("may be an execution client's port by mistake, which is told in one line", async () => {

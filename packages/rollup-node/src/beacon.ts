@@ -90,7 +90,7 @@ class BeaconConnection implements Beacon {
       if (chainId !== undefined && chainId !== config.l1ChainId) {
         throw new StartError(
           "start/wrong-chain",
-          `${name} is a beacon node of chain ${chainId}, but the rollup's L1 is chain ${config.l1ChainId}`,
+          `${name} is a beacon node of chain ${chainId}, but the rollup's L1 is chain ${config.l1ChainId}: give a beacon node of that chain`,
         );
       }
       log.info("beacon node", { endpoint: this.blobs.names[0], version: version.slice(0, 100) });

@@ -133,7 +133,11 @@ describe("rnode as a command", () => {
       () => common(["--l1.beacon.ignore=false"]),
       /^rnode: expected L1 Beacon API endpoint, but got none/,
     ],
-    ["another L1", () => common([`--l1=${otherL1}`]), /^rnode: --l1 http:\/\/127.* is chain 1, but the rollup's L1 is chain 900$/],
+    [
+      "another L1",
+      () => common([`--l1=${otherL1}`]),
+      /^rnode: --l1 http:\/\/127.* is chain 1, but the rollup's L1 is chain 900: give an endpoint of that chain$/,
+    ],
     ["the L2 as L1", () => common([`--l1=${l2}`]), /is --l1 the L2 endpoint\?/],
     ["another L2 genesis", () => common(), /^rnode: --l2 .* is another chain: its block 0 is 0x.*, but the rollup starts from 0x/],
     [

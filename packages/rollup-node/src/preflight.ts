@@ -61,7 +61,7 @@ async function checkL1(deps: PreflightDeps): Promise<void> {
     const hint = chainId === config.l2ChainId ? " (that is the L2's: is --l1 the L2 endpoint?)" : "";
     throw new StartError(
       "start/wrong-chain",
-      `--l1 ${endpoint} is chain ${chainId}${hint}, but the rollup's L1 is chain ${config.l1ChainId}`,
+      `--l1 ${endpoint} is chain ${chainId}${hint}, but the rollup's L1 is chain ${config.l1ChainId}: give an endpoint of that chain`,
     );
   }
   const genesis = config.genesis.l1;
