@@ -37,11 +37,13 @@ export async function folderCommand<O extends Options>(
       return 0;
     }
     const [folder, ...more] = parsed.positionals;
-    if (folder === undefined || more.length > 0) throw new Error("give one folder");
+    if (folder === undefined || more.length > 0)
+      throw new Error(`give one folder: npm run ${name} -- DIR (--help lists the options)`);
     await run(folder, values);
     return 0;
   } catch (error) {
-    print.err(`${name}: ${(error as Error).message}`);
+    // Node.js adds to an unknown option what a programmer may do.
+    print.err(`${name}: ${(error as Error).message.replace(/\. To specify a positional argument.*$/s, " (--help lists all)")}`);
     return 1;
   }
 }

@@ -104,6 +104,23 @@ describe("a recorded L1", () => {
     expect(Buffer.from(found![1]!).equals(Buffer.from(blobs[1]!.blob))).toBe(true);
   });
 
+  it("counts the blobs of blocks that were recorded at the same time", async () => {
+    const hashes = blobs.map(({ versionedHash }) => versionedHash);
+    const first = blockFixture(200, 3, undefined, hashes);
+    const second = blockFixture(201, 3, hexToBytes(first.hash), hashes);
+    for (const number of [200, 201]) beacon.add(number, blobs);
+    const into = mkdtempSync(join(tmpdir(), "rnode-recording-"));
+    const client = clientOf([beacon.url]);
+    const chain = { genesis: { genesis_time: String(GENESIS_TIME_SEC) }, spec: { SECONDS_PER_SLOT: "12", SLOTS_PER_EPOCH: "32" } };
+    try {
+      const deps = { rpc: new FakeEndpoint([first, second]), beacon: { chain, client } };
+      expect(await recordL1({ folder: into, blocks: [200, 201] }, deps)).toEqual({ blocks: 2, blobs: 4 });
+    } finally {
+      await client.close();
+      rmSync(into, { recursive: true });
+    }
+  });
+
   it("can be behind: what is after its head is not there, and finality is behind the head", async () => {
     const server = await serveL1(openRecording(folder), { head: 101, finalityBlocks: 1 });
     const rpc = createRpcClient({ url: server.url });

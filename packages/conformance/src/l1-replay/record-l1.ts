@@ -45,7 +45,8 @@ export async function recordL1(options: RecordL1Options, deps: RecordL1Deps): Pr
   const work = async (): Promise<void> => {
     for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
       const recorded = await recordBlock(number, chainId, writer, options, deps);
-      blobs += await recordBlobs(recorded, writer, options, deps);
+      const blobsOfBlock = await recordBlobs(recorded, writer, options, deps);
+      blobs += blobsOfBlock; // others have added theirs meanwhile
       deps.onBlock?.(number, ++done);
     }
   };
