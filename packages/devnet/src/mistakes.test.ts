@@ -333,7 +333,8 @@ const MISTAKES: readonly Mistake[] = [
   ),
   devnet(
     "a beacon node for the devnet's own L1",
-    () => [`--datadir=${path("devnet-l1")}`, "--base-port=0", "--l1-beacon=http://127.0.0.1:1"],
+    // a folder of its own: the other devnet may not have ended yet
+    () => [`--datadir=${path("devnet-beacon")}`, "--base-port=0", "--l1-beacon=http://127.0.0.1:1"],
     /--l1-beacon http:\/\/127\.0\.0\.1:1: only for an L1 given by its URL \(--l1=http:\/\/…\)/,
   ),
   devnet(
