@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inWords } from "./format.ts";
+import { decimal, inWords } from "./format.ts";
 
 it.each([
   ["pendingTransactions", "Pending transactions"],
@@ -8,4 +8,8 @@ it.each([
   ["balanceEther", "Balance"],
 ])("writes %s in words", (name, words) => {
   expect(inWords(name)).toBe(words);
+});
+
+it("writes no minus before zero", () => {
+  expect([-0.02, 0, -0.06, 12].map(decimal)).toEqual(["0.0", "0.0", "-0.1", "12.0"]);
 });

@@ -7,6 +7,9 @@ export const count = (value: number | undefined): string => (value === undefined
 /** 1,234 blocks, 1 block */
 export const counted = (value: number, one: string, many = `${one}s`): string => `${count(value)} ${value === 1 ? one : many}`;
 
+/** 0.5, 12.0; a negative number so near to zero that it is written as zero has no sign */
+export const decimal = (value: number): string => value.toFixed(1).replace(/^-0\.0$/, "0.0");
+
 export function bytes(value: number | undefined): string {
   if (value === undefined) return "–";
   if (value < 1_000) return `${value} B`;

@@ -1,5 +1,5 @@
 import type { PeersState } from "../messages.ts";
-import { count, duration, shortHash } from "./format.ts";
+import { count, decimal, duration, shortHash } from "./format.ts";
 import { Nothing, Panel, Table } from "./parts.tsx";
 import { type ProgramView, stateOf } from "./store.ts";
 
@@ -32,7 +32,7 @@ export function Peers({ program }: { readonly program: ProgramView }) {
               address.replace(/^\/ip[46]\/(.*)\/tcp\//, "$1:"),
               direction,
               latencyMs === 0 ? "–" : `${latencyMs.toFixed(1)} ms`,
-              score.toFixed(1),
+              decimal(score),
             ],
           }))}
         />
