@@ -6,6 +6,18 @@ import { isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
 const isInstalled = () => existsSync(join(ROOT, "node_modules", "typescript"));
 const readLock = () => readFileSync(join(ROOT, "package-lock.json"), "utf8");
 
+/** Whether `npm ci` has put in place what the lockfile says, by hand, for example; packages for other platforms are optional. */
+function isAsLocked() {
+  const file = join(ROOT, "node_modules", ".package-lock.json");
+  if (!existsSync(file)) return false;
+  const installed = JSON.parse(readFileSync(file, "utf8")).packages ?? {};
+  return Object.entries(JSON.parse(readLock()).packages).every(([path, { version, integrity, optional }]) => {
+    if (!path.startsWith("node_modules/") && !path.includes("/node_modules/")) return true; // this repository's own
+    const found = installed[path];
+    return found === undefined ? optional === true : found.version === version && found.integrity === integrity;
+  });
+}
+
 /** Ends this process where Node.js is too old to install anything. */
 function checkNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
@@ -25,7 +37,7 @@ function install() {
 /** For who wants to run it: what is installed must be what the lockfile says. */
 export function installWhatIsLocked() {
   checkNode();
-  if (!isInstalled() || !isStampCurrent("install", readLock())) install();
+  if (!isInstalled() || !(isStampCurrent("install", readLock()) || isAsLocked())) install();
 }
 
 /** For who builds: what is installed may be otherwise, as that is how dependencies are changed. */
