@@ -151,7 +151,7 @@ export const devnetOptionTable = optionTable({
   program: "npm start --",
   summary: "Runs an L1, a sequencer, a batch submitter, a verifier and a follower on this machine.",
   envPrefix: "DEVNET_",
-  groups: { parameters, devnet, pprof: withDefaults(pprofOptions, { port: 6064 }) },
+  groups: { parameters, devnet, pprof: withDefaults(pprofOptions, { port: 6065 }) },
 });
 
 export type DevnetCliOptions = OptionsOfAll<typeof devnetOptionTable.groups>;
