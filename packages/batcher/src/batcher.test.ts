@@ -207,7 +207,12 @@ describe("startBatcher", () => {
       `its L2 genesis block is ${String(OTHER_GENESIS.hash)}`,
     ],
     ["no genesis", { l2: { eth_getBlockByNumber: null } }, [], "its L2 genesis block is none"],
-    ["an L2 execution client as rollup node", { node: { eth_chainId: "0x385" } }, [], /^--rollup-rpc http\S+ is not the rollup node: it answers .*; give the RPC address of the rollup node$/],
+    [
+      "an L2 execution client as rollup node",
+      { node: { eth_chainId: "0x385" } },
+      [],
+      /^--rollup-rpc http\S+ is not the rollup node: it answers .*; give the RPC address of the rollup node$/,
+    ],
     ["a rollup node as L2", { l2: { eth_chainId: undefined } }, [], /^--l2-eth-rpc http\S+ is not /],
     ["a rollup node as L1", { l1: { eth_chainId: undefined } }, [], /^--l1-eth-rpc http\S+ is not /],
     ["a margin beyond the channel timeout", {}, ["--sub-safety-margin=60"], "--sub-safety-margin: 60 does not do"],
