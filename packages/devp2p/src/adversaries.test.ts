@@ -22,8 +22,8 @@ afterEach(async () => {
   await Promise.all(nodes.splice(0).map((node) => node.close()));
 });
 
-async function dial(node: TestNode): Promise<Socket> {
-  const socket = connect(node.network.identity.tcpPort, "127.0.0.1");
+async function dial(node: TestNode, localAddress?: string): Promise<Socket> {
+  const socket = connect({ port: node.network.identity.tcpPort, host: "127.0.0.1", localAddress });
   sockets.push(socket);
   socket.on("error", () => {});
   await new Promise((resolve) => socket.once("connect", resolve));
@@ -176,6 +176,13 @@ describe("floods", () => {
     const many = await Promise.all(Array.from({ length: 60 }, () => dial(node)));
     await eventually("most are closed", () => many.filter(({ destroyed }) => destroyed).length >= 45, 4_000);
     expect(node.network.list()).toEqual([]);
+  });
+
+  it.skipIf(process.platform !== "linux")("of silent connections from ever other addresses keeps nobody out", async () => {
+    const node = await start({ blocks: 1 });
+    for (let i = 0; i < 40; i++) await Promise.all(Array.from({ length: 15 }, (_, j) => dial(node, `127.1.${i}.${j + 1}`)));
+    await join(node);
+    expect(node.network.list()).toHaveLength(1);
   });
 
   it("a stranger's status of another chain does not make it a peer", async () => {

@@ -13,6 +13,8 @@ export type DevP2PErrorCode =
   | "devp2p/other-chain"
   /** it speaks no version of eth that we do */
   | "devp2p/useless"
+  /** there is no room for its handshake */
+  | "devp2p/refused"
   | "devp2p/timeout"
   | "devp2p/disconnected"
   // of a request to a peer

@@ -1,7 +1,9 @@
 import { type IpBytes, ipText, parseIp, type Rate, TokenBucket } from "@rnode/peering";
 import { type Clock, LruCache } from "@rnode/primitives";
 
-/** Connections that have not introduced themselves yet. */
+/** Connections that have said nothing yet. They cost a socket each, so there may be many, and a newcomer takes the place of the oldest. */
+const MAX_SILENT = 512;
+/** Connections whose handshake is under way. */
 const MAX_PENDING = 32;
 const MAX_OF_ADDRESS = 8;
 const ACCEPTS_OF_ADDRESS: Rate = { perSec: 2, burst: 10 };
@@ -16,12 +18,27 @@ export function subscriberOf(ip: string): string {
   return bytes.length === 4 ? ipText(bytes) : ipText(Uint8Array.from(bytes, (byte, index) => (index < 8 ? byte : 0)));
 }
 
-/** Which inbound connections are talked to at all. */
+/** An inbound connection on its way to become a peer. */
+export interface InboundPlace {
+  /** To be called when it has said something that is to be answered. @returns false: not now */
+  readonly heard: () => boolean;
+  /** To be called when it has introduced itself. */
+  readonly introduced: () => void;
+  /** To be called when it ends. */
+  readonly ended: () => void;
+}
+
+/**
+ * Which inbound connections are talked to at all. A flood of connections from ever other addresses keeps nobody out that speaks before as many
+ * others have connected as may be silent: only who speaks takes one of the places for handshakes.
+ */
 export class InboundGate {
   readonly #clock: Clock;
   readonly #accepts: TokenBucket;
   readonly #ofAddress = new LruCache<string, TokenBucket>(MAX_ADDRESSES);
   readonly #open = new Map<string, number>();
+  /** what drops each, oldest first */
+  readonly #silent = new Set<() => void>();
   #pending = 0;
 
   constructor(clock: Clock) {
@@ -29,26 +46,32 @@ export class InboundGate {
     this.#accepts = new TokenBucket(ACCEPTS, clock);
   }
 
-  /** @returns undefined: not now. Otherwise to be called when the connection has introduced itself, and when it ends */
-  admit(ip: string): { readonly introduced: () => void; readonly ended: () => void } | undefined {
+  /** @param drop ends the connection, which others need the place of. @returns undefined: not now */
+  admit(ip: string, drop: () => void): InboundPlace | undefined {
     const subscriber = subscriberOf(ip);
     const open = this.#open.get(subscriber) ?? 0;
-    if (this.#pending >= MAX_PENDING || open >= MAX_OF_ADDRESS) return undefined;
+    if (open >= MAX_OF_ADDRESS) return undefined;
     let bucket = this.#ofAddress.get(subscriber);
     if (bucket === undefined) {
       bucket = new TokenBucket(ACCEPTS_OF_ADDRESS, this.#clock);
       this.#ofAddress.set(subscriber, bucket);
     }
-    if (!bucket.take() || !this.#accepts.take()) return undefined;
-    this.#pending++;
+    if (!bucket.take()) return undefined;
     this.#open.set(subscriber, open + 1);
-    let isPending = true;
+    let isPending = false;
     let isOpen = true;
     const introduced = (): void => {
       if (isPending) this.#pending--;
       isPending = false;
     };
+    const heard = (): boolean => {
+      if (!this.#silent.delete(dropSilent) || this.#pending >= MAX_PENDING || !this.#accepts.take()) return false;
+      this.#pending++;
+      isPending = true;
+      return true;
+    };
     const ended = (): void => {
+      this.#silent.delete(dropSilent);
       introduced();
       if (!isOpen) return;
       isOpen = false;
@@ -56,6 +79,15 @@ export class InboundGate {
       if (left === 0) this.#open.delete(subscriber);
       else this.#open.set(subscriber, left);
     };
-    return { introduced, ended };
+    const dropSilent = (): void => {
+      ended();
+      drop();
+    };
+    this.#silent.add(dropSilent);
+    if (this.#silent.size > MAX_SILENT) {
+      const [dropOldest] = this.#silent;
+      dropOldest!();
+    }
+    return { heard, introduced, ended };
   }
 }

@@ -265,7 +265,7 @@ export class PeerHost {
     this.#track(socket);
     socket.on("error", () => {}); // until the reader listens
     const ip = canonicalIp(socket.remoteAddress ?? "") ?? "";
-    const place = this.#isBanned(subscriberOf(ip)) ? undefined : this.#gate.admit(ip);
+    const place = this.#isBanned(subscriberOf(ip)) ? undefined : this.#gate.admit(ip, () => socket.destroy());
     if (place === undefined || this.#closing.signal.aborted) {
       metrics.inbound.inc({ outcome: "refused" });
       socket.destroy();
@@ -273,7 +273,7 @@ export class PeerHost {
     }
     socket.on("close", place.ended);
     try {
-      const connection = await RlpxConnection.open(socket, this.#rlpxOptions());
+      const connection = await RlpxConnection.open(socket, { ...this.#rlpxOptions(), mayAnswer: place.heard });
       place.introduced();
       metrics.inbound.inc({ outcome: "connected" });
       const { publicKey, port } = connection.hello;

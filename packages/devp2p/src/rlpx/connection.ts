@@ -25,6 +25,8 @@ export interface RlpxOptions {
   readonly port: number;
   /** x ‖ y of the peer that is dialled; undefined: it dialled us */
   readonly remoteKey?: Uint8Array | undefined;
+  /** of one that dialled us: asked when its handshake is there, before anything is computed for it */
+  readonly mayAnswer?: (() => boolean) | undefined;
 }
 
 /** A message of a capability, after its code. */
@@ -73,7 +75,7 @@ export class RlpxConnection {
   /**
    * The handshake and both hellos. The socket is destroyed when that fails.
    *
-   * @throws {DevP2PError} devp2p/bad-handshake, devp2p/unexpected-identity, devp2p/timeout, devp2p/disconnected…
+   * @throws {DevP2PError} devp2p/bad-handshake, devp2p/unexpected-identity, devp2p/refused, devp2p/timeout, devp2p/disconnected…
    */
   static async open(socket: Socket, options: RlpxOptions): Promise<RlpxConnection> {
     const reader = new SocketReader(socket);
@@ -202,7 +204,11 @@ export class RlpxConnection {
   }
 }
 
-async function exchangeSecrets(socket: Socket, reader: SocketReader, { own, remoteKey }: RlpxOptions): Promise<SessionSecrets> {
+async function exchangeSecrets(
+  socket: Socket,
+  reader: SocketReader,
+  { own, remoteKey, mayAnswer }: RlpxOptions,
+): Promise<SessionSecrets> {
   const deadlineMs = performance.now() + HANDSHAKE_LIMIT_MS;
   const read = async (size: number): Promise<Uint8Array> => reader.read(size, Math.max(1, deadlineMs - performance.now()));
   const packet = async (): Promise<Uint8Array> => {
@@ -210,7 +216,9 @@ async function exchangeSecrets(socket: Socket, reader: SocketReader, { own, remo
     return Buffer.concat([prefix, await read(handshakeBodySize(prefix))]);
   };
   if (remoteKey === undefined) {
-    const { ack, secrets } = answerHandshake(own, await packet());
+    const auth = await packet();
+    if (mayAnswer?.() === false) throw new DevP2PError("devp2p/refused");
+    const { ack, secrets } = answerHandshake(own, auth);
     socket.write(ack);
     return secrets;
   }
