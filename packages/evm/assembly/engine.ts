@@ -23,7 +23,9 @@ import {
   M_STATIC,
   M_VALUE,
   PRAGUE,
+  R_BURNED_SINCE,
   R_CREATED,
+  R_GAS,
   R_HALT,
   R_LOGS,
   R_LOGS_LENGTH,
@@ -54,7 +56,7 @@ import { blockHashesReset } from "./instructions";
 import { logsPointer, logsPosition, logsReset, logsRevertTo } from "./logs";
 import { buildOpcodeTable } from "./opcodes";
 import { fork, setRules, stepping, touching } from "./rules";
-import { runToEnd } from "./interpreter";
+import { countBurned, runToEnd } from "./interpreter";
 import { findSlot, refund, setRefund, storageReset, transientReset, warmSlotByKey } from "./storage";
 import { copyWord, zeroWord } from "./word";
 
@@ -207,12 +209,18 @@ export function delegate(entry: u32): u32 {
   return load<u32>(code, C_DELEGATION) != 0 ? delegateOf(code) : 0;
 }
 
+/** Adds gas that a transaction burns before its message runs, and what the last slice had burned if it was cut off. */
+export function addBurned(gas: i64): void {
+  countBurned(gas + load<i64>(R_BURNED_SINCE));
+}
+
 /**
  * Executes a message from the host: `to` 0 creates a contract. Value at X_VALUE, data at `input`. The result is in R_*; the
  * sender's nonce has already been increased. `sender` 0 means a system call without value: the caller is the word at X_KEY, without
  * an account of its own.
  */
 export function execute(sender: u32, to: u32, input: u32, length: u32, gas: i64): void {
+  addBurned(0);
   store<u32>(M_STATIC, 0);
   store<i64>(M_GAS, gas);
   store<u32>(M_CALLER, sender != 0 ? sender : to);
@@ -237,7 +245,10 @@ export function execute(sender: u32, to: u32, input: u32, length: u32, gas: i64)
     halt = enterCreate(stack, true);
   }
   if (halt == HALT_NONE) runToEnd();
-  else store<u32>(R_HALT, halt);
+  else {
+    store<u32>(R_HALT, halt);
+    countBurned(gas - load<i64>(R_GAS));
+  }
   store<i64>(R_REFUND, refund);
   store<u32>(R_LOGS, logsPointer());
   store<u32>(R_LOGS_LENGTH, logsPosition());

@@ -27,6 +27,8 @@ import {
   HALT_STATIC,
   HALT_STOP,
   KIND_CREATE,
+  R_BURNED,
+  R_BURNED_SINCE,
   R_FAULT_HEIGHT,
   R_FAULT_OPCODE,
   R_REPORTED,
@@ -81,6 +83,12 @@ export function runToEnd(): void {
   while (!run()) hostSlice();
 }
 
+/** Adds what a slice has burned. */
+export function countBurned(gas: i64): void {
+  store<i64>(R_BURNED, load<i64>(R_BURNED) + gas);
+  store<i64>(R_BURNED_SINCE, 0);
+}
+
 /**
  * Runs the current frame and everything that it calls, until the first frame ends.
  *
@@ -91,7 +99,10 @@ function run(): bool {
   /** of all frames together */
   let sliceLeft = SLICE_GAS;
   while (true) {
-    if (--framesLeft < 0 || sliceLeft <= 0) return false;
+    if (--framesLeft < 0 || sliceLeft <= 0) {
+      countBurned(SLICE_GAS - sliceLeft);
+      return false;
+    }
     const f = currentFrame;
     const stack = load<u32>(f, F_STACK);
     let ip = load<u32>(f, F_IP);
@@ -401,6 +412,7 @@ function run(): bool {
           store<u32>(f, sp, F_SP);
           store<i64>(f, gas, F_GAS);
           store<u32>(R_REPORTED, 1);
+          store<i64>(R_BURNED_SINCE, SLICE_GAS - sliceLeft + startGas - gas);
           hostTraceStep(f, load<u32>(ip, B_PC), <u32>load<u16>(ip, B_OPCODE));
           const words = <i32>(sp + 32 - stack) >> 5;
           const left = gas - <i64>load<u32>(ip, B_GAS);
@@ -825,6 +837,7 @@ function run(): bool {
           store<u32>(f, ip, F_IP);
           store<u32>(f, sp, F_SP);
           store<i64>(f, gas, F_GAS);
+          countBurned(SLICE_GAS - sliceLeft + startGas - gas);
           return false;
         }
       }
@@ -832,9 +845,13 @@ function run(): bool {
       ip += HEADER;
     }
     if (halt != HALT_SWITCH) {
-      sliceLeft -= startGas - gas;
       store<i64>(f, gas, F_GAS);
-      if (!endFrame(halt)) return true;
+      const goesOn = endFrame(halt);
+      sliceLeft -= startGas - max<i64>(0, load<i64>(f, F_GAS)); // with the deposit of created code
+      if (!goesOn) {
+        countBurned(SLICE_GAS - sliceLeft);
+        return true;
+      }
     } else {
       // What was handed on to another frame is not spent yet.
       const entered = currentFrame;

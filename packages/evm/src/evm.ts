@@ -39,6 +39,11 @@ export interface EvmEngine {
   warmUp(): void;
   /** bytes of linear memory in use */
   readonly memoryBytes: number;
+  /**
+   * Gas that all executions on the engine have burned: also those that failed, were undone or were cut off. A message that fails forfeits
+   * what it has left, which it does not burn, and refunds are not subtracted: this measures what the engine has done.
+   */
+  readonly gasBurned: bigint;
 }
 
 /**
@@ -64,6 +69,8 @@ class Engine implements EvmEngine {
   #tracer: EvmTracer | undefined;
   #interrupt: ((stepGas: bigint) => void) | undefined;
   #current: EngineBlock | undefined;
+  /** on instances that were replaced */
+  #burnedBefore = 0n;
 
   constructor(module: EvmModule, options: EvmOptions) {
     this.#module = module;
@@ -74,6 +81,10 @@ class Engine implements EvmEngine {
 
   get memoryBytes(): number {
     return this.#instance.memory.bytes.length;
+  }
+
+  get gasBurned(): bigint {
+    return this.#burnedBefore + this.#instance.gasBurned;
   }
 
   setTracer(tracer: EvmTracer | undefined): void {
@@ -92,7 +103,10 @@ class Engine implements EvmEngine {
   beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution {
     this.#current?.end();
     const { codeCacheBytes = DEFAULT_CODE_CACHE_BYTES } = this.#options;
-    if (this.memoryBytes > KEPT_MEMORY_BYTES + 2 * codeCacheBytes) this.#instance = this.#newInstance();
+    if (this.memoryBytes > KEPT_MEMORY_BYTES + 2 * codeCacheBytes) {
+      this.#burnedBefore = this.gasBurned;
+      this.#instance = this.#newInstance();
+    }
     this.#instance.reader = reader;
     this.#instance.tracer = this.#tracer;
     this.#instance.onSlice = this.#interrupt;

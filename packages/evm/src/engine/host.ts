@@ -29,6 +29,8 @@ import {
   M_STATIC,
   M_VALUE,
   MESSAGE_KINDS,
+  R_BURNED,
+  R_BURNED_SINCE,
   R_FAULT_HEIGHT,
   R_FAULT_OPCODE,
   R_OUTPUT,
@@ -102,6 +104,11 @@ export class EngineInstance {
       traceLog: (record: number) => this.#traceLog(record),
     });
     this.memory.refresh(this.exports.memory.buffer);
+  }
+
+  /** since the instance was made */
+  get gasBurned(): bigint {
+    return this.memory.i64(R_BURNED) + this.memory.i64(R_BURNED_SINCE);
   }
 
   /** A view of an account entry's raw address. */

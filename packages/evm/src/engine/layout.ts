@@ -44,6 +44,8 @@ export const R_LOGS = 0x12124;
 export const R_LOGS_LENGTH = 0x12128;
 export const R_FAULT_HEIGHT = 0x1212c;
 export const R_REPORTED = 0x12130;
+export const R_BURNED = 0x12138;
+export const R_BURNED_SINCE = 0x12140;
 
 export const F_GAS = 0;
 export const F_SP = 12;

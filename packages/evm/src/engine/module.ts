@@ -75,6 +75,7 @@ export interface EngineExports {
   finishCode(code: number): void;
   reserveInput(length: number): number;
   reserveOutput(length: number): number;
+  addBurned(gas: bigint): void;
   execute(sender: number, to: number, input: number, length: number, gas: bigint): void;
   heapTop(): number;
   keccak256(from: number, length: number, to: number): void;

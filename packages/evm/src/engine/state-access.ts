@@ -179,6 +179,11 @@ export class StateAccess {
     this.#instance.exports.revertTo(checkpoint);
   }
 
+  /** Counts gas that a transaction burns before its message runs. */
+  addBurned(gas: bigint): void {
+    this.#instance.exports.addBurned(gas);
+  }
+
   /** Runs a message; `to` undefined creates a contract. The sender's nonce has already been increased. */
   execute(sender: AccountPointer, to: AccountPointer | undefined, value: bigint, data: Uint8Array, gas: bigint): MessageResult {
     const { exports, memory } = this.#instance;

@@ -78,6 +78,7 @@ export function callMessage(scope: BlockScope, message: CallMessage, keepsEffect
   const upFront = gasLimit * gasPrice;
   if (state.balance(sender) < upFront + value) return refused("insufficient-balance", 0n);
   state.beginTransaction();
+  state.addBurned(intrinsic);
   const start = state.checkpoint();
   if (upFront !== 0n) state.subtractBalance(sender, upFront);
   state.setNonce(sender, state.nonce(sender) + 1n);

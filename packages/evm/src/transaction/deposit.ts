@@ -28,7 +28,9 @@ export function applyDeposit(scope: BlockScope, tx: DepositTransaction, blockGas
     writeTransactionEnvironment(scope, tx.from, 0n, []);
     warmUp(scope, tx.from, tx.to, []);
     const to = tx.to === undefined ? undefined : state.account(tx.to);
-    result = state.execute(sender, to, tx.value, tx.data, tx.gasLimit - intrinsicGas(rules, tx));
+    const intrinsic = intrinsicGas(rules, tx);
+    state.addBurned(intrinsic);
+    result = state.execute(sender, to, tx.value, tx.data, tx.gasLimit - intrinsic);
   }
   const logs = result === undefined ? [] : state.logs();
   if (result === undefined) {

@@ -57,7 +57,9 @@ export function applySigned(scope: BlockScope, tx: SignedTransaction, context: T
   warmUp(scope, context.sender, tx.to, "accessList" in tx ? tx.accessList : []);
   const authorizationRefund = tx.type === 0x04 ? applyAuthorizations(scope, tx.authorizationList) : 0n;
   const to = tx.to === undefined ? undefined : state.account(tx.to);
-  const result = state.execute(sender, to, tx.value, tx.data, tx.gasLimit - intrinsicGas(rules, tx));
+  const intrinsic = intrinsicGas(rules, tx);
+  state.addBurned(intrinsic);
+  const result = state.execute(sender, to, tx.value, tx.data, tx.gasLimit - intrinsic);
 
   let gasUsed = gasAfterRefund(scope, tx.gasLimit, result, authorizationRefund);
   const floor = floorDataGas(rules, tx.data);
