@@ -33,14 +33,18 @@ export class Attacker {
   readonly counts = new Map<string, number>();
   readonly #options: AttackerOptions;
   readonly #open = new Set<Socket>();
+  /** each ends a pause */
+  readonly #pauses = new Set<() => void>();
 
   constructor(options: AttackerOptions) {
     this.#options = options;
     this.target = options.target;
     this.random = options.random;
     this.signal = options.signal;
+    // One listener for all: an attack can have hundreds of pauses at once.
     options.signal.addEventListener("abort", () => {
       for (const socket of this.#open) socket.destroy();
+      for (const end of this.#pauses) end();
     });
   }
 
@@ -125,14 +129,13 @@ export class Attacker {
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.signal.aborted) return resolve();
-      const timer = setTimeout(done, ms);
-      const { signal } = this;
-      function done(): void {
+      const end = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", done);
+        this.#pauses.delete(end);
         resolve();
-      }
-      signal.addEventListener("abort", done);
+      };
+      const timer = setTimeout(end, ms);
+      this.#pauses.add(end);
     });
   }
 
