@@ -1,7 +1,7 @@
 export type { ReadBackend } from "./backend/backend.ts";
 export { withBlockCache } from "./backend/block-cache.ts";
 export { withPrunedHistory } from "./backend/pruned-history.ts";
-export { UNLIMITED_WORK, type Work } from "./backend/work.ts";
+export { RequestWork, UNLIMITED_WORK, type Work } from "./backend/work.ts";
 export { CallService } from "./calls/call-service.ts";
 export { SimulateService } from "./calls/simulate-service.ts";
 export { DEFAULT_FILTER_LIMITS, FilterRegistry, tagOfFilterId } from "./feeds/filters.ts";

@@ -208,7 +208,7 @@ export async function startClient(
   failure.catch(() => {}); // reported to whoever awaits it
   let readers: Readers | undefined;
   if (count === 0) {
-    const bind = (methods: ApiMethods) => methodsInWriter(methods, write);
+    const bind = (methods: ApiMethods) => methodsInWriter(methods, write, options.calls.maxGasPerRequest);
     publicPorts = await listen(
       "public RPC server",
       createPublicServer(options, { services, pending: pool, bind, log, metrics, maxOpenFiles: halfOf(connectionBudget()) }),

@@ -218,6 +218,32 @@ const calls = optionGroup("rpc", {
     default: 5000,
     help: "Maximum execution time of a call, an estimate or a simulation. 0: no limit.",
   },
+  maxGasPerRequest: {
+    parse: gasLimit,
+    flag: "rpc.max-gas-per-request",
+    default: 10_000_000_000n,
+    unit: "gas",
+    help: "Maximum gas that one request may burn in all: the calls of an eth_callMany, the runs of an estimate, the blocks that a trace executes. 0: no limit.",
+  },
+});
+
+const gas = optionGroup("rpc", {
+  perConnection: {
+    parse: limit,
+    flag: "rpc.max-gas-per-connection",
+    default: 50_000_000,
+    unit: "gas/s",
+    needs: LISTENERS,
+    help: "Gas that the costly requests of a connection may burn in each reader, ten seconds' worth at once. Beyond it, other connections from its address come first. 0: no limit.",
+  },
+  perAddress: {
+    parse: limit,
+    flag: "rpc.max-gas-per-address",
+    default: 100_000_000,
+    unit: "gas/s",
+    needs: LISTENERS,
+    help: "The same for all connections from one address (of IPv6, a /64 network). Beyond it, other addresses come first, and requests are refused when there is no room for those. 0: no limit.",
+  },
 });
 
 const traces = optionGroup("rpc", {
@@ -433,6 +459,7 @@ export const clientTable = optionTable({
     calls,
     traces,
     costly,
+    gas,
     sending,
     logQueries,
     limits,

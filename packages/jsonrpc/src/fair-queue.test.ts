@@ -59,6 +59,43 @@ describe("a fair queue", () => {
     expect(difference).toBeLessThanOrEqual(505); // one item of each
   });
 
+  it("serves those last who come after the others, and takes from them what has to go", () => {
+    const [a, b1, b2] = [from("1.1.1.1"), from("2.2.2.2"), from("2.2.2.2")];
+    const last = new Set<unknown>(["2.2.2.2", b1]);
+    const precedence = { isNetworkLast: (key: string) => last.has(key), isConnectionLast: (client: unknown) => last.has(client) };
+    const queue = new FairQueue<string>({ maxItems: 100, maxItemsPerNetwork: 50, maxBytes: 1000 }, precedence);
+    const fill = (): void => {
+      for (const [index, name] of ["x", "y"].entries()) {
+        queue.add(b1, `b1 ${name}`, 1);
+        queue.add(b2, `b2 ${name}`, 1);
+        if (index === 0) queue.add(a, "a", 1);
+      }
+    };
+    // whatever they have used before
+    queue.add(a, "first", 1);
+    queue.take();
+    queue.charge(a, 1000);
+    fill();
+    expect(queue.removeLast((item) => item.startsWith("b"))).toBe("b1 y");
+    expect(queue.removeLast((item) => item.startsWith("c"))).toBeUndefined();
+    expect(Array.from({ length: 5 }, () => queue.take())).toEqual(["a", "b2 x", "b2 y", "b1 x", undefined]);
+    last.clear();
+    fill();
+    expect(queue.take()).toContain("b");
+    expect([queue.size, queue.bytes]).toEqual([4, 4]);
+  });
+
+  it("serves the next of them when those who come first cannot begin", () => {
+    const [a, b] = [from("1.1.1.1"), from("2.2.2.2")];
+    const queue = new FairQueue<string>(
+      { maxItems: 100, maxItemsPerNetwork: 50, maxBytes: 1000 },
+      { isNetworkLast: (key) => key === "2.2.2.2", isConnectionLast: () => false },
+    );
+    queue.add(a, "a", 1);
+    queue.add(b, "b", 1);
+    expect(queue.take((item) => item !== "a")).toBe("b");
+  });
+
   it("gives nobody credit for having been away", () => {
     const queue = newQueue();
     const [a, b] = [from("1.1.1.1"), from("2.2.2.2")];

@@ -12,6 +12,16 @@ export interface FairQueueLimits {
 /** Which limit an item exceeds. */
 export type QueueRefusal = "all" | "network" | "bytes";
 
+/** Who comes after the others, whatever time each has had. */
+export interface Precedence {
+  /** after other networks */
+  isNetworkLast(network: string): boolean;
+  /** after other connections of its network */
+  isConnectionLast(client: RequestContext): boolean;
+}
+
+const NO_PRECEDENCE: Precedence = { isNetworkLast: () => false, isConnectionLast: () => false };
+
 interface Waiting<T> {
   readonly item: T;
   readonly bytes: number;
@@ -39,17 +49,20 @@ const EXPECTED_MS = 5;
 
 /**
  * Items that wait for their turn. Whoever has had least time comes next: among networks (client addresses) first, then among the connections
- * of that network. An item's place therefore depends on what others have used, not on how many items they have.
+ * of that network. An item's place therefore depends on what others have used, not on how many items they have. A precedence can say who
+ * comes after all the others.
  */
 export class FairQueue<T> {
   readonly #limits: FairQueueLimits;
+  readonly #precedence: Precedence;
   readonly #networks = new Map<string, NetworkShare<T>>();
   #clockMs = 0;
   #size = 0;
   #bytes = 0;
 
-  constructor(limits: FairQueueLimits) {
+  constructor(limits: FairQueueLimits, precedence: Precedence = NO_PRECEDENCE) {
     this.#limits = limits;
+    this.#precedence = precedence;
   }
 
   get size(): number {
@@ -81,18 +94,32 @@ export class FairQueue<T> {
   /** Takes the item whose turn it is, of those that may begin now. */
   take(mayBegin: (item: T) => boolean = () => true): T | undefined {
     // PERF: mostly, the first in order may begin, and the others need not be sorted for that.
-    const first = leastTime(this.#networks.values(), ({ count }) => count > 0);
-    const firstOwn = first && leastTime(first.connections.values(), ({ waiting }) => waiting.length > 0);
+    const first = firstOf(this.#networks, ({ count }) => count > 0, this.#isNetworkLast);
+    const firstOwn = first && firstOf(first.connections, ({ waiting }) => waiting.length > 0, this.#isConnectionLast);
     if (first === undefined || firstOwn === undefined) return undefined;
     if (mayBegin(firstOwn.waiting[0]!.item)) return this.#takeFrom(first, firstOwn, 0);
-    for (const network of byTime(this.#networks.values())) {
-      for (const own of byTime(network.connections.values())) {
+    for (const network of inOrder(this.#networks, this.#isNetworkLast)) {
+      for (const own of inOrder(network.connections, this.#isConnectionLast)) {
         const index = own.waiting.findIndex(({ item }) => mayBegin(item));
         if (index !== -1) return this.#takeFrom(network, own, index);
       }
     }
     return undefined;
   }
+
+  /** Removes the item that would be served last, of those that may go. */
+  removeLast(mayGo: (item: T) => boolean): T | undefined {
+    for (const network of inOrder(this.#networks, this.#isNetworkLast).reverse()) {
+      for (const own of inOrder(network.connections, this.#isConnectionLast).reverse()) {
+        const index = own.waiting.findLastIndex(({ item }) => mayGo(item));
+        if (index !== -1) return this.#removeAt(network, own, index);
+      }
+    }
+    return undefined;
+  }
+
+  readonly #isNetworkLast = (network: string): boolean => this.#precedence.isNetworkLast(network);
+  readonly #isConnectionLast = (client: RequestContext): boolean => this.#precedence.isConnectionLast(client);
 
   #takeFrom(network: NetworkShare<T>, own: ConnectionShare<T>, index: number): T {
     this.#clockMs = Math.max(this.#clockMs, network.usedMs);
@@ -156,11 +183,27 @@ function connectionIn<T>(network: NetworkShare<T>, client: RequestContext): Conn
   return own;
 }
 
-/** Who has had least time, of those that matter. */
-function leastTime<S extends Share>(shares: Iterable<S>, matters: (share: S) => boolean): S | undefined {
-  let least: S | undefined;
-  for (const share of shares) if (matters(share) && (least === undefined || share.usedMs < least.usedMs)) least = share;
-  return least;
+/** Who comes first, of those that matter: who is not last, then who has had least time. */
+function firstOf<K, S extends Share>(
+  shares: ReadonlyMap<K, S>,
+  matters: (share: S) => boolean,
+  isLast: (key: K) => boolean,
+): S | undefined {
+  let first: S | undefined;
+  let firstIsLast = true;
+  for (const [key, share] of shares) {
+    if (!matters(share)) continue;
+    const last = isLast(key);
+    if (first !== undefined && (last === firstIsLast ? share.usedMs >= first.usedMs : last)) continue;
+    first = share;
+    firstIsLast = last;
+  }
+  return first;
 }
 
-const byTime = <S extends Share>(shares: Iterable<S>): S[] => [...shares].sort((a, b) => a.usedMs - b.usedMs);
+function inOrder<K, S extends Share>(shares: ReadonlyMap<K, S>, isLast: (key: K) => boolean): S[] {
+  return [...shares]
+    .map(([key, share]) => ({ share, last: Number(isLast(key)) }))
+    .sort((a, b) => a.last - b.last || a.share.usedMs - b.share.usedMs)
+    .map(({ share }) => share);
+}

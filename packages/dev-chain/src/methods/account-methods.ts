@@ -1,4 +1,11 @@
-import { type ApiMethods, type CallRequest, callRequestShape, method, type TransactionFiller } from "@rnode/eth-api";
+import {
+  type ApiMethods,
+  type CallRequest,
+  callRequestShape,
+  method,
+  type TransactionFiller,
+  UNLIMITED_WORK,
+} from "@rnode/eth-api";
 import {
   addressShape,
   anyJson,
@@ -42,8 +49,6 @@ export interface AccountMethods {
   readonly send: (request: unknown) => Promise<Hex>;
 }
 
-/** A user whose client has gone is not waited for, but nothing here takes long. */
-const NO_WORK = { check: () => {} };
 const HASH_RESULT = { name: "hash", schema: hashShape.schema };
 const BYTES_RESULT = (name: string) => ({ name, schema: dataShape.schema });
 
@@ -59,7 +64,7 @@ export function accountMethods({ accounts, fill, pool, submit, onTransaction }: 
     return key;
   };
   const filled = (request: CallRequest): Promise<SignedTransaction> =>
-    fill({ ...request, from: request.from ?? accounts[0]?.address }, NO_WORK);
+    fill({ ...request, from: request.from ?? accounts[0]?.address }, UNLIMITED_WORK);
 
   async function sendAs(request: CallRequest, isUnsigned: boolean): Promise<Hex> {
     const from = request.from ?? accounts[0]?.address;

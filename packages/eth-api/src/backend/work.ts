@@ -1,3 +1,5 @@
+import { LIMIT_EXCEEDED, RpcError } from "@rnode/jsonrpc";
+
 /**
  * The permission of a request to go on working. Whatever takes longer than a millisecond or so asks for it again and again, at least every
  * few milliseconds.
@@ -8,10 +10,44 @@ export interface Work {
    * @throws what ends the request here: its time is over, nobody waits for it any more, or it has to go on elsewhere
    */
   check(stepGas?: bigint): void;
+  /** Counts gas that an engine has burned for the request, whatever becomes of the execution. */
+  burn(gas: bigint): void;
 }
 
 /** For work that nothing ends. */
-export const UNLIMITED_WORK: Work = { check() {} };
+export const UNLIMITED_WORK: Work = { check() {}, burn() {} };
+
+/** The work of one request, which may burn so much gas in all: of all calls, runs and blocks that it executes. */
+export class RequestWork implements Work {
+  readonly #checkClient: () => void;
+  readonly #maxGas: bigint;
+  #gas = 0n;
+
+  /** @param checkClient throws when nobody waits for the request any more. @param maxGas undefined: no limit */
+  constructor(checkClient: () => void, maxGas: bigint | undefined) {
+    this.#checkClient = checkClient;
+    this.#maxGas = maxGas ?? 2n ** 64n;
+  }
+
+  /** burned so far */
+  get gas(): bigint {
+    return this.#gas;
+  }
+
+  burn(gas: bigint): void {
+    this.#gas += gas;
+  }
+
+  /** @throws {RpcError} its budget of gas is used up. @throws what `checkClient` throws */
+  check(): void {
+    this.#checkClient();
+    if (this.#gas <= this.#maxGas) return;
+    throw new RpcError(
+      LIMIT_EXCEEDED,
+      `the request has burned ${this.#gas} gas, and ${this.#maxGas} is all that one may burn, everything it executes taken together (--rpc.max-gas-per-request): ask for less at a time`,
+    );
+  }
+}
 
 /**
  * The same permission, for a limited time.
@@ -27,5 +63,6 @@ export function limitedWork(work: Work, timeoutMs: number, tooLong: () => Error,
       work.check(stepGas);
       if (nowMs() > endMs) throw tooLong();
     },
+    burn: (gas) => work.burn(gas),
   };
 }

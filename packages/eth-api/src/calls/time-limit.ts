@@ -7,12 +7,31 @@ import type { Profile } from "../profile/profile.ts";
 export const limitedCall = (work: Work, timeoutMs: number, profile: Profile): Work =>
   limitedWork(work, timeoutMs, () => rpcError(profile.errors.call({ kind: "timeout", timeoutMs })));
 
-/** Runs something that executes on the engine, for as long as `work` permits. @throws what `work` throws; the execution was cut off */
+/**
+ * Runs something that executes on the engine, for as long as `work` permits, and counts the gas for it.
+ *
+ * @throws what `work` throws; the execution was cut off
+ */
 export function interruptible<T>(engine: EvmEngine, work: Work, run: () => T): T {
-  engine.setInterrupt((stepGas) => work.check(stepGas));
+  const count = gasCounter(engine, work);
+  engine.setInterrupt((stepGas) => {
+    count();
+    work.check(stepGas);
+  });
   try {
     return run();
   } finally {
     engine.setInterrupt(undefined);
+    count();
   }
+}
+
+/** @returns counts what the engine has burned since the last time, or since now, for `work` */
+export function gasCounter(engine: EvmEngine, work: Work): () => void {
+  let counted = engine.gasBurned;
+  return () => {
+    const { gasBurned } = engine;
+    work.burn(gasBurned - counted);
+    counted = gasBurned;
+  };
 }

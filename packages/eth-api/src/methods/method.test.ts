@@ -1,4 +1,4 @@
-import { CLIENT_GONE, ClientConnection, NO_CLIENT, param, textShape } from "@rnode/jsonrpc";
+import { CLIENT_GONE, ClientConnection, LIMIT_EXCEEDED, NO_CLIENT, param, textShape } from "@rnode/jsonrpc";
 import { describe, expect, it } from "vitest";
 import { type ApiMethods, method, methodsInWriter } from "./method.ts";
 import type { ReadServices, WriteServices } from "./services.ts";
@@ -36,6 +36,31 @@ describe("the methods in the process that owns the chain", () => {
     expect(run()).toEqual(["given", true]);
     client.leave();
     expect(run).toThrow(CLIENT_GONE);
+  });
+
+  it("end costly work that has burned all the gas it may", () => {
+    const burns = method({
+      runs: "reader",
+      cost: "call",
+      params,
+      handler: (_, work) => {
+        work.burn(600n);
+        work.check();
+        work.burn(600n);
+        work.check();
+        return "done";
+      },
+    });
+    const run = (maxGas?: bigint) => methodsInWriter({ x_y: burns }, writer, maxGas).x_y!.handler(["given"], CONTEXT);
+    expect(run()).toBe("done");
+    expect(run(1200n)).toBe("done");
+    expect(() => run(1199n)).toThrow(
+      expect.objectContaining({
+        code: LIMIT_EXCEEDED,
+        message:
+          "the request has burned 1200 gas, and 1199 is all that one may burn, everything it executes taken together (--rpc.max-gas-per-request): ask for less at a time",
+      }),
+    );
   });
 
   it.each([null, "0x", "found"])("find in its memory what is not there for a reader: %j", async (found) => {

@@ -9,7 +9,7 @@ import {
   RpcError,
   SERVER_ERROR,
 } from "@rnode/jsonrpc";
-import type { Work } from "../backend/work.ts";
+import { RequestWork, type Work } from "../backend/work.ts";
 import type { WriteServices } from "./services.ts";
 
 /*
@@ -95,25 +95,27 @@ const runCostly = (own: CostlyMethod, workOf: (context: RequestContext) => Work)
   handler: (args, context) => own.handler(args, workOf(context), context),
 });
 
-/** Work that goes on until its client has gone. */
-const workForClient = (context: RequestContext): Work => ({
-  check() {
-    if (context.isGone) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
-  },
-});
+/** Work that goes on until its client has gone, or it has burned all the gas that it may. */
+const workForClient =
+  (maxGas: bigint | undefined) =>
+  (context: RequestContext): Work =>
+    new RequestWork(() => {
+      if (context.isGone) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
+    }, maxGas);
 
 /** Whether nothing was found: null, or empty bytes where the answer is bytes. */
 export const isMissing = (result: unknown): boolean => result === null || result === undefined || result === "0x";
 
-/** The methods as served by the process that owns the chain, where all of them run. */
-export function methodsInWriter(methods: ApiMethods, writer: WriteServices): MethodTable {
-  return Object.fromEntries(Object.entries(methods).map(([name, own]) => [name, methodInWriter(own, writer)]));
+/** The methods as served by the process that owns the chain, where all of them run. @param maxGas of a request; undefined: no limit */
+export function methodsInWriter(methods: ApiMethods, writer: WriteServices, maxGas?: bigint): MethodTable {
+  const workOf = workForClient(maxGas);
+  return Object.fromEntries(Object.entries(methods).map(([name, own]) => [name, methodInWriter(own, writer, workOf)]));
 }
 
-function methodInWriter(own: ApiMethod, writer: WriteServices): Method {
+function methodInWriter(own: ApiMethod, writer: WriteServices, workOf: (context: RequestContext) => Work): Method {
   switch (own.runs) {
     case "reader":
-      return isCostly(own) ? runCostly(own, workForClient) : own;
+      return isCostly(own) ? runCostly(own, workOf) : own;
     case "filter-owner":
       return own;
     case "writer":

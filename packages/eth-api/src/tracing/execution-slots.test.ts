@@ -1,6 +1,6 @@
 import type { EvmEngine } from "@rnode/evm";
 import { describe, expect, it } from "vitest";
-import { UNLIMITED_WORK } from "../backend/work.ts";
+import { RequestWork, UNLIMITED_WORK } from "../backend/work.ts";
 import { ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
 
 const LIMITS: SlotLimits = { maxRunning: 2, timeoutMs: 60_000, maxBytes: 1000 };
@@ -8,14 +8,16 @@ const LIMITS: SlotLimits = { maxRunning: 2, timeoutMs: 60_000, maxBytes: 1000 };
 /** Engines that do nothing but remember whether they were asked to stop. */
 function setUp(limits: Partial<SlotLimits> = {}) {
   let nowMs = 0;
-  const engines: { interrupt: (() => void) | undefined }[] = [];
+  const engines: { interrupt: (() => void) | undefined; gasBurned: bigint }[] = [];
   const newEngine = (): EvmEngine => {
-    const engine = { interrupt: undefined as (() => void) | undefined };
-    engines.push(engine);
-    return {
+    const engine = {
+      interrupt: undefined as (() => void) | undefined,
+      gasBurned: 0n,
       setInterrupt: (check: (() => void) | undefined) => void (engine.interrupt = check),
       setTracer: () => {},
-    } as unknown as EvmEngine;
+    };
+    engines.push(engine);
+    return engine as unknown as EvmEngine;
   };
   const slots = new ExecutionSlots({ ...LIMITS, ...limits }, newEngine, () => nowMs);
   return { slots, engines, pass: (ms: number) => void (nowMs += ms) };
@@ -73,6 +75,32 @@ describe("execution slots", () => {
         await slot.pause();
       }),
     ).rejects.toMatchObject(late);
+  });
+
+  it("count the gas that an engine burns for each, and end work that has burned all it may", async () => {
+    const { slots, engines } = setUp({ maxRunning: 1 });
+    const works = [undefined, 5000n].map((maxGas) => new RequestWork(() => {}, maxGas));
+    await slots.run(works[0]!, async (slot) => {
+      engines[0]!.gasBurned += 3000n;
+      engines[0]!.interrupt!();
+      expect(works[0]!.gas).toBe(3000n);
+      engines[0]!.gasBurned += 4000n;
+      await slot.pause();
+      engines[0]!.gasBurned += 1n;
+    });
+    const tooMuch = slots.run(works[1]!, async (slot) => {
+      engines[0]!.gasBurned += 5000n;
+      await slot.pause();
+      engines[0]!.gasBurned += 1n;
+      await slot.pause();
+    });
+    await expect(tooMuch).rejects.toMatchObject({ code: -32005, message: expect.stringContaining("--rpc.max-gas-per-request") });
+    const fails = slots.run(works[1]!, () => {
+      engines[0]!.gasBurned += 10n;
+      throw new Error("fails");
+    });
+    await expect(fails).rejects.toThrow("fails");
+    expect(works.map(({ gas }) => gas)).toEqual([7001n, 5011n]);
   });
 
   it("give way after a while", async () => {

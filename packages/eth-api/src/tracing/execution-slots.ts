@@ -3,6 +3,7 @@ import type { EvmEngine } from "@rnode/evm";
 import { LIMIT_EXCEEDED, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { formatDurationMs } from "@rnode/options";
 import type { Work } from "../backend/work.ts";
+import { gasCounter } from "../calls/time-limit.ts";
 
 export interface SlotLimits {
   /** how many requests may execute at once, each on an engine of its own */
@@ -54,7 +55,9 @@ export class ExecutionSlots {
     const endMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : this.#nowMs() + timeoutMs;
     await this.#turn(endMs);
     const engine = this.#idle.pop() ?? this.#newEngine();
+    const count = gasCounter(engine, work);
     const check = (): void => {
+      count();
       work.check();
       if (this.#nowMs() > endMs) throw this.#timedOut();
     };
@@ -66,6 +69,7 @@ export class ExecutionSlots {
         maxBytes,
         keptBytes: 0,
         check,
+        burn: (gas) => work.burn(gas),
         pause: async () => {
           check();
           if (this.#nowMs() - sliceStartMs < SLICE_MS) return;
@@ -74,6 +78,7 @@ export class ExecutionSlots {
         },
       });
     } finally {
+      count();
       engine.setInterrupt(undefined);
       engine.setTracer(undefined);
       this.#idle.push(engine);

@@ -159,7 +159,7 @@ export async function startDevClient(
   });
   const server = createPublicServer(options, {
     ...{ services, pending: pool, log, metrics },
-    bind: (methods) => methodsInWriter({ ...methods, ...own }, write),
+    bind: (methods) => methodsInWriter({ ...methods, ...own }, write, options.calls.maxGasPerRequest),
     maxOpenFiles: connectionBudget(),
     pages: (path, query) => devChain.beaconApi.answer(path, query),
   });

@@ -3,7 +3,7 @@ import { setPriority } from "node:os";
 import { basename } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { openChainReader } from "@rnode/chain";
-import { type ApiMethods, costlyMethods, methodsOf, type Work } from "@rnode/eth-api";
+import { type ApiMethods, costlyMethods, methodsOf, RequestWork, type Work } from "@rnode/eth-api";
 import {
   CLIENT_GONE,
   createDispatcher,
@@ -71,15 +71,13 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
 
   const run = async (id: number, place: number, text: string): Promise<void> => {
     const startMs = performance.now();
-    const work: Work = {
-      check() {
-        if (Atomics.load(givenUp, place) !== 0) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
-      },
-    };
+    const work = new RequestWork(() => {
+      if (Atomics.load(givenUp, place) !== 0) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
+    }, options.calls.maxGasPerRequest);
     const context: CostlyContext = { ...NO_CLIENT, work };
     refresh();
     const answer = (await dispatcher.handle(text, methods, context)) ?? "";
-    const message = { kind: "done", id, workedMs: performance.now() - startMs } as const;
+    const message = { kind: "done", id, workedMs: performance.now() - startMs, gas: Number(work.gas) } as const;
     const bytes = typeof answer === "string" ? undefined : answer.ownResult;
     if (bytes === undefined) tell({ ...message, result: String(answer) });
     else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: handed over, not copied
@@ -88,7 +86,7 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
   const read = (id: number, text: string): void => {
     const startMs = performance.now();
     const result = readLargeRequest(text, limits, dialect, VERY_LARGE_LENGTH);
-    tell({ kind: "done", id, result, workedMs: performance.now() - startMs });
+    tell({ kind: "done", id, result, workedMs: performance.now() - startMs, gas: 0 });
   };
 
   return (message) => {

@@ -19,6 +19,16 @@ interface Run {
 /** The answer to a request as text or, if that is long, the bytes of its result; or a large request in parts. */
 export type CostlyResult = string | Uint8Array<ArrayBuffer> | LargeRequest;
 
+interface Done {
+  readonly kind: "done";
+  readonly id: number;
+  readonly result: CostlyResult;
+  /** how long the request took */
+  readonly workedMs: number;
+  /** what it burned */
+  readonly gas: number;
+}
+
 export type MessageToCostly =
   | Run
   /** what another process has answered to a call of this thread */
@@ -28,6 +38,5 @@ export type MessageToCostly =
 export type MessageFromCostly =
   | { readonly kind: "ready" }
   | { readonly kind: "failed"; readonly reason: string }
-  /** @param workedMs how long the request took */
-  | { readonly kind: "done"; readonly id: number; readonly result: CostlyResult; readonly workedMs: number }
+  | Done
   | Extract<MessageToWriter, { kind: "call" }>;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { MessageToCostly } from "./costly-messages.ts";
 import { type CostlyLimits, CostlyRequests } from "./costly-requests.ts";
 import type { CostlyThreadEvents } from "./costly-thread.ts";
+import { GasBudgets } from "./gas-budgets.ts";
 
 /** What a test sees of a thread. */
 interface FakeThread {
@@ -19,6 +20,7 @@ describe("the costly requests of a reader", () => {
   let threads: FakeThread[];
   let requests: CostlyRequests;
   let learned: number[];
+  let budgets: GasBudgets;
   beforeEach(() => {
     vi.useFakeTimers();
     nowMs = 0;
@@ -33,6 +35,7 @@ describe("the costly requests of a reader", () => {
   };
   function open(limits: Partial<CostlyLimits> = {}) {
     const metrics = createMetrics({ prefix: "", labels: {} });
+    budgets = new GasBudgets({ perConnection: 50, perAddress: 100 }, () => nowMs);
     requests = new CostlyRequests(
       { maxWaiting: 8, maxWaitingBytes: 1000, maxTraces: 2, hardLimitMs: 90_000, ...limits },
       {
@@ -47,6 +50,7 @@ describe("the costly requests of a reader", () => {
           };
         },
         ask: async (text, reader) => `${text} of ${reader}`,
+        budgets,
         learn: (_, workedMs) => learned.push(workedMs),
         log: silentLogger,
         metrics,
@@ -63,9 +67,9 @@ describe("the costly requests of a reader", () => {
   };
   const begun = (thread = threads.at(-1)!) => thread.posted.flatMap((message) => (message.kind === "run" ? [message] : []));
   const textsBegun = (thread = threads.at(-1)!): string[] => begun(thread).map(({ text }) => text);
-  const finish = (text: string, workedMs = 5, thread = threads.at(-1)!): void => {
+  const finish = (text: string, workedMs = 5, gas = 0, thread = threads.at(-1)!): void => {
     const { id } = begun(thread).find((message) => message.text === text)!;
-    thread.events.onMessage({ kind: "done", id, result: `answer to ${text}`, workedMs });
+    thread.events.onMessage({ kind: "done", id, result: `answer to ${text}`, workedMs, gas });
   };
 
   it("run one call at a time; the next is that of the address that has had least time", async () => {
@@ -110,6 +114,7 @@ describe("the costly requests of a reader", () => {
         id: reads()[index]!.id,
         result: { isBatch: false, parts: [{ text: "{}" }] },
         workedMs: 30,
+        gas: 0,
       });
     expect(reads().map(({ text }) => text)).toEqual(["large 1"]);
     void run("call");
@@ -204,6 +209,116 @@ describe("the costly requests of a reader", () => {
     pass(1500);
     finish("waits");
     expect(await waits).toBe("answer to waits");
+  });
+
+  it("of an address that has used up its budget of gas come after those of others, whatever time each has had", () => {
+    open({ maxWaiting: 100 });
+    const honest = from("9.9.9.9");
+    void run("dump", honest, "search");
+    finish("dump", 60_000); // much time, no gas
+    for (const text of ["a1", "a2", "a3"]) void run(text, from("1.1.1.1"));
+    finish("a1", 1, 1500);
+    void run("b1", from("2.2.2.2"));
+    finish("a2", 1, 0);
+    finish("b1", 1, 1500);
+    void run("b2", from("2.2.2.2"));
+    void run("c1", honest);
+    finish("a3");
+    expect(textsBegun().at(-1)).toBe("c1");
+    // The budgets fill, and time decides again.
+    void run("c2", honest);
+    pass(6000);
+    finish("c1", 1, 100);
+    expect(textsBegun().at(-1)).toBe("b2");
+  });
+
+  it("of a connection that has used up its budget come after those of others from its address", () => {
+    open({ maxWaiting: 100 });
+    const [greedy, modest] = [from(), from()];
+    void run("m0", modest, "search");
+    finish("m0", 60_000);
+    for (const text of ["g1", "g2", "g3"]) void run(text, greedy);
+    finish("g1", 1, 600);
+    void run("m1", modest);
+    finish("g2", 1, 0);
+    expect(textsBegun().at(-1)).toBe("m1");
+    finish("m1");
+    expect(textsBegun().at(-1)).toBe("g3");
+  });
+
+  it("are served, whatever was burned, while nobody else waits", async () => {
+    open();
+    const client = from();
+    for (let index = 0; index < 20; index++) {
+      const answer = run(`${index}`, client);
+      finish(`${index}`, 5, 1_000_000);
+      expect(await answer).toBe(`answer to ${index}`);
+    }
+  });
+
+  it("make room for other addresses when the budget of theirs is used up", async () => {
+    const metrics = open({ maxWaiting: 4 });
+    const attackers = ["1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"].map((address) => from(address));
+    for (const attacker of attackers) {
+      const text = `first of ${attacker.remoteAddress}`;
+      void run(text, attacker);
+      finish(text, 5, 1500);
+    }
+    const endless = run("endless", attackers[0]);
+    const waiting = attackers.map((attacker) => run(`second of ${attacker.remoteAddress}`, attacker));
+    const honest = run("honest", from("9.9.9.9"));
+    await expect(Promise.race(waiting)).rejects.toMatchObject({
+      code: LIMIT_EXCEEDED,
+      message:
+        "too many costly requests wait already (--rpc.max-waiting-requests); your address has burned 1500 gas of its budget of 1000, which fills by 100 a second (--rpc.max-gas-per-address), and others come first: try again in 5 s",
+    });
+    // Of those who have used up theirs, none makes room for another.
+    await expect(run("third", attackers[2])).rejects.toMatchObject({
+      message: expect.stringContaining("--rpc.max-gas-per-address"),
+    });
+    finish("endless", 5000, 1_000_000);
+    await endless;
+    expect(textsBegun().at(-1)).toBe("honest");
+    finish("honest");
+    expect(await honest).toBe("answer to honest");
+    const text = JSON.stringify(await metrics.collect());
+    expect(text).toContain('"limit":"gas"');
+    expect(text).toContain("rpc_costly_gas_total");
+  });
+
+  it("make room for other connections of their address when the budget of theirs is used up", async () => {
+    open({ maxWaiting: 8 });
+    const [greedy, modest] = [from(), from()];
+    void run("g0", greedy);
+    finish("g0", 5, 600);
+    void run("g1", greedy);
+    void run("g2", greedy);
+    const last = run("g3", greedy);
+    const served = run("m1", modest);
+    await expect(last).rejects.toMatchObject({
+      message: expect.stringContaining("this connection has burned 600 gas of its budget of 500"),
+    });
+    finish("g1");
+    finish("m1");
+    expect(await served).toBe("answer to m1");
+  });
+
+  it("that cost the thread its life use up the budgets of their client", async () => {
+    open({ hardLimitMs: 3000 });
+    const client = from();
+    const long = run("long", client);
+    pass(4000);
+    await expect(long).rejects.toThrow("--rpc.workertimeout");
+    expect([budgets.isConnectionSpent(client), budgets.isAddressSpent("1.1.1.1")]).toEqual([true, true]);
+  });
+
+  it("are charged what they burned after their client has left", () => {
+    open();
+    const client = from();
+    void run("runs", client);
+    client.leave();
+    finish("runs", 5, 1500);
+    expect(budgets.isAddressSpent("1.1.1.1")).toBe(true);
   });
 
   it("make the reader busy for as long as they run", () => {

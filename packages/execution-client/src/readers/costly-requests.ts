@@ -14,6 +14,7 @@ import type { Logger, MetricFactory } from "@rnode/observe";
 import { formatDurationMs } from "@rnode/options";
 import type { CostlyResult, MessageFromCostly } from "./costly-messages.ts";
 import type { CostlyThread, CostlyThreadEvents } from "./costly-thread.ts";
+import type { GasBudgets } from "./gas-budgets.ts";
 import { type CostlyRunner, errorAnswer } from "./routing.ts";
 
 export interface CostlyLimits {
@@ -32,6 +33,8 @@ export interface CostlyDependencies {
   readonly startThread: (givenUp: Int32Array, events: CostlyThreadEvents) => CostlyThread;
   /** passes on what the thread asks other processes */
   readonly ask: (text: string, reader?: number) => Promise<string>;
+  /** who comes first; is told what requests burn */
+  readonly budgets: GasBudgets;
   /** is told how long each request took */
   readonly learn: (client: RequestContext, workedMs: number) => void;
   readonly log: Logger;
@@ -115,11 +118,18 @@ export class CostlyRequests implements CostlyRunner {
     this.#nowMs = dependencies.nowMs ?? (() => performance.now());
     this.#most = { call: CALLS, search: SEARCHES, read: READS, trace: limits.maxTraces };
     this.#givenUp = new Int32Array(new SharedArrayBuffer(4 * (CALLS + SEARCHES + READS + limits.maxTraces)));
-    this.#queue = new FairQueue({
-      maxItems: limits.maxWaiting,
-      maxItemsPerNetwork: Math.max(1, limits.maxWaiting * NETWORK_PART),
-      maxBytes: limits.maxWaitingBytes,
-    });
+    const { budgets } = dependencies;
+    this.#queue = new FairQueue(
+      {
+        maxItems: limits.maxWaiting,
+        maxItemsPerNetwork: Math.max(1, limits.maxWaiting * NETWORK_PART),
+        maxBytes: limits.maxWaitingBytes,
+      },
+      {
+        isNetworkLast: (network) => budgets.isAddressSpent(network),
+        isConnectionLast: (client) => budgets.isConnectionSpent(client),
+      },
+    );
     this.#metrics = createCostlyMetrics(dependencies.metrics, {
       waiting: () => this.#queue.size,
       waitingBytes: () => this.#queue.bytes,
@@ -153,15 +163,41 @@ export class CostlyRequests implements CostlyRunner {
         stopListening: client.onGone(() => this.#giveUp(job)),
         losses: 0,
       };
-      const refusal = this.#queue.add(client, job, text.length);
-      if (refusal !== undefined) {
-        job.stopListening();
-        this.#metrics.refused.inc({ limit: refusal });
-        reject(new RpcError(LIMIT_EXCEEDED, `${REFUSALS[refusal]}: try again later`));
-        return;
-      }
-      this.#startDue();
+      let refusal = this.#queue.add(client, job, text.length);
+      while (refusal !== undefined && this.#makeRoom(client, refusal)) refusal = this.#queue.add(client, job, text.length);
+      if (refusal === undefined) this.#startDue();
+      else this.#refuse(job, refusal);
     });
+  }
+
+  /**
+   * Refuses one that waits already, of whoever has used up a budget, in favour of a newcomer who has not: the same address makes room among its
+   * own connections, all addresses among each other.
+   */
+  #makeRoom(newcomer: RequestContext, refusal: QueueRefusal): boolean {
+    const { budgets } = this.#dependencies;
+    const network = clientOf(newcomer.remoteAddress);
+    const isOwn = refusal === "network";
+    if (isOwn ? budgets.isConnectionSpent(newcomer) : budgets.isAddressSpent(network)) return false;
+    const refused = this.#queue.removeLast(({ client }) => {
+      const other = clientOf(client.remoteAddress);
+      return isOwn ? other === network && budgets.isConnectionSpent(client) : budgets.isAddressSpent(other);
+    });
+    if (refused === undefined) return false;
+    this.#refuse(refused, refusal);
+    return true;
+  }
+
+  #refuse({ client, stopListening, reject }: Job, refusal: QueueRefusal): void {
+    stopListening();
+    const shortage = this.#dependencies.budgets.shortage(client);
+    this.#metrics.refused.inc({ limit: shortage === undefined ? refusal : "gas" });
+    reject(
+      new RpcError(
+        LIMIT_EXCEEDED,
+        shortage === undefined ? `${REFUSALS[refusal]}: try again later` : `${REFUSALS[refusal]}; ${shortage}`,
+      ),
+    );
   }
 
   /** The part of the time since the last call in which the thread had work. */
@@ -257,13 +293,15 @@ export class CostlyRequests implements CostlyRunner {
     this.#finish(message);
   }
 
-  #finish({ id, result, workedMs }: Extract<MessageFromCostly, { kind: "done" }>): void {
+  #finish({ id, result, workedMs, gas }: Extract<MessageFromCostly, { kind: "done" }>): void {
     const running = this.#running.get(id);
     if (running === undefined) return;
     const { job, givenUpMs } = running;
     this.#countBusy(this.#nowMs());
     this.#running.delete(id);
     this.#queue.charge(job.client, workedMs);
+    this.#dependencies.budgets.charge(job.client, gas);
+    this.#metrics.gas.add(gas);
     if (job.kind !== "read") this.#dependencies.learn(job.client, workedMs);
     if (givenUpMs === undefined) {
       job.stopListening();
@@ -296,6 +334,7 @@ export class CostlyRequests implements CostlyRunner {
       if (!isTooLong && !(givenUpMs !== undefined && nowMs - givenUpMs > GIVEN_UP_LIMIT_MS)) continue;
       this.#running.delete(job.id);
       this.#queue.charge(job.client, nowMs - startedMs);
+      this.#dependencies.budgets.charge(job.client, Number.POSITIVE_INFINITY); // nobody says any more what it has burned
       if (givenUpMs === undefined) {
         job.stopListening();
         job.reject(new RpcError(SERVER_ERROR, `took longer than ${formatDurationMs(hardLimitMs)} (--rpc.workertimeout)`));
@@ -325,6 +364,7 @@ export class CostlyRequests implements CostlyRunner {
         this.#again.push(job);
         continue;
       }
+      this.#dependencies.budgets.charge(job.client, Number.POSITIVE_INFINITY);
       job.stopListening();
       job.reject(new RpcError(SERVER_ERROR, `not finished: the thread that worked on it ended (${reason})`));
     }
@@ -343,11 +383,12 @@ const createCostlyMetrics = (
   m.gaugeOf("rpc_costly_waiting_bytes", "Size of the costly requests that wait for their turn.", gauges.waitingBytes);
   m.gaugeOf("rpc_costly_running", "Costly requests in progress.", gauges.running);
   return {
-    refused: m.counter<{ limit: QueueRefusal }>(
+    refused: m.counter<{ limit: QueueRefusal | "gas" }>(
       "rpc_costly_refused_total",
-      "Costly requests refused, by the limit of the queue that was reached.",
+      "Costly requests refused, by the limit of the queue that was reached; gas: their client had used up its budget, too.",
       ["limit"],
     ),
+    gas: m.counter("rpc_costly_gas_total", "Gas that costly requests have burned in the thread for them."),
     givenUp: m.counter("rpc_costly_given_up_total", "Costly requests given up because their clients had closed the connection."),
     restarts: m.counter("rpc_costly_restarts_total", "Threads for costly requests that were replaced."),
   };

@@ -1,7 +1,7 @@
 import { type ClientRequest, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RpcErrorBody } from "@rnode/jsonrpc";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { buildPackage } from "../testing/built-package.ts";
 import { type Connection, connect } from "../testing/reader-connections.ts";
@@ -16,6 +16,8 @@ const alloc = {
   [ENDLESS.to]: { balance: "0x0", nonce: "0x1", code: ENDLESS_CODE },
   [SLOW.to]: { balance: "0x0", nonce: "0x1", code: "0x5b6104005f20505f56" },
 } as const;
+/** as `eth_callMany` reports it */
+const OUT_OF_GAS_TOO = { error: expect.stringContaining("out of gas") };
 const OUT_OF_GAS = expect.objectContaining({ message: expect.stringContaining("out of gas") });
 
 const rpc = (method: string, params: readonly unknown[], id = 1) => ({ jsonrpc: "2.0", id, method, params });
@@ -32,6 +34,28 @@ interface Asked {
   readonly leave: () => void;
 }
 
+function post(url: string, payload: unknown, localAddress = "127.0.0.1"): Asked {
+  const body = JSON.stringify(payload);
+  let sent: ClientRequest | undefined;
+  const answer = new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    sent = request(url, { method: "POST", agent: false, localAddress, headers }, (response) => {
+      let text = "";
+      response.on("data", (part: Buffer) => {
+        text += part.toString();
+      });
+      response.on("end", () => resolve(JSON.parse(text)));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+  answer.catch(() => {}); // whoever closes the connection gets none
+  return { answer, leave: () => sent?.destroy() };
+}
+
+/** Waits until the reader works on costly requests or has them waiting. */
+const isBusy = () => sleep(150);
+
 describe("costly requests", () => {
   let node: TestClient;
   let honest: Connection;
@@ -43,6 +67,7 @@ describe("costly requests", () => {
         "--rpc.evmtimeout=0",
         "--rpc.tracetimeout=0",
         "--rpc.max-waiting-requests=16",
+        "--rpc.max-gas-per-request=0",
       ],
       undefined,
       { alloc },
@@ -55,27 +80,7 @@ describe("costly requests", () => {
     await node?.remove();
   });
 
-  function post(payload: unknown, localAddress = "127.0.0.1"): Asked {
-    const body = JSON.stringify(payload);
-    let sent: ClientRequest | undefined;
-    const answer = new Promise((resolve, reject) => {
-      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-      sent = request(node.httpUrl, { method: "POST", agent: false, localAddress, headers }, (response) => {
-        let text = "";
-        response.on("data", (part: Buffer) => {
-          text += part.toString();
-        });
-        response.on("end", () => resolve(JSON.parse(text)));
-      });
-      sent.on("error", reject);
-      sent.end(body);
-    });
-    answer.catch(() => {}); // whoever closes the connection gets none
-    return { answer, leave: () => sent?.destroy() };
-  }
-
-  /** Waits until the reader works on costly requests or has them waiting. */
-  const isBusy = () => sleep(150);
+  const ask = (payload: unknown, localAddress?: string): Asked => post(node.httpUrl, payload, localAddress);
 
   /** Requests that end only when their client leaves. */
   const endless: Readonly<Record<string, unknown>> = {
@@ -93,11 +98,11 @@ describe("costly requests", () => {
   };
 
   it.each(Object.keys(endless))("hold up no cheap one, and end when their client leaves: %s", async (name) => {
-    const asked = times(3, () => post(endless[name]));
+    const asked = times(3, () => ask(endless[name]));
     await isBusy();
     for (let i = 0; i < 5; i++) expect(await honest.call("eth_blockNumber")).toBe("0x14");
     for (const { leave } of asked) leave();
-    expect(await post(rpc("eth_call", [SLOW, "latest"])).answer).toMatchObject({ error: OUT_OF_GAS });
+    expect(await ask(rpc("eth_call", [SLOW, "latest"])).answer).toMatchObject({ error: OUT_OF_GAS });
   });
 
   const large: Readonly<Record<string, unknown>> = {
@@ -111,7 +116,7 @@ describe("costly requests", () => {
   };
   it.each(Object.keys(large))("hold up no cheap one: %s", async (name) => {
     let isDone = false;
-    const asked = post(large[name]);
+    const asked = ask(large[name]);
     void asked.answer.then(() => {
       isDone = true;
     });
@@ -135,7 +140,7 @@ describe("costly requests", () => {
       rpc("eth_newBlockFilter", [], 5),
       rpc("eth_sendRawTransaction", [`0x02${"00".repeat(1_100_000)}`], 6),
     ];
-    expect(await post(batch).answer).toEqual([
+    expect(await ask(batch).answer).toEqual([
       { jsonrpc: "2.0", id: 1, result: "0x14" },
       { jsonrpc: "2.0", id: 2, result: "0x" },
       { jsonrpc: "2.0", id: 3, error: expect.anything() },
@@ -157,18 +162,18 @@ describe("costly requests", () => {
     for (let id = 0; id < 3; id++) socket.send(JSON.stringify(rpc("eth_call", [ENDLESS, "latest"], id)));
     await isBusy();
     socket.terminate();
-    expect(await post(rpc("eth_call", [SLOW, "latest"])).answer).toMatchObject({ error: OUT_OF_GAS });
+    expect(await ask(rpc("eth_call", [SLOW, "latest"])).answer).toMatchObject({ error: OUT_OF_GAS });
   });
 
   it("of one address wait for each other, not others for them", async () => {
     const order: string[] = [];
-    const ask = (name: string, address?: string): Promise<unknown> =>
-      post(rpc("eth_call", [SLOW, "latest"]), address).answer.then(() => order.push(name));
-    const first = post(rpc("eth_call", [ENDLESS, "latest"]));
+    const named = (name: string, address?: string): Promise<unknown> =>
+      ask(rpc("eth_call", [SLOW, "latest"]), address).answer.then(() => order.push(name));
+    const first = ask(rpc("eth_call", [ENDLESS, "latest"]));
     await isBusy();
-    const many = times(4, (index) => ask(`many ${index}`));
+    const many = times(4, (index) => named(`many ${index}`));
     await isBusy();
-    const one = ask("one", "127.0.0.2");
+    const one = named("one", "127.0.0.2");
     await isBusy();
     first.leave();
     await Promise.all([...many, one]);
@@ -176,14 +181,111 @@ describe("costly requests", () => {
   });
 
   it("are refused when too many wait; an address may have a quarter of them", async () => {
-    const running = post(rpc("eth_call", [ENDLESS, "latest"]));
+    const running = ask(rpc("eth_call", [ENDLESS, "latest"]));
     await isBusy();
-    const waiting = times(4, () => post(rpc("eth_call", [ENDLESS, "latest"])));
+    const waiting = times(4, () => ask(rpc("eth_call", [ENDLESS, "latest"])));
     await isBusy();
-    const { error } = (await post(rpc("eth_call", [ENDLESS, "latest"])).answer) as { error: RpcErrorBody };
+    const { error } = (await ask(rpc("eth_call", [ENDLESS, "latest"])).answer) as { error: RpcErrorBody };
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining("--rpc.max-waiting-requests") });
     for (const { leave } of [running, ...waiting]) leave();
   });
+});
+
+describe("the gas of a costly request", () => {
+  let node: TestClient;
+  beforeAll(async () => {
+    node = await startTestClient(
+      [
+        "--rpc.workers=1",
+        "--rpc.gascap=1000000000000000",
+        "--rpc.evmtimeout=0",
+        "--rpc.tracetimeout=0",
+        "--rpc.max-gas-per-request=30000000",
+      ],
+      undefined,
+      { alloc },
+    );
+  });
+  afterAll(() => node?.remove());
+
+  /** Each burns 10 million gas several times, or more than 30 million at once. */
+  const hungry: Readonly<Record<string, unknown>> = {
+    eth_call: rpc("eth_call", [ENDLESS, "latest"]),
+    eth_callMany: rpc("eth_callMany", [times(4, () => ({ transactions: [SLOW] }))]),
+    eth_estimateGas: rpc("eth_estimateGas", [{ ...ENDLESS, gas: "0xffffffffffff" }]),
+    eth_createAccessList: rpc("eth_createAccessList", [ENDLESS]),
+    eth_simulateV1: rpc("eth_simulateV1", [
+      { blockStateCalls: [{ blockOverrides: { gasLimit: "0xffffffffffff" }, calls: times(4, () => SLOW) }] },
+    ]),
+    debug_traceCall: rpc("debug_traceCall", [ENDLESS, "latest", { tracer: "callTracer", timeout: "1h" }]),
+    "debug_traceCall, instructions": rpc("debug_traceCall", [ENDLESS, "latest", { tracer: "4byteTracer", timeout: "1h" }]),
+    debug_traceCallMany: rpc("debug_traceCallMany", [times(4, () => ({ transactions: [SLOW] })), {}, { tracer: "callTracer" }]),
+  };
+  it.each(Object.keys(hungry))("is limited, all that it executes taken together: %s", async (name) => {
+    expect(await post(node.httpUrl, hungry[name]).answer).toMatchObject({
+      error: { code: -32005, message: expect.stringContaining("--rpc.max-gas-per-request") },
+    });
+  });
+
+  it("is counted anew for the next, which is served", async () => {
+    const some = rpc("eth_callMany", [times(2, () => ({ transactions: [SLOW] }))]);
+    for (let time = 0; time < 2; time++) {
+      expect(await post(node.httpUrl, some).answer).toMatchObject({ result: [[OUT_OF_GAS_TOO], [OUT_OF_GAS_TOO]] });
+    }
+  });
+});
+
+describe("a budget of gas that is used up keeps nobody else out", () => {
+  const endless = rpc("eth_call", [ENDLESS, "latest"]);
+  /** 20,000 gas may be burned at once: this is more, and is answered at once, as it is short. */
+  const spends = rpc("eth_call", [{ to: addressOf(1) }, "latest"]);
+  /** Is not attempted where it would be answered at once. */
+  const honest = rpc("debug_traceCall", [SLOW, "latest", { tracer: "callTracer" }]);
+  const HONEST_ANSWER = { result: { error: expect.stringContaining("out of gas") } };
+
+  async function withNode(option: string, run: (node: TestClient) => Promise<void>): Promise<void> {
+    const options = ["--rpc.workers=1", "--rpc.gascap=1000000000000000", "--rpc.evmtimeout=0", "--rpc.max-gas-per-request=0"];
+    const node = await startTestClient([...options, "--rpc.max-waiting-requests=16", option], undefined, { alloc });
+    try {
+      await run(node);
+    } finally {
+      await node.remove();
+    }
+  }
+
+  it("of addresses, however many connections they have", () =>
+    withNode("--rpc.max-gas-per-address=2000", async ({ httpUrl }) => {
+      const running = post(httpUrl, endless, "127.0.0.30");
+      await isBusy();
+      const attackers = times(4, (index) => `127.0.0.${20 + index}`);
+      const refusals: string[] = [];
+      const waiting = attackers.flatMap((address) => times(10, () => post(httpUrl, endless, address)));
+      for (const { answer } of waiting) answer.then((outcome) => refusals.push(JSON.stringify(outcome))).catch(() => {});
+      await vi.waitFor(() => expect(refusals).toHaveLength(4 * 6), 20_000); // all places are taken
+      for (let call = 0; call < 3; call++) await post(httpUrl, spends, attackers[0]).answer;
+      const { answer } = post(httpUrl, honest, "127.0.0.9");
+      await vi.waitFor(() => expect(refusals).toHaveLength(4 * 6 + 1), 20_000);
+      expect(refusals.at(-1)).toContain("your address has burned");
+      for (const { leave } of [running, ...waiting]) leave();
+      expect(await answer).toMatchObject(HONEST_ANSWER);
+    }));
+
+  it("of a connection, from its own address", () =>
+    withNode("--rpc.max-gas-per-connection=2000", async ({ httpUrl, wsUrl }) => {
+      const greedy = new WebSocket(wsUrl);
+      const refusals: string[] = [];
+      greedy.on("message", (data: Buffer) => void (data.includes("-32005") && refusals.push(data.toString())));
+      await new Promise((resolve) => greedy.once("open", resolve));
+      greedy.send(JSON.stringify(endless));
+      await isBusy();
+      for (let count = 0; count < 10; count++) greedy.send(JSON.stringify(endless));
+      await vi.waitFor(() => expect(refusals).toHaveLength(6), 20_000); // its address may have four that wait
+      for (let call = 0; call < 3; call++) greedy.send(JSON.stringify(spends));
+      const { answer } = post(httpUrl, honest);
+      await vi.waitFor(() => expect(refusals.join()).toContain("this connection has burned"), 20_000);
+      greedy.terminate();
+      expect(await answer).toMatchObject(HONEST_ANSWER);
+    }));
 });
 
 describe("costly requests that wait", () => {

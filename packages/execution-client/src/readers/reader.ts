@@ -10,6 +10,7 @@ import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
 import { CostlyRequests } from "./costly-requests.ts";
 import { startCostlyThread } from "./costly-thread.ts";
+import { GasBudgets } from "./gas-budgets.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
 import { limitsOfReader } from "./reader-limits.ts";
@@ -62,12 +63,14 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   filters.followPending(link);
 
   const refresh = oncePerRun(() => store.refresh());
-  const short = new ShortWork();
+  const budgets = new GasBudgets(options.gas);
+  const short = new ShortWork((client, gas) => budgets.charge(client, gas));
   const costly = new CostlyRequests(
     { ...options.costly, maxWaitingBytes, maxTraces: options.traces.maxRunning, hardLimitMs: options.readers.hardLimitMs },
     {
       startThread: (givenUp, events) => startCostlyThread({ reader, options, config, startingBlock, givenUp }, events),
       ask: (text, target) => link.ask(text, target),
+      budgets,
       learn: (client, workedMs) => short.learn(client, workedMs),
       log,
       metrics: metrics ?? noMetrics,

@@ -40,7 +40,10 @@ function routed(handler: (args: readonly unknown[]) => unknown, { answer = answe
     },
     refresh: () => {},
     filterNotFound: FILTER_NOT_FOUND,
-    short: new ShortWork(() => (nowMs += stepMs)),
+    short: new ShortWork(
+      () => {},
+      () => (nowMs += stepMs),
+    ),
     costly: {
       run: async (_, kind, text) => {
         asked.push({ text, reader: kind });

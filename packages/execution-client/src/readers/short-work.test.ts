@@ -5,9 +5,14 @@ import { LONGEST_MS, OVERRUN, ShortWork } from "./short-work.ts";
 describe("costly requests where cheap ones are answered", () => {
   let nowMs: number;
   let short: ShortWork;
+  let charged: number[];
   beforeEach(() => {
     nowMs = 0;
-    short = new ShortWork(() => nowMs);
+    charged = [];
+    short = new ShortWork(
+      (_, gas) => charged.push(gas),
+      () => nowMs,
+    );
   });
   const from = (address = "1.1.1.1"): ClientConnection => new ClientConnection("http", address);
   /** @returns whether it was answered here */
@@ -44,6 +49,19 @@ describe("costly requests where cheap ones are answered", () => {
       throw new Error("broken");
     };
     expect(() => short.attempt(from(), broken)).toThrow("broken");
+  });
+
+  it("are charged the gas that they burn, also when they begin again elsewhere", () => {
+    const client = from();
+    short.attempt(client, (work) => work.burn(30_000n));
+    short.attempt(client, (work) => {
+      work.burn(500_000n);
+      work.burn(400_000n);
+      nowMs += LONGEST_MS + 1;
+      work.check();
+    });
+    short.attempt(client, () => "nothing");
+    expect(charged).toEqual([30_000, 900_000, 0]);
   });
 
   it("take little of the time when they are long, from one connection as from many", () => {

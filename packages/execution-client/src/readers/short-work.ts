@@ -1,5 +1,6 @@
 import type { Work } from "@rnode/eth-api";
 import { clientOf, type RequestContext } from "@rnode/jsonrpc";
+import { Allowance, type Rate } from "./allowance.ts";
 
 /** A request that takes longer is stopped here. */
 export const LONGEST_MS = 2;
@@ -10,14 +11,10 @@ const SHORT_ELSEWHERE_MS = 1;
 /** A connection is trusted when its last requests, at least this many, all cost nothing. */
 const TRUSTED_AFTER = 8;
 
-/** The time of this thread that longer requests may take: `burstMs` at once, and in the long run the fraction `part` of all time. */
-interface Rate {
-  readonly burstMs: number;
-  readonly part: number;
-}
-const OF_CONNECTION: Rate = { burstMs: 10, part: 0.02 };
-const OF_NETWORK: Rate = { burstMs: 20, part: 0.1 };
-const OF_ALL: Rate = { burstMs: 40, part: 0.2 };
+/** The milliseconds of this thread that longer requests may take: so many at once, and in the long run this part of all time. */
+const OF_CONNECTION: Rate = { burst: 10, perMs: 0.02 };
+const OF_NETWORK: Rate = { burst: 20, perMs: 0.1 };
+const OF_ALL: Rate = { burst: 40, perMs: 0.2 };
 /** How many networks are remembered; those whose whole allowance is available again are forgotten first. */
 const MAX_NETWORKS = 10_000;
 
@@ -28,33 +25,6 @@ export const OVERRUN = Symbol("takes too long");
 
 /** Whether something that a costly method threw only says that it takes too long here. */
 export const isOverrun = (error: unknown): boolean => error instanceof Overrun;
-
-class Allowance {
-  readonly #rate: Rate;
-  #leftMs: number;
-  #atMs: number;
-
-  constructor(rate: Rate, nowMs: number) {
-    this.#rate = rate;
-    this.#leftMs = rate.burstMs;
-    this.#atMs = nowMs;
-  }
-
-  leftMs(nowMs: number): number {
-    const { burstMs, part } = this.#rate;
-    this.#leftMs = Math.min(burstMs, this.#leftMs + (nowMs - this.#atMs) * part);
-    this.#atMs = nowMs;
-    return this.#leftMs;
-  }
-
-  isFull(nowMs: number): boolean {
-    return this.leftMs(nowMs) === this.#rate.burstMs;
-  }
-
-  use(ms: number): void {
-    this.#leftMs -= ms;
-  }
-}
 
 interface Conduct {
   readonly allowance: Allowance;
@@ -71,14 +41,21 @@ export class ShortWork {
   readonly #conduct = new WeakMap<RequestContext, Conduct>();
   readonly #networks = new Map<string, Allowance>();
   readonly #all: Allowance;
+  readonly #charge: (client: RequestContext, gas: number) => void;
   #endMs = 0;
+  #gas = 0n;
   readonly #work: Work = {
     check: (stepGas = 0n) => {
       if (stepGas > 0n || this.#nowMs() > this.#endMs) throw new Overrun();
     },
+    burn: (gas) => {
+      this.#gas += gas;
+    },
   };
 
-  constructor(nowMs: () => number = () => performance.now()) {
+  /** @param charge is told what gas a client's attempts have burned */
+  constructor(charge: (client: RequestContext, gas: number) => void, nowMs: () => number = () => performance.now()) {
+    this.#charge = charge;
     this.#nowMs = nowMs;
     this.#all = new Allowance(OF_ALL, nowMs());
   }
@@ -93,6 +70,7 @@ export class ShortWork {
     const conduct = this.#conductOf(client, startMs);
     if (!this.#mayBegin(client, conduct, startMs)) return OVERRUN;
     this.#endMs = startMs + LONGEST_MS;
+    this.#gas = 0n;
     try {
       return run(this.#work);
     } catch (error) {
@@ -100,6 +78,7 @@ export class ShortWork {
       throw error;
     } finally {
       this.#count(client, conduct, this.#nowMs() - startMs);
+      this.#charge(client, Number(this.#gas));
     }
   }
 
@@ -112,7 +91,7 @@ export class ShortWork {
 
   #mayBegin(client: RequestContext, { allowance, shortOnes }: Conduct, nowMs: number): boolean {
     if (shortOnes >= TRUSTED_AFTER) return true;
-    return allowance.leftMs(nowMs) > 0 && this.#networkOf(client, nowMs).leftMs(nowMs) > 0 && this.#all.leftMs(nowMs) > 0;
+    return allowance.left(nowMs) > 0 && this.#networkOf(client, nowMs).left(nowMs) > 0 && this.#all.left(nowMs) > 0;
   }
 
   #count(client: RequestContext, conduct: Conduct, usedMs: number): void {

@@ -1,0 +1,121 @@
+import { clientOf, type RequestContext } from "@rnode/jsonrpc";
+import { Allowance, type Rate } from "./allowance.ts";
+
+export interface GasRates {
+  /** gas a second; Infinity: no limit */
+  readonly perConnection: number;
+  /** the same for all connections from one network of clients */
+  readonly perAddress: number;
+}
+
+/** So many seconds' worth may be burned at once, and as much more owed: nobody waits for longer than this because of what went before. */
+const BURST_SEC = 10;
+/** What is remembered of addresses. Those that have burned nothing for longest are forgotten first. */
+const MAX_BYTES = 1 << 20;
+/** of an address: its allowance, its place in the map, and two bytes a character */
+const ENTRY_BYTES = 160;
+
+const bytesOf = (key: string): number => ENTRY_BYTES + 2 * key.length;
+
+/**
+ * The gas that clients burn with costly requests. A budget says whose turn comes first when there is not enough for all; by itself, it makes
+ * nobody wait.
+ */
+export class GasBudgets {
+  readonly #rates: GasRates;
+  readonly #ofConnection: Rate;
+  readonly #ofAddress: Rate;
+  readonly #nowMs: () => number;
+  readonly #connections = new WeakMap<RequestContext, Allowance>();
+  /** the one that burned last comes last */
+  readonly #addresses = new Map<string, Allowance>();
+  #bytes = 0;
+
+  constructor(rates: GasRates, nowMs: () => number = () => performance.now()) {
+    this.#rates = rates;
+    this.#ofConnection = rateOf(rates.perConnection);
+    this.#ofAddress = rateOf(rates.perAddress);
+    this.#nowMs = nowMs;
+  }
+
+  /** how many addresses are remembered */
+  get size(): number {
+    return this.#addresses.size;
+  }
+
+  /** Counts gas that a client's requests have burned. @param gas Infinity: all that it has and may owe */
+  charge(client: RequestContext, gas: number): void {
+    if (gas === 0) return;
+    const nowMs = this.#nowMs();
+    const { perConnection, perAddress } = this.#rates;
+    if (Number.isFinite(perConnection)) {
+      let own = this.#connections.get(client);
+      if (own === undefined) this.#connections.set(client, (own = newAllowance(this.#ofConnection, nowMs)));
+      own.left(nowMs);
+      own.use(gas);
+    }
+    if (Number.isFinite(perAddress)) {
+      const address = this.#lastUsed(clientOf(client.remoteAddress), nowMs);
+      address.left(nowMs);
+      address.use(gas);
+    }
+  }
+
+  /** Whether the connection has used up its budget. */
+  isConnectionSpent(client: RequestContext): boolean {
+    return isSpent(this.#connections.get(client), this.#nowMs());
+  }
+
+  /** Whether the address has. @param address as `clientOf` names it */
+  isAddressSpent(address: string): boolean {
+    return isSpent(this.#addresses.get(address), this.#nowMs());
+  }
+
+  /** For a client that is refused: which budget it has used up, and until when; undefined: none. */
+  shortage(client: RequestContext): string | undefined {
+    const { perConnection, perAddress } = this.#rates;
+    return (
+      this.#shortageOf(this.#addresses.get(clientOf(client.remoteAddress)), perAddress, {
+        whose: "your address",
+        option: "--rpc.max-gas-per-address",
+      }) ??
+      this.#shortageOf(this.#connections.get(client), perConnection, {
+        whose: "this connection",
+        option: "--rpc.max-gas-per-connection",
+      })
+    );
+  }
+
+  #shortageOf(
+    allowance: Allowance | undefined,
+    gasPerSec: number,
+    { whose, option }: { readonly whose: string; readonly option: string },
+  ): string | undefined {
+    const left = allowance?.left(this.#nowMs()) ?? 0;
+    if (left >= 0) return undefined;
+    const budget = gasPerSec * BURST_SEC;
+    const waitSec = Math.ceil(-left / gasPerSec);
+    return `${whose} has burned ${Math.round(budget - left)} gas of its budget of ${budget}, which fills by ${gasPerSec} a second (${option}), and others come first: try again in ${waitSec} s`;
+  }
+
+  #lastUsed(key: string, nowMs: number): Allowance {
+    let allowance = this.#addresses.get(key);
+    if (allowance === undefined) {
+      allowance = newAllowance(this.#ofAddress, nowMs);
+      this.#bytes += bytesOf(key);
+    } else this.#addresses.delete(key);
+    this.#addresses.set(key, allowance);
+    for (const oldest of this.#addresses.keys()) {
+      if (this.#bytes <= MAX_BYTES) break;
+      this.#addresses.delete(oldest);
+      this.#bytes -= bytesOf(oldest);
+    }
+    return allowance;
+  }
+}
+
+const rateOf = (gasPerSec: number): Rate => ({ burst: gasPerSec * BURST_SEC, perMs: gasPerSec / 1000 });
+
+const newAllowance = (rate: Rate, nowMs: number): Allowance => new Allowance(rate, nowMs, rate.burst);
+
+const isSpent = (allowance: Allowance | undefined, nowMs: number): boolean => allowance !== undefined && allowance.left(nowMs) < 0;
