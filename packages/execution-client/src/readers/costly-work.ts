@@ -1,0 +1,109 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { openChainReader } from "@rnode/chain";
+import { type ApiMethods, costlyMethods, methodsOf, RequestWork, type Work } from "@rnode/eth-api";
+import {
+  CLIENT_GONE,
+  createDispatcher,
+  DEFAULT_RPC_LIMITS,
+  NO_CLIENT,
+  type RequestContext,
+  RpcError,
+  readLargeRequest,
+  SERVER_ERROR,
+  VERY_LARGE_LENGTH,
+} from "@rnode/jsonrpc";
+import { createLogger, errorText } from "@rnode/observe";
+import { systemClock } from "@rnode/program";
+import { createReadServices, profileOf } from "../rpc/read-services.ts";
+import { openExistingDatabase } from "../setup/database.ts";
+import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
+import { oncePerRun } from "./once-per-run.ts";
+import { WriterLink } from "./writer-link.ts";
+
+// The thread of a reader that answers costly requests, one or a few at a time. It reads the same database, over a view of its own.
+
+const port = parentPort!;
+const tell = (message: MessageFromCostly): void => port.postMessage(message);
+
+/** A request that this thread works on. */
+interface CostlyContext extends RequestContext {
+  readonly work: Work;
+}
+
+function start({ reader, options, config, startingBlock, givenUp }: CostlyStart): (message: MessageToCostly) => void {
+  const log = createLogger(options.log).child({ reader: reader + 1 });
+  const store = openExistingDatabase(options.chain.datadir, {
+    readOnly: true,
+    proofWindowBlocks: options.proofs.window,
+  });
+  const link = new WriterLink(
+    {
+      push: (message) => {
+        if (message.kind === "call") tell(message);
+      },
+    },
+    profileOf(options),
+    options.sending.feeCapWei,
+  );
+  const services = createReadServices(options, {
+    store,
+    chainView: openChainReader(store, config),
+    writer: link,
+    clock: systemClock,
+    startingBlock,
+  });
+  const { http, ws } = options;
+  const declared: ApiMethods = methodsOf(
+    [...new Set([...(http.enabled ? http.api : []), ...(ws.enabled ? ws.api : [])])],
+    services,
+  );
+  const methods = costlyMethods(declared, (context) => (context as CostlyContext).work);
+  const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
+  const { dialect } = services.backend.profile;
+  const dispatcher = createDispatcher({ dialect, limits, log });
+  const refresh = oncePerRun(() => store.refresh());
+
+  const run = async (id: number, place: number, text: string): Promise<void> => {
+    const startMs = performance.now();
+    const work = new RequestWork(() => {
+      if (Atomics.load(givenUp, place) !== 0) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
+    }, options.calls.maxGasPerRequest);
+    const context: CostlyContext = { ...NO_CLIENT, work };
+    refresh();
+    const answer = (await dispatcher.handle(text, methods, context)) ?? "";
+    const message = { kind: "done", id, workedMs: performance.now() - startMs, gas: Number(work.gas) } as const;
+    const bytes = typeof answer === "string" ? undefined : answer.ownResult;
+    if (bytes === undefined) tell({ ...message, result: String(answer) });
+    else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: handed over, not copied
+  };
+
+  const read = (id: number, text: string): void => {
+    const startMs = performance.now();
+    const result = readLargeRequest(text, limits, dialect, VERY_LARGE_LENGTH);
+    tell({ kind: "done", id, result, workedMs: performance.now() - startMs, gas: 0 });
+  };
+
+  return (message) => {
+    switch (message.kind) {
+      case "run":
+        void run(message.id, message.place, message.text);
+        return;
+      case "read":
+        read(message.id, message.text);
+        return;
+      case "answer":
+        link.onAnswer(message.id, message.text);
+        return;
+      case "close":
+        void store.close().finally(() => process.exit(0)); // ends the thread only
+        return;
+    }
+  };
+}
+
+try {
+  port.on("message", start(workerData as CostlyStart));
+  tell({ kind: "ready" });
+} catch (error) {
+  tell({ kind: "failed", reason: errorText(error) });
+}
