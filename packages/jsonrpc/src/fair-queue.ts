@@ -77,10 +77,12 @@ export class FairQueue<T> {
   /** @returns why there is no room for it; undefined: it waits */
   add(client: RequestContext, item: T, bytes: number): QueueRefusal | undefined {
     const { maxItems, maxItemsPerNetwork, maxBytes } = this.#limits;
+    // First, so that where another limit is reached, the item would have had a place if others had gone.
+    const known = this.#networks.get(clientOf(client.remoteAddress));
+    if (known !== undefined && known.count >= maxItemsPerNetwork) return "network";
     if (this.#size >= maxItems) return "all";
     if (this.#size > 0 && this.#bytes + bytes > maxBytes) return "bytes";
     const network = this.#networkOf(client);
-    if (network.count >= maxItemsPerNetwork) return "network";
     const own = connectionIn(network, client);
     if (network.count === 0) network.usedMs = Math.max(network.usedMs, this.#clockMs);
     if (own.waiting.length === 0) own.usedMs = Math.max(own.usedMs, network.clockMs);

@@ -286,6 +286,24 @@ describe("the costly requests of a reader", () => {
     expect(text).toContain("rpc_costly_gas_total");
   });
 
+  it("make no room for an address that has all the places it may have", async () => {
+    open({ maxWaiting: 8 });
+    const attackers = ["1.1.1.1", "2.2.2.2", "3.3.3.3"].map((address) => from(address));
+    for (const attacker of attackers) {
+      void run(attacker.remoteAddress, attacker);
+      finish(attacker.remoteAddress, 5, 1500);
+    }
+    void run("runs", attackers[0]);
+    const honest = from("9.9.9.9");
+    const waiting = [...attackers, honest].flatMap((client) =>
+      [1, 2].map((number) => run(`${client.remoteAddress} ${number}`, client)),
+    );
+    const settled: unknown[] = [];
+    for (const answer of waiting) answer.catch((error: unknown) => settled.push(error));
+    await expect(run("third", honest)).rejects.toMatchObject({ message: expect.stringContaining("from your address") });
+    expect(settled).toEqual([]);
+  });
+
   it("make room for other connections of their address when the budget of theirs is used up", async () => {
     open({ maxWaiting: 8 });
     const [greedy, modest] = [from(), from()];
