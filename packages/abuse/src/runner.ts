@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Devnet, rpcCall, type SyncStatus } from "@rnode/devnet";
 import { createRandom, type Random } from "@rnode/primitives/testing";
 import type { Target } from "./attacker/target.ts";
@@ -80,6 +81,7 @@ async function runGroup(
   const calmFromMs = performance.now();
   await pause(calmMs, signal);
   const calmToMs = performance.now();
+  setMaxListeners(attacks.length + 10, signal); // each attacker has one
   const processes = attacks.map(({ name }) =>
     startAttacker({ attack: name, target, from, seed: random(2 ** 31), niceness, durationMs: attackMs }, signal),
   );
