@@ -20,6 +20,13 @@ describe("which L1 block a safe block came from", () => {
     expect(from.of(3)?.safeHead.number).toBe(7);
   });
 
+  it("is listed down from a block", () => {
+    const from = derived([2, l1(5)], [6, l1(8)], [9, l1(9)]);
+    const down = (number: number) => from.downFrom(number).map(({ safeHead }) => safeHead.number);
+    expect([9, 7, 6, 1].map(down)).toEqual([[9, 6, 2], [9, 6, 2], [6, 2], [2]]);
+    expect(down(10)).toEqual([]);
+  });
+
   it("stays known above what is derived again after a reset", () => {
     const from = derived([2, l1(5)], [6, l1(8)], [9, l1(9)]);
     from.onReset(l2(0));

@@ -42,6 +42,12 @@ export class DerivedFrom {
     this.tip = number;
   }
 
+  /** The first safe head that includes block `number`, and those before it, newest first, each with the L1 block that it came from. */
+  downFrom(number: number): DerivedUpTo[] {
+    const at = this.entries.findIndex(({ safeHead }) => safeHead.number >= number);
+    return at === -1 ? [] : this.entries.slice(0, at + 1).reverse();
+  }
+
   /** The first safe head that includes block `number`, and the L1 block that it came from; undefined: not known */
   of(number: number): DerivedUpTo | undefined {
     return this.entries.find(({ safeHead }) => safeHead.number >= number);

@@ -1,11 +1,11 @@
 import type { Logger } from "@rnode/observe";
 import { Alarm, type Clock, codedErrors } from "@rnode/primitives";
-import type { BlockId, L2BlockRef } from "@rnode/protocol";
 import { Backoff } from "./backoff.ts";
 import type { DerivationRunner } from "./derivation-runner.ts";
 import type { EngineControl } from "./engine-control.ts";
 import type { ExecutionLayerSync } from "./execution-layer-sync.ts";
 import type { Finalizer } from "./finalizer.ts";
+import type { FoundHeads } from "./found-heads.ts";
 import { headsAfterReset } from "./heads.ts";
 import type { Progress, Trouble } from "./progress.ts";
 import type { Sequencer } from "./sequencer.ts";
@@ -24,25 +24,6 @@ export class DriverError extends codedErrors<DriverErrorCode>({
   "driver/busy": "{reason}",
   "driver/closing": "{reason}",
 }) {}
-
-/** The heads to start from, as found in the engine and on L1. */
-export type FoundHeads =
-  | {
-      readonly kind: "found";
-      readonly unsafe: L2BlockRef;
-      readonly safe: L2BlockRef;
-      readonly finalized: L2BlockRef;
-      /** the highest block that was labelled safe before; derivation from L1 has to confirm it again */
-      readonly highestFormerSafe: L2BlockRef;
-      /** where derivation starts: the safe block, or an earlier block if the safe chain is in doubt */
-      readonly base: L2BlockRef;
-      /** default: `safe`; above it only where a supervisor decides what is safe */
-      readonly localSafe?: L2BlockRef | undefined;
-      readonly crossUnsafe?: L2BlockRef | undefined;
-      /** the L1 block whose data made `base` the safe head, where that is recorded */
-      readonly derivedFrom?: BlockId | undefined;
-    }
-  | Trouble;
 
 export interface DriverDeps {
   readonly control: EngineControl;

@@ -11,7 +11,7 @@ import type { L2Blocks } from "@rnode/engine-client";
 import type { Logger } from "@rnode/observe";
 import { type CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
-import type { FoundHeads } from "./driver.ts";
+import type { FoundHeads } from "./found-heads.ts";
 import type { Heads } from "./heads.ts";
 import { critical, type Trouble, temporary } from "./progress.ts";
 import { type Doubt, resyncAdvice } from "./safe-chain-check.ts";

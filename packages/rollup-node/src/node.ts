@@ -326,7 +326,9 @@ export class RollupNode {
       gap: requestGap && new UnsafeGap({ config, control, inbox, request: requestGap, clock, log }),
       findHeads: async () => {
         progress.onReset();
-        const start = await find(safeChain.doubt);
+        const first = await find(safeChain.doubt);
+        if (first.kind !== "found") return first;
+        const start = isSupervised === undefined ? await safeChain.takenBack(first) : first;
         if (start.kind !== "found") return start;
         const found = isSupervised === undefined ? start : withCrossSafeKept(start, isSupervised);
         safeChain.beforeReset(found.base);

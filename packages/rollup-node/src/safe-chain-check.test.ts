@@ -230,6 +230,45 @@ describe("what L1 is asked before a safe block is replaced", () => {
     expect(await judge(safeChain, 30)).toBe("critical");
   });
 
+  describe("a start", () => {
+    const found = { kind: "found" as const, unsafe: ref(50), finalized: ref(20), highestFormerSafe: ref(40) };
+    const startFrom = async (safeChain: SafeChainCheck, base: number): Promise<number | undefined> => {
+      const start = await safeChain.takenBack({ ...found, safe: ref(base), base: ref(base) });
+      return start.kind === "found" ? start.base.number : undefined;
+    };
+    const derivedFrom = (...steps: readonly (readonly [number, L1BlockRef])[]): SafeChainCheck => {
+      const safeChain = check();
+      safeChain.onReset(ref(20), ref(20));
+      for (const [number, l1Block] of steps) safeChain.onSafe(ref(number), l1Block);
+      safeChain.onReset(ref(20), ref(40));
+      return safeChain;
+    };
+    const [at28, at29, at30] = [l1.blocks[28]!, l1.blocks[29]!, l1.blocks[30]!];
+
+    it("goes back to before blocks whose data L1 does not have any more", async () => {
+      const safeChain = derivedFrom([24, at28], [30, gone(at29)], [36, gone(at30)]);
+      expect(await startFrom(safeChain, 33)).toBe(24);
+      expect(await startFrom(safeChain, 26)).toBe(24);
+      expect(await startFrom(safeChain, 24)).toBe(24);
+      expect(await startFrom(safeChain, 22)).toBe(22);
+    });
+
+    it("goes back to the finalized block where nothing above it is left", async () => {
+      expect(await startFrom(derivedFrom([24, gone(at28)], [30, gone(at29)]), 28)).toBe(20);
+      expect(await startFrom(derivedFrom([30, gone(at29)]), 28)).toBe(20);
+      expect(await startFrom(derivedFrom([19, at28], [30, gone(at29)]), 28)).toBe(20);
+    });
+
+    it("stays where L1 has the data, has not come so far, or is not known to have had it", async () => {
+      expect(await startFrom(derivedFrom([24, at28], [30, at29]), 28)).toBe(28);
+      expect(await startFrom(derivedFrom([24, at28], [30, { ...gone(at29), number: 10_000 }]), 28)).toBe(28);
+      expect(await startFrom(derivedFrom([24, gone(at28)]), 28)).toBe(28);
+      const elsewhere = check();
+      elsewhere.onSafe({ ...ref(30), hash: "0x77" }, gone(at29));
+      expect(await startFrom(elsewhere, 28)).toBe(28);
+    });
+  });
+
   it("starts over when the L1 block that is being read was itself replaced", async () => {
     const safeChain = check();
     safeChain.onReset(ref(20), ref(30));

@@ -5,6 +5,7 @@ import { isCodedError } from "@rnode/primitives";
 import { type BlockId, isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { AttributesMismatch } from "./consolidation.ts";
 import { DerivedFrom, type DerivedUpTo } from "./derived-from.ts";
+import type { FoundHeads } from "./found-heads.ts";
 import type { Heads } from "./heads.ts";
 import { critical, reset, type Trouble, temporary } from "./progress.ts";
 
@@ -106,6 +107,32 @@ export class SafeChainCheck {
   /** Why, and from where, the safe chain has to be derived again; undefined if it need not be. */
   get doubt(): Doubt | undefined {
     return this.doubted;
+  }
+
+  /**
+   * Takes a start back to what was derived from L1 blocks that are still there. The search for heads goes by the L1 origins of blocks, and trusts
+   * what is more than a sequencing window behind the newest one that L1 has. That is wrong where newer blocks were built on safe ones whose
+   * batch has left L1 with a reorganisation.
+   */
+  async takenBack(start: Extract<FoundHeads, { readonly kind: "found" }>): Promise<FoundHeads> {
+    const { base, finalized } = start;
+    const [newest, ...before] = this.derivedFrom.downFrom(base.number);
+    if (newest === undefined || base.number <= finalized.number) return start;
+    const { l1, l2, log } = this.deps;
+    try {
+      const isOurs = (await l2.blockByNumber(newest.safeHead.number))?.ref.hash === newest.safeHead.hash;
+      if (!isOurs || (await l1.blockByNumber(newest.l1Block.number)) === undefined || (await this.isCanonical(newest.l1Block)))
+        return start;
+      const kept = await this.newestCanonical(before.filter(({ safeHead }) => safeHead.number > finalized.number));
+      const ref = kept === undefined ? finalized : (await l2.blockByNumber(kept.safeHead.number))?.ref;
+      if (ref === undefined || ref.number >= base.number) return start;
+      const reason = `L1 block ${newest.l1Block.number}, from which block ${base.number} was derived, is gone`;
+      log.warn("deriving again from before safe blocks whose data L1 does not have any more", { from: ref.number, reason });
+      return { ...start, safe: ref, base: ref, derivedFrom: undefined };
+    } catch (error) {
+      if (isCodedError(error)) return temporary(error.message);
+      throw error;
+    }
   }
 
   /** The heads were found, and nothing about them has been changed yet: reads what is recorded about the blocks above `base`. */
@@ -221,6 +248,11 @@ export class SafeChainCheck {
       if (some.ref.number >= last) return undefined;
       some = await this.deps.l2.blockByNumber(some.ref.number + 1);
     }
+    return undefined;
+  }
+
+  private async newestCanonical(newestFirst: readonly DerivedUpTo[]): Promise<DerivedUpTo | undefined> {
+    for (const entry of newestFirst) if (await this.isCanonical(entry.l1Block)) return entry;
     return undefined;
   }
 

@@ -1,8 +1,8 @@
 import type { L1Provider } from "@rnode/derivation";
 import { isCodedError } from "@rnode/primitives";
 import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
-import type { FoundHeads } from "./driver.ts";
 import type { DerivedBlock } from "./finalizer.ts";
+import type { FoundHeads } from "./found-heads.ts";
 import { type Trouble, temporary } from "./progress.ts";
 import type { SafeHeadDatabase, SafeHeadEntry } from "./safe-head-database.ts";
 

@@ -12,8 +12,9 @@ import {
   rollupRulesAt,
 } from "@rnode/protocol";
 import type { DerivationRunner } from "../derivation-runner.ts";
-import type { Driver, FoundHeads } from "../driver.ts";
+import type { Driver } from "../driver.ts";
 import type { EngineControl } from "../engine-control.ts";
+import type { FoundHeads } from "../found-heads.ts";
 import type { Heads } from "../heads.ts";
 import type { Trouble } from "../progress.ts";
 import { lastOfCanonicalOrigin } from "../safe-start.ts";
