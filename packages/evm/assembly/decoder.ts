@@ -24,8 +24,8 @@ import {
   C_FREE,
   C_FREE_END,
   C_JUMPS,
-  C_JUMPS_SIZE,
   C_LENGTH,
+  CHUNK_HEADER,
   F_CODE,
   F_CODE_LENGTH,
   F_JUMPS,
@@ -54,7 +54,14 @@ import {
   writeStore,
 } from "./fusion";
 import { allocate, blockSize, release } from "./heap";
-import { buildJumpMap, jumpEntry } from "./jump-map";
+import {
+  blockOfDestination,
+  buildJumpMap,
+  destinationsInARow,
+  isDestination,
+  jumpMapSize,
+  setBlockOfDestination,
+} from "./jump-map";
 import {
   argumentOf,
   CODESIZE,
@@ -112,7 +119,6 @@ import { fits64, zeroWord } from "./word";
 @inline const MAX_RUN: u32 = 4096;
 /** Bytes that one opcode and the end of a run after it may take. */
 @inline const MARGIN: u32 = 128;
-@inline const CHUNK_HEADER: u32 = 16;
 @inline const CHUNK: u32 = 16384;
 /** Marks a jump destination that is still a position in the code. */
 @inline const UNRESOLVED: u32 = 0x80000000;
@@ -181,9 +187,8 @@ function reserveRun(code: u32, pc: u32): u32 {
 /** The operand of a jump to a position in the code. */
 @inline function destinationOf(map: u32, length: u32, pc: u32): u32 {
   if (pc >= length) return <u32>NOWHERE;
-  const entry = jumpEntry(map, length, pc);
-  if (entry == 0) return <u32>NOWHERE;
-  const block = load<u32>(entry);
+  if (!isDestination(map, pc)) return <u32>NOWHERE;
+  const block = blockOfDestination(map, pc);
   return block != 0 ? block : UNRESOLVED | pc;
 }
 
@@ -235,19 +240,21 @@ function decodeRun(code: u32, start: u32): u32 {
       break;
     }
     if (opcode == JUMPDEST) {
-      const entry = jumpEntry(map, length, pc);
-      const decoded = load<u32>(entry);
+      const decoded = blockOfDestination(map, pc);
       if (decoded != 0) {
         goOn(open, pc, decoded);
         open = false;
         break;
       }
       if (open) closeBlock();
-      store<u32>(entry, at);
+      decodedBytes += setBlockOfDestination(code, pc, at);
       openBlock(pc, opcode);
       open = true;
-      count(1, 0, 0);
-      pc++;
+      // Of several in a row all but the last are one block: whoever jumps between them decodes no more than the way to the last.
+      const inRow = stepping ? 1 : destinationsInARow(map, pc);
+      const joined = max(inRow - 1, 1);
+      count(joined, 0, 0);
+      pc += joined;
       continue;
     }
     const reported = isReported(opcode);
@@ -316,6 +323,11 @@ function decodeRun(code: u32, start: u32): u32 {
 function readConstant(bytes: u32, length: u32, pc: u32): bool {
   const n = <u32>load<u8>(bytes + pc) - PUSH0;
   zeroWord(SCRATCH_WORD_A);
+  // PERF: four out of five constants are short
+  if (n <= 4 && pc + 5 <= length) {
+    store<u32>(SCRATCH_WORD_A, n == 0 ? 0 : bswap<u32>(load<u32>(bytes + pc, 1)) >> (32 - (n << 3)));
+    return true;
+  }
   for (let i: u32 = 0; i < n; i++) {
     const from = pc + 1 + i;
     if (from < length) store<u8>(SCRATCH_WORD_A + n - 1 - i, load<u8>(bytes + from));
@@ -328,7 +340,7 @@ export function entryOf(code: u32): u32 {
   const entry = load<u32>(code, C_ENTRY);
   if (entry != 0) return entry;
   buildJumpMap(code);
-  decodedBytes += blockSize(load<u32>(code, C_JUMPS_SIZE));
+  decodedBytes += blockSize(jumpMapSize(load<u32>(code, C_LENGTH)));
   const first = decodeRun(code, 0);
   store<u32>(code, first, C_ENTRY);
   return first;
@@ -344,8 +356,8 @@ function completeJump(f: u32, place: u32, pc: u32): u32 {
   const code = load<u32>(f, F_CODE);
   const length = load<u32>(code, C_LENGTH);
   // not a destination: the place where a run was broken off
-  const entry = pc < length ? jumpEntry(load<u32>(code, C_JUMPS), length, pc) : 0;
-  let target = entry != 0 ? load<u32>(entry) : 0;
+  const map = load<u32>(code, C_JUMPS);
+  let target = pc < length && isDestination(map, pc) ? blockOfDestination(map, pc) : 0;
   if (target == 0) target = decodeRun(code, pc);
   store<u32>(place, target);
   return target;
@@ -353,17 +365,18 @@ function completeJump(f: u32, place: u32, pc: u32): u32 {
 
 /** The block at a computed position; 0: not a destination. */
 @inline export function blockAt(f: u32, pc: u32): u32 {
-  const entry = jumpEntry(load<u32>(f, F_JUMPS), load<u32>(f, F_CODE_LENGTH), pc);
-  if (entry == 0) return 0;
-  const block = load<u32>(entry);
+  const map = load<u32>(f, F_JUMPS);
+  if (!isDestination(map, pc)) return 0;
+  const block = blockOfDestination(map, pc);
   return block != 0 ? block : decodeRun(load<u32>(f, F_CODE), pc);
 }
 
 /** Frees what decoding allocated. */
 export function releaseDecoded(code: u32): void {
   if (load<u32>(code, C_ENTRY) == 0) return;
-  release(load<u32>(code, C_JUMPS), load<u32>(code, C_JUMPS_SIZE));
-  decodedBytes -= blockSize(load<u32>(code, C_JUMPS_SIZE));
+  const mapSize = jumpMapSize(load<u32>(code, C_LENGTH));
+  release(load<u32>(code, C_JUMPS), mapSize);
+  decodedBytes -= blockSize(mapSize);
   let chunk = load<u32>(code, C_CHUNKS);
   while (chunk != 0) {
     const next = load<u32>(chunk);

@@ -59,9 +59,12 @@ import { add, copyWord, fits64, setWord, shiftLeft, shiftRight, subtract } from 
 /** Where the next instruction is written. */
 export let at: u32 = 0;
 
-/** Positions of the block's last instructions, the newest last: u32 each. */
+/** Positions of the block's last instructions, in a ring: u32 each. */
 const HISTORY: usize = memory.data(8 * 4, 8);
 @inline const HISTORY_LENGTH: u32 = 8;
+@inline const LAST_PLACE: u32 = (HISTORY_LENGTH - 1) << 2;
+/** Place of the newest one in it. */
+let newest: u32 = 0;
 
 @inline const MAX_ADDRESS: u32 = 0x1000000;
 let known: u32 = 0;
@@ -78,18 +81,15 @@ export function startBlock(headerBytes: u32): void {
 }
 
 @inline function remember(size: u32): void {
-  if (known == HISTORY_LENGTH) {
-    memory.copy(HISTORY, HISTORY + 4, (HISTORY_LENGTH - 1) << 2);
-    known--;
-  }
-  store<u32>(HISTORY + (known << 2), at);
-  known++;
+  newest = (newest + 4) & LAST_PLACE;
+  store<u32>(HISTORY + newest, at);
+  if (known < HISTORY_LENGTH) known++;
   at += size;
 }
 
 /** The newest instruction; 0: none that may be joined. */
 @inline function last(): u32 {
-  return known == 0 || stepping ? 0 : load<u32>(HISTORY + ((known - 1) << 2));
+  return known == 0 || stepping ? 0 : load<u32>(HISTORY + newest);
 }
 
 @inline function numberOf(instruction: u32): u32 {
@@ -99,7 +99,8 @@ export function startBlock(headerBytes: u32): void {
 /** Removes the newest instruction. */
 @inline function drop(): void {
   known--;
-  at = load<u32>(HISTORY + (known << 2));
+  at = load<u32>(HISTORY + newest);
+  newest = (newest - 4) & LAST_PLACE;
 }
 
 export function writePlain(instruction: u32, argument: u32): void {

@@ -205,15 +205,17 @@
 @inline export const C_BYTES: u32 = 36; // pointer
 @inline export const C_ENTRY: u32 = 40; // first block of the decoded code, 0: not decoded yet
 @inline export const C_JUMPS: u32 = 44; // map of jump destinations (jump-map.ts), 0: none yet
-@inline export const C_JUMPS_SIZE: u32 = 48;
+@inline export const C_TABLES: u32 = 48; // next free byte for its tables
 @inline export const C_DELEGATION: u32 = 52; // 1: an EIP-7702 designator, the address at C_BYTES + 3
 @inline export const C_IN_USE: u32 = 56; // mark of a sweep
 @inline export const C_NEXT: u32 = 60; // list of all cached codes
 @inline export const C_TEMPORARY: u32 = 64; // 1: initialisation code, freed with its frame
-@inline export const C_CHUNKS: u32 = 68; // newest of the blocks with decoded instructions (decoder.ts)
+@inline export const C_CHUNKS: u32 = 68; // newest of the chunks with decoded instructions (decoder.ts) or tables: u32 next one, u32 size
 @inline export const C_FREE: u32 = 72; // next free byte of it
 @inline export const C_FREE_END: u32 = 76;
+@inline export const C_TABLES_END: u32 = 80;
 @inline export const CODE_HEADER: u32 = 96;
+@inline export const CHUNK_HEADER: u32 = 16;
 
 // ---- log record: header, then topics (32 raw bytes each), then data; padded to 8
 @inline export const L_SIZE: u32 = 0; // of the whole record

@@ -23,6 +23,10 @@ export const MEASURED: readonly MeasuredProgram[] = [
 const INTERVAL_MS = 500;
 /** What the execution client logs when it loses a reader process (`packages/execution-client/src/readers/reader-pool.ts`). */
 const READER_LOST = /reader ended, another takes its place|reader does not react: killed/;
+/** A line of the program's own log; others are the last words of a process whose runtime gave up. */
+const LOG_LINE = /^t=/;
+/** More than V8 writes when memory is used up. */
+const MAX_LAST_WORDS = 30;
 
 /** Samples the memory of all programs, and notes every process that dies without being asked to. */
 export class ProcessWatch {
@@ -31,6 +35,7 @@ export class ProcessWatch {
   readonly #devnet: Devnet;
   readonly #timer: NodeJS.Timeout;
   readonly #logs = new Map<string, number>();
+  readonly #lastWords = new Map<ProgramName, string[]>();
   readonly #pids = new Map<ProgramName, number>();
   readonly #expected = new Set<ProgramName>();
 
@@ -75,7 +80,9 @@ export class ProcessWatch {
       const { pid } = program;
       mib[name] = pid === undefined ? 0 : ownMemoryMib(pid, children);
       for (const line of this.#newLines(program.spec.logPath)) {
-        if (READER_LOST.test(line)) this.deaths.push({ atMs, what: `a reader of ${program.spec.name}: ${line.trim()}` });
+        this.#noteLastWords(name, line);
+        if (READER_LOST.test(line))
+          this.deaths.push({ atMs, what: this.#describeLoss(name, `${program.spec.name}: ${line.trim()}`) });
       }
       if (this.#expected.has(name)) continue;
       const known = this.#pids.get(name);
@@ -84,6 +91,18 @@ export class ProcessWatch {
       else this.#pids.set(name, pid);
     }
     this.memory.push({ atMs, mib: mib as Record<MeasuredProgram, number> });
+  }
+
+  #noteLastWords(name: ProgramName, line: string): void {
+    if (line.trim() === "" || LOG_LINE.test(line)) return;
+    const words = this.#lastWords.get(name) ?? [];
+    this.#lastWords.set(name, [...words, line].slice(-MAX_LAST_WORDS));
+  }
+
+  #describeLoss(name: ProgramName, what: string): string {
+    const words = this.#lastWords.get(name) ?? [];
+    this.#lastWords.delete(name);
+    return [`a reader of ${what}`, ...words].join("\n");
   }
 
   /** What was appended to a log since the last time. */
