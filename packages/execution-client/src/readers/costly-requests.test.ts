@@ -12,7 +12,9 @@ interface FakeThread {
   readonly events: CostlyThreadEvents;
   readonly posted: MessageToCostly[];
   readonly givenUp: Int32Array;
-  hasEnded: boolean;
+  isToEnd: boolean;
+  /** as if it had ended by itself */
+  exit: () => void;
 }
 
 describe("the costly requests of a reader", () => {
@@ -40,12 +42,16 @@ describe("the costly requests of a reader", () => {
       { maxWaiting: 8, maxWaitingBytes: 1000, maxTraces: 2, hardLimitMs: 90_000, ...limits },
       {
         startThread: (givenUp, events) => {
-          const thread: FakeThread = { events, posted: [], givenUp, hasEnded: false };
+          const thread: FakeThread = { events, posted: [], givenUp, isToEnd: false, exit: () => {} };
           threads.push(thread);
+          const exited = new Promise<void>((resolve) => {
+            thread.exit = resolve;
+          });
           return {
             post: (message) => thread.posted.push(message),
-            end: async () => {
-              thread.hasEnded = true;
+            end: () => {
+              thread.isToEnd = true;
+              return exited;
             },
           };
         },
@@ -171,7 +177,7 @@ describe("the costly requests of a reader", () => {
     await expect(run("late", running)).rejects.toThrow(CLIENT_GONE);
   });
 
-  it("that do not stop when they are given up end the thread; the others begin again, alone", async () => {
+  it("that do not stop when they are given up are left alone with their thread; the others begin again, alone", async () => {
     open();
     const stuck = from();
     void run("stuck", stuck);
@@ -179,11 +185,31 @@ describe("the costly requests of a reader", () => {
     const trace = run("trace", from(), "trace");
     stuck.leave();
     pass(2000);
-    expect(threads.map(({ hasEnded }) => hasEnded)).toEqual([true, false]);
+    expect(threads.map(({ isToEnd }) => isToEnd)).toEqual([true, false]);
+    expect([...threads[0]!.givenUp]).not.toContain(0);
+    expect([...threads[1]!.givenUp]).not.toContain(1);
     expect(textsBegun()).toEqual(["search"]);
     finish("search");
     finish("trace");
     expect(await Promise.all([search, trace])).toEqual(["answer to search", "answer to trace"]);
+  });
+
+  it("that do not stop keep their thread while another is left alone", async () => {
+    open();
+    const leaving = async (text: string): Promise<void> => {
+      const client = from();
+      void run(text, client);
+      client.leave();
+      pass(2000);
+    };
+    await leaving("first");
+    await leaving("second");
+    expect(threads.map(({ isToEnd }) => isToEnd)).toEqual([true, false]);
+    threads[0]!.exit();
+    await vi.waitFor(() => {
+      pass(250);
+      expect(threads[1]!.isToEnd).toBe(true);
+    });
   });
 
   it("that take too long end the thread, and are told so", async () => {
@@ -193,7 +219,7 @@ describe("the costly requests of a reader", () => {
     expect(threads).toHaveLength(1);
     pass(2000);
     await expect(long).rejects.toThrow("--rpc.workertimeout");
-    expect(threads[0]!.hasEnded).toBe(true);
+    expect(threads[0]!.isToEnd).toBe(true);
   });
 
   it("that end the thread twice are not tried again; what waits is served by the next", async () => {
@@ -378,8 +404,10 @@ describe("the costly requests of a reader", () => {
   it("are rejected when the reader closes", async () => {
     open();
     const all = [run("runs"), run("waits")];
-    await requests.close();
+    const closed = requests.close();
     for (const each of all) await expect(each).rejects.toThrow();
-    expect(threads[0]!.hasEnded).toBe(true);
+    expect(threads[0]!.isToEnd).toBe(true);
+    threads[0]!.exit();
+    await closed;
   });
 });

@@ -73,8 +73,12 @@ const NETWORK_PART = 1 / 4;
 /** The thread ends when it has had no request for this long. */
 const IDLE_MS = 60_000;
 const CHECK_INTERVAL_MS = 250;
-/** A request that has been given up and goes on for longer (in one long step) costs the thread its life. */
+/** A request that has been given up and goes on for longer (in one long step) is left alone with its thread, which ends after it. */
 const GIVEN_UP_LIMIT_MS = 1000;
+/** A thread that is left alone is terminated after this. */
+const LEFT_ALONE_LIMIT_MS = 10_000;
+/** The same, when the reader ends. */
+const CLOSE_LIMIT_MS = 1000;
 /** A thread that cannot start is started again after this. */
 const RESTART_DELAY_MS = 1000;
 const MAX_LOSSES = 2;
@@ -99,7 +103,10 @@ export class CostlyRequests implements CostlyRunner {
   readonly #running = new Map<number, Running>();
   /** were running when the thread was lost: they run alone */
   readonly #again: Job[] = [];
-  readonly #givenUp: Int32Array;
+  /** of the present thread, by place: 1 when the request there is given up */
+  #givenUp: Int32Array<SharedArrayBuffer>;
+  /** threads that are left alone */
+  #leftAlone = 0;
   readonly #metrics: ReturnType<typeof createCostlyMetrics>;
   #thread: CostlyThread | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -117,7 +124,7 @@ export class CostlyRequests implements CostlyRunner {
     this.#dependencies = dependencies;
     this.#nowMs = dependencies.nowMs ?? (() => performance.now());
     this.#most = { call: CALLS, search: SEARCHES, read: READS, trace: limits.maxTraces };
-    this.#givenUp = new Int32Array(new SharedArrayBuffer(4 * (CALLS + SEARCHES + READS + limits.maxTraces)));
+    this.#givenUp = placesOf(limits);
     const { budgets } = dependencies;
     this.#queue = new FairQueue(
       {
@@ -220,10 +227,11 @@ export class CostlyRequests implements CostlyRunner {
     clearInterval(this.#timer);
     const thread = this.#thread;
     this.#thread = undefined;
+    this.#giveUpAll();
     for (const { job } of this.#running.values()) job.reject(gone());
     for (let job = this.#next(); job !== undefined; job = this.#next()) job.reject(gone());
     this.#running.clear();
-    await thread?.end();
+    await thread?.end(CLOSE_LIMIT_MS);
   }
 
   #next(): Job | undefined {
@@ -267,6 +275,7 @@ export class CostlyRequests implements CostlyRunner {
   }
 
   #startThread(): CostlyThread {
+    this.#givenUp = placesOf(this.#limits); // one that is left alone has its own
     const thread = this.#dependencies.startThread(this.#givenUp, {
       onMessage: (message) => {
         if (this.#thread === thread) this.#receive(thread, message);
@@ -331,7 +340,8 @@ export class CostlyRequests implements CostlyRunner {
     const { hardLimitMs } = this.#limits;
     for (const { job, startedMs, givenUpMs } of this.#running.values()) {
       const isTooLong = hardLimitMs > 0 && nowMs - startedMs > hardLimitMs;
-      if (!isTooLong && !(givenUpMs !== undefined && nowMs - givenUpMs > GIVEN_UP_LIMIT_MS)) continue;
+      const isStuck = givenUpMs !== undefined && nowMs - givenUpMs > GIVEN_UP_LIMIT_MS && this.#leftAlone === 0;
+      if (!isTooLong && !isStuck) continue;
       this.#running.delete(job.id);
       this.#queue.charge(job.client, nowMs - startedMs);
       this.#dependencies.budgets.charge(job.client, Number.POSITIVE_INFINITY); // nobody says any more what it has burned
@@ -351,11 +361,22 @@ export class CostlyRequests implements CostlyRunner {
     this.#thread = undefined;
   }
 
+  #leaveAlone(): void {
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    this.#thread = undefined;
+    this.#giveUpAll();
+    this.#leftAlone++;
+    void thread.end(LEFT_ALONE_LIMIT_MS).finally(() => this.#leftAlone--);
+  }
+
+  #giveUpAll(): void {
+    for (let place = 0; place < this.#givenUp.length; place++) Atomics.store(this.#givenUp, place, 1);
+  }
+
   /** What it was working on is begun again, by another thread; a request that was lost twice is not. */
   #lose(reason: string): void {
-    const thread = this.#thread;
-    this.#thread = undefined;
-    void thread?.end();
+    this.#leaveAlone();
     this.#metrics.restarts.inc();
     this.#dependencies.log.warn("the thread for costly requests is replaced", { reason });
     for (const { job, givenUpMs } of this.#running.values()) {
@@ -372,6 +393,9 @@ export class CostlyRequests implements CostlyRunner {
     this.#startDue();
   }
 }
+
+const placesOf = ({ maxTraces }: CostlyLimits): Int32Array<SharedArrayBuffer> =>
+  new Int32Array(new SharedArrayBuffer(4 * (CALLS + SEARCHES + READS + maxTraces)));
 
 const gone = (): RpcError => new RpcError(SERVER_ERROR, CLIENT_GONE);
 

@@ -11,8 +11,11 @@ export interface CostlyThreadEvents {
 /** A thread that works on costly requests, for as long as it runs. */
 export interface CostlyThread {
   post(message: MessageToCostly): void;
-  /** Ends it, whatever it does. */
-  end(): Promise<void>;
+  /**
+   * Lets it end by itself once it has finished what it does. After `limitMs` it is terminated, which must be the exception: where that meets
+   * a native module in the midst of a call, Node.js aborts the whole process (https://github.com/nodejs/node-addon-api/pull/975).
+   */
+  end(limitMs: number): Promise<void>;
 }
 
 /** Starts the thread. It must have been built, as readers are. */
@@ -41,12 +44,20 @@ export function startCostlyThread(start: CostlyStart, { onMessage, onEnd }: Cost
   worker.on("error", (error) => {
     reason = errorText(error);
   });
-  worker.on("exit", end);
+  const exited = new Promise<void>((resolve) => {
+    worker.on("exit", () => {
+      end();
+      resolve();
+    });
+  });
   return {
     post: (message) => worker.postMessage(message),
-    async end() {
+    async end(limitMs) {
       hasEnded = true;
-      await worker.terminate();
+      worker.postMessage({ kind: "close" } satisfies MessageToCostly);
+      const cutOff = setTimeout(() => void worker.terminate(), limitMs);
+      await exited;
+      clearTimeout(cutOff);
     },
   };
 }
