@@ -1,4 +1,4 @@
-import type { L2BlockRef, RollupConfig } from "@rnode/protocol";
+import type { BlockId, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { BatchQueue, type NextBatch } from "./batch-queue.ts";
 import { BatchStage } from "./batch-stage.ts";
 import type { L1Position } from "./l1-traversal.ts";
@@ -32,6 +32,11 @@ export class BatchMux implements PipelineStage<NextBatch> {
     this.#window.reset(this.#position.origin);
     this.#queue.reset();
     this.#stage.reset();
+  }
+
+  /** See `DerivationPipeline.reset`. Before Holocene, batches that are read twice lead to the same blocks. */
+  skip(l2SafeHead: L2BlockRef, readUpTo: BlockId): void {
+    this.#stage.skip(l2SafeHead, readUpTo);
   }
 
   /** Waiting batches are dropped, the L1 blocks are kept. */

@@ -81,7 +81,7 @@ function stageWith(newest: number, ...reads: ReadBatch[]) {
       if (pulled.kind === "exhausted") return undefined;
     }
   };
-  return { stage, window, take, reads, flushed };
+  return { stage, window, position, take, reads, flushed };
 }
 
 describe("the batch stage", () => {
@@ -111,6 +111,34 @@ describe("the batch stage", () => {
     const { take, flushed } = stageWith(102, singular(block(1020, 5), 1), singular(block(1020), 2));
     expect(await take(block(1020))).toBeUndefined();
     expect(flushed).toEqual([1]);
+  });
+
+  it("does not consider batches a second time that led to where it starts again", async () => {
+    // 1022 was replaced, which ended the channel: now nothing shows that any more.
+    const channel = [singular(block(1020), 1), singular(block(1022), 2)];
+    const again = stageWith(102, ...channel);
+    expect(await again.take(block(1022))).toBe(2);
+    const { stage, take, reads, position } = stageWith(102, ...channel);
+    stage.skip(block(1022), { number: 102, hash: hashOf(102) });
+    expect(await take(block(1022))).toBeUndefined();
+    position.origin = l1(103);
+    reads.push(singular(block(1022), 3));
+    expect(await take(block(1022))).toBe(3);
+  });
+
+  it("skips nothing after another block than the one it started after, and nothing once it starts over", async () => {
+    const { stage, take, reads } = stageWith(102, singular(block(1022), 2));
+    stage.skip(block(1020), { number: 102, hash: hashOf(102) });
+    expect(await take(block(1022))).toBe(2);
+    stage.reset();
+    reads.push(singular(block(1020), 1));
+    expect(await take(block(1020))).toBe(1);
+  });
+
+  it("asks to start over when the L1 block that was read before is another one now", async () => {
+    const { stage } = stageWith(102, singular(block(1020), 1));
+    stage.skip(block(1020), { number: 102, hash: hashOf(7) });
+    expect(await stage.next(block(1020))).toMatchObject({ kind: "reset", reason: "l1-reorg" });
   });
 
   it("needs the block after the current origin", async () => {

@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { L2BlockRef, RollupConfig } from "@rnode/protocol";
+import type { BlockId, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { type BatchContext, checkSingularBatch } from "./batch-checks.ts";
 import type { NextBatch } from "./batch-queue.ts";
 import { ACCEPT, type BatchVerdict, drop } from "./batch-verdict.ts";
@@ -35,6 +35,8 @@ export class BatchStage implements Stage<NextBatch> {
   readonly #span = new SpanQueue();
   /** read, but not checked yet because a provider failed */
   #arriving: SpanRead | undefined;
+  /** what was read before and made `safeHead` the safe head */
+  #known: { readonly safeHead: string; readonly readUpTo: BlockId } | undefined;
 
   constructor(
     config: { readonly rollup: RollupConfig; readonly checksOverlap: boolean },
@@ -54,14 +56,24 @@ export class BatchStage implements Stage<NextBatch> {
   }
 
   reset(): void {
-    this.#span.clear();
-    this.#arriving = undefined;
+    this.#forget();
+    this.#known = undefined;
+  }
+
+  /** Batches up to an L1 block were read before, and led to `l2SafeHead`. */
+  skip(l2SafeHead: L2BlockRef, readUpTo: BlockId): void {
+    this.#known = { safeHead: l2SafeHead.hash, readUpTo };
   }
 
   /** Forward invalidation: what follows in the span and in the channel builds on a block that is not in the chain. */
   flush(): void {
-    this.reset();
+    this.#forget();
     this.#previous.flush();
+  }
+
+  #forget(): void {
+    this.#span.clear();
+    this.#arriving = undefined;
   }
 
   get nextParent(): NextParent | undefined {
@@ -72,15 +84,17 @@ export class BatchStage implements Stage<NextBatch> {
   async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
     const { origin } = this.#position;
     this.#window.update(origin, l2SafeHead);
-    if (origin.number <= l2SafeHead.l1Origin.number) {
-      // A channel that ends in the safe head's origin, or before it, can only contain blocks of the safe chain.
+    const known = this.#known?.safeHead === l2SafeHead.hash ? this.#known.readUpTo : undefined;
+    if (known !== undefined && origin.number === known.number && origin.hash !== known.hash) return replaced(known, origin);
+    // A channel that ends in the safe head's origin, or before it, can only contain blocks of the safe chain.
+    if (origin.number <= Math.max(l2SafeHead.l1Origin.number, known?.number ?? 0)) {
       const pulled = await this.#previous.next(l2SafeHead);
       if (pulled.kind !== "value") return pulled;
       this.#observer.onBatch({ batch: observed(pulled.value, origin), verdict: { kind: "past" } });
       return AGAIN;
     }
-    const known = this.#window.blocks.length;
-    if (known < 2) throw new DerivationError("derivation/l1-blocks-missing", { known, l1Origin: origin.number });
+    const blocks = this.#window.blocks.length;
+    if (blocks < 2) throw new DerivationError("derivation/l1-blocks-missing", { known: blocks, l1Origin: origin.number });
     const mismatch = this.#window.mismatch(l2SafeHead);
     if (mismatch !== undefined) return mismatch;
     const pulled = await this.#candidate(l2SafeHead);
@@ -160,4 +174,9 @@ export class BatchStage implements Stage<NextBatch> {
     const l1InclusionBlock = this.#position.origin;
     this.#observer.onBatch({ batch: { ...observedBlock(batch), type, channelId, l1InclusionBlock, fromSpan }, verdict });
   }
+}
+
+function replaced(known: BlockId, origin: BlockId): Pull<never> {
+  const detail = `L1 block ${known.number} was ${known.hash} when it was read before, and is ${origin.hash}`;
+  return { kind: "reset", reason: "l1-reorg", detail };
 }

@@ -96,8 +96,11 @@ export interface DerivationPipeline {
   /**
    * Starts over so that the block after `l2SafeHead` comes next. Walks back to the L1 block from which every channel that can
    * contain this block is read. Rejects like `step`; the pipeline then needs another `reset`.
+   *
+   * @param readUpTo the canonical L1 block after which `l2SafeHead` was the safe head, if that is known. From Holocene on, a batch that does not
+   * fit ends its channel, and later nothing shows that it did not fit: with this, batches up to there are not considered a second time
    */
-  reset(l2SafeHead: L2BlockRef): Promise<void>;
+  reset(l2SafeHead: L2BlockRef, readUpTo?: BlockId): Promise<void>;
   /**
    * Which L1 block counts as final once L1 calls another one final: earlier ones, where data outside of L1 can be challenged. undefined: none yet.
    * Rejects when a provider does.

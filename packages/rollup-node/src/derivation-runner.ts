@@ -89,10 +89,12 @@ export class DerivationRunner {
     this.isExhausted = false;
     this.engineExtends = true; // the engine may be another one by now
     this.concluded = base;
-    this.deps.safeChain.onReset(base, highestFormerSafe);
-    this.deps.onReset(base);
+    const { safeChain, pipeline } = this.deps;
     try {
-      await this.deps.pipeline.reset(base);
+      const readUpTo = await safeChain.readUpTo(base);
+      safeChain.onReset(base, highestFormerSafe);
+      this.deps.onReset(base);
+      await pipeline.reset(base, readUpTo);
       return undefined;
     } catch (error) {
       return this.failureOf(error);

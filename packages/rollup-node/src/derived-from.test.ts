@@ -37,6 +37,19 @@ describe("which L1 block a safe block came from", () => {
     expect(l1Of(from, [1, 2, 3, 7, 8, 9])).toEqual(["0x1b5", "0x1b6", "0x1b6", "0x1b6", "0x1a9", "0x1a9"]);
   });
 
+  it("has been read up to there when the next one came from a later L1 block", () => {
+    const from = derived([1, l1(5)], [2, l1(5)], [6, l1(8)]);
+    const lastOf = () => [1, 2, 6].map((number) => from.lastOf(l2(number))?.hash);
+    expect(lastOf()).toEqual([undefined, "0x1a5", undefined]);
+    from.onReset(l2(2)); // what was read whole stays known
+    expect(lastOf()).toEqual([undefined, "0x1a5", undefined]);
+    from.onSafe(l2(3), l1(6));
+    expect(lastOf()).toEqual([undefined, "0x1a5", undefined]);
+    from.onSafe(l2(6), l1(7));
+    expect(from.lastOf(l2(3))).toEqual(l1(6));
+    expect(from.lastOf({ number: 3, hash: "0x2other" })).toBeUndefined();
+  });
+
   it("is known from a record of the time before", () => {
     const from = new DerivedFrom();
     expect(from.isEmpty).toBe(true);

@@ -11,8 +11,8 @@ const MAX_ENTRIES = 4_096;
 
 /** Which L1 block each safe block above the finalized one was derived from: what this process saw, and what was recorded before. */
 export class DerivedFrom {
-  /** the heights of both chains grow */
-  private entries: DerivedUpTo[] = [];
+  /** the heights of both chains grow; `isWhole`: all of the L1 block was read by then */
+  private entries: (DerivedUpTo & { isWhole?: boolean })[] = [];
   /** the block that was derived last since the last reset; entries above it are from before that reset */
   private tip = 0;
 
@@ -37,6 +37,7 @@ export class DerivedFrom {
     while (replaced < this.entries.length && this.entries[replaced]!.safeHead.number <= number) replaced++;
     const isSameL1Block = known > 0 && this.entries[known - 1]!.l1Block.hash === l1.hash;
     const entry = { l1Block: { hash: l1.hash, number: l1.number }, safeHead: { hash, number } };
+    if (known > 0 && !isSameL1Block) this.entries[known - 1]!.isWhole = true;
     this.entries.splice(isSameL1Block ? known - 1 : known, replaced - known + (isSameL1Block ? 1 : 0), entry);
     if (this.entries.length > MAX_ENTRIES) this.entries.shift();
     this.tip = number;
@@ -46,6 +47,11 @@ export class DerivedFrom {
   downFrom(number: number): DerivedUpTo[] {
     const at = this.entries.findIndex(({ safeHead }) => safeHead.number >= number);
     return at === -1 ? [] : this.entries.slice(0, at + 1).reverse();
+  }
+
+  /** The L1 block after which `block` was the safe head; undefined: not known, or there may have been more in that L1 block */
+  lastOf({ hash }: BlockId): BlockId | undefined {
+    return this.entries.find(({ safeHead, isWhole }) => safeHead.hash === hash && isWhole === true)?.l1Block;
   }
 
   /** The first safe head that includes block `number`, and the L1 block that it came from; undefined: not known */

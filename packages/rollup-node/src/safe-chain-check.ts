@@ -141,6 +141,18 @@ export class SafeChainCheck {
     if (recordedAfter !== undefined && this.derivedFrom.isEmpty) this.derivedFrom.load(recordedAfter(base));
   }
 
+  /**
+   * The L1 block after which `base` was the safe head, while this process derived what is after it. Data outside of L1 is another matter, as
+   * it can be taken back.
+   *
+   * @throws what L1 rejects with
+   */
+  async readUpTo(base: BlockId): Promise<BlockId | undefined> {
+    if (this.deps.config.altDa !== undefined) return undefined;
+    const l1Block = this.derivedFrom.lastOf(base);
+    return l1Block !== undefined && (await this.isCanonical(l1Block)) ? l1Block : undefined;
+  }
+
   /** Derivation starts after `base`; blocks up to `highestFormerSafe` were safe before. */
   onReset(base: L2BlockRef, highestFormerSafe: L2BlockRef): void {
     // The engine has been told the lower labels of the start before, which a contradiction has ended.

@@ -30,9 +30,9 @@ export function withStepLog(pipeline: DerivationPipeline, log: Logger): Derivati
       return pipeline.nextParent;
     },
     step: (parent) => (log.isEnabled("trace") ? loggedStep(parent) : pipeline.step(parent)),
-    async reset(safe) {
+    async reset(safe, readUpTo) {
       const startedMs = performance.now();
-      await pipeline.reset(safe);
+      await pipeline.reset(safe, readUpTo);
       log.trace("derivation starts over", about(safe, startedMs));
     },
     finalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
