@@ -49,8 +49,23 @@ export function writeGenesisState(
 
 type SnapshotBlock = Parameters<SnapshotRows["block"]>[0];
 
+/** Tables whose rows grow when they change: with the blocks that changed them. */
+const GROWING: ReadonlySet<StateTable> = new Set(["accounts"]);
+/** A page of LMDB, and what a row takes beside its key and its value */
+const PAGE_BYTES = 4080;
+const ROW_BYTES = 10;
+/** Left free in each page: the first change of a row would otherwise split its page in two half-empty ones. */
+const ROOM = new Uint8Array(400);
+
+/** The bytes of a table's last page, as far as they are known, and the row that keeps room in it. */
+interface LastPage {
+  bytes: number;
+  roomKey: Uint8Array | undefined;
+}
+
 class StateRows implements SnapshotRows {
   readonly #tables: Tables;
+  readonly #lastPages = new Map<StateTable, LastPage>();
   readonly #writeBlock: (content: SnapshotBlock) => number;
   readonly #lastKeys = new Map<StateTable, Uint8Array>();
   readonly #nodes = new NodeBatch();
@@ -89,6 +104,7 @@ class StateRows implements SnapshotRows {
 
   flush(): void {
     this.#nodes.takeSorted((key, value) => this.#write(isApart(key, value.length) ? "upperNodes" : "nodes", key, value));
+    for (const [name, page] of this.#lastPages) this.#freeRoom(name, page);
     this.bytes = 0;
   }
 
@@ -102,6 +118,28 @@ class StateRows implements SnapshotRows {
     }
     this.#tables[name].append(key, value);
     this.#lastKeys.set(name, key);
+    if (GROWING.has(name)) this.#leaveRoom(name, key, value);
+  }
+
+  /** In the midst of each page a row takes the room's place until the page is full. */
+  #leaveRoom(name: StateTable, key: Uint8Array, value: Uint8Array): void {
+    const page = this.#lastPages.get(name) ?? { bytes: 0, roomKey: undefined };
+    this.#lastPages.set(name, page);
+    page.bytes += key.length + value.length + ROW_BYTES;
+    if (page.bytes < PAGE_BYTES / 2) return;
+    if (page.roomKey === undefined) {
+      page.roomKey = new Uint8Array(key.length + 1);
+      page.roomKey.set(key);
+      this.#tables[name].append(page.roomKey, ROOM);
+      this.#lastKeys.set(name, page.roomKey);
+      page.bytes += page.roomKey.length + ROOM.length + ROW_BYTES;
+    } else if (page.bytes >= PAGE_BYTES) this.#freeRoom(name, page);
+  }
+
+  #freeRoom(name: StateTable, page: LastPage): void {
+    if (page.roomKey !== undefined) this.#tables[name].delete(page.roomKey);
+    page.bytes = 0;
+    page.roomKey = undefined;
   }
 }
 
