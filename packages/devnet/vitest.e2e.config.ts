@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-// The end-to-end tests: each file runs a devnet of real programs, its steps in order. The programs run from their build. Two devnets run at a
-// time, whatever the machine has: most of their time is waiting for the next block.
+// The end-to-end tests: each file runs a devnet of real programs, its steps in order. The programs run from their build. Three devnets run at
+// a time, whatever the machine has: most of their time is waiting for the next block.
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export
 export default defineConfig({
   resolve: { conditions: ["rnode-source"] },
@@ -10,7 +10,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["src/e2e/*.e2e.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
