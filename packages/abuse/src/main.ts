@@ -17,6 +17,15 @@ const MAX_ATTACK_MS = 20_000;
 const SAFE_AGAIN_MS = 30_000;
 const INTERRUPTED = 130;
 
+const HELP = `npm run abuse -- [options]
+Starts the built programs as a devnet, attacks them while an honest client measures, and prints a table; exit code 1: a bound was broken.
+  --minutes=N     how long: each attack once, then some of them at once (default 5)
+  --seed=N        order, addresses and what attackers draw (default 1)
+  --only=NAME,…   only these attacks, or lies about these fields
+  --list          names of the attacks, and what each does
+  --lies          endpoints of the verifier that lie, instead of attacks
+  --to-sequencer  with --lies: those of the sequencer`;
+
 /** `npm run abuse -- [--lies [--to-sequencer]] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken, 130 when it was interrupted */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -28,8 +37,13 @@ export async function main(args: readonly string[]): Promise<number> {
       lies: { type: "boolean", default: false },
       "to-sequencer": { type: "boolean", default: false },
       list: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
     },
   });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
   if (values.list) {
     for (const { name, what } of ATTACKS) console.log(`${name.padEnd(24)} ${what}`);
     return 0;

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
+import { compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SnapshotRows } from "../api.ts";
 import type { Environment } from "../database/environment.ts";
@@ -36,7 +36,7 @@ describe("a state that is written in one go", () => {
     const addresses = Array.from({ length: ACCOUNTS }, (_, index) =>
       keccak256(Uint8Array.of(index >> 8, index & 255)).slice(0, 20),
     );
-    addresses.sort(Buffer.compare);
+    addresses.sort(compareBytes);
     const account = { nonce: 1n, balance: 10n ** 18n, codeHash: EMPTY_KECCAK, storageRoot: EMPTY_TRIE_ROOT };
     function* write(rows: SnapshotRows): Iterable<unknown> {
       for (const address of addresses) {
