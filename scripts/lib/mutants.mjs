@@ -103,8 +103,9 @@ export const MUTANTS = [
   off("empty batches: the first of each epoch", WINDOW, "timestamp < nextEpoch.timestamp || isFirstOfEpoch", "timestamp < nextEpoch.timestamp"),
   off("empty batches: not beyond the next epoch's time", WINDOW, "timestamp < nextEpoch.timestamp || isFirstOfEpoch", "true"),
 
-  off("batch stage: data up to the safe head's origin", STAGE, "if (origin.number <= l2SafeHead.l1Origin.number) {", "if (origin.number < l2SafeHead.l1Origin.number) {"),
-  off("batch stage: two origins", STAGE, 'if (known < 2) throw', "if (known < 0) throw"),
+  off("batch stage: data up to the safe head's origin", STAGE, "Math.max(l2SafeHead.l1Origin.number,", "Math.max(l2SafeHead.l1Origin.number - 1,"),
+  off("batch stage: two origins", STAGE, 'if (blocks < 2) throw', "if (blocks < 0) throw"),
+  off("batch stage: what was read before a start", STAGE, "known?.number ?? 0", "0"),
   off("batch stage: the rest of a span whose block was not built", STAGE, "      this.#span.clear();\n    }\n    if (this.#arriving", "    }\n    if (this.#arriving"),
   off("batch stage: a wrong span ends its channel", STAGE, 'if (verdict.kind === "drop") this.flush();', ""),
   off("batch stage: a wrong batch ends its channel", STAGE, 'case "drop":\n        this.flush();', 'case "drop":'),
