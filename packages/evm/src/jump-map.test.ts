@@ -45,9 +45,11 @@ function randomCode(random: Random): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-function callerOf(code: Uint8Array, { isStepping = false } = {}) {
-  const engine = createEvm(engineModule);
-  if (isStepping) engine.setTracer({});
+const plain = createEvm(engineModule);
+const stepping = createEvm(engineModule);
+stepping.setTracer({});
+
+function callerOf(code: Uint8Array, engine: typeof plain) {
   const block = engine.beginBlock(ethereumRules("cancun"), environment, new MemoryState({ [CODE_ADDRESS]: { code } }));
   /** @param gas of the execution, without the transaction's own */
   return (position: number, gas: bigint) => {
@@ -65,17 +67,17 @@ describe("destinations of jumps", () => {
   it("are the JUMPDESTs that are no operands, whatever lies around them", () => {
     const random = createRandom(12);
     let destinations = 0;
-    for (let codes = 0; codes < 150; codes++) {
+    for (let codes = 0; codes < 60; codes++) {
       const code = randomCode(random);
       const expected = destinationsOf(code);
-      const jump = callerOf(code);
+      const jump = callerOf(code, plain);
       // the gas is used up by the jump: a destination costs one more
       const found = [...code.keys()].filter((position) => jump(position, JUMP_GAS).halt === "out-of-gas");
       expect(found, `code ${Buffer.from(code).toString("hex")}`).toEqual([...expected]);
       expect(jump(code.length, JUMP_GAS).halt).toBe("invalid-jump");
       destinations += expected.size;
     }
-    expect(destinations).toBeGreaterThan(5000);
+    expect(destinations).toBeGreaterThan(2000);
   });
 
   it("may lie one after the other: each is reached, in any order, and pays for those behind it", () => {
@@ -89,13 +91,11 @@ describe("destinations of jumps", () => {
           ...Array.from({ length: rowLength }, () => JUMPDEST),
           ...[PUSH1, 7, PUSH0, 0x55, PUSH0, 0x50, 0x00],
         ]);
-        const [plain, stepping] = [callerOf(code), callerOf(code, { isStepping: true })];
+        const [jump, step] = [callerOf(code, plain), callerOf(code, stepping)];
         for (let jumps = 0; jumps < 20; jumps++) {
           const position = row + random(rowLength);
           const gas = BigInt(random(5000 + rowLength) + 21_000 * random(2));
-          expect(plain(position, gas), `${position - row} of ${rowLength} at ${row} with ${gas} gas`).toEqual(
-            stepping(position, gas),
-          );
+          expect(jump(position, gas), `${position - row} of ${rowLength} at ${row} with ${gas} gas`).toEqual(step(position, gas));
         }
       }
     }
