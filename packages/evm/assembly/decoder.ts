@@ -53,8 +53,9 @@ import {
   writePop,
   writeStore,
 } from "./fusion";
-import { allocate, blockSize, release } from "./heap";
+import { blockSize, release } from "./heap";
 import {
+  addChunk,
   blockOfDestination,
   buildJumpMap,
   destinationsInARow,
@@ -173,10 +174,7 @@ function reserveRun(code: u32, pc: u32): u32 {
   if (load<u32>(code, C_FREE) + wanted > load<u32>(code, C_FREE_END)) {
     // the first chunk is as small as the code allows
     const size = load<u32>(code, C_CHUNKS) == 0 ? blockSize(wanted + CHUNK_HEADER) : CHUNK;
-    const chunk = allocate(size);
-    store<u32>(chunk, load<u32>(code, C_CHUNKS));
-    store<u32>(chunk, size, 4);
-    store<u32>(code, chunk, C_CHUNKS);
+    const chunk = addChunk(code, size);
     store<u32>(code, chunk + CHUNK_HEADER, C_FREE);
     store<u32>(code, chunk + size, C_FREE_END);
     decodedBytes += size;

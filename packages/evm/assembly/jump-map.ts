@@ -161,15 +161,21 @@ export function buildJumpMap(code: u32): void {
 /** Room for the largest tables of a few groups */
 @inline const TABLES: u32 = 4096;
 
+/** Adds a chunk of the heap to a code's list, and returns it. */
+export function addChunk(code: u32, size: u32): u32 {
+  const chunk = allocate(size);
+  store<u32>(chunk, load<u32>(code, C_CHUNKS));
+  store<u32>(chunk, size, 4);
+  store<u32>(code, chunk, C_CHUNKS);
+  return chunk;
+}
+
 /** A table for the group. @returns the heap that a chunk for it took */
 function addTable(code: u32, group: u32): u32 {
   const size = <u32>popcnt<u64>(load<u64>(group)) << 2;
   let bytes: u32 = 0;
   if (load<u32>(code, C_TABLES) + size > load<u32>(code, C_TABLES_END)) {
-    const chunk = allocate(TABLES);
-    store<u32>(chunk, load<u32>(code, C_CHUNKS));
-    store<u32>(chunk, TABLES, 4);
-    store<u32>(code, chunk, C_CHUNKS);
+    const chunk = addChunk(code, TABLES);
     store<u32>(code, chunk + CHUNK_HEADER, C_TABLES);
     store<u32>(code, chunk + TABLES, C_TABLES_END);
     bytes = TABLES;
