@@ -27,7 +27,6 @@ import {
   C_LENGTH,
   CHUNK_HEADER,
   F_CODE,
-  F_CODE_LENGTH,
   F_JUMPS,
   HALT_INVALID_JUMP,
   HALT_INVALID_OPCODE,
@@ -39,6 +38,7 @@ import {
   SCRATCH_WORD_A,
   STACK_LIMIT,
 } from "./layout";
+import { addChunk } from "./chunks";
 import {
   at,
   startBlock,
@@ -55,7 +55,6 @@ import {
 } from "./fusion";
 import { blockSize, release } from "./heap";
 import {
-  addChunk,
   blockOfDestination,
   buildJumpMap,
   destinationsInARow,

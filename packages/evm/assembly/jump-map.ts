@@ -5,7 +5,8 @@
  * per destination of its group, in order: the address of its block's header, 0: not decoded yet. Groups of which nothing is decoded share an empty one.
  * Tables lie behind the map, in what its block of the heap has left, and then in chunks as decoded instructions do.
  */
-import { C_BYTES, C_CHUNKS, C_JUMPS, C_LENGTH, C_TABLES, C_TABLES_END, CHUNK_HEADER } from "./layout";
+import { addChunk } from "./chunks";
+import { C_BYTES, C_JUMPS, C_LENGTH, C_TABLES, C_TABLES_END, CHUNK_HEADER } from "./layout";
 import { allocate, blockSize } from "./heap";
 import { JUMPDEST, PUSH0 } from "./opcodes";
 
@@ -160,15 +161,6 @@ export function buildJumpMap(code: u32): void {
 
 /** Room for the largest tables of a few groups */
 @inline const TABLES: u32 = 4096;
-
-/** Adds a chunk of the heap to a code's list, and returns it. */
-export function addChunk(code: u32, size: u32): u32 {
-  const chunk = allocate(size);
-  store<u32>(chunk, load<u32>(code, C_CHUNKS));
-  store<u32>(chunk, size, 4);
-  store<u32>(code, chunk, C_CHUNKS);
-  return chunk;
-}
 
 /** A table for the group. @returns the heap that a chunk for it took */
 function addTable(code: u32, group: u32): u32 {
