@@ -48,10 +48,12 @@ describe("dev_missSlots", () => {
     await dev.rpc.call("dev_missSlots", [3]);
     const number = await client().getBlockNumber();
     await expect.poll(() => client().getBlockNumber(), { timeout: 15_000 }).toBeGreaterThan(number + 1n);
-    const times = await Promise.all(
+    const [last, afterGap, next] = await Promise.all(
       [0n, 1n, 2n].map(async (at) => Number((await client().getBlock({ blockNumber: number + at })).timestamp)),
     );
-    expect(times.slice(1).map((time, index) => time - times[index]!)).toEqual([4, 1]);
+    // A process that gets no processor for a second misses a slot of its own.
+    expect(afterGap! - last!).toBeGreaterThanOrEqual(4);
+    expect(next! - afterGap!).toBeLessThan(4);
   });
 });
 

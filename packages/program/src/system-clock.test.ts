@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { systemClock } from "./system-clock.ts";
+
+describe("the system's clock", () => {
+  // Whoever sleeps until a slot begins would do the work of the slot before it once more. A tenth of Node.js's own timers are early.
+  it("wakes nobody before the time that was asked for", async () => {
+    const early: number[] = [];
+    for (let turn = 0; turn < 20; turn++) {
+      const sleeps = Array.from({ length: 20 }, async (_, at) => {
+        const dueMs = systemClock.nowMs() + 3 + at;
+        await systemClock.sleep(dueMs - systemClock.nowMs());
+        if (systemClock.nowMs() < dueMs) early.push(dueMs);
+      });
+      await Promise.all(sleeps);
+    }
+    expect(early).toEqual([]);
+  });
+
+  it("wakes as soon as the signal is aborted", async () => {
+    const abort = new AbortController();
+    const slept = systemClock.sleep(60_000, abort.signal);
+    abort.abort();
+    await slept;
+    await systemClock.sleep(60_000, abort.signal);
+  });
+});
