@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { type Block, encodeBlock, encodeReceipts, hashTransaction } from "@rnode/protocol";
 import { type ChainDatabase, type ChainStoreOptions, openChainStore, type StateView } from "@rnode/storage";
-import { dump } from "@rnode/storage/testing";
+import { dumpSettled } from "@rnode/storage/testing";
 import { createProof, encodeAccount, encodeStorageValue, type TrieNodeReader, verifyProof } from "@rnode/trie";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Chain } from "./api.ts";
@@ -242,7 +242,7 @@ function drive(
 
 /** Rows of all tables, except for what reorganisations leave behind: the codes that were deployed on branches, and their count. */
 async function rowsOf(folder: string) {
-  const tables = await dump(folder);
+  const tables = await dumpSettled(folder);
   tables.delete("codes");
   tables.delete("meta");
   return tables;

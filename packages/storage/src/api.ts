@@ -254,6 +254,8 @@ export interface ChainStoreBulk {
    * @throws {CodedError} storage/not-child-of-head
    */
   commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void;
+  /** To be called before `nodeGroups` is, and again once a block has been committed otherwise: nodes that wait in a journal get to where groups expect them. */
+  beginGroups(): void;
   /** Prepares the trie nodes of groups. It is meant for another thread, which opens the store for reading. */
   nodeGroups(): NodeGroups;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openChainStore } from "./lmdb-chain-store.ts";
-import { dump, RandomChain } from "./testing/random-chain.ts";
+import { dumpSettled, RandomChain } from "./testing/random-chain.ts";
 
 const folders: string[] = [];
 function newFolder(): string {
@@ -48,8 +48,8 @@ describe("a random chain with reorganisations", () => {
       );
     }
     await straight.close();
-    const left = await dump(folder);
-    const right = await dump(straightFolder);
+    const left = await dumpSettled(folder);
+    const right = await dumpSettled(straightFolder);
     for (const tables of [left, right]) {
       for (const name of ["codes", "meta"]) tables.delete(name);
     }

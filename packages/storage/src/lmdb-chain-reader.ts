@@ -50,7 +50,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     this.logs = new LogIndex(tables.logs);
     this.blocks = new BlockTables(tables, environment.folder);
     this.state = new StateTables(tables);
-    this.nodes = new NodeTables(tables);
+    this.nodes = new NodeTables(tables, !environment.readOnly);
     this.floor = this.meta.readPrunedHistory().floor;
     this.snapshot = this.meta.readSnapshot();
     this.writtenHead = this.meta.readHead();

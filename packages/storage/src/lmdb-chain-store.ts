@@ -200,7 +200,13 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     return new BufferedGroup();
   }
 
+  beginGroups(): void {
+    if (this.nodes.isSettled) return;
+    this.#orForget(() => this.environment.atomically(() => this.nodes.settle(), this.#again));
+  }
+
   commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void {
+    if (!this.nodes.isSettled) throw new Error("blocks were committed otherwise since beginGroups");
     this.#write(undefined, () => {
       const head = this.#appendGroup(this.currentHead(), bufferedGroupOf(group), storageRoots);
       writeNodeRows(this.#tables, nodeRows);
@@ -247,16 +253,24 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
 
   /** Runs one transaction. The head in memory moves only once it is committed. */
   #write(labels: Labels | undefined, action: () => Head, { isFlushed }: CommitOptions = {}): void {
+    const write = (): Head => {
+      const head = action();
+      this.meta.writeHead(head);
+      if (labels !== undefined) this.#writeLabels(labels);
+      return head;
+    };
+    const options = { ...this.#again, ...(isFlushed === undefined ? {} : { isFlushed }) };
+    this.#orForget(() => {
+      this.writtenHead = this.environment.atomically(write, options);
+    });
+  }
+
+  readonly #again = { prepareAgain: () => this.nodes.forget() };
+
+  /** What is in memory of trie nodes is not what the database has if a transaction was not committed. */
+  #orForget(commit: () => void): void {
     try {
-      this.writtenHead = this.environment.atomically(
-        () => {
-          const head = action();
-          this.meta.writeHead(head);
-          if (labels !== undefined) this.#writeLabels(labels);
-          return head;
-        },
-        { prepareAgain: () => this.nodes.forget(), ...(isFlushed === undefined ? {} : { isFlushed }) },
-      );
+      commit();
     } catch (error) {
       this.nodes.forget();
       throw error;

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { bytesToHex } from "@rnode/primitives";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openChainStore } from "./lmdb-chain-store.ts";
-import { dump, RandomChain, writeFormat3, writeFormat4, writeOldFormat } from "./testing/index.ts";
+import { dump, RandomChain, writeFormat3, writeFormat4, writeFormat5, writeOldFormat } from "./testing/index.ts";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 let folder: string;
@@ -126,38 +126,45 @@ it("a database of format 3 is read, goes on, and its blocks can be unwound", asy
   await chain.store.close();
 });
 
-it("a database of format 4 is read, goes on, and can be unwound and pruned to below where it went on", {
-  timeout: 60_000,
-}, async () => {
-  const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 15);
-  chain.run(150);
-  await chain.store.close();
-  await writeFormat4(folder);
-  const checkAll = (): void => {
-    chain.checkBlocks();
-    const { oldestState } = chain.store.retainedHistory()!;
-    for (let number = oldestState; number < chain.blocks.length; number += 5) chain.checkState(number, false);
-    expect(chain.store.verifyState().problems).toEqual([]);
-  };
-  const reader = openChainStore(folder, { readOnly: true });
-  chain.store = reader;
-  checkAll();
-  await reader.close();
+it.each([
+  [4, writeFormat4],
+  [5, writeFormat5],
+])(
+  "a database of format %i is read, goes on, and can be unwound and pruned to below where it went on",
+  {
+    timeout: 60_000,
+  },
+  async (_, writeFormat) => {
+    const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 15);
+    chain.run(150);
+    await chain.store.close();
+    await writeFormat(folder);
+    const checkAll = (): void => {
+      chain.checkBlocks();
+      const { oldestState } = chain.store.retainedHistory()!;
+      for (let number = oldestState; number < chain.blocks.length; number += 5) chain.checkState(number, false);
+      expect(chain.store.verifyState().problems).toEqual([]);
+    };
+    const reader = openChainStore(folder, { readOnly: true });
+    chain.store = reader;
+    checkAll();
+    await reader.close();
 
-  const upgradedAt = chain.blocks.length - 1;
-  chain.store = openChainStore(folder, { sync: "interval" });
-  expect(chain.store.storageStats().format).toBe(5);
-  chain.extendBy(40);
-  checkAll();
-  const before = chain.blocks[upgradedAt - 20]!; // some accounts of it are gone since, in old lists or in those of today
-  const rows = [...chain.store.stateRows({ number: upgradedAt - 20, hash: bytesToHex(before.commit.hash) })];
-  expect(rows.filter(({ kind }) => kind === "account")).toHaveLength(before.model.size);
-  chain.reorganize(55, 30); // to 15 blocks below where it went on
-  checkAll();
-  chain.extendBy(150);
-  while (chain.store.pruneHistory(128, 50).remainingBlocks > 0);
-  checkAll();
-  const { tables } = chain.store.storageStats();
-  expect([tables.accountHistory!.entries, tables.storageHistory!.entries]).toEqual([0, 0]);
-  await chain.store.close();
-});
+    const upgradedAt = chain.blocks.length - 1;
+    chain.store = openChainStore(folder, { sync: "interval" });
+    expect(chain.store.storageStats().format).toBe(6);
+    chain.extendBy(40);
+    checkAll();
+    const before = chain.blocks[upgradedAt - 20]!; // some accounts of it are gone since, in old lists or in those of today
+    const rows = [...chain.store.stateRows({ number: upgradedAt - 20, hash: bytesToHex(before.commit.hash) })];
+    expect(rows.filter(({ kind }) => kind === "account")).toHaveLength(before.model.size);
+    chain.reorganize(55, 30); // to 15 blocks below where it went on
+    checkAll();
+    chain.extendBy(150);
+    while (chain.store.pruneHistory(128, 50).remainingBlocks > 0);
+    checkAll();
+    const { tables } = chain.store.storageStats();
+    expect([tables.accountHistory!.entries, tables.storageHistory!.entries]).toEqual([0, 0]);
+    await chain.store.close();
+  },
+);

@@ -181,7 +181,7 @@ describe("what is not our database", () => {
     await root.close();
     expect(errorOf(() => openChainStore(folder))).toMatchObject({
       code: "storage/newer-format",
-      data: { folder, format: 9, supported: 5 },
+      data: { folder, format: 9, supported: 6 },
     });
   });
 
@@ -277,7 +277,7 @@ describe("labels and values", () => {
     await withStore((store) => {
       expect(store.readMeta("chain-config")).toEqual(Uint8Array.of(1, 2));
       expect(store.readMeta("other")).toBeUndefined();
-      expect(store.storageStats()).toMatchObject({ folder, format: 5, firstBlock: 0, oldestProvableBlock: 0 });
+      expect(store.storageStats()).toMatchObject({ folder, format: 6, firstBlock: 0, oldestProvableBlock: 0 });
       expect(store.storageStats().tables.canonical?.entries).toBe(3);
     });
   });

@@ -2,7 +2,7 @@ import { bigintToBytes, bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT,
 import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
 import type { VerifyProgress } from "./api.ts";
 import type { TableEntry } from "./database/table.ts";
-import { HeadNodes } from "./nodes/head-nodes.ts";
+import { CurrentNodes } from "./nodes/current-nodes.ts";
 import { nodeKeyOf } from "./nodes/node-tables.ts";
 import type { Tables } from "./schema.ts";
 import { RowSort } from "./sorting/row-sort.ts";
@@ -61,7 +61,7 @@ export function verifyTables(tables: Tables, limits: VerifyLimits): VerifiedTabl
 
 class Verifier {
   readonly #tables: Tables;
-  readonly #headNodes: HeadNodes;
+  readonly #headNodes: CurrentNodes;
   readonly #accounts: RowSort;
   readonly #slots: RowSort;
   readonly #onProgress: (progress: VerifyProgress) => void;
@@ -73,7 +73,7 @@ class Verifier {
 
   constructor(tables: Tables, { head, folder, memoryBytes, onProgress }: VerifyLimits) {
     this.#tables = tables;
-    this.#headNodes = new HeadNodes(tables);
+    this.#headNodes = new CurrentNodes(tables, false);
     this.#head = head;
     this.#onProgress = onProgress;
     this.#accounts = new RowSort({ rowBytes: ACCOUNT_SIZE, keyBytes: HASH_SIZE, folder, memoryBytes });
@@ -91,8 +91,10 @@ class Verifier {
     this.#sortRows();
     const stateRoot = this.#accountRoot();
     this.#verifyStorage();
-    this.#compareCount(["storage"], this.#slots.count, "rows that belong to accounts with storage");
-    this.#compareCount(["nodes", "upperNodes"], this.#nodes, "nodes of the recomputed tries");
+    const rowsOf = (name: "storage" | "nodes" | "upperNodes"): number => this.#tables[name].stats().entries;
+    this.#compareCount("storage", rowsOf("storage"), this.#slots.count, "rows that belong to accounts with storage");
+    const nodes = this.#headNodes.count(rowsOf("nodes") + rowsOf("upperNodes"));
+    this.#compareCount("nodes and upperNodes", nodes, this.#nodes, "nodes of the recomputed tries");
     const codes = this.#verifyCodes();
     const [accounts, slots] = [this.#accounts.count, this.#slots.count];
     return { stateRoot, accounts, slots, codes, nodes: this.#nodes, problems: this.#problems };
@@ -102,9 +104,8 @@ class Verifier {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
   }
 
-  #compareCount(names: readonly ("storage" | "nodes" | "upperNodes")[], expected: number, what: string): void {
-    const entries = names.reduce((sum, name) => sum + this.#tables[name].stats().entries, 0);
-    if (entries !== expected) this.#report(`table ${names.join(" and ")} has ${entries} rows, there are ${expected} ${what}`);
+  #compareCount(table: string, entries: number, expected: number, what: string): void {
+    if (entries !== expected) this.#report(`table ${table} has ${entries} rows, there are ${expected} ${what}`);
   }
 
   #advance(): void {
@@ -207,18 +208,11 @@ class Verifier {
   #builder(owner: Uint8Array | undefined): SortedTrieBuilder {
     return new SortedTrieBuilder((path, rlp) => {
       this.#nodes++;
-      const stored = this.#headNodes.peek(nodeKeyOf(owner, path));
+      const stored = this.#headNodes.read(nodeKeyOf(owner, path));
       if (stored === undefined) this.#report(`trie node ${describeNode(owner, path)} is missing`);
-      else if (!isSame(stored, rlp)) this.#report(`trie node ${describeNode(owner, path)} differs`);
+      else if (!equalBytes(stored, rlp)) this.#report(`trie node ${describeNode(owner, path)} differs`);
     });
   }
-}
-
-/** @param peeked a result of `Table.peek`, which only indexing may read */
-function isSame(peeked: Uint8Array, bytes: Uint8Array): boolean {
-  if (peeked.length !== bytes.length) return false;
-  for (let i = 0; i < bytes.length; i++) if (peeked[i] !== bytes[i]) return false;
-  return true;
 }
 
 function describeNode(owner: Uint8Array | undefined, path: Uint8Array): string {

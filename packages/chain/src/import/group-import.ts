@@ -43,7 +43,7 @@ export interface WrongGroup<T> {
 
 /** What a group needs from the chain that it extends. */
 export interface GroupChain {
-  readonly store: ChainStoreReader & Pick<ChainStoreBulk, "newGroup">;
+  readonly store: ChainStoreReader & Pick<ChainStoreBulk, "newGroup" | "beginGroups">;
   /** Executes a block on a state that is not in the chain yet, with an engine that nothing else uses. */
   readonly runBlock: (parent: Parameters<typeof runBlock>[1], block: PreparedBlock) => ReturnType<typeof runBlock>;
   /** Starts computing state roots for blocks after the head. */
@@ -116,6 +116,7 @@ export class GroupImport<T> {
     this.#onStored = options.onStored;
     this.#state = new PendingState(store.stateAt(number)!);
     this.#content = this.#newContent();
+    store.beginGroups();
     this.#roots = chain.startRoots(header.stateRoot);
   }
 

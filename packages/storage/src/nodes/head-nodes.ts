@@ -2,27 +2,26 @@ import type { RowTable, TableEntry } from "../database/table.ts";
 import { CHILDREN, HASH_SIZE } from "./node-shape.ts";
 
 /*
- * Trie nodes of the head by node key (node-tables.ts). In the order of keys, a node lies before everything below it. The nodes of the second level below
- * the root of a large trie are thus far apart, and nearly every block changes most of them, each in a page of its own. They are in another
- * table, seven in a page. A node belongs there if its path has two nibbles and it is a branch with all sixteen children, so that small tries,
- * whose nodes share pages, have none.
+ * Trie nodes of the head by node key (node-tables.ts). In the order of keys, a node lies before everything below it, so that the upper nodes of a large trie
+ * are far apart, each in a page of its own. They are in another table, seven in a page: branches with all sixteen children from the second level on. Small
+ * tries, whose nodes share pages, have none.
  */
 
 const ACCOUNT_TRIE = 0;
 const ACCOUNT_PATH_AT = 1;
 const STORAGE_PATH_AT = 33;
-const APART_LEVEL = 2;
+const FIRST_LEVEL_APART = 2;
 /** Of the encoding of a branch that has sixteen hashes and no value: 3 bytes of the list's header, the hashes, and the empty value. No other node has it. */
 const FULL_BRANCH_SIZE = 3 + CHILDREN * (1 + HASH_SIZE) + 1;
 
 export interface HeadNodeTables {
   readonly nodes: RowTable;
-  /** full branches of the second level below the root */
+  /** full branches from the second level below the root on */
   readonly upperNodes: RowTable;
 }
 
 const mayBeApart = (key: Uint8Array): boolean =>
-  key.length === (key[0] === ACCOUNT_TRIE ? ACCOUNT_PATH_AT : STORAGE_PATH_AT) + APART_LEVEL;
+  key.length >= (key[0] === ACCOUNT_TRIE ? ACCOUNT_PATH_AT : STORAGE_PATH_AT) + FIRST_LEVEL_APART;
 
 /** Whether a node's row is in the table of upper nodes. */
 export const isApart = (key: Uint8Array, size: number): boolean => size === FULL_BRANCH_SIZE && mayBeApart(key);
@@ -47,21 +46,26 @@ export class HeadNodes {
     return (mayBeApart(key) ? this.#upper.peek(key) : undefined) ?? this.#nodes.peek(key);
   }
 
-  write(key: Uint8Array, rlp: Uint8Array): void {
-    if (!mayBeApart(key)) {
-      this.#nodes.write(key, rlp);
-    } else if (isApart(key, rlp.length)) {
-      if (this.#upper.peek(key) === undefined) this.#nodes.delete(key);
+  /** @param before the node that it replaces, if that is known. PERF: then nothing is deleted where it cannot be */
+  write(key: Uint8Array, rlp: Uint8Array, before?: Uint8Array): void {
+    if (isApart(key, rlp.length)) {
+      const wasBelow = before !== undefined && !isApart(key, before.length);
+      if (wasBelow || this.#upper.peek(key) === undefined) this.#nodes.delete(key);
       this.#upper.write(key, rlp);
     } else {
-      this.#upper.delete(key);
+      this.#deleteApart(key, before);
       this.#nodes.write(key, rlp);
     }
   }
 
-  delete(key: Uint8Array): void {
-    if (mayBeApart(key)) this.#upper.delete(key);
+  /** @param before as for `write` */
+  delete(key: Uint8Array, before?: Uint8Array): void {
+    this.#deleteApart(key, before);
     this.#nodes.delete(key);
+  }
+
+  #deleteApart(key: Uint8Array, before: Uint8Array | undefined): void {
+    if (before === undefined ? mayBeApart(key) : isApart(key, before.length)) this.#upper.delete(key);
   }
 
   /** The rows of both tables, one after the other. No rows may be written or deleted meanwhile. */

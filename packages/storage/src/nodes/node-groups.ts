@@ -61,17 +61,21 @@ function recording(table: Table, index: number, rows: RowBuffer): RowTable {
 
 /** @param headNumber number of the last committed block */
 export function createNodeGroups(
-  tables: Record<(typeof TABLES)[number], Table>,
+  tables: Record<(typeof TABLES)[number] | "nodeJournal", Table>,
   headNumber: number,
   refresh: () => void,
 ): NodeGroups {
   const rows = new RowBuffer();
-  const nodes = new NodeTables({
-    nodes: recording(tables.nodes, 0, rows),
-    nodeHistory: recording(tables.nodeHistory, 1, rows),
-    nodeEpochs: recording(tables.nodeEpochs, 2, rows),
-    upperNodes: recording(tables.upperNodes, 3, rows),
-  });
+  const nodes = new NodeTables(
+    {
+      nodes: recording(tables.nodes, 0, rows),
+      nodeHistory: recording(tables.nodeHistory, 1, rows),
+      nodeEpochs: recording(tables.nodeEpochs, 2, rows),
+      upperNodes: recording(tables.upperNodes, 3, rows),
+      nodeJournal: tables.nodeJournal,
+    },
+    false,
+  );
   nodes.resume(headNumber);
   return {
     reader: { readNode: (owner, path) => nodes.readNode(owner, path) },

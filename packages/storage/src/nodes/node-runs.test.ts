@@ -17,6 +17,12 @@ const change: fc.Arbitrary<TrieNodeChange> = fc.record({
 });
 const changes = fc.array(change, { maxLength: 24 });
 
+/** What the blocks made of a node. */
+interface Change {
+  readonly before: Uint8Array | undefined;
+  readonly after: Uint8Array | undefined;
+}
+
 const keyOf = ({ owner: of, path }: TrieNodeChange): string => bytesToHex(nodeKeyOf(of, path));
 
 describe("runs of changed nodes", () => {
@@ -52,17 +58,17 @@ describe("runs of changed nodes", () => {
     ]);
   });
 
-  it("of many blocks come out by key, each node as the last block left it, and only once", () => {
+  it("of many blocks come out by key, each node as it was before the first and as the last one left it, and only once", () => {
     fc.assert(
       fc.property(fc.array(changes, { maxLength: 9 }), (blocks) => {
         const changed = new ChangedNodes();
-        const last = new Map<string, Uint8Array | undefined>();
+        const last = new Map<string, Change>();
         const key = new NodeKeyBuffer();
-        const drained = (): [string, Uint8Array | undefined][] => {
-          const rows: [string, Uint8Array | undefined][] = [];
-          changed.drain((of, paths, at, length, after) => {
+        const drained = (): [string, Change][] => {
+          const rows: [string, Change][] = [];
+          changed.drain((of, paths, at, length, before, after) => {
             key.setOwner(of);
-            rows.push([bytesToHex(key.withPath(paths, at, length)), after]);
+            rows.push([bytesToHex(key.withPath(paths, at, length)), { before, after }]);
           });
           return rows;
         };
@@ -70,8 +76,9 @@ describe("runs of changed nodes", () => {
           for (const run of orderedRuns(nodes)) {
             changed.begin(run.nodes[run.from]!.owner);
             for (const node of run.nodes.slice(run.from, run.to)) {
-              changed.add(node.path, node.rlp);
-              last.set(keyOf(node), node.rlp);
+              changed.add(node.path, node.before, node.rlp);
+              const { before } = last.get(keyOf(node)) ?? node;
+              last.set(keyOf(node), { before, after: node.rlp });
             }
           }
         }

@@ -99,24 +99,27 @@ type DrainedNode = (
   paths: Uint8Array,
   at: number,
   length: number,
+  before: Uint8Array | undefined,
   rlp: Uint8Array | undefined,
 ) => void;
 
 /**
  * Collects the nodes that blocks changed, for each block and trie in ascending path order. They are handed out in key order, each as
- * the last block left it. PERF: the paths are in one buffer, so that the garbage collector has little to copy until the group ends.
+ * it was before the first block and as the last one left it. PERF: the paths are in one buffer, so that the garbage collector has little to copy until the group ends.
  */
 export class ChangedNodes {
   /** for each node: length 1 ‖ nibbles, one per byte */
   #paths = new Uint8Array(4096);
   #pathsSize = 0;
   #pathAt: number[] = [];
+  #befores: (Uint8Array | undefined)[] = [];
   #rlps: (Uint8Array | undefined)[] = [];
   #runs: { readonly owner: Uint8Array | undefined; readonly from: number }[] = [];
 
   clear(): void {
     this.#pathsSize = 0;
     this.#pathAt = [];
+    this.#befores = [];
     this.#rlps = [];
     this.#runs = [];
   }
@@ -126,7 +129,7 @@ export class ChangedNodes {
     this.#runs.push({ owner, from: this.#rlps.length });
   }
 
-  add(path: Uint8Array, rlp: Uint8Array | undefined): void {
+  add(path: Uint8Array, before: Uint8Array | undefined, rlp: Uint8Array | undefined): void {
     const { length } = path;
     const needed = this.#pathsSize + 1 + length;
     if (needed > this.#paths.length) {
@@ -139,6 +142,7 @@ export class ChangedNodes {
     paths[at] = length;
     for (let i = 0; i < length; i++) paths[at + 1 + i] = path[i]!;
     this.#pathAt.push(at);
+    this.#befores.push(before);
     this.#rlps.push(rlp);
     this.#pathsSize = needed;
   }
@@ -158,7 +162,7 @@ export class ChangedNodes {
       while (end < runs.length && compareOwners(owner, runs[end]!.owner) === 0) end++;
       for (const node of this.#merged(runs.slice(first, end))) {
         const at = this.#pathAt[node]!;
-        onNode(owner, paths, at + 1, paths[at]!, this.#rlps[node]);
+        onNode(owner, paths, at + 1, paths[at]!, this.#befores[node], this.#rlps[node]);
       }
       first = end;
     }
@@ -190,7 +194,7 @@ export class ChangedNodes {
       if (order < 0) {
         merged[size++] = older[i++]!;
       } else {
-        if (order === 0) i++;
+        if (order === 0) this.#befores[newer[j]!] = this.#befores[older[i++]!];
         merged[size++] = newer[j++]!;
       }
     }

@@ -2,7 +2,7 @@ import { compareBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { blockNumberKey } from "../database/keys.ts";
 import { deleteWithPrefix, type RowTable } from "../database/table.ts";
-import { HeadNodes, type HeadNodeTables } from "./head-nodes.ts";
+import { CurrentNodes, type CurrentNodeTables } from "./current-nodes.ts";
 import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch } from "./node-epochs.ts";
 import { NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
 import { ChangedNodes, isSameVersion, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
@@ -30,7 +30,7 @@ const STORAGE_PATH_AT = 33;
 /** Levels above it have few nodes. */
 const FIRST_DEEP_LEVEL = 3;
 
-export interface NodeTableSet extends HeadNodeTables {
+export interface NodeTableSet extends CurrentNodeTables {
   readonly nodeHistory: RowTable;
   readonly nodeEpochs: RowTable;
 }
@@ -62,7 +62,8 @@ export interface BlockNodes {
 /** Trie nodes of the head by path, and those of earlier blocks within the proof window. */
 export class NodeTables {
   readonly #tables: NodeTableSet;
-  readonly #head: HeadNodes;
+  readonly #head: CurrentNodes;
+  readonly #isJournaled: boolean;
   /** the current epoch, if this process has applied all of its blocks; otherwise they are read when it ends */
   #epoch: { readonly notes: EpochNotes; next: number } | undefined;
   /** nodes whose history is written, but which themselves are not yet */
@@ -72,9 +73,11 @@ export class NodeTables {
   readonly #old: OldNodeReader;
   readonly #recoverable = new RecoverableChildren();
 
-  constructor(tables: NodeTableSet) {
+  /** @param isJournaled changed nodes of the head go into the journal, which nobody else writes; otherwise their rows are written, and the journal must be empty */
+  constructor(tables: NodeTableSet, isJournaled: boolean) {
     this.#tables = tables;
-    this.#head = new HeadNodes(tables);
+    this.#isJournaled = isJournaled;
+    this.#head = new CurrentNodes(tables, isJournaled);
     this.#history = new NodeHistoryWriter(tables.nodeHistory);
     this.#old = new OldNodeReader({ ...tables, nodes: this.#head });
   }
@@ -119,12 +122,22 @@ export class NodeTables {
   /** Writes the nodes of the blocks that were added. */
   flush(): void {
     const key = this.#key;
-    this.#changed.drain((owner, paths, at, length, rlp) => {
+    this.#changed.drain((owner, paths, at, length, before, rlp) => {
       key.setOwner(owner);
       const bytes = key.withPath(paths, at, length);
-      if (rlp === undefined) this.#head.delete(bytes);
-      else this.#head.write(bytes, rlp);
+      if (this.#isJournaled) this.#head.record(bytes, before, rlp);
+      else this.#head.write(bytes, rlp, before);
     });
+    this.#head.endRun();
+  }
+
+  /** Writes what the journal has into the tables, so that groups (node-groups.ts) can be made. */
+  settle(): void {
+    this.#head.settle();
+  }
+
+  get isSettled(): boolean {
+    return this.#head.isSettled;
   }
 
   /** Writes the history of a block, and notes the nodes that really change. */
@@ -150,7 +163,7 @@ export class NodeTables {
         const bytes = key.withPath(path, 0, path.length);
         history.add(bytes, encodeNodeVersion(node, isWholeTurn(number, bytes), this.#recoverable.of(i)));
         notes?.add(number, bytes);
-        this.#changed.add(path, node.rlp);
+        this.#changed.add(path, node.before, node.rlp);
       }
     }
     history.finish();
@@ -167,6 +180,7 @@ export class NodeTables {
   forget(): void {
     this.#epoch = undefined;
     this.#old.forget();
+    this.#head.forget();
   }
 
   #openEpoch(number: number): EpochNotes | undefined {
@@ -193,13 +207,13 @@ export class NodeTables {
   /** Undoes block `number`, which must be the head. */
   unwind(number: number): void {
     const { nodeHistory, nodeEpochs } = this.#tables;
-    this.forget();
+    this.#epoch = undefined;
+    this.#old.forget();
+    this.settle();
     if (isLastOfEpoch(number)) deleteEpoch(nodeEpochs, epochOf(number));
     // Children first: hashes that a version leaves out are those of its children as they were.
     for (const { key, version } of [...nodeVersionsOf(nodeHistory, number)].reverse()) {
-      const before = versionBefore(key, version, this.#head);
-      if (before === undefined) this.#head.delete(key);
-      else this.#head.write(key, before);
+      this.#head.write(key, versionBefore(key, version, this.#head));
     }
     deleteAll(nodeHistory, blockNumberKey(number));
   }

@@ -1,6 +1,6 @@
 import { encodeRlpListOfEncoded } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
-import { encodeNodeDelta } from "./node-delta.ts";
+import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
 import {
   branchItems,
   CHILDREN,
@@ -30,6 +30,8 @@ import {
  *   16 + n, 32 + n ‖ hash, 48 + n
  *                               a branch of which only child n was different: its hash is left out, is given, or there was no such child
  * Databases up to format 3 have only the first three.
+ *
+ * The journal of the head's nodes (node-journal.ts) has the same forms the other way round: later versions, given those before them, and no hashes left out.
  */
 
 const ABSENT = 0;
@@ -51,6 +53,9 @@ const MAX_DELTA_PART = 0.75;
 
 /** The node that a version of the form "whole" has in it; undefined: there was none. */
 export const wholeNode = (version: Uint8Array): Uint8Array | undefined => (version[0] === WHOLE ? version.subarray(1) : undefined);
+
+/** Whether a version needs no other one to be restored from. */
+export const standsAlone = (version: Uint8Array): boolean => version[0] === ABSENT || version[0] === WHOLE;
 
 /** What a version says of the children of a branch, one bit each. */
 export interface ChildChanges {
@@ -277,4 +282,27 @@ export class BranchRestoring {
   encoded(): Uint8Array {
     return encodeRlpListOfEncoded(this.#items);
   }
+}
+
+/**
+ * The node that versions lead to, each of which is given the one before it, without hashes that are left out.
+ *
+ * @param base what the first one is given; needed unless it stands alone
+ */
+export function applyVersions(versions: readonly Uint8Array[], base: Uint8Array | undefined): Uint8Array | undefined {
+  let node = base;
+  let branch: BranchRestoring | undefined;
+  for (const version of versions) {
+    const form = formOf(version);
+    if (form === "children") {
+      branch ??= new BranchRestoring(node!);
+      branch.apply(childChangesOf(version));
+      continue;
+    }
+    if (branch !== undefined) node = branch.encoded();
+    branch = undefined;
+    if (form === "absent" || form === "whole") node = wholeNode(version);
+    else node = form === "leaf" ? restoreLeaf(version, node!) : applyNodeDelta(version, 1, node!);
+  }
+  return branch === undefined ? node : branch.encoded();
 }

@@ -125,11 +125,11 @@ beforeAll(() => {
     sync: "interval",
     syncIntervalMs: 1000,
   }));
-  nodes = new NodeTables(tables);
+  nodes = new NodeTables(tables, true);
   for (let number = 0; number <= BLOCKS; number++) {
     const block = makeBlock(number);
     environment.atomically(() => (number === 0 ? nodes.writeGenesis(block.nodes) : nodes.apply([block])));
-    if (block.clearedOwners.length > 0) expectHead(number);
+    if (block.clearedOwners.length > 0 && number % 2 === 0) expectHead(number);
   }
 });
 afterAll(async () => {
@@ -137,8 +137,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Each node of the head has one row, and full branches of the second level have it in the table of upper nodes. */
+/** Each node of the head has one row, and full branches from the second level on have it in the table of upper nodes. */
 function expectHead(head: number): void {
+  environment.atomically(() => nodes.settle());
   const rowsOf = (table: Table): Map<string, string> =>
     new Map([...table.range(new Uint8Array(1))].map(({ key, value }) => [bytesToHex(key), bytesToHex(value)]));
   const wanted = { nodes: new Map<string, string>(), upperNodes: new Map<string, string>() };
@@ -146,7 +147,7 @@ function expectHead(head: number): void {
     const rlp = modelAt(versions, head);
     if (rlp === undefined) continue;
     const level = key.length / 2 - 1 - (key.startsWith("0x00") ? 1 : 33);
-    wanted[level === 2 && branchItems(rlp).filter((item) => item.length === 33).length === 16 ? "upperNodes" : "nodes"].set(
+    wanted[level >= 2 && branchItems(rlp).filter((item) => item.length === 33).length === 16 ? "upperNodes" : "nodes"].set(
       key,
       bytesToHex(rlp),
     );
@@ -215,6 +216,7 @@ describe("old nodes", () => {
 
   it("go on where an earlier program had all nodes of the head in one table", () => {
     environment.atomically(() => {
+      nodes.settle();
       for (const { key, value } of [...tables.upperNodes.range(new Uint8Array(1))]) tables.nodes.write(key, value);
       tables.upperNodes.clear();
     });

@@ -13,7 +13,7 @@ import { MIN_HISTORY_BLOCKS, openChainStore } from "../lmdb-chain-store.ts";
 import { accountValueEnd } from "../state/account-value.ts";
 import { ChangeListPart } from "../state/change-list.ts";
 import { slotValueAt, slotValueEnd } from "../state/slot-value.ts";
-import { ADDRESSES, dump, RandomChain } from "../testing/random-chain.ts";
+import { ADDRESSES, dumpSettled, RandomChain } from "../testing/random-chain.ts";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 let root: string;
@@ -43,7 +43,7 @@ function checkAll(chain: RandomChain): void {
   expect(chain.store.verifyState().problems).toEqual([]);
 }
 
-type Dump = Awaited<ReturnType<typeof dump>>;
+type Dump = Awaited<ReturnType<typeof dumpSettled>>;
 
 /** The numbers above `floor` in each list of an index table, and how many chunks have none. */
 function listsOf(rows: ReadonlyMap<string, string>, floor: number): { lists: Record<string, number[]>; oldChunks: number } {
@@ -111,7 +111,7 @@ async function dumpOfTwin(chain: RandomChain): Promise<Dump> {
   twin.writeGenesis(genesis!.commit);
   for (const { commit } of later) twin.commitBlock(commit);
   await twin.close();
-  return await dump(folder);
+  return await dumpSettled(folder);
 }
 
 function expectPruned(found: Dump, all: Dump, floor: number, maxOldChunks: number): void {
@@ -154,7 +154,7 @@ describe("a pruned chain", () => {
       });
       checkAll(chain);
       await chain.store.close();
-      expectPruned(await dump(folder), await dumpOfTwin(chain), floor, 0);
+      expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), floor, 0);
     },
   );
 
@@ -185,7 +185,7 @@ describe("a pruned chain", () => {
     const { oldestState } = chain.store.retainedHistory()!;
     await chain.store.close();
     // A list whose newer blocks were unwound may end with blocks below the floor.
-    expectPruned(await dump(folder), await dumpOfTwin(chain), oldestState, 100);
+    expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), oldestState, 100);
   });
 
   it("keeps its floor when it is opened without pruning, and goes on when more is to go", { timeout: 60_000 }, async () => {
@@ -276,7 +276,7 @@ describe("pruning and other processes", () => {
     pruneAll(chain, MIN_HISTORY_BLOCKS, 1000);
     const { oldestState } = chain.store.retainedHistory()!;
     await chain.store.close();
-    expectPruned(await dump(folder), await dumpOfTwin(chain), oldestState, 20);
+    expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), oldestState, 20);
   });
 
   it("a reader beside it sees right states or none", { timeout: 60_000 }, async () => {

@@ -7,6 +7,7 @@ import { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber, writeUint32 } from "../database/keys.ts";
 import { deleteWithPrefix, type Table } from "../database/table.ts";
 import { openChainStore } from "../lmdb-chain-store.ts";
+import { CurrentNodes } from "../nodes/current-nodes.ts";
 import { encodeNodeDelta } from "../nodes/node-delta.ts";
 import { epochOf } from "../nodes/node-epochs.ts";
 import { nodeVersionsOf } from "../nodes/node-history.ts";
@@ -50,8 +51,20 @@ export async function writeOldFormat(folder: string): Promise<void> {
   await root.close();
 }
 
+/** Turns a database into one of format 5: trie nodes of the head are all in their tables. */
+export async function writeFormat5(folder: string): Promise<void> {
+  const { environment, tables } = openTables(folder, WRITER);
+  environment.atomically(() => new CurrentNodes(tables, true).settle());
+  await environment.close();
+  const { root, table } = openRawTables(folder);
+  table("nodeJournal").dropSync();
+  table("meta").putSync(Buffer.from("format"), Buffer.from("rnode\u0005"));
+  await root.close();
+}
+
 /** Turns a database into one of format 4: lists of the blocks that changed accounts and slots, and trie nodes in one table, as they were written then. */
 export async function writeFormat4(folder: string): Promise<void> {
+  await writeFormat5(folder);
   const { environment, tables } = openTables(folder, WRITER);
   environment.atomically(() => {
     const { accounts, storage, accountBlocks, slotBlocks, accountHistory, storageHistory } = tables;
@@ -61,7 +74,8 @@ export async function writeFormat4(folder: string): Promise<void> {
   });
   await environment.close();
   const { root, table } = openRawTables(folder);
-  for (const name of ["accountBlocks", "slotBlocks", "upperNodes"] satisfies (keyof Tables)[]) table(name).dropSync();
+  for (const name of ["accountBlocks", "slotBlocks", "upperNodes", "nodeJournal"] satisfies (keyof Tables)[])
+    table(name).dropSync();
   table("meta").putSync(Buffer.from("format"), Buffer.from("rnode\u0004"));
   await root.close();
 }
@@ -117,7 +131,7 @@ export async function writeFormat3(folder: string): Promise<void> {
 
 /** Rewrites the history of trie nodes of blocks, and of epochs that end with them, as format 3 had it. To be called in a transaction. */
 export function writeOldNodes(tables: NodeTableSet, from: number, to: number, head: number): void {
-  const reader = new OldNodeReader(tables);
+  const reader = new OldNodeReader({ ...tables, nodes: new CurrentNodes(tables, true) });
   const history: { key: Uint8Array; row: Uint8Array }[] = [];
   const epochs = new Map<number, Map<string, number>>();
   for (let number = from; number <= to; number++) {

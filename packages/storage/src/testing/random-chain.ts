@@ -33,6 +33,7 @@ import {
 } from "@rnode/trie";
 import { open } from "lmdb";
 import type { BlockCommit, ChainDatabase, CommitOptions, StateView } from "../api.ts";
+import { openChainStore } from "../lmdb-chain-store.ts";
 
 interface ModelAccount extends AccountRecord {
   readonly storage: ReadonlyMap<Hex, Uint8Array>;
@@ -345,6 +346,16 @@ export class RandomChain {
 }
 
 /** Every row of every table, as hex. */
+/** The same with all trie nodes in their tables, so that it does not matter in which commits they were written. */
+export async function dumpSettled(folder: string): Promise<Map<string, Map<string, string>>> {
+  const store = openChainStore(folder);
+  store.beginGroups();
+  await store.close();
+  const tables = await dump(folder);
+  tables.delete("nodeJournal");
+  return tables;
+}
+
 export async function dump(folder: string): Promise<Map<string, Map<string, string>>> {
   const root = open<Uint8Array, Uint8Array>({
     path: folder,

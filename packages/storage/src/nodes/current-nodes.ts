@@ -1,0 +1,75 @@
+import type { RowTable, TableEntry } from "../database/table.ts";
+import { HeadNodes, type HeadNodeTables } from "./head-nodes.ts";
+import { NodeJournal } from "./node-journal.ts";
+
+export interface CurrentNodeTables extends HeadNodeTables {
+  /** what the last commits changed in them (node-journal.ts) */
+  readonly nodeJournal: RowTable;
+}
+
+/** Trie nodes of the head by node key: their tables, and the journal of what is not in them yet. */
+export class CurrentNodes {
+  readonly #merged: HeadNodes;
+  readonly #journal: NodeJournal;
+
+  /** @param isWriter as for `NodeJournal` */
+  constructor(tables: CurrentNodeTables, isWriter: boolean) {
+    this.#merged = new HeadNodes(tables);
+    this.#journal = new NodeJournal(tables.nodeJournal, this.#merged, isWriter);
+  }
+
+  /** As `NodeJournal.forget`. */
+  forget(): void {
+    this.#journal.forget();
+  }
+
+  /** Returns a copy. */
+  read(key: Uint8Array): Uint8Array | undefined {
+    return this.#journal.read(key);
+  }
+
+  /** All nodes whose keys start with `prefix`, in no order. No rows may be written or deleted meanwhile. */
+  *withPrefix(prefix: Uint8Array): Generator<TableEntry> {
+    for (const entry of this.#merged.withPrefix(prefix)) if (!this.#journal.has(entry.key)) yield entry;
+    for (const key of this.#journal.keysWithPrefix(prefix)) {
+      const value = this.#journal.read(key);
+      if (value !== undefined) yield { key, value };
+    }
+  }
+
+  /** How many nodes there are, of which the tables have `rows`. */
+  count(rows: number): number {
+    let count = rows;
+    for (const key of this.#journal.keysWithPrefix(ALL)) {
+      if (this.#merged.peek(key) !== undefined) count--;
+      if (this.#journal.read(key) !== undefined) count++;
+    }
+    return count;
+  }
+
+  /** Adds a change to the journal; `endRun` ends a commit's. Keys ascend within a run. @param before the node as it is now */
+  record(key: Uint8Array, before: Uint8Array | undefined, rlp: Uint8Array | undefined): void {
+    this.#journal.record(key, before, rlp);
+  }
+
+  endRun(): void {
+    this.#journal.endRun();
+  }
+
+  /** Leaves nothing in the journal. */
+  settle(): void {
+    this.#journal.settle();
+  }
+
+  get isSettled(): boolean {
+    return this.#journal.isEmpty;
+  }
+
+  /** Writes the row of a node; nothing may be in the journal. @param before the node that it replaces, if that is known */
+  write(key: Uint8Array, rlp: Uint8Array | undefined, before?: Uint8Array): void {
+    if (rlp === undefined) this.#merged.delete(key, before);
+    else this.#merged.write(key, rlp, before);
+  }
+}
+
+const ALL = new Uint8Array(0);
