@@ -54,6 +54,6 @@ it("an account and a slot lead to their rows and their paths in the tries", () =
     accounts: [hex(address)],
     storage: [hex(concatBytes(address, slot))],
     nodes: [...pathsOf(undefined, address), ...pathsOf(keccak256(address), slot)],
-    upperNodes: [pathsOf(undefined, address)[0], pathsOf(keccak256(address), slot)[0]],
+    upperNodes: [...pathsOf(undefined, address), ...pathsOf(keccak256(address), slot)],
   });
 });
