@@ -31,7 +31,7 @@ import { LmdbChainReader } from "./lmdb-chain-reader.ts";
 import { logsOf } from "./logs/log-index.ts";
 import { createNodeGroups, writeNodeRows } from "./nodes/node-groups.ts";
 import { HistoryPruner } from "./pruning/pruning.ts";
-import { FORMAT, openTables, type Tables } from "./schema.ts";
+import { openTables, type Tables } from "./schema.ts";
 import { anyClearsStorage, clearsStorage } from "./state/state-batch.ts";
 import { StateToucher } from "./state-toucher.ts";
 import { verifyTables } from "./verify-state.ts";
@@ -77,7 +77,7 @@ const REPEATABLE: TransactionOptions = { prepareAgain: () => {} };
  * storage/corrupted, storage/disk-full, storage/io
  */
 export function openChainStore(path: string, options: ChainStoreOptions = {}): ChainDatabase {
-  const { environment, tables } = openTables(path, {
+  const { environment, tables, format } = openTables(path, {
     readOnly: options.readOnly ?? false,
     mapSizeBytes: options.mapSize,
     sync: options.sync ?? "each",
@@ -86,18 +86,20 @@ export function openChainStore(path: string, options: ChainStoreOptions = {}): C
     memoryBytes: options.memoryBytes,
   });
   const window = Math.max(MIN_PROOF_WINDOW_BLOCKS, options.proofWindowBlocks ?? DEFAULT_PROOF_WINDOW_BLOCKS);
-  return new LmdbChainStore(environment, tables, window);
+  return new LmdbChainStore(environment, tables, window, format);
 }
 
 class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   readonly #tables: Tables;
+  readonly #format: number;
   readonly #pruner: HistoryPruner;
   #toucher: StateToucher | undefined;
   /** the group in which commits of blocks are built */
   readonly #group = new BufferedGroup();
 
-  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
+  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number, format: number) {
     super(environment, tables, proofWindowBlocks);
+    this.#format = format;
     this.#tables = tables;
     this.#pruner = new HistoryPruner(tables, this.meta, this.blocks, this.state, this.nodes);
   }
@@ -395,7 +397,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const { fileBytes, freeBytes, tables } = this.environment.stats();
     return {
       folder: this.environment.folder,
-      format: FORMAT,
+      format: this.#format,
       head: this.head(),
       firstBlock: this.meta.readFirstBlock(),
       oldestProvableBlock: this.oldestProvableBlock(),

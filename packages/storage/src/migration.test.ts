@@ -134,7 +134,7 @@ it.each([
   {
     timeout: 60_000,
   },
-  async (_, writeFormat) => {
+  async (format, writeFormat) => {
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 15);
     chain.run(150);
     await chain.store.close();
@@ -146,6 +146,7 @@ it.each([
       expect(chain.store.verifyState().problems).toEqual([]);
     };
     const reader = openChainStore(folder, { readOnly: true });
+  expect(reader.storageStats().format).toBe(format);
     chain.store = reader;
     checkAll();
     await reader.close();

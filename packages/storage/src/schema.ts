@@ -52,13 +52,20 @@ const FORMAT_KEY = asciiToBytes("format");
 /** Distinguishes our databases from others: the format row starts with it. */
 const FORMAT_MARK = asciiToBytes("rnode");
 
+export interface OpenedTables {
+  readonly environment: Environment;
+  readonly tables: Tables;
+  /** what the database has from now on: a writer makes it today's, a reader leaves it as it is */
+  readonly format: number;
+}
+
 /**
  * Opens the database in the folder, and creates it if it does not exist.
  *
  * @throws {CodedError} storage/locked, storage/no-database, storage/foreign-database, storage/newer-format, storage/older-format,
  * storage/corrupted, storage/io
  */
-export function openTables(folder: string, options: EnvironmentOptions): { environment: Environment; tables: Tables } {
+export function openTables(folder: string, options: EnvironmentOptions): OpenedTables {
   const environment = new Environment(folder, options);
   try {
     const names = environment.tableNames();
@@ -83,7 +90,8 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
     };
     if (options.readOnly) openAll();
     else environment.atomically(openAll); // one commit, rather than one per table
-    return { environment, tables: opened as Record<(typeof TABLE_NAMES)[number], Table> };
+    const tables = opened as Record<(typeof TABLE_NAMES)[number], Table>;
+    return { environment, tables, format: options.readOnly ? format! : FORMAT };
   } catch (error) {
     environment.abandon();
     throw error;
