@@ -11,8 +11,8 @@ const ACCOUNT_PATH_AT = 1;
 const OWNER_AT = 1;
 const STORAGE_PATH_AT = 33;
 const NIBBLES_OF_PART = 2;
-/** Estimated, of one entry, without the bytes of its version. */
-const ENTRY_BYTES = 150;
+/** Estimated: of a key, with its place in a map, and of an entry, without the bytes of its version. */
+const [KEY_BYTES, ENTRY_BYTES] = [100, 30];
 
 /** The part that a node key belongs to. */
 export function partOf(key: Uint8Array): number {
@@ -68,9 +68,10 @@ export class JournalIndex {
     const part = this.#parts[partOf(key)]!;
     const text = textOfKey(key);
     const entry = part.entries.length;
-    part.entries.push(sequence, at, size, part.last.get(text) ?? -1);
+    const before = part.last.get(text);
+    part.entries.push(sequence, at, size, before ?? -1);
     part.last.set(text, entry);
-    this.#bytes += ENTRY_BYTES;
+    this.#bytes += ENTRY_BYTES + (before === undefined ? KEY_BYTES : 0);
   }
 
   has(key: Uint8Array): boolean {
@@ -99,7 +100,8 @@ export class JournalIndex {
 
   /** Forgets the nodes of a part. */
   clearPart(part: number): void {
-    this.#bytes -= (this.#parts[part]!.entries.length / ENTRY_FIELDS) * ENTRY_BYTES;
+    const { last, entries } = this.#parts[part]!;
+    this.#bytes -= (entries.length / ENTRY_FIELDS) * ENTRY_BYTES + last.size * KEY_BYTES;
     this.#parts[part] = new Part();
   }
 

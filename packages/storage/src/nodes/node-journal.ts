@@ -22,7 +22,7 @@ const STATE_SIZE = BLOCK_NUMBER_SIZE * (1 + PARTS);
 /** Parts that a commit merges: so a journal has at most 127 runs. */
 const PARTS_A_COMMIT = 2;
 /** In memory, where it is once in the writer and once in each thread that reads nodes. */
-const MAX_BYTES = 16 << 20;
+const MAX_BYTES = 48 << 20;
 /** PERF: a node is stored whole where more differences than this would have to be applied. */
 const MAX_DIFFERENCES = 8;
 
