@@ -20,6 +20,15 @@ interface OpenBranch {
   readonly children: (Uint8Array | undefined)[];
 }
 
+/** What a `SortedTrieBuilder` holds between two calls of `add`, as plain data: at most some kilobytes for each nibble of the last key's path. */
+export interface SortedTrieProgress {
+  /** the last key that was added */
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  /** the branches on the path of that key, by ascending depth in nibbles; of a branch, what is encoded of its sixteen children */
+  readonly open: readonly { readonly depth: number; readonly children: readonly (Uint8Array | undefined)[] }[];
+}
+
 /** The reference to a node, whose hash is filled in by `flushKeccak256`. PERF: the children of a branch are hashed together. */
 function refLater(rlp: Uint8Array): Uint8Array {
   if (rlp.length < 32) return rlp;
@@ -49,6 +58,23 @@ export class SortedTrieBuilder {
   constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leaf = new Uint8Array(LEAF_BYTES)) {
     this.#onNode = onNode;
     this.#leaf = leaf;
+  }
+
+  /** A builder that goes on where another one was when it gave its `progress`. @param onNode as for the constructor */
+  static after({ key, value, open }: SortedTrieProgress, onNode?: (path: Uint8Array, rlp: Uint8Array) => void): SortedTrieBuilder {
+    const builder = new SortedTrieBuilder(onNode);
+    builder.#key = key;
+    builder.#value = value;
+    for (const { depth, children } of open) builder.#open.push({ depth, children: [...children] });
+    return builder;
+  }
+
+  /** A copy of what the builder holds; `onNode` was called with everything else. undefined: nothing was added. */
+  progress(): SortedTrieProgress | undefined {
+    if (this.#key === undefined) return undefined;
+    flushKeccak256(); // references of children that are still to be hashed
+    const open = this.#open.map(({ depth, children }) => ({ depth, children: children.map((child) => child?.slice()) }));
+    return { key: this.#key.slice(), value: this.#value!.slice(), open };
   }
 
   /**
