@@ -1,3 +1,5 @@
+import { crc32 } from "node:zlib";
+import { compareBytes } from "@rnode/primitives";
 import { RowFile } from "./row-file.ts";
 import { ascendingPlaces } from "./row-order.ts";
 
@@ -6,6 +8,23 @@ const DEFAULT_MEMORY_BYTES = 48 << 20;
 /** for all runs that are merged at the same time */
 const MERGE_BYTES = 32 << 20;
 const [MIN_RUN_BUFFER, MAX_RUN_BUFFER] = [16 << 10, 1 << 20] as const;
+/** of one read of `hasIntactRuns` */
+const CHECK_BYTES = 1 << 20;
+
+/** A sorted part of the file of a `RowSort`, from the end of the one before it on. */
+export interface SortedRun {
+  readonly endBytes: number;
+  /** CRC-32 of its rows */
+  readonly checksum: number;
+}
+
+/** Rows in a file that stays when the process ends. */
+export interface KeptRuns {
+  /** of the file */
+  readonly name: string;
+  /** those that an earlier process left there; what the file has after them is removed */
+  readonly runs: readonly SortedRun[];
+}
 
 export interface RowSortOptions {
   readonly rowBytes: number;
@@ -15,11 +34,13 @@ export interface RowSortOptions {
   readonly folder: string;
   /** of rows in memory; default: 48 MiB */
   readonly memoryBytes?: number | undefined;
+  /** default: the file has no name, and goes with the process */
+  readonly kept?: KeptRuns | undefined;
 }
 
 /**
  * Sorts any number of rows of one size with a bounded amount of memory: what does not fit is sorted piece by piece, written to a temporary
- * file, and merged as it is read.
+ * file, and merged as it is read. The file can be kept, for a process that goes on where this one ended.
  */
 export class RowSort {
   readonly #rowBytes: number;
@@ -29,20 +50,55 @@ export class RowSort {
   readonly #pages: Uint8Array[] = [];
   /** rows in memory */
   #rows = 0;
-  #spilled = 0;
   #file: RowFile | undefined;
-  /** the ends of the sorted runs in the file */
-  readonly #runEnds: number[] = [];
+  readonly #fileName: string | undefined;
+  readonly #runs: SortedRun[];
+  #isSynced = true;
 
-  constructor({ rowBytes, keyBytes, folder, memoryBytes = DEFAULT_MEMORY_BYTES }: RowSortOptions) {
+  /** @throws {CodedError} storage/disk-full, storage/io: the file of kept runs */
+  constructor({ rowBytes, keyBytes, folder, memoryBytes = DEFAULT_MEMORY_BYTES, kept }: RowSortOptions) {
     this.#rowBytes = rowBytes;
     this.#keyBytes = keyBytes;
     this.#folder = folder;
     this.#maxRows = Math.max(PAGE_ROWS, Math.floor(memoryBytes / rowBytes));
+    this.#fileName = kept?.name;
+    this.#runs = [...(kept?.runs ?? [])];
+    if (this.#runs.length > 0) this.#openFile();
   }
 
   get count(): number {
-    return this.#spilled + this.#rows;
+    return this.#fileBytes / this.#rowBytes + this.#rows;
+  }
+
+  /** Those in the file. */
+  get runs(): readonly SortedRun[] {
+    return this.#runs;
+  }
+
+  get #fileBytes(): number {
+    return this.#runs.at(-1)?.endBytes ?? 0;
+  }
+
+  #openFile(): RowFile {
+    this.#file ??= new RowFile(
+      this.#folder,
+      this.#fileName === undefined ? undefined : { name: this.#fileName, sizeBytes: this.#fileBytes },
+    );
+    return this.#file;
+  }
+
+  /** Whether all runs are as they were written. Reads the file once. @throws {CodedError} storage/io */
+  hasIntactRuns(): boolean {
+    const piece = new Uint8Array(CHECK_BYTES);
+    return this.#runs.every(({ endBytes, checksum }, index) => {
+      let found = 0;
+      for (let at = this.#runs[index - 1]?.endBytes ?? 0; at < endBytes; at += piece.length) {
+        const part = piece.subarray(0, Math.min(piece.length, endBytes - at));
+        if (this.#openFile().read(part, at) < part.length) return false;
+        found = crc32(part, found);
+      }
+      return found === checksum;
+    });
   }
 
   /**
@@ -51,7 +107,7 @@ export class RowSort {
    * @throws {CodedError} storage/disk-full, storage/io
    */
   add(): Uint8Array {
-    if (this.#rows === this.#maxRows) this.#spill();
+    if (this.#rows === this.#maxRows) this.spill();
     const place = this.#rows++;
     if (place % PAGE_ROWS === 0 && this.#pages.length <= place / PAGE_ROWS) {
       this.#pages.push(new Uint8Array(PAGE_ROWS * this.#rowBytes));
@@ -64,13 +120,30 @@ export class RowSort {
     return this.#pages[Math.floor(place / PAGE_ROWS)]!.subarray(at, at + this.#rowBytes);
   }
 
-  #spill(): void {
-    const file = (this.#file ??= new RowFile(this.#folder));
-    for (const place of this.#places()) file.append(this.#row(place));
-    file.flush();
-    this.#runEnds.push(file.sizeBytes);
-    this.#spilled += this.#rows;
+  /**
+   * Writes the rows that are in memory into the file. It may be called while they are read, which then goes on as before. If it fails, they
+   * stay in memory.
+   *
+   * @throws {CodedError} storage/disk-full, storage/io
+   */
+  spill(): void {
+    if (this.#rows === 0) return;
+    const file = this.#openFile();
+    try {
+      for (const place of this.#places()) file.append(this.#row(place));
+      this.#runs.push({ checksum: file.takeChecksum(), endBytes: file.sizeBytes });
+    } catch (error) {
+      file.cut(this.#fileBytes);
+      throw error;
+    }
+    this.#isSynced = false;
     this.#rows = 0;
+  }
+
+  /** Waits until the runs are on the disk. @throws {CodedError} storage/disk-full, storage/io */
+  sync(): void {
+    if (!this.#isSynced) this.#file?.sync();
+    this.#isSynced = true;
   }
 
   #places(): Uint32Array {
@@ -80,23 +153,48 @@ export class RowSort {
   /**
    * All rows in ascending order of their keys; a row is valid until the next. No row may be added afterwards, but the rows can be read again.
    *
+   * @param after only rows with greater keys; default: all
    * @throws {CodedError} storage/disk-full, storage/io
    */
-  *sorted(): Generator<Uint8Array> {
-    if (this.#file === undefined) {
-      for (const place of this.#places()) yield this.#row(place);
+  *sorted(after?: Uint8Array): Generator<Uint8Array> {
+    if (this.#runs.length === 0) {
+      for (const place of this.#places()) {
+        const row = this.#row(place);
+        if (after === undefined || this.#isAfter(row, after)) yield row;
+      }
       return;
     }
-    if (this.#rows > 0) this.#spill();
+    this.spill();
     this.#pages.length = 0;
-    yield* this.#merged(this.#file);
+    yield* this.#merged(this.#openFile(), after);
   }
 
-  *#merged(file: RowFile): Generator<Uint8Array> {
-    const wanted = Math.floor(MERGE_BYTES / this.#runEnds.length);
+  #isAfter(row: Uint8Array, key: Uint8Array): boolean {
+    return compareBytes(row.subarray(0, this.#keyBytes), key) > 0;
+  }
+
+  /** Where the first row with a greater key starts between two places of the file; `end`: there is none. */
+  #firstAfter(file: RowFile, from: number, end: number, key: Uint8Array): number {
+    const row = new Uint8Array(this.#rowBytes);
+    let [low, high] = [0, (end - from) / this.#rowBytes];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      file.read(row, from + middle * this.#rowBytes);
+      if (this.#isAfter(row, key)) high = middle;
+      else low = middle + 1;
+    }
+    return from + low * this.#rowBytes;
+  }
+
+  *#merged(file: RowFile, after: Uint8Array | undefined): Generator<Uint8Array> {
+    const wanted = Math.floor(MERGE_BYTES / this.#runs.length);
     const bufferBytes = Math.min(MAX_RUN_BUFFER, Math.max(MIN_RUN_BUFFER, wanted));
     const bufferRows = Math.max(1, Math.floor(bufferBytes / this.#rowBytes));
-    const runs = this.#runEnds.map((end, index) => new Run(file, this.#runEnds[index - 1] ?? 0, end, this.#rowBytes, bufferRows));
+    const runs = this.#runs.flatMap(({ endBytes }, index) => {
+      const start = this.#runs[index - 1]?.endBytes ?? 0;
+      const from = after === undefined ? start : this.#firstAfter(file, start, endBytes, after);
+      return from === endBytes ? [] : [new Run(file, from, endBytes, this.#rowBytes, bufferRows)];
+    });
     const heap = new RunHeap(runs, this.#keyBytes);
     for (;;) {
       const { first } = heap;
@@ -106,7 +204,7 @@ export class RowSort {
     }
   }
 
-  /** Gives the temporary file back. */
+  /** Gives the temporary file back; one that is kept stays. */
   close(): void {
     this.#file?.close();
     this.#pages.length = 0;
