@@ -6,7 +6,7 @@ import { DATA_FILE, storageError, toStorageError } from "../errors.ts";
 import { canDropLastCommit, checkDataFile, dropLastCommit } from "./data-file.ts";
 import { withSecondTry } from "./false-commit.ts";
 import { FlushBehind } from "./flush-behind.ts";
-import { findDamagedPage } from "./page-check.ts";
+import { findDamagedPage, type PageCheckPosition, type PageCheckProgress } from "./page-check.ts";
 import { choosePageReading, memoryBytesOfProcess } from "./page-reading.ts";
 import { Table } from "./table.ts";
 import { acquireWriterLock, lastCommitMayBeTorn, type WriterLock } from "./writer-lock.ts";
@@ -141,10 +141,11 @@ export class Environment {
   /**
    * Looks for damaged pages in the file, starting with the upper pages of all trees.
    *
+   * @param from where an earlier check of the same file was (`findDamagedPage`)
    * @throws {CodedError} storage/corrupted
    */
-  checkPages(maxPages = Number.POSITIVE_INFINITY, onProgress?: (done: number, known: number) => void): void {
-    const reason = findDamagedPage(join(this.folder, DATA_FILE), maxPages, onProgress);
+  checkPages(maxPages = Number.POSITIVE_INFINITY, onProgress?: PageCheckProgress, from?: PageCheckPosition): void {
+    const reason = findDamagedPage(join(this.folder, DATA_FILE), maxPages, onProgress, from);
     if (reason !== undefined) throw storageError("storage/corrupted", { folder: this.folder, reason });
   }
 

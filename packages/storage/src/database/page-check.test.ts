@@ -5,7 +5,7 @@ import { isCodedError, keccak256 } from "@rnode/primitives";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openChainStore } from "../lmdb-chain-store.ts";
 import { RandomChain } from "../testing/random-chain.ts";
-import { findDamagedPage } from "./page-check.ts";
+import { findDamagedPage, type PageCheckPosition } from "./page-check.ts";
 
 const PAGE_BYTES = 4096;
 const META_PAGES = 2;
@@ -88,5 +88,59 @@ describe("a damaged page", () => {
     });
     expect(length).toBeGreaterThan(0);
     expect(bytes.equals(readFileSync(file))).toBe(true);
+  });
+});
+
+describe("a check that goes on where an earlier one was", () => {
+  /** Positions of a check, as a file would keep them, and the pages that were looked at. */
+  function positionsOf(file: string): { readonly positions: PageCheckPosition[]; readonly done: number } {
+    const positions: PageCheckPosition[] = [];
+    let done = 0;
+    findDamagedPage(file, Number.POSITIVE_INFINITY, (pages, _, position) => {
+      done = pages;
+      const found = position();
+      if (found !== undefined) positions.push(structuredClone(found));
+    });
+    return { positions, done };
+  }
+
+  it("looks at the rest, and finds what is damaged there", () => {
+    const good = join(folder, "good/data.mdb");
+    const { positions, done } = positionsOf(good);
+    expect(positions.length).toBeGreaterThan(5);
+    const pageSetSize = (words: Uint32Array): number =>
+      words.reduce((sum, word) => sum + word.toString(2).replaceAll("0", "").length, 0);
+    let bad = 0;
+    for (const position of positions) {
+      let doneAgain = position.done;
+      const { reading } = structuredClone(position);
+      expect(
+        findDamagedPage(good, Number.POSITIVE_INFINITY, (pages) => (doneAgain = pages), structuredClone(position)),
+      ).toBeUndefined();
+      expect(doneAgain).toBe(done);
+      if (pageSetSize(reading.pages) === 0) continue;
+      for (let page = reading.from; page < pages; page++) {
+        if ((reading.pages[page >> 5]! & (1 << (page & 31))) === 0) continue;
+        const path = join(damaged(page, "zeros"), "data.mdb");
+        expect(findDamagedPage(path, Number.POSITIVE_INFINITY, () => {}, structuredClone(position))).toContain(`page ${page} `);
+        bad++;
+      }
+    }
+    expect(bad).toBeGreaterThan(0);
+  });
+
+  it("begins anew if the file has another last commit", async () => {
+    const good = join(folder, "good/data.mdb");
+    const { positions } = positionsOf(good);
+    const copy = join(folder, "bad");
+    mkdirSync(copy, { recursive: true });
+    copyFileSync(good, join(copy, "data.mdb"));
+    const store = openChainStore(copy);
+    store.writeMeta("more", new Uint8Array(1));
+    await store.close();
+    const file = join(copy, "data.mdb");
+    let first: number | undefined;
+    findDamagedPage(file, Number.POSITIVE_INFINITY, (done) => (first ??= done), structuredClone(positions.at(-1)!));
+    expect(first).toBeLessThan(positions[0]!.done);
   });
 });

@@ -37,23 +37,49 @@ const PIECE_BYTES = 1 << 20;
 /** Pages between two that are wanted, which are read with them. PERF: a seek costs more. */
 const MAX_GAP_PAGES = 16;
 
+/** How far a check is; the sets of pages are those of `PageSet.words`. Valid only for the file of the same last commit. */
+export interface PageCheckPosition {
+  /** the last commit of the file, and its last page */
+  readonly transaction: number;
+  readonly lastPage: number;
+  readonly seen: Uint32Array;
+  readonly longValues: Uint32Array;
+  /** pages to look at after those of `reading`, by the number of levels from the leaves */
+  readonly levels: readonly { readonly depth: number; readonly pages: Uint32Array }[];
+  /** what is being looked at, those below `from` already; depth 0: the long values */
+  readonly reading: { readonly depth: number; readonly pages: Uint32Array; readonly from: number };
+  readonly done: number;
+  readonly known: number;
+}
+
+/**
+ * @param done pages looked at
+ * @param known pages that are known by then
+ * @param position where the check is, for one that goes on from there; the arrays must be copied before the check goes on. undefined: so near to
+ * the beginning that there is nothing to keep
+ */
+export type PageCheckProgress = (done: number, known: number, position: () => PageCheckPosition | undefined) => void;
+
 /**
  * Looks for damaged pages, at most `maxPages` of the trees, starting with those near the roots, and then at most as many beginnings of
  * long values.
  *
- * @param onProgress is called now and then with the number of pages looked at and of those known by then
+ * @param onProgress is called after each piece of the file
+ * @param from where an earlier check was; it is ignored if the file has changed since
  * @returns what is wrong with a page, in words; undefined: nothing was found, or the file changed meanwhile
  */
 export function findDamagedPage(
   file: string,
   maxPages: number,
-  onProgress: (done: number, known: number) => void = () => {},
+  onProgress: PageCheckProgress = () => {},
+  from?: PageCheckPosition,
 ): string | undefined {
   const descriptor = openSync(file, "r");
   try {
     const meta = readCurrentMeta(descriptor);
     if (meta === undefined) return undefined;
-    const problem = new PageCheck(descriptor, meta, onProgress).run(maxPages);
+    const isSame = from !== undefined && from.transaction === meta.transaction && from.lastPage === meta.lastPage;
+    const problem = new PageCheck(descriptor, meta, onProgress, isSame ? from : undefined).run(maxPages);
     // A concurrent writer reuses pages of the tree before last, so a problem counts only if it is in the last one.
     return readCurrentMeta(descriptor)?.transaction === meta.transaction ? problem : undefined;
   } finally {
@@ -64,52 +90,86 @@ export function findDamagedPage(
 class PageCheck {
   readonly #descriptor: number;
   readonly #meta: DataFileMeta;
-  readonly #onProgress: (done: number, known: number) => void;
+  readonly #onProgress: PageCheckProgress;
   readonly #seen: PageSet;
   /** pages to look at, by the number of levels from the leaves, which are 1 */
   readonly #levels = new Map<number, PageSet>();
   readonly #longValues: PageSet;
+  /** undefined: nothing below the main tree is being looked at yet */
+  #reading: { readonly depth: number; readonly pages: PageSet; from: number } | undefined;
   readonly #piece: Buffer;
   /** PERF: the same in halves of words, as everything in a page is at an even place; half a million pages are read at a start */
   readonly #halves: Uint16Array;
-  #known = 0;
-  #done = 0;
+  #known: number;
+  #done: number;
 
-  constructor(descriptor: number, meta: DataFileMeta, onProgress: (done: number, known: number) => void) {
+  constructor(descriptor: number, meta: DataFileMeta, onProgress: PageCheckProgress, position: PageCheckPosition | undefined) {
     this.#descriptor = descriptor;
     this.#meta = meta;
     this.#onProgress = onProgress;
-    this.#seen = new PageSet(meta.lastPage);
-    this.#longValues = new PageSet(meta.lastPage);
+    const setOf = (words?: Uint32Array): PageSet => new PageSet(meta.lastPage, words);
+    this.#seen = setOf(position?.seen);
+    this.#longValues = setOf(position?.longValues);
+    for (const { depth, pages } of position?.levels ?? []) this.#levels.set(depth, setOf(pages));
+    if (position !== undefined) this.#reading = { ...position.reading, pages: setOf(position.reading.pages) };
+    this.#known = position?.known ?? 0;
+    this.#done = position?.done ?? 0;
     this.#piece = Buffer.alloc(Math.max(PIECE_BYTES, meta.pageSize));
     this.#halves = new Uint16Array(this.#piece.buffer, this.#piece.byteOffset, this.#piece.length / 2);
   }
 
   run(maxPages: number): string | undefined {
-    // The rows of the main tree are the roots of the others.
-    const problem = this.#addTree(this.#meta.page, MAIN_TREE_AT) ?? this.#walk(maxPages, true);
+    const reading = this.#reading;
+    if (reading === undefined) {
+      // The rows of the main tree are the roots of the others.
+      const problem =
+        this.#addTree(this.#meta.page, MAIN_TREE_AT) ?? this.#walk(maxPages, true) ?? this.#addTree(this.#meta.page, FREE_TREE_AT);
+      return problem ?? this.#walk(maxPages, false) ?? this.#checkLongValues(maxPages, 0);
+    }
+    if (reading.depth === 0) return this.#checkLongValues(maxPages, reading.from);
     return (
-      problem ??
-      this.#addTree(this.#meta.page, FREE_TREE_AT) ??
+      this.#checkLevel(reading.depth, reading.pages, reading.from, maxPages, false) ??
       this.#walk(maxPages, false) ??
-      this.#readAll(this.#longValues, maxPages, (page, at) => this.#longValueProblem(page, at))
+      this.#checkLongValues(maxPages, 0)
     );
   }
 
+  #position(): PageCheckPosition | undefined {
+    if (this.#reading === undefined) return undefined;
+    return {
+      transaction: this.#meta.transaction,
+      lastPage: this.#meta.lastPage,
+      seen: this.#seen.words,
+      longValues: this.#longValues.words,
+      levels: Array.from(this.#levels, ([depth, { words }]) => ({ depth, pages: words })),
+      reading: { ...this.#reading, pages: this.#reading.pages.words },
+      done: this.#done,
+      known: this.#known,
+    };
+  }
+
   #walk(maxPages: number, isMain: boolean): string | undefined {
-    let left = maxPages - this.#done;
     for (let depth = Math.max(0, ...this.#levels.keys()); depth > 0; depth--) {
       const level = this.#levels.get(depth);
       if (level === undefined) continue;
       this.#levels.delete(depth);
-      const problem = this.#readAll(level, left, (page, at) => {
-        this.#done++;
-        left--;
-        return this.#pageProblem(page, depth, at, isMain);
-      });
+      const problem = this.#checkLevel(depth, level, 0, maxPages, isMain);
       if (problem !== undefined) return problem;
     }
     return undefined;
+  }
+
+  #checkLevel(depth: number, pages: PageSet, from: number, maxPages: number, isMain: boolean): string | undefined {
+    if (!isMain) this.#reading = { depth, pages, from };
+    return this.#readAll(pages, from, maxPages - this.#done, (page, at) => {
+      this.#done++;
+      return this.#pageProblem(page, depth, at, isMain);
+    });
+  }
+
+  #checkLongValues(maxPages: number, from: number): string | undefined {
+    this.#reading = { depth: 0, pages: this.#longValues, from };
+    return this.#readAll(this.#longValues, from, maxPages, (page, at) => this.#longValueProblem(page, at));
   }
 
   #addTree(bytes: Buffer, at: number): string | undefined {
@@ -131,12 +191,17 @@ class PageCheck {
     return undefined;
   }
 
-  /** Reads up to `maxPages` of the pages in the order of the file. @param problemOf is given a page and its place in `#piece` */
-  #readAll(pages: PageSet, maxPages: number, problemOf: (page: number, at: number) => string | undefined): string | undefined {
+  /** Reads up to `maxPages` of the pages from `from` on in the order of the file. @param problemOf is given a page and its place in `#piece` */
+  #readAll(
+    pages: PageSet,
+    from: number,
+    maxPages: number,
+    problemOf: (page: number, at: number) => string | undefined,
+  ): string | undefined {
     const { pageSize } = this.#meta;
     const piecePages = Math.floor(this.#piece.length / pageSize);
     let left = maxPages;
-    for (let first = pages.next(0); first !== undefined && left > 0; ) {
+    for (let first = pages.next(from); first !== undefined && left > 0; ) {
       let last = first;
       let wanted = 1;
       let next = pages.next(last + 1);
@@ -153,7 +218,8 @@ class PageCheck {
       }
       left -= wanted;
       first = next;
-      this.#onProgress(this.#done, this.#known);
+      if (this.#reading !== undefined) this.#reading.from = next ?? this.#meta.lastPage + 1;
+      this.#onProgress(this.#done, this.#known, () => this.#position());
     }
     return undefined;
   }

@@ -1,9 +1,16 @@
 /** A set of page numbers, one bit each, which is read in ascending order. */
 export class PageSet {
+  /** page n is bit n % 32 of word n / 32 */
   readonly #words: Uint32Array;
 
-  constructor(lastPage: number) {
-    this.#words = new Uint32Array(Math.floor(lastPage / 32) + 1);
+  /** @param words of another set, for the same file */
+  constructor(lastPage: number, words: Uint32Array = new Uint32Array(Math.floor(lastPage / 32) + 1)) {
+    this.#words = words;
+  }
+
+  /** The set itself, not a copy. */
+  get words(): Uint32Array {
+    return this.#words;
   }
 
   has(page: number): boolean {
