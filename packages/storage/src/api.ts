@@ -319,7 +319,34 @@ export interface VerifyOptions {
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined;
   /** of rows in memory, for each of two sorts; default: 48 MiB */
   readonly memoryBytes?: number | undefined;
+  /** default: nothing is kept, and every verification begins anew */
+  readonly checkpoints?: VerifyCheckpoints | undefined;
 }
+
+/**
+ * A verification that notes in the folder `verify` of the database every few seconds where it is. If it is interrupted, however that
+ * happens, the next one goes on from there, provided that neither the head nor the data file has changed. What was read before is not read again,
+ * so damage that appears there later is not found. The folder has the sorted rows as well, and is removed at the end.
+ */
+export interface VerifyCheckpoints {
+  /** begins anew, whatever an earlier one left */
+  readonly restart?: boolean | undefined;
+  /** the work between two checkpoints, unless writing one takes longer than a twentieth of it; default: 5 s */
+  readonly intervalMs?: number | undefined;
+  readonly onNotice?: ((notice: VerifyNotice) => void) | undefined;
+  /** default: a clock that only goes forward */
+  readonly nowMs?: (() => number) | undefined;
+}
+
+/** Why a checkpoint that was there is of no use. "file": the data file was written or replaced since. */
+export type VerifyRestartReason = "wanted" | "damaged" | "version" | "head" | "file";
+
+export type VerifyNotice =
+  /** it goes on where an earlier one was interrupted */
+  | ({ readonly kind: "resumed" } & VerifyProgress)
+  | { readonly kind: "restarted"; readonly because: VerifyRestartReason }
+  /** no checkpoint could be written; an earlier one, if there is one, still counts */
+  | { readonly kind: "no-checkpoint"; readonly reason: string };
 
 /**
  * How the system reads pages of the data file that are not in memory. With read-ahead it also reads what lies around a page, megabytes
@@ -384,9 +411,10 @@ export interface ChainDatabase extends ChainStore {
   /**
    * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with what is
    * stored. Reads everything once, after all pages of the file. Rows that do not fit into memory are sorted in temporary files beside the
-   * database (in the system's folder for them if that cannot be written), which take about as much as the flat state.
+   * database (in the system's folder for them if that cannot be written), which take about as much as the flat state. With `checkpoints`, an
+   * interrupted verification can be continued.
    *
-   * @throws {CodedError} storage/empty, storage/corrupted: a damaged page
+   * @throws {CodedError} storage/empty, storage/corrupted: a damaged page, storage/disk-full: no room for the temporary files, storage/io
    */
   verifyState(options?: VerifyOptions): StateVerification;
 }

@@ -1,5 +1,3 @@
-import { accessSync, constants } from "node:fs";
-import { tmpdir } from "node:os";
 import type { StateChanges } from "@rnode/evm";
 import { bytesToHex, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import type { Block } from "@rnode/protocol";
@@ -20,6 +18,7 @@ import type {
   StateVerification,
   StorageStats,
   VerifyOptions,
+  VerifyProgress,
 } from "./api.ts";
 import { BufferedGroup, bufferedGroupOf } from "./block-group.ts";
 import { BlockBatch } from "./blocks/block-tables.ts";
@@ -34,6 +33,8 @@ import { HistoryPruner } from "./pruning/pruning.ts";
 import { openTables, type Tables } from "./schema.ts";
 import { anyClearsStorage, clearsStorage } from "./state/state-batch.ts";
 import { StateToucher } from "./state-toucher.ts";
+import { removeCheckpoints } from "./verification/checkpoint-folder.ts";
+import { beginVerifyRun, type VerifyRun } from "./verification/verify-run.ts";
 import { verifyTables } from "./verify-state.ts";
 
 export interface ChainStoreOptions {
@@ -96,6 +97,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   #toucher: StateToucher | undefined;
   /** the group in which commits of blocks are built */
   readonly #group = new BufferedGroup();
+  #hasRemovedCheckpoints = false;
 
   constructor(environment: Environment, tables: Tables, proofWindowBlocks: number, format: number) {
     super(environment, tables, proofWindowBlocks);
@@ -277,6 +279,8 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
       this.nodes.forget();
       throw error;
     }
+    if (!this.#hasRemovedCheckpoints) removeCheckpoints(this.folder);
+    this.#hasRemovedCheckpoints = true;
   }
 
   #writeLabels(labels: Labels): void {
@@ -410,25 +414,41 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     };
   }
 
-  verifyState({ onProgress = () => {}, memoryBytes }: VerifyOptions = {}): StateVerification {
+  verifyState({ onProgress = () => {}, ...options }: VerifyOptions = {}): StateVerification {
     const head = this.currentHead();
-    this.environment.checkPages(Number.POSITIVE_INFINITY, (done, total) => onProgress({ part: "pages", done, total }));
-    const header = this.blocks.header(head.number);
-    if (header === undefined) throw storageError("storage/corrupted", { row: `header ${head.number}`, reason: "missing" });
-    const verified = verifyTables(this.#tables, {
-      head: head.number,
-      folder: temporaryFolder(this.folder),
-      memoryBytes,
-      onProgress,
-    });
-    const problems = [...verified.problems];
-    if (!equalBytes(verified.stateRoot, header.stateRoot)) {
-      problems.unshift(
-        `state root of block ${head.number} is ${bytesToHex(header.stateRoot)}, recomputed ${bytesToHex(verified.stateRoot)}`,
-      );
+    const run = beginVerifyRun(this.folder, head, options);
+    try {
+      if (run.from?.part !== "state") this.#verifyPages(run, onProgress);
+      const header = this.blocks.header(head.number);
+      if (header === undefined) throw storageError("storage/corrupted", { row: `header ${head.number}`, reason: "missing" });
+      const verified = verifyTables(this.#tables, head.number, run, onProgress);
+      run.finish();
+      const problems = [...verified.problems];
+      if (!equalBytes(verified.stateRoot, header.stateRoot)) {
+        problems.unshift(
+          `state root of block ${head.number} is ${bytesToHex(header.stateRoot)}, recomputed ${bytesToHex(verified.stateRoot)}`,
+        );
+      }
+      const block = { number: head.number, hash: head.hashHex };
+      return { ...verified, block, expectedStateRoot: header.stateRoot, problems };
+    } finally {
+      run.close();
     }
-    const block = { number: head.number, hash: head.hashHex };
-    return { ...verified, block, expectedStateRoot: header.stateRoot, problems };
+  }
+
+  #verifyPages(run: VerifyRun, onProgress: (progress: VerifyProgress) => void): void {
+    this.environment.checkPages(
+      Number.POSITIVE_INFINITY,
+      (done, total, positionOf) => {
+        const progress = { part: "pages", done, total } as const;
+        run.offer(() => {
+          const position = positionOf();
+          return position && { part: "pages", position };
+        }, progress);
+        onProgress(progress);
+      },
+      run.from?.part === "pages" ? run.from.position : undefined,
+    );
   }
 
   close(): Promise<void> {
@@ -441,13 +461,3 @@ const NO_CHANGES: StateChanges = { accounts: [], codes: [] };
 /** PERF: there are rarely any; only then are all changes turned into objects. */
 const clearedAddresses = (changes: StateChanges): Uint8Array[] =>
   anyClearsStorage(changes) ? changes.accounts.filter(clearsStorage).map(({ address }) => address) : [];
-
-/** Where a program that only reads may put what does not fit into memory. */
-function temporaryFolder(folder: string): string {
-  try {
-    accessSync(folder, constants.W_OK);
-    return folder;
-  } catch {
-    return tmpdir();
-  }
-}

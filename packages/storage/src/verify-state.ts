@@ -1,14 +1,22 @@
-import { bigintToBytes, bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
-import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
+import { bytesToHex, compareBytes, concatBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
+import {
+  encodeStorageValue,
+  MAX_ACCOUNT_RLP_BYTES,
+  SortedTrieBuilder,
+  type SortedTrieProgress,
+  writeAccountFields,
+} from "@rnode/trie";
 import type { VerifyProgress } from "./api.ts";
 import type { TableEntry } from "./database/table.ts";
 import { CurrentNodes } from "./nodes/current-nodes.ts";
 import { nodeKeyOf } from "./nodes/node-tables.ts";
 import type { Tables } from "./schema.ts";
-import { RowSort } from "./sorting/row-sort.ts";
 import { accountValueEnd, decodeAccountValue } from "./state/account-value.ts";
 import { isChangeListPart } from "./state/change-list.ts";
 import { slotValueAt, slotValueEnd } from "./state/slot-value.ts";
+import type { StatePosition, StateTally } from "./verification/checkpoint.ts";
+import { ADDRESS_SIZE, HASH_SIZE, NONCE_AT, STORAGE_ROOT_AT, type StateRows } from "./verification/state-rows.ts";
+import type { VerifyRun } from "./verification/verify-run.ts";
 
 export interface VerifiedTables {
   readonly stateRoot: Uint8Array;
@@ -19,126 +27,151 @@ export interface VerifiedTables {
   readonly problems: readonly string[];
 }
 
-export interface VerifyLimits {
-  readonly head: number;
-  /** for rows that do not fit into memory */
-  readonly folder: string;
-  /** of each of the two sorts; default: as in `RowSort` */
-  readonly memoryBytes?: number | undefined;
-  readonly onProgress: (progress: VerifyProgress) => void;
-}
-
-/*
- * What is sorted by hash, because the tables are in the order of addresses:
- *   accounts: keccak256 of the address 32 ‖ address 20 ‖ nonce 8 ‖ balance 32 ‖ code hash 32 ‖ storage root 32
- *   slots:    keccak256 of the address 32 ‖ keccak256 of the slot 32 ‖ value 32
- */
-const HASH_SIZE = 32;
-const ADDRESS_SIZE = 20;
-const NONCE_AT = HASH_SIZE + ADDRESS_SIZE;
-const BALANCE_AT = NONCE_AT + 8;
-const CODE_HASH_AT = BALANCE_AT + 32;
-const STORAGE_ROOT_AT = CODE_HASH_AT + HASH_SIZE;
-const ACCOUNT_SIZE = STORAGE_ROOT_AT + HASH_SIZE;
-const SLOT_SIZE = 2 * HASH_SIZE + 32;
-
 const MAX_PROBLEMS = 100;
 const ALL_KEYS = new Uint8Array(1);
-const ROWS_PER_PROGRESS = 10_000;
+const NEXT_BYTE = new Uint8Array(1);
+/** Between two reports of how far it is. PERF: a report asks for the time. */
+const ROWS_PER_PROGRESS = 256;
 
 /**
  * Recomputes what the state root commits to from the flat state, and compares everything that is stored in addition. Reads each table
  * once.
+ *
+ * @param head number of the block whose state is verified
+ * @param run goes on where an earlier verification of the same tables was, and is offered the places for the next one
+ * @throws {CodedError} storage/disk-full, storage/io, storage/corrupted
  */
-export function verifyTables(tables: Tables, limits: VerifyLimits): VerifiedTables {
-  const verifier = new Verifier(tables, limits);
-  try {
-    return verifier.run();
-  } finally {
-    verifier.close();
-  }
+export function verifyTables(
+  tables: Tables,
+  head: number,
+  run: VerifyRun,
+  onProgress: (progress: VerifyProgress) => void,
+): VerifiedTables {
+  return new Verifier(tables, head, run, onProgress).run();
 }
+
+type Position<P extends StatePosition["phase"]> = Extract<StatePosition, { readonly phase: P }>;
 
 class Verifier {
   readonly #tables: Tables;
   readonly #headNodes: CurrentNodes;
-  readonly #accounts: RowSort;
-  readonly #slots: RowSort;
+  readonly #run: VerifyRun;
+  readonly #sorted: StateRows;
   readonly #onProgress: (progress: VerifyProgress) => void;
   readonly #head: number;
   readonly #totalRows: number;
   readonly #problems: string[] = [];
   #nodes = 0;
+  #codes = 0;
   #rows = 0;
+  #stateRoot: Uint8Array | undefined;
 
-  constructor(tables: Tables, { head, folder, memoryBytes, onProgress }: VerifyLimits) {
+  constructor(tables: Tables, head: number, run: VerifyRun, onProgress: (progress: VerifyProgress) => void) {
     this.#tables = tables;
     this.#headNodes = new CurrentNodes(tables, false);
     this.#head = head;
+    this.#run = run;
+    this.#sorted = run.rows;
     this.#onProgress = onProgress;
-    this.#accounts = new RowSort({ rowBytes: ACCOUNT_SIZE, keyBytes: HASH_SIZE, folder, memoryBytes });
-    this.#slots = new RowSort({ rowBytes: SLOT_SIZE, keyBytes: 2 * HASH_SIZE, folder, memoryBytes });
     // Each row is read from its table and from the sorted rows.
     this.#totalRows = 2 * (tables.accounts.stats().entries + tables.storage.stats().entries);
   }
 
-  close(): void {
-    this.#accounts.close();
-    this.#slots.close();
+  run(): VerifiedTables {
+    let position: StatePosition = { phase: "rows" };
+    if (this.#run.from?.part === "state") {
+      position = this.#run.from.position;
+      this.#restore(this.#run.from.tally);
+    }
+    if (position.phase === "rows") {
+      this.#sortRows(position);
+      position = { phase: "accounts" };
+    }
+    if (position.phase === "accounts") {
+      this.#stateRoot = this.#accountRoot(position);
+      position = { phase: "storage" };
+    }
+    if (position.phase === "storage") {
+      this.#verifyStorage(position);
+      this.#compareCounts();
+      position = { phase: "codes" };
+    }
+    this.#verifyCodes(position);
+    const [accounts, slots] = [this.#sorted.accounts.count, this.#sorted.slots.count];
+    return { stateRoot: this.#stateRoot!, accounts, slots, codes: this.#codes, nodes: this.#nodes, problems: this.#problems };
   }
 
-  run(): VerifiedTables {
-    this.#sortRows();
-    const stateRoot = this.#accountRoot();
-    this.#verifyStorage();
-    const rowsOf = (name: "storage" | "nodes" | "upperNodes"): number => this.#tables[name].stats().entries;
-    this.#compareCount("storage", rowsOf("storage"), this.#slots.count, "rows that belong to accounts with storage");
-    const nodes = this.#headNodes.count(rowsOf("nodes") + rowsOf("upperNodes"));
-    this.#compareCount("nodes and upperNodes", nodes, this.#nodes, "nodes of the recomputed tries");
-    const codes = this.#verifyCodes();
-    const [accounts, slots] = [this.#accounts.count, this.#slots.count];
-    return { stateRoot, accounts, slots, codes, nodes: this.#nodes, problems: this.#problems };
+  #restore({ rows, nodes, codes, stateRoot, problems }: StateTally): void {
+    this.#rows = rows;
+    this.#nodes = nodes;
+    this.#codes = codes;
+    this.#stateRoot = stateRoot;
+    this.#problems.push(...problems);
   }
 
   #report(problem: string): void {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
   }
 
+  #compareCounts(): void {
+    const rowsOf = (name: "storage" | "nodes" | "upperNodes"): number => this.#tables[name].stats().entries;
+    this.#compareCount("storage", rowsOf("storage"), this.#sorted.slots.count, "rows that belong to accounts with storage");
+    const nodes = this.#headNodes.count(rowsOf("nodes") + rowsOf("upperNodes"));
+    this.#compareCount("nodes and upperNodes", nodes, this.#nodes, "nodes of the recomputed tries");
+  }
+
   #compareCount(table: string, entries: number, expected: number, what: string): void {
     if (entries !== expected) this.#report(`table ${table} has ${entries} rows, there are ${expected} ${what}`);
   }
 
-  #advance(): void {
-    if (++this.#rows % ROWS_PER_PROGRESS === 0) this.#onProgress({ part: "state", done: this.#rows, total: this.#totalRows });
+  /** A row was read and all that follows from it was done. @param position the place after it */
+  #advance(position: () => StatePosition): void {
+    if (++this.#rows % ROWS_PER_PROGRESS === 0) this.#offer(position);
+  }
+
+  #offer(position: () => StatePosition): void {
+    const progress = { part: "state", done: this.#rows, total: this.#totalRows } as const;
+    this.#run.offer(() => {
+      const tally = {
+        rows: this.#rows,
+        nodes: this.#nodes,
+        codes: this.#codes,
+        stateRoot: this.#stateRoot,
+        problems: this.#problems,
+      };
+      return { part: "state", position: position(), tally, runs: this.#sorted.save() };
+    }, progress);
+    this.#onProgress(progress);
   }
 
   /** Both tables at once, as both are in the order of addresses. Slots of accounts without storage are left out. */
-  #sortRows(): void {
-    const slots = this.#tables.storage.range(ALL_KEYS);
+  #sortRows(from: Position<"rows">): void {
+    let { address: lastAddress, slotKey } = from;
+    const position = (): StatePosition => ({ phase: "rows", address: lastAddress, slotKey });
+    const slots = this.#tables.storage.range(slotKey === undefined ? ALL_KEYS : concatBytes(slotKey, NEXT_BYTE));
     let slot = slots.next();
-    for (const { key: address, value } of this.#tables.accounts.range(ALL_KEYS)) {
-      this.#advance();
+    for (const { key: address, value } of this.#tables.accounts.range(lastAddress ?? ALL_KEYS)) {
       const account = decodeAccountValue(value);
       const hash = keccak256(address);
-      const row = this.#accounts.add();
-      row.set(hash);
-      row.set(address, HASH_SIZE);
-      new DataView(row.buffer, row.byteOffset).setBigUint64(NONCE_AT, account.nonce);
-      row.set(bigintToBytes(BigInt.asUintN(256, account.balance), 32), BALANCE_AT); // a damaged row may be longer
-      row.set(account.codeHash, CODE_HASH_AT);
-      row.set(account.storageRoot, STORAGE_ROOT_AT);
-      if (!isChangeListPart(value, accountValueEnd(value), this.#head)) {
-        this.#report(`the blocks that changed ${bytesToHex(address)} are not ascending numbers up to the head's`);
-      }
-      if (!equalBytes(account.codeHash, EMPTY_KECCAK) && !this.#tables.codes.has(account.codeHash)) {
-        this.#report(`code ${bytesToHex(account.codeHash)} of ${bytesToHex(address)} is missing`);
+      // Where an earlier verification was, only slots of the account may be missing.
+      if (lastAddress === undefined || !equalBytes(address, lastAddress)) {
+        this.#sorted.addAccount(hash, address, account);
+        if (!isChangeListPart(value, accountValueEnd(value), this.#head)) {
+          this.#report(`the blocks that changed ${bytesToHex(address)} are not ascending numbers up to the head's`);
+        }
+        if (!equalBytes(account.codeHash, EMPTY_KECCAK) && !this.#tables.codes.has(account.codeHash)) {
+          this.#report(`code ${bytesToHex(account.codeHash)} of ${bytesToHex(address)} is missing`);
+        }
+        lastAddress = address;
+        this.#advance(position);
       }
       const hasStorage = !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
       for (; slot.done !== true; slot = slots.next()) {
         const order = compareBytes(slot.value.key.subarray(0, ADDRESS_SIZE), address);
         if (order > 0) break;
-        this.#advance();
         if (order === 0 && hasStorage) this.#addSlot(hash, slot.value);
+        slotKey = slot.value.key;
+        this.#advance(position);
       }
     }
   }
@@ -153,65 +186,75 @@ class Verifier {
     if (!isChangeListPart(value, to, this.#head)) {
       this.#report(`the blocks that changed ${describe()} are not ascending numbers up to the head's`);
     }
-    const row = this.#slots.add();
-    row.set(owner);
-    row.set(keccak256(key.subarray(ADDRESS_SIZE)), HASH_SIZE);
-    row.set(value.subarray(from, to), SLOT_SIZE - (to - from));
+    this.#sorted.addSlot(owner, key.subarray(ADDRESS_SIZE), value.subarray(from, to));
   }
 
-  #verifyCodes(): number {
-    let count = 0;
-    for (const { key, value } of this.#tables.codes.range(ALL_KEYS)) {
-      count++;
-      if (!equalBytes(keccak256(value), key)) this.#report(`code ${bytesToHex(key)} has another hash`);
-    }
-    return count;
-  }
-
-  #accountRoot(): Uint8Array {
-    const builder = this.#builder(undefined);
+  #accountRoot({ trie }: Position<"accounts">): Uint8Array {
+    const builder = this.#builder(undefined, trie);
+    const position = (): StatePosition => ({ phase: "accounts", trie: builder.progress() });
     // PERF: the builder holds a key and a value until the next ones, so two buffers take turns.
     const keys = [new Uint8Array(HASH_SIZE), new Uint8Array(HASH_SIZE)] as const;
     const values = [new Uint8Array(MAX_ACCOUNT_RLP_BYTES), new Uint8Array(MAX_ACCOUNT_RLP_BYTES)] as const;
     let turn: 0 | 1 = 0;
-    for (const row of this.#accounts.sorted()) {
-      this.#advance();
+    for (const row of this.#sorted.accounts.sorted(trie?.key)) {
       turn = turn === 0 ? 1 : 0;
       keys[turn].set(row.subarray(0, HASH_SIZE));
       const size = writeAccountFields(values[turn], 0, row, NONCE_AT, row.subarray(STORAGE_ROOT_AT));
       builder.add(keys[turn], values[turn].subarray(0, size));
+      this.#advance(position);
     }
     return builder.finish();
   }
 
-  #verifyStorage(): void {
-    const slots = this.#slots.sorted();
+  #verifyStorage(from: Position<"storage">): void {
+    let { owner: lastOwner, slot: lastSlot, trie } = from;
+    const slots = this.#sorted.slots.sorted(lastSlot);
     let slot = slots.next();
-    for (const account of this.#accounts.sorted()) {
+    let passed = 0;
+    for (const account of this.#sorted.accounts.sorted(lastOwner)) {
       const expected = account.subarray(STORAGE_ROOT_AT);
-      if (equalBytes(expected, EMPTY_TRIE_ROOT)) continue;
-      const owner = account.slice(0, HASH_SIZE);
-      const builder = this.#builder(owner);
-      for (; slot.done !== true && equalBytes(slot.value.subarray(0, HASH_SIZE), owner); slot = slots.next()) {
-        this.#advance();
-        const row = slot.value.slice();
-        builder.add(row.subarray(HASH_SIZE, 2 * HASH_SIZE), encodeStorageValue(row.subarray(2 * HASH_SIZE)));
+      if (!equalBytes(expected, EMPTY_TRIE_ROOT)) {
+        const owner = account.slice(0, HASH_SIZE);
+        const builder = this.#builder(owner, trie);
+        trie = undefined;
+        const position = (): StatePosition => ({ phase: "storage", owner: lastOwner, slot: lastSlot, trie: builder.progress() });
+        for (; slot.done !== true && equalBytes(slot.value.subarray(0, HASH_SIZE), owner); slot = slots.next()) {
+          const row = slot.value.slice();
+          builder.add(row.subarray(HASH_SIZE, 2 * HASH_SIZE), encodeStorageValue(row.subarray(2 * HASH_SIZE)));
+          lastSlot = row.subarray(0, 2 * HASH_SIZE);
+          this.#advance(position);
+        }
+        const root = builder.finish();
+        if (!equalBytes(root, expected)) {
+          const address = bytesToHex(account.subarray(HASH_SIZE, NONCE_AT));
+          this.#report(`storage root of ${address} is ${bytesToHex(expected)}, recomputed ${bytesToHex(root)}`);
+        }
+        lastOwner = owner;
       }
-      const root = builder.finish();
-      if (equalBytes(root, expected)) continue;
-      const address = bytesToHex(account.subarray(HASH_SIZE, NONCE_AT));
-      this.#report(`storage root of ${address} is ${bytesToHex(expected)}, recomputed ${bytesToHex(root)}`);
+      if (++passed % ROWS_PER_PROGRESS > 0) continue;
+      lastOwner = account.slice(0, HASH_SIZE);
+      this.#offer(() => ({ phase: "storage", owner: lastOwner, slot: lastSlot }));
     }
   }
 
-  /** A trie whose nodes are compared with those that are stored. */
-  #builder(owner: Uint8Array | undefined): SortedTrieBuilder {
-    return new SortedTrieBuilder((path, rlp) => {
+  #verifyCodes(from: StatePosition): void {
+    const last = from.phase === "codes" ? from.code : undefined;
+    for (const { key, value } of this.#tables.codes.range(last === undefined ? ALL_KEYS : concatBytes(last, NEXT_BYTE))) {
+      this.#codes++;
+      if (!equalBytes(keccak256(value), key)) this.#report(`code ${bytesToHex(key)} has another hash`);
+      if (this.#codes % ROWS_PER_PROGRESS === 0) this.#offer(() => ({ phase: "codes", code: key }));
+    }
+  }
+
+  /** A trie whose nodes are compared with those that are stored. @param from where an earlier verification was */
+  #builder(owner: Uint8Array | undefined, from: SortedTrieProgress | undefined): SortedTrieBuilder {
+    const onNode = (path: Uint8Array, rlp: Uint8Array): void => {
       this.#nodes++;
       const stored = this.#headNodes.read(nodeKeyOf(owner, path));
       if (stored === undefined) this.#report(`trie node ${describeNode(owner, path)} is missing`);
       else if (!equalBytes(stored, rlp)) this.#report(`trie node ${describeNode(owner, path)} differs`);
-    });
+    };
+    return from === undefined ? new SortedTrieBuilder(onNode) : SortedTrieBuilder.after(from, onNode);
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { endianness } from "node:os";
 import { storageError } from "../errors.ts";
 
@@ -101,6 +101,15 @@ export function dropLastCommit(file: string): boolean {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/**
+ * Tells a file, as it is now, from every other and from itself after any write, including one that puts an old copy back: its number in the
+ * file system, its size, and the time of its last change, which no program can set. Reading leaves it as it is.
+ */
+export function stampOfFile(file: string): string {
+  const { ino, size, ctimeNs } = statSync(file, { bigint: true });
+  return `${ino} ${size} ${ctimeNs}`;
 }
 
 /** The meta page of the last commit; undefined if there is none, or if its layout is unknown. */

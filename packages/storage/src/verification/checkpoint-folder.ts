@@ -1,0 +1,97 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isCodedError } from "@rnode/primitives";
+import { acquireWriterLock, type WriterLock } from "../database/writer-lock.ts";
+import { toStorageError } from "../errors.ts";
+import { ROW_FILES } from "./state-rows.ts";
+
+const CHECKPOINT_FILE = "checkpoint";
+const FILES = [CHECKPOINT_FILE, `${CHECKPOINT_FILE}.new`, ...Object.values(ROW_FILES)];
+
+/** A part of the database's folder, for what a verification leaves when it is interrupted. */
+export const VERIFY_FOLDER = "verify";
+
+/** The folder of checkpoints. One process at a time has it. */
+export class CheckpointFolder {
+  readonly path: string;
+  readonly #databaseFolder: string;
+  readonly #lock: WriterLock;
+
+  /**
+   * Makes the folder if there is none.
+   *
+   * @throws {CodedError} storage/locked: another verification is running; storage/disk-full, storage/io
+   */
+  constructor(databaseFolder: string) {
+    this.#databaseFolder = databaseFolder;
+    this.path = join(databaseFolder, VERIFY_FOLDER);
+    this.#lock = this.#tried(() => acquireWriterLock(this.path));
+  }
+
+  /** @returns undefined: there is none @throws {CodedError} storage/io */
+  read(): Buffer | undefined {
+    return this.#tried(() => {
+      try {
+        return readFileSync(join(this.path, CHECKPOINT_FILE));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+        throw error;
+      }
+    });
+  }
+
+  /** Replaces the checkpoint, at once and on the disk. @throws {CodedError} storage/disk-full, storage/io: the one before it stays */
+  write(checkpoint: Uint8Array): void {
+    const file = join(this.path, CHECKPOINT_FILE);
+    this.#tried(() => {
+      writeFileSync(`${file}.new`, checkpoint, { mode: 0o600, flush: true });
+      renameSync(`${file}.new`, file);
+      const descriptor = openSync(this.path, "r");
+      try {
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    });
+  }
+
+  /** Removes what an earlier verification left. The checkpoint goes first, as it needs the rest. @throws {CodedError} storage/io */
+  clear(): void {
+    this.#tried(() => {
+      for (const name of FILES) rmSync(join(this.path, name), { recursive: true, force: true });
+    });
+  }
+
+  /** Leaves the folder to other processes, and removes it if nothing is in it. */
+  release(): void {
+    this.#lock.release();
+    try {
+      rmdirSync(this.path);
+    } catch {
+      // It has a checkpoint, or another process has it already.
+    }
+  }
+
+  #tried<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      throw toStorageError(error, this.#databaseFolder);
+    }
+  }
+}
+
+/** Removes what an interrupted verification left, which is of no use with another head. One that is running keeps it. */
+export function removeCheckpoints(databaseFolder: string): void {
+  if (!existsSync(join(databaseFolder, VERIFY_FOLDER))) return;
+  try {
+    const folder = new CheckpointFolder(databaseFolder);
+    try {
+      folder.clear();
+    } finally {
+      folder.release();
+    }
+  } catch (error) {
+    if (!isCodedError(error)) throw error; // the next verification removes it
+  }
+}

@@ -1,0 +1,92 @@
+import { deserialize, serialize } from "node:v8";
+import { crc32 } from "node:zlib";
+import { asciiToBytes } from "@rnode/primitives";
+import type { SortedTrieProgress } from "@rnode/trie";
+import type { VerifyProgress, VerifyRestartReason } from "../api.ts";
+import type { PageCheckPosition } from "../database/page-check.ts";
+import { startsWith } from "../database/table.ts";
+import type { StateRuns } from "./state-rows.ts";
+
+/*
+ * Where an interrupted verification was:
+ *   mark 12 ‖ format 2 ‖ CRC-32 of what follows 4 ‖ a `Checkpoint` in the format of `v8.serialize`, which later versions of Node.js read as well
+ * Numbers are big-endian. The checksum finds damage; who can write into the folder can write into the database, too.
+ */
+const MARK = asciiToBytes("rnode-verify");
+/** Changes with the layout of `Checkpoint` or of the sorted rows, and whenever a verification checks more: what is behind a checkpoint is not checked again. */
+const FORMAT = 1;
+const FORMAT_AT = MARK.length;
+const CHECKSUM_AT = FORMAT_AT + 2;
+const CONTENT_AT = CHECKSUM_AT + 4;
+
+/** What a checkpoint holds for. */
+export interface DatabaseStamp {
+  /** format of the database, number and hash of the head, and how often the chain was reorganised */
+  readonly head: string;
+  /** `stampOfFile` of the data file */
+  readonly file: string;
+}
+
+/** A place in the verification of the state. What lies before it is checked, or in the sorted rows. */
+export type StatePosition =
+  /** reading the tables: everything up to the account at `address` and the storage row `slotKey` (both undefined: nothing yet) */
+  | { readonly phase: "rows"; readonly address?: Uint8Array | undefined; readonly slotKey?: Uint8Array | undefined }
+  /** the trie of the accounts, up to the last key of `trie` */
+  | { readonly phase: "accounts"; readonly trie?: SortedTrieProgress | undefined }
+  /** the tries of all accounts up to the hash `owner`, and `trie`, the one of the next account with storage, up to the sorted row `slot` */
+  | {
+      readonly phase: "storage";
+      readonly owner?: Uint8Array | undefined;
+      readonly slot?: Uint8Array | undefined;
+      readonly trie?: SortedTrieProgress | undefined;
+    }
+  /** codes up to the hash `code` */
+  | { readonly phase: "codes"; readonly code?: Uint8Array | undefined };
+
+/** What was counted and found up to a place. */
+export interface StateTally {
+  /** read, as in `VerifyProgress` */
+  readonly rows: number;
+  readonly nodes: number;
+  readonly codes: number;
+  /** once the trie of the accounts is complete */
+  readonly stateRoot?: Uint8Array | undefined;
+  readonly problems: readonly string[];
+}
+
+/** How far a verification is. The pages of the file come first. */
+export type VerifyPlace =
+  | { readonly part: "pages"; readonly position: PageCheckPosition }
+  | { readonly part: "state"; readonly position: StatePosition; readonly tally: StateTally; readonly runs: StateRuns };
+
+export interface Checkpoint {
+  readonly database: DatabaseStamp;
+  readonly place: VerifyPlace;
+  readonly progress: VerifyProgress;
+}
+
+export function encodeCheckpoint(checkpoint: Checkpoint): Uint8Array {
+  const content = serialize(checkpoint);
+  const header = Buffer.alloc(CONTENT_AT);
+  header.set(MARK);
+  header.writeUInt16BE(FORMAT, FORMAT_AT);
+  header.writeUInt32BE(crc32(content), CHECKSUM_AT);
+  return Buffer.concat([header, content]);
+}
+
+/** @returns the checkpoint, or why it is of no use for the database */
+export function decodeCheckpoint(bytes: Buffer, database: DatabaseStamp): Checkpoint | VerifyRestartReason {
+  if (bytes.length < CONTENT_AT || !startsWith(bytes, MARK)) return "damaged";
+  if (bytes.readUInt16BE(FORMAT_AT) !== FORMAT) return "version";
+  const content = bytes.subarray(CONTENT_AT);
+  if (crc32(content) !== bytes.readUInt32BE(CHECKSUM_AT)) return "damaged";
+  let checkpoint: Checkpoint;
+  try {
+    checkpoint = deserialize(content) as Checkpoint; // what `encodeCheckpoint` of this format wrote, as mark and checksum say
+  } catch {
+    return "version"; // of a later Node.js
+  }
+  if (checkpoint.database.head !== database.head) return "head";
+  if (checkpoint.database.file !== database.file) return "file";
+  return checkpoint;
+}
