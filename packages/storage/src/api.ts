@@ -331,7 +331,7 @@ export interface VerifyOptions {
 export interface VerifyCheckpoints {
   /** begins anew, whatever an earlier one left */
   readonly restart?: boolean | undefined;
-  /** the work between two checkpoints, unless writing one takes longer than a twentieth of it; default: 5 s */
+  /** the work between two checkpoints, more if the disk takes longer than a tenth of it for one; default: 5 s */
   readonly intervalMs?: number | undefined;
   readonly onNotice?: ((notice: VerifyNotice) => void) | undefined;
   /** default: a clock that only goes forward */

@@ -139,7 +139,7 @@ class Verifier {
         stateRoot: this.#stateRoot,
         problems: this.#problems,
       };
-      return { part: "state", position: position(), tally, runs: this.#sorted.save() };
+      return { part: "state", position: position(), tally };
     }, progress);
     this.#onProgress(progress);
   }

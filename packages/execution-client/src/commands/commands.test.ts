@@ -327,6 +327,43 @@ describe("db", () => {
     expect(verified.out[1]).toBe("verified");
   });
 
+  it("continues a verification that was interrupted, and says so; with --restart it begins anew", async () => {
+    await run(init, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`);
+    const interrupt = async (): Promise<void> => {
+      const store = openChainStore(databasePath(at("data")), { readOnly: true });
+      let reports = 0;
+      const onProgress = (): void => {
+        if (++reports === 2) throw new Error("interrupted");
+      };
+      const checkpoints = { intervalMs: 0, nowMs: () => 0 };
+      expect(() => store.verifyState({ onProgress, checkpoints })).toThrow("interrupted");
+      await store.close();
+    };
+    const verify = (...args: string[]) => run(db, "verify", `--datadir=${at("data")}`, ...args);
+    const { out } = await verify();
+    await interrupt();
+    const continued = await verify();
+    expect(continued).toMatchObject({ code: 0, out });
+    expect(continued.err).toEqual([
+      expect.stringMatching(/^goes on where a verification was interrupted: \d+ pages of the file \(--restart begins anew\)$/),
+    ]);
+    await interrupt();
+    expect(await verify("--restart")).toEqual({ code: 0, out, err: ["begins anew: as --restart says"] });
+    await interrupt();
+    writeFileSync(join(databasePath(at("data")), "verify/checkpoint"), "");
+    expect(await verify()).toEqual({
+      code: 0,
+      out,
+      err: ["begins anew: what the interrupted verification left is damaged"],
+    });
+    writeFileSync(join(databasePath(at("data")), "verify"), "");
+    const without = await verify();
+    expect(without).toMatchObject({ code: 0, out });
+    expect(without.err).toEqual([
+      expect.stringMatching(/^where this verification is cannot be noted for one that goes on after an interruption: E/),
+    ]);
+  });
+
   it("rewrites the rows of an earlier version, and tells how far it is", async () => {
     const { rlp } = await makeBlocks(3);
     writeFileSync(at("a.rlp"), concatBytes(...rlp));

@@ -3,28 +3,29 @@ import { performance } from "node:perf_hooks";
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
 import { type CommandIo, command, commandGroup, UserError } from "@rnode/program";
-import { compactDatabase, describePageReading, type VerifyProgress } from "@rnode/storage";
+import {
+  compactDatabase,
+  describePageReading,
+  type VerifyNotice,
+  type VerifyProgress,
+  type VerifyRestartReason,
+} from "@rnode/storage";
 import { databasePath, openExistingDatabase, sayPageReading } from "../setup/database.ts";
 import { history, historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 import { COST_UNITS, tableCosts } from "./db-costs.ts";
 
-const tableOf = (program: string, summary: string) =>
-  optionTable({
-    program,
-    summary,
-    envPrefix: "RENGINE_",
-    groups: {
-      main: optionGroup("", {
-        datadir: { parse: path, required: true, help: "Folder of the database." },
-        json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
-      }),
-    },
-  });
+const datadirOption = { parse: path, required: true, help: "Folder of the database." } as const;
+const jsonOption = { parse: bool, default: false, env: false, help: "Print the result as JSON." } as const;
 
 const PROGRESS_INTERVAL_MS = 200;
 
-const statsTable = tableOf("rengine db stats", "Sizes of the database and its tables.");
+const statsTable = optionTable({
+  program: "rengine db stats",
+  summary: "Sizes of the database and its tables.",
+  envPrefix: "RENGINE_",
+  groups: { main: optionGroup("", { datadir: datadirOption, json: jsonOption }) },
+});
 const stats = command({ table: statsTable, version: VERSION }, async ({ options }, io) => {
   const store = openExistingDatabase(options.main.datadir, { readOnly: true });
   try {
@@ -40,13 +41,28 @@ const stats = command({ table: statsTable, version: VERSION }, async ({ options 
   }
 });
 
-const verifyTable = tableOf("rengine db verify", "Recomputes the state root of the head from the flat state.");
+const verifyTable = optionTable({
+  program: "rengine db verify",
+  summary:
+    "Recomputes the state root of the head from the flat state. If it is interrupted, it goes on from there the next time, unless the database has changed.",
+  envPrefix: "RENGINE_",
+  groups: {
+    main: optionGroup("", {
+      datadir: datadirOption,
+      json: jsonOption,
+      restart: { parse: bool, default: false, env: false, help: "Begin anew, whatever an interrupted verification left." },
+    }),
+  },
+});
 const verify = command({ table: verifyTable, version: VERSION }, async ({ options }, io) => {
   const store = openExistingDatabase(options.main.datadir, { readOnly: true });
   try {
     if (store.head() === undefined) throw new UserError(`${options.main.datadir}: the database is empty`);
     sayPageReading(store, io);
-    const verified = store.verifyState({ onProgress: verifyProgress(io) });
+    const verified = store.verifyState({
+      onProgress: verifyProgress(io),
+      checkpoints: { restart: options.main.restart, onNotice: (notice) => io.err(describeNotice(notice)) },
+    });
     const { block, problems } = verified;
     const stateRoot = bytesToHex(verified.stateRoot);
     if (options.main.json) {
@@ -65,13 +81,35 @@ const verify = command({ table: verifyTable, version: VERSION }, async ({ option
 });
 
 /** The pages that are known grow as they are read, so their share is not told. */
+const describeProgress = ({ part, done, total }: VerifyProgress): string =>
+  part === "pages" ? `${done} pages of the file` : `state ${Math.floor((100 * done) / Math.max(1, total))} %`;
+
+const RESTART_REASONS: Readonly<Record<VerifyRestartReason, string>> = {
+  wanted: "as --restart says",
+  damaged: "what the interrupted verification left is damaged",
+  version: "another version of this program was interrupted",
+  head: "the interrupted verification was of another head",
+  file: "the database was written or replaced since the verification was interrupted",
+};
+
+function describeNotice(notice: VerifyNotice): string {
+  switch (notice.kind) {
+    case "resumed":
+      return `goes on where a verification was interrupted: ${describeProgress(notice)} (--restart begins anew)`;
+    case "restarted":
+      return `begins anew: ${RESTART_REASONS[notice.because]}`;
+    case "no-checkpoint":
+      return `where this verification is cannot be noted for one that goes on after an interruption: ${notice.reason}`;
+  }
+}
+
 const verifyProgress = (io: CommandIo) => {
   let shownMs = performance.now();
-  return ({ part, done, total }: VerifyProgress): void => {
+  return (progress: VerifyProgress): void => {
     const nowMs = performance.now();
     if (nowMs - shownMs < PROGRESS_INTERVAL_MS) return;
     shownMs = nowMs;
-    io.progress(part === "pages" ? `${done} pages of the file` : `state ${Math.floor((100 * done) / Math.max(1, total))} %`);
+    io.progress(describeProgress(progress));
   };
 };
 

@@ -57,11 +57,12 @@ export interface StateTally {
 /** How far a verification is. The pages of the file come first. */
 export type VerifyPlace =
   | { readonly part: "pages"; readonly position: PageCheckPosition }
-  | { readonly part: "state"; readonly position: StatePosition; readonly tally: StateTally; readonly runs: StateRuns };
+  | { readonly part: "state"; readonly position: StatePosition; readonly tally: StateTally };
 
 export interface Checkpoint {
   readonly database: DatabaseStamp;
   readonly place: VerifyPlace;
+  readonly runs: StateRuns;
   readonly progress: VerifyProgress;
 }
 

@@ -68,13 +68,20 @@ export class StateRows {
     return this.accounts.hasIntactRuns() && this.slots.hasIntactRuns();
   }
 
-  /** Brings all rows to the disk. @throws {CodedError} storage/disk-full, storage/io; rows that are not in the file then stay in memory */
-  save(): StateRuns {
-    for (const rows of [this.accounts, this.slots]) {
-      rows.spill();
-      rows.sync();
-    }
+  get runs(): StateRuns {
     return { accounts: this.accounts.runs, slots: this.slots.runs };
+  }
+
+  /** Writes all rows to the files. @throws {CodedError} storage/disk-full, storage/io; rows that are in no file then stay in memory */
+  spill(): void {
+    this.accounts.spill();
+    this.slots.spill();
+  }
+
+  /** Waits until what was written is on the disk. @throws {CodedError} storage/disk-full, storage/io */
+  sync(): void {
+    this.accounts.sync();
+    this.slots.sync();
   }
 
   /** Closes the files; kept ones stay. */

@@ -10,11 +10,13 @@ import { DATA_FILE } from "../errors.ts";
 import { FORMAT } from "../schema.ts";
 import { type Checkpoint, type DatabaseStamp, decodeCheckpoint, encodeCheckpoint, type VerifyPlace } from "./checkpoint.ts";
 import { CheckpointFolder } from "./checkpoint-folder.ts";
-import { StateRows } from "./state-rows.ts";
+import { StateRows, type StateRuns } from "./state-rows.ts";
 
 const DEFAULT_INTERVAL_MS = 5000;
-/** Between two checkpoints there is so much more work than writing one takes. */
-const LEAST_WORK = 20;
+/** Between two checkpoints there is so much more work than waiting for the disk. */
+const LEAST_WORK = 10;
+/** Each checkpoint ends a run of sorted rows, and merging them takes memory for each; after so many, checkpoints become rarer. */
+const MANY_RUNS = 512;
 
 /** A verification's sorted rows, and its checkpoints, if it makes any. */
 export interface VerifyRun {
@@ -24,7 +26,7 @@ export interface VerifyRun {
   /**
    * Writes a checkpoint if the last one is long enough ago. If it cannot be written, the verification goes on without.
    *
-   * @param capture brings what it refers to to the disk; undefined: there is nothing yet to be kept
+   * @param capture the place after the rows that were added; undefined: there is nothing yet to be kept
    */
   offer(capture: () => VerifyPlace | undefined, progress: VerifyProgress): void;
   /** The verification is complete: nothing of it remains. */
@@ -61,16 +63,13 @@ function beginKept(databaseFolder: string, head: Head, memoryBytes: number | und
   };
   const folder = new CheckpointFolder(databaseFolder);
   try {
-    const rowsOf = (place: VerifyPlace | undefined): StateRows => {
-      const kept = place?.part === "state" ? place.runs : { accounts: [], slots: [] };
-      return new StateRows({ folder: folder.path, memoryBytes, kept });
-    };
+    const rowsOf = (kept: StateRuns): StateRows => new StateRows({ folder: folder.path, memoryBytes, kept });
     const found = findCheckpoint(folder, database, rowsOf, options.restart ?? false);
     if (typeof found === "object") options.onNotice?.({ kind: "resumed", ...found.checkpoint.progress });
     else if (found !== "none") options.onNotice?.({ kind: "restarted", because: found });
     if (typeof found === "object") return new KeptVerifyRun(folder, database, found.rows, found.checkpoint.place, options);
     folder.clear();
-    return new KeptVerifyRun(folder, database, rowsOf(undefined), undefined, options);
+    return new KeptVerifyRun(folder, database, rowsOf({ accounts: [], slots: [] }), undefined, options);
   } catch (error) {
     folder.release();
     throw error;
@@ -81,7 +80,7 @@ function beginKept(databaseFolder: string, head: Head, memoryBytes: number | und
 function findCheckpoint(
   folder: CheckpointFolder,
   database: DatabaseStamp,
-  rowsOf: (place: VerifyPlace) => StateRows,
+  rowsOf: (runs: StateRuns) => StateRows,
   restart: boolean,
 ): { readonly checkpoint: Checkpoint; readonly rows: StateRows } | VerifyRestartReason | "none" {
   const bytes = folder.read();
@@ -89,7 +88,7 @@ function findCheckpoint(
   if (restart) return "wanted";
   const checkpoint = decodeCheckpoint(bytes, database);
   if (typeof checkpoint === "string") return checkpoint;
-  const rows = rowsOf(checkpoint.place);
+  const rows = rowsOf(checkpoint.runs);
   try {
     if (rows.isIntact()) return { checkpoint, rows };
   } catch (error) {
@@ -128,19 +127,25 @@ class KeptVerifyRun implements VerifyRun {
   }
 
   offer(capture: () => VerifyPlace | undefined, progress: VerifyProgress): void {
-    const startMs = this.#nowMs();
-    if (startMs < this.#dueMs) return;
+    if (this.#nowMs() < this.#dueMs) return;
+    const place = capture();
+    if (place === undefined) return;
+    let startMs: number | undefined;
     try {
-      const place = capture();
-      if (place === undefined) return;
-      this.#folder.write(encodeCheckpoint({ database: this.#database, place, progress }));
+      this.rows.spill(); // they would have to be sorted and written anyway
+      startMs = this.#nowMs();
+      this.rows.sync();
+      const { runs } = this.rows;
+      this.#folder.write(encodeCheckpoint({ database: this.#database, place, runs, progress }));
     } catch (error) {
       if (!isFileProblem(error)) throw error;
       if (!this.#hasFailed) this.#onNotice({ kind: "no-checkpoint", reason: reasonOf(error) });
       this.#hasFailed = true;
     }
     const endMs = this.#nowMs();
-    this.#dueMs = endMs + Math.max(this.#intervalMs, LEAST_WORK * (endMs - startMs));
+    const { accounts, slots } = this.rows.runs;
+    const intervalMs = this.#intervalMs * (1 + Math.floor(Math.max(accounts.length, slots.length) / MANY_RUNS));
+    this.#dueMs = endMs + Math.max(intervalMs, LEAST_WORK * (endMs - (startMs ?? endMs)));
   }
 
   finish(): void {
@@ -160,10 +165,12 @@ class KeptVerifyRun implements VerifyRun {
 
 const isFileProblem = (error: unknown): boolean => isCodedError(error, "storage/disk-full") || isCodedError(error, "storage/io");
 
-const reasonOf = (error: unknown): string => {
-  if (!isCodedError(error)) throw error;
+/** @throws what is no problem of the files or of another process */
+function reasonOf(error: unknown): string {
+  if (!isCodedError(error, "storage/")) throw error;
+  if (error.code === "storage/locked") return `process ${error.data.pid} is verifying the same database`;
   return String(error.data.reason ?? error.message);
-};
+}
 
 /** Where a program that only reads may put what does not fit into memory. */
 function temporaryFolder(folder: string): string {
