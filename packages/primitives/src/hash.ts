@@ -3,7 +3,7 @@ import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { hexToBytes } from "./bytes.ts";
 
 export { keccak256, RunningKeccak256, writeKeccak256 } from "./keccak.ts";
-export { addKeccak256, flushKeccak256 } from "./keccak-batch.ts";
+export { addKeccak256, flushKeccak256, type KeccakLanes, keccakLanes } from "./keccak-batch.ts";
 
 /** SHA-256, 32 bytes. */
 export function sha256(data: Uint8Array): Uint8Array {

@@ -2,7 +2,7 @@ import { nativeModules } from "@rnode/native";
 import { describe, expect, it } from "vitest";
 import { bytesToHex } from "./bytes.ts";
 import { keccak256 } from "./keccak.ts";
-import { addKeccak256, flushKeccak256 } from "./keccak-batch.ts";
+import { addKeccak256, flushKeccak256, keccakLanes } from "./keccak-batch.ts";
 
 /** Hashes messages of these lengths together, each from the same bytes, which the next one overwrites. */
 function compare(lengths: readonly number[]): void {
@@ -36,6 +36,20 @@ describe("keccak256 of many", () => {
     compare([32, 33]);
     flushKeccak256();
     compare([34]);
+  });
+
+  it.runIf(keccakLanes !== undefined)("leaves alone what waits to be hashed", () => {
+    const messages = Uint8Array.from({ length: 700 }, (_, i) => (i * 7) & 0xff);
+    const waiting = new Uint8Array(32);
+    addKeccak256(messages.subarray(3, 5), waiting, 0);
+    const ends = Uint32Array.of(0, 20, 170, 700);
+    const digests = new Uint8Array(32 * 4 + 1).fill(0xee);
+    keccakLanes!.hashAll(messages, ends, digests.subarray(0, 128));
+    flushKeccak256();
+    const expected = [...ends].map((end, i) => keccak256(messages.subarray(ends[i - 1] ?? 0, end)));
+    expect(digests).toEqual(Uint8Array.from([...expected.flatMap((digest) => [...digest]), 0xee]));
+    expect(waiting).toEqual(keccak256(messages.subarray(3, 5)));
+    expect(() => keccakLanes!.hashAll(messages, new Uint32Array(257), new Uint8Array(32 * 257))).toThrow(RangeError);
   });
 
   const native = nativeModules?.keccak;

@@ -7,8 +7,19 @@ const MAX_COUNT = 256;
 const ROOM = 256 * 1024;
 const DIGEST_SIZE = 32;
 
+/** Hashes several messages at a time. */
+export interface KeccakLanes {
+  /**
+   * Writes keccak256 of each message to `digests`, 32 bytes each.
+   *
+   * @param messages one behind the other, at most 256 KiB
+   * @param ends where each ends, counted from the first one's beginning; at most 256
+   */
+  hashAll(messages: Uint8Array, ends: Uint32Array, digests: Uint8Array): void;
+}
+
 /** Native code that hashes several at a time, with its memory: data, then ends, then digests. */
-class Lanes {
+class Lanes implements KeccakLanes {
   readonly #native: NativeKeccak;
   readonly #at: number;
   readonly #laneCount: number;
@@ -40,11 +51,23 @@ class Lanes {
     this.#places[this.#count++] = at;
   }
 
+  hashAll(messages: Uint8Array, ends: Uint32Array, digests: Uint8Array): void {
+    this.flush(); // what waits has to leave the memory
+    this.#data.set(messages);
+    this.#ends.set(ends);
+    this.#run(ends.length);
+    digests.set(this.#digests.subarray(0, DIGEST_SIZE * ends.length));
+  }
+
+  #run(count: number): void {
+    const at = this.#at;
+    this.#native.hashAll(at, at + ROOM, count, at + ROOM + 4 * MAX_COUNT, this.#laneCount);
+  }
+
   flush(): void {
     const count = this.#count;
     if (count === 0) return;
-    const at = this.#at;
-    this.#native.hashAll(at, at + ROOM, count, at + ROOM + 4 * MAX_COUNT, this.#laneCount);
+    this.#run(count);
     const digests = this.#digests;
     for (let i = 0, from = 0; i < count; i++) {
       const target = this.#targets[i]!;
@@ -59,6 +82,9 @@ class Lanes {
 
 const keccak = nativeModules?.keccak;
 const lanes = keccak !== undefined && keccak.laneCount() !== 0 ? new Lanes(keccak) : undefined;
+
+/** undefined: there is no native code, or the processor has no lanes for it. */
+export const keccakLanes: KeccakLanes | undefined = lanes;
 
 /**
  * Writes keccak256 of `data` to the 32 bytes of `target` from `at`, at the latest when `flushKeccak256` is called. `data` can be overwritten at once. PERF:
