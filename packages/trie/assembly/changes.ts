@@ -7,6 +7,7 @@ import { KEY_BYTES } from "./nibbles";
 @inline export const C_VALUE: u32 = 32; // pointer; 0 deletes
 @inline export const C_VALUE_SIZE: u32 = 36;
 @inline export const C_KEEPS_ROOT: u32 = 40; // u32: an account that takes over the storage root of the leaf that is already there, if any
+@inline export const C_TRIE: u32 = 44; // an account's storage trie, if its root is to be filled in; 0: none
 @inline export const C_BYTES: u32 = 48; // 33 bytes: room for a short value
 @inline export const CHANGE_SIZE: u32 = 96;
 

@@ -1,13 +1,14 @@
 /** The nodes that an update changed, trie after trie, in each in the order of their paths. */
-import { areaAt, DELETIONS, PATHS, reserve, WRITES } from "./memory";
+import { areaAt, DELETIONS, PATHS, QUEUE, reserve, WRITES } from "./memory";
 import { PATH } from "./nibbles";
 
 // ---- a listed node: 32 bytes; a u32 each. src/linear/trie-module.ts reads them
 @inline export const W_OWNER: u32 = 0; // pointer to 32 bytes; 0: the account trie
 @inline export const W_PATH: u32 = 4; // where in the area of paths; a nibble in a byte
 @inline export const W_DEPTH: u32 = 8; // number of nibbles
-@inline export const W_RLP: u32 = 12; // pointer; 0: the node is not stored
+@inline export const W_RLP: u32 = 12; // pointer; 0: the node is not stored. Until it is encoded: the node in memory
 @inline export const W_SIZE: u32 = 16;
+@inline export const W_COPY: u32 = 16; // in its place, until it is encoded: a block for `encode`
 @inline export const W_BEFORE: u32 = 20; // pointer to the row before; 0: there was none
 @inline export const W_BEFORE_SIZE: u32 = 24;
 @inline export const W_DIFFERS: u32 = 28; // two u16: if both have the same size, they differ only between these positions
@@ -18,6 +19,8 @@ let writesSize: u32 = 0;
 let deletionsSize: u32 = 0;
 let pathsSize: u32 = 0;
 let firstOfTrie: u32 = 0;
+/** bytes of listed nodes that were queued */
+let queuedSize: u32 = 0;
 let owner: u32 = 0;
 
 export function listedNodes(): u32 {
@@ -34,6 +37,7 @@ export function listedPaths(): u32 {
 
 export function startListing(): void {
   writesSize = 0;
+  queuedSize = 0;
   pathsSize = 0;
 }
 
@@ -45,13 +49,13 @@ export function startTrie(trieOwner: u32): void {
 }
 
 /** Fills a listing with what is known before the node is encoded; its path are the first `depth` nibbles of PATH. */
-function begin(listed: u32, depth: u32, row: u32, rowSize: u32): void {
+function begin(listed: u32, node: u32, depth: u32, row: u32, rowSize: u32): void {
   const path = reserve(PATHS, pathsSize + 64, pathsSize) + pathsSize;
   for (let i: u32 = 0; i < depth; i += 16) v128.store(path + i, v128.load(PATH + i));
   store<u32>(listed, owner, W_OWNER);
   store<u32>(listed, pathsSize, W_PATH);
   store<u32>(listed, depth, W_DEPTH);
-  store<u32>(listed, 0, W_RLP);
+  store<u32>(listed, node, W_RLP);
   store<u32>(listed, row, W_BEFORE);
   store<u32>(listed, rowSize, W_BEFORE_SIZE);
   pathsSize += depth;
@@ -59,24 +63,79 @@ function begin(listed: u32, depth: u32, row: u32, rowSize: u32): void {
 
 /** The row at the first `depth` nibbles of PATH goes. */
 export function listDeletion(depth: u32, row: u32, rowSize: u32): void {
-  begin(reserve(DELETIONS, deletionsSize + LISTED_SIZE, deletionsSize) + deletionsSize, depth, row, rowSize);
+  begin(reserve(DELETIONS, deletionsSize + LISTED_SIZE, deletionsSize) + deletionsSize, 0, depth, row, rowSize);
   deletionsSize += LISTED_SIZE;
 }
 
-/** Lists the node at the first `depth` nibbles of PATH before those below it. @returns for `finishWrite` */
-export function listWrite(depth: u32, row: u32, rowSize: u32): u32 {
+/** Lists the node at the first `depth` nibbles of PATH before those below it. It is to be encoded, from `copy`. @returns for `listedAt` */
+export function listWrite(node: u32, copy: u32, depth: u32, row: u32, rowSize: u32): u32 {
   const at = writesSize;
-  begin(reserve(WRITES, at + LISTED_SIZE, at) + at, depth, row, rowSize);
+  const listed = reserve(WRITES, at + LISTED_SIZE, at) + at;
+  begin(listed, node, depth, row, rowSize);
+  store<u32>(listed, copy, W_COPY);
   writesSize += LISTED_SIZE;
   return at;
 }
 
-/** @param from of the bytes that may differ from the row, if the sizes are the same, up to `to` */
+/** Where a node is listed, until the next one is. */
+@inline export function listedAt(at: u32): u32 {
+  return areaAt(WRITES) + at;
+}
+
+/**
+ * @param rlp 0: the node is inside its parent
+ * @param from of the bytes that may differ from the row, if the sizes are the same, up to `to`
+ */
 export function finishWrite(listed: u32, rlp: u32, size: u32, from: u32, to: u32): void {
-  const at = areaAt(WRITES) + listed;
-  store<u32>(at, rlp, W_RLP);
-  store<u32>(at, size, W_SIZE);
-  store<u32>(at, from | (to << 16), W_DIFFERS);
+  store<u32>(listed, rlp, W_RLP);
+  store<u32>(listed, size, W_SIZE);
+  store<u32>(listed, from | (to << 16), W_DIFFERS);
+}
+
+// ---- nodes to be encoded, of all tries that were listed since the last time, the deepest first; pointers
+
+/** Where the nodes of each depth end in the queue, as a number. From the deepest to the root */
+const DEPTH_ENDS: u32 = <u32>memory.data(65 * 4, 16);
+/** A leaf whose parent differs in the last nibble. */
+@inline export const MAX_DEPTH: u32 = 64;
+
+/** Queues them. The listing stays where it is until they are encoded. */
+export function queueByDepth(): void {
+  const listing = areaAt(WRITES);
+  const first = listing + queuedSize;
+  const end = listing + writesSize;
+  queuedSize = writesSize;
+  memory.fill(DEPTH_ENDS, 0, (MAX_DEPTH + 1) * 4);
+  let count: u32 = 0;
+  for (let at = first; at < end; at += LISTED_SIZE) {
+    if (load<u32>(at, W_RLP) == 0) continue; // a deletion
+    const place = DEPTH_ENDS + (load<u32>(at, W_DEPTH) << 2);
+    store<u32>(place, load<u32>(place) + 1);
+    count++;
+  }
+  const queue = reserve(QUEUE, max<u32>(1, count) << 2, 0);
+  let start: u32 = 0;
+  for (let depth: i32 = MAX_DEPTH; depth >= 0; depth--) {
+    const place = DEPTH_ENDS + (<u32>depth << 2);
+    const nodes = load<u32>(place);
+    store<u32>(place, start);
+    start += nodes;
+  }
+  for (let at = first; at < end; at += LISTED_SIZE) {
+    if (load<u32>(at, W_RLP) == 0) continue;
+    const place = DEPTH_ENDS + (load<u32>(at, W_DEPTH) << 2);
+    const index = load<u32>(place);
+    store<u32>(queue + (index << 2), at);
+    store<u32>(place, index + 1);
+  }
+}
+
+@inline export function queueEnd(depth: u32): u32 {
+  return load<u32>(DEPTH_ENDS + (depth << 2));
+}
+
+@inline export function queuedAt(index: u32): u32 {
+  return load<u32>(areaAt(QUEUE) + (index << 2));
 }
 
 /** as two paths compare; never 0, because no path is listed twice */

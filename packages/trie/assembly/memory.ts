@@ -6,12 +6,19 @@
  *   0x00000400  static data of the compiler
  *   0x00013000  areas of the permutation of Keccak (../../evm/assembly/layout.ts)
  *   0x00014000  CHILD_REFS
+ *   0x00014400  MESSAGE_ENDS
+ *   0x00014800  MESSAGES
  *   0x00020000  HEAP
  */
 import { hostOutOfMemory } from "./host";
 
-/** References to the changed children of the branch that is being encoded, by depth and nibble: 48 bytes each, of which at most 33 are used. */
+/** References to the changed children of the branch that is being encoded, by nibble: 48 bytes each, of which at most 33 are used. */
 @inline export const CHILD_REFS: u32 = 0x14000;
+/** What the host hashes together: messages, one behind the other, and where each ends, counted from the first; a u32 each. */
+@inline export const MESSAGE_ENDS: u32 = 0x14400;
+@inline export const MAX_MESSAGES: u32 = 256;
+@inline export const MESSAGES: u32 = 0x14800;
+@inline export const MESSAGES_SIZE: u32 = 0x20000 - 0x14800;
 const HEAP: u32 = 0x20000;
 /** Linear memory grows by at least this many 64 KB pages. */
 const GROWTH: i32 = 64;
@@ -77,7 +84,9 @@ export function copyBytes(to: u32, from: u32, size: u32): void {
 @inline export const ROOTS: u32 = 9;
 @inline export const CLEARED: u32 = 10;
 @inline const RELEASED: u32 = 11;
-const AREAS: u32 = <u32>memory.data(12 * 8, 8);
+@inline export const DIGESTS: u32 = 12;
+@inline export const QUEUE: u32 = 13;
+const AREAS: u32 = <u32>memory.data(14 * 8, 8);
 
 /** Where an area is; 0: nothing was reserved. */
 @inline export function areaAt(area: u32): u32 {
@@ -135,5 +144,5 @@ export function resetMemory(): void {
   releasedSize = 0;
   memory.fill(FREE_BLOCKS, 0, ((544 >> 4) + 1) * 4);
   memory.fill(FREE_AREAS, 0, 32 * 4);
-  memory.fill(AREAS, 0, 12 * 8);
+  memory.fill(AREAS, 0, 14 * 8);
 }

@@ -15,8 +15,9 @@ import { appendNibbles, KEY_NIBBLES, nibbleAt } from "./nibbles";
 @inline export const BRANCH: u32 = 2;
 
 @inline export const N_KIND: u32 = 0; // u8
-@inline export const N_CHANGED: u32 = 1; // u8: it must be encoded (branch) and hashed again
+@inline export const N_CHANGED: u32 = 1; // u8: it must be encoded (branch) and hashed again, and what refers to it has its old reference
 @inline export const N_USED: u32 = 4; // the last pass that went through it
+@inline export const N_MESSAGE: u32 = 4; // in its place, from when it is encoded until its parent is: for `writeHash`
 @inline export const N_RLP: u32 = 8; // block; of a changed node: what children are taken from. 0: none yet
 @inline export const N_SIZE: u32 = 12;
 @inline export const N_ROW: u32 = 16; // block with what the database has at its path; 0: no row. It may be the block of N_RLP

@@ -2,9 +2,10 @@
  * The account trie and its storage tries in linear memory, from block to block: the module of `LinearStateTrie`. scripts/build-state-trie.mjs compiles it
  * into src/linear/trie-wasm.ts.
  */
-import { keccak256 } from "../../evm/assembly/keccak";
+import { addMessage, finishHashing, startHashing, writeHash } from "./hashing";
 import { CODE_HASH_AND_ROOT, ROOT_FROM_END } from "./account";
-import { C_BYTES, C_KEEPS_ROOT, C_KEY, C_VALUE, C_VALUE_SIZE, CHANGE_SIZE, sortChanges } from "./changes";
+import { C_BYTES, C_KEEPS_ROOT, C_KEY, C_TRIE, C_VALUE, C_VALUE_SIZE, CHANGE_SIZE, sortChanges } from "./changes";
+import { encodeListed } from "./encode";
 import { hostBadNode } from "./host";
 import { listedCount, listedNodes, listedPaths, startListing } from "./listing";
 import { ACCOUNTS, allocate, areaAt, CLEARED, copyBytes, INPUT, release, reserve, resetMemory, reuseReleased, ROOTS, SLOTS } from "./memory";
@@ -12,7 +13,7 @@ import { KEY_BYTES, PATH } from "./nibbles";
 import {
   childAt, disposeTree, E_CHILD, EXTENSION, forgetNodes, keepChild, L_VALUE, L_VALUE_SIZE, LEAF, N_KIND, N_RLP, N_USED, nodeCount,
 } from "./node";
-import { EMPTY_ROOT, findLeaf, isSameHash, ROW_BUFFER, T_NODE, T_OWNER, T_ROOT, updateTrie } from "./update";
+import { EMPTY_ROOT, findLeaf, finishRoot, isSameHash, ROW_BUFFER, T_CHANGED, T_NODE, T_OWNER, T_ROOT, updateTrie } from "./update";
 
 export { listedCount, listedNodes, listedPaths };
 
@@ -32,11 +33,11 @@ let rootsSize: u32 = 0;
 let clearedSize: u32 = 0;
 
 // ---- tries: the account trie, and a hash table of storage tries by owner
-@inline const T_USED: u32 = 40; // the last pass
-@inline const T_NEXT: u32 = 44; // in the same bucket
-@inline const T_OWNER_BYTES: u32 = 48; // 32 bytes
-@inline const TRIE_SIZE: u32 = 80;
-const ACCOUNT_TRIE: u32 = <u32>memory.data(80, 16);
+@inline const T_USED: u32 = 44; // the last pass
+@inline const T_NEXT: u32 = 48; // in the same bucket
+@inline const T_OWNER_BYTES: u32 = 64; // 32 bytes
+@inline const TRIE_SIZE: u32 = 96;
+const ACCOUNT_TRIE: u32 = <u32>memory.data(96, 16);
 @inline const BUCKET_BITS: u32 = 11;
 const BUCKETS: u32 = <u32>memory.data(4 << 11, 16);
 let trieCount: u32 = 0;
@@ -64,6 +65,7 @@ export function reset(): void {
   memory.fill(BUCKETS, 0, 4 << BUCKET_BITS);
   trieCount = 0;
   store<u32>(ACCOUNT_TRIE, 0, T_NODE);
+  store<u32>(ACCOUNT_TRIE, 0, T_CHANGED);
 }
 
 /** Where the 32 bytes of the state root are. */
@@ -101,19 +103,52 @@ export function update(length: u32): void {
   clearedSize = 0;
   const begin = areaAt(INPUT);
   const end = begin + length;
-  let accounts: u32 = 0;
-  for (let at = begin; at < end; at = slotsOf(at) + slotCountOf(at) * SLOT_SIZE) {
-    const change = reserve(ACCOUNTS, (accounts + 1) * CHANGE_SIZE, accounts * CHANGE_SIZE) + accounts * CHANGE_SIZE;
-    accounts++;
-    keccak256(at, ADDRESS_SIZE, change + C_KEY);
+  const accounts = hashKeys(begin, end);
+  const changes = reserve(ACCOUNTS, accounts * CHANGE_SIZE, 0);
+  nextKey = 0;
+  for (let at = begin, change = changes; at < end; at = accountAfter(at), change += CHANGE_SIZE) {
+    writeKey(change, at, ADDRESS_SIZE);
     if ((load<u8>(at, P_FLAGS) & CLEARS_NODES) != 0) {
       copyBytes(reserve(CLEARED, clearedSize + KEY_BYTES, clearedSize) + clearedSize, change + C_KEY, KEY_BYTES);
       clearedSize += KEY_BYTES;
     }
     updateAccount(at, change);
   }
-  sortChanges(areaAt(ACCOUNTS), accounts);
+  encodeListed(pass);
+  for (let at = begin, change = changes; at < end; at = accountAfter(at), change += CHANGE_SIZE) {
+    if (load<u32>(change, C_TRIE) != 0) finishAccount(at, change);
+  }
+  sortChanges(changes, accounts);
   updateTrie(ACCOUNT_TRIE, pass);
+  encodeListed(pass);
+  finishRoot(ACCOUNT_TRIE);
+}
+
+// ---- keys: those of each account, and of its slots after it
+
+/** number of the next hash of `hashKeys` */
+let nextKey: u32 = 0;
+
+/** @returns the number of accounts */
+function hashKeys(begin: u32, end: u32): u32 {
+  startHashing();
+  let accounts: u32 = 0;
+  for (let at = begin; at < end; at = accountAfter(at)) {
+    accounts++;
+    addMessage(at, ADDRESS_SIZE);
+    if (load<u8>(at, P_RLP_SIZE) == 0) continue; // its slots go with it
+    for (let slot = slotsOf(at), after = accountAfter(at); slot < after; slot += SLOT_SIZE) addMessage(slot, 32);
+  }
+  finishHashing();
+  return accounts;
+}
+
+@inline function writeKey(change: u32, from: u32, size: u32): void {
+  writeHash(nextKey++, from, size, change + C_KEY);
+}
+
+@inline function accountAfter(account: u32): u32 {
+  return slotsOf(account) + slotCountOf(account) * SLOT_SIZE;
 }
 
 @inline function countAt(account: u32): u32 {
@@ -128,7 +163,7 @@ export function update(length: u32): void {
   return countAt(account) + 4;
 }
 
-/** Updates the account's storage trie, and fills in the change of its leaf. */
+/** Updates the account's storage trie, and fills in the change of its leaf but for the storage root. */
 function updateAccount(account: u32, change: u32): void {
   const rlpSize = <u32>load<u8>(account, P_RLP_SIZE);
   const rlp = account + P_RLP;
@@ -139,18 +174,26 @@ function updateAccount(account: u32, change: u32): void {
   // PERF: the leaf has the storage root, so there is no need to look for it.
   const keepsRoot = count == 0 && !isCleared;
   store<u32>(change, <u32>keepsRoot, C_KEEPS_ROOT);
+  store<u32>(change, 0, C_TRIE);
   if (rlpSize == 0) dropTrie(change + C_KEY);
   if (rlpSize == 0 || keepsRoot) return;
   const rootBefore = isCleared ? EMPTY_ROOT : storageRootOf(change + C_KEY);
   const trie = storageTrie(change + C_KEY, rootBefore);
-  const newRoot = rlp + rlpSize - ROOT_FROM_END;
-  copyBytes(newRoot, rootBefore, KEY_BYTES);
+  copyBytes(rlp + rlpSize - ROOT_FROM_END, rootBefore, KEY_BYTES);
+  store<u32>(change, trie, C_TRIE);
   if (count > 0) {
     sortSlots(slotsOf(account), count);
     updateTrie(trie, pass);
   }
+}
+
+/** Fills in the new storage root in the place of the one before. */
+function finishAccount(account: u32, change: u32): void {
+  const trie = load<u32>(change, C_TRIE);
+  finishRoot(trie);
+  const newRoot = account + P_RLP + load<u8>(account, P_RLP_SIZE) - ROOT_FROM_END;
   // A storage that was cleared and filled again may have the same root as before, but whoever cleared it must be told.
-  const isNew = isCleared || !isSameHash(trie + T_ROOT, newRoot);
+  const isNew = (load<u8>(account, P_FLAGS) & STORAGE_CLEARED) != 0 || !isSameHash(trie + T_ROOT, newRoot);
   copyBytes(newRoot, trie + T_ROOT, KEY_BYTES);
   if (!isNew) return;
   const out = reserve(ROOTS, rootsSize + ROOT_SIZE, rootsSize) + rootsSize;
@@ -174,7 +217,7 @@ function sortSlots(slots: u32, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const slot = slots + i * SLOT_SIZE;
     const change = changes + i * CHANGE_SIZE;
-    keccak256(slot, 32, change + C_KEY);
+    writeKey(change, slot, 32);
     const end = slot + SLOT_SIZE;
     let from = slot + 32;
     while (from < end && load<u8>(from) == 0) from++;
@@ -216,6 +259,7 @@ function storageTrie(key: u32, root: u32): u32 {
     store<u32>(place, trie);
     store<u32>(trie, 0, T_NEXT);
     store<u32>(trie, 0, T_NODE);
+    store<u32>(trie, 0, T_CHANGED);
     copyBytes(trie + T_OWNER_BYTES, key, KEY_BYTES);
     store<u32>(trie, trie + T_OWNER_BYTES, T_OWNER);
     copyBytes(trie + T_ROOT, root, KEY_BYTES);

@@ -4,7 +4,7 @@
  */
 import { CODE_HASH_AND_ROOT, ROOT_FROM_END } from "./account";
 import { C_KEEPS_ROOT, C_KEY, C_VALUE, C_VALUE_SIZE, changeAt, changeCount } from "./changes";
-import { encode, hashRoot } from "./encode";
+import { listChanged, takeHash } from "./encode";
 import { hostBadNode, hostReadNode } from "./host";
 import { finishTrie, listDeletion, startTrie } from "./listing";
 import { allocate, copyBytes, ITEMS, reserve } from "./memory";
@@ -19,6 +19,7 @@ import {
 @inline export const T_ROOT: u32 = 0; // hash, 32 bytes
 @inline export const T_NODE: u32 = 32; // root node; 0: not in memory, or none
 @inline export const T_OWNER: u32 = 36; // pointer to 32 bytes; 0: the account trie
+@inline export const T_CHANGED: u32 = 40; // u32: T_ROOT is not yet the hash of the root node
 
 /** Root of the empty trie. */
 export const EMPTY_ROOT: u32 = <u32>memory.data<u8>([
@@ -364,7 +365,7 @@ function collapse(node: u32, depth: i32): u32 {
 
 // ---- tries
 
-/** Applies the changes that were sorted last, and lists the nodes. */
+/** Applies the changes that were sorted last, and lists the nodes. `encodeListed` and `finishRoot` have to follow. */
 export function updateTrie(trie: u32, number: u32): void {
   if (changeCount == 0) return;
   owner = load<u32>(trie, T_OWNER);
@@ -375,10 +376,17 @@ export function updateTrie(trie: u32, number: u32): void {
   if (node == 0) {
     copyBytes(trie + T_ROOT, EMPTY_ROOT, KEY_BYTES);
   } else if (load<u8>(node, N_CHANGED) != 0) {
-    encode(node, 0, pass);
-    hashRoot(node, trie + T_ROOT);
+    listChanged(node, 0, pass);
+    store<u32>(trie, 1, T_CHANGED);
   }
   finishTrie();
+}
+
+/** T_ROOT is the root afterwards. */
+export function finishRoot(trie: u32): void {
+  if (load<u32>(trie, T_CHANGED) == 0) return;
+  takeHash(load<u32>(trie, T_NODE), trie + T_ROOT, pass);
+  store<u32>(trie, 0, T_CHANGED);
 }
 
 /** The leaf of a key; 0: none. The nodes that are read stay in memory. */

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
+import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, type KeccakLanes, keccak256, keccakLanes } from "@rnode/primitives";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeAccount, encodeAccount } from "../account-codec.ts";
@@ -120,9 +120,13 @@ const textOf = ({ stateRoot, storageRoots, nodes }: StateTrieUpdate): string =>
 class Pair {
   readonly nodes = new Nodes(START_NODES);
   readonly roots = [START_ROOT];
-  readonly linear = new LinearStateTrie();
+  readonly linear: LinearStateTrie;
   /** what was listed last at each path, and what its bytes were */
   readonly #listed = new Map<string, { readonly view: Uint8Array; readonly copy: Uint8Array; readonly update: number }>();
+
+  constructor(lanes: KeccakLanes | undefined) {
+    this.linear = new LinearStateTrie({ lanes });
+  }
 
   update(parent: Uint8Array, block: readonly StateTrieChange[]): void {
     if (parent !== this.roots.at(-1)) this.#listed.clear();
@@ -232,11 +236,29 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("fail" as const), reads: fc.nat(12), block }) },
 );
 
+/** In place of native code, which not every processor has: notes how many messages were hashed together. */
+class LanesHere implements KeccakLanes {
+  readonly counts: number[] = [];
+
+  hashAll(messages: Uint8Array, ends: Uint32Array, digests: Uint8Array): void {
+    this.counts.push(ends.length);
+    expect(messages.length).toBe(ends.at(-1));
+    expect(digests.length).toBe(32 * ends.length);
+    for (const [i, end] of ends.entries()) digests.set(keccak256(messages.subarray(i === 0 ? 0 : ends[i - 1], end)), 32 * i);
+  }
+}
+
+const HASHERS: (readonly [string, KeccakLanes | undefined])[] = [
+  ["one by one", undefined],
+  ["level by level", new LanesHere()],
+];
+if (keccakLanes !== undefined) HASHERS.push(["in the processor's lanes", keccakLanes]);
+
 describe("LinearStateTrie", () => {
-  it("lists what is listed without memory, and reads nothing else, whatever happens", () => {
+  it.each(HASHERS)("lists what is listed without memory, and reads nothing else, whatever happens, hashing %s", (_, lanes) => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 3, maxLength: 14 }), (steps) => {
-        const pair = new Pair();
+        const pair = new Pair(lanes);
         for (const next of steps) {
           switch (next.kind) {
             case "block":
@@ -286,9 +308,9 @@ describe("LinearStateTrie", () => {
     expect(view).toEqual(copy);
   });
 
-  it("is right while its memory grows, and bounded by eviction", () => {
+  it.each(HASHERS)("is right while its memory grows, and bounded by eviction, hashing %s", (_, lanes) => {
     const nodes = new Nodes();
-    const linear = new LinearStateTrie();
+    const linear = new LinearStateTrie({ lanes });
     let root = EMPTY_TRIE_ROOT;
     let listed: readonly TrieNodeChange[] = [];
     let copies: string[] = [];
@@ -320,6 +342,28 @@ describe("LinearStateTrie", () => {
     expect(linear.nodeCount).toBeLessThan(7500);
     linear.evict(0);
     expect(linear.nodeCount).toBe(0);
+  });
+
+  it("hashes what is on one level of any tries together, and a few nodes one by one", () => {
+    const lanes = new LanesHere();
+    const pair = new Pair(lanes);
+    const take = (block: readonly StateTrieChange[]): number[] => {
+      lanes.counts.length = 0;
+      pair.update(pair.roots.at(-1)!, block);
+      return lanes.counts;
+    };
+    const contract = (n: number, slots: number): StateTrieChange => ({
+      address: bytes(20, 1, n),
+      after: { nonce: 1n, balance: BigInt(n), codeHash: EMPTY_KECCAK },
+      storageCleared: false,
+      storage: Array.from({ length: slots }, (_, i) => ({ slot: slotOf(i), after: bytes(32, 1 + n, i) })),
+    });
+    // 40 tries with a root and its three leaves each
+    expect(take(Array.from({ length: 40 }, (_, n) => contract(n, 3))).slice(0, 3)).toEqual([160, 120, 40]);
+    const hashed = take([contract(0, 4), contract(1, 1)]);
+    expect(hashed.every((count) => count >= 3)).toBe(true);
+    expect(take([contract(0, 0)])).toEqual([]);
+    expect(take([])).toEqual([]);
   });
 
   it.each([

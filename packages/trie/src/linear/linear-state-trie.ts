@@ -1,4 +1,4 @@
-import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex, type KeccakLanes, keccakLanes } from "@rnode/primitives";
 import { evictionSteps } from "../eviction.ts";
 import type { TrieNodeChange, TrieNodeReader } from "../node-reader.ts";
 import type { StateTrieUpdate } from "../update-state-trie.ts";
@@ -39,12 +39,14 @@ class ListedNode implements TrieNodeChange {
  * permutation, and it makes no garbage but the list.
  */
 export class LinearStateTrie {
-  readonly #module = new TrieModule();
+  readonly #module: TrieModule;
   #root = EMPTY_TRIE_ROOT;
   /** PERF: used again for every update */
   readonly #nodes: ListedNode[] = [];
 
-  constructor() {
+  /** @param lanes in which it hashes; undefined: one by one */
+  constructor({ lanes }: { readonly lanes: KeccakLanes | undefined } = { lanes: keccakLanes }) {
+    this.#module = new TrieModule(lanes);
     this.#startAt(EMPTY_TRIE_ROOT);
   }
 

@@ -1,4 +1,4 @@
-import { hexToBytes } from "@rnode/primitives";
+import { hexToBytes, type KeccakLanes } from "@rnode/primitives";
 import type { TrieNodeReader } from "../node-reader.ts";
 import { badNode, missingNode } from "../trie-errors.ts";
 import { TRIE_WASM } from "./trie-wasm.ts";
@@ -47,11 +47,22 @@ export class TrieModule {
   #numbers: Uint32Array;
   #reader: TrieNodeReader | undefined;
 
-  constructor() {
+  /** @param lanes undefined: the module hashes one by one */
+  constructor(lanes: KeccakLanes | undefined) {
     compiled ??= new WebAssembly.Module(hexToBytes(TRIE_WASM));
     // Shared, although only one thread has it, because views of a shared memory stay valid when it grows.
     this.#memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES, shared: true });
     const host = {
+      hasLanes: Number(lanes !== undefined),
+      hashAll: (messages: number, size: number, ends: number, count: number, digests: number) => {
+        const { bytes, numbers } = this;
+        const endsAt = ends >> 2;
+        lanes!.hashAll(
+          bytes.subarray(messages, messages + size),
+          numbers.subarray(endsAt, endsAt + count),
+          bytes.subarray(digests, digests + 32 * count),
+        );
+      },
       readNode: (owner: number, depth: number, hash: number) => this.#readNode(owner, depth, hash),
       badNode() {
         throw badNode("not a node of a state trie");
