@@ -146,7 +146,7 @@ it.each([
       expect(chain.store.verifyState().problems).toEqual([]);
     };
     const reader = openChainStore(folder, { readOnly: true });
-  expect(reader.storageStats().format).toBe(format);
+    expect(reader.storageStats().format).toBe(format);
     chain.store = reader;
     checkAll();
     await reader.close();
