@@ -8,7 +8,7 @@ import { ThreadCpu } from "./thread-cpu.ts";
 
 /*
  * A separate process that imports one file of blocks as `rengine import` does, and prints time and memory:
- *   node import-run.js DATABASE BLOCKS.rlp BATCH
+ *   node import-run.js DATABASE BLOCKS.rlp BATCH [PROOFS-WINDOW]
  */
 
 export interface ImportRun {
@@ -17,6 +17,8 @@ export interface ImportRun {
   readonly transactions: number;
   readonly gas: number;
   readonly databaseBytes: number;
+  /** of it, by table */
+  readonly tableBytes: Readonly<Record<string, number>>;
   /** including pages of the database, which the system takes back when it needs them */
   readonly peakRssBytes: number;
   /** without them, as far as it was sampled; undefined if the system does not report it */
@@ -48,14 +50,10 @@ function ownBytes(): number | undefined {
   }
 }
 
-export async function runImport(database: string, file: string, batch: number): Promise<ImportRun> {
+export async function runImport(database: string, file: string, batch: number, proofWindowBlocks?: number): Promise<ImportRun> {
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
-  const store = openChainStore(database);
-  const usedBytes = (): number => {
-    const { fileBytes, freeBytes } = store.storageStats();
-    return fileBytes - freeBytes;
-  };
-  const before = usedBytes();
+  const store = openChainStore(database, { proofWindowBlocks });
+  const before = store.storageStats();
   const chain = openChain({ store, config: parseChainConfig(CHAIN_CONFIG), senders, nowMs: () => performance.now() });
   let blocks = 0;
   let transactions = 0;
@@ -82,18 +80,24 @@ export async function runImport(database: string, file: string, batch: number): 
   if (refusal !== undefined) throw new Error(describeImportRefusal(refusal));
   clearInterval(look);
   const head = chain.head().hash;
-  const databaseBytes = usedBytes() - before;
+  const after = store.storageStats();
+  const databaseBytes = after.fileBytes - after.freeBytes - (before.fileBytes - before.freeBytes);
+  const tableBytes = Object.fromEntries(
+    Object.entries(after.tables).map(([name, { sizeBytes }]) => [name, sizeBytes - (before.tables[name]?.sizeBytes ?? 0)]),
+  );
   await senders.close();
   await store.close(); // waits until everything is on the disk
   const ms = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   const peakRssBytes = process.resourceUsage().maxRSS * 1024;
   const cpuMs = (user + system) / 1000;
-  const counts = { ms, blocks, transactions, gas, databaseBytes, peakRssBytes, peakOwnBytes, cpuMs, head };
+  const counts = { ms, blocks, transactions, gas, databaseBytes, tableBytes, peakRssBytes, peakOwnBytes, cpuMs, head };
   return threads === undefined ? counts : { ...counts, threadCpuMs: threads.byName() };
 }
 
-const [database, file, batch] = process.argv.slice(2);
+const [database, file, batch, window] = process.argv.slice(2);
 if (database !== undefined && file !== undefined) {
-  process.stdout.write(`${JSON.stringify(await runImport(database, file, Number(batch ?? 32)))}\n`);
+  process.stdout.write(
+    `${JSON.stringify(await runImport(database, file, Number(batch ?? 32), window === undefined ? undefined : Number(window)))}\n`,
+  );
 }

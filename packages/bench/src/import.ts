@@ -34,13 +34,21 @@ function plansOf(only: string | undefined, scale: number, blocks: number, perBlo
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
-async function importOnce(chain: GeneratedChain, batch: number, nodeArgs: readonly string[]): Promise<ImportRun> {
+interface ImportOptions {
+  readonly batch: number;
+  /** as `--proofs.window`; undefined: its default */
+  readonly proofsWindow: string | undefined;
+  readonly nodeArgs: readonly string[];
+}
+
+async function importOnce(chain: GeneratedChain, { batch, proofsWindow, nodeArgs }: ImportOptions): Promise<ImportRun> {
   const database = join(chain.folder, "import");
   copyDatabase(chain.genesisDatabase, database);
   try {
     const [script, preload] = ["./import-run.js", "./thread-name.js"].map((name) => fileURLToPath(new URL(name, import.meta.url)));
     const env = { ...process.env, RNODE_THREAD_NAMES: join(database, "threads") };
     const args = ["--import", preload!, ...nodeArgs, script!, database, chain.blocksFile, String(batch)];
+    if (proofsWindow !== undefined) args.push(proofsWindow);
     const { stdout } = await runFile(process.execPath, args, { env });
     return JSON.parse(stdout) as ImportRun;
   } finally {
@@ -58,7 +66,7 @@ interface Measured {
 
 async function measure(
   plan: ChainPlan,
-  options: { rounds: number; batch: number; anvilMs: number; nodeArgs: readonly string[]; clients: readonly ForeignClient[] },
+  options: ImportOptions & { readonly rounds: number; readonly anvilMs: number; readonly clients: readonly ForeignClient[] },
 ): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-import-"));
   let anvil: AnvilMiner | undefined;
@@ -69,7 +77,7 @@ async function measure(
     const foreign = options.clients.map((client) => ({ client, name: client.name, runs: [] as ForeignImport[] }));
     if (options.anvilMs > 0) anvil = await AnvilMiner.start(chain);
     for (let round = 0; round < options.rounds; round++) {
-      imports.push(await importOnce(chain, options.batch, options.nodeArgs));
+      imports.push(await importOnce(chain, options));
       const run = await anvil?.mine(options.anvilMs);
       if (run !== undefined && run.blocks > 0) mined.push(run);
       for (const { client, runs } of foreign) {
@@ -94,6 +102,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
     transactions: { type: "string", help: "transactions a block, of all chains (default: what each chain has)" },
     rounds: { type: "string", default: "2", help: "runs of each chain" },
     batch: { type: "string", default: "32", help: "blocks executed before a commit" },
+    "proofs-window": { type: "string", help: "blocks whose old trie nodes are kept, as --proofs.window of rengine" },
     "anvil-seconds": { type: "string", default: "8", help: "time for anvil, per round" },
     "cpu-prof": { type: "string", help: "folder for CPU profiles" },
     "no-anvil": { type: "boolean", help: "rengine alone" },
@@ -104,6 +113,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
   const options = {
     rounds: Number(values.rounds),
     batch: Number(values.batch),
+    proofsWindow: values["proofs-window"],
     anvilMs: values["no-anvil"] ? 0 : Number(values["anvil-seconds"]) * 1000,
     nodeArgs: profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`],
     clients: foreignClients(values),
@@ -135,6 +145,13 @@ function threadLine(imports: readonly ImportRun[]): string {
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 
+/** What the tables grew by a block, the largest first. */
+function tableLine({ tableBytes, blocks }: ImportRun): string {
+  const kilobytes = Object.entries(tableBytes).map(([name, bytes]) => ({ name, kB: bytes / blocks / 1000 }));
+  const shown = kilobytes.filter(({ kB }) => kB >= 0.5).sort((a, b) => b.kB - a.kB);
+  return shown.map(({ name, kB }) => `${name} ${kB.toFixed(0)}`).join(", ");
+}
+
 /** @returns the values per block, medians of the rounds */
 function report({ chain, imports, mined, anvilRssBytes, foreign }: Measured): { readonly ms: number; readonly cpuMs: number } {
   const { plan, genesisMs, generationMs } = chain;
@@ -153,6 +170,7 @@ function report({ chain, imports, mined, anvilRssBytes, foreign }: Measured): { 
   console.log(
     `            ${(databaseBytes / blocks / 1000).toFixed(0)} kB a block on disk, memory peak ${mebibytes(peak)}, ${mebibytes(own)} of it without the database's pages`,
   );
+  console.log(`            kB by table: ${tableLine(imports[0]!)}`);
   if (mined.length > 0) {
     const of = (what: (run: AnvilRun) => number): number => median(mined.map((run) => what(run) / run.blocks));
     const ratio = (what: (run: AnvilRun) => number): string =>
