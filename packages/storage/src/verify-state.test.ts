@@ -175,7 +175,7 @@ describe("an interrupted verification", () => {
     }
   });
 
-  it.each(["good", "bad"].flatMap((name) => [1, 2, 3, 4].map((seed) => [name, seed] as const)))(
+  it.each(["good", "bad"].flatMap((name) => [1, 2].map((seed) => [name, seed] as const)))(
     "goes on from about where it was, any number of times, with the same result (%s, seed %i)",
     async (name, seed) => {
       const random = createRandom(seed);
