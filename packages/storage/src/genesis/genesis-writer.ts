@@ -1,6 +1,7 @@
 import { compareBytes } from "@rnode/primitives";
 import type { SnapshotRows, StoredAccount } from "../api.ts";
 import { isApart } from "../nodes/head-nodes.ts";
+import { isBranch, isLeaf } from "../nodes/node-shape.ts";
 import { nodeKeyOf } from "../nodes/node-tables.ts";
 import type { Tables } from "../schema.ts";
 import { encodeAccountValue } from "../state/account-value.ts";
@@ -49,8 +50,8 @@ export function writeGenesisState(
 
 type SnapshotBlock = Parameters<SnapshotRows["block"]>[0];
 
-/** Tables whose rows grow when they change: with the blocks that changed them. */
-const GROWING: ReadonlySet<StateTable> = new Set(["accounts"]);
+/** Tables whose rows grow when they change, with the blocks that changed them or with what accounts have, or which get rows anywhere. */
+const GROWING: ReadonlySet<StateTable> = new Set(["accounts", "storage", "nodes"]);
 /** A page of LMDB, and what a row takes beside its key and its value */
 const PAGE_BYTES = 4080;
 const ROW_BYTES = 10;
@@ -128,6 +129,8 @@ class StateRows implements SnapshotRows {
     page.bytes += key.length + value.length + ROW_BYTES;
     if (page.bytes < PAGE_BYTES / 2) return;
     if (page.roomKey === undefined) {
+      // The room's key is the next one after the row's, which a node below it may have.
+      if (name === "nodes" && (isBranch(value) || !isLeaf(value))) return;
       page.roomKey = new Uint8Array(key.length + 1);
       page.roomKey.set(key);
       this.#tables[name].append(page.roomKey, ROOM);
