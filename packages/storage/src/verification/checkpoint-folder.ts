@@ -8,6 +8,8 @@ import { ROW_FILES } from "./state-rows.ts";
 const CHECKPOINT_FILE = "checkpoint";
 const FILES = [CHECKPOINT_FILE, `${CHECKPOINT_FILE}.new`, ...Object.values(ROW_FILES)];
 
+const LOOK_INTERVAL_MS = 50;
+
 /** A part of the database's folder, for what a verification leaves when it is interrupted. */
 export const VERIFY_FOLDER = "verify";
 
@@ -20,12 +22,24 @@ export class CheckpointFolder {
   /**
    * Makes the folder if there is none.
    *
+   * @param waitMs for another process that has it: one that was killed takes a moment to end
    * @throws {CodedError} storage/locked: another verification is running; storage/disk-full, storage/io
    */
-  constructor(databaseFolder: string) {
+  constructor(databaseFolder: string, waitMs = 0) {
     this.#databaseFolder = databaseFolder;
     this.path = join(databaseFolder, VERIFY_FOLDER);
-    this.#lock = this.#tried(() => acquireWriterLock(this.path));
+    this.#lock = this.#tried(() => this.#acquire(waitMs));
+  }
+
+  #acquire(waitMs: number): WriterLock {
+    for (let waitedMs = 0; ; waitedMs += LOOK_INTERVAL_MS) {
+      try {
+        return acquireWriterLock(this.path);
+      } catch (error) {
+        if (!isCodedError(error, "storage/locked") || error.data.pid === process.pid || waitedMs >= waitMs) throw error;
+      }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_INTERVAL_MS);
+    }
   }
 
   /** @returns undefined: there is none @throws {CodedError} storage/io */

@@ -13,6 +13,8 @@ import { CheckpointFolder } from "./checkpoint-folder.ts";
 import { StateRows, type StateRuns } from "./state-rows.ts";
 
 const DEFAULT_INTERVAL_MS = 5000;
+/** A verification of a large database that was killed gives its memory back before it ends. */
+const ENDING_MS = 2000;
 /** Between two checkpoints there is so much more work than waiting for the disk. */
 const LEAST_WORK = 10;
 /** Each checkpoint ends a run of sorted rows, and merging them takes memory for each; after so many, checkpoints become rarer. */
@@ -61,7 +63,7 @@ function beginKept(databaseFolder: string, head: Head, memoryBytes: number | und
     head: `format ${FORMAT} block ${head.number} ${head.hashHex} reorganisations ${head.reorganisations}`,
     file: stampOfFile(join(databaseFolder, DATA_FILE)),
   };
-  const folder = new CheckpointFolder(databaseFolder);
+  const folder = new CheckpointFolder(databaseFolder, ENDING_MS);
   try {
     const rowsOf = (kept: StateRuns): StateRows => new StateRows({ folder: folder.path, memoryBytes, kept });
     const found = findCheckpoint(folder, database, rowsOf, options.restart ?? false);
