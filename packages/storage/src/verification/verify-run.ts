@@ -13,8 +13,8 @@ import { CheckpointFolder } from "./checkpoint-folder.ts";
 import { StateRows, type StateRuns } from "./state-rows.ts";
 
 const DEFAULT_INTERVAL_MS = 5000;
-/** A verification of a large database that was killed gives its memory back before it ends. */
-const ENDING_MS = 2000;
+/** A verification that was killed does not end before the disk has what it was writing. */
+const ENDING_MS = 10_000;
 /** Between two checkpoints there is so much more work than waiting for the disk. */
 const LEAST_WORK = 10;
 /** Each checkpoint ends a run of sorted rows, and merging them takes memory for each; after so many, checkpoints become rarer. */
