@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
+import { parseArgs } from "node:util";
 import { MUTANTS } from "./lib/mutants.mjs";
 import { reportStale } from "./lib/stale-mutants.mjs";
 import { ROOT } from "./lib/stamp.mjs";
@@ -39,12 +40,12 @@ const NEAREST = {
   "packages/sync/src/headers/header-download.ts": ["packages/sync/src/chain-sync.test.ts"],
 };
 
-const only =
-  process.argv
-    .slice(2)
-    .find((arg) => arg.startsWith("--only="))
-    ?.slice("--only=".length) ?? "";
-const wanted = MUTANTS.filter(({ rule }) => rule.includes(only));
+const { values } = parseArgs({ options: { only: { type: "string", default: "" }, help: { type: "boolean" } } });
+if (values.help) {
+  console.log("npm run mutants -- [--only=TEXT]\n  --only=TEXT  mutants whose rule contains it; default: all, which takes hours");
+  process.exit(0);
+}
+const wanted = MUTANTS.filter(({ rule }) => rule.includes(values.only));
 reportStale(wanted);
 const folder = mkdtempSync(join(tmpdir(), "rnode-mutants-"));
 const survivors = [];
