@@ -4,6 +4,7 @@ import type { RpcDialect } from "./dialect.ts";
 import { JsonText } from "./json-text.ts";
 import type { Method, MethodTable, Params, RequestContext } from "./method-table.ts";
 import { type LargePart, type LargeRequest, parseRequest, type RequestLimits, whatIsInvalid } from "./read-request.ts";
+import { decodeRequest, type RequestText, sizeOfRequest, VERY_LARGE_BYTES } from "./request-body.ts";
 import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { ShapeError } from "./shape.ts";
@@ -30,8 +31,8 @@ export interface DispatcherOptions {
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
 }
 
-/** @param text longer than `VERY_LARGE_LENGTH`. @throws {RpcError} it is not read */
-export type ReadLarge = (text: string, client: RequestContext) => Promise<LargeRequest>;
+/** @param text larger than `VERY_LARGE_BYTES`. @throws {RpcError} it is not read */
+export type ReadLarge = (text: RequestText, client: RequestContext) => Promise<LargeRequest>;
 
 /** Methods that need the connection: they take precedence over the table. */
 export type ConnectionMethods = (method: string) => Method | undefined;
@@ -43,7 +44,7 @@ type AnswerText = Answer;
 export interface Dispatcher {
   /** PERF: returns a promise only if a handler did; most answers are available at once. */
   handle(
-    text: string,
+    text: RequestText,
     methods: MethodTable,
     context: RequestContext,
     connectionMethods?: ConnectionMethods,
@@ -62,14 +63,12 @@ const NO_ROOM: RpcErrorBody = {
 
 /** Reading such a request takes milliseconds. */
 const LARGE_REQUEST_BYTES = 256 * 1024;
-/** Requests whose text is longer can be read in another thread. */
-export const VERY_LARGE_LENGTH = 1024 * 1024;
 /** One request that is longer, but is answered in this thread, is refused: reading it would take too long. */
 const LONGEST_HERE = 2 * 1024 * 1024;
 type HandleRest = [methods: MethodTable, context: RequestContext, connectionMethods?: ConnectionMethods];
 
-/** After this long, a batch waits for its next turn. */
-const SLICE_MS = 2;
+/** After this long, its reading included, a batch waits for its next turn. */
+const SLICE_MS = 1;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { dialect, limits, log, mapError, unsent } = options;
@@ -160,15 +159,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return dialect.handlerFailed;
   }
 
-  /** One after the other: a call of the batch has taken effect before the next one is read. */
+  /**
+   * One after the other: a call of the batch has taken effect before the next one is read.
+   *
+   * @param startMs when its reading began
+   */
   async function handleBatch<T>(
     requests: readonly T[],
     handle: (request: T) => AnswerText | Promise<AnswerText>,
     refuse: (request: T, refusal: RpcErrorBody) => AnswerText,
     context: RequestContext,
+    startMs: number = performance.now(),
   ): Promise<Answer> {
     const batch = new BatchAnswer();
-    let sliceStartMs = performance.now();
+    let sliceStartMs = startMs;
     let hasTurn = false;
     try {
       for (const request of requests) {
@@ -213,20 +217,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** Reads a request that took long to arrive and takes long to read: one of all those in a turn of the event loop. */
-  async function handleLarge(text: string, ...rest: HandleRest): Promise<Answer> {
+  async function handleLarge(text: RequestText, ...rest: HandleRest): Promise<Answer> {
     await turns.next(rest[1]);
     if (rest[1].isGone) return undefined;
     const startMs = performance.now();
-    const answer = handleText(text, ...rest);
+    const answer = handleText(decodeRequest(text), ...rest);
     turns.charge(rest[1], performance.now() - startMs);
     return answer;
   }
 
   function handleText(text: string, ...rest: HandleRest): Answer | Promise<Answer> {
+    const startMs = performance.now();
     const parsed = parseRequest(text, limits, dialect);
     if ("refusal" in parsed) return errorText("null", parsed.refusal);
     const handle = (request: unknown): AnswerText | Promise<AnswerText> => handleOne(request, ...rest);
-    return parsed.isBatch ? handleBatch(parsed.requests, handle, refuse, rest[1]) : handle(parsed.request);
+    return parsed.isBatch ? handleBatch(parsed.requests, handle, refuse, rest[1], startMs) : handle(parsed.request);
   }
 
   /** The answer of a part of a batch when there is no room for it. */
@@ -234,7 +239,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     hasId(request) ? errorText(idText(request), refusal) : undefined;
 
   /** The same for requests that are read elsewhere. */
-  async function handleElsewhere(text: string, readLarge: ReadLarge, ...rest: HandleRest): Promise<Answer> {
+  async function handleElsewhere(text: RequestText, readLarge: ReadLarge, ...rest: HandleRest): Promise<Answer> {
     let read: LargeRequest;
     try {
       read = await readLarge(text, rest[1]);
@@ -245,14 +250,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if ("refusal" in read) return errorText("null", read.refusal);
     const handle = (part: LargePart): AnswerText | Promise<AnswerText> => handlePart(part, ...rest);
     const refusePart = (part: LargePart, refusal: RpcErrorBody): AnswerText =>
-      "id" in part ? refuse(part, refusal) : refuse(JSON.parse(part.text), refusal);
+      "id" in part ? refuse(part, refusal) : refuse(parsePart(part), refusal);
     return read.isBatch ? handleBatch(read.parts, handle, refusePart, rest[1]) : handle(read.parts[0]!);
   }
 
   function handlePart(part: LargePart, ...rest: HandleRest): AnswerText | Promise<AnswerText> {
     if ("refusal" in part) return errorText(idText(part), part.refusal);
-    const request = (): Record<string, unknown> => JSON.parse(part.text) as Record<string, unknown>;
-    if (!("method" in part)) return handleOne(request(), ...rest);
+    if (!("method" in part)) return handleOne(parsePart(part), ...rest);
     const { text, method: name, id } = part;
     const [methods, context, connectionMethods] = rest;
     const declared = connectionMethods?.(name) ?? (Object.hasOwn(methods, name) ? methods[name] : undefined);
@@ -263,18 +267,22 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         .then((result) => succeed(name, id, endTimer, result))
         .catch((error: unknown) => fail(name, id, endTimer, error));
     }
-    if (text.length > LONGEST_HERE) return fail(name, id, undefined, asRpcError(dialect.requestTooLarge(LONGEST_HERE)));
-    return handleOne({ ...request(), id }, ...rest);
+    if (sizeOfRequest(text) > LONGEST_HERE) return fail(name, id, undefined, asRpcError(dialect.requestTooLarge(LONGEST_HERE)));
+    return handleOne({ ...parsePart(part), id }, ...rest);
   }
 
   const { readLarge } = options;
   return {
     handle(text, ...rest) {
-      if (text.length > VERY_LARGE_LENGTH && readLarge !== undefined) return handleElsewhere(text, readLarge, ...rest);
-      return text.length > LARGE_REQUEST_BYTES ? handleLarge(text, ...rest) : handleText(text, ...rest);
+      if (readLarge !== undefined && sizeOfRequest(text) > VERY_LARGE_BYTES) return handleElsewhere(text, readLarge, ...rest);
+      if (typeof text !== "string" || text.length > LARGE_REQUEST_BYTES) return handleLarge(text, ...rest);
+      return handleText(text, ...rest);
     },
   };
 }
+
+const parsePart = ({ text }: { readonly text: RequestText }): Record<string, unknown> =>
+  JSON.parse(decodeRequest(text)) as Record<string, unknown>;
 
 /** A result as JSON text. @throws {TypeError} it cannot be represented in JSON */
 function resultText(result: unknown): string {

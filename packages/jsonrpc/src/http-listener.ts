@@ -8,6 +8,7 @@ import type { Dispatcher } from "./dispatcher.ts";
 import type { IncomingBudget } from "./incoming.ts";
 import type { CheckToken } from "./jwt.ts";
 import type { MethodTable } from "./method-table.ts";
+import { RequestBody } from "./request-body.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
 export interface HealthReport {
@@ -93,8 +94,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     }
     if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes)
       return refuse(request, response, 413, tooLarge, JSON_TYPE);
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const body = new RequestBody();
     const incoming = options.incoming.open(request.socket.remoteAddress ?? "", {
       disconnect: () => request.destroy(),
       pause: () => request.pause(),
@@ -102,23 +102,20 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     });
     request.once("close", () => incoming.close());
     request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      incoming.hold(size);
+      body.add(chunk);
+      incoming.hold(body.bytes);
       if (request.destroyed) return;
-      if (size > maxRequestBytes) {
+      if (body.bytes > maxRequestBytes) {
         request.removeAllListeners("data");
         request.removeAllListeners("end");
         refuse(request, response, 413, tooLarge, JSON_TYPE);
-        return;
       }
-      chunks.push(chunk);
     });
     request.on("error", () => {}); // the connection was lost: there is nobody to answer
     request.on("end", () => {
       incoming.close();
-      const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
       const client = connectionOf(request.socket);
-      const answer = dispatcher.handle(text, methods, client);
+      const answer = dispatcher.handle(body.finish(), methods, client);
       const reply = (given: Answer = ""): void => {
         if (response.headersSent || response.destroyed) return;
         const unsent = options.unsent.open(client.remoteAddress, () => response.destroy());

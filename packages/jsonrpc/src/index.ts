@@ -3,7 +3,7 @@ export { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from
 export { CLIENT_GONE, ClientConnection, NO_CLIENT } from "./client-connection.ts";
 export { clientOf } from "./connection-places.ts";
 export * from "./dialect.ts";
-export { createDispatcher, type Dispatcher, type ReadLarge, VERY_LARGE_LENGTH } from "./dispatcher.ts";
+export { createDispatcher, type Dispatcher, type ReadLarge } from "./dispatcher.ts";
 export * from "./fair-queue.ts";
 export type { HealthReport, Pages } from "./http-listener.ts";
 export * from "./http-pool.ts";
@@ -14,6 +14,7 @@ export * from "./method-table.ts";
 export * from "./modules-method.ts";
 export * from "./openrpc.ts";
 export { type LargeRequest, readLargeRequest } from "./read-request.ts";
+export { decodeRequest, type RequestText, type SharedBody, sizeOfRequest } from "./request-body.ts";
 export * from "./rpc-client.ts";
 export * from "./rpc-client-metrics.ts";
 export * from "./rpc-client-types.ts";

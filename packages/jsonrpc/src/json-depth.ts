@@ -28,17 +28,14 @@ function hasMoreOpenings(text: string, limit: number): boolean {
 }
 
 /**
- * Whether objects have more members in all than `most`, found without parsing; colons in strings count too. `JSON.parse` takes seconds for an
- * object of a million names, and nothing else happens meanwhile.
+ * Whether objects and lists have more members and elements in all than `most`, found without parsing, by the commas between them; those in strings
+ * count too. `JSON.parse` takes seconds for an object of a million names, and a tenth of one for a million lists; nothing else happens meanwhile.
  */
-export function hasMoreMembers(text: string, most: number): boolean {
-  if (text.length <= most * MIN_MEMBER_LENGTH) return false;
+export function hasMoreValues(text: string, most: number): boolean {
+  if (text.length <= most) return false;
   let count = 0;
-  for (let at = text.indexOf(":"); at !== -1; at = text.indexOf(":", at + 1)) {
-    if (++count > most) return true;
+  for (let at = text.indexOf(","); at !== -1; at = text.indexOf(",", at + 1)) {
+    if (++count >= most) return true;
   }
   return false;
 }
-
-/** `"":0` */
-const MIN_MEMBER_LENGTH = 4;

@@ -1,4 +1,5 @@
 import type { JsonText } from "./json-text.ts";
+import type { RequestText } from "./request-body.ts";
 import type { JsonSchema, Shape } from "./shape.ts";
 
 /** A parameter; its name appears in errors and in the published description. */
@@ -37,7 +38,7 @@ export interface Method extends MethodDocumentation {
   /** The result must be plain JSON; undefined is answered as null. A thrown `RpcError` is sent as it is. */
   readonly handler: (args: readonly unknown[], context: RequestContext) => unknown;
   /** Answers a request in another thread, without its being read here. @param text a request with the id 0. @throws as `handler` */
-  readonly elsewhere?: (text: string, context: RequestContext) => Promise<JsonText>;
+  readonly elsewhere?: (text: RequestText, context: RequestContext) => Promise<JsonText>;
 }
 
 /** By full name: `eth_getBalance`. */

@@ -37,6 +37,7 @@ async function startServer(
     handOver: (socket) => socket.destroy(),
     unsent: new UnsentBudget(DEFAULT_RPC_LIMITS, { log: silentLogger, onDrop: () => {}, nowMs: () => 0 }),
     incoming: new IncomingBudget(Number.POSITIVE_INFINITY, { log: silentLogger, onDrop: () => {} }),
+    afterwards: setImmediate,
     headTimeoutMs: 60_000,
     requestTimeoutMs: 60_000,
     keepAliveTimeoutMs: 60_000,

@@ -18,6 +18,7 @@ const PLAIN_OPTIONS: PlainHttpOptions = {
   handOver: (socket) => socket.destroy(),
   unsent: new UnsentBudget(DEFAULT_RPC_LIMITS, { log: silentLogger, onDrop: () => {}, nowMs: () => performance.now() }),
   incoming: new IncomingBudget(Number.POSITIVE_INFINITY, { log: silentLogger, onDrop: () => {} }),
+  afterwards: setImmediate,
   headTimeoutMs: 60_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 60_000,

@@ -17,6 +17,8 @@ export interface PlainHttpOptions {
   readonly maxBodyBytes: number;
   /** Takes over a connection; the bytes it has sent that are not answered yet are still to be read from it. */
   readonly handOver: (socket: Duplex) => void;
+  /** runs something when the turn of the event loop has read what has arrived, or a few turns later */
+  readonly afterwards: (run: () => void) => void;
   /** A connection's first request has arrived. */
   readonly onFirstRequest?: ((socket: Socket) => void) | undefined;
   /** bounds the answers that wait for clients to read them */
@@ -103,11 +105,11 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     runLater();
   }
 
-  /** One run in each turn of the event loop, so that what has arrived meanwhile is read before the next. */
+  /** At most one run in each turn of the event loop, so that what has arrived meanwhile is read before the next. */
   function runLater(): void {
     if (isRunDue) return;
     isRunDue = true;
-    setImmediate(answerDue);
+    options.afterwards(answerDue);
   }
 
   /**

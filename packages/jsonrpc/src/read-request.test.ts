@@ -2,10 +2,11 @@ import { silentLogger } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
 import { ClientConnection } from "./client-connection.ts";
 import { GO_DIALECT } from "./dialect.ts";
-import { createDispatcher, type ReadLarge, VERY_LARGE_LENGTH } from "./dispatcher.ts";
+import { createDispatcher, type ReadLarge } from "./dispatcher.ts";
 import { JsonText } from "./json-text.ts";
 import { method, optionalParam } from "./method-table.ts";
 import { readLargeRequest } from "./read-request.ts";
+import { decodeRequest, type RequestText, requestTextOf, VERY_LARGE_BYTES } from "./request-body.ts";
 import { LIMIT_EXCEEDED, RpcError } from "./rpc-error.ts";
 import { DEFAULT_RPC_LIMITS } from "./rpc-server.ts";
 import { anyJson } from "./shape.ts";
@@ -20,8 +21,8 @@ const methods = {
   test_size: size,
   test_sizeElsewhere: {
     ...size,
-    elsewhere: async (text: string) => {
-      const { id, method: name, params } = JSON.parse(text) as { id: unknown; method: string; params: unknown[] };
+    elsewhere: async (text: RequestText) => {
+      const { id, method: name, params } = JSON.parse(decodeRequest(text)) as { id: unknown; method: string; params: unknown[] };
       asked.push(`${name} ${String(id)}`);
       if (params.length > 1) throw new RpcError(-32602, "too many");
       return new JsonText(String(sizeOf(params[0])));
@@ -34,14 +35,14 @@ const here = dispatcherWith(undefined);
 const elsewhere = dispatcherWith(async (text) => {
   asked.push("read");
   // as between threads
-  return structuredClone(readLargeRequest(text, LIMITS, GO_DIALECT, VERY_LARGE_LENGTH));
+  return structuredClone(readLargeRequest(decodeRequest(text), LIMITS, GO_DIALECT));
 });
 const client = new ClientConnection("http", "1.1.1.1");
 
 const rpc = (id: unknown, value: unknown, name = "test_size") => ({ jsonrpc: "2.0", id, method: name, params: [value] });
-const LARGE = "x".repeat(VERY_LARGE_LENGTH);
-const HALF = LARGE.slice(0, VERY_LARGE_LENGTH / 2);
-const padded = (value: unknown): string => " ".repeat(VERY_LARGE_LENGTH) + JSON.stringify(value);
+const LARGE = "x".repeat(VERY_LARGE_BYTES);
+const HALF = LARGE.slice(0, VERY_LARGE_BYTES / 2);
+const padded = (value: unknown): string => " ".repeat(VERY_LARGE_BYTES) + JSON.stringify(value);
 
 describe("a very large request", () => {
   it.each<[string, string]>([
@@ -56,7 +57,7 @@ describe("a very large request", () => {
     ["an empty batch", padded([])],
     ["a batch that is too long", padded(Array.from({ length: 1001 }, (_, id) => rpc(id, 1)))],
     ["too deep", padded("[".repeat(65) + "]".repeat(65)).replaceAll('"', "")],
-    ["too many members", JSON.stringify(rpc(1, Object.fromEntries(Array.from({ length: 150_000 }, (_, n) => [`member ${n}`, 0]))))],
+    ["too many values", JSON.stringify(rpc(1, Object.fromEntries(Array.from({ length: 150_000 }, (_, n) => [`member ${n}`, 0]))))],
     ["ids and methods of wrong types", JSON.stringify([{ ...rpc({}, LARGE) }, { ...rpc(1, LARGE), method: 5 }, [LARGE], LARGE, 1])],
     ["an unknown method", JSON.stringify([rpc(1, LARGE, "test_unknown"), rpc(2, LARGE, "__proto__")])],
     ["parameters that are not accepted", JSON.stringify({ ...rpc(1, LARGE), params: [LARGE, 1] })],
@@ -64,8 +65,12 @@ describe("a very large request", () => {
     asked.length = 0;
     const expected = await here.handle(text, methods, client);
     expect(asked).toEqual([]);
-    expect(String(await elsewhere.handle(text, methods, client))).toEqual(String(expected));
-    expect(asked[0]).toBe("read");
+    for (const given of [text, requestTextOf(Buffer.from(text, "utf8"))]) {
+      asked.length = 0;
+      expect(String(await elsewhere.handle(given, methods, client))).toEqual(String(expected));
+      expect(asked[0]).toBe("read");
+      expect(String(await here.handle(given, methods, client))).toEqual(String(expected));
+    }
   });
 
   it("is not read in the thread that answers, if its method answers elsewhere", async () => {

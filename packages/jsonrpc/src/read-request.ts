@@ -1,13 +1,14 @@
 import type { RpcDialect } from "./dialect.ts";
-import { hasMoreMembers, isDeeperThan } from "./json-depth.ts";
+import { hasMoreValues, isDeeperThan } from "./json-depth.ts";
+import { type RequestText, requestTextOf, VERY_LARGE_BYTES } from "./request-body.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
 
 export interface RequestLimits {
   readonly maxBatchLength: number;
   /** nesting of the request */
   readonly maxDepth: number;
-  /** of all objects of a request or batch together */
-  readonly maxMembers: number;
+  /** members of objects and elements of lists, of a request or batch together */
+  readonly maxValues: number;
 }
 
 /** One request, or the parts of a batch; none of them has been looked at. */
@@ -17,11 +18,11 @@ export type ParsedRequest =
   | { readonly isBatch: true; readonly requests: readonly unknown[] };
 
 export function parseRequest(text: string, limits: RequestLimits, dialect: RpcDialect): ParsedRequest {
-  const { maxDepth, maxMembers, maxBatchLength } = limits;
-  if (isDeeperThan(text, maxDepth)) return { refusal: dialect.invalidRequest(`nested deeper than ${maxDepth}`) };
-  if (hasMoreMembers(text, maxMembers)) {
-    return { refusal: dialect.invalidRequest(`more than ${maxMembers} members in its objects`) };
+  const { maxDepth, maxValues, maxBatchLength } = limits;
+  if (hasMoreValues(text, maxValues)) {
+    return { refusal: dialect.invalidRequest(`more than ${maxValues} members of objects and elements of lists`) };
   }
+  if (isDeeperThan(text, maxDepth)) return { refusal: dialect.invalidRequest(`nested deeper than ${maxDepth}`) };
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -39,15 +40,15 @@ export type LargePart =
   /** small enough to be read here */
   | { readonly text: string }
   /** large; the text is the same request with the id 0 */
-  | { readonly text: string; readonly method: string; readonly id: unknown }
+  | { readonly text: RequestText; readonly method: string; readonly id: unknown }
   /** what is wrong with it */
   | { readonly refusal: RpcErrorBody; readonly id: unknown };
 
 /** A large request, taken apart in another thread. It can be sent between threads. */
 export type LargeRequest = { readonly refusal: RpcErrorBody } | { readonly isBatch: boolean; readonly parts: readonly LargePart[] };
 
-/** Reads a request for the thread that answers. @param smallLength characters of a part that it can read itself */
-export function readLargeRequest(text: string, limits: RequestLimits, dialect: RpcDialect, smallLength: number): LargeRequest {
+/** Reads a request for the thread that answers, which reads small parts itself. */
+export function readLargeRequest(text: string, limits: RequestLimits, dialect: RpcDialect): LargeRequest {
   const parsed = parseRequest(text, limits, dialect);
   if ("refusal" in parsed) return parsed;
   const requests = parsed.isBatch ? parsed.requests : [parsed.request];
@@ -55,11 +56,11 @@ export function readLargeRequest(text: string, limits: RequestLimits, dialect: R
     isBatch: parsed.isBatch,
     parts: requests.map((request): LargePart => {
       const own = JSON.stringify(request);
-      if (own.length <= smallLength) return { text: own };
+      if (own.length <= VERY_LARGE_BYTES) return { text: own };
       const invalid = whatIsInvalid(request);
       const { method, id } = (typeof request === "object" && request !== null ? request : {}) as { method: string; id?: unknown };
       if (invalid !== undefined) return { refusal: dialect.invalidRequest(invalid), id: isId(id) ? id : null };
-      return { text: JSON.stringify({ ...(request as object), id: 0 }), method, id };
+      return { text: requestTextOf(Buffer.from(JSON.stringify({ ...(request as object), id: 0 }), "utf8")), method, id };
     }),
   };
 }

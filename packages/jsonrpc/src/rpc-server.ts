@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { type WebSocket, WebSocketServer } from "ws";
+import { Arrivals } from "./arrivals.ts";
 import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import { ConnectionPlaces } from "./connection-places.ts";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
@@ -27,8 +28,8 @@ export interface RpcServerLimits extends UnsentLimits {
   readonly maxResponseBytes: number;
   readonly maxBatchLength: number;
   readonly maxDepth: number;
-  /** of all objects of a request or batch together */
-  readonly maxMembers: number;
+  /** members of objects and elements of lists, of a request or batch together */
+  readonly maxValues: number;
   /** per listener */
   readonly maxConnections: number;
   /** per WebSocket */
@@ -46,7 +47,7 @@ export const DEFAULT_RPC_LIMITS: RpcServerLimits = {
   maxResponseBytes: 160 * 1024 * 1024,
   maxBatchLength: 1000,
   maxDepth: 64,
-  maxMembers: 100_000,
+  maxValues: 100_000,
   maxConnections: 500,
   maxSubscriptions: 1024,
   maxBufferedBytes: 16 * 1024 * 1024,
@@ -153,7 +154,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   // one request of the largest size always has room
   const maxIncomingBytes = Math.max(limits.maxIncomingBytes, 2 * limits.maxRequestBytes);
   const incoming = new IncomingBudget(maxIncomingBytes, { log, onDrop: () => metrics?.dropped.inc({ reason: "incoming" }) });
-  const turns = new Turns();
+  const arrivals = new Arrivals();
+  const turns = new Turns(undefined, arrivals.afterwards);
   const subscriptionPlaces = new SubscriptionPlaces(limits.maxSubscriptions * CONNECTIONS_OF_SUBSCRIPTIONS);
   const { metrics: factory, mapError, readLarge } = options;
   const dispatcher = createDispatcher({ dialect, limits, log, metrics: factory, unsent, turns, mapError, readLarge });
@@ -203,6 +205,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),
+      afterwards: arrivals.afterwards,
       onFirstRequest: (socket) => places.get(server)?.asked(socket),
       unsent,
       incoming,
@@ -326,6 +329,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         pings = startPings();
       }
       for (const server of servers) {
+        server.prependListener("connection", () => arrivals.accepted());
         const onRefused = (isOnlyClient: boolean): void => guard.refuse(server, isOnlyClient);
         places.set(
           server,

@@ -22,13 +22,16 @@ export class Turns {
     maxBytes: Number.POSITIVE_INFINITY,
   });
   readonly #nowMs: () => number;
+  readonly #afterwards: (run: () => void) => void;
   /** time that slices had in this turn of the event loop without waiting */
   #usedMs = 0;
   #isScheduled = false;
   #isRunning = false;
 
-  constructor(nowMs: () => number = () => performance.now()) {
+  /** @param afterwards runs something in the next turn of the event loop, or in one soon after */
+  constructor(nowMs: () => number = () => performance.now(), afterwards: (run: () => void) => void = setImmediate) {
     this.#nowMs = nowMs;
+    this.#afterwards = afterwards;
   }
 
   /** Settles when the client's work may go on, for a slice. */
@@ -59,7 +62,7 @@ export class Turns {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(this.#give);
+    this.#afterwards(this.#give);
   }
 
   #measured(slice: () => void): number {

@@ -4,6 +4,7 @@ import { ClientConnection } from "./client-connection.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
+import { requestTextOf } from "./request-body.ts";
 import type { SubscriptionPlaces } from "./subscription-places.ts";
 import type { Turns } from "./turns.ts";
 import type { UnsentBudget } from "./unsent.ts";
@@ -112,7 +113,7 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
       subscriptions.begin(opened);
       underWay--;
     };
-    const answered = dispatcher.handle(message.toString("utf8"), methods, client, (name) => subscriptions.method(name, opened));
+    const answered = dispatcher.handle(requestTextOf(message), methods, client, (name) => subscriptions.method(name, opened));
     if (answered instanceof Promise) {
       void answered.then((given) => {
         finish(given);

@@ -1,4 +1,4 @@
-import type { LargeRequest } from "@rnode/jsonrpc";
+import type { LargeRequest, RequestText } from "@rnode/jsonrpc";
 import type { MessageToWriter, ReaderStart } from "./messages.ts";
 
 /** What the thread for costly requests is told when it starts. */
@@ -13,7 +13,7 @@ interface Run {
   readonly id: number;
   /** index into `givenUp` */
   readonly place: number;
-  readonly text: string;
+  readonly text: RequestText;
 }
 
 /** The answer to a request as text or, if that is long, the bytes of its result; or a large request in parts. */

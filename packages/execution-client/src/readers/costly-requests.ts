@@ -7,8 +7,10 @@ import {
   LIMIT_EXCEEDED,
   type QueueRefusal,
   type RequestContext,
+  type RequestText,
   RpcError,
   SERVER_ERROR,
+  sizeOfRequest,
 } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { formatDurationMs } from "@rnode/options";
@@ -49,7 +51,7 @@ interface Job {
   readonly id: number;
   readonly client: RequestContext;
   readonly kind: JobKind;
-  readonly text: string;
+  readonly text: RequestText;
   readonly resolve: (result: CostlyResult) => void;
   readonly reject: (error: RpcError) => void;
   readonly stopListening: () => void;
@@ -145,16 +147,16 @@ export class CostlyRequests implements CostlyRunner {
   }
 
   /** @throws {RpcError} there is no room for it, its client has gone, or it could not be finished */
-  async run(client: RequestContext, kind: CostlyKind, text: string): Promise<string | Uint8Array<ArrayBuffer>> {
+  async run(client: RequestContext, kind: CostlyKind, text: RequestText): Promise<string | Uint8Array<ArrayBuffer>> {
     return (await this.#do(client, kind, text)) as string | Uint8Array<ArrayBuffer>;
   }
 
   /** Takes a large request apart. @throws {RpcError} as `run` */
-  async read(client: RequestContext, text: string): Promise<LargeRequest> {
+  async read(client: RequestContext, text: RequestText): Promise<LargeRequest> {
     return (await this.#do(client, "read", text)) as LargeRequest;
   }
 
-  #do(client: RequestContext, kind: JobKind, text: string): Promise<CostlyResult> {
+  #do(client: RequestContext, kind: JobKind, text: RequestText): Promise<CostlyResult> {
     return new Promise((resolve, reject) => {
       if (client.isGone || this.#isClosed) {
         reject(gone());
@@ -170,8 +172,9 @@ export class CostlyRequests implements CostlyRunner {
         stopListening: client.onGone(() => this.#giveUp(job)),
         losses: 0,
       };
-      let refusal = this.#queue.add(client, job, text.length);
-      while (refusal !== undefined && this.#makeRoom(client, refusal)) refusal = this.#queue.add(client, job, text.length);
+      const size = sizeOfRequest(text);
+      let refusal = this.#queue.add(client, job, size);
+      while (refusal !== undefined && this.#makeRoom(client, refusal)) refusal = this.#queue.add(client, job, size);
       if (refusal === undefined) this.#startDue();
       else this.#refuse(job, refusal);
     });

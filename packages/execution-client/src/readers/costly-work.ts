@@ -5,12 +5,13 @@ import {
   CLIENT_GONE,
   createDispatcher,
   DEFAULT_RPC_LIMITS,
+  decodeRequest,
   NO_CLIENT,
   type RequestContext,
+  type RequestText,
   RpcError,
   readLargeRequest,
   SERVER_ERROR,
-  VERY_LARGE_LENGTH,
 } from "@rnode/jsonrpc";
 import { createLogger, errorText } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
@@ -63,23 +64,23 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
   const dispatcher = createDispatcher({ dialect, limits, log });
   const refresh = oncePerRun(() => store.refresh());
 
-  const run = async (id: number, place: number, text: string): Promise<void> => {
+  const run = async (id: number, place: number, text: RequestText): Promise<void> => {
     const startMs = performance.now();
     const work = new RequestWork(() => {
       if (Atomics.load(givenUp, place) !== 0) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
     }, options.calls.maxGasPerRequest);
     const context: CostlyContext = { ...NO_CLIENT, work };
     refresh();
-    const answer = (await dispatcher.handle(text, methods, context)) ?? "";
+    const answer = (await dispatcher.handle(decodeRequest(text), methods, context)) ?? "";
     const message = { kind: "done", id, workedMs: performance.now() - startMs, gas: Number(work.gas) } as const;
     const bytes = typeof answer === "string" ? undefined : answer.ownResult;
     if (bytes === undefined) tell({ ...message, result: String(answer) });
     else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: handed over, not copied
   };
 
-  const read = (id: number, text: string): void => {
+  const read = (id: number, text: RequestText): void => {
     const startMs = performance.now();
-    const result = readLargeRequest(text, limits, dialect, VERY_LARGE_LENGTH);
+    const result = readLargeRequest(decodeRequest(text), limits, dialect);
     tell({ kind: "done", id, result, workedMs: performance.now() - startMs, gas: 0 });
   };
 

@@ -14,6 +14,7 @@ import {
   type MethodTable,
   type Params,
   type RequestContext,
+  type RequestText,
   RpcError,
   type RpcErrorBody,
 } from "@rnode/jsonrpc";
@@ -28,7 +29,7 @@ export interface OtherProcesses {
 /** Runs requests that take long, elsewhere. */
 export interface CostlyRunner {
   /** @param text a request with the id 0. @returns its answer. @throws {RpcError} there is none */
-  run(client: RequestContext, kind: CostlyKind, text: string): Promise<string | Uint8Array<ArrayBuffer>>;
+  run(client: RequestContext, kind: CostlyKind, text: RequestText): Promise<string | Uint8Array<ArrayBuffer>>;
 }
 
 export interface RoutingOptions {
@@ -101,7 +102,7 @@ function routed(name: string, method: ApiMethod, options: RoutingOptions): Metho
 
 /** A costly method is attempted here, unless it traces. If that takes too long, it begins again in the thread for such requests. */
 function routedByCost(name: string, method: CostlyMethod, { refresh, short, costly }: RoutingOptions): Method {
-  const elsewhere = async (text: string, context: RequestContext): Promise<JsonText> =>
+  const elsewhere = async (text: RequestText, context: RequestContext): Promise<JsonText> =>
     resultOf(await costly.run(context, method.cost, text));
   const attempted = choosing(method, (read, args, context) => {
     const aside = (): Promise<JsonText> => elsewhere(requestText(name, rawOf(read)), context);

@@ -17,7 +17,7 @@ const LIMITS = {
   maxResponseBytes: 64 * 1024 * 1024,
   maxBatchLength: 100,
   maxDepth: 8,
-  maxMembers: 2_000,
+  maxValues: 2_000,
   maxConnections: 16,
   maxSubscriptions: 4,
   maxBufferedBytes: 4 * 1024 * 1024,
