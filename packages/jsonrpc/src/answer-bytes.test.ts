@@ -44,6 +44,15 @@ describe("the answer of a batch", () => {
     expect(answer === undefined ? undefined : String(answer)).toBe(expected);
   });
 
+  it.each([["a"], ["ab"], ["ba"], ["bb"], ["abaab"], ["baabb"]])("takes bytes as they are, and text between them (%s)", (kinds) => {
+    const long = Buffer.from("é".repeat(SLICE_BYTES));
+    const batch = new BatchAnswer();
+    for (const kind of kinds) batch.add(kind === "a" ? "1" : new AnswerBytes([Buffer.from("["), long, Buffer.from("]")]));
+    const answer = batch.finish()!;
+    expect(String(answer)).toBe(`[${Array.from(kinds, (kind) => (kind === "a" ? "1" : `[${long.toString()}]`)).join(",")}]`);
+    if (kinds.includes("b")) expect((answer as AnswerBytes).pieces).toContain(long);
+  });
+
   it.each([
     ["HTTP", false],
     ["node:http", true],

@@ -26,11 +26,16 @@ export class BatchAnswer {
   readonly #pieces: Buffer[] = [];
   #texts: string[] = [];
   #textLength = 0;
-  /** of all answers, in characters */
+  /** of all answers, in characters or bytes */
   length = 0;
 
-  add(text: string): void {
-    if (this.#textLength > 0 && this.#textLength + text.length > SLICE_BYTES) this.#encode("");
+  add(answer: NonNullable<Answer>): void {
+    if (typeof answer !== "string" && answer.byteLength > SLICE_BYTES) {
+      this.#addBytes(answer);
+      return;
+    }
+    const text = String(answer);
+    if (this.#textLength > 0 && this.#textLength + text.length > SLICE_BYTES) this.#encode();
     this.#texts.push(text);
     this.#textLength += text.length;
     this.length += text.length;
@@ -38,12 +43,23 @@ export class BatchAnswer {
 
   finish(): Answer {
     if (this.#pieces.length === 0) return this.#texts.length === 0 ? undefined : `[${this.#texts.join(",")}]`;
-    this.#encode("]");
+    if (this.#texts.length > 0) this.#encode("]");
+    else this.#pieces.push(Buffer.from("]"));
     return new AnswerBytes(this.#pieces);
   }
 
-  #encode(end: string): void {
-    this.#pieces.push(Buffer.from(`${this.#pieces.length === 0 ? "[" : ","}${this.#texts.join(",")}${end}`, "utf8"));
+  #addBytes({ pieces, byteLength }: AnswerBytes): void {
+    if (this.#texts.length > 0) this.#encode();
+    this.#pieces.push(Buffer.from(this.#separator), ...pieces);
+    this.length += byteLength;
+  }
+
+  get #separator(): string {
+    return this.#pieces.length === 0 ? "[" : ",";
+  }
+
+  #encode(end = ""): void {
+    this.#pieces.push(Buffer.from(`${this.#separator}${this.#texts.join(",")}${end}`, "utf8"));
     this.#texts = [];
     this.#textLength = 0;
   }

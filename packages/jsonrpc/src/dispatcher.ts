@@ -194,9 +194,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           } else answer = given;
         } else answer = refuse(request, refusal);
         if (answer !== undefined) {
-          const part = String(answer);
-          batch.add(part);
-          unsent?.hold(part.length);
+          const before = batch.length;
+          batch.add(answer);
+          unsent?.hold(batch.length - before);
         }
       }
       return batch.finish();

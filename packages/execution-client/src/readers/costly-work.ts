@@ -19,6 +19,7 @@ import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
 import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
+import { bytesOfLongResult } from "./routing.ts";
 import { WriterLink } from "./writer-link.ts";
 
 // The thread of a reader that answers costly requests, one or a few at a time. It reads the same database, over a view of its own.
@@ -73,8 +74,10 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     refresh();
     const answer = (await dispatcher.handle(decodeRequest(text), methods, context)) ?? "";
     const message = { kind: "done", id, workedMs: performance.now() - startMs, gas: Number(work.gas) } as const;
-    const bytes = typeof answer === "string" ? undefined : answer.ownResult;
-    if (bytes === undefined) tell({ ...message, result: String(answer) });
+    const own = typeof answer === "string" ? undefined : answer.ownResult;
+    const answerText = own === undefined ? String(answer) : "";
+    const bytes = own ?? bytesOfLongResult(answerText);
+    if (bytes === undefined) tell({ ...message, result: answerText });
     else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: handed over, not copied
   };
 

@@ -1,7 +1,7 @@
 import { type ApiMethods, method } from "@rnode/eth-api";
 import { NO_CLIENT, optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
 import { describe, expect, it } from "vitest";
-import { routeMethods } from "./routing.ts";
+import { bytesOfLongResult, resultOf, routeMethods } from "./routing.ts";
 import { ShortWork } from "./short-work.ts";
 
 const CONTEXT = NO_CLIENT;
@@ -104,5 +104,25 @@ describe("a reader's methods", () => {
     const { call, asked } = routed(() => "found");
     await expect(call("txpool_content", 1)).rejects.toThrow();
     expect(asked).toEqual([]);
+  });
+});
+
+describe("an answer from another thread", () => {
+  it.each([
+    ["short", `"${"x".repeat(100)}"`, false],
+    ["long", JSON.stringify({ text: "0".repeat(100_000) }), true],
+    ["long, but not ASCII", JSON.stringify({ text: "é".repeat(100_000) }), false],
+  ])("that is %s has the same result as text and as bytes", (_, result, isBytes) => {
+    const answer = `{"jsonrpc":"2.0","id":0,"result":${result}}`;
+    const bytes = bytesOfLongResult(answer);
+    expect(bytes !== undefined).toBe(isBytes);
+    const given = bytes === undefined ? answer : structuredClone(bytes, { transfer: [bytes.buffer] });
+    expect(resultOf(given).text).toBe(result);
+  });
+
+  it("that is a long error is an error", () => {
+    const answer = JSON.stringify({ jsonrpc: "2.0", id: 0, error: { code: 3, message: "reverted", data: "0".repeat(100_000) } });
+    expect(bytesOfLongResult(answer)).toBeUndefined();
+    expect(() => resultOf(answer)).toThrow("reverted");
   });
 });

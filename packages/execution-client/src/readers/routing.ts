@@ -52,6 +52,8 @@ interface Read {
   readonly value: unknown;
 }
 
+/** so long that handing over bytes costs less than copying text */
+const LONG_ANSWER_LENGTH = 32 * 1024;
 const RESULT_START = '{"jsonrpc":"2.0","id":0,"result":';
 
 /**
@@ -148,6 +150,17 @@ export function requestText(method: string, given: readonly unknown[]): string {
   const params = [...given];
   while (params.at(-1) === null) params.pop();
   return JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
+}
+
+/**
+ * The bytes of the result in a long answer, with a buffer of their own that can be handed to another thread: encoding megabytes takes it
+ * milliseconds. undefined: the answer is short, not ASCII, or an error.
+ */
+export function bytesOfLongResult(answer: string): Uint8Array<ArrayBuffer> | undefined {
+  if (answer.length < LONG_ANSWER_LENGTH || !answer.startsWith(RESULT_START)) return undefined;
+  const result = answer.slice(RESULT_START.length, -1);
+  const bytes = Buffer.from(result, "utf8"); // longer than what Node.js takes from its pool
+  return bytes.length === result.length ? bytes : undefined;
 }
 
 /** The result in an answer, as JSON. @param answer text, or the bytes of the result. @throws {RpcError} the answer is an error */
