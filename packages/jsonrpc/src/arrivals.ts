@@ -1,5 +1,5 @@
 /** Work is postponed for so many turns in a row at most: clients that only open connections would keep it waiting for ever. */
-const MOST_TURNS = 16;
+const MOST_TURNS = 32;
 
 /**
  * Lets those in who wait at the door before work goes on. libuv accepts one connection of a listener in each turn of the event loop; with some
