@@ -1,11 +1,11 @@
 // The process of one attack: `attacker-main.js`, its orders as the only argument. Started by `attacker-process.ts`.
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { constants, getPriority, setPriority } from "node:os";
 import { createRandom } from "@rnode/primitives/testing";
 import { Attacker } from "./attacker/attacker.ts";
 import type { AttackerReport, MessageFromAttacker, Orders } from "./attacker-process.ts";
 import { ATTACKS } from "./attacks/index.ts";
+import { setSessionNiceness } from "./session-niceness.ts";
 
 const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
 const attack = ATTACKS.find(({ name }) => name === orders.attack);
@@ -39,15 +39,7 @@ stop();
 const report: AttackerReport = { counts: Object.fromEntries(attacker.counts), breaches: [...breaches], failure };
 process.send?.(report satisfies MessageFromAttacker, () => process.exit(0));
 
-/**
- * Linux shares the processor among sessions first (sched(7), autogroups), and each program of the devnet has a session of its own: a process's niceness says
- * nothing to them, its session's does.
- */
 function giveWay(niceness: number): void {
   setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + niceness));
-  try {
-    writeFileSync("/proc/self/autogroup", String(niceness));
-  } catch {
-    // not Linux, or without autogroups: niceness is enough
-  }
+  setSessionNiceness(niceness);
 }
