@@ -19,7 +19,7 @@ import {
   WitnessService,
   withDescription,
 } from "@rnode/eth-api";
-import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import { createRpcServer, INTERNAL_ERROR, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
@@ -52,6 +52,7 @@ import { createReadServices, profileOf } from "./rpc/read-services.ts";
 import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
 import { openDatabase } from "./setup/database.ts";
+import { describeError } from "./setup/describe-error.ts";
 import { historyBlocksOf } from "./setup/history-option.ts";
 import { startSync } from "./sync/start-sync.ts";
 import { VERSION } from "./version.ts";
@@ -272,6 +273,13 @@ export async function startClient(
     dialect: profile.dialect,
     maxOpenFiles: count === 0 ? halfOf(connectionBudget()) : connectionBudget(),
     limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
+    // What somebody can mend (a missing file, a full disk) is said to the rollup node, too; the rest is an internal error.
+    mapError(error, method) {
+      const reason = describeError(error);
+      if (reason === undefined) return undefined;
+      log.error("RPC method failed", { method, err: error });
+      return { code: INTERNAL_ERROR, message: reason };
+    },
     log,
     metrics,
   });

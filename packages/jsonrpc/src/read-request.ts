@@ -1,6 +1,6 @@
 import type { RpcDialect } from "./dialect.ts";
 import { hasMoreValues, isDeeperThan } from "./json-depth.ts";
-import { type RequestText, requestTextOf, VERY_LARGE_BYTES } from "./request-body.ts";
+import { buffersOfRequest, type RequestText, requestTextOf, VERY_LARGE_BYTES } from "./request-body.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
 
 export interface RequestLimits {
@@ -46,6 +46,10 @@ export type LargePart =
 
 /** A large request, taken apart in another thread. It can be sent between threads. */
 export type LargeRequest = { readonly refusal: RpcErrorBody } | { readonly isBatch: boolean; readonly parts: readonly LargePart[] };
+
+/** What `postMessage` hands over with it. */
+export const buffersOfLargeRequest = (request: LargeRequest): readonly ArrayBuffer[] =>
+  "parts" in request ? request.parts.flatMap((part) => ("text" in part ? buffersOfRequest(part.text) : [])) : [];
 
 /** Reads a request for the thread that answers, which reads small parts itself. */
 export function readLargeRequest(text: string, limits: RequestLimits, dialect: RpcDialect): LargeRequest {

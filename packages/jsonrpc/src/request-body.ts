@@ -2,11 +2,11 @@
 export const VERY_LARGE_BYTES = 1024 * 1024;
 const SLAB_BYTES = 1024 * 1024;
 
-/** The bytes of a very large request, in memory that threads share: it goes to another thread without being copied. */
-export type SharedBody = readonly Uint8Array<SharedArrayBuffer>[];
+/** The bytes of a very large request, in pieces with buffers of their own, which can be handed to another thread without being copied. */
+export type BodyPieces = readonly Uint8Array<ArrayBuffer>[];
 
 /** A request as it has arrived: text, or bytes that nobody has decoded yet. */
-export type RequestText = string | SharedBody;
+export type RequestText = string | BodyPieces;
 
 /**
  * Collects the body of a request. PERF: a very large one is never put in one piece, nor decoded, where it arrives: for 15 MiB, that would keep
@@ -14,7 +14,7 @@ export type RequestText = string | SharedBody;
  */
 export class RequestBody {
   #chunks: Buffer[] = [];
-  #slabs: Uint8Array<SharedArrayBuffer>[] | undefined;
+  #slabs: Uint8Array<ArrayBuffer>[] | undefined;
   #bytes = 0;
 
   get bytes(): number {
@@ -24,31 +24,31 @@ export class RequestBody {
   add(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#slabs !== undefined) {
-      this.#share(chunk);
+      this.#copy(chunk);
       return;
     }
     this.#chunks.push(chunk);
     if (this.#bytes <= VERY_LARGE_BYTES) return;
     this.#slabs = [];
     let at = 0;
-    for (const earlier of this.#chunks.splice(0)) at = this.#share(earlier, at);
+    for (const earlier of this.#chunks.splice(0)) at = this.#copy(earlier, at);
   }
 
   /** To be called once, when all of it has arrived. */
   finish(): RequestText {
     if (this.#slabs === undefined) return textOf(this.#chunks.splice(0), this.#bytes);
-    const shared = this.#slabs.map((slab, index) => slab.subarray(0, this.#bytes - index * SLAB_BYTES));
+    const pieces = this.#slabs.map((slab, index) => slab.subarray(0, this.#bytes - index * SLAB_BYTES));
     this.#slabs = undefined;
-    return shared;
+    return pieces;
   }
 
   /** Puts a chunk into the slabs. @param at where it begins @returns where it ends */
-  #share(chunk: Uint8Array, at = this.#bytes - chunk.length): number {
+  #copy(chunk: Uint8Array, at = this.#bytes - chunk.length): number {
     const slabs = this.#slabs!;
     let end = at;
     for (let rest = chunk; rest.length > 0; ) {
       const index = Math.floor(end / SLAB_BYTES);
-      const slab = (slabs[index] ??= new Uint8Array(new SharedArrayBuffer(SLAB_BYTES)));
+      const slab = (slabs[index] ??= new Uint8Array(Buffer.allocUnsafeSlow(SLAB_BYTES).buffer as ArrayBuffer));
       const part = rest.subarray(0, SLAB_BYTES - (end % SLAB_BYTES));
       slab.set(part, end % SLAB_BYTES);
       end += part.length;
@@ -70,6 +70,10 @@ export function requestTextOf(bytes: Buffer): RequestText {
 export function decodeRequest(text: RequestText): string {
   return typeof text === "string" ? text : textOf(text);
 }
+
+/** What `postMessage` hands over with it. Afterwards it is empty here. */
+export const buffersOfRequest = (text: RequestText): readonly ArrayBuffer[] =>
+  typeof text === "string" ? [] : text.map(({ buffer }) => buffer);
 
 /** characters or bytes */
 export const sizeOfRequest = (text: RequestText): number =>

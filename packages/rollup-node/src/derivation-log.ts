@@ -81,13 +81,13 @@ export class DerivationLog {
   }
 
   private channel(block: L1BlockRef, channelId: Hex, event: ChannelEvent, more: LogFields): void {
-    const fields = { l1Block: block.number, channel: channelId, event, ...more };
-    if (isLostChannel(event)) {
-      const lost = "its batches that were not read yet";
-      this.dropped(block, "channel dropped", { ...fields, transactions: this.carriersOf(channelId), reason: event, lost });
-    } else {
-      this.log.debug("channel", fields);
+    if (!isLostChannel(event)) {
+      this.log.debug("channel", { l1Block: block.number, channel: channelId, event, ...more });
+      return;
     }
+    const transactions = this.carriersOf(channelId);
+    const lost = "its batches that were not read yet";
+    this.dropped(block, "channel dropped", { channel: channelId, reason: event, ...more, transactions, lost });
   }
 
   private batchFields({ type, channelId, timestamp, blockCount, l1InclusionBlock, epochNumber }: ObservedBatch): LogFields {

@@ -12,7 +12,7 @@ export const FORMAT = 6;
 /**
  * Bodies and receipts in this format are read, and rewritten little by little (`migrateRows`). Its old versions of trie nodes and its locations of
  * transactions, which are also those of format 3, and its lists of blocks by account and slot, which are also those of format 4, are read for as long as
- * they are kept. Up to format 4, all trie nodes of the head were in one table, where they are found until they change (nodes/head-nodes.ts). Up to
+ * they are kept. Up to format 4, all trie nodes of the head were in one table, where they are found until they change (nodes/merged-nodes.ts). Up to
  * format 5, all of them were in tables by themselves, without a journal (nodes/node-journal.ts).
  */
 const FORMAT_WITH_OLD_ROWS = 2;

@@ -1,6 +1,6 @@
 import { keccak256 } from "@rnode/primitives";
 import type { Table } from "./database/table.ts";
-import { HeadNodes } from "./nodes/head-nodes.ts";
+import { MergedNodes } from "./nodes/merged-nodes.ts";
 import type { Tables } from "./schema.ts";
 
 const ADDRESS_SIZE = 20;
@@ -55,7 +55,7 @@ export class TouchedKeys {
  */
 export class StateToucher {
   readonly #tables: TouchedTables;
-  readonly #nodes: HeadNodes;
+  readonly #nodes: MergedNodes;
   readonly #slotKey = new Uint8Array(ADDRESS_SIZE + SLOT_SIZE);
   /** of a trie: kind ‖ owner, if any ‖ nibbles */
   readonly #accountPath = new Uint8Array(1 + 2 * HASH_SIZE);
@@ -63,7 +63,7 @@ export class StateToucher {
 
   constructor(tables: TouchedTables) {
     this.#tables = tables;
-    this.#nodes = new HeadNodes(tables);
+    this.#nodes = new MergedNodes(tables);
     this.#accountPath[0] = ACCOUNT_TRIE;
     this.#slotPath[0] = STORAGE_TRIE;
   }

@@ -1,5 +1,5 @@
 import type { CostlyKind } from "@rnode/eth-api";
-import { CLIENT_GONE, ClientConnection, LIMIT_EXCEEDED } from "@rnode/jsonrpc";
+import { CLIENT_GONE, ClientConnection, decodeRequest, LIMIT_EXCEEDED } from "@rnode/jsonrpc";
 import { createMetrics, silentLogger } from "@rnode/observe";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { MessageToCostly } from "./costly-messages.ts";
@@ -72,7 +72,7 @@ describe("the costly requests of a reader", () => {
     return answer;
   };
   const begun = (thread = threads.at(-1)!) => thread.posted.flatMap((message) => (message.kind === "run" ? [message] : []));
-  const textsBegun = (thread = threads.at(-1)!): string[] => begun(thread).map(({ text }) => text);
+  const textsBegun = (thread = threads.at(-1)!): string[] => begun(thread).map(({ text }) => decodeRequest(text));
   const finish = (text: string, workedMs = 5, gas = 0, thread = threads.at(-1)!): void => {
     const { id } = begun(thread).find((message) => message.text === text)!;
     thread.events.onMessage({ kind: "done", id, result: `answer to ${text}`, workedMs, gas });
@@ -235,6 +235,17 @@ describe("the costly requests of a reader", () => {
     pass(1500);
     finish("waits");
     expect(await waits).toBe("answer to waits");
+  });
+
+  it("that are large and were handed to a thread that ended are not tried again", async () => {
+    open();
+    const large = requests.read(from(), [Uint8Array.of(0x31)]).catch((error: unknown) => error);
+    const waiting = requests.read(from(), [Uint8Array.of(0x32)]);
+    void waiting.catch(() => {});
+    threads[0]!.events.onEnd("out of memory");
+    expect(await large).toMatchObject({ message: expect.stringContaining("out of memory") as string });
+    pass(2000);
+    expect(threads[1]!.posted).toMatchObject([{ kind: "read", text: [Uint8Array.of(0x32)] }]);
   });
 
   it("of an address that has used up its budget of gas come after those of others, whatever time each has had", () => {

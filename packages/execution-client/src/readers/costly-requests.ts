@@ -377,14 +377,14 @@ export class CostlyRequests implements CostlyRunner {
     for (let place = 0; place < this.#givenUp.length; place++) Atomics.store(this.#givenUp, place, 1);
   }
 
-  /** What it was working on is begun again, by another thread; a request that was lost twice is not. */
+  /** What it was working on is begun again, by another thread; a request that was lost twice is not, nor a large one, which was handed over. */
   #lose(reason: string): void {
     this.#leaveAlone();
     this.#metrics.restarts.inc();
     this.#dependencies.log.warn("the thread for costly requests is replaced", { reason });
     for (const { job, givenUpMs } of this.#running.values()) {
       if (givenUpMs !== undefined) continue;
-      if (++job.losses < MAX_LOSSES) {
+      if (++job.losses < MAX_LOSSES && typeof job.text === "string") {
         this.#again.push(job);
         continue;
       }

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { buffersOfRequest } from "@rnode/jsonrpc";
 import { errorText } from "@rnode/observe";
 import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
 
@@ -10,6 +11,7 @@ export interface CostlyThreadEvents {
 
 /** A thread that works on costly requests, for as long as it runs. */
 export interface CostlyThread {
+  /** A large request is handed over: its text is empty afterwards. */
   post(message: MessageToCostly): void;
   /**
    * Lets it end by itself once it has finished what it does. After `limitMs` it is terminated, which must be the exception: where that meets
@@ -51,7 +53,8 @@ export function startCostlyThread(start: CostlyStart, { onMessage, onEnd }: Cost
     });
   });
   return {
-    post: (message) => worker.postMessage(message),
+    post: (message) =>
+      worker.postMessage(message, message.kind === "run" || message.kind === "read" ? [...buffersOfRequest(message.text)] : []),
     async end(limitMs) {
       hasEnded = true;
       worker.postMessage({ kind: "close" } satisfies MessageToCostly);

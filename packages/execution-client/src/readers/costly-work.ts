@@ -2,6 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { openChainReader } from "@rnode/chain";
 import { type ApiMethods, costlyMethods, methodsOf, RequestWork, type Work } from "@rnode/eth-api";
 import {
+  buffersOfLargeRequest,
   CLIENT_GONE,
   createDispatcher,
   DEFAULT_RPC_LIMITS,
@@ -84,7 +85,8 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
   const read = (id: number, text: RequestText): void => {
     const startMs = performance.now();
     const result = readLargeRequest(decodeRequest(text), limits, dialect);
-    tell({ kind: "done", id, result, workedMs: performance.now() - startMs, gas: 0 });
+    const message = { kind: "done", id, result, workedMs: performance.now() - startMs, gas: 0 } satisfies MessageFromCostly;
+    port.postMessage(message, [...buffersOfLargeRequest(result)]);
   };
 
   return (message) => {

@@ -1,6 +1,6 @@
 import { compareBytes } from "@rnode/primitives";
 import type { SnapshotRows, StoredAccount } from "../api.ts";
-import { isApart } from "../nodes/head-nodes.ts";
+import { isApart } from "../nodes/merged-nodes.ts";
 import { isBranch, isLeaf } from "../nodes/node-shape.ts";
 import { nodeKeyOf } from "../nodes/node-tables.ts";
 import type { Tables } from "../schema.ts";

@@ -1,20 +1,20 @@
 import type { RowTable, TableEntry } from "../database/table.ts";
-import { HeadNodes, type HeadNodeTables } from "./head-nodes.ts";
+import { MergedNodes, type MergedNodeTables } from "./merged-nodes.ts";
 import { NodeJournal } from "./node-journal.ts";
 
-export interface CurrentNodeTables extends HeadNodeTables {
+export interface CurrentNodeTables extends MergedNodeTables {
   /** what the last commits changed in them (node-journal.ts) */
   readonly nodeJournal: RowTable;
 }
 
 /** Trie nodes of the head by node key: their tables, and the journal of what is not in them yet. */
 export class CurrentNodes {
-  readonly #merged: HeadNodes;
+  readonly #merged: MergedNodes;
   readonly #journal: NodeJournal;
 
   /** @param isWriter as for `NodeJournal` */
   constructor(tables: CurrentNodeTables, isWriter: boolean) {
-    this.#merged = new HeadNodes(tables);
+    this.#merged = new MergedNodes(tables);
     this.#journal = new NodeJournal(tables.nodeJournal, this.#merged, isWriter);
   }
 

@@ -2,9 +2,9 @@ import type { RowTable, TableEntry } from "../database/table.ts";
 import { CHILDREN, HASH_SIZE } from "./node-shape.ts";
 
 /*
- * Trie nodes of the head by node key (node-tables.ts). In the order of keys, a node lies before everything below it, so that the upper nodes of a large trie
- * are far apart, each in a page of its own. They are in another table, seven in a page: branches with all sixteen children from the second level on. Small
- * tries, whose nodes share pages, have none.
+ * Trie nodes of the head that the journal has been merged into, by node key (node-tables.ts). In the order of keys, a node lies before everything below
+ * it, so that the upper nodes of a large trie are far apart, each in a page of its own. They are in another table, seven in a page: branches with all
+ * sixteen children from the second level on. Small tries, whose nodes share pages, have none.
  */
 
 const ACCOUNT_TRIE = 0;
@@ -14,7 +14,7 @@ const FIRST_LEVEL_APART = 2;
 /** Of the encoding of a branch that has sixteen hashes and no value: 3 bytes of the list's header, the hashes, and the empty value. No other node has it. */
 const FULL_BRANCH_SIZE = 3 + CHILDREN * (1 + HASH_SIZE) + 1;
 
-export interface HeadNodeTables {
+export interface MergedNodeTables {
   readonly nodes: RowTable;
   /** full branches from the second level below the root on */
   readonly upperNodes: RowTable;
@@ -27,11 +27,11 @@ const mayBeApart = (key: Uint8Array): boolean =>
 export const isApart = (key: Uint8Array, size: number): boolean => size === FULL_BRANCH_SIZE && mayBeApart(key);
 
 /** Both tables as one. A node may still be in the other one if a program of an earlier format wrote it. */
-export class HeadNodes {
+export class MergedNodes {
   readonly #nodes: RowTable;
   readonly #upper: RowTable;
 
-  constructor({ nodes, upperNodes }: HeadNodeTables) {
+  constructor({ nodes, upperNodes }: MergedNodeTables) {
     this.#nodes = nodes;
     this.#upper = upperNodes;
   }
