@@ -390,6 +390,20 @@ describe("engine", () => {
 });
 
 describe("tracing", () => {
+  it("ends when its tracer is taken away, in a block that has begun, too", () => {
+    const evm = createEvm(engineModule);
+    const seen: number[] = [];
+    evm.setTracer({ onStep: ({ opcode }) => seen.push(opcode) });
+    const run = (isTakenAway: boolean): number => {
+      const { block } = begin({ [MAIN]: { code: asm("1 2 ADD STOP") } }, "cancun", evm);
+      if (isTakenAway) evm.setTracer(undefined);
+      block.call(message({ gasLimit: 100_000n }));
+      return seen.splice(0).length;
+    };
+    expect(run(false)).toBe(4);
+    expect(run(true)).toBe(0);
+  });
+
   it("reports steps, calls, logs", () => {
     const evm = createEvm(engineModule);
     const events: string[] = [];

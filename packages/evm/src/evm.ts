@@ -27,7 +27,7 @@ export interface EvmOptions {
 export interface EvmEngine {
   /** Begins a block and ends the previous one, whose `BlockExecution` must not be used any more. */
   beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution;
-  /** Takes effect at the next `beginBlock`. Without a tracer, tracing costs nothing. */
+  /** Takes effect at the next `beginBlock`; without a tracer, at once, and the last one is not kept. Without one, tracing costs nothing. */
   setTracer(tracer: EvmTracer | undefined): void;
   /**
    * Sets a function that is called every few milliseconds during long executions, and before a precompile that takes long for itself,
@@ -89,6 +89,7 @@ class Engine implements EvmEngine {
 
   setTracer(tracer: EvmTracer | undefined): void {
     this.#tracer = tracer;
+    if (tracer === undefined) this.#instance.tracer = undefined; // it may hold a trace of megabytes
   }
 
   setInterrupt(check: ((stepGas: bigint) => void) | undefined): void {

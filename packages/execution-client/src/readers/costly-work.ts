@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { openChainReader } from "@rnode/chain";
 import { type ApiMethods, costlyMethods, methodsOf, RequestWork, type Work } from "@rnode/eth-api";
@@ -24,6 +25,9 @@ import { bytesOfLongResult } from "./routing.ts";
 import { WriterLink } from "./writer-link.ts";
 
 // The thread of a reader that answers costly requests, one or a few at a time. It reads the same database, over a view of its own.
+
+/** What a request left in a larger heap is given back before the next one: V8 would let garbage grow to the heap's limit, in every reader. */
+const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
 
 const port = parentPort!;
 const tell = (message: MessageFromCostly): void => port.postMessage(message);
@@ -80,6 +84,7 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     const bytes = own ?? bytesOfLongResult(answerText);
     if (bytes === undefined) tell({ ...message, result: answerText });
     else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: handed over, not copied
+    if (getHeapStatistics().used_heap_size > LARGE_HEAP_BYTES) setImmediate(() => globalThis.gc?.());
   };
 
   const read = (id: number, text: RequestText): void => {

@@ -55,7 +55,7 @@ export class ReaderProcess {
     { onMessage, onEnd }: ReaderEvents,
   ) {
     const fds = [...new Set([httpFd, wsFd].filter((fd) => fd !== undefined))];
-    const child = spawn(process.execPath, [`--max-old-space-size=${maxHeapMib}`, readerProgram()], {
+    const child = spawn(process.execPath, [`--max-old-space-size=${maxHeapMib}`, "--expose-gc", readerProgram()], {
       stdio: ["ignore", "inherit", "inherit", "pipe", ...fds],
       env: { ...RETURN_FREED_MEMORY, ...process.env },
     });
