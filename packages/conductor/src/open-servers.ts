@@ -30,6 +30,7 @@ type InScope = ServerDeps & { readonly scope: Scope };
 
 /** A block with its transactions in hex. */
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
+const MAX_VALUES = 1_000_000;
 /** Requests of users that are under way to one server at once. */
 const PROXY_CONCURRENCY = 128;
 
@@ -45,7 +46,7 @@ export function openServer(
     http,
     // on the same port
     ws: subscriptions && { ...http, origins: http.cors, subscriptions },
-    limits: option === "rpc.port" ? { maxRequestBytes: MAX_REQUEST_BYTES } : {},
+    limits: option === "rpc.port" ? { maxRequestBytes: MAX_REQUEST_BYTES, maxValues: MAX_VALUES } : {},
     maxOpenFiles: connectionBudget(),
     methods,
     log,

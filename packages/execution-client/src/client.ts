@@ -60,6 +60,8 @@ import { VERSION } from "./version.ts";
 const MIB = 1024 * 1024;
 /** Requests from the rollup node contain whole blocks. */
 const ENGINE_MAX_REQUEST_BYTES = 128 * MIB;
+/** The rollup node is trusted, and a large block has hundreds of thousands of transactions. */
+const ENGINE_MAX_VALUES = 1_000_000;
 
 /** A running client. */
 export interface RunningClient {
@@ -272,7 +274,7 @@ export async function startClient(
     }),
     dialect: profile.dialect,
     maxOpenFiles: count === 0 ? halfOf(connectionBudget()) : connectionBudget(),
-    limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
+    limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000, maxValues: ENGINE_MAX_VALUES },
     // What somebody can mend (a missing file, a full disk) is said to the rollup node, too; the rest is an internal error.
     mapError(error, method) {
       const reason = describeError(error);

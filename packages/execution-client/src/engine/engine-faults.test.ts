@@ -17,6 +17,12 @@ describe.each(["R", "G"] as const)("face %s", (profile) => {
   });
   afterAll(() => node.remove());
 
+  it("is asked about blocks with more transactions than a public request may have values", async () => {
+    const transactions = Array.from({ length: 150_000 }, () => "0x02");
+    const failure = await node.engine.call("engine_newPayloadV2", [{ transactions }]).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: -32602 }); // it was read: the payload's other fields are missing
+  });
+
   it("tells the rollup node what the operator can mend", async () => {
     const { hash } = await node.engine.call<{ hash: Hex }>("eth_getBlockByNumber", ["latest", false]);
     const attributes = {
