@@ -1,5 +1,5 @@
 import { type ApiMethods, method } from "@rnode/eth-api";
-import { NO_CLIENT, optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
+import { decodeRequest, NO_CLIENT, optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
 import { describe, expect, it } from "vitest";
 import { bytesOfLongResult, resultOf, routeMethods } from "./routing.ts";
 import { ShortWork } from "./short-work.ts";
@@ -46,7 +46,7 @@ function routed(handler: (args: readonly unknown[]) => unknown, { answer = answe
     ),
     costly: {
       run: async (_, kind, text) => {
-        asked.push({ text, reader: kind });
+        asked.push({ text: decodeRequest(text), reader: kind });
         return answer;
       },
     },
