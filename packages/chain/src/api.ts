@@ -175,6 +175,7 @@ export type BlockRule =
   | "parent-beacon-root-presence"
   | "requests-hash-presence"
   | "requests-hash-mismatch"
+  | "block-access-list-presence"
   | "request-invalid"
   | "transactions-root-mismatch"
   | "transaction-type-not-allowed"

@@ -152,6 +152,10 @@ export function readAnswer<T>(method: string, read: () => T): T {
 
 function assertHash(method: string, header: Header, stated: Uint8Array): void {
   const computed = hashHeader(header);
+  if (header.blockAccessListHash !== undefined) {
+    const reason = "it has a blockAccessListHash and a slotNumber, which no L2 block has";
+    throw new EngineError("engine/bad-answer", { method, block: bytesToHex(computed), reason });
+  }
   if (equalBytes(computed, stated)) return;
   throw new EngineError("engine/bad-answer", { method, stated: bytesToHex(stated), computed: bytesToHex(computed) });
 }

@@ -28,6 +28,10 @@ export interface Header {
   readonly excessBlobGas?: bigint | undefined;
   readonly parentBeaconBlockRoot?: Uint8Array | undefined;
   readonly requestsHash?: Uint8Array | undefined;
+  /** keccak256 of the RLP of the block access list (EIP-7928); set if and only if `slotNumber` is */
+  readonly blockAccessListHash?: Uint8Array | undefined;
+  /** of the beacon chain, 64 bits (EIP-7843) */
+  readonly slotNumber?: bigint | undefined;
 }
 
 export interface Withdrawal {

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Header } from "./block.ts";
 import { decodeHeader, encodeHeader, hashHeader, headerToRlp } from "./header-codec.ts";
 import { PREDEPLOYS } from "./predeploys.ts";
+import { headerFromRpc } from "./rpc-json.ts";
+import { AMSTERDAM_BLOCK_JSON } from "./testing/amsterdam-header.ts";
 
 const fill = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 
@@ -29,6 +31,7 @@ const ecotone: Header = { ...canyon, blobGasUsed: 0n, excessBlobGas: 0n, parentB
 const holocene: Header = { ...ecotone, extraData: hexToBytes("0x00000000fa00000006") };
 const isthmus: Header = { ...holocene, withdrawalsRoot: fill(5), requestsHash: EMPTY_REQUESTS_HASH };
 const jovian: Header = { ...isthmus, blobGasUsed: 40_000n, extraData: hexToBytes("0x01000000fa000000060000000000000000") };
+const amsterdam = headerFromRpc(AMSTERDAM_BLOCK_JSON);
 
 const vectors: [string, Header, string][] = [
   ["Bedrock", bedrock, "0xe2e2b6f4b2006722f1e941dccee1dbbe66ba120a67afc0dd2f235e0621cb9ee4"],
@@ -37,6 +40,7 @@ const vectors: [string, Header, string][] = [
   ["Holocene", holocene, "0x4c2a369c3530c47cac4d8b7d59fabaea0a0c2a1696987216602ac24a11d9e571"],
   ["Isthmus", isthmus, "0xf4ffe6f4068dea014011757bad523c2c10915747626777a309bf6977668277bc"],
   ["Jovian", jovian, "0x9d8ee00084c42991d9fe538ecd8c7a55715557d055110030a7753200611445c3"],
+  ["L1 Amsterdam", amsterdam, AMSTERDAM_BLOCK_JSON.hash],
 ];
 
 describe("header codec", () => {
@@ -56,6 +60,36 @@ describe("header codec", () => {
 
   it("refuses a field without those before it", () => {
     expect(() => encodeHeader({ ...bedrock, blobGasUsed: 0n })).toThrow(expect.objectContaining({ code: "header/field-gap" }));
+  });
+
+  it.each(["blockAccessListHash", "slotNumber"] as const)("refuses %s without the other one", (field) => {
+    expect(() => encodeHeader({ ...amsterdam, [field]: undefined })).toThrow(expect.objectContaining({ code: "header/field-gap" }));
+  });
+
+  const all = headerToRlp(amsterdam) as Uint8Array[];
+  it("takes every number of fields that a fork has, and no other", () => {
+    const counts = Array.from({ length: 30 }, (_, count) => count).filter((count) => {
+      const listed = [...all, ...all].slice(0, count);
+      try {
+        return decodeHeader(encodeRlp(listed)) !== undefined;
+      } catch (error) {
+        expect(error).toMatchObject({ code: "header/malformed" });
+        return false;
+      }
+    });
+    expect(counts).toEqual([15, 16, 17, 18, 19, 20, 21, 23]);
+  });
+
+  it.each(all.map((_, index) => index))("refuses field %i one byte too long or too short", (at) => {
+    const isFree = at === 12; // extraData
+    const isNumber = [7, 8, 9, 10, 11, 15, 17, 18, 22].includes(at);
+    const sizes = isFree ? [] : isNumber ? [[7, 15].includes(at) ? 33 : 9] : [all[at]!.length - 1, all[at]!.length + 1];
+    for (const size of sizes) {
+      const encoded = encodeRlp(all.map((item, index) => (index === at ? new Uint8Array(size).fill(1) : item)));
+      expect(() => decodeHeader(encoded)).toThrow(expect.objectContaining({ code: "header/malformed" }));
+    }
+    const nested = encodeRlp(all.map((item, index) => (index === at ? [item] : item)));
+    expect(() => decodeHeader(nested)).toThrow(expect.objectContaining({ code: "header/malformed" }));
   });
 
   const items = headerToRlp(jovian);

@@ -17,9 +17,15 @@ export type HeaderErrorCode = "header/malformed" | "header/field-gap";
 
 /** The number of fields that every header has, before the optional ones. */
 const MANDATORY_FIELDS = 15;
-const MAX_FIELDS = 21;
+const MAX_FIELDS = 23;
+/** A header that ends with the block access list's hash lacks the slot number: both came with one fork. */
+const FIELDS_WITHOUT_SLOT = 22;
 
-/** RLP items of a header. @throws {CodedError} header/field-gap when a field is set after one that is not */
+/**
+ * RLP items of a header.
+ *
+ * @throws {CodedError} header/field-gap when a field is set after one that is not, or `blockAccessListHash` without `slotNumber`
+ */
 export function headerToRlp(header: Header): RlpItem[] {
   const items: RlpItem[] = [
     header.parentHash,
@@ -45,12 +51,17 @@ export function headerToRlp(header: Header): RlpItem[] {
     optionalUint(header.excessBlobGas),
     header.parentBeaconBlockRoot,
     header.requestsHash,
+    header.blockAccessListHash,
+    optionalUint(header.slotNumber),
   ];
   tail.forEach((item, index) => {
     if (item === undefined) return;
     if (items.length !== MANDATORY_FIELDS + index) throw new CodedError<HeaderErrorCode>("header/field-gap", { field: index });
     items.push(item);
   });
+  if (items.length === FIELDS_WITHOUT_SLOT) {
+    throw new CodedError<HeaderErrorCode>("header/field-gap", { field: FIELDS_WITHOUT_SLOT - MANDATORY_FIELDS });
+  }
   return items;
 }
 
@@ -81,9 +92,12 @@ export function decodeHeader(encoded: Uint8Array): Header {
   }
 }
 
-/** @throws {CodedError} rlp/* */
+/** @throws {CodedError} rlp/*, header/malformed if it has the block access list's hash and no slot number */
 export function headerFromRlp(item: RlpItem): Header {
   const items = expectRlpList(item, MANDATORY_FIELDS, MAX_FIELDS);
+  if (items.length === FIELDS_WITHOUT_SLOT) {
+    throw new CodedError<HeaderErrorCode>("header/malformed", { reason: "blockAccessListHash without slotNumber" });
+  }
   const header: Header = {
     parentHash: expectRlpString(items[0], 32),
     ommersHash: expectRlpString(items[1], 32),
@@ -110,5 +124,6 @@ export function headerFromRlp(item: RlpItem): Header {
     ...(count > 3 && { excessBlobGas: expectRlpUint(items[18], 8) }),
     ...(count > 4 && { parentBeaconBlockRoot: expectRlpString(items[19], 32) }),
     ...(count > 5 && { requestsHash: expectRlpString(items[20], 32) }),
+    ...(count > 7 && { blockAccessListHash: expectRlpString(items[21], 32), slotNumber: expectRlpUint(items[22], 8) }),
   };
 }

@@ -1,6 +1,7 @@
-import { bytesToHex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { blockFromRpc, headerFromRpc, receiptFromRpc, transactionFromRpc } from "./rpc-json.ts";
+import { AMSTERDAM_BLOCK_JSON } from "./testing/amsterdam-header.ts";
 import type { SignedTransaction, Transaction } from "./transaction.ts";
 import { decodeTransaction, encodeTransaction, hashTransaction, signTransaction } from "./transaction-codec.ts";
 
@@ -192,6 +193,25 @@ describe("headerFromRpc and blockFromRpc", () => {
       requestsHash: bytesToHex(filled(32, 11)),
     });
     expect(later).toMatchObject({ baseFeePerGas: 7n, blobGasUsed: 0n, excessBlobGas: 1n, requestsHash: filled(32, 11) });
+  });
+
+  it("reads a block of Amsterdam, and none with one of the two fields that came with it", () => {
+    expect(headerFromRpc(AMSTERDAM_BLOCK_JSON)).toMatchObject({
+      blockAccessListHash: hexToBytes(AMSTERDAM_BLOCK_JSON.blockAccessListHash),
+      slotNumber: 0xc0n,
+    });
+    const absent = { ...AMSTERDAM_BLOCK_JSON, blockAccessListHash: null, slotNumber: null };
+    expect(Object.keys(headerFromRpc(absent))).not.toContain("slotNumber");
+    for (const [field, values] of Object.entries({
+      blockAccessListHash: [undefined, null, "0x", `0x${"11".repeat(31)}`, `0x${"11".repeat(33)}`, 1],
+      slotNumber: [undefined, null, "0x", "0x10000000000000000", "192", 192],
+    })) {
+      for (const value of values) {
+        const json = { ...AMSTERDAM_BLOCK_JSON, [field]: value };
+        expect(() => headerFromRpc(json)).toThrow(expect.objectContaining({ code: "rpc-json/bad-field" }));
+      }
+    }
+    expect(headerFromRpc({ ...AMSTERDAM_BLOCK_JSON, slotNumber: "0xffffffffffffffff" }).slotNumber).toBe(2n ** 64n - 1n);
   });
 
   it("reads a block with its transactions and withdrawals", () => {

@@ -41,6 +41,13 @@ const bytesOf = (fields: Fields, name: string, length: number): Uint8Array =>
   parseField(fields, name, (text) => hexToFixedBytes(text, length));
 const dataOf = (fields: Fields, name: string): Uint8Array => parseField(fields, name, hexToBytes);
 const bigintOf = (fields: Fields, name: string): bigint => parseField(fields, name, parseQuantity);
+const uint64Of = (fields: Fields, name: string): bigint =>
+  parseField(fields, name, (text) => {
+    const value = parseQuantity(text);
+    if (value >> 64n !== 0n)
+      throw new CodedError<RpcJsonErrorCode>("rpc-json/bad-field", { field: name, got: "more than 64 bits" });
+    return value;
+  });
 const numberOf = (fields: Fields, name: string): number => parseField(fields, name, parseQuantityNumber);
 
 function arrayOf<T>(fields: Fields, name: string, parseItem: (item: unknown) => T): readonly T[] {
@@ -55,6 +62,12 @@ export function headerFromRpc(json: unknown): Header {
   const optional = <T>(name: string, parse: (fields: Fields, name: string) => T): T | undefined =>
     isMissing(fields, name) ? undefined : parse(fields, name);
   const hash = (of: Fields, name: string): Uint8Array => bytesOf(of, name, 32);
+  const blockAccessListHash = optional("blockAccessListHash", hash);
+  const slotNumber = optional("slotNumber", uint64Of);
+  if ((blockAccessListHash === undefined) !== (slotNumber === undefined)) {
+    const field = slotNumber === undefined ? "slotNumber" : "blockAccessListHash";
+    throw new CodedError<RpcJsonErrorCode>("rpc-json/bad-field", { field, got: "one of blockAccessListHash and slotNumber" });
+  }
   return {
     parentHash: hash(fields, "parentHash"),
     ommersHash: hash(fields, "sha3Uncles"),
@@ -77,6 +90,7 @@ export function headerFromRpc(json: unknown): Header {
     excessBlobGas: optional("excessBlobGas", bigintOf),
     parentBeaconBlockRoot: optional("parentBeaconBlockRoot", hash),
     requestsHash: optional("requestsHash", hash),
+    ...(blockAccessListHash !== undefined && { blockAccessListHash, slotNumber }),
   };
 }
 

@@ -10,6 +10,8 @@ export function contradictionOfForks(forkTimes: ForkTimes, header: Header): stri
     ["withdrawalsRoot", header.withdrawalsRoot !== undefined, hasWithdrawals],
     ["parentBeaconBlockRoot", header.parentBeaconBlockRoot !== undefined, hasBeaconRoot],
     ["requestsHash", header.requestsHash !== undefined, hasExecutionRequests],
+    ["blockAccessListHash", header.blockAccessListHash !== undefined, false],
+    ["slotNumber", header.slotNumber !== undefined, false],
   ];
   for (const [name, isThere, isExpected] of fields) {
     if (isThere !== isExpected)

@@ -87,6 +87,9 @@ describe("checkHeader on an OP Stack chain", () => {
     ["parent-beacon-root-presence", "ecotone", without("parentBeaconBlockRoot")],
     ["requests-hash-presence", "isthmus", without("requestsHash")],
     ["requests-hash-presence", "holocene", (header) => ({ ...header, requestsHash: EMPTY_REQUESTS_HASH })],
+    ["block-access-list-presence", "jovian", (header) => ({ ...header, blockAccessListHash: filled(1), slotNumber: 1n })],
+    ["block-access-list-presence", "bedrock", (header) => ({ ...header, blockAccessListHash: filled(1), slotNumber: 1n })],
+    ["block-access-list-presence", "jovian", (header) => ({ ...header, slotNumber: 1n })],
     ["requests-hash-mismatch", "isthmus", (header) => ({ ...header, requestsHash: filled(1) })],
   ])("finds %s in %s", (rule, fork, breakRule) => {
     const { config, parent, child } = validPair(fork);

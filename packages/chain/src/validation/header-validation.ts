@@ -111,6 +111,15 @@ function checkForkFields(config: ChainConfig, rules: BlockRules, parent: Header,
     return blockFault("parent-beacon-root-presence", { fork: rules.evm });
   if ((header.requestsHash !== undefined) !== hasExecutionRequests)
     return blockFault("requests-hash-presence", { fork: rules.evm });
+  // EIP-7928 and EIP-7843: only L1 has them, no chain that is executed here does
+  if (header.blockAccessListHash !== undefined || header.slotNumber !== undefined) {
+    return blockFault("block-access-list-presence", {
+      fork: rules.evm,
+      expected: "neither blockAccessListHash nor slotNumber",
+      ...(header.blockAccessListHash !== undefined && { blockAccessListHash: bytesToHex(header.blockAccessListHash) }),
+      ...(header.slotNumber !== undefined && { slotNumber: header.slotNumber }),
+    });
+  }
   if ((header.blobGasUsed !== undefined) !== hasBlobGas || (header.excessBlobGas !== undefined) !== hasBlobGas) {
     return blockFault("blob-gas-presence", { fork: rules.evm });
   }

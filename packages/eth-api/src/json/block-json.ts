@@ -30,6 +30,8 @@ export function headerToJson(header: Header, hash: Uint8Array): JsonObject {
     ...(header.excessBlobGas !== undefined && { excessBlobGas: toQuantity(header.excessBlobGas) }),
     ...(header.parentBeaconBlockRoot !== undefined && { parentBeaconBlockRoot: bytesToHex(header.parentBeaconBlockRoot) }),
     ...(header.requestsHash !== undefined && { requestsHash: bytesToHex(header.requestsHash) }),
+    ...(header.blockAccessListHash !== undefined && { blockAccessListHash: bytesToHex(header.blockAccessListHash) }),
+    ...(header.slotNumber !== undefined && { slotNumber: toQuantity(header.slotNumber) }),
   };
 }
 

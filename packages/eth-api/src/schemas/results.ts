@@ -148,6 +148,8 @@ const LATER_HEADER_FIELDS = {
   excessBlobGas: QUANTITY,
   parentBeaconBlockRoot: HASH,
   requestsHash: HASH,
+  blockAccessListHash: HASH,
+  slotNumber: QUANTITY,
 };
 export const HEADER = object(HEADER_FIELDS, LATER_HEADER_FIELDS);
 const BLOCK_FIELDS = {

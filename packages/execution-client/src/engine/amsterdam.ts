@@ -1,5 +1,5 @@
 import { attributesShape, type EngineErrorName } from "@rnode/eth-api";
-import { type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
+import { type Shape, ShapeError, shape, uint64Shape } from "@rnode/jsonrpc";
 import type { ExecutionPayload, PayloadAttributes } from "@rnode/protocol";
 import { missingPayloadField, type NewPayloadInput, type VersionFault } from "./version-checks.ts";
 
@@ -34,6 +34,18 @@ export interface PayloadV4 {
 
 export const payloadV4Shape = (base: Shape<ExecutionPayload>): Shape<PayloadV4> =>
   shape(base.schema, (value) => ({ payload: base.parse(value), slotNumber: given(value, "slotNumber") }));
+
+const PAYLOAD_V4_FIELDS = ["blockAccessList", "slotNumber"] as const;
+
+/** A payload of one of our chains: none of their blocks has the fields that payload version 4 adds. */
+export const payloadBeforeV4Shape = (base: Shape<ExecutionPayload>): Shape<ExecutionPayload> =>
+  shape(base.schema, (value) => {
+    for (const name of PAYLOAD_V4_FIELDS) {
+      const field = (value as Record<string, unknown> | null)?.[name];
+      if (field !== undefined && field !== null) throw new ShapeError(`no block of this chain has a ${name}: leave it out`, name);
+    }
+    return base.parse(value);
+  });
 
 export function forkchoiceUpdatedV4Fault({ attributes, slotNumber, targetGasLimit }: AttributesV4): VersionFault {
   if (attributes.withdrawals === undefined) return fault("invalid-attributes", "missing withdrawals");

@@ -132,6 +132,10 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     expect(JSON.stringify(await failure("newPayloadV5", given, [], ZERO, []))).toMatch(/-32602.*nil slotnumber post-amsterdam/);
     expect(await failure("newPayloadV5", { ...given, slotNumber: "0x1" }, [], ZERO, [])).toMatchObject({ code: -38005 });
     expect(await failure("newPayloadV5", { ...given, slotNumber: "0x1" }, [], ZERO, null)).toMatchObject({ code: -32602 });
+    for (const field of [{ slotNumber: "0x1" }, { blockAccessList: "0xc0" }]) {
+      const refused = JSON.stringify(await failure("newPayloadV4", { ...given, ...field }, [], ZERO, []));
+      expect(refused).toMatch(/-32602.*no block of this chain has a (slotNumber|blockAccessList)/);
+    }
   });
 
   it("has no blobs to give: an OP Stack chain has none", async () => {

@@ -38,7 +38,14 @@ import {
 } from "@rnode/protocol";
 import type { ChainSync } from "@rnode/sync";
 import { VERSION } from "../version.ts";
-import { attributesV4Shape, forkchoiceUpdatedV4Fault, getPayloadV6Fault, newPayloadV5Fault, payloadV4Shape } from "./amsterdam.ts";
+import {
+  attributesV4Shape,
+  forkchoiceUpdatedV4Fault,
+  getPayloadV6Fault,
+  newPayloadV5Fault,
+  payloadBeforeV4Shape,
+  payloadV4Shape,
+} from "./amsterdam.ts";
 import { buildBlocks, MAX_BLOCKS } from "./build-blocks.ts";
 import * as results from "./engine-results.ts";
 import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
@@ -199,7 +206,7 @@ export function engineMethods({
   const attributes = optionalParam("payloadAttributes", attributesShape);
   const id = param("payloadId", payloadIdShape);
   const receivedPayload = payloadShape((hash) => chain.preparedBlockOf(hash)?.encodedTransactions);
-  const payload = param("executionPayload", receivedPayload);
+  const payload = param("executionPayload", payloadBeforeV4Shape(receivedPayload));
   const executionRequests = optionalParam("executionRequests", arrayShape(dataShape));
   const versionedHashes = optionalParam("expectedBlobVersionedHashes", arrayShape(hashShape));
   const versionedHashesAsked = param("versionedHashes", arrayShape(hashShape));
