@@ -181,7 +181,7 @@ async function createSubmitter(
   );
   if (rollup === undefined) return undefined;
   assertAltDa(options, rollup);
-  const channels = channelConfigs(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
+  const channels = channelConfigs(options.batches, rollup, Math.floor(clock.unixMs() / 1000));
   const batcherMetrics = createBatcherMetrics(metrics);
   const { endpoints: l1Endpoints, account: l1 } = connectL1(rollup.l1ChainId, clients.l1, {
     clock,

@@ -15,7 +15,7 @@ export function channelEvents({
 }): ChannelEvents {
   const reached = (stage: "opened" | "closed" | "fully_submitted"): void => {
     metrics.channels.inc({ stage });
-    metrics.lastChannel.set(Math.floor(clock.nowMs() / 1000), { stage });
+    metrics.lastChannel.set(Math.floor(clock.unixMs() / 1000), { stage });
   };
   return {
     opened: () => reached("opened"),

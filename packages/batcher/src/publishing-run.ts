@@ -190,7 +190,7 @@ export class PublishingRun {
     spend.restore(payments);
     const spent = { spentHourEther: ether(spend.spentWei(3_600_000)), spentDayEther: ether(spend.spentWei(86_400_000)) };
     log.info("what was paid before counts towards the limits of --max-l1-spend-per-hour and --max-l1-spend-per-day", spent);
-    if (clock.nowMs() - sinceMs < DAY_MS - MISSING_HISTORY_MS) {
+    if (clock.unixMs() - sinceMs < DAY_MS - MISSING_HISTORY_MS) {
       const since = new Date(sinceMs).toISOString();
       log.warn("the L1 endpoint has no older states: what was paid before does not count towards --max-l1-spend-per-day", {
         since,
@@ -365,7 +365,7 @@ export class PublishingRun {
   #countTransaction(stage: "submitted" | "success" | "failed"): void {
     const { clock, metrics } = this.#deps;
     metrics.transactions.inc({ stage });
-    metrics.lastTransaction.set(Math.floor(clock.nowMs() / 1000), { stage });
+    metrics.lastTransaction.set(Math.floor(clock.unixMs() / 1000), { stage });
   }
 
   /** Sleeps for `ms`, or until a transaction is settled or something is requested. */
@@ -377,15 +377,15 @@ export class PublishingRun {
   /** After a stop: finishes what was begun on L1, as far as the time allows. */
   async #finish(): Promise<void> {
     const { clock, l1, log } = this.#deps;
-    const deadlineMs = clock.nowMs() + this.#options.stopTimeoutMs;
+    const deadlineMs = clock.monotonicMs() + this.#options.stopTimeoutMs;
     const manager = this.#stopReason === undefined ? this.#manager : undefined;
     try {
       await manager?.terminate();
-      while (manager !== undefined && clock.nowMs() < deadlineMs) {
+      while (manager !== undefined && clock.monotonicMs() < deadlineMs) {
         if ((await this.#applyOutcomes(manager)).kind === "reset" || this.#stopReason !== undefined) break;
         if ((await this.#publish(manager, (await l1.head()).number)) !== undefined) break;
         if (this.#underWay.size === 0) break;
-        await Promise.race([...this.#underWay, clock.sleep(Math.max(0, deadlineMs - clock.nowMs()), this.#sending.signal)]);
+        await Promise.race([...this.#underWay, clock.sleep(Math.max(0, deadlineMs - clock.monotonicMs()), this.#sending.signal)]);
       }
     } catch (error) {
       this.#logFailure(error);
@@ -399,13 +399,13 @@ export class PublishingRun {
   /** Whether the account can pay, and whether derivation listens to it. */
   async #readAccount(): Promise<void> {
     const { batcherOnL1, clock, l1, metrics, spend, transactions } = this.#deps;
-    if (clock.nowMs() < this.#nextAccountMs) return;
+    if (clock.monotonicMs() < this.#nextAccountMs) return;
     this.#balance = Number(await l1.balance(transactions.address)) / 1e18;
     metrics.balance.set(this.#balance);
     metrics.spentHour.set(Number(spend.spentWei(3_600_000)) / 1e18);
     metrics.spentDay.set(Number(spend.spentWei(86_400_000)) / 1e18);
     this.#keyObstacle = keyObstacle(transactions.address, await batcherOnL1?.());
-    this.#nextAccountMs = clock.nowMs() + ACCOUNT_INTERVAL_MS;
+    this.#nextAccountMs = clock.monotonicMs() + ACCOUNT_INTERVAL_MS;
   }
 
   #recordRefs(refs: readonly (readonly ["l1" | "l2", string, { readonly number: number; readonly timestamp: number }])[]): void {

@@ -88,7 +88,7 @@ class NodeSync {
   constructor(options: ResyncOptions, deps: ResyncDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#startMs = deps.clock.nowMs();
+    this.#startMs = deps.clock.monotonicMs();
   }
 
   async step(): Promise<L2BlockRef | undefined> {
@@ -111,7 +111,7 @@ class NodeSync {
     const { l1, address, clock, onForeignNonce, stuckAfterMs } = this.#deps;
     const [latest, pending] = await Promise.all([l1.nonce(address, "latest"), l1.nonce(address, "pending")]);
     const expected = latest > pending ? latest : pending;
-    if (clock.nowMs() - this.#startMs >= stuckAfterMs) this.#expectedNonce ??= expected;
+    if (clock.monotonicMs() - this.#startMs >= stuckAfterMs) this.#expectedNonce ??= expected;
     if (this.#expectedNonce !== undefined && latest > this.#expectedNonce) {
       await onForeignNonce?.(latest - 1n);
       this.#expectedNonce = expected;
@@ -124,7 +124,7 @@ class NodeSync {
     const { l1, clock, log } = this.#deps;
     const { latest, pending } = await this.#nonces();
     if (pending > latest) {
-      const now = clock.nowMs();
+      const now = clock.monotonicMs();
       if (latest !== this.#lastPoolNonce || this.#stuckSinceMs === undefined) this.#stuckSinceMs = now;
       this.#lastPoolNonce = latest;
       if (now - this.#stuckSinceMs < this.#deps.stuckAfterMs) {
@@ -163,7 +163,7 @@ class NodeSync {
   }
 
   #standsStill(key: string): boolean {
-    const now = this.#deps.clock.nowMs();
+    const now = this.#deps.clock.monotonicMs();
     if (this.#standstill?.key !== key) this.#standstill = { key, sinceMs: now };
     return now - this.#standstill.sinceMs >= STANDSTILL_MS;
   }

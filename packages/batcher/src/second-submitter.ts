@@ -50,7 +50,7 @@ export class SecondSubmitterWatch {
 
   /** @param leftOverNonce nonces below may be taken by transactions of a previous process */
   begin(leftOverNonce: bigint): void {
-    this.#beganAtMs ??= this.#deps.clock.nowMs();
+    this.#beganAtMs ??= this.#deps.clock.monotonicMs();
     if (leftOverNonce > this.#leftOverNonce) this.#leftOverNonce = leftOverNonce;
   }
 
@@ -61,7 +61,7 @@ export class SecondSubmitterWatch {
   /** Another transaction used the nonce of `tx`. @returns why to stop; undefined: there is an innocent explanation */
   async inspect(nonce: bigint, tx: TxData): Promise<StopReason | undefined> {
     const { clock, log, stuckAfterMs } = this.#deps;
-    const isEarly = this.#beganAtMs === undefined || clock.nowMs() - this.#beganAtMs < stuckAfterMs;
+    const isEarly = this.#beganAtMs === undefined || clock.monotonicMs() - this.#beganAtMs < stuckAfterMs;
     if (isEarly || nonce < this.#leftOverNonce) {
       log.warn("an earlier transaction has taken the batcher's nonce", { nonce });
       return undefined;

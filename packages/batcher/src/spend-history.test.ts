@@ -18,7 +18,7 @@ function chain(head: number, changes: Readonly<Record<number, bigint>>, states =
       return { balanceWei, timestampSec: number * BLOCK_SEC };
     },
   };
-  const clock = { nowMs: () => head * BLOCK_SEC * 1000 };
+  const clock = { unixMs: () => head * BLOCK_SEC * 1000 };
   return { read: () => pastPayments(l1, new Uint8Array(20), clock), requests: () => requests };
 }
 

@@ -35,9 +35,9 @@ const RECENT_GRAIN_MS = HOUR_MS / 6;
 export async function pastPayments(
   l1: Pick<L1Access, "head" | "accountAfter">,
   address: Uint8Array,
-  clock: Pick<Clock, "nowMs">,
+  clock: Pick<Clock, "unixMs">,
 ): Promise<PastPayments> {
-  const nowMs = clock.nowMs();
+  const nowMs = clock.unixMs();
   const sinceMs = nowMs - DAY_MS;
   const sample = async (number: number): Promise<Sample | undefined> => {
     const found = await l1.accountAfter(address, number);

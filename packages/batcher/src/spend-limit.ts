@@ -60,11 +60,12 @@ export class SpendLedger {
   settle(id: number, outcome: SendOutcome): void {
     const reserved = this.#underWay.get(id) ?? 0n;
     this.#underWay.delete(id);
-    if (outcome.kind === "confirmed") this.#payments.push({ atMs: this.#clock.nowMs(), wei: outcome.inclusion.feeWei ?? reserved });
+    if (outcome.kind === "confirmed")
+      this.#payments.push({ atMs: this.#clock.unixMs(), wei: outcome.inclusion.feeWei ?? reserved });
   }
 
   spentWei(withinMs: number): bigint {
-    const since = this.#clock.nowMs() - withinMs;
+    const since = this.#clock.unixMs() - withinMs;
     return this.#payments.reduce((sum, { atMs, wei }) => (atMs > since ? sum + wei : sum), 0n);
   }
 
@@ -79,7 +80,7 @@ export class SpendLedger {
       if (limitWei === undefined) continue;
       const spentWei = this.spentWei(windowMs);
       if (limitWei - spentWei - underWayWei < expectedWei) {
-        const since = this.#clock.nowMs() - windowMs;
+        const since = this.#clock.unixMs() - windowMs;
         const oldest = this.#payments.find(({ atMs }) => atMs > since);
         return { kind: "exceeded", per, limitWei, spentWei, underWayWei, resumesAtMs: oldest && oldest.atMs + windowMs };
       }
@@ -88,7 +89,7 @@ export class SpendLedger {
   }
 
   #forget(): void {
-    const since = this.#clock.nowMs() - DAY_MS;
+    const since = this.#clock.unixMs() - DAY_MS;
     this.#payments = this.#payments.filter(({ atMs }) => atMs > since);
   }
 }

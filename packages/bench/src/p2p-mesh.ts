@@ -15,7 +15,7 @@ const PAUSE_MS = 200;
 const TIMEOUT_MS = 20_000;
 
 const [nodeCount = 20, blockCount = 50] = process.argv.slice(2).map(Number);
-const nowSec = (): number => Math.floor(systemClock.nowMs() / 1000);
+const nowSec = (): number => Math.floor(systemClock.unixMs() / 1000);
 const rollup = rollupOf(VERSION, nowSec() - 3_600);
 const nodes = await Promise.all(Array.from({ length: nodeCount }, () => TestNode.start({ rollup })));
 for (const step of STEPS) {

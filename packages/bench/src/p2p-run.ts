@@ -25,7 +25,7 @@ const ARRIVAL_TIMEOUT_MS = 60_000;
 /** The crowd of the benchmark has one address. */
 const MAX_PEERS = 500;
 
-const rollup = rollupOf(VERSION, Math.floor(systemClock.nowMs() / 1000) - GENESIS_AGE_SEC);
+const rollup = rollupOf(VERSION, Math.floor(systemClock.unixMs() / 1000) - GENESIS_AGE_SEC);
 const prepared = new Map<number, SignedBlock>();
 /** nanoseconds of the monotonic clock, by block number */
 const times = new Map<number, number>();

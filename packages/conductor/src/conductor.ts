@@ -302,7 +302,7 @@ export class Conductor {
     const { node, clock, monotonicMs, metrics, log } = this.#deps;
     const actions = this.#actions;
     const sample = await node.sample();
-    const verdict = this.#rules.judge(sample, monotonicMs(), clock.nowMs() / 1000);
+    const verdict = this.#rules.judge(sample, monotonicMs(), clock.unixMs() / 1000);
     if (!("error" in sample.sync)) this.#unsafe = sample.sync.unsafe.number;
     if (sample.isActive !== undefined && actions === this.#actions) this.#isActive = sample.isActive;
     metrics.healthChecks.inc({ success: verdict.fitness === "healthy" ? "true" : "false" });

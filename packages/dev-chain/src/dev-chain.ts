@@ -73,7 +73,7 @@ export class DevChain {
     this.#deps = deps;
     const genesisSec = chain.genesis.block.header.timestamp;
     const head = chain.headerOf({ kind: "tag", tag: "latest" })!.header;
-    const nowSec = (): number => Math.floor(clock.nowMs() / 1000);
+    const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
     this.time = new ChainTime({ genesisSec, slotSec: options.slotSec, nowSec }, head.timestamp);
     this.beacon = new BeaconChain({ genesisSec, slotSec: options.slotSec, slotsPerEpoch: options.slotsPerEpoch }, chain, blobs);
     this.beaconApi = new BeaconApi({ ...options, chainId: chain.config.chainId }, { beacon: this.beacon, blobs, kzg });

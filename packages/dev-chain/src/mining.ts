@@ -108,7 +108,7 @@ export class Mining {
     const { time, clock } = this.#deps;
     const slotMs = time.slotSec * 1000;
     if (intervalMs % slotMs !== 0) return intervalMs;
-    const sinceGenesisMs = clock.nowMs() + (time.offsetSec - time.genesisSec) * 1000;
+    const sinceGenesisMs = clock.unixMs() + (time.offsetSec - time.genesisSec) * 1000;
     return intervalMs - (((sinceGenesisMs % intervalMs) + intervalMs) % intervalMs);
   }
 }

@@ -567,7 +567,7 @@ function l1Program(
   parameters: ChainParameters,
   paths: DevnetPaths,
 ): Pick<ProgramSpec, "name" | "command" | "args"> {
-  const nowSec = (): number => Math.floor(systemClock.nowMs() / 1000);
+  const nowSec = (): number => Math.floor(systemClock.unixMs() / 1000);
   // Without devnet.json the deployment was not completed.
   const isNew = (): boolean => !existsSync(paths.info);
   if (l1.kind === "anvil") {

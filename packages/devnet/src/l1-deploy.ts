@@ -72,7 +72,7 @@ export async function deployL1(
   }
   // The L2 begins at the time of the block that completes the deployment.
   const previous = await rpcCall<{ timestamp: Hex }>(url, "eth_getBlockByNumber", ["latest", false]);
-  const timestampSec = Math.max(Math.floor(systemClock.nowMs() / 1000), Number(previous.timestamp) + 1);
+  const timestampSec = Math.max(Math.floor(systemClock.unixMs() / 1000), Number(previous.timestamp) + 1);
   await rpcCall(url, "evm_setNextBlockTimestamp", [numberToHex(timestampSec)]);
   await send(plan.lastStep(timestampSec));
   await rpcCall(url, "evm_mine");

@@ -37,14 +37,14 @@ function plainLine({ level, text, fields }: LogRecord): string {
 
 async function start({ devnet: options, parameters }: DevnetCliOptions, context: ProgramContext, screen: Screen): Promise<Started> {
   const { scope, log, clock, stop } = context;
-  const startedMs = clock.nowMs();
+  const startedMs = clock.monotonicMs();
   scope.signal.addEventListener("abort", () => screen.endStatus());
   if (options.exitAfterMs !== undefined) void clock.sleep(options.exitAfterMs, scope.signal).then(() => stop("--exit-after"));
   const running = await startDevnet(scope, { ...options, parameters, log: (line) => log.info(line) });
-  log.info(summaryOf(running, options.datadir, clock.nowMs() - startedMs));
+  log.info(summaryOf(running, options.datadir, clock.monotonicMs() - startedMs));
   const print = async (): Promise<void> => {
     const status = await running.status();
-    if (!scope.signal.aborted) screen.status(formatStatus(status, clock.nowMs() / 1000));
+    if (!scope.signal.aborted) screen.status(formatStatus(status, clock.unixMs() / 1000));
   };
   return { failure: running.failure, status: { everyMs: screen.isTty ? TTY_STATUS_INTERVAL_MS : options.statusIntervalMs, print } };
 }

@@ -45,7 +45,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   const trusted = config.trustedPeers.map(parseEnode);
   if (config.folder !== undefined) makeFolder(config.folder);
   const fileOf = (name: string): string | undefined => config.folder && join(config.folder, name);
-  const bans = new BanList(new PeerFile(fileOf("bans"), parseBan, log), clock.nowMs());
+  const bans = new BanList(new PeerFile(fileOf("bans"), parseBan, log), clock.unixMs());
   // who does not search for peers dials those that were named, and nobody else
   const known = new KnownPeers(new PeerFile(config.discovery.enabled ? fileOf("known") : undefined, parseKnownPeer, log), clock);
   const store: ChainDatabase = openChainStore(config.databaseFolder, { readOnly: true });
@@ -188,14 +188,14 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
 
   /** Peers on eth/69 learn how far we are. */
   async function tellRanges(): Promise<void> {
-    let told = { number: chain.head().number, atMs: clock.nowMs() };
+    let told = { number: chain.head().number, atMs: clock.monotonicMs() };
     while (!closing.signal.aborted) {
       await clock.sleep(RANGE_INTERVAL_MS, closing.signal);
       if (closing.signal.aborted) return;
       const { number, hash } = chain.head();
-      const isDue = Math.abs(number - told.number) >= RANGE_BLOCKS || clock.nowMs() - told.atMs >= RANGE_MS;
+      const isDue = Math.abs(number - told.number) >= RANGE_BLOCKS || clock.monotonicMs() - told.atMs >= RANGE_MS;
       if (number === told.number || !isDue) continue;
-      told = { number, atMs: clock.nowMs() };
+      told = { number, atMs: clock.monotonicMs() };
       for (const peer of host.peers) peer.tellRange({ earliest: chain.earliestBlock, latest: number, latestHash: hash });
     }
   }

@@ -37,7 +37,7 @@ export function feedClient(feed: Feed, deps: ClientFeedDeps): () => void {
   feed.state("pool", (): PoolState => ({ ...pool.counts(), bytes: pool.roughBytes }));
   feed.past(() => pastBlocks(chain));
   return chain.onHeadChange((change) => {
-    if (change.removed.length > 0) feed.put("reorg", clock.nowMs(), reorgItem(change));
+    if (change.removed.length > 0) feed.put("reorg", clock.unixMs(), reorgItem(change));
     if (!feed.isWatched) return; // whoever begins to look reads the latest blocks from the chain
     const untilMs = performance.now() + COUNT_LIMIT_MS;
     for (const { block, hash } of change.added.slice(-PAST_BLOCKS))

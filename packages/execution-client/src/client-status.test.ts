@@ -20,7 +20,7 @@ it("the status says where the chain is, what waits, and whether the rollup node 
       },
     },
     pool: { counts: () => ({ pending: 3, queued: 1 }) },
-    clock: { nowMs: () => nowMs } as Clock,
+    clock: { unixMs: () => nowMs, monotonicMs: () => nowMs } as Clock,
     servingReaders: () => 2,
   });
   const place = { head: 12, headAgeSec: 10, safe: 10, finalized: undefined, pending: 3, queued: 1, readers: 2 };

@@ -32,7 +32,7 @@ export class ClientStatus {
         {
           ...method,
           handler: (args, context) => {
-            this.#lastEngineRequestMs = this.#dependencies.clock.nowMs();
+            this.#lastEngineRequestMs = this.#dependencies.clock.monotonicMs();
             return method.handler(args, context);
           },
         },
@@ -42,14 +42,14 @@ export class ClientStatus {
 
   fields(): LogFields {
     const { chain, pool, clock, servingReaders } = this.#dependencies;
-    const nowMs = clock.nowMs();
+    const nowSec = Math.floor(clock.unixMs() / 1000);
     const numberOf = (tag: "safe" | "finalized"): number | undefined => chain.headerOf({ kind: "tag", tag })?.header.number;
     const head = chain.headerOf({ kind: "tag", tag: "latest" })?.header;
     const { pending, queued } = pool.counts();
     const [waitingFor] = this.faults;
     return {
       head: head?.number,
-      headAgeSec: head === undefined ? undefined : Math.max(0, Math.floor(nowMs / 1000) - head.timestamp),
+      headAgeSec: head === undefined ? undefined : Math.max(0, nowSec - head.timestamp),
       safe: numberOf("safe"),
       finalized: numberOf("finalized"),
       pending,
@@ -62,7 +62,7 @@ export class ClientStatus {
   /** What the client waits for; empty if a rollup node drives it. */
   get faults(): readonly string[] {
     if (this.#lastEngineRequestMs === undefined) return ["the rollup node, which has not used the Engine API yet"];
-    const silentMs = this.#dependencies.clock.nowMs() - this.#lastEngineRequestMs;
+    const silentMs = this.#dependencies.clock.monotonicMs() - this.#lastEngineRequestMs;
     if (silentMs < SILENCE_LIMIT_MS) return [];
     return [`the rollup node, which last used the Engine API ${Math.floor(silentMs / 1000)} s ago`];
   }

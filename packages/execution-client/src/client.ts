@@ -124,7 +124,7 @@ export async function startClient(
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   scope.onClose("sender recovery", () => senders.close());
   const chain = openChain(
-    { store, config: spec.config, senders, metrics, nowMs: () => clock.nowMs() },
+    { store, config: spec.config, senders, metrics, nowMs: () => clock.monotonicMs() },
     {
       upgradesDir: chainOptions.upgradesDir,
       codeCacheBytes: caches.chainCode,
@@ -158,7 +158,7 @@ export async function startClient(
   const blobs = spec.config.optimism === undefined ? { verify } : undefined;
   const pool = new PoolService(
     { ...txpool, ...sending },
-    { chain, profile, senders, forwarder, messages, log, metrics, journal, blobs, nowSec: () => Math.floor(clock.nowMs() / 1000) },
+    { chain, profile, senders, forwarder, messages, log, metrics, journal, blobs, nowSec: () => Math.floor(clock.unixMs() / 1000) },
   );
   scope.onClose("transaction pool", () => pool.close());
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));
@@ -267,7 +267,7 @@ export async function startClient(
           sidecars: pool,
           witnesses: new WitnessService(services.backend, services.traces),
           log,
-          nowMs: () => clock.nowMs(),
+          nowMs: () => clock.monotonicMs(),
           onSignal: versionSignals(log),
         }),
       ),

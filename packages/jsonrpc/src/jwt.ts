@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 export const JWT_MAX_SKEW_SEC = 60;
 
 /** What tokens are dated by, and their age judged by, unless a clock is given. */
-export const MACHINE_TIME = { nowMs: (): number => Date.now() };
+export const MACHINE_TIME = { unixMs: (): number => Date.now() };
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url");
 

@@ -15,7 +15,7 @@ export interface RpcClientOptions {
   /** 32 bytes: each HTTP request carries a fresh token */
   readonly jwtSecret?: Uint8Array | undefined;
   /** dates the tokens; default: the machine's time */
-  readonly clock?: Pick<Clock, "nowMs"> | undefined;
+  readonly clock?: Pick<Clock, "unixMs"> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** of HTTPS only; default: the server is authenticated by the system's authorities, the client is not */
   readonly tls?: ClientTls | undefined;

@@ -64,7 +64,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       const headers =
         options.jwtSecret === undefined
           ? baseHeaders
-          : { ...baseHeaders, authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(clock.nowMs() / 1000))}` };
+          : { ...baseHeaders, authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(clock.unixMs() / 1000))}` };
       const response = await pool.request({ path, method: "POST", headers, body, signal: abort.signal });
       const text = await readText(response.body, maxResponseBytes, fail);
       const isOk = response.statusCode >= 200 && response.statusCode < 300;

@@ -417,7 +417,7 @@ describe("JWT", () => {
   });
 
   it("judges the age of tokens by the clock it is given", async () => {
-    const clock = { nowMs: () => Date.now() + 100_000 };
+    const clock = { unixMs: () => Date.now() + 100_000 };
     const { url } = await startServer({ jwtSecret, clock });
     const [late, inStep] = [createRpcClient({ url, jwtSecret }), createRpcClient({ url, jwtSecret, clock })];
     closers.push(() => Promise.all([late.close(), inStep.close()]));

@@ -90,7 +90,7 @@ export interface RpcServerOptions {
   /** 32 bytes: every request and every upgrade needs a token */
   readonly jwtSecret?: Uint8Array | undefined;
   /** for the age of tokens; default: the machine's time */
-  readonly clock?: Pick<Clock, "nowMs"> | undefined;
+  readonly clock?: Pick<Clock, "unixMs"> | undefined;
   readonly methods: MethodTable;
   readonly dialect?: RpcDialect | undefined;
   readonly limits?: Partial<RpcServerLimits> | undefined;
@@ -141,9 +141,9 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { log, jwtSecret, http, ws, clock = MACHINE_TIME } = options;
   const checkToken =
     jwtSecret &&
-    logRefusedTokens((authorization?: string) => checkJwt(jwtSecret, authorization, clock.nowMs() / 1000), {
+    logRefusedTokens((authorization?: string) => checkJwt(jwtSecret, authorization, clock.unixMs() / 1000), {
       log,
-      nowMs: () => clock.nowMs(),
+      nowMs: () => performance.now(),
     });
   const metrics = rpcMetricsOf(options.metrics);
   const unsent = new UnsentBudget(limits, {

@@ -56,7 +56,7 @@ export function createWsRpcClient(options: RpcClientOptions): RpcClient {
     const authorization =
       options.jwtSecret === undefined
         ? {}
-        : { authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(clock.nowMs() / 1000))}` };
+        : { authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(clock.unixMs() / 1000))}` };
     const opened = new WebSocket(options.url, {
       headers: { ...options.headers, ...authorization },
       handshakeTimeout: timeoutMs,

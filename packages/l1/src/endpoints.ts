@@ -165,7 +165,7 @@ export class L1Endpoints {
   /** Moves on to the next endpoint, unless another request that failed at the same time has already done so. */
   private moveOnFrom(failed: EndpointState): void {
     if (this.states[this.current] !== failed || this.states.length === 1) return;
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     if (this.current === 0) {
       // it has just come back, and fails again
       const isSoon = nowMs - this.returnAtMs < this.returnPauseMs;
@@ -184,19 +184,19 @@ export class L1Endpoints {
   private considerReturn(): void {
     const { current, deps } = this;
     const first = this.states[0];
-    if (current === 0 || first === undefined || this.returning !== undefined || deps.clock.nowMs() < this.returnAtMs) return;
+    if (current === 0 || first === undefined || this.returning !== undefined || deps.clock.monotonicMs() < this.returnAtMs) return;
     first.checkedAtLoss = undefined;
     this.returning = this.assertOurChain(first)
       .then(() => first.endpoint.rpc.call("eth_getBlockByNumber", ["latest", false]))
       .then(
         () => {
           this.current = 0;
-          this.returnAtMs = deps.clock.nowMs();
+          this.returnAtMs = deps.clock.monotonicMs();
           deps.log.warn("the first L1 endpoint answers again, going back to it", { endpoint: first.endpoint.name });
         },
         (error: unknown) => {
           if (!isEndpointFailure(error) && !isCodedError(error, "rpc/closed")) throw error;
-          this.returnAtMs = deps.clock.nowMs() + this.returnPauseMs;
+          this.returnAtMs = deps.clock.monotonicMs() + this.returnPauseMs;
         },
       )
       .finally(() => {

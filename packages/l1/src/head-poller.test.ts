@@ -17,7 +17,11 @@ class ManualClock {
   now = 0;
   private sleepers: { at: number; wake: () => void }[] = [];
 
-  nowMs(): number {
+  unixMs(): number {
+    return this.now;
+  }
+
+  monotonicMs(): number {
     return this.now;
   }
 

@@ -82,10 +82,10 @@ export class HeadPoller {
     const { clock, log } = this.deps;
     const { signal } = this.closing;
     while (!signal.aborted) {
-      const heard = { atMs: clock.nowMs() };
+      const heard = { atMs: clock.monotonicMs() };
       const subscription = await this.subscribe((block) => {
         if (signal.aborted) return;
-        heard.atMs = clock.nowMs();
+        heard.atMs = clock.monotonicMs();
         if (block === undefined) void this.poll(["latest"]);
         else this.note("latest", block);
       });
@@ -125,8 +125,8 @@ export class HeadPoller {
       end();
     });
     while (!over.signal.aborted) {
-      await clock.sleep(Math.max(1, heard.atMs + MAX_SILENCE_MS - clock.nowMs()), over.signal);
-      if (over.signal.aborted || clock.nowMs() - heard.atMs < MAX_SILENCE_MS) continue;
+      await clock.sleep(Math.max(1, heard.atMs + MAX_SILENCE_MS - clock.monotonicMs()), over.signal);
+      if (over.signal.aborted || clock.monotonicMs() - heard.atMs < MAX_SILENCE_MS) continue;
       await this.poll(["latest"]);
       if (!over.signal.aborted) await clock.sleep(Math.max(this.options.headIntervalMs, RESUBSCRIBE_MS), over.signal);
     }
@@ -141,7 +141,7 @@ export class HeadPoller {
 
   /** Logs the first failure, and afterwards one per interval. */
   private complain(label: L1BlockLabel, error: unknown): void {
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     const lastMs = this.complainedAtMs.get(label);
     if (lastMs !== undefined && nowMs - lastMs < COMPLAIN_EVERY_MS) return;
     this.complainedAtMs.set(label, nowMs);

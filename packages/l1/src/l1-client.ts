@@ -234,7 +234,7 @@ export class L1Client implements L1Provider {
   }
 
   private noteHead(block: VerifiedHeader): void {
-    this.head = { block, atMs: this.deps.clock.nowMs() };
+    this.head = { block, atMs: this.deps.clock.monotonicMs() };
     this.said.clear();
   }
 
@@ -279,7 +279,7 @@ export class L1Client implements L1Provider {
   /** The hash of the block at a height, by the parent hashes of the newest block. */
   private hashBelowHead(number: number): Hex | undefined {
     const { head } = this;
-    if (head === undefined || this.deps.clock.nowMs() - head.atMs > HEAD_COUNTS_MS) return undefined;
+    if (head === undefined || this.deps.clock.monotonicMs() - head.atMs > HEAD_COUNTS_MS) return undefined;
     let block: VerifiedHeader | undefined = head.block;
     if (number > block.number || number < block.number - MAX_LINKS) return undefined;
     while (block !== undefined && block.number > number) {

@@ -82,7 +82,7 @@ export class ReceiptsFetcher {
     this.kind = kind;
     this.rpc = rpc;
     this.clock = clock;
-    this.restoredAtMs = clock.nowMs();
+    this.restoredAtMs = clock.monotonicMs();
   }
 
   /** @throws the endpoint's error, or {L1Error} l1/faulty-answer; if the method was unsupported, a retry uses the next one */
@@ -129,7 +129,7 @@ export class ReceiptsFetcher {
   }
 
   private pickMethod(transactions: number): BlockMethod | undefined {
-    const nowMs = this.clock.nowMs();
+    const nowMs = this.clock.monotonicMs();
     if (nowMs - this.restoredAtMs >= RESTORE_METHODS_AFTER_MS) {
       this.unsupported.clear();
       this.restoredAtMs = nowMs;

@@ -44,7 +44,8 @@ async function run(
       },
       onMapped: (mapping) => told.push(mapping),
       clock: {
-        nowMs: () => 0,
+        unixMs: () => 0,
+        monotonicMs: () => 0,
         sleep: async (ms, signal) => {
           sleptMs.push(ms);
           beforeSleep[sleptMs.length - 1]?.();

@@ -26,7 +26,11 @@ class Time implements Clock {
   readonly sleeps: number[] = [];
   now = 1_000_000;
   held: Promise<void> = Promise.resolve();
-  nowMs(): number {
+  unixMs(): number {
+    return this.now;
+  }
+
+  monotonicMs(): number {
     return this.now;
   }
   async sleep(ms: number): Promise<void> {

@@ -201,7 +201,7 @@ export class NetworkThread<N extends NetworkTypes> {
 
   #startRun(): Promise<void> {
     const { clock, log } = this.#deps;
-    const run = new NetworkRun<N>(this.#options, this.#config, log.level, clock.nowMs());
+    const run = new NetworkRun<N>(this.#options, this.#config, log.level, clock.monotonicMs());
     this.#run = run;
     return new Promise((resolve, reject) => {
       this.#onStarted = { resolve: () => resolve(), reject };
@@ -267,7 +267,7 @@ export class NetworkThread<N extends NetworkTypes> {
     onStarted?.reject(error);
     if (this.#closing.signal.aborted || this.#identity === undefined) return; // the first start reports its own failure
     losses.inc();
-    this.#vainStarts = run.isServing && clock.nowMs() - run.startedMs > SOUND_AFTER_MS ? 0 : this.#vainStarts + 1;
+    this.#vainStarts = run.isServing && clock.monotonicMs() - run.startedMs > SOUND_AFTER_MS ? 0 : this.#vainStarts + 1;
     const delayMs = restartDelayMs(this.#vainStarts);
     log.error(this.#options.texts.lost, { error, inMs: delayMs });
     void this.#restart(delayMs);
@@ -308,8 +308,8 @@ export class NetworkThread<N extends NetworkTypes> {
     const heartbeat = Atomics.load(run.shared, HEARTBEAT);
     if (heartbeat !== run.heartbeat) {
       run.heartbeat = heartbeat;
-      run.heardAtMs = clock.nowMs();
-    } else if (clock.nowMs() - run.heardAtMs > MAX_SILENCE_MS) {
+      run.heardAtMs = clock.monotonicMs();
+    } else if (clock.monotonicMs() - run.heardAtMs > MAX_SILENCE_MS) {
       this.#lose(run, new Error(`the thread has not come back to its event loop for ${MAX_SILENCE_MS / 1_000} s`));
     }
   }

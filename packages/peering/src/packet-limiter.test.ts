@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PacketLimiter } from "./packet-limiter.ts";
 
-const clock = { now: 0, nowMs: () => clock.now, sleep: () => Promise.resolve() };
+const clock = { now: 0, unixMs: () => clock.now, monotonicMs: () => clock.now, sleep: () => Promise.resolve() };
 const count = (times: number, allows: () => boolean): number => Array.from({ length: times }, allows).filter(Boolean).length;
 
 describe("the limit on discovery packets", () => {

@@ -35,11 +35,11 @@ export class PacketLimiter {
   }
 
   expectAnswer(ip: string): void {
-    this.#sender(ip).expectedUntilMs = this.#clock.nowMs() + ANSWER_MS;
+    this.#sender(ip).expectedUntilMs = this.#clock.monotonicMs() + ANSWER_MS;
   }
 
   allows(ip: string): boolean {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.monotonicMs();
     const sender = this.#sender(ip);
     if (!sender.packets.take()) return false;
     return sender.expectedUntilMs >= nowMs || this.#packets.take();

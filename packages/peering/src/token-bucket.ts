@@ -17,7 +17,7 @@ export class TokenBucket {
     this.rate = rate;
     this.clock = clock;
     this.tokens = rate.burst;
-    this.atMs = clock.nowMs();
+    this.atMs = clock.monotonicMs();
   }
 
   /** How long until there is a token; 0: now. */
@@ -46,7 +46,7 @@ export class TokenBucket {
   }
 
   private refill(): void {
-    const nowMs = this.clock.nowMs();
+    const nowMs = this.clock.monotonicMs();
     // a clock that is set back gives nothing
     const passedMs = Math.max(0, nowMs - this.atMs);
     this.atMs = nowMs;

@@ -55,7 +55,7 @@ export class DisputeGames implements OutputContract {
     const last = await this.#lastOwnGame();
     if (last === undefined) return { next: { kind: "newest" }, latest: undefined };
     const dueMs = last.createdSec * 1000 + this.#options.proposalIntervalMs;
-    const next = dueMs > this.#clock.nowMs() ? ({ kind: "later", atMs: dueMs } as const) : ({ kind: "newest" } as const);
+    const next = dueMs > this.#clock.unixMs() ? ({ kind: "later", atMs: dueMs } as const) : ({ kind: "newest" } as const);
     return { next, latest: await this.#postedBy(last) };
   }
 
@@ -80,7 +80,7 @@ export class DisputeGames implements OutputContract {
   async #lastOwnGame(): Promise<Game | undefined> {
     const [word] = await this.#read("gameCount()", [], 1);
     const count = wordToNumber(word!, this.address, "gameCount()");
-    const cutoffSec = (this.#clock.nowMs() - this.#options.proposalIntervalMs) / 1000;
+    const cutoffSec = (this.#clock.unixMs() - this.#options.proposalIntervalMs) / 1000;
     let newest: Game | undefined;
     for (let index = count - 1; index >= Math.max(0, count - MAX_GAMES_LOOKED_AT); index--) {
       const game = await this.#gameAt(index);

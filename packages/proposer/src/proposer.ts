@@ -168,7 +168,7 @@ class ProposingRun {
     const state = await contract.state();
     this.#noteLatest(state.latest);
     if (state.next.kind === "later") {
-      const ms = Math.max(0, state.next.atMs - clock.nowMs());
+      const ms = Math.max(0, state.next.atMs - clock.unixMs());
       return waitFor("the proposal interval to pass", Math.min(ms, this.#options.pollIntervalMs));
     }
     const status = await this.#ask((node) => node.syncStatus());
@@ -251,7 +251,7 @@ class ProposingRun {
     }
     log.info("proposing an output", { block: output.block.number, outputRoot: output.root });
     this.#waitingFor = "the transaction to be included";
-    const startedMs = clock.nowMs();
+    const startedMs = clock.monotonicMs();
     const { to, data, valueWei } = call;
     const candidate: TxCandidate = { to, carries: { kind: "calldata", data }, value: valueWei, gasLimit: "estimated" };
     const outcome = await transactions.send(candidate, this.#stopping.signal);
@@ -272,7 +272,7 @@ class ProposingRun {
           return waitFor("the contract to have the proposal");
         }
         metrics.l2Ref("proposed", output.block);
-        log.info("output proposed", { ...fields, tookMs: clock.nowMs() - startedMs });
+        log.info("output proposed", { ...fields, tookMs: clock.monotonicMs() - startedMs });
         return { kind: "again" };
       }
       case "failed":
@@ -297,8 +297,8 @@ class ProposingRun {
       this.#pendingSinceMs = undefined;
       return true;
     }
-    this.#pendingSinceMs ??= clock.nowMs();
-    if (clock.nowMs() - this.#pendingSinceMs < this.#options.pendingLimitMs) return false;
+    this.#pendingSinceMs ??= clock.monotonicMs();
+    if (clock.monotonicMs() - this.#pendingSinceMs < this.#options.pendingLimitMs) return false;
     // The next transaction takes the first of the nonces: one of the two is included, never both.
     log.warn("transactions of an earlier run are not included: replacing them", { nonce: latest, pending });
     return true;
@@ -334,9 +334,9 @@ class ProposingRun {
 
   async #readBalance(): Promise<void> {
     const { clock, l1, metrics, transactions } = this.#deps;
-    if (clock.nowMs() < this.#nextBalanceMs) return;
+    if (clock.monotonicMs() < this.#nextBalanceMs) return;
     this.#balance = Number(await l1.balance(transactions.address)) / 1e18;
-    this.#nextBalanceMs = clock.nowMs() + BALANCE_INTERVAL_MS;
+    this.#nextBalanceMs = clock.monotonicMs() + BALANCE_INTERVAL_MS;
     metrics.balance.set(this.#balance);
   }
 

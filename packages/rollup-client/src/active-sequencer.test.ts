@@ -20,7 +20,7 @@ function setUp(names: readonly string[]) {
   const nodes = names.map((name) => new Node(name));
   const changes: string[] = [];
   let nowMs = 0;
-  const clock: Clock = { nowMs: () => nowMs, sleep: () => Promise.resolve() };
+  const clock: Clock = { unixMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() };
   const active = new ActiveSequencer({ checkIntervalMs: 1000 }, nodes, { clock, onChange: (name) => changes.push(name) });
   return { nodes, changes, active, pass: (ms: number) => (nowMs += ms) };
 }

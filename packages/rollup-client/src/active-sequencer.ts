@@ -35,7 +35,7 @@ export class ActiveSequencer {
 
   /** The node's place in the list. @throws {RollupClientError} rollup-client/no-active-sequencer */
   async index(): Promise<number> {
-    if (this.#nodes.length === 1 || this.#clock.nowMs() < this.#checkAtMs) return this.#current;
+    if (this.#nodes.length === 1 || this.#clock.monotonicMs() < this.#checkAtMs) return this.#current;
     const reasons: string[] = [];
     // The current one first: as long as it is active, the others are not asked.
     for (let step = 0; step < this.#nodes.length; step++) {
@@ -43,7 +43,7 @@ export class ActiveSequencer {
       const node = this.#nodes[at]!;
       try {
         if (await node.isSequencing()) {
-          this.#checkAtMs = this.#clock.nowMs() + this.#options.checkIntervalMs;
+          this.#checkAtMs = this.#clock.monotonicMs() + this.#options.checkIntervalMs;
           if (at !== this.#current) this.#onChange(node.name);
           this.#current = at;
           return at;

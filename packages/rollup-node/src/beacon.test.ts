@@ -33,7 +33,7 @@ function connect(args: readonly string[], config = testConfig()) {
   const parsed = parseOptions(rnodeOptions, ["--l2=http://localhost:1", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const pausesMs: number[] = [];
-  const clock = { nowMs: () => 2_000_000, sleep: async (ms: number) => void pausesMs.push(ms) };
+  const clock = { unixMs: () => 2_000_000, monotonicMs: () => 2_000_000, sleep: async (ms: number) => void pausesMs.push(ms) };
   const beacon: Beacon = connectBeacon(parsed.options.l1, {
     config,
     clock,

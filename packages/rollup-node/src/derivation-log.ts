@@ -121,7 +121,7 @@ export class DerivationLog {
       return;
     }
     this.deps.onDropped?.(block, text, fields);
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     if (nowMs - this.minuteStartMs >= MINUTE_MS) {
       if (this.suppressed > 0)
         this.log.warn("further drops were not logged: --log.level=debug shows all", { count: this.suppressed });

@@ -75,7 +75,7 @@ export const deriveCommand = command({ table, version: VERSION }, async ({ optio
   if (main.data !== undefined) {
     const files = [...main.data, ...positionals].map(readHex);
     try {
-      await run.readFiles(blockAt(main.l1Time ?? Math.floor(systemClock.nowMs() / 1000)), files);
+      await run.readFiles(blockAt(main.l1Time ?? Math.floor(systemClock.unixMs() / 1000)), files);
     } finally {
       daInputs?.close();
     }

@@ -170,12 +170,12 @@ export class Driver {
       const isBusy = await this.turnOf(this.engineSyncPart!);
       this.deps.metrics.turnDone?.();
       if (isBusy || !engineSync.isUnfinished) return 0;
-      return Math.max(engineSync.dueInMs(), this.engineSyncPart!.retryAtMs - this.deps.clock.nowMs());
+      return Math.max(engineSync.dueInMs(), this.engineSyncPart!.retryAtMs - this.deps.clock.monotonicMs());
     }
     if (this.resetReason !== undefined) {
       this.deps.gap?.turn(false);
-      if (this.deps.clock.nowMs() >= this.resetAtMs) await this.attemptReset(this.resetReason);
-      return this.resetReason === undefined ? 0 : Math.max(0, this.resetAtMs - this.deps.clock.nowMs());
+      if (this.deps.clock.monotonicMs() >= this.resetAtMs) await this.attemptReset(this.resetReason);
+      return this.resetReason === undefined ? 0 : Math.max(0, this.resetAtMs - this.deps.clock.monotonicMs());
     }
     let isBusy = false;
     for (const part of this.parts) {
@@ -189,7 +189,7 @@ export class Driver {
 
   /** @returns whether there may be more to do at once */
   private async turnOf(part: Part): Promise<boolean> {
-    if (part.retryAtMs > this.deps.clock.nowMs()) return false;
+    if (part.retryAtMs > this.deps.clock.monotonicMs()) return false;
     const progress = await part.turn();
     this.note(part, progress);
     return progress.kind === "progress";
@@ -211,7 +211,7 @@ export class Driver {
         return;
       case "temporary": {
         const pauseMs = progress.retryAfterMs ?? part.backoff.nextMs();
-        part.retryAtMs = this.deps.clock.nowMs() + pauseMs;
+        part.retryAtMs = this.deps.clock.monotonicMs() + pauseMs;
         if (part.name === "derivation") this.deps.metrics.derivationError();
         log.warn("trying again after a pause", { part: part.name, reason: progress.reason, pauseMs });
         return;
@@ -240,12 +240,12 @@ export class Driver {
     }
     if (trouble.kind === "critical") throw new DriverError("driver/critical", { part: "reset", reason: trouble.reason });
     const pauseMs = this.resetBackoff.nextMs();
-    this.resetAtMs = clock.nowMs() + pauseMs;
+    this.resetAtMs = clock.monotonicMs() + pauseMs;
     log.warn("cannot find the heads yet, trying again after a pause", { reason: trouble.reason, pauseMs });
   }
 
   private slowDownResets(reason: string): void {
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     this.recentResetsMs = [...this.recentResetsMs.filter((atMs) => nowMs - atMs < MINUTE_MS), nowMs];
     const tooMany = this.recentResetsMs.length - MAX_RESETS_A_MINUTE;
     if (tooMany <= 0) return;
@@ -298,7 +298,7 @@ export class Driver {
   }
 
   private msUntilDue(): number {
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     const due = this.parts.filter(({ retryAtMs }) => retryAtMs > nowMs).map(({ retryAtMs }) => retryAtMs - nowMs);
     const sequencerDueMs = this.deps.sequencer.dueInMs();
     const sequencerWaits = this.parts.some(({ name, retryAtMs }) => name === "sequencer" && retryAtMs > nowMs);

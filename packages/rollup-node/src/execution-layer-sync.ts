@@ -53,7 +53,7 @@ export class ExecutionLayerSync {
   constructor(kind: EngineKind, deps: ExecutionLayerSyncDeps) {
     this.kind = kind;
     this.deps = deps;
-    this.startMs = this.movedMs = deps.clock.nowMs();
+    this.startMs = this.movedMs = deps.clock.monotonicMs();
   }
 
   /** Whether nothing else may be done yet. */
@@ -83,7 +83,7 @@ export class ExecutionLayerSync {
 
   /** Milliseconds until the engine is to be asked again. */
   dueInMs(): number {
-    return this.askedMs === undefined ? 0 : Math.max(0, this.askedMs + POLL_MS - this.deps.clock.nowMs());
+    return this.askedMs === undefined ? 0 : Math.max(0, this.askedMs + POLL_MS - this.deps.clock.monotonicMs());
   }
 
   /** @returns `reset` when this node may go on as usual, from the heads in the engine */
@@ -99,7 +99,7 @@ export class ExecutionLayerSync {
   private async advance(): Promise<Progress> {
     const isDue = this.dueInMs() === 0;
     const first = this.deps.inbox.peek();
-    if (isDue) this.askedMs = this.deps.clock.nowMs();
+    if (isDue) this.askedMs = this.deps.clock.monotonicMs();
     if (isDue || first !== undefined) this.note(await this.readHeads());
     if (this.stage === "waiting") {
       if (first === undefined) return IDLE;
@@ -124,7 +124,7 @@ export class ExecutionLayerSync {
       return false;
     }
     this.stage = "syncing";
-    this.startMs = this.movedMs = clock.nowMs();
+    this.startMs = this.movedMs = clock.monotonicMs();
     this.startNumber = unsafe.number;
     log.info("execution-layer sync begins: the engine gets blocks from its own peers", { head: unsafe.number });
     return true;
@@ -198,7 +198,7 @@ export class ExecutionLayerSync {
       number,
       hash,
       blocks: number - this.startNumber,
-      elapsedSec: Math.round((clock.nowMs() - this.startMs) / 1_000),
+      elapsedSec: Math.round((clock.monotonicMs() - this.startMs) / 1_000),
     });
     return reset("the execution-layer sync is finished");
   }
@@ -215,7 +215,7 @@ export class ExecutionLayerSync {
 
   /** Remembers the engine's labels, and warns when they stand still. */
   private note(heads: EngineHeads): void {
-    const nowMs = this.deps.clock.nowMs();
+    const nowMs = this.deps.clock.monotonicMs();
     if (this.engineHeads?.unsafe.hash !== heads.unsafe.hash) this.movedMs = nowMs;
     this.engineHeads = heads;
     const stillMs = nowMs - this.movedMs;

@@ -44,7 +44,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const dashboard = await openDashboard(options.dashboard, { name: "rnode", version: VERSION, scope, log, clock, readiness });
   const derivation = loadDerivationConfig(options);
   assertAltDa(options, derivation.rollup);
-  assertConfirmations(options, derivation.rollup, Math.floor(clock.nowMs() / 1000));
+  assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start
   const engineSecret = readEngineSecret(options.l2.jwtSecret, log);
@@ -60,7 +60,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
       ? undefined
       : await scope.use(
           "snapshot log",
-          () => new SnapshotLog(snapshotFile, () => clock.nowMs()),
+          () => new SnapshotLog(snapshotFile, () => clock.unixMs()),
           (opened) => opened.close(),
         );
 

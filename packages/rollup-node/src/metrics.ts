@@ -12,17 +12,17 @@ import type { SyncFacts } from "./sync-status.ts";
 const notCounted = (): void => {};
 
 /** Counts events, and says when the last one was. */
-function eventOf(factory: MetricFactory, clock: Pick<Clock, "nowMs">, name: string, help: string): () => void {
+function eventOf(factory: MetricFactory, clock: Pick<Clock, "unixMs">, name: string, help: string): () => void {
   const total = factory.counter(`${name}_total`, help);
   const last = factory.gauge(`last_${name}_unix`, `Time of the latest, in seconds since 1970. ${help}`);
   return () => {
     total.inc();
-    last.set(clock.nowMs() / 1000);
+    last.set(clock.unixMs() / 1000);
   };
 }
 
 /** Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics */
-export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "nowMs">) {
+export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "unixMs">) {
   const event = (name: string, help: string) => eventOf(factory, clock, name, help);
   const resets = event("pipeline_resets", "Pipeline resets: the heads were determined again.");
   const derivationErrors = event("derivation_errors", "Failures of derivation after which it was retried.");
@@ -164,7 +164,7 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "no
       return () => {
         for (const { type, block } of refsOf(facts())) {
           if (lateness.get(type)?.hash !== block.hash)
-            lateness.set(type, { hash: block.hash, sec: block.timestamp - clock.nowMs() / 1000 });
+            lateness.set(type, { hash: block.hash, sec: block.timestamp - clock.unixMs() / 1000 });
         }
       };
     },

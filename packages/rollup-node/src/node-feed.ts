@@ -36,7 +36,7 @@ export function feedNode(feed: Feed, deps: NodeFeedDeps): void {
     const { heads, l1 } = syncFacts();
     if (heads === undefined) return undefined;
     const age = ({ timestamp }: { readonly timestamp: number }): number =>
-      Math.max(0, Math.round(clock.nowMs() / 100 - timestamp * 10) / 10);
+      Math.max(0, Math.round(clock.unixMs() / 100 - timestamp * 10) / 10);
     return {
       l1: l1.head?.number,
       unsafe: heads.unsafe.number,
@@ -50,7 +50,7 @@ export function feedNode(feed: Feed, deps: NodeFeedDeps): void {
   if (peers === undefined) return;
   let last: { readonly atMs: number; readonly state: Promise<PeersState> } | undefined;
   feed.state("peers", () => {
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     if (last === undefined || nowMs - last.atMs >= PEERS_EVERY_MS) last = { atMs: nowMs, state: readPeers(peers) };
     return last.state;
   });

@@ -81,7 +81,7 @@ export class PipelineFeed {
     });
     const carriers = [transaction, transactions].find((text) => typeof text === "string");
     const item: DropItem = {
-      atMs: this.deps.clock.nowMs(),
+      atMs: this.deps.clock.unixMs(),
       l1Block: block.number,
       what: text,
       reason: String(reason),

@@ -45,7 +45,7 @@ function deps(over: { l1?: object; l2?: object; engine?: object; facts?: object 
     },
     l2: { chainId: async () => 901n, headerBy: async () => GENESIS, ...over.l2 },
     engine: { capabilities: async () => METHODS, knows: async () => true, ...over.engine },
-    clock: { nowMs: () => NOW_SEC * 1000, sleep: async (ms: number) => void sleptMs.push(ms) },
+    clock: { unixMs: () => NOW_SEC * 1000, monotonicMs: () => NOW_SEC * 1000, sleep: async (ms: number) => void sleptMs.push(ms) },
     log: silentLogger,
     l1Name: "http://l1",
     l2Name: "http://l2",

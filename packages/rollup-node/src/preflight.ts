@@ -76,7 +76,7 @@ function checkClock(
   { config, clock, isSequencer, log }: PreflightDeps,
   head: { readonly number: number; readonly timestamp: number },
 ): void {
-  const aheadSec = head.timestamp - Math.floor(clock.nowMs() / 1000);
+  const aheadSec = head.timestamp - Math.floor(clock.unixMs() / 1000);
   if (aheadSec <= MAX_CLOCK_SKEW_SEC) return;
   const isPublic = l1ChainConfig(config.l1ChainId) !== undefined;
   if (isSequencer && isPublic) {
@@ -125,7 +125,7 @@ async function checkL2Genesis(deps: PreflightDeps): Promise<void> {
 
 async function checkEngine(deps: PreflightDeps): Promise<void> {
   const { config, engine, l2Name, log } = deps;
-  const nowSec = Math.floor(deps.clock.nowMs() / 1000);
+  const nowSec = Math.floor(deps.clock.unixMs() / 1000);
   const needed = engineMethodsAt(config.forkTimes, nowSec);
   const listed = await asL2(deps, () => engine.capabilities());
   if (listed === undefined || listed.length === 0) {

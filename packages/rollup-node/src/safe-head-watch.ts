@@ -80,7 +80,7 @@ export class SafeHeadWatch {
   onReset(safe: L2BlockRef): void {
     this.safe = safe;
     this.dropped.clear();
-    this.lastMove ??= { safe, l1Block: safe.l1Origin.number, atMs: this.deps.clock.nowMs() };
+    this.lastMove ??= { safe, l1Block: safe.l1Origin.number, atMs: this.deps.clock.monotonicMs() };
   }
 
   onSafe(safe: L2BlockRef, derivedFrom: L1BlockRef): void {
@@ -94,10 +94,10 @@ export class SafeHeadWatch {
       log.info("the safe head moves again", {
         safe: safe.number,
         afterL1Blocks: derivedFrom.number - before.l1Block,
-        afterSec: Math.round((clock.nowMs() - before.atMs) / 1_000),
+        afterSec: Math.round((clock.monotonicMs() - before.atMs) / 1_000),
       });
     }
-    this.lastMove = { safe, l1Block: derivedFrom.number, atMs: clock.nowMs() };
+    this.lastMove = { safe, l1Block: derivedFrom.number, atMs: clock.monotonicMs() };
     this.isStallSaid &&= isEmpty;
     this.nextLineAtL1Blocks = 0;
     this.dropped.clear();
@@ -109,7 +109,7 @@ export class SafeHeadWatch {
     const stalledL1Blocks = lastMove === undefined || derivedTo === undefined ? 0 : Math.max(0, derivedTo - lastMove.l1Block);
     const used = safe === undefined || derivedTo === undefined ? undefined : Math.max(0, derivedTo - safe.l1Origin.number);
     return {
-      stalledSec: stalledL1Blocks === 0 || lastMove === undefined ? 0 : (this.deps.clock.nowMs() - lastMove.atMs) / 1_000,
+      stalledSec: stalledL1Blocks === 0 || lastMove === undefined ? 0 : (this.deps.clock.monotonicMs() - lastMove.atMs) / 1_000,
       stalledL1Blocks,
       windowLeftL1Blocks: used === undefined ? undefined : Math.max(0, seqWindowSize - used),
       isWindowHalfUsed: used !== undefined && used * 2 >= seqWindowSize,
@@ -138,7 +138,7 @@ export class SafeHeadWatch {
     const { log, clock, config } = this.deps;
     const { stalledL1Blocks, stalledSec, windowLeftL1Blocks, isWindowHalfUsed } = this.state;
     if (lastMove === undefined || stalledL1Blocks < Math.max(this.nextLineAtL1Blocks, this.firstLineAtL1Blocks())) return;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     if (nowMs - Math.max(lastMove.atMs, this.lastLineAtMs) < MIN_PAUSE_MS) return;
     this.isStallSaid = true;
     this.lastLineAtMs = nowMs;
@@ -173,9 +173,9 @@ export class SafeHeadWatch {
     }
     this.emptyBlocks++;
     const pauseMs = this.areEmptyBlocksSaid ? EMPTY_BLOCKS_PAUSE_MS : MIN_PAUSE_MS;
-    if (clock.nowMs() - this.emptyLineAtMs < pauseMs) return;
+    if (clock.monotonicMs() - this.emptyLineAtMs < pauseMs) return;
     this.areEmptyBlocksSaid = true;
-    this.emptyLineAtMs = clock.nowMs();
+    this.emptyLineAtMs = clock.monotonicMs();
     log.warn("the sequencing window has ended without a batch: blocks without transactions are derived", {
       afterSafe: this.safe?.number,
       timestamp,

@@ -63,8 +63,11 @@ export class Sequencer {
   private readonly deps: SequencerDeps;
   private active = false;
   private isRecovering: boolean;
-  private nextActionAtMs = 0;
-  /** the unsafe head for which `nextActionAtMs` was computed */
+  /** monotonic: the end of a pause */
+  private pausedUntilMs = 0;
+  /** time of day: what a block's timestamp asks for */
+  private dueUnixMs = 0;
+  /** the unsafe head for which `dueUnixMs` was computed */
   private scheduledOn: Hex | undefined;
   private job: BuildJob | undefined;
   /** sealed, but not yet in the engine */
@@ -98,7 +101,8 @@ export class Sequencer {
   start(): void {
     this.active = true;
     this.scheduledOn = undefined;
-    this.nextActionAtMs = this.deps.clock.nowMs();
+    this.pausedUntilMs = 0;
+    this.dueUnixMs = 0;
     this.deps.log.info("sequencing started", { head: this.deps.control.headsIfKnown?.unsafe.number });
   }
 
@@ -131,20 +135,21 @@ export class Sequencer {
     const mustStay = this.sealed?.ref.parentHash === unsafe.hash && this.deps.outlet.mayBeCommitted(this.sealed.ref.hash);
     if (!mustStay) this.sealed = undefined;
     this.scheduledOn = unsafe.hash;
-    this.nextActionAtMs = this.deps.clock.nowMs() + this.deps.config.blockTimeSec * 1_000;
+    this.dueUnixMs = 0;
+    this.retryIn(this.deps.config.blockTimeSec * 1_000);
   }
 
   /** Milliseconds until there is something to do; undefined: nothing until something else changes. */
   dueInMs(): number | undefined {
     if (!this.active || this.isHeldBack()) return undefined;
     if (this.scheduledOn !== this.deps.control.heads.unsafe.hash) return 0;
-    return Math.max(0, this.nextActionAtMs - this.deps.clock.nowMs());
+    return this.waitMs();
   }
 
   async turn(): Promise<Progress> {
     if (!this.active) return IDLE;
     this.followHead();
-    if (this.isHeldBack() || this.deps.clock.nowMs() < this.nextActionAtMs) return IDLE;
+    if (this.isHeldBack() || this.waitMs() > 0) return IDLE;
     if (this.sealed !== undefined) return this.commit(this.sealed);
     return this.job === undefined ? this.begin() : this.seal(this.job);
   }
@@ -164,7 +169,15 @@ export class Sequencer {
   /** Schedules building on `head` for the head's own time, or at once if that has passed. */
   private scheduleAfter(head: L2BlockRef): void {
     this.scheduledOn = head.hash;
-    this.nextActionAtMs = Math.max(this.deps.clock.nowMs(), head.timestamp * 1_000);
+    this.pausedUntilMs = 0;
+    this.dueUnixMs = head.timestamp * 1_000;
+  }
+
+  /** At most a block time, because the time of day may be set meanwhile. */
+  private waitMs(): number {
+    const { clock, config } = this.deps;
+    const dueMs = Math.min(this.dueUnixMs - clock.unixMs(), config.blockTimeSec * 1_000);
+    return Math.max(0, this.pausedUntilMs - clock.monotonicMs(), dueMs);
   }
 
   private isHeldBack(): boolean {
@@ -202,8 +215,8 @@ export class Sequencer {
     }
     if (started.kind !== "started") return this.onTrouble("starting to build", started);
     this.job = started.job;
-    this.startedAtMs = this.deps.clock.nowMs();
-    this.nextActionAtMs = attributes.timestamp * 1_000 - SEALING_MARGIN_MS;
+    this.startedAtMs = this.deps.clock.monotonicMs();
+    this.dueUnixMs = attributes.timestamp * 1_000 - SEALING_MARGIN_MS;
     log.debug("building", { number: parent.number + 1, l1Origin: choice.origin.number, noTxPool: attributes.noTxPool });
     origins.prefetch(choice.origin);
     return PROGRESS;
@@ -242,7 +255,7 @@ export class Sequencer {
     const { control, outlet, log, config } = this.deps;
     const number = job.parent.number + 1;
     const fenced = outlet.fenceSignal();
-    this.sealingAtMs = this.deps.clock.nowMs();
+    this.sealingAtMs = this.deps.clock.monotonicMs();
     const sealed = await control.seal(job);
     this.job = undefined;
     if (sealed.kind !== "sealed") {
@@ -302,7 +315,7 @@ export class Sequencer {
   private sayTrouble(what: string, reason: string): void {
     const { clock, log } = this.deps;
     const text = `${what}: ${reason}`;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     const { trouble } = this;
     if (trouble?.text === text && nowMs - trouble.saidMs < REPEAT_TROUBLE_MS) return;
     const sinceMs = trouble?.sinceMs ?? nowMs;
@@ -313,20 +326,20 @@ export class Sequencer {
 
   private sayGoingOn(): void {
     if (this.trouble === undefined) return;
-    const afterSec = Math.round((this.deps.clock.nowMs() - this.trouble.sinceMs) / 1_000);
+    const afterSec = Math.round((this.deps.clock.monotonicMs() - this.trouble.sinceMs) / 1_000);
     this.trouble = undefined;
     this.deps.log.info("sequencing goes on", { afterSec });
   }
 
   private measure(transactions: number): void {
     const { clock, config, metrics } = this.deps;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     metrics?.sealed((nowMs - this.sealingAtMs) / 1_000, (nowMs - this.startedAtMs) / 1_000, config.blockTimeSec);
     metrics?.sequenced(transactions);
   }
 
   private retryIn(ms: number): Progress {
-    this.nextActionAtMs = this.deps.clock.nowMs() + ms;
+    this.pausedUntilMs = this.deps.clock.monotonicMs() + ms;
     return PROGRESS;
   }
 }

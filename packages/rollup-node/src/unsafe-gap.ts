@@ -40,7 +40,7 @@ export class UnsafeGap {
   turn(isDerivationReady: boolean): void {
     const { control, inbox, request, clock, log } = this.deps;
     const head = control.headsIfKnown?.unsafe;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     if (head === undefined || !isDerivationReady || head.hash !== this.lastHead) {
       this.lastHead = head?.hash;
       this.checkAtMs = nowMs + this.intervalMs;
@@ -60,7 +60,7 @@ export class UnsafeGap {
 
   /** undefined: nothing waits that could have a gap below it */
   dueInMs(): number | undefined {
-    return this.deps.inbox.peek() === undefined ? undefined : Math.max(0, this.checkAtMs - this.deps.clock.nowMs());
+    return this.deps.inbox.peek() === undefined ? undefined : Math.max(0, this.checkAtMs - this.deps.clock.monotonicMs());
   }
 
   private get intervalMs(): number {

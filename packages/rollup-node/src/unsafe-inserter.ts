@@ -8,7 +8,7 @@ import type { UnsafeInbox } from "./unsafe-inbox.ts";
 export interface UnsafeInserterDeps {
   readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly control: EngineControl;
-  readonly clock: Pick<Clock, "nowMs">;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Logger;
 }
 
@@ -37,7 +37,7 @@ export class UnsafeInserter {
       return PROGRESS;
     }
     if (ref.parentHash !== unsafe.hash) return IDLE; // there is a gap, but the missing parents may still arrive
-    const startMs = clock.nowMs();
+    const startMs = clock.monotonicMs();
     const inserted = await control.insert(envelope);
     if (inserted.kind === "invalid") {
       inbox.remove(ref.hash);
@@ -48,7 +48,7 @@ export class UnsafeInserter {
     inbox.remove(ref.hash);
     control.setHeads({ ...control.heads, unsafe: ref });
     const told = await control.sendForkchoice();
-    log.info("new unsafe block", { ...fields, ...blockFacts(envelope.executionPayload, clock.nowMs() - startMs) });
+    log.info("new unsafe block", { ...fields, ...blockFacts(envelope.executionPayload, clock.monotonicMs() - startMs) });
     return told;
   }
 }

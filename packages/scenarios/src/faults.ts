@@ -26,7 +26,7 @@ function applyFault(network: SimNetwork, fault: Fault): void {
   };
   switch (fault.kind) {
     case "l1-reorg": {
-      const undone = l1.reorg(fault.depth, fault.fate, clock.nowMs() + plan.l1BlockTimeSec * 1000);
+      const undone = l1.reorg(fault.depth, fault.fate, clock.unixMs() + plan.l1BlockTimeSec * 1000);
       network.log.note("l1", `replaced ${undone} blocks; the head is ${l1.head.ref.number} ${l1.head.ref.hash.slice(0, 10)}…`);
       return;
     }

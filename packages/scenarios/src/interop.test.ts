@@ -81,7 +81,7 @@ class Cluster {
 
   constructor(onInvalid: (cluster: Cluster, chain: Chain) => void, { resets = true } = {}) {
     const { l1, clock } = this;
-    const server = l1Server({ l1, chainId: 900n, earliestInclusionMs: () => clock.nowMs(), onSubmitted: () => {} });
+    const server = l1Server({ l1, chainId: 900n, earliestInclusionMs: () => clock.unixMs(), onSubmitted: () => {} });
     const chain = (id: bigint): Chain => {
       const tag = Number(id & 0xffn);
       const batcherKey = new Uint8Array(32).fill(tag);
@@ -196,7 +196,7 @@ class Cluster {
 
   #mine(): void {
     this.clock.after(6_000, () => {
-      this.l1.mine(this.clock.nowMs());
+      this.l1.mine(this.clock.unixMs());
       this.#mine();
     });
   }
@@ -368,7 +368,7 @@ describe("two chains whose messages cross, under one supervisor", () => {
     cluster.start();
     await cluster.run(50);
     const before = cluster.chains.map(({ verifier }) => label(verifier, "safe_l2").number);
-    expect(cluster.l1.reorg(3, "returned", cluster.clock.nowMs())).toBe(3);
+    expect(cluster.l1.reorg(3, "returned", cluster.clock.unixMs())).toBe(3);
     await cluster.run(150);
     expect(cluster.ended).toEqual([]);
     cluster.chains.forEach(({ nodes }, i) => {

@@ -140,7 +140,7 @@ export class RealEngine implements ScenarioEngine {
 
   #open(fill: (store: ChainDatabase) => void = () => {}): Opened {
     const clock = this.#clock;
-    const nowMs = () => clock.nowMs();
+    const nowMs = () => clock.unixMs();
     const store = openChainStore(this.#folder, { sync: "interval" });
     fill(store);
     const chain = openChain(

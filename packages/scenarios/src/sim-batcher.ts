@@ -126,7 +126,7 @@ export class SimBatcher {
       log: logger,
       metrics: createTxMetrics(noMetrics),
     });
-    const channels = channelConfigs(batches, config, Math.floor(clock.nowMs() / 1000));
+    const channels = channelConfigs(batches, config, Math.floor(clock.unixMs() / 1000));
     const submitter = new BatchSubmitter(batches, {
       channels,
       batchInboxAddress: config.batchInboxAddress,

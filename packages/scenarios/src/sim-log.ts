@@ -11,13 +11,13 @@ export class SimLog {
   /** @param isKept false: nothing is recorded, which is faster */
   constructor(clock: SimClock, isKept: boolean) {
     this.#clock = clock;
-    this.#startMs = clock.nowMs();
+    this.#startMs = clock.unixMs();
     this.#isKept = isKept;
   }
 
   note(who: string, text: string): void {
     if (!this.#isKept) return;
-    const seconds = ((this.#clock.nowMs() - this.#startMs) / 1000).toFixed(3);
+    const seconds = ((this.#clock.unixMs() - this.#startMs) / 1000).toFixed(3);
     this.lines.push(`${seconds.padStart(9)}  ${who.padEnd(11)} ${text}`);
   }
 
@@ -32,7 +32,7 @@ export class SimLog {
       level: "debug",
       format: ({ level, text, fields }) => `${level.padEnd(5)} ${text}${fieldsText(fields)}`,
       destination: { write: (line) => this.note(who, line.trimEnd()) },
-      clock: () => this.#clock.nowMs(),
+      clock: () => this.#clock.unixMs(),
     });
   }
 }

@@ -86,7 +86,7 @@ export class SimNetwork {
     const server = l1Server({
       l1,
       chainId: rollup.l1ChainId,
-      earliestInclusionMs: () => (this.inclusion.how === "lost" ? undefined : clock.nowMs() + this.inclusion.delayMs),
+      earliestInclusionMs: () => (this.inclusion.how === "lost" ? undefined : clock.unixMs() + this.inclusion.delayMs),
       onSubmitted: (text) => log.note("l1", text),
     });
     const { blobSource } = plan;
@@ -275,7 +275,7 @@ export class SimNetwork {
     const { clock, l1, plan } = this;
     clock.after(plan.l1BlockTimeSec * 1000, () => {
       if (!this.isL1Paused) {
-        const { ref, transactionHashes } = l1.mine(clock.nowMs());
+        const { ref, transactionHashes } = l1.mine(clock.unixMs());
         this.log.note("l1", `block ${ref.number} ${ref.hash.slice(0, 10)}… with ${transactionHashes.length} transactions`);
       }
       this.#mineRegularly();

@@ -20,7 +20,8 @@ export class SimProcess {
     this.name = name;
     this.#clock = clock;
     this.clock = {
-      nowMs: () => clock.nowMs(),
+      unixMs: () => clock.unixMs(),
+      monotonicMs: () => clock.monotonicMs(),
       sleep: (ms, signal) => this.wait(clock.sleep(ms, signal)),
     };
   }

@@ -216,8 +216,8 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
     let restarts = 0;
     for (;;) {
       await harness.choose();
-      const until = harness.clock.nowMs() + 100 + harness.random(900);
-      await harness.until(() => harness.clock.nowMs() >= until || harness.sync.status === undefined);
+      const until = harness.clock.unixMs() + 100 + harness.random(900);
+      await harness.until(() => harness.clock.unixMs() >= until || harness.sync.status === undefined);
       if (harness.sync.status === undefined) break;
       await harness.restart();
       expect(++restarts).toBeLessThan(30);

@@ -32,7 +32,7 @@ export class SyncProgress {
   }
 
   begin(status: SyncStatus): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.monotonicMs();
     this.#startMs = this.#lineMs = this.#movedMs = nowMs;
     this.#lineBlock = status.currentBlock;
     this.#lineHeaders = headersOf(status);
@@ -46,7 +46,7 @@ export class SyncProgress {
 
   /** Called about every second. */
   tick(status: SyncStatus): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.monotonicMs();
     const headers = headersOf(status);
     const mark = `${status.currentBlock} ${headers} ${status.downloadedBlock}`;
     if (mark !== this.#mark) {
@@ -75,7 +75,7 @@ export class SyncProgress {
 
   /** @param status the last one of the sync */
   end(status: SyncStatus, head: { readonly number: number; readonly hash: string }): void {
-    const elapsedMs = this.#clock.nowMs() - this.#startMs;
+    const elapsedMs = this.#clock.monotonicMs() - this.#startMs;
     const blocks = head.number - status.startingBlock;
     const perSec = elapsedMs > 0 ? Math.round((blocks * 1_000) / elapsedMs) : undefined;
     this.#log.info("synced", { number: head.number, hash: head.hash, blocks, elapsedSec: Math.round(elapsedMs / 1_000), perSec });

@@ -18,7 +18,8 @@ const OPTIONS = {
   ...{ feeLimitMultiplier: 5, feeLimitThresholdWei: 100n * GWEI },
 };
 const realClock: Clock = {
-  nowMs: () => Date.now(),
+  unixMs: () => Date.now(),
+  monotonicMs: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       const wake = (): void => {

@@ -101,7 +101,7 @@ export class Sending {
   async run(signal: AbortSignal): Promise<{ result: SendingResult; lastFees: TxFees | undefined }> {
     const { clock, metrics } = this.#deps;
     const { nonce } = this.#task;
-    const startMs = clock.nowMs();
+    const startMs = clock.monotonicMs();
     let publishAtMs = startMs;
     const finish = (result: SendingResult) => {
       if (result.kind !== "confirmed" && result.kind !== "blocked") this.#show({ stage: result.kind });
@@ -110,7 +110,7 @@ export class Sending {
     for (;;) {
       if (signal.aborted) return finish({ kind: "cancelled" });
       try {
-        if (clock.nowMs() >= publishAtMs) publishAtMs = clock.nowMs() + (await this.#publish());
+        if (clock.monotonicMs() >= publishAtMs) publishAtMs = clock.monotonicMs() + (await this.#publish());
         if (this.#isBlocked && this.#versions.length === 0) return finish({ kind: "blocked" });
         const included = await this.#findInclusion();
         if (included?.isDeep === true) {
@@ -119,24 +119,24 @@ export class Sending {
           return finish({ kind: "confirmed", inclusion, hash, nonce, feeCapWei: fees.feeCap });
         }
         if (included !== undefined) {
-          publishAtMs = Math.max(publishAtMs, clock.nowMs() + this.#options.resubmissionTimeoutMs); // nothing to replace
+          publishAtMs = Math.max(publishAtMs, clock.monotonicMs() + this.#options.resubmissionTimeoutMs); // nothing to replace
         } else {
-          const end = this.#end(clock.nowMs() - startMs);
+          const end = this.#end(clock.monotonicMs() - startMs);
           if (end !== undefined) return finish(end);
         }
       } catch (error) {
         metrics.rpcErrors.inc();
         this.#sayFailure(errorText(error));
-        publishAtMs = Math.max(publishAtMs, clock.nowMs() + RETRY_MS);
+        publishAtMs = Math.max(publishAtMs, clock.monotonicMs() + RETRY_MS);
       }
-      const untilPublishMs = Math.max(0, publishAtMs - clock.nowMs());
+      const untilPublishMs = Math.max(0, publishAtMs - clock.monotonicMs());
       await clock.sleep(Math.min(this.#options.receiptQueryIntervalMs, untilPublishMs), signal);
     }
   }
 
   #sayFailure(error: string): void {
     const { clock, log } = this.#deps;
-    const nowMs = clock.nowMs();
+    const nowMs = clock.monotonicMs();
     if (this.#failure?.error === error && nowMs - this.#failure.saidMs < REPEAT_FAILURE_MS) return;
     this.#failure = { error, saidMs: nowMs };
     log.warn("a transaction cannot be sent for now", { nonce: this.#task.nonce, error });
@@ -305,7 +305,7 @@ export class Sending {
   #recordPublished(hash: Hex, fees: TxFees): void {
     const { clock, log, metrics } = this.#deps;
     metrics.published.inc();
-    metrics.lastPublished.set(Math.floor(clock.nowMs() / 1000));
+    metrics.lastPublished.set(Math.floor(clock.unixMs() / 1000));
     metrics.feeCap.set(Number(fees.feeCap) / 1e9);
     this.#show({ stage: "published", hash });
     log.debug("transaction published", { nonce: this.#task.nonce, hash, feeCapWei: fees.feeCap, attempt: this.#attempts });
@@ -315,7 +315,7 @@ export class Sending {
     const { clock, feed } = this.#deps;
     const { carries } = this.#task.candidate;
     const bytes = carries.kind === "blobs" ? carries.blobs.reduce((sum, { length }) => sum + length, 0) : carries.data.length;
-    this.#shown = { form: carries.kind, bytes, atMs: clock.nowMs(), ...this.#shown, ...news };
+    this.#shown = { form: carries.kind, bytes, atMs: clock.unixMs(), ...this.#shown, ...news };
     feed?.put("l1tx", Number(this.#task.nonce), this.#shown);
   }
 
@@ -325,9 +325,9 @@ export class Sending {
     this.#show({ stage: isReverted === true ? "reverted" : "confirmed", l1Block: blockNumber, costEther });
     const status = isReverted === true ? "failed" : "success";
     metrics.confirmed.inc({ status });
-    metrics.lastConfirmed.set(Math.floor(clock.nowMs() / 1000), { status });
+    metrics.lastConfirmed.set(Math.floor(clock.unixMs() / 1000), { status });
     metrics.gasBump.set(Math.max(0, this.#attempts - 1));
-    metrics.confirmedLatencyMs.set(clock.nowMs() - startMs);
+    metrics.confirmedLatencyMs.set(clock.monotonicMs() - startMs);
     if (feeWei === undefined) return;
     metrics.feeGwei.set(Number(feeWei) / 1e9);
     metrics.feeGweiTotal.add(Number(feeWei) / 1e9);

@@ -120,7 +120,7 @@ export class TransactionManager {
   }
 
   #logFunds(text: string, fields: Record<string, string | bigint>): void {
-    const now = this.#deps.clock.nowMs();
+    const now = this.#deps.clock.monotonicMs();
     if (now - this.#lastFundsLogMs < FUNDS_LOG_INTERVAL_MS) return;
     this.#lastFundsLogMs = now;
     this.#deps.log.error(text, fields);

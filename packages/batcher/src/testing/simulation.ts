@@ -43,7 +43,8 @@ function seenBy<T extends object>(target: T, life: Life): T {
   return new Proxy(target, {
     get(_, name) {
       const member: unknown = Reflect.get(target, name, target);
-      if (typeof member !== "function" || name === "nowMs") return member instanceof Function ? member.bind(target) : member;
+      if (typeof member !== "function" || name === "unixMs" || name === "monotonicMs")
+        return member instanceof Function ? member.bind(target) : member;
       return (...args: unknown[]): unknown => {
         if (life.callsLeft-- <= 0) return new Promise(() => {});
         return Reflect.apply(member, target, args);

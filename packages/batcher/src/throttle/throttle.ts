@@ -106,7 +106,7 @@ export class Throttle {
   async step(): Promise<void> {
     const { clock, metrics, waitingBytes } = this.#deps;
     const bytes = waitingBytes();
-    const sizes = this.#controller.update(bytes, clock.nowMs());
+    const sizes = this.#controller.update(bytes, clock.monotonicMs());
     const { type } = this.#controller;
     for (const each of THROTTLE_CONTROLLERS) {
       metrics.intensity.set(each === type ? sizes.intensity : 0, { type: each });
@@ -124,7 +124,7 @@ export class Throttle {
   async #tell(state: EndpointState, { maxTxSize, maxBlockSize, intensity }: DaSizes): Promise<void> {
     const { clock, log } = this.#deps;
     const key = `${maxTxSize} ${maxBlockSize}`;
-    if (state.told === key && clock.nowMs() - state.toldAtMs < REPEAT_MS) return;
+    if (state.told === key && clock.monotonicMs() - state.toldAtMs < REPEAT_MS) return;
     const { name } = state.endpoint;
     try {
       await state.endpoint.call(METHOD, [toQuantity(maxTxSize), toQuantity(maxBlockSize)]);
@@ -147,6 +147,6 @@ export class Throttle {
       state.trouble = trouble;
       if (isMissing) state.told = key; // asked again at the next change, or later
     }
-    state.toldAtMs = clock.nowMs();
+    state.toldAtMs = clock.monotonicMs();
   }
 }

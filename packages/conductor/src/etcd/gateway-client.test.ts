@@ -131,7 +131,8 @@ describe("a client certificate", () => {
     let look: () => void = () => {};
     etcd.followFiles({
       clock: {
-        nowMs: () => 0,
+        unixMs: () => 0,
+        monotonicMs: () => 0,
         sleep: (_, signal) =>
           new Promise((resolve) => {
             look = resolve;

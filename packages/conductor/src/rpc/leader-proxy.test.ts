@@ -22,7 +22,7 @@ function proxyOf(answer: (url: string, method: string, params: readonly unknown[
     leader: () => state.leader,
     createClient,
     clock,
-    monotonicMs: () => clock.nowMs(),
+    monotonicMs: () => clock.unixMs(),
   });
   const call = (table: MethodTable, name: string, ...args: unknown[]): Promise<unknown> =>
     table[name]!.handler(args, {} as never) as Promise<unknown>;

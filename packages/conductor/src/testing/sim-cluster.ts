@@ -119,12 +119,12 @@ export class SimCluster {
   constructor(options: SimOptions) {
     this.#options = options;
     this.random = createRandom(options.seed);
-    this.#model = new EtcdModel(() => (options.mutant === "no-lease" ? 0 : this.clock.nowMs()));
+    this.#model = new EtcdModel(() => (options.mutant === "no-lease" ? 0 : this.clock.unixMs()));
     this.#model.onChange = (key, pair) => {
       if (key === this.#keys.leader) this.#onLeader(pair);
       if (key === this.#keys.head && pair !== undefined) this.#onCommit(readHead(pair));
     };
-    const genesisSec = Math.floor(this.clock.nowMs() / 1000);
+    const genesisSec = Math.floor(this.clock.unixMs() / 1000);
     this.machines = Array.from({ length: options.servers ?? 3 }, (_, index) => new Machine(`s${index}`, genesisSec));
   }
 
@@ -180,7 +180,7 @@ export class SimCluster {
       onRelease: (envelope) => this.#onRelease(machine, envelope),
       engineCut: () => machine.cut.engine > 0,
       l1: this.l1,
-      l1SeenMs: () => this.clock.nowMs() - machine.l1DelayMs,
+      l1SeenMs: () => this.clock.unixMs() - machine.l1DelayMs,
     });
   }
 
@@ -255,7 +255,7 @@ export class SimCluster {
     const id = pair && readLeader(pair).id;
     if (pair !== undefined && pair.createRevision !== pair.modRevision)
       this.violations.push(`${id} took the leader key from another one`);
-    this.leaders.push({ atMs: this.clock.nowMs(), id });
+    this.leaders.push({ atMs: this.clock.unixMs(), id });
   }
 
   #onCommit({ number, hash, leader, fence }: ReturnType<typeof readHead>): void {
@@ -277,7 +277,7 @@ export class SimCluster {
     if (fence !== this.#model.get(this.#keys.leader)?.createRevision)
       this.violations.push(`${leader} committed block ${number} and did not lead`);
     this.#committedHashes.add(hash);
-    const committed = { atMs: this.clock.nowMs(), leader, fence, block };
+    const committed = { atMs: this.clock.unixMs(), leader, fence, block };
     this.committed.push(committed);
     this.#chain.push(committed);
   }
@@ -291,7 +291,7 @@ export class SimCluster {
     }
     for (const { block } of this.#chain.splice(at + 1)) {
       const { blockNumber } = block.executionPayload;
-      if (!this.l1.hasReplacedOriginOf(block, this.clock.nowMs()))
+      if (!this.l1.hasReplacedOriginOf(block, this.clock.unixMs()))
         this.violations.push(`block ${blockNumber} was taken back, and L1 still has its origin`);
       this.released.delete(blockNumber);
       this.rewound++;
@@ -301,7 +301,7 @@ export class SimCluster {
   /** L1 loses the blocks from so many before the origin of the last committed block. */
   reorganiseL1(depth: number): void {
     const last = this.#chain.at(-1)?.block.executionPayload.blockNumber ?? 0;
-    this.l1.reorganise(Math.max(1, Math.floor(last / 6) - depth), this.clock.nowMs());
+    this.l1.reorganise(Math.max(1, Math.floor(last / 6) - depth), this.clock.unixMs());
   }
 
   #onRelease({ id }: Machine, envelope: ExecutionPayloadEnvelope): void {

@@ -180,13 +180,13 @@ export class SimNode {
     const { head } = this.disk;
     if (this.#sealed === undefined || parentHex(this.#sealed) !== hashHex(head)) {
       const { executionPayload } = head;
-      const made = `${name} ${sim.nowMs()} ${random(1_000_000)}`;
+      const made = `${name} ${sim.unixMs()} ${random(1_000_000)}`;
       this.#sealed = samplePayload(
         executionPayload.blockNumber + 1,
         executionPayload.blockHash,
         made,
         [],
-        Math.floor(sim.nowMs() / 1000),
+        Math.floor(sim.unixMs() / 1000),
         l1.originOf(executionPayload.blockNumber + 1, l1SeenMs()),
       );
     }

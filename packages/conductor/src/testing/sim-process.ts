@@ -55,13 +55,14 @@ export class SimProcess {
   /** Its own clock. */
   get clock(): Clock {
     return {
-      nowMs: () => this.#sim.nowMs() + this.#time.offsetMs,
+      unixMs: () => this.#sim.unixMs() + this.#time.offsetMs,
+      monotonicMs: () => this.monotonicMs(),
       sleep: (ms: number, signal?: Abortable) => this.gate(this.#sim.sleep(ms / this.#time.rate, signal)),
     };
   }
 
   monotonicMs(): number {
-    return (this.#sim.nowMs() - 1_700_000_000_000) * this.#time.rate;
+    return this.#sim.monotonicMs() * this.#time.rate;
   }
 
   #run(go: () => void): void {

@@ -139,18 +139,18 @@ export async function runSim(seed: number, { mutant, log, only = NAMES }: SimRun
     for (;;) {
       const [next] = running.sort((a, b) => a.endMs - b.endMs);
       if (next === undefined || next.endMs > untilMs) break;
-      await cluster.advance(next.endMs - clock.nowMs());
+      await cluster.advance(next.endMs - clock.unixMs());
       next.end();
       running.shift();
     }
-    await cluster.advance(untilMs - clock.nowMs());
+    await cluster.advance(untilMs - clock.unixMs());
   };
   for (let left = FAULTS.min + random(FAULTS.spread); left > 0; left--) {
     const name = only[random(only.length)]!;
     const machine = random(3) > 0 ? (cluster.leader ?? cluster.machines[0]!) : cluster.machines[random(cluster.machines.length)]!;
     const forMs = durationOf(cluster, name);
     const gapMs = random(2) === 0 ? random(6_000) : QUIET_MS + random(20_000);
-    const nowMs = clock.nowMs();
+    const nowMs = clock.unixMs();
     const isQuiet = running.length === 0 && areClocksRight && cluster.machines.every(isAtWork);
     if (isQuiet && DEADLY.has(name) && machine === cluster.leader && gapMs > QUIET_MS)
       deaths.push({ atMs: nowMs, quietMs: Math.min(gapMs, forMs) });
@@ -159,9 +159,9 @@ export async function runSim(seed: number, { mutant, log, only = NAMES }: SimRun
     running.push({ endMs: nowMs + forMs, end: KINDS[name]!(cluster, machine, forMs).end });
     await endThoseBefore(nowMs + gapMs);
   }
-  await endThoseBefore(Math.max(clock.nowMs(), ...running.map(({ endMs }) => endMs)));
+  await endThoseBefore(Math.max(clock.unixMs(), ...running.map(({ endMs }) => endMs)));
   for (const { time } of cluster.machines) time.offsetMs = 0;
-  const recoveredMs = clock.nowMs() + RECOVERY_MS / 2;
+  const recoveredMs = clock.unixMs() + RECOVERY_MS / 2;
   await cluster.advance(RECOVERY_MS);
   cluster.checkRecovered(recoveredMs);
   return {
@@ -191,7 +191,7 @@ export async function runDeath(seed: number): Promise<{ readonly leaderMs: numbe
   const { leader, clock } = cluster;
   if (leader === undefined) throw new Error("nobody leads after the start");
   kill(cluster, leader, 0);
-  const atMs = clock.nowMs();
+  const atMs = clock.unixMs();
   await cluster.advance(QUIET_MS);
   const next = cluster.leaders.find((entry) => entry.atMs > atMs && entry.id !== undefined);
   const block = cluster.committed.find((entry) => entry.atMs > (next?.atMs ?? Number.POSITIVE_INFINITY));

@@ -7,7 +7,7 @@ import { executionAnswers } from "./execution-answers.ts";
 import type { BlockEntry, L1Store } from "./l1-store.ts";
 
 /** Nothing is out of reach here, so nobody needs to wait before trying again. */
-const NO_WAITING = { nowMs: () => 0, sleep: () => Promise.resolve() };
+const NO_WAITING = { unixMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() };
 const NO_LOG = { warn: () => {}, debug: () => {} };
 
 /**

@@ -19,7 +19,7 @@ import { replayL1 } from "./replay-cli.ts";
 import { type ServeL1Options, serveL1 } from "./serve-l1.ts";
 
 const GENESIS_TIME_SEC = 1_700_000_000;
-const CLOCK = { nowMs: () => 0, sleep: () => Promise.resolve() };
+const CLOCK = { unixMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() };
 const LOG = { warn: () => {}, debug: () => {} };
 
 let blobs: readonly TestBlob[];

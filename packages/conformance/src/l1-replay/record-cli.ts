@@ -30,7 +30,7 @@ const OPTIONS = {
 } as const;
 
 const MAX_BLOCKS = 100_000;
-const CLOCK = { nowMs: () => Date.now(), sleep: (ms: number) => sleep(ms) };
+const CLOCK = { unixMs: () => Date.now(), monotonicMs: () => Date.now(), sleep: (ms: number) => sleep(ms) };
 /** What of the beacon chain's configuration somebody may ask for; the whole is long. */
 const SPEC_KEYS = [
   "SECONDS_PER_SLOT",

@@ -85,7 +85,7 @@ export class FeedBroadcast implements DashboardSource {
   }
 
   #update({ entries, left }: FeedMessage): string {
-    const update: FeedUpdate = { id: this.#program.id, atMs: this.#deps.clock.nowMs(), entries, left };
+    const update: FeedUpdate = { id: this.#program.id, atMs: this.#deps.clock.unixMs(), entries, left };
     return JSON.stringify(update);
   }
 }

@@ -35,7 +35,7 @@ export async function openDashboard(
     const { reasons } = readiness;
     return { isReady: reasons.length === 0, reasons };
   };
-  const broadcast = new FeedBroadcast({ id: name, name, kind: name, version, startedMs: clock.nowMs() }, { feed, clock, health });
+  const broadcast = new FeedBroadcast({ id: name, name, kind: name, version, startedMs: clock.unixMs() }, { feed, clock, health });
   const start = () => startDashboardServer(options, pages(), broadcast);
   scope.onClose("dashboard", () => broadcast.close());
   const { port } = await scope.use(
@@ -44,5 +44,5 @@ export async function openDashboard(
     (server) => server.close(),
   );
   log.info("dashboard", { url: `http://${options.addr.includes(":") ? `[${options.addr}]` : options.addr}:${port}/` });
-  return { feed, sample: () => feed.sample(clock.nowMs()) };
+  return { feed, sample: () => feed.sample(clock.unixMs()) };
 }

@@ -80,7 +80,7 @@ export class Discovery {
       .filter(({ host, udpPort }) => isIP(host) !== 0 && udpPort > 0)
       .map((enode) => ({ ...enode, ip: enode.host }));
     this.#forkId = deps.forkId();
-    this.#record = createOwnRecord(nodeKey, this.#forkId, BigInt(deps.clock.nowMs()));
+    this.#record = createOwnRecord(nodeKey, this.#forkId, BigInt(deps.clock.unixMs()));
     setEndpoint(this.#record, options.ip, options.tcpPort, listen.udpPort);
     this.#transport = new UdpTransport(
       { ip: listen.ip, port: listen.udpPort, nodeId: this.#record.nodeId, accepts: () => true },
@@ -141,7 +141,7 @@ export class Discovery {
   setAddress(ip: string, tcpPort: number, udpPort: number): void {
     if (this.#options.ip !== undefined) return;
     setEndpoint(this.#record, ip, tcpPort, udpPort);
-    this.#record.seq = BigInt(this.#deps.clock.nowMs());
+    this.#record.seq = BigInt(this.#deps.clock.unixMs());
   }
 
   #takeRecord(encoded: Uint8Array, node: V4Node): void {

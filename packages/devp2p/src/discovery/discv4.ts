@@ -70,13 +70,13 @@ export class DiscV4 {
   }
 
   get #nowSec(): number {
-    return Math.floor(this.#deps.clock.nowMs() / 1000);
+    return Math.floor(this.#deps.clock.unixMs() / 1000);
   }
 
   #take(packet: V4Packet, { ip, port }: { readonly ip: string; readonly port: number }): void {
     const { message, publicKey, hash } = packet;
     const bond = this.#bondOf(publicKey, ip);
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     switch (message.kind) {
       case "ping": {
         const node: V4Node = { ip, udpPort: port, tcpPort: message.from.tcpPort, publicKey };
@@ -156,7 +156,7 @@ export class DiscV4 {
     });
     sent = this.#send({ kind: "ping", from: this.#deps.endpoint(), to: node, recordSequence: this.#deps.record().sequence }, node);
     await answered;
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const entry = this.table.find(node.publicKey);
     if (!isThere) {
       if (entry !== undefined && ++entry.failures >= MAX_FAILURES) this.table.remove(node.publicKey);
@@ -171,7 +171,7 @@ export class DiscV4 {
   /** Both ends have proved where they are. */
   async #bond(node: V4Node): Promise<boolean> {
     const bond = this.#bondOf(node.publicKey, node.ip);
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - bond.provedAtMs > BOND_MS && !(await this.ping(node))) return false;
     if (nowMs - bond.knowsUsAtMs > BOND_MS) await this.#deps.clock.sleep(REPLY_MS / 2); // its ping, which we answer
     return true;

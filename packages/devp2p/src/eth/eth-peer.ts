@@ -157,7 +157,7 @@ export class EthPeer implements BlockPeer {
   }
 
   #maxBytes(): number {
-    const isExpecting = this.#requests.size > 0 || this.#deps.clock.nowMs() < this.#lateUntilMs;
+    const isExpecting = this.#requests.size > 0 || this.#deps.clock.monotonicMs() < this.#lateUntilMs;
     return isExpecting ? MAX_ANSWER_BYTES : MAX_UNASKED_BYTES;
   }
 
@@ -303,7 +303,7 @@ export class EthPeer implements BlockPeer {
     return new Promise((resolve, reject) => {
       const giveUp = (error: DevP2PError): void => {
         this.#requests.delete(id);
-        this.#lateUntilMs = this.#deps.clock.nowMs() + LATE_MS;
+        this.#lateUntilMs = this.#deps.clock.monotonicMs() + LATE_MS;
         end();
         reject(error);
       };

@@ -9,7 +9,7 @@ const nobody = (): boolean => false;
 /** A plan at the time that is returned by `at`. */
 function planAt(random: number) {
   let nowMs = 1_000_000;
-  const clock: Clock = { nowMs: () => nowMs, sleep: () => Promise.resolve() };
+  const clock: Clock = { unixMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() };
   return {
     plan: new DialPlan(clock, () => random),
     pass: (ms: number) => {

@@ -55,13 +55,13 @@ export class DialPlan {
 
   /** Named nodes that are due, unless `isTaken`. */
   dueStatic(isTaken: (id: string) => boolean): Enode[] {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.monotonicMs();
     return [...this.#static.values()].filter(({ enode, dueMs }) => dueMs <= nowMs && !isTaken(enode.id)).map(({ enode }) => enode);
   }
 
   /** Up to `count` nodes that were found, the latest first. */
   take(count: number, isTaken: (id: string) => boolean): Enode[] {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.monotonicMs();
     const taken: Enode[] = [];
     for (const enode of [...this.#candidates.values()].reverse()) {
       if (taken.length >= count) break;
@@ -77,7 +77,7 @@ export class DialPlan {
     this.postpone(id, REDIAL_MS);
     const node = this.#static.get(id);
     if (node === undefined) return;
-    node.dueMs = this.#clock.nowMs() + node.delayMs * (0.5 + this.#random()); // whoever dials us does not keep to the same times
+    node.dueMs = this.#clock.monotonicMs() + node.delayMs * (0.5 + this.#random()); // whoever dials us does not keep to the same times
     node.delayMs = Math.min(LONGEST_STATIC_DELAY_MS, 2 * node.delayMs);
   }
 
@@ -88,7 +88,7 @@ export class DialPlan {
   collided(enode: Enode): void {
     const { id } = enode;
     const span = LONGEST_COLLISION_DELAY_MS - SHORTEST_COLLISION_DELAY_MS;
-    const dueMs = this.#clock.nowMs() + SHORTEST_COLLISION_DELAY_MS + Math.floor(this.#random() * span);
+    const dueMs = this.#clock.monotonicMs() + SHORTEST_COLLISION_DELAY_MS + Math.floor(this.#random() * span);
     const node = this.#static.get(id);
     if (node !== undefined) node.dueMs = dueMs;
     else this.offer(enode);
@@ -102,7 +102,7 @@ export class DialPlan {
   }
 
   postpone(id: string, ms: number): void {
-    const untilMs = this.#clock.nowMs() + ms;
+    const untilMs = this.#clock.monotonicMs() + ms;
     if ((this.#notBefore.get(id) ?? 0) < untilMs) this.#notBefore.set(id, untilMs);
   }
 }

@@ -3,7 +3,7 @@ import { InboundGate, type InboundPlace } from "./inbound-gate.ts";
 
 class Connections {
   nowMs = 0;
-  readonly gate = new InboundGate({ nowMs: () => this.nowMs, sleep: () => Promise.resolve() });
+  readonly gate = new InboundGate({ unixMs: () => this.nowMs, monotonicMs: () => this.nowMs, sleep: () => Promise.resolve() });
   readonly dropped: string[] = [];
   #last = 0;
 

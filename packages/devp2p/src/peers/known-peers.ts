@@ -25,7 +25,7 @@ export class KnownPeers {
     this.#file = file;
     this.#clock = clock;
     for (const { enode: text, seenMs } of file.load().toSorted((a, b) => a.seenMs - b.seenMs)) {
-      if (clock.nowMs() - seenMs > FORGOTTEN_AFTER_MS) continue;
+      if (clock.unixMs() - seenMs > FORGOTTEN_AFTER_MS) continue;
       const enode = parseEnode(text);
       this.#peers.set(enode.id, { enode, seenMs });
     }
@@ -38,7 +38,7 @@ export class KnownPeers {
 
   /** We dialled it, and it is connected. */
   add(enode: Enode): void {
-    this.#peers.set(enode.id, { enode, seenMs: this.#clock.nowMs() });
+    this.#peers.set(enode.id, { enode, seenMs: this.#clock.unixMs() });
     this.#isChanged = true;
   }
 

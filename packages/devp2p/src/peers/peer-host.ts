@@ -192,7 +192,7 @@ export class PeerHost {
   }
 
   #isBanned(who: string): boolean {
-    return this.#deps.bans.find(who, this.#deps.clock.nowMs()) !== undefined;
+    return this.#deps.bans.find(who, this.#deps.clock.unixMs()) !== undefined;
   }
 
   /** Peers that the limit counts. */
@@ -322,7 +322,7 @@ export class PeerHost {
       }
       const version = sharedVersion(connection);
       eth = new EthPeer(connection, version, deps);
-      const peer = { eth, socket, isInbound, enode, connectedAtMs: clock.nowMs(), faults: new FaultCount() };
+      const peer = { eth, socket, isInbound, enode, connectedAtMs: clock.unixMs(), faults: new FaultCount() };
       // two connections at once to the same peer: the first one counts
       this.#dialling.add(id);
       await eth.greet();
@@ -378,7 +378,7 @@ export class PeerHost {
       case "devp2p/too-large":
         if (this.#trusted.has(id)) return;
         metrics.bans.inc({ reason: "malformed" });
-        bans.ban(id, clock.nowMs() + MALFORMED_BAN_MS, error.message);
+        bans.ban(id, clock.unixMs() + MALFORMED_BAN_MS, error.message);
         known.forget(id);
         return;
       case "devp2p/other-chain":
@@ -400,7 +400,7 @@ export class PeerHost {
   #judge(id: string, fault: PeerFault, detail: string): void {
     const { bans, clock, known, metrics, log } = this.#deps;
     const peer = this.#peers.get(id);
-    const nowMs = clock.nowMs();
+    const nowMs = clock.unixMs();
     if (fault === "lied") {
       log.info("peer banned: it lied", { id, client: peer?.eth.connection.hello.clientId, detail });
       metrics.bans.inc({ reason: "lied" });
@@ -411,7 +411,7 @@ export class PeerHost {
       peer?.eth.connection.disconnect("useless-peer");
       return;
     }
-    if (peer === undefined || !peer.faults.add(fault, nowMs) || this.#trusted.has(id)) return;
+    if (peer === undefined || !peer.faults.add(fault, clock.monotonicMs()) || this.#trusted.has(id)) return;
     this.plan.postpone(id, FULL_POSTPONE_MS);
     peer.eth.connection.disconnect(fault === "slow" ? "timeout" : "useless-peer");
   }

@@ -53,7 +53,7 @@ export async function startDevClient(
   const { dev, http } = options;
   const profile = profileOf(options);
   for (const warning of warningsOf(given, profile)) log.warn(warning);
-  const nowSec = (): number => Math.floor(clock.nowMs() / 1000);
+  const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
   const accounts = devAccounts(dev.mnemonic, dev.accounts);
   const folder = await scope.use(
     "folder of the development chain",
@@ -82,7 +82,7 @@ export async function startDevClient(
   scope.onClose("sender recovery", () => senders.close());
   const caches = cacheSizesOf(options.memory.cache);
   const chain = openChain(
-    { store, config, senders, metrics, nowMs: () => clock.nowMs(), editsAfter: (hash) => editor.after(hash) },
+    { store, config, senders, metrics, nowMs: () => clock.monotonicMs(), editsAfter: (hash) => editor.after(hash) },
     { codeCacheBytes: caches.chainCode, tree: { maxStoredBytes: caches.executedBlocks } },
   );
   isStoreOwned = false;

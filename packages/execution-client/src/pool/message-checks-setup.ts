@@ -36,7 +36,7 @@ export function messageChecksOf(
   return new MessageChecks({
     supervisor: supervisorHttp === undefined ? undefined : createMessageSupervisor(supervisorHttp, supervisorSafetyLevel),
     isActiveAt,
-    nowSec: () => Math.floor(clock.nowMs() / 1000),
+    nowSec: () => Math.floor(clock.unixMs() / 1000),
     refusal: (reason) => {
       const { code, message, data } = profile.errors.submission({ kind: "message-refused", reason });
       return new RpcError(code, message, data);

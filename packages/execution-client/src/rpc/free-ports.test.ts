@@ -12,7 +12,8 @@ class WaitingClock {
   now = 0;
   readonly waits: number[] = [];
   onWait: () => Promise<unknown> = async () => {};
-  nowMs = (): number => this.now;
+  unixMs = (): number => this.now;
+  monotonicMs = (): number => this.now;
   sleep = async (ms: number): Promise<void> => {
     this.waits.push(ms);
     this.now += ms;

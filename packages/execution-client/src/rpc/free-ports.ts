@@ -14,13 +14,13 @@ const INTERVAL_MS = 100;
 
 /** @throws {UserError} a port is taken and stays so, or an address is not of this machine, which is told at once */
 export async function requireFreePorts(wanted: readonly WantedPort[], clock: Clock): Promise<void> {
-  const endMs = clock.nowMs() + LIMIT_MS;
+  const endMs = clock.monotonicMs() + LIMIT_MS;
   for (;;) {
     try {
       for (const { option, host, port } of wanted) await assertPortIsFree(option, { host, port });
       return;
     } catch (error) {
-      if (!isInUse(error) || clock.nowMs() >= endMs) throw error;
+      if (!isInUse(error) || clock.monotonicMs() >= endMs) throw error;
     }
     await clock.sleep(INTERVAL_MS);
   }

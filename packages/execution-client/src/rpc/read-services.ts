@@ -30,7 +30,7 @@ export interface ServiceSources {
   readonly store: ChainDatabase;
   readonly chainView: ReadBackend["chain"];
   readonly writer: ReadServices["writer"];
-  readonly clock: Pick<Clock, "nowMs">;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly metrics?: MetricFactory | undefined;
   /** number of the head when the program started */
   readonly startingBlock: number;
@@ -66,7 +66,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
   metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
   const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
-  const filters = new FilterRegistry(backend, filterLimits, () => clock.nowMs());
+  const filters = new FilterRegistry(backend, filterLimits, () => clock.monotonicMs());
   metrics.gaugeOf(
     "memory_filters_bytes",
     "Approximate size of polled filters and of the changes that wait for the next poll.",

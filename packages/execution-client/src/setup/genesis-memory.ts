@@ -46,7 +46,7 @@ export class GenesisMemory {
       if (size < MIN_BYTES) return undefined;
       const changedMs = Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs);
       const text = [VERSION, resolve(source), dev, ino, size, mtimeNs, ctimeNs].join(" ");
-      return { text, isSettled: systemClock.nowMs() - changedMs > SETTLED_MS };
+      return { text, isSettled: systemClock.unixMs() - changedMs > SETTLED_MS };
     } catch {
       return undefined; // reading it will tell
     }

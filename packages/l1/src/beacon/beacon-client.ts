@@ -199,7 +199,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     const { log, metrics, clock } = this.#deps;
     const isGone = lacks.some(({ kind }) => kind === "missing");
     metrics.roundFailed(isGone ? "missing" : "failed");
-    const ageSec = clock.nowMs() / 1_000 - block.timestamp;
+    const ageSec = clock.unixMs() / 1_000 - block.timestamp;
     const facts = {
       l1Block: block.number,
       slot,

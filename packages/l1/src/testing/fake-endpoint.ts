@@ -10,7 +10,11 @@ export class FakeClock implements Clock {
   now = 0;
   readonly sleptMs: number[] = [];
 
-  nowMs(): number {
+  unixMs(): number {
+    return this.now;
+  }
+
+  monotonicMs(): number {
     return this.now;
   }
 

@@ -13,7 +13,8 @@ import type { RecordedPeer } from "./node-record.ts";
 
 /** The machine's, with waits cut short: what is awaited here are events. */
 const quickClock: Clock = {
-  nowMs: () => Date.now(),
+  unixMs: () => Date.now(),
+  monotonicMs: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();

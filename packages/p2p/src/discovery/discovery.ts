@@ -86,7 +86,7 @@ export class Discovery implements DiscoveryView {
       ip: advertise.ip,
       tcpPort: advertise.tcpPort,
       udpPort: advertise.udpPort ?? listen.udpPort,
-      sequence: BigInt(deps.clock.nowMs()),
+      sequence: BigInt(deps.clock.unixMs()),
     });
     this.#transport = new UdpTransport(
       { ip: listen.ip, port: listen.udpPort, nodeId: this.#record.nodeId, accepts: (ip) => networks.has(ip) },
@@ -152,7 +152,7 @@ export class Discovery implements DiscoveryView {
     this.#record.ip = ip;
     this.#record.tcp = tcpPort;
     this.#record.udp = udpPort;
-    this.#record.seq = BigInt(clock.nowMs());
+    this.#record.seq = BigInt(clock.unixMs());
   }
 
   #offer(record: ENR): void {

@@ -182,7 +182,7 @@ class BlockGossip implements GossipPart, MessageGate {
   }
 
   private validate(topic: string, message: Uint8Array): BlockVerdict {
-    const context = { nowMs: this.clock.nowMs(), unsafeBlockSigner: this.unsafeBlockSigner };
+    const context = { nowMs: this.clock.unixMs(), unsafeBlockSigner: this.unsafeBlockSigner };
     try {
       return this.validators.get(topic)!.validate(message, context);
     } catch (error) {

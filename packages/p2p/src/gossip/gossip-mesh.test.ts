@@ -18,7 +18,11 @@ import { blockTopics, publishingTopic } from "../wire/topics.ts";
 import { createGossip, type GossipOptions } from "./block-gossip.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
 
-const clock: Clock = { nowMs: () => SAMPLE_TIME * 1000, sleep: () => Promise.reject(new Error("not expected")) };
+const clock: Clock = {
+  unixMs: () => SAMPLE_TIME * 1000,
+  monotonicMs: () => SAMPLE_TIME * 1000,
+  sleep: () => Promise.reject(new Error("not expected")),
+};
 
 interface Received {
   readonly envelope: ExecutionPayloadEnvelope;

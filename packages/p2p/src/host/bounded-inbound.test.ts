@@ -16,7 +16,7 @@ const connection = (address: string) => new Inbound(address) as Inbound & Multia
 
 describe("inbound connections", () => {
   it("are refused beyond so many a second, and taken again with time", () => {
-    const clock = { now: 0, nowMs: () => clock.now, sleep: () => Promise.resolve() };
+    const clock = { now: 0, unixMs: () => clock.now, monotonicMs: () => clock.now, sleep: () => Promise.resolve() };
     const gater = boundedInbound({ ...connectionLimits(30), acceptsPerSec: 2 }, {}, clock);
     const accepted = (): number =>
       Array.from({ length: 20 }, (_, i) => gater.denyInboundConnection!(connection(`/ip4/10.0.0.${i}/tcp/1`))).filter(

@@ -83,7 +83,7 @@ export class PeerFinder {
   async #candidates(): Promise<Peer[]> {
     const { node, random, clock } = this.#deps;
     const connected = new Set(node.getPeers().map(String));
-    const retryBeforeMs = clock.nowMs() - FAILURE_PAUSE_MS;
+    const retryBeforeMs = clock.monotonicMs() - FAILURE_PAUSE_MS;
     const peers = (await node.peerStore.all()).filter(
       ({ id, addresses }) =>
         addresses.length > 0 &&
@@ -103,7 +103,7 @@ export class PeerFinder {
       await this.#deps.node.dial(peer, { signal: AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_LIMIT_MS)]) });
     } catch (error) {
       if (this.#closing.signal.aborted) return;
-      this.#failedAtMs.set(peer.toString(), this.#deps.clock.nowMs());
+      this.#failedAtMs.set(peer.toString(), this.#deps.clock.monotonicMs());
       this.#deps.log.debug("peer cannot be reached", {
         peer: peer.toString(),
         error: error instanceof Error ? error.message : String(error),

@@ -45,7 +45,8 @@ describe("static peers", () => {
           },
         },
         clock: {
-          nowMs: () => 0,
+          unixMs: () => 0,
+          monotonicMs: () => 0,
           sleep: (ms, signal) => {
             slept.push(ms);
             return new Promise((resolve) => {

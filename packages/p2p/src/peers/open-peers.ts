@@ -34,8 +34,8 @@ export interface PeersOptions extends Pick<P2PConfig, "rollup" | "peers" | "netr
 export async function openPeers(options: PeersOptions, { clock, log, metrics }: PartDeps): Promise<PeersPart> {
   const { rollup, peers: settings, staticPeers } = options;
   const slot = slotMs(rollup.blockTimeSec);
-  const nowMs = (): number => clock.nowMs();
-  const nowSec = (): number => Math.floor(clock.nowMs() / 1000);
+  const nowMs = (): number => clock.unixMs();
+  const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
   const topics = blockTopics(rollup.l2ChainId).map(({ topic }) => topic) as [string, string, string, string];
   const liveTopic = (): string => publishingTopic(rollup.l2ChainId, rollup.forkTimes, nowSec()).topic;
   const netrestrict = options.netrestrict.map(toSubnet);

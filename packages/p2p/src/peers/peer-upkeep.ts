@@ -67,7 +67,7 @@ export class PeerUpkeep {
       isJudgementConfirmed: (peer) => gossip.lastValidMs() > (this.#invalidSinceMs.get(peer) ?? Number.POSITIVE_INFINITY),
       connected: () => this.#connected(),
       disconnect,
-      nowSec: () => Math.floor(clock.nowMs() / 1000),
+      nowSec: () => Math.floor(clock.unixMs() / 1000),
       metrics,
       log,
     });
@@ -80,7 +80,7 @@ export class PeerUpkeep {
       worthOf: async (peer) => gossip.score(peer) + ((await host.knownPeer(peer))?.tagValue ?? 0),
       disconnect,
       isUnderPressure: isHeapNearlyFull,
-      nowMs: () => clock.nowMs(),
+      nowMs: () => clock.unixMs(), // as libp2p dates connections
       metrics,
       log,
     });
@@ -96,7 +96,7 @@ export class PeerUpkeep {
       this.#every(banCheckMs, () => this.#monitor.checkNext()),
       this.#every(pruneCheckMs, () => this.#prune()),
       this.#every(FORGET_INTERVAL_MS, () => this.#forgetPeers()),
-      this.#every(GARBAGE_INTERVAL_MS, () => records.collectGarbage(Math.floor(clock.nowMs() / 1000))),
+      this.#every(GARBAGE_INTERVAL_MS, () => records.collectGarbage(Math.floor(clock.unixMs() / 1000))),
     ];
   }
 
@@ -125,12 +125,12 @@ export class PeerUpkeep {
     const { isScoring, gossip, records, metrics, clock } = this.#deps;
     if (!isScoring) return;
     const connected = this.#connected();
-    takeSnapshot(connected, gossip, Math.floor(clock.nowMs() / 1000), { records, metrics });
+    takeSnapshot(connected, gossip, Math.floor(clock.unixMs() / 1000), { records, metrics });
     const invalid = connected.filter(
       (peer) => (records.scores.get(peer)?.peerScores.gossip.blocks.invalidMessageDeliveries ?? 0) > 0,
     );
     for (const peer of this.#invalidSinceMs.keys()) if (!invalid.includes(peer)) this.#invalidSinceMs.delete(peer);
-    for (const peer of invalid) if (!this.#invalidSinceMs.has(peer)) this.#invalidSinceMs.set(peer, clock.nowMs());
+    for (const peer of invalid) if (!this.#invalidSinceMs.has(peer)) this.#invalidSinceMs.set(peer, clock.monotonicMs());
   }
 
   /** Keeps the number of known peers bounded: those that are worth least go. */

@@ -42,7 +42,7 @@ export class Answers {
   /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked, or nobody would take the block */
   async of(number: number): Promise<Uint8Array | undefined> {
     const known = this.known.get(number);
-    if (known !== undefined && this.deps.clock.nowMs() < known.untilMs) return known.bytes;
+    if (known !== undefined && this.deps.clock.monotonicMs() < known.untilMs) return known.bytes;
     const underWay = this.underWay.get(number) ?? this.lookUp(number);
     this.underWay.set(number, underWay);
     return underWay;
@@ -57,7 +57,7 @@ export class Answers {
       const envelope = await payloadByNumber(number);
       if (envelope === undefined) return undefined;
       const bytes = encodeResponse(config.forkTimes, envelope);
-      this.keep(number, { bytes, untilMs: clock.nowMs() + 2_000 * config.blockTimeSec });
+      this.keep(number, { bytes, untilMs: clock.monotonicMs() + 2_000 * config.blockTimeSec });
       return bytes;
     } finally {
       end?.();

@@ -75,7 +75,7 @@ function start(script: readonly Piece[] = [], stallsAt?: "write" | "end") {
 /** What comes of asking for block 2, and after how many milliseconds. */
 async function ask({ clock, requests }: ReturnType<typeof start>) {
   const done: { outcome?: unknown; atMs?: number } = {};
-  const settle = (outcome: unknown): void => void Object.assign(done, { outcome, atMs: clock.nowMs() });
+  const settle = (outcome: unknown): void => void Object.assign(done, { outcome, atMs: clock.unixMs() });
   requests.ask("peer", 2, NEVER).then(settle, settle);
   await clock.advance(60_000);
   return done;

@@ -73,10 +73,10 @@ export class PayloadServer {
     this.peers.set(peerId, peer);
     peer.streams++;
     this.open.add(stream);
-    const startMs = clock.nowMs();
+    const startMs = clock.monotonicMs();
     try {
       const { number, code } = await this.serve(stream, peerId, peer);
-      metrics.served(number, code, clock.nowMs() - startMs);
+      metrics.served(number, code, clock.monotonicMs() - startMs);
     } catch (error) {
       log.debug("cannot answer a request for a block", { peer: peerId, reason: String(error) });
       metrics.cut();
@@ -161,7 +161,7 @@ export class PayloadServer {
   /** From genesis to the block that is due by now. */
   private isPossible(number: number): boolean {
     const { genesis, blockTimeSec } = this.deps.config;
-    const sinceGenesisSec = Math.floor(this.deps.clock.nowMs() / 1_000) - genesis.l2TimeSec;
+    const sinceGenesisSec = Math.floor(this.deps.clock.unixMs() / 1_000) - genesis.l2TimeSec;
     return number >= genesis.l2.number && number <= genesis.l2.number + Math.floor(sinceGenesisSec / blockTimeSec);
   }
 }

@@ -116,7 +116,7 @@ export class SyncClient {
   requestGap({ start, end }: UnsafeGap): void {
     const { config, clock, log } = this.deps;
     if (this.isClosing || end.number <= start.number + 1) return;
-    if (blockTimestampSec(config, start.number) * 1_000 < clock.nowMs() - MAX_AGE_MS) {
+    if (blockTimestampSec(config, start.number) * 1_000 < clock.unixMs() - MAX_AGE_MS) {
       log.debug("blocks this old are not asked of peers", { from: start.number, to: end.number });
       return;
     }
@@ -143,7 +143,7 @@ export class SyncClient {
   private async work(peer: Peer): Promise<void> {
     const { clock } = this.deps;
     while (!peer.gone.signal.aborted) {
-      const pauseMs = Math.max(peer.tokens.msUntilNext, peer.pausedUntilMs - clock.nowMs(), this.global.msUntilNext);
+      const pauseMs = Math.max(peer.tokens.msUntilNext, peer.pausedUntilMs - clock.monotonicMs(), this.global.msUntilNext);
       const next = this.walk === undefined || pauseMs <= 0 ? this.nextFor(peer) : { kind: "wait" as const, ms: pauseMs };
       if (next.kind === "wait") await clock.sleep(next.ms, this.changed.signal);
       else {
@@ -165,13 +165,13 @@ export class SyncClient {
     for (let number = top - 1; number >= low; number--) {
       if (!this.inFlight.has(number) && !this.quarantine.has(number)) return { kind: "ask", number };
     }
-    const askMoreMs = Math.max(...asked.values()) + HEDGE_AFTER_MS - this.deps.clock.nowMs();
+    const askMoreMs = Math.max(...asked.values()) + HEDGE_AFTER_MS - this.deps.clock.monotonicMs();
     return askMoreMs <= 0 ? { kind: "ask", number: top } : { kind: "wait", ms: askMoreMs };
   }
 
   private async fetch(peer: Peer, number: number): Promise<void> {
     const { clock, ask, metrics } = this.deps;
-    const startMs = clock.nowMs();
+    const startMs = clock.monotonicMs();
     const asked = this.inFlight.get(number) ?? new Map<Peer, number>();
     this.inFlight.set(number, asked.set(peer, startMs));
     let outcome: Answer | { readonly kind: "failed"; readonly error: unknown };
@@ -183,7 +183,7 @@ export class SyncClient {
     asked.delete(peer);
     if (asked.size === 0) this.inFlight.delete(number);
     if (!peer.gone.signal.aborted) {
-      metrics.asked(number, codeOf(outcome), clock.nowMs() - startMs);
+      metrics.asked(number, codeOf(outcome), clock.monotonicMs() - startMs);
       this.onOutcome(peer, number, outcome);
     }
     metrics.quarantined(this.quarantine.size);
@@ -252,7 +252,7 @@ export class SyncClient {
 
   /** @param walk undefined: the block is of a range that is no longer wanted */
   private handOver(walk: Walk | undefined, { block, peer }: Quarantined): void {
-    this.trusted.set(block.hash, { handedOverMs: this.deps.clock.nowMs() });
+    this.trusted.set(block.hash, { handedOverMs: this.deps.clock.monotonicMs() });
     this.trust(block.parentHash);
     if (walk !== undefined) walk.next = { number: block.number - 1, hash: block.parentHash };
     this.deps.sink.accept(block.envelope, peer);
@@ -270,7 +270,7 @@ export class SyncClient {
 
   private pause(peer: Peer, ms = Math.min(ERROR_PAUSE_MS * 2 ** peer.errors, MAX_ERROR_PAUSE_MS)): void {
     peer.errors++;
-    peer.pausedUntilMs = this.deps.clock.nowMs() + ms;
+    peer.pausedUntilMs = this.deps.clock.monotonicMs() + ms;
   }
 
   private trust(hash: Hex): void {
@@ -279,7 +279,7 @@ export class SyncClient {
 
   private wasJustHandedOver(hash: Hex): boolean {
     const handedOverMs = this.trusted.get(hash)?.handedOverMs;
-    return handedOverMs !== undefined && this.deps.clock.nowMs() < handedOverMs + HANDED_OVER_MS;
+    return handedOverMs !== undefined && this.deps.clock.monotonicMs() < handedOverMs + HANDED_OVER_MS;
   }
 
   private wake(): void {

@@ -35,7 +35,7 @@ export function validationNs(rollup: RollupConfig, blocks: readonly SignedBlock[
     const opened = openGossipMessage(message);
     const verdict =
       opened instanceof Uint8Array
-        ? validator.validate(opened, { nowMs: runningClock.nowMs(), unsafeBlockSigner: signer })
+        ? validator.validate(opened, { nowMs: runningClock.unixMs(), unsafeBlockSigner: signer })
         : opened;
     if (verdict.kind !== "accept") throw new Error(`a measured block is not accepted: ${verdict.fault} ${verdict.detail}`);
   }

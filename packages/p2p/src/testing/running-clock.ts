@@ -2,7 +2,8 @@ import type { Clock } from "@rnode/primitives";
 
 /** The machine's time, for tests on real sockets. */
 export const runningClock: Clock = {
-  nowMs: () => Math.floor(performance.timeOrigin + performance.now()),
+  unixMs: () => Math.floor(performance.timeOrigin + performance.now()),
+  monotonicMs: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();
@@ -17,4 +18,4 @@ export const runningClock: Clock = {
 };
 
 /** seconds since the epoch */
-export const nowSec = (): number => Math.floor(runningClock.nowMs() / 1000);
+export const nowSec = (): number => Math.floor(runningClock.unixMs() / 1000);

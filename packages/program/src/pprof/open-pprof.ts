@@ -25,7 +25,7 @@ export async function openPprof(options: OptionsOf<typeof pprofOptions>, { scope
   const profiler = await scope.use(
     "profiler",
     async () => {
-      const made = new Profiler(() => clock.nowMs());
+      const made = new Profiler(() => clock.unixMs());
       await made.ready();
       return made;
     },

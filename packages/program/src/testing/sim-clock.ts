@@ -7,6 +7,7 @@ interface Sleeper {
 }
 
 const STEPS_A_TURN = 64;
+const MONOTONIC_ZERO_MS = 1_500_000_000_000;
 
 /** A clock that only advances when everybody sleeps: simulated hours take milliseconds, and always go the same way. */
 export class SimClock implements Clock {
@@ -21,8 +22,13 @@ export class SimClock implements Clock {
     this.#nowMs = startMs;
   }
 
-  nowMs(): number {
+  unixMs(): number {
     return this.#nowMs;
+  }
+
+  /** Far from `unixMs`, so that code which mixes both fails. */
+  monotonicMs(): number {
+    return this.#nowMs - MONOTONIC_ZERO_MS;
   }
 
   sleep(ms: number, signal?: Abortable): Promise<void> {

@@ -29,7 +29,7 @@ describe("the watch over what the node talks to", () => {
   it("says since when there is no answer, and when there is one again", async () => {
     const { clock, contact, rpc, state, down, said } = setUp();
     await rpc.call("eth_chainId");
-    const sinceMs = clock.nowMs();
+    const sinceMs = clock.unixMs();
     state.failure = down;
     await expect(rpc.call("eth_chainId")).rejects.toBe(down);
     expect(contact.silence).toBeUndefined(); // a request may fail

@@ -24,20 +24,20 @@ export class Contact {
 
   answered(): void {
     if (this.silent === undefined) return;
-    const silentMs = this.deps.clock.nowMs() - this.silent.sinceMs;
+    const silentMs = this.deps.clock.monotonicMs() - this.silent.sinceMs;
     this.silent = undefined;
     if (silentMs >= MIN_SILENCE_MS) this.deps.log.info(`${this.name} answers again`, { afterSec: Math.round(silentMs / 1000) });
   }
 
   failed(reason: string): void {
-    this.silent ??= { sinceMs: this.deps.clock.nowMs(), reason };
+    this.silent ??= { sinceMs: this.deps.clock.monotonicMs(), reason };
   }
 
   /** Since when there is no answer, and why; undefined: there are answers. */
   get silence(): LogFields | undefined {
     if (this.silent === undefined) return undefined;
     const { sinceMs, reason } = this.silent;
-    const silentMs = this.deps.clock.nowMs() - sinceMs;
+    const silentMs = this.deps.clock.monotonicMs() - sinceMs;
     if (silentMs < MIN_SILENCE_MS) return undefined;
     return { since: new Date(sinceMs).toISOString(), forSec: Math.round(silentMs / 1000), reason };
   }

@@ -3,7 +3,7 @@ import { HeadStall } from "./head-stall.ts";
 
 it("says since when L1 has had the same head, once that is long", () => {
   let nowMs = Date.parse("2026-01-01T00:00:00Z");
-  const stall = new HeadStall({ nowMs: () => nowMs });
+  const stall = new HeadStall({ monotonicMs: () => nowMs });
   nowMs += 600_000;
   expect(stall.stall).toBeUndefined(); // no head yet
   stall.changed();

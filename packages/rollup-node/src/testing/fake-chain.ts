@@ -461,7 +461,11 @@ export class ManualClock {
   now = GENESIS_TIME_SEC * 1_000;
   private sleepers: { at: number; wake: () => void }[] = [];
 
-  nowMs(): number {
+  unixMs(): number {
+    return this.now;
+  }
+
+  monotonicMs(): number {
     return this.now;
   }
 

@@ -46,7 +46,8 @@ const BLOBS: BlobTransaction = {
 function manualClock() {
   let wake: (() => void)[] = [];
   const clock: Clock = {
-    nowMs: () => 0,
+    unixMs: () => 0,
+    monotonicMs: () => 0,
     sleep: (_, signal) =>
       new Promise((resolve) => {
         wake.push(resolve);

@@ -102,10 +102,10 @@ export class BlockDownload {
       const block = this.#take();
       if (block !== undefined) {
         yield block;
-        waitsSinceMs = clock.nowMs();
+        waitsSinceMs = clock.monotonicMs();
         continue;
       }
-      const leftMs = waitsSinceMs === undefined ? PATIENCE_MS : waitsSinceMs + PAUSE_MS - clock.nowMs();
+      const leftMs = waitsSinceMs === undefined ? PATIENCE_MS : waitsSinceMs + PAUSE_MS - clock.monotonicMs();
       if (leftMs <= 0) {
         this.#isPaused = true;
         return;
@@ -174,7 +174,7 @@ export class BlockDownload {
 
   /** What is needed next, if another peer has been asked for it for long. */
   #impatientRange(peer: IdlePeer): { readonly first: number; readonly last: number } | undefined {
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     for (const { first, last, startMs, peers } of this.#requests) {
       const isWaitedFor = first <= this.#next && this.#next <= last && !this.#waiting.has(this.#next);
       if (!isWaitedFor) continue;
@@ -189,7 +189,7 @@ export class BlockDownload {
     const { pool, clock } = this.#deps;
     const ended = new Alarm();
     const end = (): void => ended.ring();
-    const request: Request = { first, last, startMs: clock.nowMs(), peers: new Set([peer.id]), ended };
+    const request: Request = { first, last, startMs: clock.monotonicMs(), peers: new Set([peer.id]), ended };
     this.#requests.add(request);
     signal.addEventListener("abort", end);
     this.#fetch(peer, request)

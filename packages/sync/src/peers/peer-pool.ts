@@ -100,7 +100,7 @@ export class PeerPool {
 
   /** Peers that may have the block with this number and are not being asked anything, the best first. */
   idle(number: number): IdlePeer[] {
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const free = [...this.#standings.values()].filter(
       ({ peer, isAsked, hasLied, restsUntilMs }) =>
         !isAsked &&
@@ -122,7 +122,7 @@ export class PeerPool {
   /** Resolves when the version is another one, a peer has rested, `signal` is given, or `limitMs` have passed. */
   async changedSince(version: number, signal: Abortable, limitMs = MAX_REST_MS): Promise<void> {
     if (version !== this.#version || signal.aborted) return;
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     let wakeMs = nowMs + limitMs;
     for (const { restsUntilMs, isAsked } of this.#standings.values()) {
       if (!isAsked && restsUntilMs > nowMs) wakeMs = Math.min(wakeMs, restsUntilMs);
@@ -205,7 +205,7 @@ export class PeerPool {
   ): Promise<PeerAnswer<readonly T[]>> {
     const { clock } = this.#deps;
     const { peer } = standing;
-    const startMs = clock.nowMs();
+    const startMs = clock.monotonicMs();
     const controller = new AbortController();
     const ended = new Alarm();
     const giveUp = (): void => {
@@ -244,7 +244,7 @@ export class PeerPool {
         this.#onError(standing, outcome.error, isGivenUp);
         return { kind: "none" };
       }
-      this.#measure(standing, kind, outcome.values.length, Math.max(1, clock.nowMs() - startMs));
+      this.#measure(standing, kind, outcome.values.length, Math.max(1, clock.monotonicMs() - startMs));
       return { kind: "answer", value: outcome.values };
     } finally {
       this.notify();
@@ -268,13 +268,13 @@ export class PeerPool {
     if (isGivenUp) return;
     const { clock, log } = this.#deps;
     log.debug("a peer does not answer", { peer: standing.peer.id, reason: error.message });
-    if (error.code === "devp2p/busy") standing.restsUntilMs = clock.nowMs() + BUSY_REST_MS;
+    if (error.code === "devp2p/busy") standing.restsUntilMs = clock.monotonicMs() + BUSY_REST_MS;
     else this.#rest(standing);
   }
 
   #rest(standing: Standing): void {
     standing.faultsInRow++;
-    standing.restsUntilMs = this.#deps.clock.nowMs() + Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (standing.faultsInRow - 1));
+    standing.restsUntilMs = this.#deps.clock.monotonicMs() + Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (standing.faultsInRow - 1));
   }
 
   #blame(standing: Standing, fault: PeerFault, detail: string): void {

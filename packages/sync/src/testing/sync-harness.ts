@@ -127,16 +127,16 @@ export class SyncHarness {
 
   /** Lets time pass until the condition holds. @returns simulated seconds */
   async until(condition: () => boolean, limitSec = 600): Promise<number> {
-    const startMs = this.clock.nowMs();
+    const startMs = this.clock.unixMs();
     while (!condition()) {
-      const elapsedSec = (this.clock.nowMs() - startMs) / 1_000;
+      const elapsedSec = (this.clock.unixMs() - startMs) / 1_000;
       if (elapsedSec > limitSec) {
         throw new Error(`not after ${limitSec} s: ${JSON.stringify([this.sync.status, this.lines.slice(-5)])}`);
       }
       await this.clock.advance(50);
       await setImmediate(); // threads
     }
-    return (this.clock.nowMs() - startMs) / 1_000;
+    return (this.clock.unixMs() - startMs) / 1_000;
   }
 
   async untilSynced(limitSec?: number): Promise<number> {
