@@ -1,12 +1,18 @@
-// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop, packages/conductor/interop), and has each and ours
-// connect and exchange what they exchange. `-- p2p`, `-- devp2p` or `-- conductor`: only this one. The last line is `N passed, M failed`.
+// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop, packages/conductor/interop, packages/devnet/interop),
+// and has each and ours connect and exchange what they exchange. `-- p2p`, `-- devp2p`, `-- conductor` or `-- amsterdam`: only this one. The
+// last line is `N passed, M failed`.
 // Where Go is not installed, one line says that nothing was run.
 import { join } from "node:path";
-import { buildInterop, buildTypeScript } from "./lib/build-steps.mjs";
+import { buildInterop, buildPrograms, INTEROP } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
-/** By program in Go: the packages whose `src/testing/interop.ts` has cases for it. */
-const CASES = { p2p: ["p2p"], devp2p: ["devp2p"], conductor: ["conductor", "rollup-node"] };
+/** By program in Go: the modules that have cases for it. */
+const CASES = {
+  p2p: ["p2p/dist/testing/interop.js"],
+  devp2p: ["devp2p/dist/testing/interop.js"],
+  conductor: ["conductor/dist/testing/interop.js", "rollup-node/dist/testing/interop.js"],
+  amsterdam: ["devnet/dist/e2e/amsterdam-l1.js"],
+};
 const names = Object.keys(CASES);
 const wanted = process.argv.slice(2);
 const unknown = wanted.find((name) => !names.includes(name));
@@ -17,15 +23,15 @@ if (unknown !== undefined) {
 const binaries = names.filter((name) => wanted.length === 0 || wanted.includes(name)).map((name) => [name, buildInterop(name)]);
 if (binaries.some(([, binary]) => binary === undefined)) {
   console.log(
-    `interop was not run: Go is not installed (${names.map((name) => `packages/${name}/interop`).join(", ")} need Go 1.26)`,
+    `interop was not run: Go is not installed (${names.map((name) => `${INTEROP[name].folder}/interop`).join(", ")} need Go 1.26)`,
   );
   process.exit(0);
 }
-buildTypeScript();
+buildPrograms();
 const counts = { passed: 0, failed: 0 };
 for (const [name, binary] of binaries) {
-  for (const folder of CASES[name]) {
-    const { runInterop } = await import(join(ROOT, "packages", folder, "dist", "testing", "interop.js"));
+  for (const module of CASES[name]) {
+    const { runInterop } = await import(join(ROOT, "packages", module));
     const { passed, failed } = await runInterop(binary, (line) => console.log(line));
     counts.passed += passed;
     counts.failed += failed;

@@ -85,16 +85,21 @@ function findGo() {
   return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);
 }
 
-/** The programs in Go that ours are compared with, by package. Their modules come from the Go module proxy the first time. */
-const INTEROP = { p2p: "p2p-interop", devp2p: "devp2p-interop", conductor: "conductor-interop" };
+/** The programs in Go that ours are compared with, and their packages. Their modules come from the Go module proxy the first time. */
+export const INTEROP = {
+  p2p: { folder: "packages/p2p", binary: "p2p-interop" },
+  devp2p: { folder: "packages/devp2p", binary: "devp2p-interop" },
+  conductor: { folder: "packages/conductor", binary: "conductor-interop" },
+  amsterdam: { folder: "packages/devnet", binary: "amsterdam-l1" },
+};
 
-/** @returns the path of the program in Go of a package, or undefined where Go is not installed */
+/** @returns the path of a program in Go, or undefined where Go is not installed */
 export function buildInterop(name = "p2p") {
-  const folder = `packages/${name}`;
-  const program = `${folder}/build/${INTEROP[name]}`;
+  const { folder, binary } = INTEROP[name];
+  const program = `${folder}/build/${binary}`;
   const go = findGo();
   if (go === undefined) return undefined;
-  whenStale(INTEROP[name], [`${folder}/interop`], [program], () =>
+  whenStale(binary, [`${folder}/interop`], [program], () =>
     run(go, ["build", "-trimpath", "-o", join(ROOT, program), "."], { cwd: join(ROOT, folder, "interop") }),
   );
   return join(ROOT, program);
