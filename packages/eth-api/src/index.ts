@@ -27,7 +27,15 @@ export {
   methodsInWriter,
 } from "./methods/method.ts";
 export { methodsOf, NAMESPACES, unservedNamespaces, withDescription } from "./methods/namespaces.ts";
-export type { NetworkAccess, NetworkPeer, NodeOnNetwork, ReadServices, WriterAccess, WriteServices } from "./methods/services.ts";
+export type {
+  NetworkAccess,
+  NetworkPeer,
+  NodeOnNetwork,
+  ReadServices,
+  SubmissionTerms,
+  WriterAccess,
+  WriteServices,
+} from "./methods/services.ts";
 export { type CallRequest, callRequestShape, slotShape } from "./params/call-request.ts";
 export { checkConditional, conditionalToJson, type TransactionConditional } from "./params/conditional.ts";
 export type { LogFilter } from "./params/log-filter.ts";

@@ -115,6 +115,13 @@ export type PoolRefusal =
   /** evicting all cheaper ones would not make enough room */
   | "pool-full";
 
+/** Why an acceptable transaction cannot be included yet. */
+export type PoolWait =
+  /** `next`: the nonce that the sender's next transaction must have */
+  | { readonly kind: "nonce-gap"; readonly next: bigint }
+  /** its sender has as many pending transactions as one may have */
+  | { readonly kind: "queued" };
+
 export type AddResult =
   | {
       readonly kind: "added";

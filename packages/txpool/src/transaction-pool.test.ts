@@ -56,6 +56,32 @@ function head(overrides: Partial<PoolHead> = {}, nonces: Record<string, bigint> 
   };
 }
 
+describe("waitOf", () => {
+  const pool = new TransactionPool(head({}, { [bytesToHex(ALICE)]: 5n }), { maxPendingPerSender: 2 });
+  pool.add(pooled(ALICE, 5));
+  pool.add(pooled(BOB, 0));
+  pool.add(pooled(BOB, 1));
+
+  it.each<[string, PooledTransaction, object | undefined]>([
+    ["the sender's next nonce", pooled(ALICE, 6), undefined],
+    ["a nonce after a gap", pooled(ALICE, 7), { kind: "nonce-gap", next: 6n }],
+    ["the first transaction of a sender", pooled(CAROL, 0), undefined],
+    ["a sender that has no transactions, after a gap", pooled(CAROL, 1), { kind: "nonce-gap", next: 0n }],
+    ["a replacement", pooled(BOB, 1, { maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: 2n * GWEI }), undefined],
+    ["more pending transactions than one may have", pooled(BOB, 2), { kind: "queued" }],
+    ["a transaction that is refused", pooled(ALICE, 4), undefined],
+  ])("%s", (_, transaction, wait) => {
+    const before = pool.counts();
+    expect(pool.waitOf(transaction)).toEqual(wait);
+    expect(pool.counts()).toEqual(before);
+    // What it says is what `add` does.
+    const added = new TransactionPool(head({}, { [bytesToHex(ALICE)]: 5n }), { maxPendingPerSender: 2 });
+    for (const own of [pooled(ALICE, 5), pooled(BOB, 0), pooled(BOB, 1)]) added.add(own);
+    const result = added.add(transaction);
+    if (result.kind === "added") expect(result.isPending).toBe(wait === undefined);
+  });
+});
+
 const nonces = (list: readonly PooledTransaction[]) => list.map(({ transaction }) => Number(transaction.nonce));
 const contentOf = (pool: TransactionPool, sender: Uint8Array) => {
   const [content] = [...pool.content(sender)];

@@ -9,6 +9,7 @@ import {
   type PoolHead,
   type PoolLimits,
   type PoolRefusal,
+  type PoolWait,
 } from "./pool-types.ts";
 import { SenderQueue } from "./sender-queue.ts";
 
@@ -125,6 +126,19 @@ export class TransactionPool {
   refusalOf(pooled: PooledTransaction): Refused | undefined {
     const judged = this.#judge(pooled);
     return judged.kind === "refused" ? judged : undefined;
+  }
+
+  /**
+   * Why a transaction that `add` would accept would have to wait in the pool before a block can include it; undefined: it would not, or
+   * it would be refused. Changes nothing.
+   */
+  waitOf(pooled: PooledTransaction): PoolWait | undefined {
+    const judged = this.#judge(pooled);
+    if (judged.kind === "refused") return undefined;
+    const { queue, old, isGapped } = judged;
+    if (isGapped) return { kind: "nonce-gap", next: queue.nextNonce };
+    const takesNewPlace = old === undefined || pooled.transaction.nonce === queue.nextNonce;
+    return takesNewPlace && queue.pendingCount >= this.#limits.maxPendingPerSender ? { kind: "queued" } : undefined;
   }
 
   /** Checks a transaction and adds it. A refusal changes nothing. */

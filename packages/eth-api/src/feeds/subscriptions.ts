@@ -2,11 +2,13 @@ import type { StoredBlock } from "@rnode/chain";
 import { booleanShape, JsonText, optionalParam, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
-import type { ReadBackend } from "../backend/backend.ts";
+import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
 import { logsOfBlock, logTextsOfBlock } from "../logs/log-match.ts";
 import { logCriteriaShape } from "../params/log-filter.ts";
+import { receiptFilterShape } from "../params/receipt-filter.ts";
+import { ReceiptNotices } from "./receipt-notices.ts";
 import { type SyncFeed, syncNotice } from "./sync-feed.ts";
 
 export interface PendingFeed {
@@ -22,6 +24,7 @@ export function ethSubscriptions(
   sync: Pick<SyncFeed, "state" | "onChange">,
 ): SubscriptionTable {
   const { chain, profile } = backend;
+  const receipts = new ReceiptNotices(backend);
   const transactionTextOf = madeOnce(({ transaction, sender }: PooledTransaction) =>
     JSON.stringify(transactionToJson(profile, transaction, sender, undefined)),
   );
@@ -56,6 +59,19 @@ export function ethSubscriptions(
             sink.notifyEach(() => transactions.map(full ? transactionTextOf : hashTextOf));
           }),
         isListening: () => pool.isListening?.(),
+      }),
+      transactionReceipts: subscription({
+        params: [optionalParam("filter", receiptFilterShape)],
+        summary:
+          "For each block that joins the canonical chain, the receipts of its transactions in one array: of all, or of those whose hashes are given. No notification for a block without any.",
+        start: ([hashes], sink) => {
+          const limit = profile.rpc.maxReceiptHashes;
+          if (hashes !== undefined && hashes.length > limit) throw rpcError(profile.errors.tooManyReceiptHashes(limit));
+          const wanted = hashes && new Set(hashes.map((hash) => bytesToHex(hash)));
+          return chain.onHeadChange(({ added }) => {
+            if (added.length > 0) sink.notifyEach(() => added.flatMap((stored) => receipts.ofBlock(stored, wanted) ?? []));
+          });
+        },
       }),
       syncing: subscription({
         params: [],

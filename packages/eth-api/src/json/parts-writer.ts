@@ -531,10 +531,17 @@ export class PartsWriter {
 
   /** All receipts as an array. */
   receipts(): void {
+    this.receiptsAt(Array.from({ length: this.#parts.count }, (_, index) => index));
+  }
+
+  /** The receipts of some transactions as an array. */
+  receiptsAt(indices: readonly number[]): void {
     const { json } = this;
     json.char(0x5b);
-    for (let index = 0; index < this.#parts.count; index++) {
-      if (index > 0) json.char(COMMA);
+    let isFirst = true;
+    for (const index of indices) {
+      if (!isFirst) json.char(COMMA);
+      isFirst = false;
       this.receipt(index);
     }
     json.char(CLOSE);

@@ -31,12 +31,13 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
       cost: "cheap",
       result: { name: "receipt", schema: results.RECEIPT },
       params: [param("transaction", dataShape), optionalParam("timeout", millisecondsShape)],
-      summary: "Like eth_sendRawTransaction, but the answer is the receipt, once the transaction is in a block (EIP-7966).",
+      summary:
+        "Like eth_sendRawTransaction, but the answer is the receipt, once the transaction is in a block (EIP-7966). Error 4: no receipt in time; 5 and 6: not taken, because it would have to wait in the pool, or because nonces before its own are missing.",
       handler: async ([raw, timeoutMs]) => {
         const { defaultSyncTimeoutMs, maxSyncTimeoutMs } = sending;
         const wanted = timeoutMs === undefined || timeoutMs === 0 ? defaultSyncTimeoutMs : timeoutMs;
         const waitMs = Math.min(wanted, maxSyncTimeoutMs);
-        const hash = await writer.submit(raw);
+        const hash = await writer.submit(raw, { mustBeReady: true });
         const receipt = await receiptWithin(backend, hash, waitMs);
         if (receipt !== undefined) return receipt;
         throw rpcError(profile.errors.receiptTimeout(bytesToHex(hash), waitMs));
@@ -57,7 +58,7 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
         const { header, state } = requireState(backend, LATEST);
         const fault = checkConditional(conditional, { number: header.number, timestampSec: header.timestamp }, state);
         if (fault !== undefined) throw rpcError(profile.errors.conditional({ kind: "not-met", fault }));
-        return bytesToHex(await writer.submit(raw, conditional));
+        return bytesToHex(await writer.submit(raw, { conditional }));
       },
     });
   }

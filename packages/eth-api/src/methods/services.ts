@@ -19,10 +19,18 @@ export interface SendingOptions {
   readonly maxSyncTimeoutMs: number;
 }
 
+/** On which terms the pool may take a transaction. */
+export interface SubmissionTerms {
+  /** when it may be included */
+  readonly conditional?: TransactionConditional | undefined;
+  /** Refuse a transaction that would have to wait in the pool; if transactions go to a sequencer, the sequencer takes it all the same. */
+  readonly mustBeReady?: boolean | undefined;
+}
+
 /** What any process may ask of the writer, the process that owns the chain and the pool. */
 export interface WriterAccess {
   /** Submits a transaction to the pool. @returns its hash. @throws {RpcError} in the profile's words */
-  submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array>;
+  submit(raw: Uint8Array, terms?: SubmissionTerms): Promise<Uint8Array>;
   /** The nonce for the sender's next transaction; undefined: the pool holds none of its transactions. */
   nextNonceOf(sender: Uint8Array): Promise<bigint | undefined>;
   /** One of the most recent blocks that were found invalid. */

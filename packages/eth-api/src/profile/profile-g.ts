@@ -6,10 +6,8 @@ import { engineError } from "./engine-errors.ts";
 import { gethDecodingText } from "./geth-decoding.ts";
 import { haltText } from "./halt-texts.ts";
 import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import { notReady, SYNC_TIMEOUT } from "./sync-errors.ts";
 import { GETH_TRACES } from "./trace-dialect.ts";
-
-/** EIP-7966 */
-const SYNC_TIMEOUT = 4;
 
 const failed = (message: string): RpcErrorBody => ({ code: SERVER_ERROR, message });
 
@@ -195,6 +193,7 @@ const errors: ErrorTable = {
     if (selector.kind === "tag") return errors.blockNotFound(selector);
     return failed(`block ${selector.kind === "number" ? `#${selector.number}` : bytesToHex(selector.hash)} not found`);
   },
+  notReady,
   receiptTimeout: (hash, waitMs) => ({
     code: SYNC_TIMEOUT,
     message: `The transaction was added to the transaction pool but wasn't processed in ${goDuration(waitMs)}`,
@@ -202,6 +201,7 @@ const errors: ErrorTable = {
   }),
   logQuery: logQueryError,
   filterNotFound: failed("filter not found"),
+  tooManyReceiptHashes: () => failed("exceed max number of transaction hashes allowed per transactionReceipts subscription"),
   feeHistory: feeHistoryError,
   conditional: (refusal) =>
     refusal.kind === "too-costly"
@@ -249,5 +249,10 @@ export const PROFILE_G: Profile = {
   witness: { hasKeys: false, hasHeaderObjects: true },
   txpool: { hasChecksumAddresses: true },
   dump: { hasPrefix: false, leavesOutIncompletes: true },
-  rpc: { acceptsUnprotected: false, maxBlocksPerFilter: Number.POSITIVE_INFINITY, maxLogsPerResponse: Number.POSITIVE_INFINITY },
+  rpc: {
+    acceptsUnprotected: false,
+    maxBlocksPerFilter: Number.POSITIVE_INFINITY,
+    maxLogsPerResponse: Number.POSITIVE_INFINITY,
+    maxReceiptHashes: 200,
+  },
 };

@@ -7,13 +7,12 @@ import { RUST_TARGET } from "./build-target.ts";
 import { engineError } from "./engine-errors.ts";
 import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { selectorText } from "./selector-text.ts";
+import { notReady, SYNC_TIMEOUT } from "./sync-errors.ts";
 import { RETH_TRACES } from "./trace-dialect.ts";
 
 const TRANSACTION_REJECTED = -32003;
 const RESOURCE_NOT_FOUND = -32001;
 const PRUNED = 4444;
-/** EIP-7966 */
-const SYNC_TIMEOUT = 4;
 
 const body = (code: number, message: string): RpcErrorBody => ({ code, message });
 const rejected = (message: string): RpcErrorBody => body(TRANSACTION_REJECTED, message);
@@ -176,12 +175,14 @@ const errors: ErrorTable = {
   tracedTransactionNotFound: invalidInput("transaction not found"),
   tracedBlockNotFound: (selector) =>
     invalidInput(`block ${selector.kind === "hash" ? bytesToHex(selector.hash) : selectorText(selector)} not found`),
+  notReady,
   receiptTimeout: (hash, waitMs) => ({
     ...body(SYNC_TIMEOUT, `Transaction ${hash} was added to the mempool but wasn't confirmed within ${rustDuration(waitMs)}.`),
     data: hash,
   }),
   logQuery: logQueryError,
   filterNotFound: invalidParams("filter not found"),
+  tooManyReceiptHashes: (limit) => invalidParams(`too many transaction hashes: at most ${limit} for one subscription`),
   feeHistory: feeHistoryError,
   conditional: (refusal) => {
     if (refusal.kind === "too-costly") return invalidParams("conditional cost exceeded maximum allowed");
@@ -237,5 +238,5 @@ export const PROFILE_R: Profile = {
   witness: { hasKeys: true, hasHeaderObjects: false },
   txpool: { hasChecksumAddresses: false },
   dump: { hasPrefix: true, leavesOutIncompletes: false },
-  rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000 },
+  rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000, maxReceiptHashes: 1000 },
 };

@@ -3,7 +3,7 @@ import type { HaltReason } from "@rnode/evm";
 import type { RpcDialect, RpcErrorBody } from "@rnode/jsonrpc";
 import type { CodedError } from "@rnode/primitives";
 import type { Header } from "@rnode/protocol";
-import type { PoolRefusal } from "@rnode/txpool";
+import type { PoolRefusal, PoolWait } from "@rnode/txpool";
 import type { ConditionalFault } from "../params/conditional.ts";
 import type { TraceDialect } from "./trace-dialect.ts";
 
@@ -103,9 +103,13 @@ export interface ErrorTable {
   readonly tracedTransactionNotFound: RpcErrorBody;
   readonly tracedBlockNotFound: (selector: BlockSelector) => RpcErrorBody;
   readonly logQuery: (fault: LogQueryFault) => RpcErrorBody;
+  /** the pool would take the transaction, but no block could include it yet, so it was not taken (EIP-7966) */
+  readonly notReady: (wait: PoolWait, hash: string) => RpcErrorBody;
   /** the transaction was sent, but was not in a block before the timeout (EIP-7966) */
   readonly receiptTimeout: (hash: string, waitMs: number) => RpcErrorBody;
   readonly filterNotFound: RpcErrorBody;
+  /** a subscription to receipts names more transactions than one may */
+  readonly tooManyReceiptHashes: (limit: number) => RpcErrorBody;
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
   readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
   /** the request asks for a signature with a key that this client does not have */
@@ -187,5 +191,7 @@ export interface Profile {
     readonly acceptsUnprotected: boolean;
     readonly maxBlocksPerFilter: number;
     readonly maxLogsPerResponse: number;
+    /** transactions that one subscription to receipts may name */
+    readonly maxReceiptHashes: number;
   };
 }

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { bytesToHex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
+import { buildPackage } from "../testing/built-package.ts";
 import { clientsOfTest, OTHER, signTransfer } from "../testing/clients-of-test.ts";
 import { GENESIS_TIME_SEC, RICH_ADDRESS } from "../testing/test-client.ts";
 
@@ -24,6 +26,38 @@ describe("eth_sendRawTransactionSync", () => {
     });
     await expect(node.rpc.call("eth_sendRawTransactionSync", ["0x02"])).rejects.toMatchObject({ code: -32602 });
   });
+});
+
+describe.each([
+  ["R", 0],
+  ["R", 1],
+  ["G", 0],
+  ["G", 1],
+] as const)("eth_sendRawTransactionSync, profile %s, %i readers", (profile, readers) => {
+  const startClient = async (...extra: readonly string[]) => {
+    if (readers > 0) buildPackage();
+    return start([`--profile=${profile}`, `--rpc.workers=${readers}`, "--rpc.txsync.defaulttimeout=50ms", ...extra]);
+  };
+
+  it("does not take a transaction that no block could include yet", async () => {
+    const node = await startClient("--txpool.accountslots=2");
+    const sync = (raw: string) => node.rpc.call("eth_sendRawTransactionSync", [raw]);
+    const inPool = () => node.rpc.call("txpool_status");
+    await expect(sync(await signTransfer(3))).rejects.toMatchObject({ code: 6, data: "0x0" });
+    expect(await inPool()).toEqual({ pending: "0x0", queued: "0x0" });
+    await expect(sync(await signTransfer(0))).rejects.toMatchObject({ code: 4 });
+    await expect(sync(await signTransfer(2))).rejects.toMatchObject({ code: 6, data: "0x1" });
+    await expect(sync(await signTransfer(1))).rejects.toMatchObject({ code: 4 });
+    const full = await signTransfer(2);
+    await expect(sync(full)).rejects.toMatchObject({ code: 5, data: bytesToHex(keccak256(hexToBytes(full))) });
+    expect(await inPool()).toEqual({ pending: "0x2", queued: "0x0" });
+    // A replacement takes no new place, and the other method queues as before.
+    await expect(sync(await signTransfer(1, { maxFeePerGas: 4_000_000_000n, maxPriorityFeePerGas: 2n }))).rejects.toMatchObject({
+      code: 4,
+    });
+    await node.rpc.call("eth_sendRawTransaction", [await signTransfer(5)]);
+    expect(await inPool()).toEqual({ pending: "0x2", queued: "0x1" });
+  }, 60_000);
 });
 
 describe("eth_sendRawTransactionConditional", () => {

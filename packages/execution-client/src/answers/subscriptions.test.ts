@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { HEADER, LOG, TRANSACTION } from "@rnode/eth-api/schemas";
+import { HEADER, LOG, RECEIPT, TRANSACTION } from "@rnode/eth-api/schemas";
 import { schemaFaults } from "@rnode/eth-api/testing";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import { privateKeyToAccount } from "viem/accounts";
@@ -142,6 +142,46 @@ describe.each([
     listener.socket.close();
   });
 
+  it("transactionReceipts: one array a block, as eth_getTransactionReceipt shows them; of some transactions when asked so", async () => {
+    const listener = await Listener.open(node.wsUrl);
+    const [own, other] = [await send({ to: counter }), await send({ to: OTHER })];
+    const all = await listener.subscribe("transactionReceipts");
+    const one = await listener.subscribe("transactionReceipts", { transactionHashes: [other, `0x${"ab".repeat(32)}`] });
+    const unfiltered = await listener.subscribe("transactionReceipts", { transactionHashes: [] });
+    const none = await listener.subscribe("transactionReceipts", { transactionHashes: [`0x${"ab".repeat(32)}`] });
+    const block = await node.buildBlock();
+    const receipts = await node.rpc.call<Json[]>("eth_getBlockReceipts", [block.hash]);
+    expect(receipts.slice(1).map(({ transactionHash }) => transactionHash)).toEqual([own, other]);
+    expect(await listener.told(all, 1)).toEqual([receipts]);
+    expect(await listener.told(one, 1)).toEqual([[receipts[2]]]);
+    expect(await listener.told(unfiltered, 1)).toEqual([receipts]);
+    for (const receipt of receipts) expect(schemaFaults(RECEIPT, receipt)).toEqual([]);
+    // The block leaves the chain: the transaction is told of again only when another block has it.
+    const { parentHash, timestamp } = await node.rpc.call<{ parentHash: Hex; timestamp: Hex }>("eth_getBlockByHash", [
+      block.hash,
+      false,
+    ]);
+    await node.buildBlock({ parent: { hash: parentHash, timestampSec: Number(timestamp) }, noTxPool: true });
+    const again = await node.buildBlock();
+    const [, second] = await listener.told<Json[]>(one, 2);
+    expect(second).toMatchObject([{ transactionHash: other, blockHash: again.hash }]);
+    expect(await listener.told(all, 3)).toHaveLength(3);
+    expect(listener.of(none)).toEqual([]);
+    listener.socket.close();
+  });
+
+  it("transactionReceipts: filters that do not fit are refused", async () => {
+    const listener = await Listener.open(node.wsUrl);
+    const refused = async (filter: unknown) => (await listener.ask("eth_subscribe", "transactionReceipts", filter)).error;
+    for (const filter of [true, [], "0x", { transactionHashes: "0x" }, { transactionHashes: ["0x12"] }])
+      expect(await refused(filter)).toMatchObject({ code: -32602 });
+    const limit = profile === "R" ? 1000 : 200;
+    const hashes = Array.from({ length: limit + 1 }, (_, index) => `0x${index.toString(16).padStart(64, "0")}`);
+    expect(await refused({ transactionHashes: hashes })).toMatchObject({ code: profile === "R" ? -32602 : -32000 });
+    expect(await refused({ transactionHashes: hashes.slice(1) })).toBeUndefined();
+    listener.socket.close();
+  });
+
   it("syncing: that it does not sync, at once", async () => {
     const listener = await Listener.open(node.wsUrl);
     const syncing = await listener.subscribe("syncing");
@@ -185,7 +225,7 @@ describe.each([
     expect(own.map(({ name }) => name)).toEqual(["eth_subscribe", "eth_unsubscribe"]);
     expect(own[0]!.params[0]).toMatchObject({
       name: "kind",
-      schema: { enum: ["newHeads", "logs", "newPendingTransactions", "syncing"] },
+      schema: { enum: ["newHeads", "logs", "newPendingTransactions", "transactionReceipts", "syncing"] },
     });
     const overHttp = await node.rpc.call<{ methods: { name: string }[] }>("rpc.discover");
     expect(overHttp.methods.filter(({ name }) => name.endsWith("subscribe"))).toEqual([]);

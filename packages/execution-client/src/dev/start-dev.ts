@@ -118,8 +118,8 @@ export async function startDevClient(
   scope.onClose("mining", () => devChain.close());
 
   const access = writerAccessOf(chain, pool);
-  const submit: typeof access.submit = async (raw, conditional) => {
-    const hash = await access.submit(raw, conditional);
+  const submit: typeof access.submit = async (raw, terms) => {
+    const hash = await access.submit(raw, terms);
     devChain.mining.onTransaction();
     return hash;
   };

@@ -1,10 +1,23 @@
 import type { BestTransactions, Chain, HeadChange, SenderSource } from "@rnode/chain";
-import { checkConditional, type PooledSidecar, type Profile, type TransactionConditional } from "@rnode/eth-api";
+import {
+  checkConditional,
+  type PooledSidecar,
+  type Profile,
+  type SubmissionTerms,
+  type TransactionConditional,
+} from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { type BlobSidecar, blockRules, hashTransaction, type SignedTransaction } from "@rnode/protocol";
-import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
+import {
+  type AddResult,
+  effectiveTip,
+  type PooledTransaction,
+  type PoolLimits,
+  type PoolWait,
+  TransactionPool,
+} from "@rnode/txpool";
 import { hasMessages, type MessageChecks } from "./message-checks.ts";
 import { poolHeadOf } from "./pool-head.ts";
 import type { PoolJournal } from "./pool-journal.ts";
@@ -153,15 +166,22 @@ export class PoolService {
    * Accepts a raw transaction from a user: forwards it if there is a sequencer, otherwise adds it to the pool.
    *
    * @param conditional when it may be included; already checked against the head
+   * @param mustBeReady refuse a transaction that would have to wait; of no effect if it goes to a sequencer, whose pool decides
    * @param knownSender set if another process has already checked the signature
    * @throws {RpcError}
    */
-  async submit(raw: Uint8Array, conditional?: TransactionConditional, knownSender?: Uint8Array): Promise<Uint8Array> {
+  async submit(
+    raw: Uint8Array,
+    { conditional, mustBeReady = false }: SubmissionTerms = {},
+    knownSender?: Uint8Array,
+  ): Promise<Uint8Array> {
     const { pooled, sidecar: given } = this.#readWithSidecar(raw, knownSender);
     const { forwarder, log, journal } = this.#dependencies;
     if (forwarder === undefined) {
       const sidecar = given && (await this.#checkedSidecar(given));
       const isChecked = await this.#checkMessages(pooled);
+      const wait = mustBeReady ? this.pool.waitOf(pooled) : undefined;
+      if (wait !== undefined) throw this.#notReady(wait, pooled.hash);
       const result = this.#add(pooled, isChecked);
       if (result.kind === "refused") throw this.#refusal(result);
       if (sidecar !== undefined) this.#sidecars.set(bytesToHex(pooled.hash), sidecar);
@@ -259,6 +279,11 @@ export class PoolService {
 
   #refusal(result: Extract<AddResult, { kind: "refused" }>): RpcError {
     const { code, message, data } = this.#dependencies.profile.errors.poolRefusal[result.reason](result.data);
+    return new RpcError(code, message, data);
+  }
+
+  #notReady(wait: PoolWait, hash: Uint8Array): RpcError {
+    const { code, message, data } = this.#dependencies.profile.errors.notReady(wait, bytesToHex(hash));
     return new RpcError(code, message, data);
   }
 

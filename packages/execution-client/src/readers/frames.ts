@@ -39,7 +39,7 @@ function planOf(message: Message): Plan {
     const write = (out: Buffer, at: number): void => void out.write(text, at, "utf8");
     return { kind: ANSWER, id, size: Buffer.byteLength(text, "utf8"), write };
   }
-  if (message.kind === "submit" && message.sender !== undefined && message.conditional === undefined) {
+  if (message.kind === "submit" && message.sender !== undefined && message.terms === undefined) {
     const { id, sender, raw } = message;
     const write = (out: Buffer, at: number): void => {
       out.set(sender, at);
@@ -83,7 +83,7 @@ function decodeFrame(bytes: Buffer, start: number, end: number): Message {
       return { kind: "answer", id, text: bytes.toString("utf8", at, end) };
     case SUBMIT: {
       const sender = copyOf(bytes, at, at + SENDER_BYTES);
-      return { kind: "submit", id, sender, raw: copyOf(bytes, at + SENDER_BYTES, end), conditional: undefined };
+      return { kind: "submit", id, sender, raw: copyOf(bytes, at + SENDER_BYTES, end), terms: undefined };
     }
     case ACCEPTED:
       return { kind: "accepted", id, hash: copyOf(bytes, at, end) };

@@ -1,5 +1,5 @@
 import type { HeadNotice } from "@rnode/chain";
-import type { SyncState, TransactionConditional } from "@rnode/eth-api";
+import type { SubmissionTerms, SyncState } from "@rnode/eth-api";
 import type { ChainConfig } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ClientOptions } from "../options.ts";
@@ -44,7 +44,7 @@ export interface Submit {
   readonly raw: Uint8Array;
   /** undefined: a blob transaction, whose signature the writer checks */
   readonly sender: Uint8Array | undefined;
-  readonly conditional: TransactionConditional | undefined;
+  readonly terms: SubmissionTerms | undefined;
 }
 /** @param hash hash of the transaction, which is now in the pool */
 interface Accepted {

@@ -36,8 +36,8 @@ describe("the relay between readers and the writer", () => {
   it("answers what belongs to the writer", async () => {
     const { relay, sent } = setUp();
     relay.receive(0, { kind: "call", id: 5, text: "a request" });
-    relay.receive(0, { kind: "submit", id: 6, raw: Uint8Array.of(1), sender: undefined, conditional: undefined });
-    relay.receive(0, { kind: "submit", id: 7, raw: new Uint8Array(0), sender: undefined, conditional: undefined });
+    relay.receive(0, { kind: "submit", id: 6, raw: Uint8Array.of(1), sender: undefined, terms: undefined });
+    relay.receive(0, { kind: "submit", id: 7, raw: new Uint8Array(0), sender: undefined, terms: undefined });
     relay.close(); // pending requests are still answered
     relay.receive(1, { kind: "call", id: 8, text: "another" });
     await settled();

@@ -112,9 +112,9 @@ export function startReaders(options: ClientOptions, count: number, dependencies
     },
     {
       answer: async (text) => String((await dispatcher.handle(text, methods, NO_CLIENT)) ?? ""),
-      submit: async ({ raw, conditional, sender }) => {
+      submit: async ({ raw, terms, sender }) => {
         try {
-          return await submit(raw, conditional, sender);
+          return await submit(raw, terms, sender);
         } catch (error) {
           if (error instanceof RpcError) return errorAnswer(error.toBody());
           log.error("transaction of a reader not taken", { err: error });

@@ -1,4 +1,4 @@
-import type { PendingFeed, Profile, TransactionConditional, WriterAccess } from "@rnode/eth-api";
+import type { PendingFeed, Profile, SubmissionTerms, WriterAccess } from "@rnode/eth-api";
 import { LIMIT_EXCEEDED, RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock } from "@rnode/protocol";
@@ -64,10 +64,10 @@ export class WriterLink implements PendingFeed, WriterAccess {
   }
 
   /** @throws {RpcError} */
-  async submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array> {
-    // What is wrong with it the writer need not know. It alone takes blobs, if its chain has any.
+  async submit(raw: Uint8Array, terms?: SubmissionTerms): Promise<Uint8Array> {
+    // Decoding errors stay in this process. Only the writer accepts blobs, if the chain has any.
     const sender = raw[0] === 0x03 ? undefined : readSubmission(raw, this.#profile, this.#feeCapWei).sender;
-    const answer = await this.#request((id) => ({ kind: "submit", id, raw, sender, conditional }));
+    const answer = await this.#request((id) => ({ kind: "submit", id, raw, sender, terms }));
     if (typeof answer === "string") resultOf(answer); // an error
     return answer as Uint8Array;
   }

@@ -13,7 +13,7 @@ export const writeServicesOf = (chain: Chain, pool: PoolService, network?: Netwo
 });
 
 export const writerAccessOf = (chain: Chain, pool: PoolService): WriterAccess => ({
-  submit: (raw, conditional) => pool.submit(raw, conditional),
+  submit: (raw, terms) => pool.submit(raw, terms),
   nextNonceOf: async (sender) => pool.pool.nextNonce(sender),
   badBlock: async (hash) => chain.badBlocks().find((bad) => equalBytes(bad.hash, hash))?.block,
 });
