@@ -144,7 +144,10 @@ describe.each(["R", "G"] as const)("rengine --history.blocks, profile %s", (prof
       : { code: -32000, message: "pruned history unavailable" };
   const state =
     profile === "R"
-      ? history
+      ? {
+          code: 4444,
+          message: expect.stringMatching(/^pruned history unavailable: requested \d+, earliest available \d+$/) as string,
+        }
       : {
           code: -32000,
           message: expect.stringMatching(

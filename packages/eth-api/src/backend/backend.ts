@@ -63,7 +63,10 @@ export function requireState(backend: ReadBackend, selector: BlockSelector): Hea
   const known = headStates.get(at);
   if (known !== undefined) return known;
   const state = backend.chain.stateAt(blockIdOf(at));
-  if (state === undefined) throw rpcError(backend.profile.errors.stateUnavailable(selector, at.header));
+  if (state === undefined) {
+    const oldest = backend.store.retainedHistory()?.oldestState;
+    throw rpcError(backend.profile.errors.stateUnavailable(selector, at.header, oldest));
+  }
   const found = { ...at, state };
   if (selector.kind === "tag" && selector.tag === "latest") headStates.set(at, found);
   return found;

@@ -130,7 +130,8 @@ export class CallService {
   }
 
   /**
-   * `eth_estimateGas`: the lowest gas limit (within 1.5 %) with which the call succeeds, searched for as Geth does.
+   * `eth_estimateGas`: the lowest gas limit (within 1.5 %) with which the call succeeds, searched for as Geth does. It is at most what
+   * one transaction of the block may have, and at most `--rpc.gascap`.
    *
    * @throws {RpcError}
    */
@@ -139,9 +140,11 @@ export class CallService {
   }
 
   #estimateGas(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides): bigint {
-    const blockLimit = this.#backend.chain.headerOf(selector)?.header.gasLimit ?? this.#limits.gasCap;
-    const wanted = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : blockLimit;
-    const asked = { ...request, gas: wanted };
+    const header = this.#backend.chain.headerOf(selector)?.header;
+    const limit = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : header?.gasLimit;
+    const wanted = limit ?? this.#limits.gasCap;
+    const cap = header && rulesAt(this.#backend, header).maxTransactionGas; // EIP-7825: no block includes a transaction with more
+    const asked = { ...request, gas: cap !== undefined && wanted > cap ? cap : wanted };
     checkOverrides(work, overrides);
     const prepared = this.#worded("estimate", asked, () => this.prepare(asked, selector, overrides));
     const { execution, message } = prepared;

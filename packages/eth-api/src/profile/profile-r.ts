@@ -168,7 +168,13 @@ const errors: ErrorTable = {
   },
   call: callError,
   blockNotFound,
-  stateUnavailable: () => body(PRUNED, "pruned history unavailable"),
+  stateUnavailable: (_, header, oldest) =>
+    body(
+      PRUNED,
+      header === undefined || oldest === undefined || header.number >= oldest
+        ? "pruned history unavailable"
+        : `pruned history unavailable: requested ${header.number}, earliest available ${oldest}`,
+    ),
   historyPruned: body(PRUNED, "pruned history unavailable"),
   proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),
   transactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),

@@ -93,8 +93,12 @@ export interface ErrorTable {
   readonly call: (fault: CallFault, asked?: AskedCall) => RpcErrorBody;
   /** @param isKnown the block exists but is not canonical, as the request demands */
   readonly blockNotFound: (selector: BlockSelector, isKnown?: boolean) => RpcErrorBody;
-  /** the block exists, but its state is not available, or no longer */
-  readonly stateUnavailable: (selector: BlockSelector, header?: Header) => RpcErrorBody;
+  /**
+   * The block exists, but its state is not available, or no longer.
+   *
+   * @param oldest number of the oldest block whose state can be read; undefined: unknown
+   */
+  readonly stateUnavailable: (selector: BlockSelector, header?: Header, oldest?: number) => RpcErrorBody;
   /** the block exists, but its receipts, senders and logs were pruned */
   readonly historyPruned: RpcErrorBody;
   readonly proofUnavailable: (selector: BlockSelector) => RpcErrorBody;
