@@ -1,3 +1,4 @@
+import { type Hex, hexToBytes } from "@rnode/primitives";
 import { parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { checkForkchoiceVersion, checkGetPayloadVersion, checkNewPayloadVersion, type NewPayloadInput } from "./version-checks.ts";
@@ -45,6 +46,18 @@ const attributes = (timestamp: number, fields: object = {}) => ({
   ...fields,
 });
 
+/** Lists of requests, and what is wrong with them. */
+const REQUESTS: readonly (readonly [readonly Hex[], string | undefined])[] = [
+  [["0x0001"], undefined],
+  [["0x0001", "0x0101", "0xff00"], undefined],
+  [["0x"], "executionRequests[0] is empty: expected a type and data"],
+  [["0x00"], "executionRequests[0] is empty: expected a type and data"],
+  [["0x0001", "0x01"], "executionRequests[1] is empty: expected a type and data"],
+  [["0x0100", "0x0000"], "executionRequests[1] has type 0 after type 1: types must ascend"],
+  [["0x0001", "0x0002"], "executionRequests[1] has type 0 after type 0: types must ascend"],
+  [["0x0001", "0x0201", "0x0101"], "executionRequests[2] has type 1 after type 2: types must ascend"],
+];
+
 describe("forkchoiceUpdated", () => {
   it.each<[1 | 2 | 3, number, object, string | undefined]>([
     [1, BEDROCK, {}, undefined],
@@ -89,7 +102,7 @@ describe("newPayload", () => {
   const R = { ...B, withdrawalsRoot: HASH };
   const V3 = { versionedHashes: [], parentBeaconBlockRoot: HASH };
   const V4 = { ...V3, executionRequests: [] };
-  it.each<[1 | 2 | 3 | 4, number, object, object, string | undefined]>([
+  it.each<readonly [1 | 2 | 3 | 4, number, object, object, string | undefined]>([
     [1, BEDROCK, {}, {}, undefined],
     [1, BEDROCK, W, {}, "withdrawals not supported in V1"],
     [2, BEDROCK, {}, {}, undefined],
@@ -109,6 +122,10 @@ describe("newPayload", () => {
     [4, ISTHMUS, B, V4, "nil withdrawalsRoot post-isthmus"],
     [4, ISTHMUS, R, V3, "nil executionRequests post-prague"],
     [4, ECOTONE, B, V4, "newPayloadV4 must only be called for prague payloads"],
+    ...REQUESTS.map(
+      ([hex, detail]) => [4, ISTHMUS, R, { ...V3, executionRequests: hex.map((one) => hexToBytes(one)) }, detail] as const,
+    ),
+    [4, ECOTONE, B, { ...V3, executionRequests: [new Uint8Array()] }, "newPayloadV4 must only be called for prague payloads"],
   ])("V%i at %i", (version, time, fields, rest, detail) => {
     const input = {
       payload: payload(time, fields),

@@ -83,9 +83,23 @@ export function checkNewPayloadVersion(
     return isAccepted ? undefined : fault("unsupported-fork", "newPayloadV3 must only be called for cancun payloads");
   }
   if (!isAccepted) return fault("unsupported-fork", "newPayloadV4 must only be called for prague payloads");
+  const badRequests = requestsFault(input.executionRequests ?? []);
+  if (badRequests !== undefined) return invalid(badRequests);
   return rules.hasMessagePasserRoot && payload.withdrawalsRoot === undefined
     ? invalid("nil withdrawalsRoot post-isthmus")
     : undefined;
+}
+
+/** Each request is its type and data that is not empty; types ascend, and none comes twice. Spec: execution-apis engine_newPayloadV4, EIP-7685 */
+function requestsFault(requests: readonly Uint8Array[]): string | undefined {
+  let lastType = -1;
+  for (const [index, request] of requests.entries()) {
+    const [type] = request;
+    if (type === undefined || request.length < 2) return `executionRequests[${index}] is empty: expected a type and data`;
+    if (type <= lastType) return `executionRequests[${index}] has type ${type} after type ${lastType}: types must ascend`;
+    lastType = type;
+  }
+  return undefined;
 }
 
 /** What a version needs and the input does not have. */
