@@ -29,9 +29,10 @@ export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase): st
   const coinbase = hexToBytes(test.env.currentCoinbase!);
   const result = execute(engine, testCase, readerOf(state, codes), coinbase, (changes) => applyChanges(state, changes));
 
-  // The tests were generated with a block reward of 0, which before EIP-161 creates the miner's account.
+  // The tests were generated with a block reward of 0, which before EIP-161 creates the miner's account, unless the transaction is refused.
   const coinbaseHex = bytesToHex(coinbase);
-  if (!forkRules(fork).clearsEmptyAccounts && !state.has(coinbaseHex)) state.set(coinbaseHex, EMPTY_ACCOUNT());
+  if (result?.kind === "included" && !forkRules(fork).clearsEmptyAccounts && !state.has(coinbaseHex))
+    state.set(coinbaseHex, EMPTY_ACCOUNT());
 
   const wrongRefusal = compareRefusal(expected.expectException, result);
   if (wrongRefusal !== undefined) return wrongRefusal;

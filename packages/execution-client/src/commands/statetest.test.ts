@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { genesisBlock } from "@rnode/chain";
+import { bytesToHex, keccak256 } from "@rnode/primitives";
+import { parseChainConfig, parseGenesis } from "@rnode/protocol";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { statetest } from "./statetest.ts";
 
 const TO = `0x${"aa".repeat(20)}`;
@@ -60,4 +63,38 @@ it("as many as are asked for are traced", async () => {
   expect(await ends(0)).toBe(0);
   expect(await ends(1)).toBe(1);
   expect(await ends(5)).toBe(2);
+});
+
+describe("a transaction that is refused leaves the state as it was", () => {
+  const { env, pre, transaction } = DOCTORED.doctored;
+  const root = (alloc: object): string => {
+    const config = parseChainConfig({ chainId: 1 });
+    const genesis = parseGenesis({ config: { chainId: 1 }, gasLimit: "0x5f5e100", alloc });
+    return bytesToHex(genesisBlock(genesis, config).block.header.stateRoot);
+  };
+  const logs = bytesToHex(keccak256(Uint8Array.of(0xc0)));
+
+  it.each(["Frontier", "Homestead", "EIP150", "EIP158", "Istanbul", "London"])("%s: no account of the coinbase", async (fork) => {
+    const own = mkdtempSync(join(tmpdir(), "statetest-"));
+    const { gasPrice, ...rest } = transaction;
+    const refused = {
+      refused: {
+        ...{ env, pre },
+        transaction: { ...rest, gasPrice, gasLimit: ["0x5207"] },
+        post: {
+          [fork]: [
+            {
+              ...{ hash: root(pre), logs, indexes: { data: 0, gas: 0, value: 0 } },
+              expectException: "TransactionException.INTRINSIC_GAS_TOO_LOW",
+            },
+          ],
+        },
+      },
+    };
+    writeFileSync(join(own, "refused.json"), JSON.stringify(refused));
+    const out: string[] = [];
+    const io = { out: (line: string) => void out.push(line), err: () => undefined, progress: () => undefined };
+    expect([await statetest([own, "--jobs=1"], {}, io), out]).toEqual([0, ["1 passed, 0 failed"]]);
+    rmSync(own, { recursive: true });
+  });
 });
