@@ -179,6 +179,8 @@ export type BlockRule =
   | "request-invalid"
   | "transactions-root-mismatch"
   | "transaction-type-not-allowed"
+  /** a fork forbids users' transactions in its first block */
+  | "user-transaction-in-first-block"
   | "transaction-signature-invalid"
   | "transaction-rejected"
   | "da-footprint-above-gas-limit"

@@ -20,6 +20,7 @@ import type { ExecutedBlock } from "../execute/executed-block.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 import { blockFault, ChainError, describeFault } from "../faults.ts";
 import { requestsHash } from "../execute/requests.ts";
+import { forbidsUserTransactions } from "../validation/body-validation.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { beginLiveStateUpdate } from "../state-roots/live-state-update.ts";
 import { messagePasserRoot } from "../state-roots/state-root.ts";
@@ -50,6 +51,7 @@ export type BuildStart =
 
 const MILLIONTHS = 1_000_000n;
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
+const DEPOSIT = 0x7e;
 const ZERO_NONCE = new Uint8Array(8);
 
 /**
@@ -93,6 +95,7 @@ export class PayloadBuild {
   readonly #senders: Uint8Array[] = [];
   /** hashes of the pool transactions already in the block */
   readonly #included = new Set<Hex>();
+  readonly #forbidsUserTransactions: boolean;
   #daBytes = 0n;
   #blobCount = 0;
   #poolCount = 0;
@@ -109,11 +112,12 @@ export class PayloadBuild {
     this.#parent = parent;
     this.#header = header;
     this.#attributes = attributes;
+    this.#forbidsUserTransactions = forbidsUserTransactions(context.config, parent.header, header);
     this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader: parent.reader, edits: parent.edits });
   }
 
   get usesPool(): boolean {
-    return !this.#attributes.noTxPool;
+    return !this.#attributes.noTxPool && !this.#forbidsUserTransactions;
   }
 
   get transactionCount(): number {
@@ -132,6 +136,9 @@ export class PayloadBuild {
       const { type } = transaction;
       if (!isTransactionTypeAllowed(this.#rules, type)) {
         return refused(index, describeFault(blockFault("transaction-type-not-allowed", { index, type })));
+      }
+      if (type !== DEPOSIT && this.#forbidsUserTransactions) {
+        return refused(index, describeFault(blockFault("user-transaction-in-first-block", { index, type })));
       }
       const encoded = encodeTransaction(transaction);
       if (this.#run.daFootprint + this.#run.daFootprintOf(transaction, encoded) > this.#header.gasLimit) {

@@ -118,7 +118,7 @@ export function runTransactions(
   if (mergeFault !== undefined) return invalid(mergeFault);
   const foreignBody = checkBodyBelongs(rules, prepared);
   if (foreignBody !== undefined) return { kind: "invalid", fault: foreignBody, isFinal: false };
-  const bodyFault = checkBody(rules, block);
+  const bodyFault = checkBody(config, rules, parent.header, block);
   if (bodyFault !== undefined) return invalid(bodyFault);
   const ommerFault = checkOmmers(config, block, parent.ancestorOf);
   if (ommerFault !== undefined) return invalid(ommerFault);

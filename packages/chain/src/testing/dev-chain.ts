@@ -62,16 +62,13 @@ export function devConfig(fork: OpFork): ChainConfig {
 
 /** @param slot8 of L1Block: operator fee and DA footprint parameters */
 export function devGenesis(fork: OpFork, slot8 = "0"): Genesis {
-  const extraData = {
-    holocene: "0x00000000fa00000006",
-    isthmus: "0x00000000fa00000006",
-    jovian: "0x01000000fa000000060000000000000000",
-  };
+  const { extraDataVersion } = rollupRules(fork);
+  const extraData = { 0: "0x00000000fa00000006", 1: "0x01000000fa000000060000000000000000" } as const;
   return parseGenesis({
     config: null,
     timestamp: GENESIS_TIME_SEC,
     gasLimit: "0x1c9c380",
-    extraData: (extraData as Partial<Record<OpFork, string>>)[fork] ?? "0x",
+    extraData: extraDataVersion === undefined ? "0x" : extraData[extraDataVersion],
     coinbase: bytesToHex(PREDEPLOYS.sequencerFeeVault),
     baseFeePerGas: "0x3b9aca00",
     alloc: {

@@ -2,17 +2,22 @@ import { EMPTY_OMMERS_HASH, encodeRlp, equalBytes, keccak256 } from "@rnode/prim
 import {
   type Block,
   type BlockRules,
+  type ChainConfig,
   encodeBlock,
   encodeWithdrawal,
   GAS_PER_BLOB,
+  type Header,
   headerToRlp,
   isTransactionTypeAllowed,
   type Transaction,
+  userTransactionsAt,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { BlockFault } from "../api.ts";
 import { blockFault, mismatch } from "../faults.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
+
+const DEPOSIT = 0x7e;
 
 /**
  * Checks that the body is the one that the header commits to. A fault says nothing about the block with this hash, which may be valid
@@ -24,8 +29,26 @@ export function checkBodyBelongs(rules: BlockRules, prepared: PreparedBlock): Bl
 }
 
 /** Checks that a body that belongs to its header contains only what the fork allows. */
-export function checkBody(rules: BlockRules, block: Block): BlockFault | undefined {
-  return checkTransactionTypes(rules, block.transactions) ?? checkBlobGasUsed(rules, block) ?? checkSize(rules, block);
+export function checkBody(config: ChainConfig, rules: BlockRules, parent: Header, block: Block): BlockFault | undefined {
+  return (
+    checkTransactionTypes(rules, block.transactions) ??
+    checkFirstBlock(config, parent, block) ??
+    checkBlobGasUsed(rules, block) ??
+    checkSize(rules, block)
+  );
+}
+
+/** Whether a fork begins in a block that forbids users' transactions there. Spec: docs/protocol/01-execution.md#header-and-body-validity */
+export const forbidsUserTransactions = (
+  { optimism }: ChainConfig,
+  parent: Pick<Header, "timestamp">,
+  { timestamp }: Pick<Header, "timestamp">,
+): boolean => optimism !== undefined && userTransactionsAt(optimism.forkTimes, timestamp, parent.timestamp) === "forbidden";
+
+function checkFirstBlock(config: ChainConfig, parent: Header, { header, transactions }: Block): BlockFault | undefined {
+  if (!forbidsUserTransactions(config, parent, header)) return undefined;
+  const index = transactions.findIndex(({ type }) => type !== DEPOSIT);
+  return index === -1 ? undefined : blockFault("user-transaction-in-first-block", { index, type: transactions[index]!.type });
 }
 
 function checkTransactionTypes(rules: BlockRules, transactions: readonly Transaction[]): BlockFault | undefined {
