@@ -40,7 +40,7 @@ const EXEMPT = new Map([
   ["p2p/src/sync/sync-client.ts", "payloads carry their block's timestamp"],
   ["p2p/src/peers/open-peers.ts", "bans outlive the process, and gossipsub dates its records"],
   ["p2p/src/peers/peer-upkeep.ts", "libp2p dates connections"],
-  ["rollup-node/src/sequencer.ts", "blocks are due at their timestamps"],
+  ["rollup-node/src/sequencing-time.ts", "blocks are due at their timestamps"],
 ]);
 
 const problems = [];

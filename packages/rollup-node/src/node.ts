@@ -54,6 +54,7 @@ import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
 import { SafeHeads } from "./safe-heads.ts";
 import { Sequencer } from "./sequencer.ts";
+import { SequencingTime } from "./sequencing-time.ts";
 import { withStepLog } from "./step-log.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
 import { type MissingBlocks, UnsafeGap } from "./unsafe-gap.ts";
@@ -311,6 +312,7 @@ export class RollupNode {
         metrics,
       }),
       clock,
+      time: new SequencingTime({ clock, l1Head, log }),
       log,
       metrics: metrics.sequencer,
     });

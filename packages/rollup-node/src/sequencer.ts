@@ -6,6 +6,7 @@ import type { BlockOutlet } from "./block-outlet.ts";
 import type { BuildJob, EngineControl, SealedPayload } from "./engine-control.ts";
 import type { L1OriginSelector, OriginChoice } from "./l1-origin-selector.ts";
 import { IDLE, PROGRESS, type Progress, type Trouble, temporary } from "./progress.ts";
+import type { SequencingTime } from "./sequencing-time.ts";
 import { within } from "./within.ts";
 
 export interface SequencerOptions {
@@ -28,6 +29,8 @@ export interface SequencerDeps {
   readonly prepareAttributes: PrepareAttributes;
   readonly outlet: Pick<BlockOutlet, "fenceSignal" | "fence" | "hasBeenPublished" | "mayBeCommitted" | "commit">;
   readonly clock: Clock;
+  /** by which blocks are due, in milliseconds since the Unix epoch */
+  readonly time: Pick<SequencingTime, "nowMs">;
   readonly log: Logger;
   readonly metrics?: SequencerMetrics | undefined;
 }
@@ -175,8 +178,8 @@ export class Sequencer {
 
   /** At most a block time, because the time of day may be set meanwhile. */
   private waitMs(): number {
-    const { clock, config } = this.deps;
-    const dueMs = Math.min(this.dueUnixMs - clock.unixMs(), config.blockTimeSec * 1_000);
+    const { clock, config, time } = this.deps;
+    const dueMs = Math.min(this.dueUnixMs - time.nowMs(), config.blockTimeSec * 1_000);
     return Math.max(0, this.pausedUntilMs - clock.monotonicMs(), dueMs);
   }
 

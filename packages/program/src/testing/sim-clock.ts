@@ -7,11 +7,12 @@ interface Sleeper {
 }
 
 const STEPS_A_TURN = 64;
-const MONOTONIC_ZERO_MS = 1_500_000_000_000;
+const MONOTONIC_START_MS = 40_000_000_000;
 
 /** A clock that only advances when everybody sleeps: simulated hours take milliseconds, and always go the same way. */
 export class SimClock implements Clock {
   #nowMs: number;
+  readonly #startMs: number;
   /** by time, then by the order in which they went to sleep */
   readonly #sleepers: Sleeper[] = [];
   #order = 0;
@@ -20,6 +21,7 @@ export class SimClock implements Clock {
 
   constructor(startMs = 1_800_000_000_000) {
     this.#nowMs = startMs;
+    this.#startMs = startMs;
   }
 
   unixMs(): number {
@@ -28,7 +30,7 @@ export class SimClock implements Clock {
 
   /** Far from `unixMs`, so that code which mixes both fails. */
   monotonicMs(): number {
-    return this.#nowMs - MONOTONIC_ZERO_MS;
+    return this.#nowMs - this.#startMs + MONOTONIC_START_MS;
   }
 
   sleep(ms: number, signal?: Abortable): Promise<void> {

@@ -459,10 +459,12 @@ export class FakeEngine implements DriverEngine, L2Provider {
 /** A clock that only tests move. */
 export class ManualClock {
   now = GENESIS_TIME_SEC * 1_000;
+  /** how far the time of day is from the truth */
+  offsetMs = 0;
   private sleepers: { at: number; wake: () => void }[] = [];
 
   unixMs(): number {
-    return this.now;
+    return this.now + this.offsetMs;
   }
 
   monotonicMs(): number {

@@ -33,6 +33,7 @@ import type { SafeHeadDatabase } from "../safe-head-database.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { SafeHeads } from "../safe-heads.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
+import { SequencingTime } from "../sequencing-time.ts";
 import { type MissingBlocks, UnsafeGap } from "../unsafe-gap.ts";
 import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
@@ -137,6 +138,8 @@ export interface HarnessOptions {
   readonly inboxLimits?: UnsafeQueueLimits;
   /** `--syncmode=execution-layer`, with an engine of this kind */
   readonly engineSync?: EngineKind;
+  /** the sequencer's time is checked as in a node; L1 must not be ahead of the clock */
+  readonly timesBlocks?: boolean;
   /** a supervisor decides what is safe */
   readonly isManaged?: boolean;
   /** replaces the scripted pipeline and everything that belongs to it */
@@ -196,6 +199,7 @@ export function createHarness(options: HarnessOptions = {}) {
       control,
       origins,
       clock,
+      time: options.timesBlocks ? new SequencingTime({ clock, l1Head: () => l1.head, log }) : { nowMs: () => clock.unixMs() },
       log,
       prepareAttributes:
         options.real?.prepareAttributes ??
