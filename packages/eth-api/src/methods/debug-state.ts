@@ -21,6 +21,7 @@ import { blockToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape } from "../params/block-selector.ts";
 import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
+import { attributesShape } from "../params/payload-attributes.ts";
 import type { Profile } from "../profile/profile.ts";
 import * as results from "../schemas/debug-results.ts";
 import { requireTraceable, type TraceableBlock } from "../tracing/traceable-block.ts";
@@ -59,6 +60,17 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
       handler: ([hash], work) =>
         witnesses.witnessOf(work, requireTraceable(backend, { kind: "hash", hash, requireCanonical: false })),
     }),
+    ...(backend.profile.witness.servesPayloads &&
+      backend.chain.config.optimism !== undefined && {
+        debug_executePayload: method({
+          runs: "reader",
+          cost: "trace",
+          result: results.witness,
+          params: [param("parentHash", hashShape), param("payloadAttributes", attributesShape)],
+          summary: "All that executing a block with these payload attributes on the parent reads; the block is kept nowhere.",
+          handler: ([parentHash, attributes], work) => witnesses.witnessOfAttributes(work, parentHash, attributes),
+        }),
+      }),
     debug_getBadBlocks: method({
       runs: "writer",
       result: results.badBlocks,

@@ -246,7 +246,7 @@ export const PROFILE_G: Profile = {
   },
   feeHistoryCountsFootprint: false,
   simulation: { keepsExtraData: false, countsFootprint: true },
-  witness: { hasKeys: false, hasHeaderObjects: true },
+  witness: { hasKeys: false, hasHeaderObjects: true, servesPayloads: false },
   txpool: { hasChecksumAddresses: true },
   dump: { hasPrefix: false, leavesOutIncompletes: true },
   rpc: {

@@ -241,7 +241,7 @@ export const PROFILE_R: Profile = {
   },
   feeHistoryCountsFootprint: true,
   simulation: { keepsExtraData: true, countsFootprint: false },
-  witness: { hasKeys: true, hasHeaderObjects: false },
+  witness: { hasKeys: true, hasHeaderObjects: false, servesPayloads: true },
   txpool: { hasChecksumAddresses: false },
   dump: { hasPrefix: true, leavesOutIncompletes: false },
   rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000, maxReceiptHashes: 1000 },

@@ -181,6 +181,8 @@ export interface Profile {
     readonly hasKeys: boolean;
     /** headers are objects, the parent first, instead of RLP, the parent last */
     readonly hasHeaderObjects: boolean;
+    /** `debug_executePayload` is served, on OP Stack chains */
+    readonly servesPayloads: boolean;
   };
   readonly txpool: { readonly hasChecksumAddresses: boolean };
   /** `debug_accountRange` and `debug_dumpBlock` */

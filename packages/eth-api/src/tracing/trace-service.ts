@@ -1,4 +1,4 @@
-import { BlockRun, type BlockSelector, newEngine } from "@rnode/chain";
+import { BlockRun, type BlockSelector, newEngine, type UnsealedHeader } from "@rnode/chain";
 import type { BlockExecution, CallMessage, CallOutcome, StateReader, TraceDetail } from "@rnode/evm";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import {
@@ -233,7 +233,7 @@ export class TraceService {
   }
 
   /** The same, with all of the parent's state read through `reader`. @throws {RpcError} */
-  beginBlockOn(slot: ExecutionSlot, header: Header, reader: StateReader): BlockRun {
+  beginBlockOn(slot: ExecutionSlot, header: UnsealedHeader, reader: StateReader): BlockRun {
     return new BlockRun({
       engine: slot.engine,
       config: this.#backend.chain.config,
@@ -264,7 +264,11 @@ export class TraceService {
   }
 }
 
-const parentSelector = ({ parentHash }: Header): BlockSelector => ({ kind: "hash", hash: parentHash, requireCanonical: false });
+const parentSelector = ({ parentHash }: Pick<Header, "parentHash">): BlockSelector => ({
+  kind: "hash",
+  hash: parentHash,
+  requireCanonical: false,
+});
 
 function start(tracer: TransactionTracer, execution: BlockExecution, message: TracedMessage, place: TracePlace | undefined): void {
   const { rules, environment } = execution;

@@ -1,10 +1,27 @@
-import { stateUpdate } from "@rnode/chain";
+import {
+  type AttributesProblem,
+  type BlockRun,
+  checkAttributes,
+  decodeForcedTransactions,
+  headerOfAttributes,
+  stateUpdate,
+  type UnsealedHeader,
+} from "@rnode/chain";
 import type { StateReader } from "@rnode/evm";
-import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
-import { encodeHeader, type Header, PREDEPLOYS } from "@rnode/protocol";
+import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
+import {
+  encodeHeader,
+  encodeTransaction,
+  type Header,
+  type PayloadAttributes,
+  PREDEPLOYS,
+  recoverSender,
+  type Transaction,
+} from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { readTrie, type TrieNodeReader } from "@rnode/trie";
-import { blockIdOf, type HeaderAt, type ReadBackend, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, type HeaderAt, type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { headerToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -93,6 +110,16 @@ class ReadRecorder implements StateReader {
   }
 }
 
+/** undefined: its signature yields none */
+function senderOf(transaction: Transaction): Uint8Array | undefined {
+  try {
+    return recoverSender(transaction);
+  } catch (error) {
+    if (isCodedError(error, "tx/")) return undefined;
+    throw error;
+  }
+}
+
 /** `debug_executionWitness`: what `rengine stateless` needs from the database. */
 export class WitnessService {
   readonly #backend: ReadBackend;
@@ -110,8 +137,40 @@ export class WitnessService {
 
   /** The same in the profile's form. */
   async witnessOf(work: Work, stored: TraceableBlock): Promise<WitnessJson> {
+    return this.#jsonOf(await this.collect(work, stored));
+  }
+
+  /**
+   * `debug_executePayload`: the witness of the block that payload attributes describe, on any block whose state is there. A transaction
+   * of the attributes that cannot be in the block is skipped, as op-reth has it: its execution elsewhere reads what it reads here.
+   *
+   * @throws {RpcError} unknown parent, unavailable state, attributes that no block can have
+   */
+  async witnessOfAttributes(work: Work, parentHash: Uint8Array, attributes: PayloadAttributes): Promise<WitnessJson> {
+    const { chain } = this.#backend;
+    const { header: parent } = requireHeader(this.#backend, { kind: "hash", hash: parentHash, requireCanonical: false });
+    const refuse = ({ reason }: AttributesProblem): RpcError => new RpcError(INVALID_PARAMS, reason);
+    const rules = rulesAt(this.#backend, { number: parent.number + 1, timestamp: attributes.timestamp, difficulty: 0n });
+    const problem = checkAttributes(rules, parent, attributes);
+    if (problem !== undefined) throw refuse(problem);
+    const decoded = decodeForcedTransactions(rules, attributes);
+    if (decoded.kind === "invalid") throw refuse(decoded.problem);
+    const header = headerOfAttributes(chain.config, rules, parent, parentHash, attributes, parent.gasLimit);
+    const witness = await this.#traces.inRecordingSlot(work, (slot) =>
+      this.#collectRun(slot, header, async (run) => {
+        for (const transaction of decoded.transactions) {
+          await slot.pause();
+          const sender = senderOf(transaction);
+          if (sender !== undefined) run.apply(transaction, sender, encodeTransaction(transaction));
+        }
+        return run.finish(attributes.withdrawals, []);
+      }),
+    );
+    return this.#jsonOf(witness);
+  }
+
+  #jsonOf({ state, codes, keys, ancestors }: BlockWitness): WitnessJson {
     const { hasKeys, hasHeaderObjects } = this.#backend.profile.witness;
-    const { state, codes, keys, ancestors } = await this.collect(work, stored);
     return {
       state: state.map(bytesToHex),
       codes: codes.map(bytesToHex),
@@ -122,9 +181,20 @@ export class WitnessService {
     };
   }
 
-  async #collectIn(slot: ExecutionSlot, stored: TraceableBlock): Promise<BlockWitness> {
+  #collectIn(slot: ExecutionSlot, stored: TraceableBlock): Promise<BlockWitness> {
     const { block } = stored;
-    const { header } = block;
+    return this.#collectRun(slot, block.header, async (run) => {
+      await this.#traces.applyAll(slot, run, stored, 0, block.transactions.length);
+      return run.finish(block.withdrawals, block.ommers);
+    });
+  }
+
+  /** @param execute runs the whole block */
+  async #collectRun(
+    slot: ExecutionSlot,
+    header: UnsealedHeader,
+    execute: (run: BlockRun) => Promise<ReturnType<BlockRun["finish"]>>,
+  ): Promise<BlockWitness> {
     if (header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
     const parentSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
     const parent = requireState(this.#backend, parentSelector);
@@ -133,8 +203,7 @@ export class WitnessService {
 
     const reads = new ReadRecorder(parent.state.forNextBlock?.() ?? parent.state);
     const run = this.#traces.beginBlockOn(slot, header, reads);
-    await this.#traces.applyAll(slot, run, stored, 0, block.transactions.length);
-    const finished = run.finish(block.withdrawals, block.ommers);
+    const finished = await execute(run);
     if (finished.kind === "invalid") throw new Error(`block ${header.number} is invalid when run again: ${finished.fault.rule}`);
     // from Isthmus on, the header contains its storage root
     if (run.execution.rules.op !== undefined) reads.slotsOf(PREDEPLOYS.l2ToL1MessagePasser);

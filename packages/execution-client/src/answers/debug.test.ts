@@ -1,5 +1,5 @@
 import { executeStateless, newEngine, parseBlockFile } from "@rnode/chain";
-import { assemble, deposit } from "@rnode/eth-api/testing";
+import { assemble, deposit, l1Info } from "@rnode/eth-api/testing";
 import type { RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
 import {
@@ -307,7 +307,54 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
       };
       const { executed, mismatches } = executeStateless(parseBlockFile(file), { engine: newEngine() });
       expect([bytesToHex(executed.hash), mismatches]).toEqual([hash, []]);
+      const parentHash = bytesToHex(header.parentHash);
+      if (profile === "R") expect(await rpc("debug_executePayload", parentHash, file.payloadAttributes)).toEqual(witness);
+      else await expect(rpc("debug_executePayload", parentHash, file.payloadAttributes)).rejects.toMatchObject({ code: -32601 });
     }
+  });
+
+  it.runIf(profile === "R")("gives the witness of payload attributes that are no block yet", async () => {
+    const { hash, timestamp } = await rpc<{ hash: Hex; timestamp: Hex }>("eth_getBlockByNumber", "latest", false);
+    const signed = await account.signTransaction({
+      ...{ chainId: CHAIN_ID, type: "eip1559", to: callee, data: "0x00", gas: 1_000_000n, nonce, ...FEES },
+    });
+    const info = bytesToHex(encodeTransaction({ ...l1Info("jovian"), sourceHash: new Uint8Array(32).fill(0x55) }));
+    const attributes = {
+      timestamp: toQuantity(Number(timestamp) + 2),
+      prevRandao: word(0),
+      suggestedFeeRecipient: POOR,
+      withdrawals: [],
+      parentBeaconBlockRoot: word(0),
+      transactions: [info, signed],
+      gasLimit: "0x1c9c380",
+      eip1559Params: "0x000000fa00000006",
+      minBaseFee: 0,
+    };
+    const witnessOf = (changes: object = {}, parent = hash) =>
+      rpc<{ keys: Hex[]; state: Hex[] }>("debug_executePayload", parent, { ...attributes, ...changes });
+    const whole = await witnessOf();
+    expect(whole.keys).toEqual(expect.arrayContaining([callee, RICH_ADDRESS]));
+    // Pool transactions are not a part of it, and a transaction that cannot be in the block is skipped.
+    expect(await witnessOf({ noTxPool: false })).toEqual(whole);
+    const unsigned = `${signed.slice(0, -64)}${"f".repeat(64)}`; // s is above the curve's order
+    const skipping = await witnessOf({ transactions: [info, signed, signed, unsigned] });
+    expect(new Set(skipping.keys)).toEqual(new Set(whole.keys));
+    expect((await witnessOf({ transactions: [info] })).keys).not.toContain(callee);
+    expect((await rpc<{ hash: Hex }>("eth_getBlockByNumber", "latest", false)).hash).toBe(hash);
+
+    await expect(witnessOf({}, word(1))).rejects.toMatchObject({ code: -32001 });
+    for (const wrong of [
+      { timestamp },
+      { eip1559Params: undefined },
+      { transactions: [] },
+      { transactions: [signed] },
+      { transactions: [info, "0x02"] },
+      { withdrawals: undefined },
+      { gasLimit: undefined },
+    ])
+      await expect(witnessOf(wrong)).rejects.toMatchObject({ code: -32602 });
+    // All of them at once have an answer.
+    expect(await Promise.all(Array.from({ length: 8 }, () => witnessOf()))).toEqual(Array(8).fill(whole));
   });
 
   it("shows ranges of storage before each transaction", async () => {
