@@ -1,5 +1,6 @@
 import type { ChannelOut } from "@rnode/compression";
 import type { LogFields } from "@rnode/observe";
+import { type DaBytes, daBytes } from "@rnode/protocol";
 import type { ChannelConfig, ChannelConfigs } from "./channel-config.ts";
 import { DaChoice } from "./da-choice.ts";
 import { PublishingRun, type PublishingRunDeps, type PublishingRunOptions } from "./publishing-run.ts";
@@ -42,9 +43,9 @@ export class BatchSubmitter {
     return this.#run !== undefined;
   }
 
-  /** Estimated size on L1 of the blocks that are not on their way there, in bytes. */
-  get unsubmittedDaBytes(): number {
-    return this.#run?.publishing.unsubmittedDaBytes ?? 0;
+  /** What the blocks take on L1 that are not safe yet. */
+  get unsafeDaBytes(): DaBytes {
+    return this.#run?.publishing.unsafeDaBytes ?? daBytes(0);
   }
 
   /** @returns false if it is already running */

@@ -138,6 +138,7 @@ describe("batcherBlock", () => {
       transactions: [encodedUser],
     });
     expect(block.sizeBytes).toBe(encodeTransaction(user).length);
+    expect(block.daBytes).toBe(70 + 100); // the least estimate of a transaction, in bytes
   });
 
   it.each<[string, (json: Record<string, unknown>) => void, string]>([

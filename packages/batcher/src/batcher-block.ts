@@ -1,12 +1,15 @@
 import type { VerifiedPayload } from "@rnode/engine-client";
 import { hexToBytes } from "@rnode/primitives";
 import {
-  estimatedDaSize,
+  type DaBytes,
+  daBytes,
+  estimatedDaBytes,
   isDepositTransaction,
   type L2BlockRef,
   l2BlockRefFromPayload,
   type RollupConfig,
   type SpanBatchInput,
+  sumDaBytes,
 } from "@rnode/protocol";
 
 /** An L2 block in the form the batcher needs. */
@@ -15,12 +18,12 @@ export interface BatcherBlock {
   readonly input: SpanBatchInput;
   /** bytes of its transactions, without the deposits */
   readonly sizeBytes: number;
-  /** their size on L1, as the fee of a transaction estimates it */
-  readonly daBytes: number;
+  /** what it takes on L1, as the fee of a transaction estimates it */
+  readonly daBytes: DaBytes;
 }
 
-/** What a block costs without its transactions. */
-const BLOCK_DA_BYTES = 70;
+/** What a block takes without its transactions. */
+const BLOCK_DA_BYTES = daBytes(70);
 
 /** A block of the sequencer, without the parts that derivation knows anyway. @throws {CodedError} l1-info/* */
 export function batcherBlock({ executionPayload }: VerifiedPayload, rollup: RollupConfig): BatcherBlock {
@@ -36,7 +39,14 @@ export function batcherBlock({ executionPayload }: VerifiedPayload, rollup: Roll
       sequenceNumber: ref.sequenceNumber,
       transactions: published,
     },
+    ...sizesOf(published),
+  };
+}
+
+/** @param published the encoded transactions of a block, without the deposits */
+export function sizesOf(published: readonly Uint8Array[]): Pick<BatcherBlock, "sizeBytes" | "daBytes"> {
+  return {
     sizeBytes: published.reduce((sum, transaction) => sum + transaction.length, 0),
-    daBytes: published.reduce((sum, transaction) => sum + Number(estimatedDaSize(transaction)), BLOCK_DA_BYTES),
+    daBytes: sumDaBytes([BLOCK_DA_BYTES, ...published.map(estimatedDaBytes)]),
   };
 }

@@ -7,7 +7,7 @@ import type { Feed, LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes, hexToBytes, isCodedError } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope, UserError } from "@rnode/program";
-import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
+import { CHANNEL_ID_BYTES, daBytes, type RollupConfig } from "@rnode/protocol";
 import { ActiveSequencer, RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { type OpenSigner, openSigner } from "@rnode/signer";
 import { type BlobProver, connectL1, createTxMetrics, kzgBlobProver, TransactionManager } from "@rnode/tx-manager";
@@ -240,7 +240,7 @@ async function createSubmitter(
             name: rpc.endpoint,
             call: (method, params) => rpc.call(method, params),
           })),
-          waitingBytes: () => submitter?.unsubmittedDaBytes ?? 0,
+          load: () => submitter?.unsafeDaBytes ?? daBytes(0),
           clock,
           log,
           metrics: createThrottleMetrics(metrics),

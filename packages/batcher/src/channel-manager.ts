@@ -1,5 +1,5 @@
 import type { ChannelOut } from "@rnode/compression";
-import { type BlockId, encodeBatcherData, type Frame, type L2BlockRef } from "@rnode/protocol";
+import { type BlockId, type DaBytes, encodeBatcherData, type Frame, type L2BlockRef, sumDaBytes } from "@rnode/protocol";
 import type { BatcherBlock } from "./batcher-block.ts";
 import { BatcherError } from "./batcher-error.ts";
 import type { ChannelConfig } from "./channel-config.ts";
@@ -181,12 +181,18 @@ export class ChannelManager {
   get openChannelReadyBytes(): number {
     return this.#open?.readyBytes ?? 0;
   }
-  /** Estimated compressed bytes of blocks that are not in any transaction. */
-  get unsubmittedDaBytes(): number {
-    let bytes = 0;
-    for (let i = this.#cursor; i < this.#blocks.length; i++) bytes += this.#blocks[i]!.daBytes;
-    for (const channel of this.#channels) if (!channel.isTouched) bytes += channel.daBytes;
-    return bytes;
+  /** What blocks take on L1 that are not in any transaction. */
+  get unsubmittedDaBytes(): DaBytes {
+    return this.#daBytesWith(this.#channels.filter(({ isTouched }) => !isTouched));
+  }
+  /** What blocks take on L1 that are not safe, including those on their way. Spec: docs/protocol/05-services.md#throttling */
+  get unsafeDaBytes(): DaBytes {
+    return this.#daBytesWith(this.#channels);
+  }
+
+  #daBytesWith(channels: readonly PendingChannel[]): DaBytes {
+    const inNoChannel = this.#blocks.slice(this.#cursor);
+    return sumDaBytes([...inNoChannel, ...channels].map(({ daBytes }) => daBytes));
   }
 
   /** The next `nextTxData` closes the open channel, with every block that is available by then. */

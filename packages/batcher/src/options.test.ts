@@ -43,6 +43,19 @@ describe("rbatcher's options", () => {
     });
   });
 
+  it("have upstream's defaults of throttling", () => {
+    const parsed = parseOptions(rbatcherOptions, REQUIRED, {});
+    expect(parsed.kind === "options" && parsed.options.throttle).toMatchObject({
+      controllerType: "quadratic",
+      lowerThreshold: 3_200_000,
+      upperThreshold: 12_800_000,
+      txSizeLowerLimit: 150,
+      txSizeUpperLimit: 20_000,
+      blockSizeLowerLimit: 2_000,
+      blockSizeUpperLimit: 130_000,
+    });
+  });
+
   it("come from flags and from the environment", () => {
     expect(
       parse(["--txmgr.min-tip-cap=0.5", "--batch-type=1"], {
@@ -68,7 +81,7 @@ describe("rbatcher's options", () => {
     [
       "an upper threshold below the lower one",
       ["--throttle.unsafe-da-bytes-upper-threshold=1000"],
-      "expected more than --throttle.unsafe-da-bytes-lower-threshold (1600000), found 1000",
+      "expected more than --throttle.unsafe-da-bytes-lower-threshold (3200000), found 1000",
     ],
     [
       "a weight that nobody reads",

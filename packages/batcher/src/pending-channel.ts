@@ -1,6 +1,6 @@
 import type { ChannelOut } from "@rnode/compression";
 import { bytesToHex, type Hex } from "@rnode/primitives";
-import { FRAME_OVERHEAD_BYTES, type Frame } from "@rnode/protocol";
+import { type DaBytes, daBytes, FRAME_OVERHEAD_BYTES, type Frame, sumDaBytes } from "@rnode/protocol";
 import type { BatcherBlock } from "./batcher-block.ts";
 import type { ChannelConfig } from "./channel-config.ts";
 
@@ -32,7 +32,7 @@ export class PendingChannel {
   #inFlightFrames = 0;
   readonly #inclusionBlocks = new Map<number, number>();
   #sizeBytes = 0;
-  #daBytes = 0;
+  #estimatedBytes = daBytes(0);
   #blockCount = 0;
 
   /**
@@ -58,9 +58,9 @@ export class PendingChannel {
   get sizeBytes(): number {
     return this.#sizeBytes;
   }
-  /** estimated compressed size of the blocks' transactions */
-  get daBytes(): number {
-    return this.#daBytes;
+  /** what it takes on L1: estimated from its blocks until frames say it */
+  get daBytes(): DaBytes {
+    return this.#frames.length === 0 ? this.#estimatedBytes : daBytes(this.outputBytes);
   }
   get readyBytes(): number {
     return this.#out.readyBytes;
@@ -68,7 +68,7 @@ export class PendingChannel {
   get inputBytes(): number {
     return this.#out.inputBytes;
   }
-  /** bytes of frame data, once closed */
+  /** bytes of the data of all frames that exist by now */
   get outputBytes(): number {
     return this.#frames.reduce((sum, frame) => sum + frame.data.length, 0);
   }
@@ -111,7 +111,7 @@ export class PendingChannel {
       this.#firstBlock ??= block.ref.number;
       this.#lastBlock = block;
       this.#sizeBytes += block.sizeBytes;
-      this.#daBytes += block.daBytes;
+      this.#estimatedBytes = sumDaBytes([this.#estimatedBytes, block.daBytes]);
       this.#blockCount++;
       const { seqWindowSize, subSafetyMargin } = this.config;
       this.#limit(block.ref.l1Origin.number + seqWindowSize - subSafetyMargin, "sequencing-window-near");

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
+import { type DaBytes, daBytes } from "@rnode/protocol";
 import type { BlobProver, SendOutcome, TransactionManager } from "@rnode/tx-manager";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
 import type { ChannelConfig } from "./channel-config.ts";
@@ -94,8 +95,8 @@ export class PublishingRun {
     setMaxListeners(0, this.#sending.signal, this.#stopping.signal); // every pending transaction listens
   }
 
-  get unsubmittedDaBytes(): number {
-    return this.#manager?.unsubmittedDaBytes ?? 0;
+  get unsafeDaBytes(): DaBytes {
+    return this.#manager?.unsafeDaBytes ?? daBytes(0);
   }
 
   stop(): void {
@@ -421,7 +422,7 @@ export class PublishingRun {
     metrics.pendingBlocks.set(manager.unsubmittedBlockCount, { stage: "added" });
     metrics.pendingBytes.set(manager.unsubmittedBytes);
     metrics.pendingDaBytes.set(manager.unsubmittedDaBytes);
-    metrics.unsafeDaBytes.set(manager.unsubmittedDaBytes);
+    metrics.unsafeDaBytes.set(manager.unsafeDaBytes);
     metrics.channelQueue.set(manager.channelCount);
     metrics.readyBytes.set(manager.openChannelReadyBytes);
   }

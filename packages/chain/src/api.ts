@@ -3,6 +3,7 @@ import type {
   Block,
   BlockId,
   ChainConfig,
+  DaBytes,
   Header,
   PayloadAttributes,
   PayloadStatusV1,
@@ -323,8 +324,8 @@ export interface Chain {
   rewind(number: number, labels?: Labels): void;
   /** Tells listeners that the state after the head was edited by hand (`ChainDependencies.editsAfter`). */
   announceEdits(): void;
-  /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size in bytes; 0 turns a limit off. */
-  setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void;
+  /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size; 0 turns a limit off. */
+  setMaxDaSize(maxTransactionBytes: DaBytes, maxBlockBytes: DaBytes): void;
   /**
    * `miner_setGasLimit`: pool transactions are added up to so much gas, if the block's gas limit is higher; the gas limit of Ethereum blocks
    * moves towards it. 0 turns it off.

@@ -1,7 +1,16 @@
 import type { EvmEngine } from "@rnode/evm";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
-import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1, Transaction } from "@rnode/protocol";
+import type {
+  Block,
+  BlockId,
+  ChainConfig,
+  DaBytes,
+  Header,
+  PayloadAttributes,
+  PayloadStatusV1,
+  Transaction,
+} from "@rnode/protocol";
 import type { BlockGroup, BlockParts, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type {
@@ -443,7 +452,7 @@ class StoredChain implements Chain {
     for (const listener of this.#listeners) listener({ head, removed: [], added: [] });
   }
 
-  setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void {
+  setMaxDaSize(maxTransactionBytes: DaBytes, maxBlockBytes: DaBytes): void {
     this.#jobs.limits = { ...this.#jobs.limits, maxTransactionBytes, maxBlockBytes };
   }
 

@@ -2,7 +2,7 @@ import type { Chain, HeadChange } from "@rnode/chain";
 import type { BlockItem, ChainState, HeadRef, PoolState, ReorgItem } from "@rnode/dashboard";
 import type { Feed, FeedEntry } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
-import { type Block, encodeTransaction, estimatedDaSize } from "@rnode/protocol";
+import { type Block, type DaBytes, daBytes, encodeTransaction, estimatedDaBytes, sumDaBytes } from "@rnode/protocol";
 import type { TransactionPool } from "@rnode/txpool";
 
 export interface ClientFeedDeps {
@@ -21,8 +21,6 @@ const PAST_BLOCKS = 120;
 const PAST_LIMIT_MS = 50;
 const COUNT_LIMIT_MS = 5;
 const DEPOSIT = 0x7e;
-/** `estimatedDaSize` is in millionths of a byte. */
-const MILLION = 1e6;
 
 /** Tells the dashboard of the chain and the pool. @returns ends it */
 export function feedClient(feed: Feed, deps: ClientFeedDeps): () => void {
@@ -59,13 +57,13 @@ function pastBlocks(chain: ClientFeedDeps["chain"]): readonly FeedEntry[] {
 
 function blockItem({ header, transactions }: Block, hash: Uint8Array, untilMs: number): BlockItem {
   const users = transactions.filter(({ type }) => type !== DEPOSIT);
-  let daSize: bigint | undefined = 0n;
+  let size: DaBytes | undefined = daBytes(0);
   for (const transaction of users) {
     if (performance.now() > untilMs) {
-      daSize = undefined;
+      size = undefined;
       break;
     }
-    daSize += estimatedDaSize(encodeTransaction(transaction));
+    size = sumDaBytes([size, estimatedDaBytes(encodeTransaction(transaction))]);
   }
   return {
     hash: bytesToHex(hash),
@@ -75,7 +73,7 @@ function blockItem({ header, transactions }: Block, hash: Uint8Array, untilMs: n
     baseFeeWei: Number(header.baseFeePerGas ?? 0n),
     transactions: transactions.length,
     deposits: transactions.length - users.length,
-    daBytes: daSize === undefined ? undefined : Math.round(Number(daSize) / MILLION),
+    daBytes: size,
   };
 }
 

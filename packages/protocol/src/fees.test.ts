@@ -1,16 +1,8 @@
 import { hexToBytes } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
+import { daMicrobytesOfFlz, estimatedDaMicrobytes } from "./da-size.ts";
 import { flzCompressLength } from "./fastlz.ts";
-import {
-  daFootprint,
-  estimatedDaSize,
-  estimatedDaSizeOfFlz,
-  type L1FeeParams,
-  l1Cost,
-  l1FeeParamsFromL1BlockStorage,
-  l1GasUsed,
-  operatorFee,
-} from "./fees.ts";
+import { daFootprint, type L1FeeParams, l1Cost, l1FeeParamsFromL1BlockStorage, l1GasUsed, operatorFee } from "./fees.ts";
 import type { OpFork } from "./forks/op-forks.ts";
 import { forkRules, rollupRules as rules } from "./forks/rules.ts";
 
@@ -76,14 +68,14 @@ describe("l1Cost and l1GasUsed", () => {
   });
 
   it("of Fjord's example", () => {
-    const estimate = estimatedDaSizeOfFlz(235);
+    const estimate = daMicrobytesOfFlz(235);
     expect((estimate * 16n) / 1_000_000n).toBe(2463n);
     expect((estimate * (16n * 2_000_000n * 20n + 3_000_000n * 15n)) / 10n ** 12n).toBe(105_484n);
   });
 
   it("of a transaction of OP Mainnet with all parameters 1000", () => {
     const thousands = { ...params, l1BaseFee: 1000n, blobBaseFee: 1000n, baseFeeScalar: 1000n, blobBaseFeeScalar: 1000n };
-    expect(estimatedDaSize(T2)).toBe(126_387_400n);
+    expect(estimatedDaMicrobytes(T2)).toBe(126_387_400n);
     expect(l1GasUsed(rules("fjord"), thousands, T2)).toBe(2022n);
     expect(l1Cost(rules("fjord"), thousands, T2)).toBe(2148n);
   });

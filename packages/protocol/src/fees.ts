@@ -1,4 +1,4 @@
-import { flzCompressLength } from "./fastlz.ts";
+import { estimatedDaBytes, estimatedDaFee, estimatedDaGas } from "./da-size.ts";
 import type { RollupBlockRules } from "./forks/op-forks.ts";
 
 /** Fee parameters of one L2 block, as its L1Block contract holds them after the first deposit. Fields that a fork lacks are 0. */
@@ -76,26 +76,6 @@ function calldataGas(rules: FeeRules, encodedTx: Uint8Array): bigint {
   return BigInt(4 * zeroes + 16 * nonzeroes);
 }
 
-const estimates = new WeakMap<Uint8Array, bigint>();
-
-/**
- * Estimated size of a transaction in a compressed batch, in millionths of a byte (Fjord). PERF: cached per array, because L1 cost,
- * DA footprint, block builder and receipts all need it.
- */
-export function estimatedDaSize(encodedTx: Uint8Array): bigint {
-  let estimate = estimates.get(encodedTx);
-  if (estimate === undefined) {
-    estimate = estimatedDaSizeOfFlz(flzCompressLength(encodedTx));
-    estimates.set(encodedTx, estimate);
-  }
-  return estimate;
-}
-
-/** `estimatedDaSize` from a FastLZ length. */
-export function estimatedDaSizeOfFlz(flzLength: number): bigint {
-  return BigInt(Math.max(100_000_000, 836_500 * flzLength - 42_585_600));
-}
-
 /** The activation block of Ecotone still has Bedrock's L1 attributes: all of Ecotone's parameters are 0. */
 function usesOneScalar(rules: FeeRules, params: L1FeeParams): boolean {
   if (!rules.l1FeeCountsBlobs) return true;
@@ -114,7 +94,7 @@ export function l1Cost(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Arr
   }
   const feeScaled = 16n * params.l1BaseFee * params.baseFeeScalar + params.blobBaseFee * params.blobBaseFeeScalar;
   if (!rules.l1FeeEstimatesCompression) return (calldataGas(rules, encodedTx) * feeScaled) / 16_000_000n;
-  return (estimatedDaSize(encodedTx) * feeScaled) / 1_000_000_000_000n;
+  return estimatedDaFee(encodedTx, feeScaled);
 }
 
 /** The `l1GasUsed` of receipts. */
@@ -122,7 +102,7 @@ export function l1GasUsed(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8
   if (paysNothing(rules, encodedTx)) return 0n;
   if (usesOneScalar(rules, params)) return calldataGas(rules, encodedTx) + params.overhead;
   if (!rules.l1FeeEstimatesCompression) return calldataGas(rules, encodedTx);
-  return (estimatedDaSize(encodedTx) * 16n) / 1_000_000n;
+  return estimatedDaGas(encodedTx);
 }
 
 const UINT256_MAX = (1n << 256n) - 1n;
@@ -141,5 +121,10 @@ export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): 
  */
 export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
   if (paysNothing(rules, encodedTx) || !rules.hasDaFootprint) return 0n;
-  return (estimatedDaSize(encodedTx) / 1_000_000n) * params.daFootprintGasScalar;
+  return daFootprintOf(params, encodedTx);
+}
+
+/** The same count for any transaction, also for one that has no footprint by the rules. */
+export function daFootprintOf({ daFootprintGasScalar }: Pick<L1FeeParams, "daFootprintGasScalar">, encodedTx: Uint8Array): bigint {
+  return BigInt(estimatedDaBytes(encodedTx)) * daFootprintGasScalar;
 }

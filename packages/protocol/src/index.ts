@@ -12,6 +12,7 @@ export * from "./chain-config.ts";
 export * from "./chain-config-json.ts";
 export * from "./channel.ts";
 export * from "./da-commitment.ts";
+export * from "./da-size.ts";
 export * from "./dependency-set.ts";
 export * from "./deposits.ts";
 export * from "./eip1559-params.ts";

@@ -27,7 +27,7 @@ import {
 import { testRollupConfigJson } from "@rnode/protocol/testing";
 import type { SyncStatus } from "@rnode/rollup-client";
 import type { SimL1, SimL1Block } from "@rnode/tx-manager/testing";
-import type { BatcherBlock } from "../batcher-block.ts";
+import { type BatcherBlock, sizesOf } from "../batcher-block.ts";
 import type { BlockSource, RollupNode } from "../rollup-access.ts";
 
 const L2_KEY = new Uint8Array(32).fill(0x22);
@@ -142,8 +142,7 @@ export class SimRollup implements RollupNode, BlockSource {
           sequenceNumber,
           transactions,
         },
-        sizeBytes: transactions.reduce((sum, { length }) => sum + length, 0),
-        daBytes: transactions.reduce((sum, { length }) => sum + length, 0),
+        ...sizesOf(transactions),
       });
     }
   }

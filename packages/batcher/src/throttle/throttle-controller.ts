@@ -1,3 +1,5 @@
+import { type DaBytes, daBytes } from "@rnode/protocol";
+
 /** How hard the block builder is throttled, as a function of what waits to be published. */
 export type ThrottleControllerType = (typeof THROTTLE_CONTROLLERS)[number];
 export const THROTTLE_CONTROLLERS = ["step", "linear", "quadratic", "pid"] as const;
@@ -14,16 +16,16 @@ export interface PidGains {
 }
 
 export interface ThrottleLimits {
-  /** estimated bytes from which on blocks are throttled; 0: never */
-  readonly lowerThreshold: number;
-  /** estimated bytes at which throttling is strongest (linear and quadratic) */
-  readonly upperThreshold: number;
-  /** bytes of a transaction at full strength, and just above none; 0: no limit */
-  readonly txSizeLowerLimit: number;
-  readonly txSizeUpperLimit: number;
-  /** bytes of a block at full strength, and without throttling; 0: no limit */
-  readonly blockSizeLowerLimit: number;
-  readonly blockSizeUpperLimit: number;
+  /** load above which blocks are throttled; 0: never */
+  readonly lowerThreshold: DaBytes;
+  /** load at which throttling is strongest (linear and quadratic) */
+  readonly upperThreshold: DaBytes;
+  /** limit of a transaction at full strength, and just above none; 0: no limit */
+  readonly txSizeLowerLimit: DaBytes;
+  readonly txSizeUpperLimit: DaBytes;
+  /** limit of a block at full strength, and without throttling; 0: no limit */
+  readonly blockSizeLowerLimit: DaBytes;
+  readonly blockSizeUpperLimit: DaBytes;
 }
 
 /** What `miner_setMaxDASize` is told. */
@@ -31,12 +33,12 @@ export interface DaSizes {
   /** 0: none. 1: full */
   readonly intensity: number;
   /** 0: no limit */
-  readonly maxTxSize: number;
-  readonly maxBlockSize: number;
+  readonly maxTxSize: DaBytes;
+  readonly maxBlockSize: DaBytes;
 }
 
 /**
- * Turns the bytes that wait into limits for the block builder. Spec: docs/protocol/05-services.md#throttling
+ * Turns the load into limits for the block builder. Spec: docs/protocol/05-services.md#throttling
  *
  * Between the thresholds, linear rises evenly and quadratic gently at first; step is all or nothing; pid follows the excess over the lower
  * threshold, its sum and its change.
@@ -64,8 +66,8 @@ export class ThrottleController {
     return this.#pid.state;
   }
 
-  update(waitingBytes: number, nowMs: number): DaSizes {
-    this.#last = this.#sizesAt(this.#intensity(waitingBytes, nowMs));
+  update(load: DaBytes, nowMs: number): DaSizes {
+    this.#last = this.#sizesAt(this.#intensity(load, nowMs));
     return this.#last;
   }
 
@@ -74,18 +76,18 @@ export class ThrottleController {
     this.#last = this.#sizesAt(0);
   }
 
-  #intensity(bytes: number, nowMs: number): number {
+  #intensity(load: DaBytes, nowMs: number): number {
     const { lowerThreshold, upperThreshold } = this.#limits;
-    if (this.type === "pid") return this.#pid.update(bytes, nowMs);
-    if (lowerThreshold === 0 || bytes <= lowerThreshold) return 0;
+    if (this.type === "pid") return this.#pid.update(load, nowMs);
+    if (lowerThreshold === 0 || load <= lowerThreshold) return 0;
     if (this.type === "step") return 1;
-    const part = Math.min(1, (bytes - lowerThreshold) / Math.max(1, upperThreshold - lowerThreshold));
+    const part = Math.min(1, (load - lowerThreshold) / Math.max(1, upperThreshold - lowerThreshold));
     return this.type === "linear" ? part : part ** 2;
   }
 
   #sizesAt(intensity: number): DaSizes {
     const { txSizeLowerLimit, txSizeUpperLimit, blockSizeLowerLimit, blockSizeUpperLimit } = this.#limits;
-    if (intensity === 0) return { intensity, maxTxSize: 0, maxBlockSize: blockSizeUpperLimit };
+    if (intensity === 0) return { intensity, maxTxSize: daBytes(0), maxBlockSize: blockSizeUpperLimit };
     return {
       intensity,
       maxTxSize: between(txSizeUpperLimit, txSizeLowerLimit, intensity),
@@ -95,20 +97,20 @@ export class ThrottleController {
 }
 
 /** @param upper without throttling @param lower at full strength; 0: no limit at all */
-function between(upper: number, lower: number, intensity: number): number {
+function between(upper: DaBytes, lower: DaBytes, intensity: number): DaBytes {
   if (lower === 0) return upper;
   if (upper === 0 || upper <= lower) return lower;
-  return Math.floor(upper - intensity * (upper - lower));
+  return daBytes(Math.floor(upper - intensity * (upper - lower)));
 }
 
 class PidController {
   readonly #gains: PidGains;
-  readonly #threshold: number;
+  readonly #threshold: DaBytes;
   #lastMs: number | undefined;
   #output = 0;
   state = { error: 0, integral: 0, derivative: 0 };
 
-  constructor(gains: PidGains, threshold: number) {
+  constructor(gains: PidGains, threshold: DaBytes) {
     this.#gains = gains;
     this.#threshold = threshold;
   }
@@ -119,18 +121,18 @@ class PidController {
     this.state = { error: 0, integral: 0, derivative: 0 };
   }
 
-  update(bytes: number, nowMs: number): number {
+  update(load: DaBytes, nowMs: number): number {
     const { kp, ki, kd, integralMax, outputMax, sampleTimeMs } = this.#gains;
     const elapsedMs = this.#lastMs === undefined ? 0 : nowMs - this.#lastMs;
     if (this.#lastMs !== undefined && elapsedMs < sampleTimeMs) return this.#output;
     this.#lastMs = nowMs;
-    if (this.#threshold === 0 || bytes <= this.#threshold) {
+    if (this.#threshold === 0 || load <= this.#threshold) {
       this.state = { error: 0, integral: 0, derivative: 0 };
       this.#output = 0;
       return 0;
     }
     const seconds = elapsedMs / 1000;
-    const error = (bytes - this.#threshold) / this.#threshold;
+    const error = (load - this.#threshold) / this.#threshold;
     const integral = Math.min(integralMax, this.state.integral + error * seconds);
     const derivative = seconds === 0 ? 0 : (error - this.state.error) / seconds;
     this.state = { error, integral, derivative };

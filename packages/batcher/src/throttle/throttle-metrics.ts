@@ -15,7 +15,7 @@ export const createThrottleMetrics = (m: MetricFactory) => ({
   maxBlockSize: m.gauge("throttle_max_block_size", "The limit of a block that block builders are told, in bytes; 0: none."),
   unsafeBytesRatio: m.gauge<{ type: ThrottleControllerType }>(
     "unsafe_bytes_ratio",
-    "What waits to be published, divided by the lower threshold of throttling.",
+    "unsafe_da_bytes divided by the lower threshold of throttling.",
     ["type"],
   ),
   pidError: m.gauge("pid_controller_error", "Excess over the lower threshold, divided by it, as the pid controller sees it."),

@@ -10,6 +10,7 @@ import {
   uint,
   url,
 } from "@rnode/options";
+import { type DaBytes, daBytes } from "@rnode/protocol";
 import type { ThrottleOptions } from "./throttle.ts";
 import { THROTTLE_CONTROLLERS } from "./throttle-controller.ts";
 
@@ -21,6 +22,14 @@ const within = (expects: string, isValid: (value: number) => boolean): Parser<nu
     return parsed !== undefined && isValid(parsed) ? parsed : undefined;
   },
 });
+/** A size of data or a limit, as transactions are estimated. */
+const daSize: Parser<DaBytes> = {
+  ...uint,
+  parse: (value) => {
+    const parsed = uint.parse(value);
+    return parsed === undefined ? undefined : daBytes(parsed);
+  },
+};
 const gain = within("a number, 0 or more", (value) => value >= 0);
 const LOWER = "throttle.unsafe-da-bytes-lower-threshold";
 const PID = "throttle.controller-type=pid";
@@ -29,51 +38,56 @@ export const throttleOptions = optionGroup("throttle", {
   controllerType: {
     parse: oneOf(...THROTTLE_CONTROLLERS),
     default: "quadratic",
-    help: "How the limits follow what waits to be published: step is all or nothing, linear and quadratic rise between the thresholds, pid follows the excess, its sum and its change.",
+    help: "How the limits follow the estimated size of blocks that are not safe: step is all or nothing, linear and quadratic rise between the thresholds, pid follows the excess, its sum and its change.",
   },
   lowerThreshold: {
-    parse: uint,
+    parse: daSize,
     flag: LOWER,
-    default: 1_600_000,
+    default: daBytes(3_200_000),
     unit: "bytes",
-    help: "From this size of unpublished data on, block builders are told by miner_setMaxDASize to put less into blocks. 0: they are never told anything.",
+    help: "Above this estimated size of blocks that are not safe, block builders are told by miner_setMaxDASize to put less into blocks. 0: they are never told anything.",
   },
   upperThreshold: {
-    parse: uint,
+    parse: daSize,
     flag: "throttle.unsafe-da-bytes-upper-threshold",
-    default: 8_000_000,
+    default: daBytes(12_800_000),
     unit: "bytes",
-    check: (upper: number, other) => {
+    check: (upper: DaBytes, other) => {
       const lower = Number(other(LOWER));
       return upper > lower ? undefined : `expected more than --${LOWER} (${lower}), found ${upper}`;
     },
-    help: "Size of unpublished data at which the limits are lowest (linear and quadratic).",
+    help: "Estimated size of blocks that are not safe at which the limits are lowest (linear and quadratic).",
   },
   txSizeLowerLimit: {
-    parse: uint,
-    default: 150,
+    parse: daSize,
+    default: daBytes(150),
     unit: "bytes",
     help: "Limit of a transaction at the strongest throttling. 0: transactions are not limited further than by the upper limit.",
   },
   txSizeUpperLimit: {
-    parse: uint,
-    default: 10_000,
+    parse: daSize,
+    default: daBytes(20_000),
     unit: "bytes",
     help: "Limit of a transaction when throttling begins; without throttling there is none. 0: only the lower limit counts.",
   },
   blockSizeLowerLimit: {
-    parse: uint,
-    default: 4_000,
+    parse: daSize,
+    default: daBytes(2_000),
     unit: "bytes",
     help: "Limit of a block at the strongest throttling. 0: blocks are not limited further than by the upper limit.",
   },
-  blockSizeUpperLimit: { parse: uint, default: 130_000, unit: "bytes", help: "Limit of a block without throttling. 0: none." },
+  blockSizeUpperLimit: {
+    parse: daSize,
+    default: daBytes(130_000),
+    unit: "bytes",
+    help: "Limit of a block without throttling. 0: none.",
+  },
   additionalEndpoints: {
     parse: listOf(url),
     default: [],
     help: "Block builders that are told the limits, besides the endpoints of --l2-eth-rpc.",
   },
-  intervalMs: { parse: positiveDuration, default: 2000, help: "Time between two looks at what waits to be published." },
+  intervalMs: { parse: positiveDuration, default: 2000, help: "Time between two looks at that size." },
   pidKp: { parse: gain, default: 0.33, needs: PID, help: "Weight of the excess." },
   pidKi: { parse: gain, default: 0.01, needs: PID, help: "Weight of the sum of the excess." },
   pidKd: { parse: gain, default: 0.05, needs: PID, help: "Weight of the change of the excess." },

@@ -1,6 +1,7 @@
 import { RpcError } from "@rnode/jsonrpc";
 import { type Logger, noMetrics, silentLogger } from "@rnode/observe";
 import { SimClock } from "@rnode/program/testing";
+import { daBytes } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { Throttle, type ThrottleOptions } from "./throttle.ts";
 import { type DaSizes, ThrottleController, type ThrottleControllerType } from "./throttle-controller.ts";
@@ -9,18 +10,18 @@ import { createThrottleMetrics } from "./throttle-metrics.ts";
 const PID = { kp: 0.5, ki: 0.1, kd: 0, integralMax: 2, outputMax: 0.9, sampleTimeMs: 2000 };
 const OPTIONS: ThrottleOptions = {
   controllerType: "linear",
-  lowerThreshold: 1000,
-  upperThreshold: 5000,
-  txSizeLowerLimit: 100,
-  txSizeUpperLimit: 900,
-  blockSizeLowerLimit: 2000,
-  blockSizeUpperLimit: 10_000,
+  lowerThreshold: daBytes(1000),
+  upperThreshold: daBytes(5000),
+  txSizeLowerLimit: daBytes(100),
+  txSizeUpperLimit: daBytes(900),
+  blockSizeLowerLimit: daBytes(2000),
+  blockSizeUpperLimit: daBytes(10_000),
   intervalMs: 2000,
   pid: PID,
 };
 
 describe("ThrottleController", () => {
-  it.each<[ThrottleControllerType, number, DaSizes]>([
+  it.each<[ThrottleControllerType, number, Record<keyof DaSizes, number>]>([
     ["step", 1000, { intensity: 0, maxTxSize: 0, maxBlockSize: 10_000 }],
     ["step", 1001, { intensity: 1, maxTxSize: 100, maxBlockSize: 2000 }],
     ["linear", 1000, { intensity: 0, maxTxSize: 0, maxBlockSize: 10_000 }],
@@ -30,12 +31,12 @@ describe("ThrottleController", () => {
     ["quadratic", 5000, { intensity: 1, maxTxSize: 100, maxBlockSize: 2000 }],
     ["pid", 2000, { intensity: 0.5, maxTxSize: 500, maxBlockSize: 6000 }],
   ])("%s at %i bytes", (type, bytes, expected) => {
-    expect(new ThrottleController(type, OPTIONS, PID).update(bytes, 0)).toEqual(expected);
+    expect(new ThrottleController(type, OPTIONS, PID).update(daBytes(bytes), 0)).toEqual(expected);
   });
 
   it("sums the excess with pid, up to a bound, and forgets it below the threshold", () => {
     const controller = new ThrottleController("pid", OPTIONS, PID);
-    const at = (bytes: number, seconds: number): number => controller.update(bytes, seconds * 1000).intensity;
+    const at = (bytes: number, seconds: number): number => controller.update(daBytes(bytes), seconds * 1000).intensity;
     expect(at(1500, 0)).toBeCloseTo(0.25);
     expect(at(1500, 1)).toBeCloseTo(0.25); // within the sample time
     expect(at(1500, 2)).toBeCloseTo(0.25 + 0.1);
@@ -46,8 +47,12 @@ describe("ThrottleController", () => {
   });
 
   it("has no limits where an option says 0", () => {
-    const none = { ...OPTIONS, txSizeLowerLimit: 0, txSizeUpperLimit: 0, blockSizeLowerLimit: 0 };
-    expect(new ThrottleController("step", none, PID).update(2000, 0)).toEqual({ intensity: 1, maxTxSize: 0, maxBlockSize: 10_000 });
+    const none = { ...OPTIONS, txSizeLowerLimit: daBytes(0), txSizeUpperLimit: daBytes(0), blockSizeLowerLimit: daBytes(0) };
+    expect(new ThrottleController("step", none, PID).update(daBytes(2000), 0)).toEqual({
+      intensity: 1,
+      maxTxSize: 0,
+      maxBlockSize: 10_000,
+    });
   });
 });
 
@@ -71,7 +76,7 @@ function setUp(answer: () => Promise<unknown> = () => Promise.resolve(true)) {
         },
       },
     ],
-    waitingBytes: () => state.bytes,
+    load: () => daBytes(state.bytes),
     clock,
     log,
     metrics: createThrottleMetrics(noMetrics),

@@ -1,6 +1,7 @@
 import { RpcError } from "@rnode/jsonrpc";
 import { errorText, type Logger } from "@rnode/observe";
 import { type Clock, toQuantity } from "@rnode/primitives";
+import type { DaBytes } from "@rnode/protocol";
 import {
   type DaSizes,
   type PidGains,
@@ -25,8 +26,8 @@ export interface ThrottledEndpoint {
 
 export interface ThrottleDeps {
   readonly endpoints: readonly ThrottledEndpoint[];
-  /** estimated compressed bytes of L2 blocks that are not on L1 yet */
-  readonly waitingBytes: () => number;
+  /** what L2 blocks take on L1 that are not safe yet */
+  readonly load: () => DaBytes;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ThrottleMetrics;
@@ -80,7 +81,7 @@ export class Throttle {
       type: this.#controller.type,
       lower_threshold: this.#options.lowerThreshold,
       upper_threshold: this.#options.upperThreshold,
-      current_load: this.#deps.waitingBytes(),
+      current_load: this.#deps.load(),
       intensity,
       max_tx_size: maxTxSize,
       max_block_size: maxBlockSize,
@@ -104,9 +105,9 @@ export class Throttle {
   }
 
   async step(): Promise<void> {
-    const { clock, metrics, waitingBytes } = this.#deps;
-    const bytes = waitingBytes();
-    const sizes = this.#controller.update(bytes, clock.monotonicMs());
+    const { clock, metrics } = this.#deps;
+    const load = this.#deps.load();
+    const sizes = this.#controller.update(load, clock.monotonicMs());
     const { type } = this.#controller;
     for (const each of THROTTLE_CONTROLLERS) {
       metrics.intensity.set(each === type ? sizes.intensity : 0, { type: each });
@@ -114,7 +115,7 @@ export class Throttle {
     }
     metrics.maxTxSize.set(sizes.maxTxSize);
     metrics.maxBlockSize.set(sizes.maxBlockSize);
-    metrics.unsafeBytesRatio.set(bytes / Math.max(1, this.#options.lowerThreshold), { type });
+    metrics.unsafeBytesRatio.set(load / Math.max(1, this.#options.lowerThreshold), { type });
     metrics.pidError.set(this.#controller.pidState.error);
     metrics.pidIntegral.set(this.#controller.pidState.integral);
     metrics.pidDerivative.set(this.#controller.pidState.derivative);

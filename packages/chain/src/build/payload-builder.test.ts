@@ -1,5 +1,5 @@
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "@rnode/primitives";
-import { encodeTransaction, estimatedDaSize, hashTransaction, type OpFork, type PayloadAttributes } from "@rnode/protocol";
+import { daBytes, encodeTransaction, estimatedDaBytes, hashTransaction, type OpFork, type PayloadAttributes } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AttributesFault, BestTransactions } from "../api.ts";
 import {
@@ -250,7 +250,7 @@ describe("the pool", () => {
       { from: 1, tx: transaction(1, 0) },
       { from: 2, tx: transaction(2, 0) },
     ];
-    const bytes = estimatedDaSize(encodeTransaction(transactions[1]!.tx)) / 1_000_000n;
+    const bytes = estimatedDaBytes(encodeTransaction(transactions[1]!.tx));
     dev.chain.setPendingSource(fixedPool(() => transactions));
     const forced = [encodeTransaction(attributesDeposit(1))];
     const hashes = (seed: number) =>
@@ -258,7 +258,7 @@ describe("the pool", () => {
         .block.transactions.slice(1)
         .map((tx) => bytesToHex(hashTransaction(tx)));
     expect(hashes(1)).toHaveLength(3);
-    dev.chain.setMaxDaSize(bytes, 0n);
+    dev.chain.setMaxDaSize(bytes, daBytes(0));
     expect(hashes(2)).toEqual([1, 2].map((i) => bytesToHex(hashTransaction(transactions[i]!.tx))));
     dev.chain.setMaxDaSize(bytes, bytes);
     expect(hashes(3)).toEqual([bytesToHex(hashTransaction(transactions[1]!.tx))]);

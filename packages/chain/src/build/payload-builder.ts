@@ -2,14 +2,17 @@ import { bytesToHex, CodedError, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, EMPTY_T
 import {
   type Block,
   type BlockRules,
+  type DaBytes,
+  daBytes,
   encodeTransaction,
   encodeWithdrawal,
-  estimatedDaSize,
+  estimatedDaBytes,
   GAS_PER_BLOB,
   type Header,
   type PayloadAttributes,
   type Transaction,
   isTransactionTypeAllowed,
+  sumDaBytes,
 } from "@rnode/protocol";
 import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import { type AttributesProblem, checkAttributes, decodeForcedTransactions, headerOfAttributes } from "./attributes.ts";
@@ -27,10 +30,10 @@ import { messagePasserRoot } from "../state-roots/state-root.ts";
 
 /** Node policy in addition to the protocol's limits; forced transactions are exempt. Spec: docs/protocol/01-execution.md#da-footprint */
 export interface FillLimits {
-  /** compressed bytes per transaction; 0: no limit */
-  readonly maxTransactionBytes: bigint;
-  /** compressed bytes of pool transactions per block; 0: no limit */
-  readonly maxBlockBytes: bigint;
+  /** estimated compressed size of a transaction; 0: no limit */
+  readonly maxTransactionBytes: DaBytes;
+  /** estimated compressed size of all pool transactions of a block; 0: no limit */
+  readonly maxBlockBytes: DaBytes;
   /** gas of a block, that of forced transactions included, up to which pool transactions are added; 0: the block's gas limit */
   readonly maxBlockGas: bigint;
 }
@@ -49,7 +52,7 @@ export type BuildStart =
   | { readonly kind: "started"; readonly build: PayloadBuild }
   | { readonly kind: "invalid"; readonly problem: AttributesProblem };
 
-const MILLIONTHS = 1_000_000n;
+const NO_DA_BYTES = daBytes(0);
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
 const DEPOSIT = 0x7e;
 const ZERO_NONCE = new Uint8Array(8);
@@ -96,7 +99,7 @@ export class PayloadBuild {
   /** hashes of the pool transactions already in the block */
   readonly #included = new Set<Hex>();
   readonly #forbidsUserTransactions: boolean;
-  #daBytes = 0n;
+  #daBytes = NO_DA_BYTES;
   #blobCount = 0;
   #poolCount = 0;
 
@@ -165,11 +168,11 @@ export class PayloadBuild {
       const { transaction, sender, encoded, hash } = pending;
       const hashHex = bytesToHex(hash);
       if (this.#included.has(hashHex)) continue;
-      const daBytes = this.#daSizeIfAllowed(transaction, encoded, limits);
+      const daSize = this.#daSizeIfAllowed(transaction, encoded, limits);
       const blobCount = transaction.type === 0x03 ? transaction.blobVersionedHashes.length : 0;
       const hasRoomForBlobs = this.#blobCount + blobCount <= (this.#rules.blobParams?.max ?? 0);
       const hasTime = this.#poolCount === 0 || time.isEnoughFor(transaction.gasLimit);
-      if (daBytes === undefined || !hasRoomForBlobs || !hasTime || transaction.gasLimit > this.#gasLeft(limits)) {
+      if (daSize === undefined || !hasRoomForBlobs || !hasTime || transaction.gasLimit > this.#gasLeft(limits)) {
         best.skipSender();
         continue;
       }
@@ -182,7 +185,7 @@ export class PayloadBuild {
       }
       this.#included.add(hashHex);
       this.#poolCount++;
-      this.#daBytes += daBytes;
+      this.#daBytes = sumDaBytes([this.#daBytes, daSize]);
       this.#blobCount += blobCount;
       this.#transactions.push(transaction);
       this.#senders.push(sender);
@@ -221,15 +224,15 @@ export class PayloadBuild {
     return maxBlockGas === 0n || maxBlockGas >= gasLimit ? gasLeft : gasLeft - (gasLimit - maxBlockGas);
   }
 
-  #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: FillLimits): bigint | undefined {
+  #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: FillLimits): DaBytes | undefined {
     if (!isTransactionTypeAllowed(this.#rules, transaction.type)) return undefined;
-    if (this.#rules.op === undefined) return 0n;
+    if (this.#rules.op === undefined) return NO_DA_BYTES;
     if (this.#run.daFootprint + this.#run.daFootprintOf(transaction, encoded) > this.#header.gasLimit) return undefined;
     const { maxTransactionBytes, maxBlockBytes } = limits;
-    if (maxTransactionBytes === 0n && maxBlockBytes === 0n) return 0n;
-    const bytes = estimatedDaSize(encoded) / MILLIONTHS;
-    if (maxTransactionBytes !== 0n && bytes > maxTransactionBytes) return undefined;
-    if (maxBlockBytes !== 0n && this.#daBytes + bytes > maxBlockBytes) return undefined;
+    if (maxTransactionBytes === 0 && maxBlockBytes === 0) return NO_DA_BYTES;
+    const bytes = estimatedDaBytes(encoded);
+    if (maxTransactionBytes !== 0 && bytes > maxTransactionBytes) return undefined;
+    if (maxBlockBytes !== 0 && sumDaBytes([this.#daBytes, bytes]) > maxBlockBytes) return undefined;
     return bytes;
   }
 

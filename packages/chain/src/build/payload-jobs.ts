@@ -1,5 +1,5 @@
 import { type Hex, LruCache } from "@rnode/primitives";
-import { type PayloadAttributes, payloadId } from "@rnode/protocol";
+import { daBytes, type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
 import type { PendingSource } from "../api.ts";
@@ -35,7 +35,7 @@ const SUPPOSED_GAS_PER_MS = 50_000;
  * executed once and the latest are still included. At most one build is open, because it occupies the engine.
  */
 export class PayloadJobs {
-  limits: FillLimits = { maxTransactionBytes: 0n, maxBlockBytes: 0n, maxBlockGas: 0n };
+  limits: FillLimits = { maxTransactionBytes: daBytes(0), maxBlockBytes: daBytes(0), maxBlockGas: 0n };
   source: PendingSource | undefined;
   readonly #context: ExecutionContext;
   readonly #nowMs: () => number;

@@ -3,8 +3,9 @@ import {
   type Block,
   type BlockRules,
   daFootprint,
+  daFootprintOf,
   decodeL1BlockInfo,
-  estimatedDaSize,
+  estimatedDaGas,
   L1_INFO_LAYOUTS,
   type L1BlockInfo,
   type L1FeeParams,
@@ -57,9 +58,7 @@ export function l1FeeFields(
 ): Record<string, string> {
   const fields: Record<string, string> = {};
   if (rules.hasDaFootprint && (!isDeposit || profile.receipt.depositsHaveBlobGasUsed)) {
-    const footprint = isDeposit
-      ? (estimatedDaSize(encoded) / 1_000_000n) * params.daFootprintGasScalar
-      : daFootprint(rules, params, encoded);
+    const footprint = isDeposit ? daFootprintOf(params, encoded) : daFootprint(rules, params, encoded);
     fields.blobGasUsed = toQuantity(footprint);
   }
   if (isDeposit && !profile.receipt.depositsHaveL1Fields) {
@@ -90,7 +89,7 @@ export function l1FeeFields(
 /** The same count over a deposit's encoding, although a deposit pays no L1 fee. */
 function depositL1GasUsed(rules: BlockRules, params: L1FeeParams, info: L1BlockInfo, encoded: Uint8Array): bigint {
   const { isPacked } = L1_INFO_LAYOUTS[info.layout];
-  if (rules.l1FeeEstimatesCompression && isPacked) return (estimatedDaSize(encoded) * 16n) / 1_000_000n;
+  if (rules.l1FeeEstimatesCompression && isPacked) return estimatedDaGas(encoded);
   let gas = 0;
   for (const byte of encoded) gas += byte === 0 ? 4 : 16;
   return BigInt(gas) + (isPacked ? 0n : params.overhead);

@@ -1,4 +1,5 @@
 import { dataShape, param, RpcError, SERVER_ERROR, uint64Shape, uint256Shape } from "@rnode/jsonrpc";
+import { daBytes } from "@rnode/protocol";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 
@@ -14,7 +15,7 @@ export function minerMethods(): ApiMethods {
       params: [param("maxTransactionBytes", uint64Shape), param("maxBlockBytes", uint64Shape)],
       summary: "Limits on pool transactions by estimated compressed size; 0 is no limit.",
       handler: ([maxTransactionBytes, maxBlockBytes], { chain }) => {
-        chain.setMaxDaSize(maxTransactionBytes, maxBlockBytes);
+        chain.setMaxDaSize(daBytes(maxTransactionBytes), daBytes(maxBlockBytes));
         return true;
       },
     }),

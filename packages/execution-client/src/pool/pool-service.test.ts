@@ -78,6 +78,21 @@ describe("the pool and the chain", () => {
     expect((await node.buildBlock()).payload.executionPayload.transactions).toHaveLength(2);
   });
 
+  it.each([
+    ["the estimate of a transfer, 100 bytes", 100, 0, 3],
+    ["less than that", 99, 0, 0],
+    ["what two transfers take in a block", 0, 200, 2],
+    ["one byte less", 0, 199, 1],
+    ["what a batcher says without throttling", 0, 130_000, 3],
+    ["more than a number can hold", 2 ** 63, 2 ** 63, 3],
+  ])("takes data limits in bytes: %s", async (_, ofTransaction, ofBlock, included) => {
+    const node = await start();
+    for (let nonce = 0; nonce < 3; nonce++) await node.rpc.call("eth_sendRawTransaction", [await signTransfer(nonce)]);
+    const params = [ofTransaction, ofBlock].map((bytes) => `0x${bytes.toString(16)}`);
+    expect(await node.rpc.call("miner_setMaxDASize", params)).toBe(true);
+    expect((await node.buildBlock()).payload.executionPayload.transactions).toHaveLength(1 + included);
+  });
+
   it("goes on after a restart where it stopped", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rengine-"));
     try {
