@@ -32,6 +32,30 @@ describe("BatchSubmitter", () => {
     expect(simulation.rollup.unsafeHead.number).toBe(150);
   });
 
+  // An L1 origin that is further behind the head than the duration closes no channel early.
+  const DURATIONS = [1, 2, 5].flatMap((duration) =>
+    [0, 1, 4].flatMap((l1Confs) => [1000, 6000].map((pollIntervalMs) => [duration, l1Confs, pollIntervalMs] as const)),
+  );
+  it.each(DURATIONS)(
+    "closes a channel once in %i L1 blocks, %i behind L1, asking every %i ms",
+    async (duration, l1Confs, pollIntervalMs) => {
+      const simulation = new Simulation({ pollIntervalMs, channels: { maxChannelDuration: duration } });
+      simulation.rollup.l1Confs = l1Confs;
+      simulation.rollup.transactionsPerBlock = 0;
+      simulation.start();
+      await simulation.run(600);
+      const { blocks, transactions } = simulation.l1;
+      const fewest = Math.floor((blocks.length - l1Confs) / (duration + 1)) - 1;
+      const most = Math.ceil(blocks.length / duration) + 1;
+      expect(transactions.length).toBeGreaterThanOrEqual(fewest);
+      expect(transactions.length).toBeLessThanOrEqual(most);
+      for (const block of blocks) expect(block.transactions.length).toBeLessThanOrEqual(1);
+      // Blocks of the last channels are not safe yet.
+      const missing = simulation.rollup.unsafeHead.number - simulation.derived.safe.number;
+      expect(missing).toBeLessThanOrEqual(6 * (duration + 3));
+    },
+  );
+
   it.each(CASES)("neither leaves out nor repeats a block when it is killed at any moment: %s", async (_, options) => {
     const simulation = new Simulation(options);
     for (const [aliveSeconds, deadSeconds] of [

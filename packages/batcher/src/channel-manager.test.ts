@@ -100,20 +100,19 @@ describe("filling channels", () => {
 });
 
 describe("deadlines", () => {
-  it("closes after the channel duration, counted from the last closed channel's origin", async () => {
+  it("closes after the channel duration, counted from the L1 head when the last channel was closed", async () => {
     const { manager, closed, blocks } = await createManager({ maxChannelDuration: 5 }, 3);
     expect(await manager.nextTxData(4)).toBeUndefined();
     expect(await manager.nextTxData(5)).toBeDefined();
     expect(closed).toEqual([{ reason: "max-duration", blocks: 3, frames: 1 }]);
-    // The next channel's duration counts from block 3's origin.
-    expect(blocks[2]!.ref.l1Origin.number).toBe(3);
+    expect(blocks[2]!.ref.l1Origin.number).toBe(3); // which is behind that head
     const next: BatcherBlock = {
       ...blocks[2]!,
       ref: { ...blocks[2]!.ref, number: 4, parentHash: blocks[2]!.ref.hash, hash: "0x04" },
     };
     manager.addBlock({ ...next, input: { ...next.input, timestampSec: next.input.timestampSec + 2, sequenceNumber: 1 } });
-    expect(await manager.nextTxData(7)).toBeUndefined();
-    expect(await manager.nextTxData(8)).toBeDefined();
+    expect(await manager.nextTxData(9)).toBeUndefined();
+    expect(await manager.nextTxData(10)).toBeDefined();
   });
 
   it("closes before the sequencing window of its first block ends", async () => {

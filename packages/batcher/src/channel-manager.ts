@@ -71,7 +71,11 @@ export class ChannelManager {
   #channels: PendingChannel[] = [];
   /** the last of `#channels` while it accepts blocks */
   #open: PendingChannel | undefined;
-  #lastClosedL1Origin: number;
+  /**
+   * L1 block from which the duration of the next channel counts: the head when the last channel was closed, so that an L1 origin far behind the
+   * head does not close each channel at once. After a start, the origin of the safe head.
+   */
+  #durationFrom: number;
   readonly #inFlight = new Map<number, { readonly channel: PendingChannel; readonly frames: readonly Frame[] }>();
   #nextTxId = 0;
   /** id of the newest transaction that was confirmed since the last reset */
@@ -82,7 +86,7 @@ export class ChannelManager {
     this.#config = config;
     this.#deps = deps;
     this.#base = { hash: safeL2.hash, number: safeL2.number };
-    this.#lastClosedL1Origin = safeL2.l1Origin.number;
+    this.#durationFrom = safeL2.l1Origin.number;
   }
 
   /** The newest block; the next one must be its child. */
@@ -254,7 +258,7 @@ export class ChannelManager {
     this.#open = undefined;
     const firstBlock = first.firstBlockNumber;
     if (firstBlock !== undefined) this.#cursor = Math.max(0, firstBlock - this.#base.number - 1);
-    this.#lastClosedL1Origin = first.previousL1Origin;
+    this.#durationFrom = first.durationFrom;
   }
 
   /** Adds blocks to channels until one of them has frames to send or no blocks are left. */
@@ -273,6 +277,7 @@ export class ChannelManager {
       const reason = channel.closeReason ?? (this.#flushRequested && channel.blockCount > 0 ? "flushed" : undefined);
       if (reason === undefined) return;
       await this.#closeChannel(channel, reason);
+      this.#durationFrom = l1HeadNumber;
       if (this.#cursor >= this.#blocks.length) this.#flushRequested = false;
       if (channel.hasTransactionReady) return;
     }
@@ -290,13 +295,7 @@ export class ChannelManager {
   }
 
   #openChannel(): void {
-    const { maxChannelDuration } = this.#config;
-    const deadline = maxChannelDuration === 0 ? undefined : this.#lastClosedL1Origin + maxChannelDuration;
-    const out = this.#deps.createChannelOut(this.#config);
-    const channel = new PendingChannel(out, this.#config, {
-      durationDeadline: deadline,
-      previousL1Origin: this.#lastClosedL1Origin,
-    });
+    const channel = new PendingChannel(this.#deps.createChannelOut(this.#config), this.#config, this.#durationFrom);
     this.#channels.push(channel);
     this.#open = channel;
     this.#deps.events?.opened?.(channel);
@@ -305,7 +304,6 @@ export class ChannelManager {
   async #closeChannel(channel: PendingChannel, reason: ChannelCloseReason): Promise<void> {
     await channel.close(reason);
     this.#open = undefined;
-    if (channel.lastBlock !== undefined) this.#lastClosedL1Origin = channel.lastBlock.ref.l1Origin.number;
     this.#deps.events?.closed?.(channel, reason);
   }
 

@@ -20,7 +20,7 @@ export class PendingChannel {
   readonly id: Hex;
   readonly #out: ChannelOut;
   readonly config: ChannelConfig;
-  readonly previousL1Origin: number;
+  readonly durationFrom: number;
   #firstBlock: number | undefined;
   #lastBlock: BatcherBlock | undefined;
   #closeReason: ChannelCloseReason | undefined;
@@ -36,19 +36,15 @@ export class PendingChannel {
   #blockCount = 0;
 
   /**
-   * @param durationDeadline L1 block at which the channel is closed, whatever it contains
-   * @param previousL1Origin number of the L1 origin of the last block before it
+   * @param durationFrom number of the L1 block from which its duration counts
    */
-  constructor(
-    out: ChannelOut,
-    config: ChannelConfig,
-    { durationDeadline, previousL1Origin }: { readonly durationDeadline: number | undefined; readonly previousL1Origin: number },
-  ) {
-    this.previousL1Origin = previousL1Origin;
+  constructor(out: ChannelOut, config: ChannelConfig, durationFrom: number) {
+    this.durationFrom = durationFrom;
     this.id = bytesToHex(out.id);
     this.#out = out;
     this.config = config;
-    if (durationDeadline !== undefined) this.#deadline = { l1Block: durationDeadline, reason: "max-duration" };
+    const { maxChannelDuration } = config;
+    if (maxChannelDuration > 0) this.#limit(durationFrom + maxChannelDuration, "max-duration");
   }
 
   get blockCount(): number {
