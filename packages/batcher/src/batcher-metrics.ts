@@ -28,7 +28,10 @@ export const createBatcherMetrics = (m: MetricFactory) => ({
     "Size of the transactions in blocks that are not in any L1 transaction yet.",
   ),
   pendingDaBytes: m.gauge("pending_da_bytes", "Estimated size on L1 of blocks that are not in any L1 transaction yet, in bytes."),
-  unsafeDaBytes: m.gauge("unsafe_da_bytes", "Estimated size on L1 of blocks that are not safe yet, in bytes: the load that throttling goes by."),
+  unsafeDaBytes: m.gauge(
+    "unsafe_da_bytes",
+    "Estimated size on L1 of blocks that are not safe yet, in bytes: the load that throttling goes by.",
+  ),
   blocksAdded: m.gauge("blocks_added_count", "L2 blocks in the channel that was closed last."),
   inputBytes: m.gauge<{ stage: "added" | "closed" }>(
     "input_bytes",

@@ -1,20 +1,34 @@
+import { L1_DATA_PRICINGS } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { areBlobsCheaper, fullTransactionCost } from "./da-cost.ts";
 import { simChannelConfigs } from "./testing/sim-channels.ts";
 
 const GWEI = 10n ** 9n;
 const { blobs, calldata } = simChannelConfigs({ dataAvailabilityType: "auto", targetNumFrames: 3, maxL1TxSizeBytes: 120_000 });
-const market = { tip: 1n * GWEI, baseFee: 9n * GWEI, blobBaseFee: 2n * GWEI };
+const market = { tip: 1n * GWEI, baseFee: 9n * GWEI, blobBaseFee: 2n * GWEI, dataPricing: L1_DATA_PRICINGS[1] };
 
 describe("fullTransactionCost", () => {
-  it("counts a calldata byte as 16 gas, and as 40 since Prague", () => {
-    expect(fullTransactionCost(calldata!, market, GWEI)).toEqual({
-      feeWei: (16n * 120_000n + 21_000n) * 10n * GWEI,
+  it.each([
+    [0, 16n, 21_000n],
+    [1, 40n, 21_000n],
+    [2, 64n, 15_000n],
+  ])("counts a calldata byte under pricing %i of L1 as %i gas", (pricing, perByte, base) => {
+    const then = { ...market, dataPricing: L1_DATA_PRICINGS[pricing]! };
+    expect(fullTransactionCost(calldata!, then, GWEI)).toEqual({
+      feeWei: (perByte * 120_000n + base) * 10n * GWEI,
       sizeBytes: 120_000n,
     });
-    expect(fullTransactionCost(calldata!, { ...market, hasCalldataFloor: true }, GWEI).feeWei).toBe(
-      (40n * 120_000n + 21_000n) * 10n * GWEI,
-    );
+    expect(fullTransactionCost(blobs!, then, GWEI).feeWei).toBe(3n * 131_072n * 2n * GWEI + base * 10n * GWEI);
+  });
+
+  it("turns to blobs where only the newer price makes calldata dearer", () => {
+    const at = (pricing: number, blobGwei: bigint): boolean => {
+      const then = { ...market, blobBaseFee: blobGwei * GWEI, dataPricing: L1_DATA_PRICINGS[pricing]! };
+      return areBlobsCheaper(fullTransactionCost(blobs!, then, GWEI), fullTransactionCost(calldata!, then, GWEI));
+    };
+    expect([0, 1, 2].map((pricing) => at(pricing, 500n))).toEqual([false, false, true]);
+    expect([0, 1, 2].map((pricing) => at(pricing, 300n))).toEqual([false, true, true]);
+    expect([0, 1, 2].map((pricing) => at(pricing, 700n))).toEqual([false, false, false]);
   });
 
   it("counts whole blobs and the gas of a transaction", () => {

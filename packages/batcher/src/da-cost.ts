@@ -1,12 +1,9 @@
 import type { L1FeeMarket } from "@rnode/l1";
-import { BLOB_BYTES, MAX_BLOB_DATA_BYTES } from "@rnode/protocol";
+import { BLOB_BYTES, l1DataGas, MAX_BLOB_DATA_BYTES } from "@rnode/protocol";
 import type { ChannelConfig } from "./channel-config.ts";
 
-const TX_GAS = 21_000n;
-const CALLDATA_GAS_PER_BYTE = 16n;
-/** EIP-7623: what a transaction pays at least for each byte that is not zero */
-const FLOOR_GAS_PER_BYTE = 40n;
 const VERSION_BYTES = 1;
+const NO_DATA = new Uint8Array(0);
 
 /** What a full transaction costs, and how much it carries. */
 export interface DaCost {
@@ -15,22 +12,22 @@ export interface DaCost {
 }
 
 /**
- * The cost of a full transaction: every byte counts as one that is not zero. Spec: docs/protocol/05-services.md#channel-building
+ * The cost of a full transaction by the rules of the newest L1 block: every byte counts as one that is not zero. Spec: docs/protocol/05-services.md#channel-building
  *
  * @param tipWei the priority fee that will be offered
  */
 export function fullTransactionCost(config: ChannelConfig, market: L1FeeMarket, tipWei: bigint): DaCost {
   const gasPrice = market.baseFee + tipWei;
+  const gasFor = (data: Uint8Array): bigint => l1DataGas(market.dataPricing, data);
   if (config.carrier === "blobs") {
     const count = BigInt(config.targetFrames);
     return {
-      feeWei: count * BigInt(BLOB_BYTES) * (market.blobBaseFee ?? 0n) + TX_GAS * gasPrice,
+      feeWei: count * BigInt(BLOB_BYTES) * (market.blobBaseFee ?? 0n) + gasFor(NO_DATA) * gasPrice,
       sizeBytes: count * BigInt(MAX_BLOB_DATA_BYTES),
     };
   }
-  const sizeBytes = BigInt(config.maxFrameBytes + VERSION_BYTES);
-  const perByte = market.hasCalldataFloor === true ? FLOOR_GAS_PER_BYTE : CALLDATA_GAS_PER_BYTE;
-  return { feeWei: (perByte * sizeBytes + TX_GAS) * gasPrice, sizeBytes };
+  const full = new Uint8Array(config.maxFrameBytes + VERSION_BYTES).fill(0xff);
+  return { feeWei: gasFor(full) * gasPrice, sizeBytes: BigInt(full.length) };
 }
 
 /** Whether blobs cost no more for each byte than calldata does. */

@@ -88,6 +88,16 @@ describe("rbatcher's options", () => {
       ["--throttle.pid-kp=1"],
       "--throttle.pid-kp does nothing without --throttle.controller-type=pid",
     ],
+    [
+      "more calldata than the gas of a transaction pays for",
+      ["--max-l1-tx-size-bytes=261910"],
+      "--max-l1-tx-size-bytes: expected at most 261909, because more calldata can need more than the 16777216 gas that L1 allows a transaction (EIP-7825, EIP-7976), found 261910",
+    ],
+    [
+      "the same where calldata is one of two",
+      ["--data-availability-type=auto", "--max-l1-tx-size-bytes=1000000"],
+      "--max-l1-tx-size-bytes: expected at most 261909",
+    ],
     ["an unknown controller", ["--throttle.controller-type=cubic"], "expected one of step, linear, quadratic, pid"],
     ["an unknown place for data", ["--data-availability-type=celestia"], "expected one of calldata, blobs, auto"],
     ["batch type 2", ["--batch-type=2"], "expected 0 (singular batches) or 1 (span batches)"],

@@ -20,6 +20,7 @@ import {
   withDefaults,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+import { MAX_L1_CALLDATA_BYTES, MAX_L1_TRANSACTION_GAS } from "@rnode/protocol";
 import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
 import { throttleOptions } from "./throttle/throttle-options.ts";
@@ -121,7 +122,11 @@ export const batcherOptions = optionGroup("", {
     parse: integerBetween(2, 1_000_000),
     default: 120_000,
     unit: "bytes",
-    help: "Maximum calldata size of an L1 transaction.",
+    check: (size: number, other) =>
+      other("data-availability-type") === "blobs" || size <= MAX_L1_CALLDATA_BYTES
+        ? undefined
+        : `expected at most ${MAX_L1_CALLDATA_BYTES}, because more calldata can need more than the ${MAX_L1_TRANSACTION_GAS} gas that L1 allows a transaction (EIP-7825, EIP-7976), found ${size}`,
+    help: `Maximum calldata size of an L1 transaction, at most ${MAX_L1_CALLDATA_BYTES}; most L1 clients take no more than 131072 with everything else.`,
   },
   targetNumFrames: {
     parse: positive,

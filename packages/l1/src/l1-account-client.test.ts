@@ -1,7 +1,7 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { liesAbout } from "@rnode/jsonrpc/testing";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
-import { hashTransaction } from "@rnode/protocol";
+import { hashTransaction, L1_DATA_PRICINGS } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { L1Endpoints } from "./endpoints.ts";
 import { L1AccountClient } from "./l1-account-client.ts";
@@ -48,7 +48,12 @@ describe("L1AccountClient", () => {
     expect(await account.nonce(ADDRESS, "pending")).toBe(5n);
     expect(await account.nonceAt(ADDRESS, 7)).toBe(5n);
     expect(await account.balance(ADDRESS)).toBe(16n);
-    expect(await account.feeMarket({ withBlobs: true })).toEqual({ tip: 3n, baseFee: 7n, blobBaseFee: 9n, hasCalldataFloor: true });
+    expect(await account.feeMarket({ withBlobs: true })).toEqual({
+      tip: 3n,
+      baseFee: 7n,
+      blobBaseFee: 9n,
+      dataPricing: L1_DATA_PRICINGS[1],
+    });
   });
 
   it("takes no tip for 0 where L1 has no word on it, and does not ask for the blob base fee in vain", async () => {
@@ -57,7 +62,7 @@ describe("L1AccountClient", () => {
       tip: 0n,
       baseFee: 7n,
       blobBaseFee: undefined,
-      hasCalldataFloor: true,
+      dataPricing: L1_DATA_PRICINGS[1],
     });
     expect(fake.calls).not.toContain("eth_blobBaseFee");
   });

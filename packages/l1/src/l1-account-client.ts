@@ -6,6 +6,8 @@ import {
   jsonQuantity256,
   jsonQuantityNumber,
   type L1BlockRef,
+  type L1DataPricing,
+  l1DataPricing,
   optionalField,
   requiredField,
   type Transaction,
@@ -25,8 +27,8 @@ export interface L1FeeMarket {
   readonly baseFee: bigint;
   /** of the newest block, per unit of blob gas; undefined if it was not asked for */
   readonly blobBaseFee?: bigint | undefined;
-  /** whether calldata has a least price (EIP-7623), as it has since Prague */
-  readonly hasCalldataFloor?: boolean | undefined;
+  /** of the newest block */
+  readonly dataPricing: L1DataPricing;
 }
 
 /** The block of the canonical chain that includes a transaction. */
@@ -136,7 +138,7 @@ export class L1AccountClient {
       this.suggestedTip(),
       withBlobs ? this.quantity("eth_blobBaseFee", []) : undefined,
     ]);
-    return { tip, baseFee, blobBaseFee, hasCalldataFloor: header.requestsHash !== undefined };
+    return { tip, baseFee, blobBaseFee, dataPricing: l1DataPricing(header) };
   }
 
   /** Sends a transaction to L1. A refusal of the transaction itself is a verdict, not an error. */

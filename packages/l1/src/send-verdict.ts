@@ -12,6 +12,8 @@ export type SendVerdict =
   | "address-reserved"
   /** it wants other proofs of the blobs: of cells, or of whole blobs */
   | "wrong-sidecar"
+  /** its gas limit is below what L1 charges before any code runs */
+  | "too-little-gas"
   /** anything else: try again later */
   | "refused";
 
@@ -25,6 +27,7 @@ const VERDICTS: readonly (readonly [RegExp, SendVerdict])[] = [
     /(unexpected|unsupported|invalid|wrong).{0,40}sidecar|sidecar (of )?version|sidecar (before|after)|cell proofs?|proofs? version/i,
     "wrong-sidecar",
   ],
+  [/intrinsic.?gas|floor.?(data.?)?gas|gas.?floor|GasFloor/i, "too-little-gas"],
   [/insufficient (funds|balance)|upfront cost exceeds|InsufficientFunds/i, "insufficient-funds"],
 ];
 

@@ -31,6 +31,7 @@ export * from "./intrinsic-gas.ts";
 export * from "./json-fields.ts";
 export * from "./l1-attributes.ts";
 export * from "./l1-chains.ts";
+export * from "./l1-data-gas.ts";
 export * from "./l1-info-layouts.ts";
 export * from "./network.ts";
 export * from "./networks.ts";

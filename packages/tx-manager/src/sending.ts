@@ -78,6 +78,8 @@ export class Sending {
   readonly #versions: Version[] = [];
   #sidecar: BlobSidecar | undefined;
   #estimatedGas: bigint | undefined;
+  /** L1 asked for more gas than the rules that are known here do */
+  #wantsEstimate = false;
   /** the fees that the next version must exceed */
   #lastFees: TxFees | undefined;
   /** number of the L1 head when the last version was published: it can be in a later block at the earliest */
@@ -194,10 +196,15 @@ export class Sending {
     const { l1, prover, sidecarVersion } = this.#deps;
     const { account, candidate } = this.#task;
     const { carries, gasLimit, to, value = 0n } = candidate;
-    if (gasLimit === "estimated" && this.#estimatedGas === undefined) {
+    if (gasLimit === "estimated" || this.#wantsEstimate) {
       const data = carries.kind === "calldata" ? carries.data : new Uint8Array(0);
-      const estimate = await l1.estimateGas({ from: account.address, to, data, value });
-      this.#estimatedGas = estimate + estimate / 10n;
+      // Asked for each version: L1's prices and state change.
+      const estimate = await l1.estimateGas({ from: account.address, to, data, value }).catch((error: unknown) => {
+        if (this.#estimatedGas === undefined) throw error;
+        return 0n;
+      });
+      const withRoom = estimate + estimate / 10n;
+      if (withRoom > (this.#estimatedGas ?? 0n)) this.#estimatedGas = withRoom;
     }
     if (carries.kind !== "blobs") return;
     const version = sidecarVersion.at(headTimeSec);
@@ -223,6 +230,10 @@ export class Sending {
         this.#nonceUsedCount++;
         log.debug("L1 says that the nonce is used", { nonce, message });
         return Math.min(RETRY_MS, this.#options.receiptQueryIntervalMs);
+      case "too-little-gas":
+        if (!this.#wantsEstimate) log.warn("L1 asks for more gas than expected: a newer version may be due", { nonce, message });
+        this.#wantsEstimate = true;
+        return RETRY_MS;
       case "insufficient-funds": {
         const balanceWei = await l1.balance(account.address);
         const address = bytesToHex(account.address);

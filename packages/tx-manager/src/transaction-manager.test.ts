@@ -1,7 +1,7 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
-import type { BlobTransaction } from "@rnode/protocol";
+import { type BlobTransaction, L1_DATA_PRICINGS } from "@rnode/protocol";
 import { localSigner, type Signer, SignerError } from "@rnode/signer";
 import { describe, expect, it } from "vitest";
 import type { SendOutcome, TransactionManagerOptions } from "./api.ts";
@@ -408,10 +408,66 @@ describe("TransactionManager", () => {
     ]);
   });
 
+  // The price of data rises while transactions wait: what was sent before must do afterwards.
+  it.each([0, 1, 54, 250, 251, 5000, 100_000])("carries %i bytes over the L1 fork that makes them dearer", async (size) => {
+    const { clock, l1, send } = setUp({ confirmations: 1 });
+    const [zeroes, others] = [new Uint8Array(size), new Uint8Array(size).fill(1)];
+    const sent = [send(calldata(zeroes)), send(calldata(others))];
+    await clock.advance(1000);
+    expect(l1.pool.size).toBe(2);
+    l1.dataPricing = L1_DATA_PRICINGS[2];
+    l1.mine();
+    await clock.advance(20_000);
+    expect(sent.map(({ outcome }) => outcome)).toMatchObject([{ kind: "confirmed" }, { kind: "confirmed" }]);
+    for (const tx of l1.transactions)
+      expect(tx.gasLimit).toBe(BigInt(Math.max(15_000 + 64 * size, 21_000 + (tx.data[0] === 1 ? 40 : 10) * size)));
+  });
+
+  it("sends blobs after the fork, without data", async () => {
+    const { clock, l1, send } = setUp({ confirmations: 1 });
+    l1.dataPricing = L1_DATA_PRICINGS[2];
+    const { outcome } = await (async () => {
+      const sent = send(blobsOf(1));
+      await clock.advance(1000);
+      expect(l1.pool.get(0n)).toMatchObject({ type: 0x03, gasLimit: 21_000n });
+      l1.mine();
+      await clock.advance(20_000);
+      return sent;
+    })();
+    expect(outcome).toMatchObject({ kind: "confirmed" });
+  });
+
   it("takes the gas limit that L1 estimates, and a tenth more, with the value", async () => {
     const { clock, l1, send } = setUp();
     send({ ...calldata(CALL.data), gasLimit: "estimated", value: 5n });
     await clock.advance(0);
     expect(l1.pool.get(0n)).toMatchObject({ gasLimit: 110_000n, value: 5n });
+  });
+
+  it("asks for an estimate again when it replaces, and keeps the former one if there is none", async () => {
+    const { clock, l1, send } = setUp();
+    l1.includes = false;
+    send({ ...calldata(CALL.data), gasLimit: "estimated" });
+    await clock.advance(0);
+    const limits: (bigint | undefined)[] = [];
+    for (const estimate of [300_000n, undefined, 200_000n]) {
+      l1.gasEstimate = estimate;
+      l1.mine();
+      await clock.advance(49_000);
+      limits.push(l1.pool.get(0n)?.gasLimit);
+    }
+    expect(limits).toEqual([330_000n, 330_000n, 330_000n]);
+  });
+
+  it("asks L1 for the gas when a price of data that it does not know applies", async () => {
+    const { clock, l1, send } = setUp({ confirmations: 1 });
+    l1.dataPricing = { baseGas: 30_000, valueGas: 0, floorGasPerZero: 100, floorGasPerNonzero: 100 };
+    l1.gasEstimate = 30_000n + 100n * 5n;
+    const sending = send(calldata(CALL.data));
+    await clock.advance(3000);
+    expect(l1.pool.get(0n)?.gasLimit).toBe(33_550n);
+    l1.mine();
+    await clock.advance(5000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
   });
 });

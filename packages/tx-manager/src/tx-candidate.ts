@@ -3,13 +3,11 @@ import {
   type BlobSidecar,
   type BlobTransaction,
   blobVersionedHash,
-  EVM_FORKS,
   encodeBlobTransactionWithSidecar,
   type FeeMarketTransaction,
-  floorDataGas,
-  forkRules,
   GAS_PER_BLOB,
-  intrinsicGas,
+  l1DataGas,
+  l1DataGasLimit,
 } from "@rnode/protocol";
 import type { TxFees } from "./api.ts";
 
@@ -22,7 +20,7 @@ export interface TxCandidate {
     | { readonly kind: "blobs"; readonly blobs: readonly Uint8Array[] };
   /** wei; undefined: none */
   readonly value?: bigint | undefined;
-  /** undefined: its intrinsic gas, the cost before any code runs; "estimated": what L1 says that the call takes, and a tenth more */
+  /** undefined: enough for its data before and after L1's next price of data; "estimated": what L1 says that the call takes, and a tenth more */
   readonly gasLimit?: bigint | "estimated" | undefined;
   /** upper limit for the gas price, wei; undefined: as the fee policy says */
   readonly maxFeeCapWei?: bigint | undefined;
@@ -37,9 +35,6 @@ export function allowsFees({ maxFeeCapWei, maxBlobFeeCapWei }: TxCandidate, fees
   if (maxFeeCapWei !== undefined && fees.feeCap > maxFeeCapWei) return false;
   return maxBlobFeeCapWei === undefined || fees.blobFeeCap === undefined || fees.blobFeeCap <= maxBlobFeeCapWei;
 }
-
-/** The gas rules are those of the newest fork: older ones do not charge what they do not know. */
-const GAS_RULES = forkRules(EVM_FORKS.at(-1)!);
 
 /** What is known of a transaction when it is signed. */
 export interface TxParts {
@@ -77,22 +72,16 @@ export function unsignedTransaction(candidate: TxCandidate, parts: TxParts): Fee
           blobVersionedHashes: sidecar.commitments.map(blobVersionedHash),
         };
   if (typeof candidate.gasLimit === "bigint") return { ...tx, gasLimit: candidate.gasLimit };
-  const least = leastGas(tx);
+  const least = l1DataGasLimit(tx.data, value > 0n);
   return { ...tx, gasLimit: estimatedGas === undefined || estimatedGas < least ? least : estimatedGas };
-}
-
-function leastGas(tx: FeeMarketTransaction | BlobTransaction): bigint {
-  const intrinsic = intrinsicGas(GAS_RULES, tx);
-  const floor = floorDataGas(GAS_RULES, tx.data);
-  return intrinsic > floor ? intrinsic : floor;
 }
 
 /** What a candidate of which nothing runs would cost at once, in wei. @param tipWei the priority fee that will be offered */
 export function costNow(candidate: TxCandidate, market: L1FeeMarket, tipWei: bigint): bigint {
-  const parts = { chainId: 0n, nonce: 0n, fees: { tip: 0n, feeCap: 0n }, sidecar: undefined, estimatedGas: undefined };
-  const { gasLimit } = unsignedTransaction(candidate, parts);
-  const blobGas = candidate.carries.kind === "blobs" ? GAS_PER_BLOB * BigInt(candidate.carries.blobs.length) : 0n;
-  return gasLimit * (market.baseFee + tipWei) + blobGas * (market.blobBaseFee ?? 0n);
+  const { carries, value = 0n } = candidate;
+  const gas = l1DataGas(market.dataPricing, carries.kind === "calldata" ? carries.data : new Uint8Array(0), value > 0n);
+  const blobGas = carries.kind === "blobs" ? GAS_PER_BLOB * BigInt(carries.blobs.length) : 0n;
+  return gas * (market.baseFee + tipWei) + blobGas * (market.blobBaseFee ?? 0n);
 }
 
 /** The bytes sent to L1: blobs travel with their transaction. */

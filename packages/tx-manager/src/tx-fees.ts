@@ -1,6 +1,8 @@
 import type { L1FeeMarket } from "@rnode/l1";
 import type { FeePolicy, TxFees } from "./api.ts";
 
+type FeeLevels = Omit<L1FeeMarket, "dataPricing">;
+
 /** Room for the base fee to rise before the transaction is stuck. */
 const BASE_FEE_FACTOR = 2n;
 const MIN_BLOB_FEE_CAP_WEI = 10n ** 9n;
@@ -13,7 +15,7 @@ const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const feeCapOf = (tip: bigint, baseFee: bigint): bigint => tip + BASE_FEE_FACTOR * baseFee;
 
 /** Fees of a new transaction. */
-export function suggestedFees(market: L1FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
+export function suggestedFees(market: FeeLevels, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const tip = max(market.tip, policy.minTipWei);
   const fees = { tip, feeCap: feeCapOf(tip, max(market.baseFee, policy.minBaseFeeWei)) };
   return carriesBlobs ? { ...fees, blobFeeCap: max(BASE_FEE_FACTOR * (market.blobBaseFee ?? 0n), MIN_BLOB_FEE_CAP_WEI) } : fees;
@@ -26,7 +28,7 @@ const bumped = (fee: bigint, percent: bigint): bigint => fee + (fee * percent + 
  * Fees that replace a transaction with the same nonce: each at least 10 % higher than before (100 % if either carries blobs), and
  * not below what L1 asks now. Spec: docs/protocol/05-services.md#transaction-manager
  */
-export function replacementFees(previous: TxFees, market: L1FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
+export function replacementFees(previous: TxFees, market: FeeLevels, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const suggestion = suggestedFees(market, policy, carriesBlobs);
   const percent = carriesBlobs || previous.blobFeeCap !== undefined ? BLOB_BUMP_PERCENT : BUMP_PERCENT;
   const fees = replacementGasFees(previous, suggestion, percent, max(market.baseFee, policy.minBaseFeeWei));
@@ -43,7 +45,7 @@ function replacementGasFees(previous: TxFees, suggestion: TxFees, percent: bigin
 }
 
 /** Whether a replacement would cost too much, so that it is better to wait with the published version. */
-export function exceedsFeeLimit(fees: TxFees, market: L1FeeMarket, policy: FeePolicy): boolean {
+export function exceedsFeeLimit(fees: TxFees, market: FeeLevels, policy: FeePolicy): boolean {
   const suggestion = suggestedFees(market, policy, fees.blobFeeCap !== undefined);
   const multiplier = BigInt(policy.feeLimitMultiplier);
   const isTooMuch = (fee: bigint, suggested: bigint): boolean => fee > suggested * multiplier;

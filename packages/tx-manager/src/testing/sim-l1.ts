@@ -7,7 +7,11 @@ import {
   type FeeMarketTransaction,
   GAS_PER_BLOB,
   hashTransaction,
+  L1_DATA_PRICINGS,
   type L1BlockRef,
+  type L1DataPricing,
+  l1DataGas,
+  MAX_L1_TRANSACTION_GAS,
   recoverSender,
 } from "@rnode/protocol";
 import type { L1Access } from "../l1-access.ts";
@@ -21,6 +25,7 @@ export interface SimL1Block {
   /** wei per gas, and per blob gas */
   readonly baseFee: bigint;
   readonly blobBaseFee: bigint;
+  readonly dataPricing: L1DataPricing;
   /** of the account after this block */
   readonly nonce: bigint;
 }
@@ -30,11 +35,14 @@ const GWEI = 10n ** 9n;
 const FIRST_BALANCE = 10n ** 24n;
 
 /** What a transaction costs in a block, at most its caps, in wei. */
-export function simFeeWei(tx: SimTransaction, { baseFee, blobBaseFee }: Pick<SimL1Block, "baseFee" | "blobBaseFee">): bigint {
+export function simFeeWei(
+  tx: SimTransaction,
+  { baseFee, blobBaseFee, dataPricing }: Pick<SimL1Block, "baseFee" | "blobBaseFee" | "dataPricing">,
+): bigint {
   const room = tx.maxFeePerGas - baseFee;
   const price = baseFee + (room < tx.maxPriorityFeePerGas ? room : tx.maxPriorityFeePerGas);
   const blobs = tx.type === 0x03 ? BigInt(tx.blobVersionedHashes.length) * GAS_PER_BLOB * blobBaseFee : 0n;
-  return tx.gasLimit * price + blobs;
+  return l1DataGas(dataPricing, tx.data, tx.value > 0n) * price + blobs;
 }
 
 /** An L1 with one account: a pool with Geth's rules, blocks and reorganisations on demand. */
@@ -43,6 +51,8 @@ export class SimL1 implements L1Access {
   baseFee = 10n * GWEI;
   tip = GWEI;
   blobBaseFee = GWEI;
+  /** changes when it crosses a fork */
+  dataPricing: L1DataPricing = L1_DATA_PRICINGS[1];
   accountBalance = 10n ** 18n;
   /** true: calls fail, as those to an unreachable endpoint do */
   isDown = false;
@@ -53,6 +63,8 @@ export class SimL1 implements L1Access {
   /** which proofs its pool wants */
   sidecarVersion: 0 | 1 = 0;
   maxBlobsPerBlock = 6;
+  /** undefined: the call fails */
+  gasEstimate: bigint | undefined = 100_000n;
   /** ether that arrives in a block, for `accountAfter` */
   readonly received = new Map<number, bigint>();
   /** the states of blocks up to this one are pruned */
@@ -79,7 +91,7 @@ export class SimL1 implements L1Access {
     let nonce = this.#nonceAt(number - 1);
     for (;;) {
       const next = this.pool.get(nonce);
-      if (!this.includes || next === undefined || !this.#isPaidEnough(next)) break;
+      if (!this.includes || next === undefined || !this.#isPaidEnough(next) || !this.#hasEnoughGas(next)) break;
       const blobCount = [...included, next].reduce((sum, tx) => sum + (tx.type === 0x03 ? tx.blobVersionedHashes.length : 0), 0);
       if (blobCount > this.maxBlobsPerBlock) break;
       included.push(next);
@@ -96,7 +108,19 @@ export class SimL1 implements L1Access {
       timestamp: 1_800_000_000 + 12 * number,
     };
     for (const tx of included) this.#places.set(bytesToHex(hashTransaction(tx)), number);
-    this.blocks.push({ ref, transactions: included, baseFee: this.baseFee, blobBaseFee: this.blobBaseFee, nonce });
+    this.blocks.push({
+      ref,
+      transactions: included,
+      baseFee: this.baseFee,
+      blobBaseFee: this.blobBaseFee,
+      dataPricing: this.dataPricing,
+      nonce,
+    });
+  }
+
+  #hasEnoughGas(tx: SimTransaction): boolean {
+    const needed = l1DataGas(this.dataPricing, tx.data, tx.value > 0n);
+    return tx.gasLimit >= needed && needed <= MAX_L1_TRANSACTION_GAS;
   }
 
   #isPaidEnough(tx: SimTransaction): boolean {
@@ -153,14 +177,14 @@ export class SimL1 implements L1Access {
     return this.#answer(nonce);
   }
   estimateGas(): Promise<bigint> {
-    return this.#answer(100_000n);
+    return this.gasEstimate === undefined ? Promise.reject(new Error("execution reverted")) : this.#answer(this.gasEstimate);
   }
   balance(): Promise<bigint> {
     return this.#answer(this.accountBalance);
   }
   feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<L1FeeMarket> {
-    const { tip, baseFee, blobBaseFee } = this;
-    return this.#answer({ tip, baseFee, blobBaseFee: withBlobs ? blobBaseFee : undefined, hasCalldataFloor: true });
+    const { tip, baseFee, blobBaseFee, dataPricing } = this;
+    return this.#answer({ tip, baseFee, blobBaseFee: withBlobs ? blobBaseFee : undefined, dataPricing });
   }
 
   send(raw: Uint8Array): Promise<{ verdict: SendVerdict; message: string }> {
@@ -182,6 +206,7 @@ export class SimL1 implements L1Access {
 
   #poolVerdict(tx: SimTransaction): SendVerdict {
     if (tx.nonce < this.#nonceAt(this.headNumber)) return "nonce-too-low";
+    if (!this.#hasEnoughGas(tx)) return "too-little-gas";
     if (maxCostWei(tx) > this.accountBalance) return "insufficient-funds";
     if ([...this.pool.values()].some(({ type }) => (type === 0x03) !== (tx.type === 0x03))) return "address-reserved";
     const old = this.pool.get(tx.nonce);
