@@ -56,6 +56,27 @@ describe("BatchSubmitter", () => {
     },
   );
 
+  it("asks L1 little between transactions", async () => {
+    const simulation = new Simulation({ channels: { maxChannelDuration: 100 } });
+    simulation.rollup.transactionsPerBlock = 0;
+    simulation.start();
+    await simulation.run(1300); // the first channel is closed at once
+    const asked: string[] = [];
+    for (const method of ["head", "blockHash", "nonce", "balance", "feeMarket", "inclusion"] as const) {
+      const answer = simulation.l1[method].bind(simulation.l1) as (...args: unknown[]) => Promise<unknown>;
+      Object.assign(simulation.l1, {
+        [method]: (...args: unknown[]) => {
+          asked.push(method);
+          return answer(...args);
+        },
+      });
+    }
+    await simulation.run(600);
+    expect(new Set(asked)).toEqual(new Set(["balance", "head"]));
+    expect(asked.filter((method) => method === "head").length).toBeLessThanOrEqual(100); // of 600 rounds
+    expect(asked.filter((method) => method === "balance").length).toBeLessThanOrEqual(10);
+  });
+
   it.each(CASES)("neither leaves out nor repeats a block when it is killed at any moment: %s", async (_, options) => {
     const simulation = new Simulation(options);
     for (const [aliveSeconds, deadSeconds] of [

@@ -2,8 +2,9 @@ import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
-import { type DaBytes, daBytes } from "@rnode/protocol";
+import { type DaBytes, daBytes, type L1BlockRef } from "@rnode/protocol";
 import type { BlobProver, SendOutcome, TransactionManager } from "@rnode/tx-manager";
+import type { BatcherBlock } from "./batcher-block.ts";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
 import type { ChannelConfig } from "./channel-config.ts";
 import { channelEvents } from "./channel-events.ts";
@@ -59,6 +60,7 @@ const MAX_BLOCKS_PER_ROUND = 400;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_BACKOFF_MS = 30_000;
 const ACCOUNT_INTERVAL_MS = 60_000;
+const L1_HEAD_INTERVAL_MS = 6_000;
 /** Blocks do not begin exactly a day ago. */
 const MISSING_HISTORY_MS = 3_600_000;
 
@@ -76,6 +78,9 @@ export class PublishingRun {
   #sent = 0;
   #wake = new AbortController();
   #nextAccountMs = 0;
+  #nextL1HeadMs = 0;
+  /** number, when L1 was asked last */
+  #l1Head = 0;
   /** in ether */
   #balance: number | undefined;
   #heads: { readonly l1Head: number; readonly unsafe: number; readonly safe: number } | undefined;
@@ -145,19 +150,18 @@ export class PublishingRun {
 
   /** Reads the state of both chains once and acts on it. @returns whether there is more to do at once */
   async #round(): Promise<boolean> {
-    const { node, l1 } = this.#deps;
+    const { node } = this.#deps;
     const manager = await this.#startedManager();
     if (manager === undefined) return false;
     if (await this.#resetUnless(await this.#applyOutcomes(manager))) return true;
 
     const status = await node.syncStatus();
     if (!isNodeReady(status)) return false;
-    const l1Ref = await l1.head();
-    const l1Head = l1Ref.number;
-    const { safeL2, unsafeL2 } = status;
+    const { headL1, safeL2, unsafeL2 } = status;
+    const l1Head = await this.#l1HeadFor(headL1);
     this.#heads = { l1Head, unsafe: unsafeL2.number, safe: safeL2.number };
     this.#recordRefs([
-      ["l1", "latest", l1Ref],
+      ["l1", "latest", headL1],
       ["l2", "l2_unsafe", unsafeL2],
       ["l2", "l2_safe", safeL2],
     ]);
@@ -170,6 +174,16 @@ export class PublishingRun {
     this.#noteObstacle(await this.#publish(manager, l1Head));
     this.#recordWaiting(manager);
     return loaded.hasMore && this.#obstacle === undefined;
+  }
+
+  /** PERF: between transactions the node's view of L1 does for deadlines, and L1 is asked only so that an outage is noticed. */
+  async #l1HeadFor(headL1: L1BlockRef): Promise<number> {
+    const { clock, l1 } = this.#deps;
+    if (clock.monotonicMs() >= this.#nextL1HeadMs) {
+      this.#l1Head = (await l1.head()).number;
+      this.#nextL1HeadMs = clock.monotonicMs() + L1_HEAD_INTERVAL_MS;
+    }
+    return Math.max(this.#l1Head, headL1.number);
   }
 
   async #startedManager(): Promise<ChannelManager | undefined> {
@@ -307,25 +321,39 @@ export class PublishingRun {
 
   /** Sends what is ready. @returns what is in the way of sending more */
   async #publish(manager: ChannelManager, l1Head: number): Promise<Obstacle | undefined> {
-    const { choice, l1, spend } = this.#deps;
+    const { choice } = this.#deps;
     const [next, newest] = [manager.nextToPublish, manager.newestBlock];
     if (next === undefined || newest === undefined) return undefined;
     if (this.#keyObstacle !== undefined) return this.#keyObstacle;
-    const { seqWindowSize } = choice.current;
-    const obstacle = await derivationObstacle({ next, newest, l1Head, seqWindowSize }, l1);
-    if (obstacle !== undefined) return obstacle;
     while (this.#canSend()) {
       const tx = await manager.nextTxData(l1Head, () => choice.choose());
       if (tx === undefined) return undefined;
-      const cost = spend.hasLimit ? await costOf(tx, this.#deps) : 0n;
-      const exceeded = spendObstacle(spend.check(cost), cost);
-      if (exceeded !== undefined) {
-        manager.withdraw(tx);
-        return exceeded;
+      let isSent = false;
+      try {
+        const verdict = await this.#costUnlessObstacle(tx, next, newest);
+        if (verdict.kind === "obstacle") return verdict.obstacle;
+        this.#send(tx, verdict.costWei);
+        isSent = true;
+      } finally {
+        if (!isSent) manager.withdraw(tx); // also where L1 did not answer
       }
-      this.#send(tx, cost);
     }
     return undefined;
+  }
+
+  /** Whether a transaction may be sent now, and what it costs at today's prices. */
+  async #costUnlessObstacle(
+    tx: TxData,
+    next: BatcherBlock,
+    newest: BatcherBlock,
+  ): Promise<{ readonly kind: "ok"; readonly costWei: bigint } | { readonly kind: "obstacle"; readonly obstacle: Obstacle }> {
+    const { choice, l1, spend } = this.#deps;
+    const l1Head = (await l1.head()).number;
+    const { seqWindowSize } = choice.current;
+    const costWei = spend.hasLimit ? await costOf(tx, this.#deps) : 0n;
+    const obstacle =
+      (await derivationObstacle({ next, newest, l1Head, seqWindowSize }, l1)) ?? spendObstacle(spend.check(costWei), costWei);
+    return obstacle === undefined ? { kind: "ok", costWei } : { kind: "obstacle", obstacle };
   }
 
   #noteObstacle(obstacle: Obstacle | undefined): void {

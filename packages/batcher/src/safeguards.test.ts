@@ -1,3 +1,4 @@
+import { keccak256, uint64ToBytes } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { Simulation } from "./testing/simulation.ts";
 
@@ -49,6 +50,27 @@ describe("what derivation would drop", () => {
     await simulation.run(120);
     await simulation.settle();
   });
+});
+
+describe("an L1 that does not answer", () => {
+  it.each(["head", "feeMarket", "blockHash", "balance", "nonce", "inclusion"] as const)(
+    "at half of the calls of %s loses no frame",
+    async (method) => {
+      const simulation = new Simulation({ spendLimits: { perHourWei: 1000n * ETHER }, channels: { maxL1TxSizeBytes: 600 } });
+      const { l1 } = simulation;
+      const answer = l1[method].bind(l1) as (...args: unknown[]) => Promise<unknown>;
+      let calls = 0;
+      Object.assign(l1, {
+        [method]: (...args: unknown[]) =>
+          keccak256(uint64ToBytes(calls++))[0]! % 2 === 0 ? Promise.reject(new Error("away")) : answer(...args),
+      });
+      simulation.start();
+      await simulation.run(200);
+      await simulation.settle();
+      expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0, timedOut: 0 });
+      expect(calls).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe("a second submitter with the same key", () => {
