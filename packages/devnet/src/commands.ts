@@ -156,6 +156,9 @@ function p2pArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, staticPeers: 
   ];
 }
 
+/** A blob costs the same however little it holds: 0.1 s of computing, and a whole blob on L1. On an idle chain calldata costs next to nothing. */
+const BLOB_CHANNEL_L1_BLOCKS = 5;
+
 /** @param usesBlobs publishes batches as blobs: L1 has a beacon endpoint for those who read them */
 export function rbatcherArgs(
   paths: DevnetPaths,
@@ -173,11 +176,13 @@ export function rbatcherArgs(
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
     `--private-key-file=${paths.batcherKey}`,
     ...[`--batch-type=${allowsSpanBatches ? 1 : 0}`, `--compression-algo=${allowsBrotli ? "brotli" : "zlib"}`],
-    ...["--max-channel-duration=1", "--sub-safety-margin=4"],
+    `--max-channel-duration=${usesBlobs ? BLOB_CHANNEL_L1_BLOCKS : 1}`,
+    "--sub-safety-margin=4",
     ...(usesBlobs ? ["--data-availability-type=blobs"] : []),
     "--max-pending-tx=10",
     ...altDaArgs(ports, parameters),
-    ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
+    `--poll-interval=${parameters.l2BlockTimeSec}s`,
+    ...["--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],
     ...feedArgs(hasDashboard ? ports.batcherFeed : undefined),
   ];
