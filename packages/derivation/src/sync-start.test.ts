@@ -97,6 +97,15 @@ describe("sync start", () => {
     expect(await heads(l1, l2)).toEqual(expected);
   });
 
+  it.each([
+    ["that far behind the tip", 20, [124, 104, 104]],
+    ["not below the genesis", 1_000, [124, 10, 10]],
+  ] as const)("of an engine without labels: safe and finalized %s", async (_, labelsBehindTip, expected) => {
+    const l2 = { ...l2Chain({ unsafe: 124 }), blockRefByNumber: async (number: number) => block(number) };
+    const { unsafe, safe, finalized } = await findSyncStart(config, l1Chain(200), l2, { labelsBehindTip });
+    expect([unsafe, safe, finalized].map(({ number }) => number)).toEqual(expected);
+  });
+
   it("just before 14 windows the genesis is believed", async () => {
     expect(await heads(l1Chain(200), { unsafe: 123 })).toEqual([123, 10, 10]);
   });

@@ -26,6 +26,8 @@ export interface SyncStartL2 {
 export interface SyncStartOptions {
   /** once the first block with a canonical origin is found, trust the blocks between it and the safe head */
   readonly skipCheck?: boolean | undefined;
+  /** L2 blocks between the tip and the safe head of an engine that was synced or rewound without labels; 0 by default */
+  readonly labelsBehindTip?: number | undefined;
   /** called with each L2 block visited, as the walk can be long */
   readonly onProgress?: ((block: L2BlockRef) => void) | undefined;
 }
@@ -73,10 +75,22 @@ export async function findSyncStart(
     unsafe.l1Origin.number > config.genesis.l1.number + RECOVERY_WINDOWS * config.seqWindowSize;
   // The engine was rewound, or synced without labels: only its head can be relied on.
   if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)
-    return { unsafe, safe: unsafe, finalized: unsafe, highestFormerSafe: unsafe };
+    return await withoutLabels(config, l2, unsafe, options);
   const found = (await search(config, l1, l2, heads, options)) ?? (await walkBack(config, l1, l2, heads, options));
   // If L1 has reorganised the origin of the safe block away, what was derived from the blocks after it is open again.
   return { ...found, highestFormerSafe: found.unsafe.number >= safe.number ? safe : finalized };
+}
+
+async function withoutLabels(
+  { genesis }: RollupConfig,
+  l2: SyncStartL2,
+  unsafe: L2BlockRef,
+  { labelsBehindTip = 0 }: SyncStartOptions,
+): Promise<L2Heads> {
+  const number = Math.max(genesis.l2.number, unsafe.number - labelsBehindTip);
+  const safe = number < unsafe.number ? await l2.blockRefByNumber?.(number) : unsafe;
+  if (safe === undefined) throw new SyncStartError("sync-start/l2-block-missing", { number });
+  return { unsafe, safe, finalized: safe, highestFormerSafe: safe };
 }
 
 /** How far back what L1 says may still change what is derived. */

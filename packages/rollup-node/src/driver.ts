@@ -33,8 +33,7 @@ export interface DriverDeps {
   /** syncs the engine before anything else is done; undefined: it is not to be synced */
   readonly engineSync?: Pick<ExecutionLayerSync, "isUnfinished" | "turn" | "dueInMs"> | undefined;
   readonly finalizer: Finalizer;
-  /** undefined: there is nobody who could be asked for missing blocks */
-  readonly gap?: Pick<UnsafeGap, "turn" | "dueInMs"> | undefined;
+  readonly gap: Pick<UnsafeGap, "turn" | "dueInMs">;
   readonly findHeads: () => Promise<FoundHeads>;
   readonly clock: Clock;
   /** a number from 0 to 1, for the jitter of pauses */
@@ -173,7 +172,7 @@ export class Driver {
       return Math.max(engineSync.dueInMs(), this.engineSyncPart!.retryAtMs - this.deps.clock.monotonicMs());
     }
     if (this.resetReason !== undefined) {
-      this.deps.gap?.turn(false);
+      this.deps.gap.turn(false);
       if (this.deps.clock.monotonicMs() >= this.resetAtMs) await this.attemptReset(this.resetReason);
       return this.resetReason === undefined ? 0 : Math.max(0, this.resetAtMs - this.deps.clock.monotonicMs());
     }
@@ -182,7 +181,7 @@ export class Driver {
       if (await this.turnOf(part)) isBusy = true;
       if (this.resetReason !== undefined) return 0;
     }
-    this.deps.gap?.turn(true);
+    if (this.deps.gap.turn(true)) isBusy = true;
     this.deps.metrics.turnDone?.();
     return isBusy ? 0 : this.msUntilDue();
   }
@@ -303,7 +302,7 @@ export class Driver {
     const sequencerDueMs = this.deps.sequencer.dueInMs();
     const sequencerWaits = this.parts.some(({ name, retryAtMs }) => name === "sequencer" && retryAtMs > nowMs);
     if (sequencerDueMs !== undefined && !sequencerWaits) due.push(sequencerDueMs);
-    const gapDueMs = this.deps.gap?.dueInMs();
+    const gapDueMs = this.deps.gap.dueInMs();
     if (gapDueMs !== undefined) due.push(gapDueMs);
     return Math.min(MAX_PAUSE_MS, ...due);
   }

@@ -65,6 +65,8 @@ export type Extension =
   | { readonly kind: "unsupported" }
   | Trouble;
 
+export type HandOver = { readonly kind: "inserted" | "syncing" } | Invalid | Extract<Trouble, { kind: "temporary" }>;
+
 export type Insertion = { readonly kind: "inserted" } | Invalid | Trouble;
 
 /**
@@ -232,6 +234,25 @@ export class EngineControl {
         return reset("the engine does not know the parent of the payload");
       default:
         return outcome;
+    }
+  }
+
+  /**
+   * Gives the engine a payload whose parents it lacks and makes it the engine's head, so that the engine fetches the parents from its own
+   * peers. Repeat while the answer is `syncing`: the engine keeps its head until it has them. Moving the labels is up to the caller.
+   */
+  async handOver(envelope: ExecutionPayloadEnvelope, ref: L2BlockRef): Promise<HandOver> {
+    const inserted = await this.call("insertion", () => this.engine.newPayload(envelope));
+    if (inserted.kind === "invalid" || inserted.kind === "temporary") return inserted;
+    const outcome = await this.update("fork choice update", ref);
+    switch (outcome.kind) {
+      case "valid":
+        return { kind: "inserted" };
+      case "syncing":
+      case "temporary":
+        return outcome;
+      default:
+        return { kind: "invalid", reason: outcome.reason };
     }
   }
 

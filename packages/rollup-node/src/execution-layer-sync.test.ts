@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { EngineError, type L2Block } from "@rnode/engine-client";
+import { silentLogger } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
-import { attributesOn, FakeEngine } from "./testing/fake-chain.ts";
+import { SafeHeadDatabase } from "./safe-head-database.ts";
+import { attributesOn, FakeEngine, testConfig } from "./testing/fake-chain.ts";
 import { createHarness, type Harness, type HarnessOptions } from "./testing/harness.ts";
 
 /** A node with an engine that is at its genesis, and blocks 1 to `count` of others. */
@@ -120,6 +125,73 @@ describe("--syncmode=execution-layer", () => {
     await harness.untilIdle();
     expect(harness.heads()).toMatchObject({ unsafe: 5, finalized: 3 });
     expect(harness.inbox.length).toBe(1); // it waits for its parents, as in consensus-layer sync
+  });
+
+  describe("--syncmode.offset-el-safe", () => {
+    /** The labels after a sync to block 50 of a chain with blocks of 2 s. */
+    async function synced(
+      offsetElSafeMs: number,
+      options: Partial<HarnessOptions> = {},
+      labelled?: (harness: Harness, chain: readonly L2Block[]) => void,
+    ) {
+      const { harness, chain } = await start(50, { offsetElSafeMs, engineSync: "reth", ...options });
+      await engineGets(harness, chain.slice(0, 45));
+      harness.engine.head = chain[44]!.ref.hash;
+      labelled?.(harness, chain);
+      harness.inbox.offer(chain[49]!.envelope);
+      await settle(harness);
+      expect(harness.engineSync!.isUnfinished).toBe(true);
+      await engineGets(harness, chain);
+      await pass(harness, 6_000);
+      expect(harness.engineSync!.isUnfinished).toBe(false);
+      return { harness, chain, labels: labelsOf(harness) };
+    }
+    const labelled =
+      (safe: number, finalized: number) =>
+      ({ engine }: Harness, chain: readonly L2Block[]): void => {
+        engine.safe = chain[safe - 1]!.ref.hash;
+        engine.finalized = chain[finalized - 1]!.ref.hash;
+      };
+
+    it.each([
+      ["nothing", 0, [50, 50, 50]],
+      ["ten blocks", 20_000, [50, 40, 40]],
+      ["a part of a block counts as one", 19_001, [50, 40, 40]],
+      ["not below the genesis", 12 * 3_600_000, [50, 0, 0]],
+    ] as const)("sets safe and finalized that far behind the tip: %s", async (_, offsetMs, labels) => {
+      expect((await synced(offsetMs)).labels).toEqual(labels);
+    });
+
+    it("does not lower the labels of an engine that is synced again", async () => {
+      expect((await synced(20_000, {}, labelled(44, 42))).labels).toEqual([50, 44, 42]);
+      expect((await synced(20_000, {}, labelled(44, 30))).labels).toEqual([50, 44, 40]);
+      expect((await synced(20_000, {}, labelled(10, 5))).labels).toEqual([50, 40, 40]);
+    });
+
+    it("resumes from the newest recorded safe head if the engine has it, so that the record has no gap", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "rnode-el-sync-"));
+      const safeHeads = SafeHeadDatabase.open(folder, testConfig().genesis.l2.hash, silentLogger);
+      try {
+        const record = (harness: Harness, chain: readonly L2Block[]): void => {
+          labelled(20, 10)(harness, chain);
+          const l1Block = { number: 1, hash: harness.l1.blocks[1]!.hash };
+          safeHeads.record({ l1Block, safeHead: { number: 15, hash: chain[14]!.ref.hash } }, false);
+        };
+        expect((await synced(20_000, { safeHeads }, record)).labels).toEqual([50, 15, 10]);
+      } finally {
+        await safeHeads.close();
+        rmSync(folder, { recursive: true });
+      }
+    });
+
+    it("derives from there", async () => {
+      const { harness } = await synced(20_000, {}, ({ pipeline }, chain) => {
+        pipeline.batches.push(...chain.map(() => ({ origin: 0, from: 1 })));
+      });
+      await harness.untilIdle();
+      expect(harness.pipeline.resets).toEqual([40]);
+      expect(harness.heads()).toMatchObject({ unsafe: 50, safe: 50, finalized: 40 });
+    });
   });
 
   it("goes on after a restart from where the engine is", async () => {

@@ -6,6 +6,7 @@ import type { DriverEngine, EngineControl } from "./engine-control.ts";
 import type { Heads } from "./heads.ts";
 import type { EngineKind } from "./operate/engine-kind.ts";
 import { IDLE, PROGRESS, type Progress, reset, temporary } from "./progress.ts";
+import type { SafeHeadEntry } from "./safe-head-database.ts";
 import type { UnsafeInbox } from "./unsafe-inbox.ts";
 import type { QueuedPayload } from "./unsafe-queue.ts";
 
@@ -22,23 +23,35 @@ export interface ExecutionLayerSyncDeps {
   readonly config: RollupConfig;
   readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly engine: Pick<DriverEngine, "newPayload" | "forkchoiceUpdated">;
-  readonly l2: Pick<L2Blocks, "blockByLabel">;
+  readonly l2: Pick<L2Blocks, "blockByLabel" | "blockRefByNumber">;
   readonly control: Pick<EngineControl, "setHeads">;
+  /** the newest entry of the safe-head database; `undefined` without a database or an entry */
+  readonly lastRecorded?: (() => SafeHeadEntry | undefined) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+export interface ExecutionLayerSyncOptions {
+  readonly kind: EngineKind;
+  /** distance of the safe and finalized blocks from the synced tip */
+  readonly offsetMs: number;
+}
+
+/** L2 blocks that cover a duration. */
+export const blocksOf = (durationMs: number, { blockTimeSec }: Pick<RollupConfig, "blockTimeSec">): number =>
+  Math.max(0, Math.ceil(durationMs / 1_000 / blockTimeSec));
 
 /** Labels as the engine has them. */
 type EngineHeads = Pick<Heads, "unsafe" | "safe" | "finalized">;
 
 /**
  * `--syncmode=execution-layer`: the engine gets the chain from its own peers, up to the unsafe blocks that this node hears of. Meanwhile
- * nothing is derived, and no label of ours is sent to the engine. When it calls such a block valid, that block becomes safe and finalized
- * once, and the node goes on from there as usual. An engine that already has a finalized block is not synced, unless it is of a kind
- * that may be; that is decided once, at the first unsafe block. Spec: docs/protocol/02-derivation.md#unsafe-payload-queue
+ * nothing is derived, and no label of ours is sent to the engine. When it calls such a block valid, a block `offsetMs` before it becomes
+ * safe and finalized once, and the node derives from there as usual. An engine that already has a finalized block is not synced, unless
+ * it is of a kind that may be; that is decided once, at the first unsafe block. Spec: docs/protocol/02-derivation.md#unsafe-payload-queue
  */
 export class ExecutionLayerSync {
-  private readonly kind: EngineKind;
+  private readonly options: ExecutionLayerSyncOptions;
   private readonly deps: ExecutionLayerSyncDeps;
   private stage: "waiting" | "syncing" | "finished" = "waiting";
   /** the latest unsafe block that the engine was told of and does not have */
@@ -50,8 +63,8 @@ export class ExecutionLayerSync {
   private movedMs: number;
   private warnedMs: number | undefined;
 
-  constructor(kind: EngineKind, deps: ExecutionLayerSyncDeps) {
-    this.kind = kind;
+  constructor(options: ExecutionLayerSyncOptions, deps: ExecutionLayerSyncDeps) {
+    this.options = options;
     this.deps = deps;
     this.startMs = this.movedMs = deps.clock.monotonicMs();
   }
@@ -115,7 +128,7 @@ export class ExecutionLayerSync {
     const { config, log, clock } = this.deps;
     const { finalized, unsafe } = this.engineHeads!;
     const isFinalized = finalized.hash !== config.genesis.l2.hash;
-    if (isFinalized && !SYNCS_AFTER_FINALITY.has(this.kind)) {
+    if (isFinalized && !SYNCS_AFTER_FINALITY.has(this.options.kind)) {
       this.stage = "finished";
       log.info("no execution-layer sync: the engine already has a finalized block", {
         finalized: finalized.number,
@@ -154,7 +167,7 @@ export class ExecutionLayerSync {
       }
       this.latest = ref;
       named = payload;
-      if (outcome.kind === "valid") return this.finish(ref);
+      if (outcome.kind === "valid") break; // once it is the head, block numbers refer to its chain
     }
     return named === undefined ? IDLE : this.name(named.ref);
   }
@@ -182,25 +195,55 @@ export class ExecutionLayerSync {
     }
   }
 
-  /** The first block that the engine calls valid is safe and finalized from now on: nothing before it is derived. */
+  /** The engine calls this block valid: it is the unsafe head, and nothing before the safe head is derived. */
   private async finish(head: L2BlockRef): Promise<Progress> {
     const { engine, control, clock, log } = this.deps;
     const { hash, number } = head;
-    const outcome = await engine.forkchoiceUpdated({ head: hash, safe: hash, finalized: hash });
+    const labels = await this.labelsFor(head);
+    if (labels === undefined) return temporary(`the engine called block ${number} valid, but lacks a block before it`);
+    const { safe, finalized } = labels;
+    const outcome = await engine.forkchoiceUpdated({ head: hash, safe: safe.hash, finalized: finalized.hash });
     if (outcome.kind === "syncing") return PROGRESS; // it will be asked again
     if (outcome.kind !== "valid") {
-      return temporary(`the engine called block ${number} valid, and refuses to make it safe and finalized: ${outcome.reason}`);
+      return temporary(
+        `the engine called block ${number} valid, but refuses it with block ${safe.number} as safe and block ${finalized.number} as ` +
+          `finalized: ${outcome.reason}`,
+      );
     }
-    control.setHeads({ unsafe: head, pendingSafe: head, localSafe: head, safe: head, finalized: head, backupUnsafe: undefined });
+    control.setHeads({ unsafe: head, pendingSafe: safe, localSafe: safe, safe, finalized, backupUnsafe: undefined });
     this.stage = "finished";
     this.latest = undefined;
     log.info("execution-layer sync is finished", {
       number,
       hash,
+      safe: safe.number,
+      finalized: finalized.number,
       blocks: number - this.startNumber,
       elapsedSec: Math.round((clock.monotonicMs() - this.startMs) / 1_000),
     });
     return reset("the execution-layer sync is finished");
+  }
+
+  /**
+   * Safe and finalized below a synced tip: the newest recorded safe head, so that the record has no gap, else the block `offsetMs` before
+   * the tip. The engine's own labels are not lowered, except that finalized is never above safe.
+   *
+   * @returns `undefined` if the engine lacks the block
+   * @throws {EngineError}
+   */
+  private async labelsFor(tip: L2BlockRef): Promise<Pick<EngineHeads, "safe" | "finalized"> | undefined> {
+    const { config, l2, lastRecorded } = this.deps;
+    const { safe, finalized } = this.engineHeads!;
+    const recorded = lastRecorded?.()?.safeHead;
+    const inChain = recorded && recorded.number <= tip.number ? await l2.blockRefByNumber(recorded.number) : undefined;
+    if (inChain !== undefined && inChain.hash === recorded?.hash) {
+      return { safe: inChain, finalized: finalized.number < inChain.number ? finalized : inChain };
+    }
+    const number = Math.max(config.genesis.l2.number, tip.number - blocksOf(this.options.offsetMs, config));
+    const behind = number < tip.number ? await l2.blockRefByNumber(number) : tip;
+    if (behind === undefined) return undefined;
+    const [newSafe, newFinalized] = [safe, finalized].map((label) => (label.number > behind.number ? label : behind));
+    return { safe: newSafe!, finalized: newFinalized! };
   }
 
   /** @throws {EngineError} */

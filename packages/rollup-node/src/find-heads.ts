@@ -20,6 +20,8 @@ import { type SafeHeadRecord, startFromRecord } from "./safe-start.ts";
 export interface FindHeadsDeps {
   readonly l1: Pick<L1Provider, "blockByNumber">;
   readonly l2: Pick<L2Blocks, "blockByLabel" | "blockByHash" | "blockByNumber" | "blockRefByHash" | "blockRefByNumber">;
+  /** L2 blocks between the tip and the safe head of an engine without labels */
+  readonly labelsBehindTip?: number | undefined;
 }
 
 /** The engine's labels, or this process's own where it has come further and the engine has the block: it may not have been told. */
@@ -103,7 +105,7 @@ async function orTrouble<T>(action: () => Promise<T>): Promise<T | Extract<Troub
  */
 export async function findHeads(
   { rollup }: DerivationConfig,
-  { l1, l2 }: FindHeadsDeps,
+  { l1, l2, labelsBehindTip }: FindHeadsDeps,
   log: Logger,
   doubt?: Doubt,
 ): Promise<FoundHeads> {
@@ -127,6 +129,7 @@ export async function findHeads(
   };
   try {
     const heads = await findSyncStart(rollup, l1Counted, labels, {
+      labelsBehindTip,
       onProgress: (block) => {
         last = block;
       },

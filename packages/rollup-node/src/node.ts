@@ -23,7 +23,7 @@ import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
-import { ExecutionLayerSync } from "./execution-layer-sync.ts";
+import { blocksOf, ExecutionLayerSync } from "./execution-layer-sync.ts";
 import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
@@ -208,13 +208,12 @@ export class RollupNode {
       l1Head,
       onFault: (reason) => this.driver.requestReset(reason),
     });
-    const find = headsFinder(
-      deps.derivation,
-      { l1, l2: withOwnLabels(l2, () => control.headsIfKnown) },
-      log,
-      // What data outside of L1 has made safe can be taken back while L1 stays as it is: the record does not say so.
-      config.altDa === undefined ? deps.safeHeads : undefined,
-    );
+    // What data outside of L1 has made safe can be taken back while L1 stays as it is: the record does not say so.
+    const record = config.altDa === undefined ? deps.safeHeads : undefined;
+    const { syncmode, offsetElSafeMs } = options.rollup;
+    const labelsBehindTip = syncmode === "execution-layer" ? blocksOf(offsetElSafeMs, config) : 0;
+    const l2Labels = withOwnLabels(l2, () => control.headsIfKnown);
+    const find = headsFinder(deps.derivation, { l1, l2: l2Labels, labelsBehindTip }, log, record);
     const finalizer = new Finalizer({
       l1,
       finalized: () => control.heads.finalized,
@@ -287,10 +286,15 @@ export class RollupNode {
     });
     const { inbox } = this;
     metrics.observeInbox(inbox);
-    const unsafe = new UnsafeInserter({ inbox, control, clock, log });
+    const { peers, requestGap = peers && options.p2p.syncReqResp ? (missing) => peers.requestGap(missing) : undefined } = deps;
+    const gap = new UnsafeGap({ config, control, inbox, request: requestGap, clock, log });
+    const unsafe = new UnsafeInserter({ inbox, control, gap, clock, log });
     const engineSync =
-      options.rollup.syncmode === "execution-layer"
-        ? new ExecutionLayerSync(options.l2.enginekind, { config, inbox, engine: driven, l2, control, clock, log })
+      syncmode === "execution-layer"
+        ? new ExecutionLayerSync(
+            { kind: options.l2.enginekind, offsetMs: offsetElSafeMs },
+            { config, inbox, engine: driven, l2, control, lastRecorded: () => record?.last, clock, log },
+          )
         : undefined;
     this.engineSync = engineSync;
 
@@ -317,7 +321,6 @@ export class RollupNode {
       metrics: metrics.sequencer,
     });
 
-    const { peers, requestGap = peers && ((missing) => peers.requestGap(missing)) } = deps;
     this.driver = new Driver({
       control,
       sequencer: this.sequencer,
@@ -325,7 +328,7 @@ export class RollupNode {
       derivation,
       finalizer,
       engineSync,
-      gap: requestGap && new UnsafeGap({ config, control, inbox, request: requestGap, clock, log }),
+      gap,
       findHeads: async () => {
         progress.onReset();
         const first = await find(safeChain.doubt);

@@ -89,8 +89,12 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   l2: row("http://127.0.0.1:1", "nonsense", "the engine that is driven", [MAIN, "--l2="]),
   "l2.engine-rpc-timeout": row("1s", "soon", "an engine that says nothing is given up", "here"),
   "l2.jwt-secret": row("/tmp/x", undefined, "the engine is asked with a token of it", [MAIN, "another engine secret"]),
-  "l2.enginekind": row("reth", "besu", "a warning about an engine of another kind", [WIRING, "--l2.enginekind=reth"]),
+  "l2.enginekind": row("geth", "besu", "a warning about an engine of another kind", [WIRING, "--l2.enginekind=geth"]),
   syncmode: row("execution-layer", "snap", "the engine gets blocks from its own peers before anything is derived", "here"),
+  "syncmode.offset-el-safe": row("1h", "soon", "which block is safe after a sync of the engine", [
+    "rollup-node/src/execution-layer-sync.test.ts",
+    "--syncmode.offset-el-safe",
+  ]),
   network: row("base-mainnet", undefined, "its configuration", [SETUP, "takes --network="]),
   "rollup.config": row("x.json", undefined, "the configuration in it", [SETUP, "takes a file, or its content"]),
   "rollup.halt": row("major", "sometimes", "the node halts", [WIRING, "--rollup.halt=major"]),

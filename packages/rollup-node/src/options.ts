@@ -153,7 +153,7 @@ export const l2Options = optionGroup("l2", {
   enginekind: {
     parse: oneOf(...ENGINE_KINDS),
     env: "L2_ENGINE_KIND",
-    default: "geth",
+    default: "reth",
     help: "Kind of execution client, which decides how execution-layer sync starts. A client that says it is another is warned about.",
   },
 });
@@ -185,6 +185,13 @@ export const rollupOptions = optionGroup("rollup", {
       return "a supervisor decides where its nodes start: execution-layer goes without --interop.rpc.addr";
     },
     help: "How the node syncs initially: by deriving all blocks from L1, or by having the execution client fetch them from its own peers, up to the unsafe blocks that other nodes send.",
+  },
+  offsetElSafeMs: {
+    parse: duration,
+    flag: "syncmode.offset-el-safe",
+    default: 12 * 3_600_000,
+    check: (value: number) => (value < 0 ? "is negative: expected 0 or more" : undefined),
+    help: "After an execution-layer sync, how far behind the synced block the safe and finalized blocks are. What lies between is derived from L1.",
   },
 });
 

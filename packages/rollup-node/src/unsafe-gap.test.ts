@@ -148,3 +148,101 @@ describe("a node that is 500 blocks behind", () => {
     expect(asked).toBeLessThanOrEqual(500 + 351 + 201 + 51);
   });
 });
+
+describe("a gap that no peer fills", () => {
+  /** A node whose engine can have the blocks of others, and the payload of block `number` waits. */
+  async function behind(number: number, options: HarnessOptions = {}) {
+    const harness = await start(options);
+    const chain = chainOfOthers(harness, number);
+    harness.inbox.offer(chain.at(-1)!.envelope);
+    await harness.untilIdle();
+    harness.engine.calls.length = 0;
+    return { harness, chain };
+  }
+  /** Payloads that the engine was given. */
+  const given = ({ engine }: Harness): number => engine.calls.filter((call) => call === "newPayload").length;
+  const linesOf = (harness: Harness, text: string) => harness.logs.filter((line) => line.text.includes(text));
+
+  it("is handed to the engine at the check after that at which peers were asked, again at each, and adopted when it is valid", async () => {
+    const { harness, chain } = await behind(5);
+    await harness.advance(2 * CHECK_MS - 100, 100);
+    expect(gapsOf(harness)).toEqual([[0, 5]]);
+    expect(given(harness)).toBe(0);
+    await harness.advance(100, 100);
+    expect(given(harness)).toBe(1);
+    await harness.advance(3 * CHECK_MS, 100);
+    expect(given(harness)).toBe(4);
+    expect(harness.heads().unsafe).toBe(0); // not a head that the engine does not have
+    expect(harness.counts.resets).toBe(1);
+    expect(linesOf(harness, "fetches them from its own peers")).toHaveLength(1);
+    for (const { envelope } of chain.slice(0, 4)) await harness.engine.newPayload(envelope); // from the engine's peers
+    await harness.advance(CHECK_MS, 100);
+    expect(harness.heads()).toMatchObject({ unsafe: 5, safe: 0 });
+    expect(harness.engine.head).toBe(chain[4]!.ref.hash);
+    expect(harness.inbox.length).toBe(0);
+    expect(linesOf(harness, "has fetched the missing unsafe blocks")).toHaveLength(1);
+  });
+
+  it("is handed over at the first check if nobody can be asked", async () => {
+    const { harness } = await behind(5, { hasPeers: false });
+    await harness.advance(CHECK_MS, 100);
+    expect(harness.missing).toEqual([]);
+    expect(given(harness)).toBe(1);
+  });
+
+  it("is not handed over while answers come, however slowly", async () => {
+    const { harness, chain } = await behind(30);
+    for (let at = 28; at > 20; at--) {
+      await harness.advance(CHECK_MS, 500);
+      harness.inbox.offer(chain[at]!.envelope);
+    }
+    expect(given(harness)).toBe(0);
+    await harness.advance(3 * CHECK_MS, 500);
+    expect(given(harness)).toBeGreaterThan(0);
+  });
+
+  it("is handed over as its lowest payload", async () => {
+    const { harness, chain } = await behind(9);
+    harness.inbox.offer(chain[6]!.envelope);
+    for (const { envelope } of chain.slice(0, 6)) await harness.engine.newPayload(envelope);
+    await harness.advance(2 * CHECK_MS, 100);
+    expect(harness.heads().unsafe).toBe(7);
+    harness.inbox.offer(chain[7]!.envelope);
+    await harness.untilIdle();
+    expect(harness.heads().unsafe).toBe(9);
+  });
+
+  it.each([
+    ["a payload that the engine calls invalid", { kind: "invalid", latestValidHash: undefined, reason: "bad" }, undefined],
+    ["a chain that does not contain the safe block", undefined, { kind: "invalid-state", reason: "safe block is elsewhere" }],
+  ] as const)("is dropped: %s", async (_, newPayload, forkchoice) => {
+    const { harness } = await behind(5);
+    if (newPayload !== undefined) harness.engine.nextNewPayload.push(newPayload);
+    else harness.engine.nextForkchoice.push(forkchoice);
+    await harness.advance(2 * CHECK_MS, 100);
+    expect(harness.inbox.length).toBe(0);
+    expect(harness.heads().unsafe).toBe(0);
+    expect(harness.counts.resets).toBe(1);
+    expect(linesOf(harness, "refuses an unsafe payload with missing parents")).toHaveLength(1);
+  });
+
+  it("waits while the engine is away", async () => {
+    const { harness, chain } = await behind(5);
+    harness.engine.isDown = true;
+    await harness.advance(6 * CHECK_MS, 500);
+    harness.engine.isDown = false;
+    for (const { envelope } of chain.slice(0, 4)) await harness.engine.newPayload(envelope);
+    await harness.advance(6 * CHECK_MS, 500);
+    expect(harness.heads().unsafe).toBe(5);
+  });
+
+  it("does not stop derivation, whose labels the engine still gets", async () => {
+    const { harness } = await behind(9);
+    await harness.advance(2 * CHECK_MS, 500);
+    harness.pipeline.batches.push({ origin: 0, from: 2 }, { origin: 0, from: 2 });
+    harness.newL1Head();
+    await harness.advance(2 * CHECK_MS, 500);
+    expect(harness.heads()).toMatchObject({ unsafe: 2, safe: 2 });
+    expect(harness.engine.safe).toBe(harness.engine.head);
+  });
+});

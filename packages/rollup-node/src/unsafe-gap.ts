@@ -14,8 +14,11 @@ export interface UnsafeGapDeps {
   readonly config: Pick<RollupConfig, "blockTimeSec">;
   readonly control: { readonly headsIfKnown: Pick<Heads, "unsafe"> | undefined };
   readonly inbox: Pick<UnsafeInbox, "peek">;
-  /** Asks other nodes for the blocks, which then arrive in the inbox, in any order. Asking again costs nothing. */
-  readonly request: (missing: MissingBlocks) => void;
+  /**
+   * Asks other nodes for the blocks, which then arrive in the inbox, highest first. Asking again costs nothing. `undefined` without a
+   * network, or if requests are switched off.
+   */
+  readonly request: ((missing: MissingBlocks) => void) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -24,38 +27,58 @@ export interface UnsafeGapDeps {
 const BLOCK_TIMES = 2;
 
 /**
- * Has the blocks fetched that gossip did not bring: those between the unsafe head and the lowest payload that waits.
- * Spec: docs/protocol/03-p2p.md#request-response-payload-by-number
+ * Has the blocks fetched that gossip did not bring: those between the unsafe head and the lowest payload that waits. Peers are asked first.
+ * If the gap is as large at the next check, no peer answers (op-node does not since 2026), and the payload is handed to the engine, which
+ * gets the blocks from its own peers. Spec: docs/protocol/03-p2p.md#request-response-payload-by-number
  */
 export class UnsafeGap {
   private readonly deps: UnsafeGapDeps;
   private lastHead: Hex | undefined;
   private checkAtMs = 0;
+  /** the gap for which peers were asked last */
+  private asked: { readonly head: Hex; readonly lowest: number } | undefined;
+  private forEngine: Hex | undefined;
 
   constructor(deps: UnsafeGapDeps) {
     this.deps = deps;
   }
 
-  /** @param isDerivationReady false: the heads are being searched, and what is missing is not known */
-  turn(isDerivationReady: boolean): void {
+  /**
+   * @param isDerivationReady false: the heads are being searched, and what is missing is not known
+   * @returns whether there is a payload for the engine: `takeForEngine` gives it
+   */
+  turn(isDerivationReady: boolean): boolean {
     const { control, inbox, request, clock, log } = this.deps;
     const head = control.headsIfKnown?.unsafe;
     const nowMs = clock.monotonicMs();
     if (head === undefined || !isDerivationReady || head.hash !== this.lastHead) {
       this.lastHead = head?.hash;
       this.checkAtMs = nowMs + this.intervalMs;
-      return;
+      this.forEngine = undefined;
+      return false;
     }
     const lowest = inbox.peek()?.ref;
-    if (lowest === undefined || nowMs < this.checkAtMs) return;
+    if (lowest === undefined || nowMs < this.checkAtMs) return false;
     this.checkAtMs = nowMs + this.intervalMs;
-    if (lowest.number <= head.number + 1) return;
-    log.debug("asking peers for missing blocks", { after: head.number, before: lowest.number });
+    if (lowest.number <= head.number + 1) return false;
     const { number, hash, parentHash } = lowest;
-    request({
+    const { asked } = this;
+    const isUnanswered = request === undefined || (asked?.head === head.hash && asked.lowest <= number);
+    this.asked = { head: head.hash, lowest: number };
+    log.debug("blocks are missing", { after: head.number, before: number, asked: isUnanswered ? "the engine" : "peers" });
+    request?.({
       start: { number: head.number, hash: hexToBytes(head.hash) },
       end: { number, hash: hexToBytes(hash), parentHash: hexToBytes(parentHash) },
     });
+    if (isUnanswered) this.forEngine = hash;
+    return isUnanswered;
+  }
+
+  /** Whether the engine is to get this payload although its parent is missing; true once per check. */
+  takeForEngine(hash: Hex): boolean {
+    if (this.forEngine !== hash) return false;
+    this.forEngine = undefined;
+    return true;
   }
 
   /** undefined: nothing waits that could have a gap below it */

@@ -1,23 +1,29 @@
 import type { LogFields, Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
+import type { Clock, Hex } from "@rnode/primitives";
 import type { ExecutionPayload } from "@rnode/protocol";
 import type { EngineControl } from "./engine-control.ts";
 import { IDLE, PROGRESS, type Progress } from "./progress.ts";
+import type { UnsafeGap } from "./unsafe-gap.ts";
 import type { UnsafeInbox } from "./unsafe-inbox.ts";
+import type { QueuedPayload } from "./unsafe-queue.ts";
 
 export interface UnsafeInserterDeps {
   readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly control: EngineControl;
+  readonly gap: Pick<UnsafeGap, "takeForEngine">;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Logger;
 }
 
 /**
- * Extends the unsafe chain with payloads that others made. It never replaces a block: only derivation does.
+ * Extends the unsafe chain with payloads that others made. It does not replace a block, except where the engine was handed a payload with
+ * missing parents.
  * Spec: docs/protocol/02-derivation.md#unsafe-payload-queue
  */
 export class UnsafeInserter {
   private readonly deps: UnsafeInserterDeps;
+  /** the payload whose parents the engine is fetching */
+  private syncedTo: Hex | undefined;
 
   constructor(deps: UnsafeInserterDeps) {
     this.deps = deps;
@@ -36,7 +42,7 @@ export class UnsafeInserter {
       if (!isKnown) log.debug("unsafe payload does not build on our chain, dropping it", fields);
       return PROGRESS;
     }
-    if (ref.parentHash !== unsafe.hash) return IDLE; // there is a gap, but the missing parents may still arrive
+    if (ref.parentHash !== unsafe.hash) return this.deps.gap.takeForEngine(ref.hash) ? this.handOver(lowest) : IDLE;
     const startMs = clock.monotonicMs();
     const inserted = await control.insert(envelope);
     if (inserted.kind === "invalid") {
@@ -50,6 +56,29 @@ export class UnsafeInserter {
     const told = await control.sendForkchoice();
     log.info("new unsafe block", { ...fields, ...blockFacts(envelope.executionPayload, clock.monotonicMs() - startMs) });
     return told;
+  }
+
+  /** Hands the engine a payload with missing parents. Its chain is ours once the engine has all of it. */
+  private async handOver({ ref, envelope }: QueuedPayload): Promise<Progress> {
+    const { control, inbox, log } = this.deps;
+    const fields = { number: ref.number, hash: ref.hash, after: control.heads.unsafe.number };
+    const outcome = await control.handOver(envelope, ref);
+    if (outcome.kind === "syncing") {
+      if (this.syncedTo !== ref.hash)
+        log.info("no peer answers for missing unsafe blocks: the engine fetches them from its own peers", fields);
+      this.syncedTo = ref.hash;
+      return IDLE;
+    }
+    this.syncedTo = undefined;
+    if (outcome.kind === "temporary") return outcome;
+    inbox.remove(ref.hash);
+    if (outcome.kind === "invalid") {
+      log.warn("the engine refuses an unsafe payload with missing parents, dropping it", { ...fields, reason: outcome.reason });
+      return PROGRESS;
+    }
+    control.setHeads({ ...control.heads, unsafe: ref });
+    log.info("the engine has fetched the missing unsafe blocks", fields);
+    return PROGRESS;
   }
 }
 

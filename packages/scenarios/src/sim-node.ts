@@ -210,7 +210,9 @@ export class SimNode {
       `--l1.http-poll-interval=${l1PollMs}ms`,
       `--l1.epoch-poll-interval=${3 * l1PollMs}ms`,
       `--verifier.l1-confs=${verifierConfs}`,
-      ...(syncsAs === undefined ? [] : ["--syncmode=execution-layer", `--l2.enginekind=${syncsAs}`]),
+      ...(syncsAs === undefined
+        ? []
+        : ["--syncmode=execution-layer", `--l2.enginekind=${syncsAs}`, "--syncmode.offset-el-safe=0s"]),
       ...(isSequencer ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerConfs}`] : []),
     ];
     const key = args.join(" ");

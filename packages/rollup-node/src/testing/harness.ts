@@ -140,6 +140,10 @@ export interface HarnessOptions {
   readonly engineSync?: EngineKind;
   /** the sequencer's time is checked as in a node; L1 must not be ahead of the clock */
   readonly timesBlocks?: boolean;
+  /** `--syncmode.offset-el-safe` */
+  readonly offsetElSafeMs?: number;
+  /** false: nobody can be asked for missing blocks */
+  readonly hasPeers?: boolean;
   /** a supervisor decides what is safe */
   readonly isManaged?: boolean;
   /** replaces the scripted pipeline and everything that belongs to it */
@@ -264,12 +268,17 @@ export function createHarness(options: HarnessOptions = {}) {
     onQueued: () => driver.wake(),
     ...(options.inboxLimits && { limits: options.inboxLimits }),
   });
-  const unsafe = new UnsafeInserter({ inbox, control, clock, log });
   const engineSync =
-    options.engineSync && new ExecutionLayerSync(options.engineSync, { config, inbox, engine, l2: engine, control, clock, log });
+    options.engineSync &&
+    new ExecutionLayerSync(
+      { kind: options.engineSync, offsetMs: options.offsetElSafeMs ?? 0 },
+      { config, inbox, engine, l2: engine, control, lastRecorded: () => options.safeHeads?.last, clock, log },
+    );
   /** what the node has asked other nodes for */
   const missing: MissingBlocks[] = [];
-  const gap = new UnsafeGap({ config, control, inbox, clock, log, request: (blocks) => missing.push(blocks) });
+  const request = options.hasPeers === false ? undefined : (blocks: MissingBlocks) => void missing.push(blocks);
+  const gap = new UnsafeGap({ config, control, inbox, clock, log, request });
+  const unsafe = new UnsafeInserter({ inbox, control, gap, clock, log });
   const found: { next: FoundHeads | undefined } = { next: undefined };
   const driver: Driver = new Driver({
     control,
