@@ -1,4 +1,5 @@
 export { canonicalIp, KeyFileError, parseSubnet, readOrCreateNetworkKey } from "@rnode/peering";
+export { BlockSigners } from "./gossip/block-signers.ts";
 export {
   type BlockPoint,
   type ConnectionLimits,

@@ -1,12 +1,12 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { type P2PHandlers, type P2PNetwork, P2PSettingError, type Published } from "@rnode/p2p";
-import { bytesToHex, hexToBytes, recoverAddress } from "@rnode/primitives";
+import { bytesToHex, type Clock, hexToBytes, recoverAddress } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { BLOCK_DOMAIN, blockSigningHash, localSigner, type Signer } from "@rnode/signer";
 import { afterEach, describe, expect, it } from "vitest";
 import { PeerNetwork } from "./peer-network.ts";
-import { testConfig } from "./testing/fake-chain.ts";
+import { ManualClock, testConfig } from "./testing/fake-chain.ts";
 
 const config = testConfig();
 const signer = localSigner(new Uint8Array(32).fill(7));
@@ -39,12 +39,12 @@ class FakeNetwork {
   } as unknown as P2PNetwork;
 }
 
-async function start(fake: FakeNetwork, with_: { signer?: Signer } = { signer }): Promise<PeerNetwork> {
+async function start(fake: FakeNetwork, with_: { signer?: Signer; clock?: Clock } = { signer }): Promise<PeerNetwork> {
   const peers = new PeerNetwork(
     { config: { rollup: config } as never },
     {
       signer: with_.signer,
-      clock: systemClock,
+      clock: with_.clock ?? systemClock,
       random: Math.random,
       log: silentLogger,
       metrics: noMetrics,
@@ -159,6 +159,18 @@ describe("the network of peers as a part of the node", () => {
       peers.setUnsafeBlockSigner(named);
       expect((await peers.sign(block, NEVER)).kind).toBe("signed");
     }
+  });
+
+  it("goes on signing for three hours after L1 has named another signer", async () => {
+    const clock = new ManualClock();
+    const peers = await start(new FakeNetwork(), { signer, clock });
+    peers.setUnsafeBlockSigner(signer.address);
+    peers.setUnsafeBlockSigner(SIGNER_ON_L1);
+    const kindAfter = async (ms: number): Promise<string> => {
+      clock.advance(ms);
+      return (await peers.sign(block, NEVER)).kind;
+    };
+    expect([await kindAfter(0), await kindAfter(3 * 3_600_000 - 1), await kindAfter(1)]).toEqual(["signed", "signed", "unsigned"]);
   });
 
   it("passes on which blocks are missing", async () => {

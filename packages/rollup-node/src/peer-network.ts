@@ -1,5 +1,6 @@
 import type { Logger, MetricFactory } from "@rnode/observe";
 import {
+  BlockSigners,
   type OpenNetworkDeps,
   openNetwork,
   type P2PConfig,
@@ -9,7 +10,7 @@ import {
   type PeerApi,
   signBlock,
 } from "@rnode/p2p";
-import { bytesToHex, type Clock, equalBytes, isZeroBytes } from "@rnode/primitives";
+import { bytesToHex, type Clock } from "@rnode/primitives";
 import type { Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { Signer } from "@rnode/signer";
@@ -40,12 +41,13 @@ export class PeerNetwork implements BlockGossip {
   private readonly options: PeerNetworkOptions;
   private readonly deps: PeerNetworkDeps;
   private network: P2PNetwork | undefined;
-  /** whom L1 names; undefined: nobody, or not known yet */
-  private namedSigner: Uint8Array | undefined;
+  /** as peers know them */
+  private readonly signers: BlockSigners;
 
   constructor(options: PeerNetworkOptions, deps: PeerNetworkDeps) {
     this.options = options;
     this.deps = deps;
+    this.signers = new BlockSigners(deps.clock);
     this.api = lateApi(() => this.started.api);
   }
 
@@ -66,9 +68,15 @@ export class PeerNetwork implements BlockGossip {
 
   /** @param signer 20 bytes, all zero if blocks of nobody count */
   setUnsafeBlockSigner(signer: Uint8Array): void {
-    this.namedSigner = isZeroBytes(signer) ? undefined : signer;
+    const { log } = this.deps;
+    this.signers.rotate(signer);
     const stranger = this.whyNotOurs();
-    if (stranger !== undefined) this.deps.log.error("blocks of this node are not published", { reason: stranger });
+    if (stranger !== undefined) log.error("blocks of this node are not published", { reason: stranger });
+    else if (this.checkOurs() === "former") {
+      log.warn("L1 names another signer of blocks: replace the key of this node soon, peers accept its blocks for 3 h at most", {
+        signer: bytesToHex(signer),
+      });
+    }
     this.started.setUnsafeBlockSigner(signer);
   }
 
@@ -97,11 +105,16 @@ export class PeerNetwork implements BlockGossip {
     return { kind: "published" };
   }
 
+  private checkOurs(): ReturnType<BlockSigners["check"]> | undefined {
+    const { signer } = this.deps;
+    return signer && this.signers.check(signer.address);
+  }
+
   private whyNotOurs(): string | undefined {
-    const { namedSigner, deps } = this;
-    if (namedSigner === undefined || deps.signer === undefined || equalBytes(namedSigner, deps.signer.address)) return undefined;
+    const { signers, deps } = this;
+    if (deps.signer === undefined || this.checkOurs() !== "other") return undefined;
     return (
-      `L1 names ${bytesToHex(namedSigner)} as the signer of blocks, but this node signs as ${bytesToHex(deps.signer.address)}: ` +
+      `L1 names ${bytesToHex(signers.current)} as the signer of blocks, but this node signs as ${bytesToHex(deps.signer.address)}: ` +
       "is --signer.address or --p2p.sequencer.key right?"
     );
   }

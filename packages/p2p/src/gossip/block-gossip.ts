@@ -3,12 +3,13 @@ import { type GossipSub, type GossipSubComponents, type GossipsubOpts, gossipsub
 import type { RPC } from "@libp2p/gossipsub/message";
 import type { Logger } from "@rnode/observe";
 import { compressSnappyBlock } from "@rnode/peering";
-import { type Clock, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
+import { type Clock, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import type { Published } from "../network.ts";
 import type { GossipPart, PartDeps, PayloadSink } from "../parts.ts";
 import { encodeGossipMessage, MAX_MESSAGE_BYTES, messageId } from "../wire/gossip-message.ts";
 import { type BlockTopic, blockTopics, publishingTopic } from "../wire/topics.ts";
+import { BlockSigners } from "./block-signers.ts";
 import { BlockValidator, type BlockVerdict, openGossipMessage } from "./block-validator.ts";
 import type { DropReason, GossipMetrics } from "./gossip-metrics.ts";
 import { guardRouter, type MessageGate, withBoundedStreams } from "./guarded-router.ts";
@@ -55,13 +56,14 @@ class BlockGossip implements GossipPart, MessageGate {
   private readonly turns: Turns;
   private readonly budgets: PeerBudgets;
   private router: GossipSub | undefined;
-  private unsafeBlockSigner: Uint8Array = ZERO_ADDRESS;
+  private readonly signers: BlockSigners;
   private work: Work | undefined;
   private isClosed = false;
 
   constructor(options: GossipOptions, { clock, log, metrics, sink }: GossipDeps) {
     this.options = options;
     this.clock = clock;
+    this.signers = new BlockSigners(clock);
     this.log = log;
     this.sink = sink;
     this.metrics = metrics.gossip;
@@ -100,7 +102,7 @@ class BlockGossip implements GossipPart, MessageGate {
   }
 
   setUnsafeBlockSigner(address: Uint8Array): void {
-    this.unsafeBlockSigner = address;
+    this.signers.rotate(address);
     // blocks signed with the new key were invalid until now
     this.budgets.forgiveAll();
   }
@@ -182,7 +184,7 @@ class BlockGossip implements GossipPart, MessageGate {
   }
 
   private validate(topic: string, message: Uint8Array): BlockVerdict {
-    const context = { nowMs: this.clock.unixMs(), unsafeBlockSigner: this.unsafeBlockSigner };
+    const context = { nowMs: this.clock.unixMs(), signers: this.signers };
     try {
       return this.validators.get(topic)!.validate(message, context);
     } catch (error) {

@@ -6,6 +6,7 @@ import {
   EMPTY_REQUESTS_HASH,
   hexToBytes,
   padBytesLeft,
+  privateKeyToAddress,
   SECP256K1_N,
   signHash,
   ZERO_ADDRESS,
@@ -25,10 +26,17 @@ import { SAMPLE_CHAIN_ID, SAMPLE_KEY, SAMPLE_MESSAGES, SAMPLE_SIGNATURE, SAMPLE_
 import { encodeEnvelope } from "../wire/envelope.ts";
 import { encodeSignature, gossipSigningHash } from "../wire/gossip-message.ts";
 import type { PayloadVersion } from "../wire/payload-ssz.ts";
+import { BlockSigners, SIGNER_GRACE_MS } from "./block-signers.ts";
 import { BlockValidator, type BlockVerdict, contentFault, openGossipMessage } from "./block-validator.ts";
 
 const THRESHOLD_MS = 60_000;
-const NOW = { nowMs: SAMPLE_TIME * 1000, unsafeBlockSigner: SAMPLE_SIGNER };
+let agedMs = 0;
+function signedBy(...addresses: readonly Uint8Array[]): BlockSigners {
+  const signers = new BlockSigners({ monotonicMs: () => agedMs });
+  for (const address of addresses) signers.rotate(address);
+  return signers;
+}
+const NOW = { nowMs: SAMPLE_TIME * 1000, signers: signedBy(SAMPLE_SIGNER) };
 const ALL_FORKS = forksUpTo("jovian");
 const validatorOf = (version: PayloadVersion, forkTimes: ForkTimes = ALL_FORKS): BlockValidator =>
   new BlockValidator({ config: { l2ChainId: SAMPLE_CHAIN_ID, forkTimes }, version, timestampThresholdMs: THRESHOLD_MS });
@@ -120,10 +128,43 @@ describe("rule 3: the signature can be recovered", () => {
 
 describe("rules 4 and 5: the signer", () => {
   it("ignores everything while the signer is unknown", () => {
-    expect(judge(messageOf(4), { unsafeBlockSigner: ZERO_ADDRESS })).toBe("ignore unknown-signer");
+    expect(judge(messageOf(4), { signers: signedBy(ZERO_ADDRESS) })).toBe("ignore unknown-signer");
   });
   it("rejects what somebody else signed", () => {
     expect(judge(signed(encodeEnvelope(sample(4), 4), SAMPLE_CHAIN_ID, new Uint8Array(32).fill(0x22)))).toBe("reject wrong-signer");
+  });
+  describe("after L1 has named another signer", () => {
+    const NEW_KEY = new Uint8Array(32).fill(0x22);
+    const NEW_SIGNER = privateKeyToAddress(NEW_KEY);
+    const ofNew = (): Uint8Array => signed(encodeEnvelope(blockOf(4, { blockNumber: 77 }), 4), SAMPLE_CHAIN_ID, NEW_KEY);
+    /** Verdicts on blocks of these signers, one after the other, `ageMs` after the change. */
+    const verdicts = (signers: BlockSigners, ageMs: number, ...messages: readonly Uint8Array[]): string[] => {
+      agedMs = ageMs;
+      try {
+        return messages.map((message) => outcome(validatorOf(4).validate(message, { nowMs: NOW.nowMs, signers })));
+      } finally {
+        agedMs = 0;
+      }
+    };
+
+    it("accepts blocks of the former one for three hours", () => {
+      const signers = signedBy(SAMPLE_SIGNER, NEW_SIGNER);
+      expect(verdicts(signers, SIGNER_GRACE_MS - 1, messageOf(4), messageOf(4))).toEqual(["accept", "accept"]);
+      expect(verdicts(signers, SIGNER_GRACE_MS, messageOf(4))).toEqual(["reject wrong-signer"]);
+    });
+    it("accepts them until the first block of the new one", () => {
+      const signers = signedBy(SAMPLE_SIGNER, NEW_SIGNER);
+      expect(verdicts(signers, 0, messageOf(4), ofNew(), messageOf(4))).toEqual(["accept", "accept", "reject wrong-signer"]);
+    });
+    it.each([
+      ["only of the one before", [SAMPLE_SIGNER, new Uint8Array(20).fill(5), NEW_SIGNER], "reject wrong-signer"],
+      ["although L1 is read again with the same", [SAMPLE_SIGNER, NEW_SIGNER, NEW_SIGNER], "accept"],
+      ["after a change back to it", [SAMPLE_SIGNER, NEW_SIGNER, SAMPLE_SIGNER], "accept"],
+      ["not if nobody signs any more", [SAMPLE_SIGNER, ZERO_ADDRESS], "ignore unknown-signer"],
+      ["not without a former one", [ZERO_ADDRESS, NEW_SIGNER], "reject wrong-signer"],
+    ] as const)("accepts them %s", (_, addresses, expected) => {
+      expect(verdicts(signedBy(...addresses), 0, messageOf(4))).toEqual([expected]);
+    });
   });
   it("rejects what was signed for another chain", () => {
     expect(judge(signed(encodeEnvelope(sample(4), 4), 11n))).toBe("reject wrong-signer");
@@ -274,7 +315,7 @@ describe("what a verdict says", () => {
   it("names the values that decided", () => {
     const late = validatorOf(4).validate(messageOf(4, { timestamp: SAMPLE_TIME - 100 }), NOW);
     expect(late).toMatchObject({ detail: `time ${SAMPLE_TIME - 100}, now ${SAMPLE_TIME}` });
-    const other = validatorOf(4).validate(messageOf(4), { ...NOW, unsafeBlockSigner: new Uint8Array(20).fill(7) });
+    const other = validatorOf(4).validate(messageOf(4), { ...NOW, signers: signedBy(new Uint8Array(20).fill(7)) });
     expect(other).toMatchObject({ detail: `${bytesToHex(SAMPLE_SIGNER)}, expected 0x${"07".repeat(20)}` });
   });
 });

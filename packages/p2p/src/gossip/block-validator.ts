@@ -1,5 +1,5 @@
 import { decompressSnappyBlock, snappyBlockLength } from "@rnode/peering";
-import { bytesToHex, EMPTY_REQUESTS_HASH, equalBytes, isCodedError, isZeroBytes, recoverAddress } from "@rnode/primitives";
+import { bytesToHex, EMPTY_REQUESTS_HASH, equalBytes, isCodedError, recoverAddress } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, hashHeader, payloadToHeader, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { decodeEnvelope } from "../wire/envelope.ts";
@@ -12,6 +12,7 @@ import {
   splitGossipMessage,
 } from "../wire/gossip-message.ts";
 import type { PayloadVersion } from "../wire/payload-ssz.ts";
+import type { BlockSigners } from "./block-signers.ts";
 import { SeenBlocks } from "./seen-blocks.ts";
 
 /** Why a message is not accepted, in the order of the rules. */
@@ -51,8 +52,7 @@ export interface BlockValidatorOptions {
 /** What a verdict depends on besides the message and the blocks accepted before it. */
 export interface ValidationContext {
   readonly nowMs: number;
-  /** 20 bytes; all zero: unknown */
-  readonly unsafeBlockSigner: Uint8Array;
+  readonly signers: Pick<BlockSigners, "current" | "check" | "confirm">;
 }
 
 const MAX_FUTURE_SEC = 5;
@@ -98,7 +98,7 @@ export class BlockValidator {
     } catch (error) {
       return reject("bad-length", messageOf(error));
     }
-    const unsigned = this.checkSignature(parts, context.unsafeBlockSigner);
+    const unsigned = this.checkSignature(parts, context);
     if (unsigned !== undefined) return unsigned;
 
     let envelope: ExecutionPayloadEnvelope;
@@ -130,7 +130,7 @@ export class BlockValidator {
     }
   }
 
-  private checkSignature({ signature, body }: GossipMessage, unsafeBlockSigner: Uint8Array): BlockVerdict | undefined {
+  private checkSignature({ signature, body }: GossipMessage, { signers }: ValidationContext): BlockVerdict | undefined {
     let signer: Uint8Array;
     try {
       const { r, s, yParity } = decodeSignature(signature);
@@ -138,9 +138,17 @@ export class BlockValidator {
     } catch (error) {
       return reject("bad-signature", messageOf(error));
     }
-    if (isZeroBytes(unsafeBlockSigner)) return ignore("unknown-signer");
-    if (equalBytes(signer, unsafeBlockSigner)) return undefined;
-    return reject("wrong-signer", `${bytesToHex(signer)}, expected ${bytesToHex(unsafeBlockSigner)}`);
+    switch (signers.check(signer)) {
+      case "current":
+        signers.confirm();
+        return undefined;
+      case "former":
+        return undefined;
+      case "none":
+        return ignore("unknown-signer");
+      case "other":
+        return reject("wrong-signer", `${bytesToHex(signer)}, expected ${bytesToHex(signers.current)}`);
+    }
   }
 }
 

@@ -53,7 +53,8 @@ export class P2PThread implements P2PNetwork {
   readonly #config: P2PConfig;
   readonly #handlers: P2PHandlers;
   readonly #thread: NetworkThread<P2PTypes>;
-  #signer: Uint8Array | undefined;
+  /** the last two that L1 named, the newer one last: blocks of the former are accepted for a time */
+  #signers: readonly Uint8Array[] = [];
   #questions = 0;
 
   private constructor(config: P2PConfig, handlers: P2PHandlers, deps: P2PThreadDeps) {
@@ -80,7 +81,7 @@ export class P2PThread implements P2PNetwork {
         losses: metrics.counter("p2p_thread_losses_total", "How often the thread of the network was lost."),
         onMessage: (run, message) => this.#take(run, message),
         onServing: (run, { tcpPort }, started) => {
-          if (this.#signer !== undefined) run.send({ kind: "signer", address: this.#signer });
+          for (const address of this.#signers) run.send({ kind: "signer", address });
           return { ...started, listen: { ...started.listen, tcpPort } };
         },
         noAnswer: (why, options) => new P2PThreadError(NO_ANSWER[why], options),
@@ -103,7 +104,7 @@ export class P2PThread implements P2PNetwork {
   }
 
   setUnsafeBlockSigner(address: Uint8Array): void {
-    this.#signer = address;
+    this.#signers = [...this.#signers.slice(-1), address];
     this.#thread.serving?.send({ kind: "signer", address });
   }
 
