@@ -211,7 +211,7 @@ export const MUTANTS = [
 
   off("sync: a head that fork choice names is synced to", CHAIN_SYNC, 'if (result.kind === "updated" && result.status.status === "SYNCING") this.#pursue({ hash, choice: { state, version } });', 'if (result.kind === "updated" && result.status.status === "SYNCING") void version;'),
   off("sync: who is on another branch is no liar", HEADERS, 'next.peer.blame("useless",', 'next.peer.blame("lied",'),
-  off("execution-layer sync: the head becomes safe and finalized", LAYER_SYNC, "{ head: hash, safe: hash, finalized: hash }", "{ head: hash, safe: this.engineHeads!.safe.hash, finalized: this.engineHeads!.finalized.hash }"),
+  off("execution-layer sync: a block behind the head becomes safe and finalized", LAYER_SYNC, "{ head: hash, safe: safe.hash, finalized: finalized.hash }", "{ head: hash, safe: this.engineHeads!.safe.hash, finalized: this.engineHeads!.finalized.hash }"),
   off("sync: a header is the one that the header above it names", HEADERS, "if (!equalBytes(next.headers[0]!.hash, wanted.hash))", "if (next.headers.length === 0)"),
   off("sync: what waits is of the target's chain", BLOCKS, "if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);", "if (waiting === undefined) block = received(hash!);"),
   off("sync: what is executed is stored while peers stall", BLOCKS, "const PAUSE_MS = 2_000;", "const PAUSE_MS = 2_000_000_000;"),
