@@ -172,7 +172,8 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     if (status !== "resolved") return true;
     const transactions = await this.#l1.transactions(block.hash);
     if (transactions === undefined) return false;
-    const data = transactions[index]?.data ?? new Uint8Array();
+    const resolving = transactions[index];
+    const data = resolving === undefined || resolving.type === "unknown" ? new Uint8Array() : resolving.data;
     const input = readOrSkip(() => resolvedInput(data));
     if (input !== undefined && isInputOf(commitment, input)) this.#challenges.resolve(commitment, challengedBlock, input);
     return true;

@@ -1,22 +1,26 @@
 import { equalBytes } from "@rnode/primitives";
-import type { Transaction } from "@rnode/protocol";
+import type { L1Transaction, Transaction } from "@rnode/protocol";
 import type { BlobId } from "./providers.ts";
 
 export const BLOB_TRANSACTION = 0x03;
 
-/** The transactions of a block with their blobs. Every blob of the block counts for the index, whoever sent it. */
+/**
+ * The transactions of a block, without those of unknown types, with their blobs. Every blob of the block counts for the index, whoever
+ * sent it.
+ */
 export function withBlobIds(
-  transactions: readonly Transaction[],
+  transactions: readonly L1Transaction[],
 ): readonly { readonly transaction: Transaction; readonly blobIds: readonly BlobId[] }[] {
   let index = 0;
-  return transactions.map((transaction) => {
+  return transactions.flatMap((transaction) => {
+    if (transaction.type === "unknown") return [];
     const hashes = transaction.type === BLOB_TRANSACTION ? transaction.blobVersionedHashes : [];
-    return { transaction, blobIds: hashes.map((versionedHash) => ({ index: index++, versionedHash })) };
+    return [{ transaction, blobIds: hashes.map((versionedHash) => ({ index: index++, versionedHash })) }];
   });
 }
 
 /** The blobs of all transactions to `inbox`, for whoever fetches them before it is known who may send batches. */
-export function blobIdsSentTo(inbox: Uint8Array, transactions: readonly Transaction[]): readonly BlobId[] {
+export function blobIdsSentTo(inbox: Uint8Array, transactions: readonly L1Transaction[]): readonly BlobId[] {
   return withBlobIds(transactions).flatMap(({ transaction: { to }, blobIds }) =>
     to !== undefined && equalBytes(to, inbox) ? blobIds : [],
   );

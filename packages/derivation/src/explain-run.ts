@@ -8,17 +8,17 @@ import {
   derivationFactsAt,
   hashTransaction,
   type L1BlockRef,
+  type L1Transaction,
   MAX_DA_INPUT_BYTES,
   type RollupConfig,
   recoverSender,
   type Transaction,
 } from "@rnode/protocol";
+import { withBlobIds } from "./blob-ids.ts";
 import { type ExplainedData, Explainer } from "./explain.ts";
 import type { ExplainedTransaction, Explanation } from "./explain-report.ts";
 import type { BatcherData } from "./l1-retrieval.ts";
 import type { BlobProvider, DaInputs, Decompressor, L1Provider } from "./providers.ts";
-
-const BLOB_TRANSACTION = 0x03;
 
 /** Collects transactions of L1 blocks, and has their data explained in order. */
 export class ExplainRun {
@@ -45,18 +45,14 @@ export class ExplainRun {
    */
   async readBlock(
     block: L1BlockRef,
-    transactions: readonly Transaction[],
+    transactions: readonly L1Transaction[],
     batcher: Uint8Array,
     blobs: BlobProvider,
   ): Promise<void> {
     const { readsBlobs } = derivationFactsAt(this.config.forkTimes, block.timestamp);
     const items: BatcherData[] = [];
     const counts: { readonly hash: Hex; readonly from: Hex | undefined; readonly items: number }[] = [];
-    let blobIndex = 0;
-    for (const transaction of transactions) {
-      const hashes = transaction.type === BLOB_TRANSACTION ? transaction.blobVersionedHashes : [];
-      const firstBlob = blobIndex;
-      blobIndex += hashes.length;
+    for (const { transaction, blobIds } of withBlobIds(transactions)) {
       if (transaction.to === undefined || !equalBytes(transaction.to, this.config.batchInboxAddress)) continue;
       const hash = bytesToHex(hashTransaction(transaction));
       const from = senderOf(transaction);
@@ -65,9 +61,8 @@ export class ExplainRun {
         continue;
       }
       const before = items.length;
-      if (hashes.length > 0 && readsBlobs) {
-        const ids = hashes.map((versionedHash, offset) => ({ index: firstBlob + offset, versionedHash }));
-        const found = await blobs.blobs(block, ids);
+      if (blobIds.length > 0 && readsBlobs) {
+        const found = await blobs.blobs(block, blobIds);
         for (const blob of found ?? []) this.addBlob(items, block, hash, blob);
         if (found === undefined) this.explainer.refuse(block.number, hash, "blobs-missing");
       } else {

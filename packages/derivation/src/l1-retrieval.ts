@@ -1,5 +1,13 @@
 import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
-import { decodeBlob, hashTransaction, type L1BlockRef, type RollupConfig, recoverSender, type Transaction } from "@rnode/protocol";
+import {
+  decodeBlob,
+  hashTransaction,
+  type L1BlockRef,
+  type L1Transaction,
+  type RollupConfig,
+  recoverSender,
+  type Transaction,
+} from "@rnode/protocol";
 import { BLOB_TRANSACTION, withBlobIds } from "./blob-ids.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { DerivationObserver } from "./observer.ts";
@@ -88,7 +96,7 @@ export class L1Retrieval implements PipelineStage<BatcherData> {
     return { kind: "value", value: this.#contents(block, items, blobs) };
   }
 
-  #batcherItems(transactions: readonly Transaction[]): DataItem[] {
+  #batcherItems(transactions: readonly L1Transaction[]): DataItem[] {
     const items: DataItem[] = [];
     for (const { transaction, blobIds } of withBlobIds(transactions)) {
       if (!this.#isFromBatcher(transaction)) continue;

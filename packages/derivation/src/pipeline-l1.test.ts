@@ -1,5 +1,5 @@
 import { isCodedError, privateKeyToAddress } from "@rnode/primitives";
-import { BLOB_BYTES, encodeBatcherData, type SetCodeTransaction, signTransaction } from "@rnode/protocol";
+import { BLOB_BYTES, encodeBatcherData, type L1Transaction, type SetCodeTransaction, signTransaction } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { isCriticalDerivationError } from "./pipeline.ts";
 import { compress, expectDerived, sim } from "./testing/pipeline-steps.ts";
@@ -48,6 +48,22 @@ describe("L1 retrieval", () => {
     s.l1.mine({ transactions: [s.l1.calldata(data)] });
     expect(await s.derive()).toBe("idle");
     expectDerived(s, 2);
+  });
+
+  it.each([0, 1, 2, 3])("reads batches before and after a transaction of an unknown type at place %i", async (place) => {
+    const s = sim(forksUpTo("jovian"));
+    s.l1.mineEmpty(1);
+    await s.sequenceMany(3);
+    const batches = [1, 2, 3].map((number) => encodeBatcherData(s.frames(compress(s.batches("singular", number, number)))));
+    const known = s.l1.transactions.bind(s.l1);
+    s.l1.transactions = async (hash) =>
+      ((await known(hash)) as readonly L1Transaction[] | undefined)?.toSpliced(place, 0, {
+        type: "unknown",
+        typeByte: 0x05,
+      }) as never;
+    s.l1.mine({ transactions: batches.map((data) => s.l1.calldata(data)) });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 3);
   });
 
   it("takes the calldata of a blob transaction before Ecotone", async () => {

@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { DaCommitment, ExecutionPayload, L1BlockRef, L2BlockRef, Receipt, SystemConfig, Transaction } from "@rnode/protocol";
+import type { DaCommitment, ExecutionPayload, L1BlockRef, L1Transaction, L2BlockRef, Receipt, SystemConfig } from "@rnode/protocol";
 
 /** An L1 block reference with the header fields that enter L2 blocks. */
 export interface L1BlockHeader extends L1BlockRef {
@@ -21,12 +21,12 @@ export interface L1Provider {
   blockByNumber(number: number): Promise<L1BlockHeader | undefined>;
   blockByHash(hash: Hex): Promise<L1BlockHeader | undefined>;
   receipts(blockHash: Hex): Promise<readonly Receipt[] | undefined>;
-  transactions(blockHash: Hex): Promise<readonly Transaction[] | undefined>;
+  transactions(blockHash: Hex): Promise<readonly L1Transaction[] | undefined>;
 }
 
 /** A blob of an L1 block. */
 export interface BlobId {
-  /** position among all blobs of the block */
+  /** position among all blobs of the block; too low if a transaction of an unknown type before it has some */
   readonly index: number;
   readonly versionedHash: Uint8Array;
 }

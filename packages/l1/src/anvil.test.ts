@@ -101,7 +101,7 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
         const transactions = (await l1.transactions(block.hash))!;
         const receipts = (await l1.receipts(block.hash))!;
         expect(receipts.map(({ type }) => type)).toEqual(transactions.map(({ type }) => type));
-        for (const { type } of transactions) types.add(type);
+        for (const { type } of transactions) types.add(Number(type));
         if (number === head.number) expect(transactions).toHaveLength(5);
       }
       expect(await l1.blockByNumber(head.number + 1)).toBeUndefined();

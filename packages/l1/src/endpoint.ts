@@ -1,5 +1,5 @@
 import { RpcError, type RpcOutcome, type RpcSubscription, RpcTransportError } from "@rnode/jsonrpc";
-import { L1Error } from "./l1-error.ts";
+import { L1Error, type L1ErrorCode } from "./l1-error.ts";
 
 /** What this package needs of a JSON-RPC client; `RpcClient` has it. */
 export interface L1Rpc {
@@ -17,9 +17,17 @@ export interface L1Endpoint {
   readonly rpc: L1Rpc;
 }
 
+/** `l1/unreadable` is among them because L1 may replace the block. */
+const RETRIED: ReadonlySet<L1ErrorCode> = new Set<L1ErrorCode>([
+  "l1/faulty-answer",
+  "l1/not-found",
+  "l1/raw-needed",
+  "l1/unreadable",
+]);
+
 /** Whether another attempt or another endpoint may succeed. Any other error is a bug of ours, or we are shutting down. */
 export function isEndpointFailure(error: unknown): error is Error {
   if (error instanceof RpcTransportError) return error.code !== "rpc/closed";
-  if (error instanceof L1Error) return error.code === "l1/faulty-answer" || error.code === "l1/not-found";
+  if (error instanceof L1Error) return RETRIED.has(error.code);
   return error instanceof RpcError;
 }

@@ -159,11 +159,12 @@ export class L1Endpoints {
       this.deps.log.debug("L1 request failed", { endpoint: name, what, reason });
     }
     if (error instanceof RpcTransportError) state.checkedAtLoss = undefined;
-    this.moveOnFrom(state);
+    // where the block asks too much of each endpoint, going round between them is not worth a line each time
+    this.moveOnFrom(state, isCodedError(error, "l1/raw-needed") || isCodedError(error, "l1/unreadable") ? "debug" : "warn");
   }
 
   /** Moves on to the next endpoint, unless another request that failed at the same time has already done so. */
-  private moveOnFrom(failed: EndpointState): void {
+  private moveOnFrom(failed: EndpointState, level: "warn" | "debug"): void {
     if (this.states[this.current] !== failed || this.states.length === 1) return;
     const nowMs = this.deps.clock.monotonicMs();
     if (this.current === 0) {
@@ -174,7 +175,7 @@ export class L1Endpoints {
     this.current = (this.current + 1) % this.states.length;
     this.states[this.current]!.checkedAtLoss = undefined;
     this.returnAtMs = nowMs + this.returnPauseMs;
-    this.deps.log.warn("going on with another L1 endpoint", {
+    this.deps.log[level]("going on with another L1 endpoint", {
       from: failed.endpoint.name,
       to: this.states[this.current]!.endpoint.name,
     });

@@ -79,10 +79,11 @@ export class L1AccountClient {
     return (await this.l1.blockByNumber(number))?.hash;
   }
 
-  /** The transactions of a canonical block, checked against it; undefined if L1 does not have it. */
+  /** The transactions of a canonical block whose type is known, checked against it; undefined if L1 does not have it. */
   async transactionsAt(number: number): Promise<readonly Transaction[] | undefined> {
     const hash = await this.blockHash(number);
-    return hash === undefined ? undefined : this.l1.transactions(hash);
+    const all = hash === undefined ? undefined : await this.l1.transactions(hash);
+    return all?.filter((each) => each.type !== "unknown");
   }
 
   /** What a contract answers at the newest block; empty where there is none. The endpoint is believed. */

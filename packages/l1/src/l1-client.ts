@@ -1,17 +1,19 @@
 import type { L1Provider } from "@rnode/derivation";
 import { RpcError, type RpcSubscription } from "@rnode/jsonrpc";
 import { bytesToHex, type Clock, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
-import type { Receipt, Transaction } from "@rnode/protocol";
-import type { L1Endpoint } from "./endpoint.ts";
-import type { L1Endpoints } from "./endpoints.ts";
+import type { L1Transaction, Receipt } from "@rnode/protocol";
+import type { L1Endpoint, L1Rpc } from "./endpoint.ts";
+import type { L1Endpoints, L1Log } from "./endpoints.ts";
 import { L1Error } from "./l1-error.ts";
 import type { L1Metrics } from "./l1-metrics.ts";
+import { NewerL1 } from "./newer-l1.ts";
+import { RawBlock } from "./raw-block.ts";
 import { type L1RpcKind, ReceiptsFetcher } from "./receipts-fetcher.ts";
 import { VerifiedCache } from "./verified-cache.ts";
-import { type ExpectedBlock, statedHash, VerifiedHeader } from "./verified-header.ts";
+import { type ExpectedBlock, rawHeaderNeeded, statedHash, VerifiedHeader } from "./verified-header.ts";
 import type { VerifiedReceipts } from "./verified-receipts.ts";
 import { statedStorage, verifiedStorage } from "./verified-storage.ts";
-import { VerifiedTransactions } from "./verified-transactions.ts";
+import { unknownTransactions, VerifiedTransactions } from "./verified-transactions.ts";
 import { yieldToOthers } from "./yield.ts";
 
 export interface L1ClientOptions {
@@ -28,6 +30,8 @@ export interface L1ClientDeps {
   readonly endpoints: L1Endpoints;
   readonly clock: Clock;
   readonly metrics?: Pick<L1Metrics, "asked" | "blockRead"> | undefined;
+  /** where it is said that L1 has something that this version does not know */
+  readonly log?: Pick<L1Log, "warn"> | undefined;
 }
 
 /** What a storage slot holds. */
@@ -75,10 +79,12 @@ export class L1Client implements L1Provider {
   /** hashes that came for numbers shortly below the head, since it came */
   private readonly said = new Map<number, Hex>();
   private readonly receiptsFetchers = new WeakMap<L1Endpoint, ReceiptsFetcher>();
+  private readonly newer: NewerL1;
 
   constructor(options: L1ClientOptions, deps: L1ClientDeps) {
     this.options = options;
     this.deps = deps;
+    this.newer = new NewerL1(deps.clock, deps.log);
     const { cacheSize: count, cacheBytes = DEFAULT_CACHE_BYTES } = options;
     this.headers = new VerifiedCache({ count, bytes: cacheBytes * HEADERS_PART });
     this.transactionLists = new VerifiedCache({ count, bytes: cacheBytes * TRANSACTIONS_PART });
@@ -100,7 +106,7 @@ export class L1Client implements L1Provider {
         throw error;
       });
       if (answer === null) return undefined;
-      const block = this.readHeader(answer);
+      const block = await this.readHeader(rpc, answer);
       if (label === "latest") this.noteHead(block);
       else this.checkHead(block);
       return block;
@@ -141,13 +147,13 @@ export class L1Client implements L1Provider {
         this.deps.metrics?.asked("header", 1);
         const answer = await rpc.call("eth_getBlockByHash", [hash, false]);
         if (answer === null) throw new L1Error("l1/not-found", { hash });
-        return this.readHeader(answer, { hash });
+        return this.readHeader(rpc, answer, { hash });
       }),
     );
     return undefinedWhenGone(loaded);
   }
 
-  async transactions(blockHash: Hex): Promise<readonly Transaction[] | undefined> {
+  async transactions(blockHash: Hex): Promise<readonly L1Transaction[] | undefined> {
     return (await undefinedWhenGone(this.verifiedTransactions(blockHash)))?.list;
   }
 
@@ -161,10 +167,12 @@ export class L1Client implements L1Provider {
       const transactions = await this.verifiedTransactions(blockHash);
       return this.deps.endpoints.request(`receipts of ${blockHash}`, (endpoint) => {
         if (transactions.hashes.length > 0) this.deps.metrics?.asked("receipts", 1);
-        return this.receiptsFetcher(endpoint).fetch(transactions);
+        return this.orStuck(transactions.block.number, this.receiptsFetcher(endpoint).fetch(transactions));
       });
     });
-    return (await undefinedWhenGone(loaded))?.list;
+    const verified = await undefinedWhenGone(loaded);
+    if (verified !== undefined) this.noteReceipts(verified);
+    return verified?.list;
   }
 
   /**
@@ -204,7 +212,7 @@ export class L1Client implements L1Provider {
       for (const [index, outcome] of outcomes.entries()) {
         if (outcome.kind === "error") throw outcome.error;
         if (outcome.result === null) break;
-        const transactions = this.readFull(outcome.result, { number: first + index });
+        const transactions = await this.readFull(rpc, outcome.result, { number: first + index });
         this.checkHead(transactions.block);
         this.transactionLists.add(transactions);
         read.push(transactions);
@@ -215,16 +223,23 @@ export class L1Client implements L1Provider {
     const receipts = await endpoints.request(`receipts of blocks ${first} to ${first + count - 1}`, (endpoint) => {
       const asked = blocks.filter(({ hashes }) => hashes.length > 0).length;
       if (asked > 0) metrics?.asked("receipts", asked);
-      return this.receiptsFetcher(endpoint).fetchMany(blocks);
+      return this.orStuck(first, this.receiptsFetcher(endpoint).fetchMany(blocks));
     });
-    for (const list of receipts) this.receiptLists.add(list);
+    for (const list of receipts) {
+      this.noteReceipts(list);
+      this.receiptLists.add(list);
+    }
     const sizeBytes = [...blocks, ...receipts].reduce((sum, part) => sum + part.sizeBytes, 0);
     return { headers: blocks.map(({ block }) => block), sizeBytes };
   }
 
+  private noteReceipts({ unknownType, block }: VerifiedReceipts): void {
+    if (unknownType !== undefined) this.newer.known(`receipt type ${toQuantity(unknownType)}`, block.number);
+  }
+
   private newHead(json: unknown): VerifiedHeader | undefined {
     try {
-      const block = this.readHeader(json);
+      const block = this.keepHeader(this.headers.peek(statedHash(json)) ?? VerifiedHeader.check(json, this.options.trustRpc));
       this.noteHead(block);
       return block;
     } catch (error) {
@@ -254,11 +269,11 @@ export class L1Client implements L1Provider {
       const answer = await rpc.call("eth_getBlockByNumber", [toQuantity(number), isFull]);
       if (answer === null) return undefined;
       if (!isFull) {
-        const block = this.readHeader(answer, { number });
+        const block = await this.readHeader(rpc, answer, { number });
         this.checkHead(block);
         return block;
       }
-      const transactions = this.readFull(answer, { number });
+      const transactions = await this.readFull(rpc, answer, { number });
       this.checkHead(transactions.block);
       this.transactionLists.add(transactions);
       return transactions.block;
@@ -289,10 +304,25 @@ export class L1Client implements L1Provider {
     return block?.hash;
   }
 
-  private readFull(json: unknown, expected: ExpectedBlock): VerifiedTransactions {
-    const transactions = VerifiedTransactions.check(json, this.readHeader(json, expected), this.options.trustRpc);
+  private async readFull(rpc: L1Rpc, json: unknown, expected: ExpectedBlock): Promise<VerifiedTransactions> {
+    const { trustRpc } = this.options;
+    const block = await this.readHeader(rpc, json, expected);
+    const unknown = unknownTransactions(json, block);
+    const raw = await this.orStuck(block.number, trustRpc ? new Map() : new RawBlock(rpc).transactions(block, unknown));
+    const transactions = VerifiedTransactions.check(json, block, trustRpc, raw);
+    for (const { typeByte } of unknown) this.newer.known(`transaction type ${toQuantity(typeByte)}`, block.number);
     this.deps.metrics?.blockRead();
     return transactions;
+  }
+
+  /** Says what would help where a block needs a newer version, or an endpoint that gives bytes. */
+  private async orStuck<T>(l1Block: number, asked: T | Promise<T>): Promise<T> {
+    try {
+      return await asked;
+    } catch (error) {
+      if (isCodedError(error, "l1/raw-needed") || isCodedError(error, "l1/unreadable")) this.newer.stuck(error.message, l1Block);
+      throw error;
+    }
   }
 
   private verifiedTransactions(blockHash: Hex): Promise<VerifiedTransactions> {
@@ -304,14 +334,36 @@ export class L1Client implements L1Provider {
         this.deps.metrics?.asked("block", 1);
         const answer = await rpc.call("eth_getBlockByHash", [blockHash, true]);
         if (answer === null) throw new L1Error("l1/not-found", { hash: blockHash });
-        return this.readFull(answer, { hash: blockHash });
+        return this.readFull(rpc, answer, { hash: blockHash });
       });
     });
   }
 
   /** The header of a block object, which is then cached. A block whose hash is cached is not parsed a second time. */
-  private readHeader(json: unknown, expected: ExpectedBlock = {}): VerifiedHeader {
-    const block = this.headers.peek(statedHash(json)) ?? VerifiedHeader.check(json, this.options.trustRpc);
+  private async readHeader(rpc: L1Rpc, json: unknown, expected: ExpectedBlock = {}): Promise<VerifiedHeader> {
+    const known = this.headers.peek(statedHash(json));
+    return this.keepHeader(known ?? (await this.checkedHeader(rpc, json)), expected);
+  }
+
+  private async checkedHeader(rpc: L1Rpc, json: unknown): Promise<VerifiedHeader> {
+    try {
+      return VerifiedHeader.check(json, this.options.trustRpc);
+    } catch (error) {
+      if (!isCodedError(error, "l1/faulty-answer")) throw error;
+      const hash = statedHash(json);
+      const encoded = await new RawBlock(rpc).header(hash);
+      const block = encoded && VerifiedHeader.fromRaw(encoded, hash);
+      if (block !== undefined) {
+        this.newer.known("header fields", block.number);
+        return block;
+      }
+      const needed = encoded === undefined ? rawHeaderNeeded(json, error.message) : undefined;
+      if (needed !== undefined) this.newer.stuck(needed.message, Number(needed.data.block));
+      throw needed ?? error;
+    }
+  }
+
+  private keepHeader(block: VerifiedHeader, expected: ExpectedBlock = {}): VerifiedHeader {
     block.assertIs(expected);
     const parent = this.headers.peek(block.parentHash);
     if (parent !== undefined) block.assertFollows(parent);

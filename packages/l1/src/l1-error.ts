@@ -5,6 +5,10 @@ export type L1ErrorCode =
   | "l1/unavailable"
   /** the answer contradicts itself or the hash that was asked for: the endpoint is at fault */
   | "l1/faulty-answer"
+  /** the JSON of a block does not determine its bytes, and the endpoint does not give them */
+  | "l1/raw-needed"
+  /** a block is what its hash says, and this version cannot read a part of it */
+  | "l1/unreadable"
   /** a block that is known by its hash is not there */
   | "l1/not-found"
   /** a block's blobs are not available */
@@ -13,6 +17,9 @@ export type L1ErrorCode =
 export class L1Error extends codedErrors<L1ErrorCode>({
   "l1/unavailable": "L1 does not give the {what}",
   "l1/faulty-answer": "an L1 endpoint answered wrongly about {what}",
+  "l1/raw-needed":
+    "L1 block {block} has {what}, so its bytes are needed, and the endpoint does not give them ({reason}): update this program, or name an L1 endpoint that offers {methods}",
+  "l1/unreadable": "L1 block {block} has {what}, which this version cannot read: update this program",
   "l1/not-found": "no L1 endpoint has the block {hash}",
   "l1/blobs-unavailable": "the blobs of L1 block {l1Block} are not available: {reason}",
 }) {}

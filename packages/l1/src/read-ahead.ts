@@ -1,6 +1,6 @@
 import { type BlobId, blobIdsSentTo, type L1BlockHeader, type L1Provider } from "@rnode/derivation";
 import { type Hex, isCodedError } from "@rnode/primitives";
-import type { L1BlockRef, Receipt, Transaction } from "@rnode/protocol";
+import type { L1BlockRef, L1Transaction, Receipt } from "@rnode/protocol";
 
 export interface ReadAheadOptions {
   /** blocks asked for before derivation wants them, at most */
@@ -99,7 +99,7 @@ export class ReadAhead implements L1Provider {
     return this.deps.l1.receipts(blockHash);
   }
 
-  transactions(blockHash: Hex): Promise<readonly Transaction[] | undefined> {
+  transactions(blockHash: Hex): Promise<readonly L1Transaction[] | undefined> {
     return this.deps.l1.transactions(blockHash);
   }
 

@@ -1,8 +1,10 @@
 import { RpcError } from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
+import { isKnownTransactionType } from "@rnode/protocol";
 import type { L1Rpc } from "./endpoint.ts";
-import { faultyAnswer } from "./l1-error.ts";
+import { faultyAnswer, L1Error } from "./l1-error.ts";
+import { isRefusal } from "./raw-block.ts";
 import { VerifiedReceipts } from "./verified-receipts.ts";
 import type { VerifiedTransactions } from "./verified-transactions.ts";
 import { yieldToOthers } from "./yield.ts";
@@ -116,7 +118,7 @@ export class ReceiptsFetcher {
     for (const [index, { transactions, method }] of asked.entries()) {
       const outcome = outcomes[index];
       if (outcome?.kind === "result") {
-        fetched.set(transactions, readBlock(method, outcome.result, transactions));
+        fetched.set(transactions, await this.verified(listOf(method, outcome.result), transactions, method));
         await yieldToOthers();
         continue;
       }
@@ -142,7 +144,42 @@ export class ReceiptsFetcher {
 
   private async fetchBlock(method: BlockMethod, transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
     const { method: name, params } = callOf(method, transactions);
-    return readBlock(method, await this.rpc.call(name, params), transactions);
+    return this.verified(listOf(method, await this.rpc.call(name, params)), transactions, method);
+  }
+
+  /** Receipts whose JSON does not determine their bytes are asked for once more, as bytes. @param method undefined: one by one */
+  private async verified(
+    list: unknown,
+    transactions: VerifiedTransactions,
+    method: BlockMethod | undefined,
+  ): Promise<VerifiedReceipts> {
+    if (method === "debug") return VerifiedReceipts.fromRaw(list, transactions);
+    try {
+      return VerifiedReceipts.fromJson(list, transactions);
+    } catch (error) {
+      if (!isCodedError(error, "l1/faulty-answer")) throw error;
+      const raw = await this.rawReceipts(transactions, unknownReceipt(list), error);
+      // Bytes that JSON determines make the JSON a lie.
+      if (raw?.unknownType === undefined) throw error;
+      return raw;
+    }
+  }
+
+  /** @param unknown what shows that JSON is not enough; undefined: nothing does */
+  private async rawReceipts(
+    transactions: VerifiedTransactions,
+    unknown: string | undefined,
+    { message: reason }: Error,
+  ): Promise<VerifiedReceipts | undefined> {
+    const { block } = transactions;
+    const { name, params } = { name: METHOD_NAMES.debug, params: [block.hash] };
+    try {
+      return VerifiedReceipts.fromRaw(await this.rpc.call(name, params), transactions);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      if (unknown === undefined) return undefined;
+      throw new L1Error("l1/raw-needed", { block: block.number, what: unknown, reason, methods: name });
+    }
   }
 
   private async fetchEach(transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
@@ -153,16 +190,34 @@ export class ReceiptsFetcher {
       if (outcome.kind === "error") throw outcome.error;
       return outcome.result;
     });
-    return VerifiedReceipts.fromJson(answers, transactions);
+    return this.verified(answers, transactions, undefined);
   }
+}
+
+/** Keys of receipts that this version knows, whether or not they are in the root. */
+const RECEIPT_KEYS: ReadonlySet<string> = new Set(
+  (
+    "type status root cumulativeGasUsed logsBloom logs transactionHash transactionIndex blockHash blockNumber blockTimestamp gasUsed " +
+    "effectiveGasPrice contractAddress from to blobGasUsed blobGasPrice depositNonce depositReceiptVersion"
+  ).split(" "),
+);
+
+/** What in the JSON of receipts shows that it need not determine their bytes. */
+function unknownReceipt(list: unknown): string | undefined {
+  for (const entry of Array.isArray(list) ? (list as unknown[]) : []) {
+    if (typeof entry !== "object" || entry === null) continue;
+    const { type } = entry as { readonly type?: unknown };
+    if (typeof type === "string" && !isKnownTransactionType(Number(type))) return `a receipt of type ${type.slice(0, 20)}`;
+    const key = Object.keys(entry).find((each) => !RECEIPT_KEYS.has(each));
+    if (key !== undefined) return `a receipt field that is not known (${key.slice(0, 40)})`;
+  }
+  return undefined;
 }
 
 function callOf(method: BlockMethod, { block: { hash } }: VerifiedTransactions): { method: string; params: readonly unknown[] } {
   return { method: METHOD_NAMES[method], params: method === "alchemy" ? [{ blockHash: hash }] : [hash] };
 }
 
-function readBlock(method: BlockMethod, answer: unknown, transactions: VerifiedTransactions): VerifiedReceipts {
-  if (method === "debug") return VerifiedReceipts.fromRaw(answer, transactions);
-  const list = method === "alchemy" ? (answer as { receipts?: unknown } | null)?.receipts : answer;
-  return VerifiedReceipts.fromJson(list, transactions);
-}
+/** The list of receipts in the answer of a method. */
+const listOf = (method: BlockMethod, answer: unknown): unknown =>
+  method === "alchemy" ? (answer as { receipts?: unknown } | null)?.receipts : answer;

@@ -1,7 +1,7 @@
 import type { L1BlockHeader } from "@rnode/derivation";
-import { bytesToHex, type Hex, hexToFixedBytes } from "@rnode/primitives";
-import { type Header, hashHeader, headerFromRpc } from "@rnode/protocol";
-import { faultyAnswer, readAnswer } from "./l1-error.ts";
+import { bytesToHex, type Hex, hexToFixedBytes, keccak256 } from "@rnode/primitives";
+import { decodeHeaderPrefix, type Header, hashHeader, headerFromRpc } from "@rnode/protocol";
+import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
 
 export interface ExpectedBlock {
   readonly hash?: Hex | undefined;
@@ -24,11 +24,14 @@ export class VerifiedHeader implements L1BlockHeader {
   readonly mixHash: Uint8Array;
   readonly parentBeaconBlockRoot: Uint8Array | undefined;
   readonly excessBlobGas: bigint | undefined;
+  /** whether it has fields that this version does not know: the hash is not that of `header` then */
+  readonly hasUnknownFields: boolean;
   /** private to the class, so that no other object can pass for one */
   readonly #header: Header;
 
-  private constructor(hash: Hex, header: Header) {
+  private constructor(hash: Hex, header: Header, hasUnknownFields: boolean) {
     this.hash = hash;
+    this.hasUnknownFields = hasUnknownFields;
     this.#header = header;
     this.number = header.number;
     this.parentHash = bytesToHex(header.parentHash);
@@ -54,7 +57,22 @@ export class VerifiedHeader implements L1BlockHeader {
       const stated = statedHash(json);
       const hash = trust ? stated : bytesToHex(hashHeader(header));
       if (hash !== stated) throw faultyAnswer("block hash", { number: header.number, stated, computed: hash });
-      return new VerifiedHeader(hash, header);
+      return new VerifiedHeader(hash, header, false);
+    });
+  }
+
+  /**
+   * Checks the RLP of a header with fields that this version does not know, which JSON does not determine.
+   *
+   * @returns undefined if it has no such fields, so that its JSON would have determined it
+   * @throws {L1Error} l1/faulty-answer
+   */
+  static fromRaw(encoded: Uint8Array, hash: Hex): VerifiedHeader | undefined {
+    return readAnswer("raw header", () => {
+      const computed = bytesToHex(keccak256(encoded));
+      if (computed !== hash) throw faultyAnswer("hash of a raw header", { stated: hash, computed });
+      const { header, hasMore } = decodeHeaderPrefix(encoded);
+      return hasMore ? new VerifiedHeader(hash, header, true) : undefined;
     });
   }
 
@@ -92,5 +110,27 @@ export function statedHash(json: unknown): Hex {
     const stated = (json as { readonly hash?: unknown } | null | undefined)?.hash;
     if (typeof stated !== "string") throw faultyAnswer("block without a hash");
     return bytesToHex(hexToFixedBytes(stated, 32));
+  });
+}
+
+/** Keys of block objects that this version knows, whether or not they are in the hash. */
+const BLOCK_KEYS: ReadonlySet<string> = new Set(
+  (
+    "hash parentHash sha3Uncles miner author stateRoot transactionsRoot receiptsRoot logsBloom difficulty totalDifficulty number gasLimit " +
+    "gasUsed timestamp extraData mixHash nonce baseFeePerGas withdrawalsRoot blobGasUsed excessBlobGas parentBeaconBlockRoot requestsHash " +
+    "blockAccessListHash slotNumber size uncles transactions withdrawals sealFields"
+  ).split(" "),
+);
+
+/** The error for a header that does not fit its hash, has keys that this version does not know, and whose bytes are not to be had. */
+export function rawHeaderNeeded(json: unknown, reason: string): L1Error | undefined {
+  const unknown = Object.keys((json ?? {}) as object).filter((key) => !BLOCK_KEYS.has(key));
+  if (unknown.length === 0) return undefined;
+  const { number } = json as { readonly number?: unknown };
+  return new L1Error("l1/raw-needed", {
+    block: Number(number),
+    what: `header fields that are not known (${unknown.slice(0, 4).join(", ").slice(0, 200)})`,
+    reason,
+    methods: "debug_getRawHeader or debug_getRawBlock",
   });
 }

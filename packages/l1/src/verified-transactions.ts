@@ -1,5 +1,5 @@
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, hexToFixedBytes, keccak256, parseQuantityNumber } from "@rnode/primitives";
-import { encodeTransaction, type Transaction, transactionFromRpc } from "@rnode/protocol";
+import { encodeTransaction, isKnownTransactionType, type L1Transaction, transactionFromRpc } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { faultyAnswer, readAnswer } from "./l1-error.ts";
 import type { VerifiedHeader } from "./verified-header.ts";
@@ -16,15 +16,15 @@ const TRANSACTION_BYTES = 1_200;
  */
 export class VerifiedTransactions {
   readonly block: VerifiedHeader;
-  readonly list: readonly Transaction[];
+  readonly list: readonly L1Transaction[];
   /** in memory, roughly */
   readonly sizeBytes: number;
   readonly #hashes: readonly Uint8Array[];
 
-  private constructor(block: VerifiedHeader, list: readonly Transaction[], hashes: readonly Uint8Array[]) {
+  private constructor(block: VerifiedHeader, list: readonly L1Transaction[], hashes: readonly Uint8Array[]) {
     this.block = block;
     this.list = list;
-    this.sizeBytes = list.reduce((sum, { data }) => sum + TRANSACTION_BYTES + data.length, 0);
+    this.sizeBytes = list.reduce((sum, each) => sum + TRANSACTION_BYTES + (each.type === "unknown" ? 0 : each.data.length), 0);
     this.#hashes = hashes;
   }
 
@@ -40,19 +40,29 @@ export class VerifiedTransactions {
 
   /**
    * @param json the block object of `block` with full transactions
+   * @param raw the encodings of those with an unknown type, by their index; not needed with `trust`
    * @throws {L1Error} l1/faulty-answer
    */
-  static check(json: unknown, block: VerifiedHeader, trust: boolean): VerifiedTransactions {
+  static check(
+    json: unknown,
+    block: VerifiedHeader,
+    trust: boolean,
+    raw: ReadonlyMap<number, Uint8Array> = new Map(),
+  ): VerifiedTransactions {
     return readAnswer("transactions", () => {
-      const entries = (json as { readonly transactions?: unknown } | null | undefined)?.transactions;
-      if (!Array.isArray(entries)) throw faultyAnswer("block without a transaction list", { block: block.hash });
+      const entries = entriesOf(json, block);
       for (const [index, entry] of entries.entries()) assertPlace(entry, index, block);
-      const list = entries.map(transactionFromRpc);
+      const list = entries.map((entry): L1Transaction => {
+        const typeByte = unknownTypeOf(entry);
+        return typeByte === undefined ? transactionFromRpc(entry) : { type: "unknown", typeByte };
+      });
       if ((list.length === 0) !== hasNoTransactions(block)) {
         throw faultyAnswer("number of transactions", { block: block.hash, got: list.length });
       }
       if (trust) return new VerifiedTransactions(block, list, entries.map(statedHashOf));
-      const encoded = list.map(encodeTransaction);
+      const encoded = list.map((each, index) =>
+        each.type === "unknown" ? encodingOf(each.typeByte, raw.get(index), block, index) : encodeTransaction(each),
+      );
       const root = orderedTrieRoot(encoded);
       if (!equalBytes(root, block.header.transactionsRoot)) {
         const stated = bytesToHex(block.header.transactionsRoot);
@@ -65,6 +75,42 @@ export class VerifiedTransactions {
       );
     });
   }
+}
+
+function entriesOf(json: unknown, block: VerifiedHeader): readonly unknown[] {
+  const entries = (json as { readonly transactions?: unknown } | null | undefined)?.transactions;
+  if (!Array.isArray(entries)) throw faultyAnswer("block without a transaction list", { block: block.hash });
+  return entries;
+}
+
+/** The type of a transaction object if this version does not know it. @throws {CodedError} quantity/* */
+function unknownTypeOf(entry: unknown): number | undefined {
+  const { type } = (entry ?? {}) as { readonly type?: unknown };
+  if (typeof type !== "string") return undefined;
+  const typeByte = parseQuantityNumber(type);
+  return isKnownTransactionType(typeByte) ? undefined : typeByte;
+}
+
+export interface UnknownEntry {
+  readonly index: number;
+  readonly typeByte: number;
+  /** as the endpoint states it */
+  readonly hash: Uint8Array;
+}
+
+/** The transactions of a block object whose type this version does not know. @throws {L1Error} l1/faulty-answer */
+export function unknownTransactions(json: unknown, block: VerifiedHeader): readonly UnknownEntry[] {
+  return readAnswer("transactions", () =>
+    entriesOf(json, block).flatMap((entry, index) => {
+      const typeByte = unknownTypeOf(entry);
+      return typeByte === undefined ? [] : [{ index, typeByte, hash: statedHashOf(entry) }];
+    }),
+  );
+}
+
+function encodingOf(typeByte: number, encoded: Uint8Array | undefined, block: VerifiedHeader, index: number): Uint8Array {
+  if (encoded?.[0] !== typeByte) throw faultyAnswer("raw transaction of another type", { block: block.hash, index, typeByte });
+  return encoded;
 }
 
 const hasNoTransactions = ({ header }: VerifiedHeader): boolean => equalBytes(header.transactionsRoot, EMPTY_TRIE_ROOT);

@@ -92,6 +92,23 @@ export function decodeHeader(encoded: Uint8Array): Header {
   }
 }
 
+/**
+ * Decodes the fields that this version knows of a header that may have more; its hash is that of the bytes.
+ *
+ * @throws {CodedError} header/malformed
+ */
+export function decodeHeaderPrefix(encoded: Uint8Array): { readonly header: Header; readonly hasMore: boolean } {
+  try {
+    const items = expectRlpList(decodeRlp(encoded), MANDATORY_FIELDS);
+    return { header: headerFromRlp(items.slice(0, MAX_FIELDS)), hasMore: items.length > MAX_FIELDS };
+  } catch (error) {
+    if (isCodedError(error, "rlp/")) {
+      throw new CodedError<HeaderErrorCode>("header/malformed", { reason: error.message }, { cause: error });
+    }
+    throw error;
+  }
+}
+
 /** @throws {CodedError} rlp/*, header/malformed if it has the block access list's hash and no slot number */
 export function headerFromRlp(item: RlpItem): Header {
   const items = expectRlpList(item, MANDATORY_FIELDS, MAX_FIELDS);

@@ -18,6 +18,7 @@ export * from "./deposits.ts";
 export * from "./eip1559-params.ts";
 export * from "./fastlz.ts";
 export * from "./fees.ts";
+export * from "./foreign-receipt.ts";
 export * from "./forks/evm-forks.ts";
 export * from "./forks/fork-id.ts";
 export * from "./forks/fork-times.ts";

@@ -94,3 +94,18 @@ export type SignedTransaction =
 
 export type Transaction = SignedTransaction | DepositTransaction;
 export type TransactionType = Transaction["type"];
+
+const TRANSACTION_TYPES: readonly number[] = [0x00, 0x01, 0x02, 0x03, 0x04, 0x7e] satisfies TransactionType[];
+
+/** Whether a transaction of this type, and its receipt, can be decoded. */
+export const isKnownTransactionType = (type: number): boolean => TRANSACTION_TYPES.includes(type);
+
+/** A transaction of L1 with a type that this version does not know: it counts for the transactions root, and is never a batch. */
+export interface UnknownTransaction {
+  readonly type: "unknown";
+  /** first byte of its EIP-2718 encoding */
+  readonly typeByte: number;
+}
+
+/** What a block of L1 may contain. */
+export type L1Transaction = Transaction | UnknownTransaction;

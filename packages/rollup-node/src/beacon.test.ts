@@ -67,13 +67,13 @@ describe("the beacon node of a chain that reads blobs", () => {
     const main = await node();
     const { check, pausesMs } = connect([`--l1.beacon=${main.url}`]);
     await check();
-    expect(main.asked).toEqual(["/eth/v1/node/version", "/eth/v1/config/spec"]);
+    expect(main.asked).toEqual(["/eth/v1/config/spec", "/eth/v2/node/version", "/eth/v1/node/version"]);
     expect(pausesMs).toEqual([]);
   });
 
   it("is asked five times, and its failure stops the start unless that goes on without it", async () => {
     const main = await node();
-    main.instead = (path) => (path.endsWith("version") ? { status: 500, json: { message: "syncing" } } : undefined);
+    main.instead = (path) => (path.endsWith("spec") ? { status: 500, json: { message: "syncing" } } : undefined);
     const { check, pausesMs } = connect([`--l1.beacon=${main.url}`]);
     await expect(check()).rejects.toThrow(
       new RegExp(
@@ -83,6 +83,22 @@ describe("the beacon node of a chain that reads blobs", () => {
     expect(main.asked).toHaveLength(5);
     expect(pausesMs).toEqual([500, 1_000, 2_000, 4_000]);
     await connect([`--l1.beacon=${main.url}`, "--l1.beacon.ignore"]).check();
+  });
+
+  it.each([401, 403, 404, 405, 410, 429, 500])("need not say its version: %i", async (status) => {
+    const main = await node();
+    main.instead = (path) => (path.endsWith("version") ? { status, json: { message: "restricted" } } : undefined);
+    const { check, pausesMs } = connect([`--l1.beacon=${main.url}`]);
+    await check();
+    expect(pausesMs).toEqual([]);
+  });
+
+  it("must answer, also where it is not asked for the length of slots", async () => {
+    const main = await node();
+    main.instead = () => ({ status: 500, json: {} });
+    await expect(connect([`--l1.beacon=${main.url}`, "--l1.beacon.slot-duration-override=2"]).check()).rejects.toThrow(
+      /gives no usable answer/,
+    );
   });
 
   it("must belong to the rollup's L1", async () => {

@@ -85,7 +85,6 @@ class BeaconConnection implements Beacon {
     const { config, log } = this.#deps;
     const name = `--l1.beacon ${this.blobs.names[0]}`;
     try {
-      const version = await this.#whenUp(signal, name, () => this.blobs.version());
       const chainId = await this.#whenUp(signal, name, () => this.blobs.l1ChainId());
       if (chainId !== undefined && chainId !== config.l1ChainId) {
         throw new StartError(
@@ -93,7 +92,8 @@ class BeaconConnection implements Beacon {
           `${name} is a beacon node of chain ${chainId}, but the rollup's L1 is chain ${config.l1ChainId}: give a beacon node of that chain`,
         );
       }
-      log.info("beacon node", { endpoint: this.blobs.names[0], version: version.slice(0, 100) });
+      const version = await this.blobs.version();
+      log.info("beacon node", { endpoint: this.blobs.names[0], version: version?.slice(0, 100) ?? "not said" });
     } catch (error) {
       if (!(error instanceof StartError) || !this.#ignoresFailure) throw error;
       log.warn("going on in spite of the beacon node (--l1.beacon.ignore)", { reason: error.message });

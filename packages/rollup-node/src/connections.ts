@@ -71,13 +71,14 @@ export function connectL1(
     const client = createRpcClient({ ...l1, url });
     return contact.watch(rpcMetrics?.counting(client, "l1") ?? client);
   });
+  const l1Log = log.child({ part: "l1" });
   const endpoints = new L1Endpoints(
     { chainId: config.l1ChainId },
-    { endpoints: rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
+    { endpoints: rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: l1Log, metrics },
   );
   const cacheSize = l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2);
   const close = async (): Promise<void> => void (await Promise.all(rpcs.map((rpc) => rpc.close())));
-  return { l1: new L1Client({ ...l1, cacheSize }, { endpoints, clock, metrics }), contact, rpcs, close };
+  return { l1: new L1Client({ ...l1, cacheSize }, { endpoints, clock, metrics, log: l1Log }), contact, rpcs, close };
 }
 
 /** The L1 endpoints and the engine that the options name. */

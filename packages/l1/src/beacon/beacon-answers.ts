@@ -28,11 +28,13 @@ const DEFAULT_SLOTS_PER_EPOCH = 32;
 const DEFAULT_BLOB_RETENTION_EPOCHS = 4_096;
 const MAX_SLOT_SEC = 3_600;
 
-/** `GET /eth/v1/node/version` */
+/** `GET /eth/v2/node/version`, which names the client in parts, or `/eth/v1/node/version` */
 export function readVersion(json: unknown): string {
-  const { version } = dataObject("node version", json);
-  if (typeof version !== "string") throw faultyAnswer("node version");
-  return version;
+  const { version, beacon_node: node } = dataObject("node version", json);
+  if (typeof version === "string") return version;
+  const { name, version: number } = (node ?? {}) as { readonly name?: unknown; readonly version?: unknown };
+  if (typeof name !== "string" || typeof number !== "string") throw faultyAnswer("node version");
+  return `${name}/${number}`;
 }
 
 /** `GET /eth/v1/beacon/genesis`: seconds since the epoch */
@@ -48,7 +50,8 @@ export function readSpec(json: unknown): BeaconSpec {
   const slotMs = decimal(data.SLOT_DURATION_MS);
   const slotSec = decimal(data.SECONDS_PER_SLOT) ?? (slotMs === undefined ? undefined : slotMs / 1_000);
   if (slotSec === undefined || !Number.isInteger(slotSec) || slotSec === 0 || slotSec > MAX_SLOT_SEC) {
-    throw faultyAnswer("beacon spec", { field: "SECONDS_PER_SLOT", got: String(data.SECONDS_PER_SLOT) });
+    const got = String(data.SECONDS_PER_SLOT ?? data.SLOT_DURATION_MS);
+    throw faultyAnswer("beacon spec", { field: "SLOT_DURATION_MS or SECONDS_PER_SLOT", got });
   }
   return {
     slotSec,

@@ -169,6 +169,45 @@ describe("BeaconClient", () => {
     const client = clientOf([await beacon({ l1ChainId: 11155111 })]);
     expect(await client.version()).toBe("Fake/v1.0.0");
     expect(await client.l1ChainId()).toBe(11155111n);
+    expect(await clientOf([await beacon({ hasVersionV2: true })]).version()).toBe("Fake/v2.0.0");
+    const [silent] = [await beacon()];
+    for (const json of [{}, { data: {} }, { data: { version: 1 } }, { data: { beacon_node: { name: "x" } } }, 1]) {
+      silent.instead = (path) => (path.endsWith("version") ? { status: 200, json } : undefined);
+      expect(await clientOf([silent]).version()).toBeUndefined();
+    }
+  });
+});
+
+describe("BeaconClient and Gloas", () => {
+  const REFUSALS = [400, 401, 403, 404, 405, 406, 410, 415, 418, 422, 429, 451];
+  it.each(REFUSALS)("asks the others when one endpoint answers %i", async (status) => {
+    const [main, other] = [await beacon({ fuluEpoch: 0 }), await beacon({ fuluEpoch: 0 })];
+    main.instead = (path) => (path.includes("/blob") ? { status, json: { code: status, message: "no" } } : undefined);
+    expect(named(await clientOf([main, other]).blobs(BLOCK, [idOf(A), idOf(C)]))).toBe("AC");
+    expect(other.takeAsked()).toHaveLength(1);
+  });
+
+  it("finds a blob that is not at its place, because a transaction of an unknown type before it has some", async () => {
+    const node = await beacon({ fuluEpoch: 0, apis: ["blobs"] });
+    node.selects = false;
+    const client = clientOf([node]);
+    expect(named(await client.blobs(BLOCK, [{ index: 0, versionedHash: B.versionedHash }]))).toBe("B");
+    expect(warnings).toEqual([]);
+    const unknown = new Uint8Array(32).fill(1);
+    expect(await client.blobs(BLOCK, [{ index: 0, versionedHash: unknown }]).catch(() => "failed")).toBe("failed");
+  });
+
+  it.each([
+    [{ SLOT_DURATION_MS: "12000" }, 50],
+    [{ SLOT_DURATION_MS: "6000" }, 100],
+    [{ SECONDS_PER_SLOT: "12", SLOT_DURATION_MS: "12000" }, 50],
+    [{ SECONDS_PER_SLOT: "6" }, 100],
+  ])("counts slots by %j", async (data, slot) => {
+    const node = await beacon();
+    node.add(slot, BLOBS);
+    node.instead = (path) => (path.endsWith("spec") ? { status: 200, json: { data } } : undefined);
+    await clientOf([node]).blobs(BLOCK, [idOf(A)]);
+    expect(node.takeAsked()[0]).toContain(`/${slot}?`);
   });
 });
 

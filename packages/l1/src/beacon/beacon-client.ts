@@ -47,6 +47,9 @@ const FACT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 
+/** The second is deprecated since Gloas. */
+const VERSION_PATHS = ["eth/v2/node/version", "eth/v1/node/version"] as const;
+
 type Found = ReadonlyMap<Hex, VerifiedBlob>;
 
 /** The blobs that one round over the endpoints gave, and why others are not among them. */
@@ -90,13 +93,30 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     return this.#https.map(({ name }) => name);
   }
 
-  /** What the main endpoint says it is. @throws {L1Error} l1/unavailable, l1/faulty-answer */
-  async version(): Promise<string> {
-    return this.#askFact("version", "eth/v1/node/version", readVersion, this.#https.slice(0, 1));
+  /**
+   * What the main endpoint says it is. Public endpoints need not say it, so no answer is not a failure.
+   *
+   * @returns undefined if it does not say
+   */
+  async version(): Promise<string | undefined> {
+    const main = this.#https.slice(0, 1);
+    for (const path of VERSION_PATHS) {
+      try {
+        return await this.#askFact("version", path, readVersion, main);
+      } catch (error) {
+        if (!(error instanceof L1Error)) throw error;
+      }
+    }
+    return undefined;
   }
 
   /** The L1 that the main endpoint belongs to; undefined: it does not say. @throws {L1Error} l1/unavailable, l1/faulty-answer */
   async l1ChainId(): Promise<bigint | undefined> {
+    if (this.#options.slotSec !== undefined) {
+      // the configuration is not asked for, but whether the endpoint answers is to be known
+      await this.#askFact("genesis", "eth/v1/beacon/genesis", readGenesisTime, this.#https.slice(0, 1));
+      return undefined;
+    }
     return (await this.#spec(this.#https.slice(0, 1))).l1ChainId;
   }
 

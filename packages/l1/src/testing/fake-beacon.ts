@@ -9,6 +9,8 @@ export interface FakeBeaconOptions {
   readonly slotSec?: number;
   readonly fuluEpoch?: number;
   readonly l1ChainId?: number;
+  /** whether it has `/eth/v2/node/version`, as since Gloas */
+  readonly hasVersionV2?: boolean;
   /** what it serves; default: both */
   readonly apis?: readonly ("blobs" | "blob_sidecars")[];
 }
@@ -93,9 +95,19 @@ export class FakeBeacon {
   }
 
   #answer(path: string, query: URLSearchParams): BeaconAnswer {
-    const { genesisTimeSec = 0, slotSec = 12, fuluEpoch, l1ChainId = 900, apis = ["blobs", "blob_sidecars"] } = this.#options;
+    const {
+      genesisTimeSec = 0,
+      slotSec = 12,
+      fuluEpoch,
+      l1ChainId = 900,
+      hasVersionV2,
+      apis = ["blobs", "blob_sidecars"],
+    } = this.#options;
     const ok = (data: unknown): BeaconAnswer => ({ status: 200, json: { execution_optimistic: false, finalized: true, data } });
     const refused = (status: number): BeaconAnswer => ({ status, json: { code: status, message: MESSAGES[status] } });
+    if (path === "/eth/v2/node/version" && hasVersionV2) {
+      return ok({ beacon_node: { code: "FK", name: "Fake", version: "v2.0.0", commit: "00000000" } });
+    }
     if (path === "/eth/v1/node/version") return ok({ version: "Fake/v1.0.0" });
     if (path === "/eth/v1/beacon/genesis") return ok({ genesis_time: String(genesisTimeSec) });
     if (path === "/eth/v1/config/spec") {

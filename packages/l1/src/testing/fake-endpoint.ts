@@ -1,9 +1,10 @@
 import { RpcError, type RpcOutcome } from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
-import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
 import { hashTransaction } from "@rnode/protocol";
 import type { L1Rpc } from "../endpoint.ts";
 import type { BlockFixture } from "./block-json.ts";
+import type { ForeignBlock } from "./foreign-block.ts";
 
 /** A clock that only moves when somebody sleeps. */
 export class FakeClock implements Clock {
@@ -66,6 +67,16 @@ export class FakeEndpoint implements L1Rpc {
     return label === "finalized" ? this.blocks[0] : undefined;
   }
 
+  private rawAnswer(method: string, id: unknown, index: unknown): unknown {
+    const blocks = this.blocks.filter((block): block is ForeignBlock => "rawBlock" in block);
+    const block = blocks.find(({ hash }) => hash === id);
+    if (method === "debug_getRawHeader") return block?.rawHeader ?? null;
+    if (method === "debug_getRawBlock") return block?.rawBlock ?? null;
+    if (method === "eth_getRawTransactionByBlockHashAndIndex") return block?.rawTransactions[Number(index)] ?? null;
+    const found = blocks.find(({ transactionHashes }) => transactionHashes.includes(id as Hex));
+    return found?.rawTransactions[found.transactionHashes.indexOf(id as Hex)] ?? null;
+  }
+
   private answer(method: string, [id, flag]: readonly unknown[]): unknown {
     const byHash = this.blocks.find(({ hash }) => hash === id);
     switch (method) {
@@ -90,6 +101,12 @@ export class FakeEndpoint implements L1Rpc {
         return byHash?.receiptsJson ?? null;
       case "debug_getRawReceipts":
         return byHash?.rawReceipts ?? null;
+      case "debug_getRawHeader":
+      case "debug_getRawBlock":
+      case "eth_getRawTransactionByHash":
+      case "eth_getRawTransactionByBlockHashAndIndex":
+        if (!this.extraMethods.has(method)) break;
+        return this.rawAnswer(method, id, flag);
       case "eth_getTransactionReceipt":
         for (const block of this.blocks) {
           const index = block.transactions.findIndex((transaction) => bytesToHex(hashTransaction(transaction)) === id);

@@ -15,13 +15,13 @@ import {
   encodeChannelBatch,
   encodeTransaction,
   type FeeMarketTransaction,
+  type L1Transaction,
   type L2BlockRef,
   type Receipt,
   type RollupConfig,
   SpanBatchBuilder,
   type SpanBatchInput,
   signTransaction,
-  type Transaction,
 } from "@rnode/protocol";
 import { BlocksAhead } from "../blocks-ahead.ts";
 import { headsFinder } from "../find-heads.ts";
@@ -93,7 +93,7 @@ export class L1Endpoint implements L1Provider {
     return this.l1.receipts(blockHash);
   }
 
-  transactions(blockHash: Hex): Promise<readonly Transaction[] | undefined> {
+  transactions(blockHash: Hex): Promise<readonly L1Transaction[] | undefined> {
     return this.hidesTransactions ? Promise.resolve([]) : this.l1.transactions(blockHash);
   }
 }
