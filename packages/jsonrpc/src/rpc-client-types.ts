@@ -43,6 +43,11 @@ export type RpcOutcome =
 export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Of `call` over HTTP: takes the elements of a result that is a list one by one, as they arrive; the result is the empty list then. The limit
+   * of bytes is for each element. What it throws ends the request. Elsewhere it is ignored, and the result is the whole list.
+   */
+  readonly onElement?: ((element: unknown) => void) | undefined;
 }
 
 export interface RpcClient {

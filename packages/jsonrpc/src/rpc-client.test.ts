@@ -70,6 +70,48 @@ async function failure(promise: Promise<unknown>): Promise<{ code: string; data:
   return { code: error.code, data: error.data };
 }
 
+describe("elements of a long list", () => {
+  const answering =
+    (result: unknown, status = 200): Answer =>
+    (body, _, response) =>
+      reply(response, { jsonrpc: "2.0", id: (JSON.parse(body) as Request).id, result }, status);
+
+  it("are handed over as they arrive, however many bytes they are together", async () => {
+    const list = Array.from({ length: 3_000 }, (_, index) => ({ index, text: "x".repeat(100) }));
+    const client = await setUp(answering(list), { maxResponseBytes: 10_000 });
+    const elements: unknown[] = [];
+    expect(await client.call("eth_getBlockReceipts", [], { onElement: (each) => elements.push(each) })).toEqual([]);
+    expect(elements).toEqual(list);
+    await expect(client.call("eth_getBlockReceipts", [])).rejects.toMatchObject({ code: "rpc/response-too-large" });
+  });
+
+  it("end the request if they are refused, with that error", async () => {
+    const client = await setUp(answering([1, 2, 3]));
+    const refuse = (): void => {
+      throw new TypeError("not this");
+    };
+    await expect(client.call("x", [], { onElement: refuse })).rejects.toThrow(TypeError);
+    expect(await client.call("x", [])).toEqual([1, 2, 3]);
+  });
+
+  it("are not made of errors, null, or what is no JSON", async () => {
+    const elements: unknown[] = [];
+    const onElement = (each: unknown): void => void elements.push(each);
+    const failing = await setUp((body, _, response) =>
+      reply(response, {
+        jsonrpc: "2.0",
+        id: (JSON.parse(body) as Request).id,
+        error: { code: -32601, message: "no", data: [1, 2] },
+      }),
+    );
+    await expect(failing.call("x", [], { onElement })).rejects.toMatchObject({ code: -32601 });
+    expect(await (await setUp(answering(null))).call("x", [], { onElement })).toBeNull();
+    const torn = await setUp((_, __, response) => void response.end('{"jsonrpc":"2.0","id":1,"result":[1,'));
+    await expect(torn.call("x", [], { onElement })).rejects.toMatchObject({ code: "rpc/bad-response" });
+    expect(elements).toEqual([1]);
+  });
+});
+
 describe("createRpcClient", () => {
   it("counts the connections that ended", async () => {
     let closes = false;

@@ -1,4 +1,5 @@
 import { isCodedError } from "@rnode/primitives";
+import { AnswerElements } from "./answer-elements.ts";
 import { createHttpPool } from "./http-pool.ts";
 import { isDeeperThan } from "./json-depth.ts";
 import { createJwt, MACHINE_TIME } from "./jwt.ts";
@@ -55,6 +56,18 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     const onClose = (): void => stop("rpc/closed");
     const onAbort = (): void => stop("rpc/aborted");
     const timer = setTimeout(() => stop("rpc/timeout"), limitMs);
+    let refusal: { readonly error: unknown } | undefined;
+    const { onElement } = callOptions ?? {};
+    const takeElement =
+      onElement &&
+      ((element: unknown): void => {
+        try {
+          onElement(element);
+        } catch (error) {
+          refusal = { error };
+          throw error;
+        }
+      });
     underWay?.add(onClose);
     callOptions?.signal?.addEventListener("abort", onAbort, { once: true });
     if (underWay === undefined) onClose();
@@ -66,7 +79,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
           ? baseHeaders
           : { ...baseHeaders, authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(clock.unixMs() / 1000))}` };
       const response = await pool.request({ path, method: "POST", headers, body, signal: abort.signal });
-      const text = await readText(response.body, maxResponseBytes, fail);
+      const text = await readText(response.body, maxResponseBytes, fail, takeElement);
       const isOk = response.statusCode >= 200 && response.statusCode < 300;
       // Code that walks a parsed value recurses: its stack would overflow long before the limit in bytes is reached.
       if (isDeeperThan(text, MAX_DEPTH)) throw fail("rpc/bad-response", { reason: `nested deeper than ${MAX_DEPTH}` });
@@ -82,7 +95,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       if (parsed === undefined) throw fail("rpc/bad-response", { reason: "not JSON", body: text.slice(0, 200) });
       return parsed;
     } catch (error) {
-      if (isCodedError(error, "rpc/")) throw error;
+      if (isCodedError(error, "rpc/") || refusal !== undefined) throw error;
       if (stopReason !== undefined) throw fail(stopReason, stopReason === "rpc/timeout" ? { timeoutMs: limitMs } : {});
       throw fail("rpc/unreachable", { reason: reasonOf(error) }, error);
     } finally {
@@ -158,20 +171,32 @@ const carriesRpcError = (parsed: unknown): boolean =>
     ? parsed.length > 0 && parsed.every((item) => outcomeOf(item) !== undefined)
     : outcomeOf(parsed)?.kind === "error";
 
+const ELEMENT_FAULTS = { "too-deep": `nested deeper than ${MAX_DEPTH}`, "not-json": "not JSON" } as const;
+
+/** @param onElement takes the elements of the list `result`, which are then left out of the text */
 async function readText(
   body: AsyncIterable<Uint8Array> & { destroy(): void },
   maxBytes: number,
-  fail: (code: RpcTransportCode, data: Record<string, number>) => RpcTransportError,
+  fail: (code: RpcTransportCode, data: Record<string, number | string>) => RpcTransportError,
+  onElement: ((element: unknown) => void) | undefined,
 ): Promise<string> {
+  const elements = onElement && new AnswerElements({ maxBytes }, onElement);
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) {
+    const fault = elements?.add(chunk);
+    if (elements === undefined) {
+      size += chunk.length;
+      chunks.push(chunk);
+    }
+    if (size > maxBytes || fault === "too-large") {
       body.destroy();
       throw fail("rpc/response-too-large", { maxBytes });
     }
-    chunks.push(chunk);
+    if (fault !== undefined) {
+      body.destroy();
+      throw fail("rpc/bad-response", { reason: ELEMENT_FAULTS[fault] });
+    }
   }
-  return Buffer.concat(chunks, size).toString("utf8");
+  return elements?.rest() ?? Buffer.concat(chunks, size).toString("utf8");
 }

@@ -1,11 +1,11 @@
-import { RpcError, type RpcOutcome, type RpcSubscription, RpcTransportError } from "@rnode/jsonrpc";
+import { type CallOptions, RpcError, type RpcOutcome, type RpcSubscription, RpcTransportError } from "@rnode/jsonrpc";
 import { L1Error, type L1ErrorCode } from "./l1-error.ts";
 
 /** What this package needs of a JSON-RPC client; `RpcClient` has it. */
 export interface L1Rpc {
   /** number of connections that have ended: after a reconnection, a different server may be behind the address */
   readonly connectionsLost: number;
-  call(method: string, params: readonly unknown[]): Promise<unknown>;
+  call(method: string, params: readonly unknown[], options?: CallOptions): Promise<unknown>;
   batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]>;
   /** over WebSockets only */
   subscribe?(params: readonly unknown[], onNotification: (result: unknown) => void): Promise<RpcSubscription>;

@@ -1,8 +1,10 @@
+import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, keccak256 } from "@rnode/primitives";
 import { depositsFromReceipts, type Log, TRANSACTION_DEPOSITED_TOPIC, userDepositSourceHash } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { L1Endpoints } from "./endpoints.ts";
 import { L1Client, type L1ClientOptions } from "./l1-client.ts";
+import { L1_RPC_KINDS } from "./receipts-fetcher.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";
 import { type ForeignBlock, type ForeignBlockOptions, foreignBlock, type ReceiptForm } from "./testing/foreign-block.ts";
 
@@ -117,6 +119,26 @@ describe("L1Client and transactions of unknown types", () => {
       const types = Array.from({ length: count + 1 }, (_, index) => (index < count ? 0x05 : undefined));
       const block = foreignBlock({ number: 100, types });
       await expectRead(setUp([block], [[method]]).l1, block, types);
+    }
+  });
+
+  it.each([[[]], [["usual"]], [["more"]], [["nested"]]] as const)("reads large blocks receipt by receipt: %j", async ([form]) => {
+    const types = [undefined, form === undefined ? undefined : 0x05, undefined];
+    const block = foreignBlock({ number: 100, types, receiptForm: form, logs: LOGS, gasUsed: 200_000_000n });
+    for (const rpcKind of L1_RPC_KINDS) {
+      for (const hasDebug of form === undefined || form === "usual" ? [true, false] : [true]) {
+        const { l1, rpcs } = setUp([block], undefined, { rpcKind }, (rpc) => {
+          rpc.override = (method) => {
+            if (method === "debug_getRawReceipts" && !hasDebug) throw new RpcError(-32000, "not for you");
+            return undefined;
+          };
+          for (const method of ["parity_getBlockReceipts", "erigon_getBlockReceiptsByBlockHash"]) rpc.extraMethods.add(method);
+        });
+        await expectRead(l1, block, types);
+        expect(rpcs[0]!.calls.filter((method) => /Receipts?(ByBlockHash)?$/.test(method))[0]).toBe("debug_getRawReceipts");
+        await l1.readBlocks(100, 1);
+        await expectRead(l1, block, types);
+      }
     }
   });
 

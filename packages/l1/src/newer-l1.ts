@@ -28,7 +28,7 @@ export class NewerL1 {
   }
 
   #say(key: string, text: string, fields: Record<string, unknown>): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.monotonicMs();
     const saidAtMs = this.#saidAtMs.get(key);
     if (saidAtMs !== undefined && nowMs - saidAtMs < REPEAT_MS) return;
     if (saidAtMs === undefined && this.#saidAtMs.size >= MAX_KINDS) return;

@@ -18,9 +18,15 @@ import type { VerifiedTransactions } from "./verified-transactions.ts";
 const RECEIPT_BYTES = 700;
 const LOG_BYTES = 900;
 
+/** Blocks that used so much gas may have receipts of 100 MB and more, as logs take 380 gas and 370 bytes of JSON each. */
+const LARGE_GAS = 100_000_000n;
+
+/** Whether a block's receipts are kept as bytes, and read one by one. */
+export const mayHaveLargeReceipts = ({ header }: VerifiedHeader): boolean => header.gasUsed >= LARGE_GAS;
+
 /**
  * The receipts of a block's transactions, checked against the receipts root of a verified header, whether or not the endpoint is
- * trusted. Only `fromJson` and `fromRaw` create one.
+ * trusted. Only `ReceiptsCollector` creates one.
  */
 export class VerifiedReceipts {
   readonly block: VerifiedHeader;
@@ -33,10 +39,7 @@ export class VerifiedReceipts {
   private constructor(block: VerifiedHeader, list: readonly Receipt[], unknownType: number | undefined) {
     this.block = block;
     this.unknownType = unknownType;
-    this.sizeBytes = list.reduce(
-      (sum, { logs }) => sum + RECEIPT_BYTES + logs.reduce((of, log) => of + LOG_BYTES + log.data.length, 0),
-      0,
-    );
+    this.sizeBytes = list.reduce((sum, receipt) => sum + sizeOf(receipt), 0);
     this.#list = list;
   }
 
@@ -51,16 +54,9 @@ export class VerifiedReceipts {
    * @throws {L1Error} l1/faulty-answer
    */
   static fromJson(json: unknown, transactions: VerifiedTransactions): VerifiedReceipts {
-    return readAnswer("receipts", () => {
-      const entries = listOf("receipts", json).map(receiptFromRpc);
-      assertPlaces(entries, transactions);
-      const list = entries.map(({ receipt }) => receipt);
-      return VerifiedReceipts.fromList(
-        list,
-        list.map((receipt) => encodeReceipt(receipt)),
-        transactions,
-      );
-    });
+    const collector = new ReceiptsCollector(transactions);
+    for (const entry of listOf("receipts", json)) collector.addJson(entry);
+    return collector.finish();
   }
 
   /**
@@ -69,23 +65,17 @@ export class VerifiedReceipts {
    * @throws {L1Error} l1/faulty-answer, l1/unreadable if the logs of such a receipt cannot be found
    */
   static fromRaw(json: unknown, transactions: VerifiedTransactions): VerifiedReceipts {
-    return readAnswer("raw receipts", () => {
-      const raw = listOf("raw receipts", json).map((encoded) => hexToBytes(String(encoded)));
-      const read = raw.map(decodeForeignReceipt);
-      const encoded = read.map(({ receipt, isKnown }, index) => (isKnown ? encodeReceipt(receipt) : raw[index]!));
-      const list = read.map(({ receipt }) => receipt);
-      const foreign = read.find(({ isKnown }) => !isKnown)?.receipt;
-      const verified = VerifiedReceipts.fromList(list, encoded, transactions, foreign?.type);
-      if (foreign !== undefined) assertAllLogs(list, transactions.block, foreign.type);
-      return verified;
-    });
+    const collector = new ReceiptsCollector(transactions);
+    for (const entry of listOf("raw receipts", json)) collector.addRaw(entry);
+    return collector.finish();
   }
 
-  private static fromList(
+  /** For `ReceiptsCollector`. @param encoded of each receipt, as it enters the root @throws {L1Error} l1/faulty-answer, l1/unreadable */
+  static check(
     list: readonly Receipt[],
     encoded: readonly Uint8Array[],
+    foreignType: number | undefined,
     { block, hashes }: VerifiedTransactions,
-    unknownType = list.find(({ type }) => !isKnownTransactionType(type))?.type,
   ): VerifiedReceipts {
     if (list.length !== hashes.length) {
       throw faultyAnswer("receipt count", { block: block.hash, got: list.length, expected: hashes.length });
@@ -95,9 +85,92 @@ export class VerifiedReceipts {
       const stated = bytesToHex(block.header.receiptsRoot);
       throw faultyAnswer("receipts root", { block: block.hash, stated, computed: bytesToHex(root) });
     }
-    return new VerifiedReceipts(block, list, unknownType);
+    if (foreignType !== undefined) assertAllLogs(list, block, foreignType);
+    return new VerifiedReceipts(block, list, foreignType ?? list.find(({ type }) => !isKnownTransactionType(type))?.type);
   }
 }
+
+/** Takes the receipts of a block in order, one by one, so that their JSON need not be held whole. */
+export class ReceiptsCollector {
+  readonly #transactions: VerifiedTransactions;
+  readonly #isLarge: boolean;
+  readonly #list: Receipt[] = [];
+  readonly #encoded: Uint8Array[] = [];
+  readonly #place: Place = { index: 0, cumulativeGas: 0n, logIndex: 0 };
+  #foreignType: number | undefined;
+
+  constructor(transactions: VerifiedTransactions) {
+    this.#transactions = transactions;
+    this.#isLarge = mayHaveLargeReceipts(transactions.block);
+  }
+
+  /** @param entry a receipt object @throws {L1Error} l1/faulty-answer */
+  addJson(entry: unknown): void {
+    readAnswer("receipts", () => {
+      const read = receiptFromRpc(entry);
+      assertPlace(read, this.#place, this.#transactions);
+      this.#add(read.receipt, encodeReceipt(read.receipt));
+    });
+  }
+
+  /** @param entry an encoding in hex @throws {L1Error} l1/faulty-answer */
+  addRaw(entry: unknown): void {
+    readAnswer("raw receipts", () => {
+      const raw = hexToBytes(String(entry));
+      const { receipt, isKnown } = decodeForeignReceipt(raw);
+      if (!isKnown) this.#foreignType ??= receipt.type;
+      this.#add(receipt, isKnown ? encodeReceipt(receipt) : raw);
+    });
+  }
+
+  /** @throws {L1Error} l1/faulty-answer, l1/unreadable */
+  finish(): VerifiedReceipts {
+    return VerifiedReceipts.check(this.#list, this.#encoded, this.#foreignType, this.#transactions);
+  }
+
+  #add(receipt: Receipt, encoded: Uint8Array): void {
+    const { length } = this.#transactions.hashes;
+    if (this.#list.length === length) throw faultyAnswer("receipt count", { got: "more", expected: length });
+    this.#list.push(this.#isLarge ? new EncodedReceipt(receipt, encoded) : receipt);
+    this.#encoded.push(encoded);
+  }
+}
+
+/** A receipt whose logs are decoded each time that they are asked for: as objects they take ten times the memory. */
+class EncodedReceipt implements Receipt {
+  readonly type: number;
+  readonly status: Receipt["status"];
+  readonly cumulativeGasUsed: bigint;
+  readonly #encoded: Uint8Array;
+
+  constructor({ type, status, cumulativeGasUsed }: Receipt, encoded: Uint8Array) {
+    this.type = type;
+    this.status = status;
+    this.cumulativeGasUsed = cumulativeGasUsed;
+    this.#encoded = encoded;
+  }
+
+  get sizeBytes(): number {
+    return RECEIPT_BYTES + this.#encoded.length;
+  }
+
+  get bloom(): Uint8Array {
+    return this.#decoded().bloom;
+  }
+
+  get logs(): Receipt["logs"] {
+    return this.#decoded().logs;
+  }
+
+  #decoded(): Receipt {
+    return decodeForeignReceipt(this.#encoded).receipt;
+  }
+}
+
+const sizeOf = (receipt: Receipt): number =>
+  receipt instanceof EncodedReceipt
+    ? receipt.sizeBytes
+    : RECEIPT_BYTES + receipt.logs.reduce((sum, log) => sum + LOG_BYTES + log.data.length, 0);
 
 /** The header's bloom, unless it is empty, says whether the logs of receipts in a foreign form were found, and nothing else was taken for one. */
 function assertAllLogs(list: readonly Receipt[], block: VerifiedHeader, type: number): void {
@@ -111,28 +184,32 @@ function listOf(what: string, json: unknown): readonly unknown[] {
   return json;
 }
 
-function assertPlaces(entries: readonly RpcReceipt[], { block, hashes }: VerifiedTransactions): void {
+/** Where the next receipt is. */
+interface Place {
+  index: number;
+  cumulativeGas: bigint;
+  logIndex: number;
+}
+
+function assertPlace(entry: RpcReceipt, place: Place, { block, hashes }: VerifiedTransactions): void {
+  const index = place.index++;
   const blockHash = hexToBytes(block.hash);
-  let cumulativeGas = 0n;
-  let logIndex = 0;
-  const assert = (holds: boolean, field: string, index: number): void => {
+  const assert = (holds: boolean, field: string): void => {
     if (!holds) throw faultyAnswer(`receipt ${field}`, { block: block.hash, transactionIndex: index });
   };
-  entries.forEach((entry, index) => {
-    const transactionHash = hashes[index];
-    assert(entry.transactionIndex === index, "transactionIndex", index);
-    assert(transactionHash !== undefined && equalBytes(entry.transactionHash, transactionHash), "transactionHash", index);
-    assert(equalBytes(entry.blockHash, blockHash), "blockHash", index);
-    assert(entry.blockNumber === block.number, "blockNumber", index);
-    assert(entry.gasUsed === entry.receipt.cumulativeGasUsed - cumulativeGas, "gasUsed", index);
-    cumulativeGas = entry.receipt.cumulativeGasUsed;
-    for (const log of entry.logs) {
-      assert(log.logIndex === logIndex++, "logIndex", index);
-      assert(log.transactionIndex === index, "log transactionIndex", index);
-      assert(equalBytes(log.transactionHash, entry.transactionHash), "log transactionHash", index);
-      assert(equalBytes(log.blockHash, blockHash), "log blockHash", index);
-      assert(log.blockNumber === block.number, "log blockNumber", index);
-      assert(!log.removed, "log removed", index);
-    }
-  });
+  const transactionHash = hashes[index];
+  assert(entry.transactionIndex === index, "transactionIndex");
+  assert(transactionHash !== undefined && equalBytes(entry.transactionHash, transactionHash), "transactionHash");
+  assert(equalBytes(entry.blockHash, blockHash), "blockHash");
+  assert(entry.blockNumber === block.number, "blockNumber");
+  assert(entry.gasUsed === entry.receipt.cumulativeGasUsed - place.cumulativeGas, "gasUsed");
+  place.cumulativeGas = entry.receipt.cumulativeGasUsed;
+  for (const log of entry.logs) {
+    assert(log.logIndex === place.logIndex++, "logIndex");
+    assert(log.transactionIndex === index, "log transactionIndex");
+    assert(equalBytes(log.transactionHash, entry.transactionHash), "log transactionHash");
+    assert(equalBytes(log.blockHash, blockHash), "log blockHash");
+    assert(log.blockNumber === block.number, "log blockNumber");
+    assert(!log.removed, "log removed");
+  }
 }

@@ -109,7 +109,8 @@ export class FakeEndpoint implements L1Rpc {
         return this.rawAnswer(method, id, flag);
       case "eth_getTransactionReceipt":
         for (const block of this.blocks) {
-          const index = block.transactions.findIndex((transaction) => bytesToHex(hashTransaction(transaction)) === id);
+          const hashes = "transactionHashes" in block ? (block as ForeignBlock).transactionHashes : hashesOf(block);
+          const index = hashes.indexOf(id as Hex);
           if (index >= 0) return block.receiptsJson[index];
         }
         return null;
@@ -117,3 +118,6 @@ export class FakeEndpoint implements L1Rpc {
     throw new RpcError(-32601, "the method does not exist");
   }
 }
+
+const hashesOf = ({ transactions }: BlockFixture): readonly Hex[] =>
+  transactions.map((transaction) => bytesToHex(hashTransaction(transaction)));

@@ -20,6 +20,8 @@ export interface ForeignBlockOptions {
   readonly headerFields?: Readonly<Record<string, Hex>> | undefined;
   /** the receipts of known types have one more field as well */
   readonly allReceiptsHaveMore?: boolean | undefined;
+  /** of the header; default: not what the receipts say */
+  readonly gasUsed?: bigint | undefined;
   /** logs of each transaction, by its index */
   readonly logs?: ((index: number) => readonly Log[]) | undefined;
 }
@@ -57,7 +59,7 @@ export function foreignBlock(options: ForeignBlockOptions): ForeignBlock {
     transactionsRoot: orderedTrieRoot(encoded),
     receiptsRoot: orderedTrieRoot(receipts),
     logsBloom: mergeBlooms(logs.map(logsBloom)),
-    gasUsed: 29_999_999n, // since EIP-7778 not the sum of what the receipts say
+    gasUsed: options.gasUsed ?? 29_999_999n, // since EIP-7778 not the sum of what the receipts say
     blockAccessListHash: filled(32, 0x0b),
     slotNumber: BigInt(number) + 1_000n,
   };
