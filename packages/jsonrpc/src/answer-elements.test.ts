@@ -24,7 +24,7 @@ const VALUES: readonly unknown[] = [
   'a "quoted" \\ text, with [brackets] {and} commas',
   "\\",
   "ünïcödé 🦊",
-  "0x" + "ab".repeat(50),
+  `0x${"ab".repeat(50)}`,
   [],
   {},
   [[], [[1, 2], "],["]],

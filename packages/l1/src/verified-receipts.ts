@@ -96,11 +96,12 @@ export class ReceiptsCollector {
   readonly #isLarge: boolean;
   readonly #list: Receipt[] = [];
   readonly #encoded: Uint8Array[] = [];
-  readonly #place: Place = { index: 0, cumulativeGas: 0n, logIndex: 0 };
+  readonly #place: Place;
   #foreignType: number | undefined;
 
   constructor(transactions: VerifiedTransactions) {
     this.#transactions = transactions;
+    this.#place = { blockHash: hexToBytes(transactions.block.hash), index: 0, cumulativeGas: 0n, logIndex: 0 };
     this.#isLarge = mayHaveLargeReceipts(transactions.block);
   }
 
@@ -186,14 +187,15 @@ function listOf(what: string, json: unknown): readonly unknown[] {
 
 /** Where the next receipt is. */
 interface Place {
+  readonly blockHash: Uint8Array;
   index: number;
   cumulativeGas: bigint;
   logIndex: number;
 }
 
 function assertPlace(entry: RpcReceipt, place: Place, { block, hashes }: VerifiedTransactions): void {
+  const { blockHash } = place;
   const index = place.index++;
-  const blockHash = hexToBytes(block.hash);
   const assert = (holds: boolean, field: string): void => {
     if (!holds) throw faultyAnswer(`receipt ${field}`, { block: block.hash, transactionIndex: index });
   };
