@@ -1,5 +1,7 @@
 import { createL1Metrics } from "@rnode/l1";
-import type { MetricFactory } from "@rnode/observe";
+import type { MetricFactory, NoLabels } from "@rnode/observe";
+import type { Ether } from "@rnode/primitives";
+import type { DaBytes } from "@rnode/protocol";
 import type { BatcherResetReason } from "./channel-manager.ts";
 import type { Obstacle } from "./obstacle.ts";
 import type { ChannelCloseReason } from "./pending-channel.ts";
@@ -27,8 +29,11 @@ export const createBatcherMetrics = (m: MetricFactory) => ({
     "pending_blocks_bytes_current",
     "Size of the transactions in blocks that are not in any L1 transaction yet.",
   ),
-  pendingDaBytes: m.gauge("pending_da_bytes", "Estimated size on L1 of blocks that are not in any L1 transaction yet, in bytes."),
-  unsafeDaBytes: m.gauge(
+  pendingDaBytes: m.gauge<NoLabels, DaBytes>(
+    "pending_da_bytes",
+    "Estimated size on L1 of blocks that are not in any L1 transaction yet, in bytes.",
+  ),
+  unsafeDaBytes: m.gauge<NoLabels, DaBytes>(
     "unsafe_da_bytes",
     "Estimated size on L1 of blocks that are not safe yet, in bytes: the load that throttling goes by.",
   ),
@@ -71,14 +76,14 @@ export const createBatcherMetrics = (m: MetricFactory) => ({
     "Time of the last one that reached a stage, in seconds since 1970.",
     ["stage"],
   ),
-  balance: m.gauge("balance", "Balance of the batcher's L1 account, in ether."),
+  balance: m.gauge<NoLabels, Ether>("balance", "Balance of the batcher's L1 account, in ether."),
   resets: m.counter<{ reason: BatcherResetReason }>("resets_total", "Restarts from the safe head, by reason.", ["reason"]),
   obstacle: m.gauge<{ reason: Obstacle["reason"] }>(
     "obstacle",
     "1 while nothing is published for this reason, although blocks wait.",
     ["reason"],
   ),
-  spentHour: m.gauge("l1_spend_hour_ether", "Paid to L1 in the last hour, in ether."),
-  spentDay: m.gauge("l1_spend_day_ether", "Paid to L1 in the last day, in ether."),
+  spentHour: m.gauge<NoLabels, Ether>("l1_spend_hour_ether", "Paid to L1 in the last hour, in ether."),
+  spentDay: m.gauge<NoLabels, Ether>("l1_spend_day_ether", "Paid to L1 in the last day, in ether."),
   lastInclusion: m.gauge("last_inclusion_l1_block", "Number of the L1 block that contains the latest confirmed transaction."),
 });

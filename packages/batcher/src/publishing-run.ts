@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
-import { type Clock, isCodedError } from "@rnode/primitives";
+import { type Clock, type Ether, etherOf, isCodedError } from "@rnode/primitives";
 import { type DaBytes, daBytes, type L1BlockRef } from "@rnode/protocol";
 import type { BlobProver, SendOutcome, TransactionManager } from "@rnode/tx-manager";
 import type { BatcherBlock } from "./batcher-block.ts";
@@ -15,7 +15,7 @@ import { derivationObstacle, keyObstacle, type Obstacle } from "./obstacle.ts";
 import { isNodeReady, type Resynced, type ResyncOptions, resync } from "./resync.ts";
 import type { BlockSource, RollupNode } from "./rollup-access.ts";
 import { SecondSubmitterWatch, type StopReason } from "./second-submitter.ts";
-import { costOf, ether, spendObstacle } from "./spend-check.ts";
+import { costOf, spendObstacle } from "./spend-check.ts";
 import { DAY_MS, pastPayments } from "./spend-history.ts";
 import type { SpendLedger } from "./spend-limit.ts";
 import { candidateOf } from "./tx-data-candidate.ts";
@@ -81,8 +81,7 @@ export class PublishingRun {
   #nextL1HeadMs = 0;
   /** number, when L1 was asked last */
   #l1Head = 0;
-  /** in ether */
-  #balance: number | undefined;
+  #balance: Ether | undefined;
   #heads: { readonly l1Head: number; readonly unsafe: number; readonly safe: number } | undefined;
   #newestInclusion: number | undefined;
   #keyObstacle: Obstacle | undefined;
@@ -203,7 +202,7 @@ export class PublishingRun {
     const { l1, transactions, clock, spend, log } = this.#deps;
     const { payments, sinceMs } = await pastPayments(l1, transactions.address, clock);
     spend.restore(payments);
-    const spent = { spentHourEther: ether(spend.spentWei(3_600_000)), spentDayEther: ether(spend.spentWei(86_400_000)) };
+    const spent = { spentHourEther: etherOf(spend.spentWei(3_600_000)), spentDayEther: etherOf(spend.spentWei(86_400_000)) };
     log.info("what was paid before counts towards the limits of --max-l1-spend-per-hour and --max-l1-spend-per-day", spent);
     if (clock.unixMs() - sinceMs < DAY_MS - MISSING_HISTORY_MS) {
       const since = new Date(sinceMs).toISOString();
@@ -429,10 +428,10 @@ export class PublishingRun {
   async #readAccount(): Promise<void> {
     const { batcherOnL1, clock, l1, metrics, spend, transactions } = this.#deps;
     if (clock.monotonicMs() < this.#nextAccountMs) return;
-    this.#balance = Number(await l1.balance(transactions.address)) / 1e18;
+    this.#balance = etherOf(await l1.balance(transactions.address));
     metrics.balance.set(this.#balance);
-    metrics.spentHour.set(Number(spend.spentWei(3_600_000)) / 1e18);
-    metrics.spentDay.set(Number(spend.spentWei(86_400_000)) / 1e18);
+    metrics.spentHour.set(etherOf(spend.spentWei(3_600_000)));
+    metrics.spentDay.set(etherOf(spend.spentWei(86_400_000)));
     this.#keyObstacle = keyObstacle(transactions.address, await batcherOnL1?.());
     this.#nextAccountMs = clock.monotonicMs() + ACCOUNT_INTERVAL_MS;
   }

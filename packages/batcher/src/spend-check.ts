@@ -1,3 +1,4 @@
+import { etherOf } from "@rnode/primitives";
 import { costNow } from "@rnode/tx-manager";
 import type { TxData } from "./channel-manager.ts";
 import type { L1Access } from "./l1-access.ts";
@@ -20,8 +21,6 @@ export async function costOf(tx: TxData, { l1, minTipWei, batchInboxAddress, com
   return costNow(candidateOf(onL1, batchInboxAddress), market, market.tip > minTipWei ? market.tip : minTipWei);
 }
 
-export const ether = (wei: bigint): number => Number(wei) / 1e18;
-
 export function spendObstacle(verdict: SpendVerdict, costWei: bigint): Obstacle | undefined {
   if (verdict.kind === "ok") return undefined;
   const { per, limitWei, spentWei, underWayWei, resumesAtMs } = verdict;
@@ -29,10 +28,10 @@ export function spendObstacle(verdict: SpendVerdict, costWei: bigint): Obstacle 
     reason: "spend-limit",
     text: `publishing has stopped: the next transaction would exceed --max-l1-spend-per-${per}. It goes on by itself when L1 is cheaper or older payments no longer count; give a higher limit to go on now`,
     fields: {
-      limitEther: ether(limitWei),
-      spentEther: ether(spentWei),
-      underWayEther: ether(underWayWei),
-      nextEther: ether(costWei),
+      limitEther: etherOf(limitWei),
+      spentEther: etherOf(spentWei),
+      underWayEther: etherOf(underWayWei),
+      nextEther: etherOf(costWei),
       ...(resumesAtMs === undefined ? {} : { oldestEndsAt: new Date(resumesAtMs).toISOString() }),
     },
   };

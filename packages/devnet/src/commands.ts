@@ -182,7 +182,8 @@ export function rbatcherArgs(
     "--max-pending-tx=10",
     ...altDaArgs(ports, parameters),
     `--poll-interval=${parameters.l2BlockTimeSec}s`,
-    ...["--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
+    "--num-confirmations=1",
+    `--txmgr.receipt-query-interval=${parameters.l1BlockTimeSec * 500}ms`,
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],
     ...feedArgs(hasDashboard ? ports.batcherFeed : undefined),
   ];

@@ -5,7 +5,7 @@ import type * as Prometheus from "prom-client";
 const loadPrometheus = (): typeof Prometheus => createRequire(import.meta.url)("prom-client") as typeof Prometheus;
 
 export type LabelValues = Readonly<Record<string, string>>;
-type NoLabels = Readonly<Record<never, string>>;
+export type NoLabels = Readonly<Record<never, string>>;
 /** If a metric has labels, their names must be listed: `m.counter<{ verdict: Verdict }>(name, help, ["verdict"])`. */
 type LabelNames<L extends LabelValues> = keyof L extends never ? [] : [labels: readonly (keyof L & string)[]];
 type Labels<L extends LabelValues> = keyof L extends never ? [] : [labels: L];
@@ -16,8 +16,9 @@ export interface Counter<L extends LabelValues = NoLabels> {
   add(amount: number, ...labels: Labels<L>): void;
 }
 
-export interface Gauge<L extends LabelValues = NoLabels> {
-  set(value: number, ...labels: Labels<L>): void;
+/** @typeParam V the unit, if its numbers have one in their type */
+export interface Gauge<L extends LabelValues = NoLabels, V extends number = number> {
+  set(value: V, ...labels: Labels<L>): void;
 }
 
 /** The name ends in the unit: `_seconds`, `_bytes`. */
@@ -30,7 +31,11 @@ export interface Histogram<L extends LabelValues = NoLabels> {
 /** Each component declares its metrics beside its code: `createDeriveMetrics(m: MetricFactory)`. */
 export interface MetricFactory {
   counter<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Counter<L>;
-  gauge<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Gauge<L>;
+  gauge<L extends LabelValues = NoLabels, V extends number = number>(
+    name: string,
+    help: string,
+    ...labels: LabelNames<L>
+  ): Gauge<L, V>;
   /** A gauge whose value is read when the metrics are collected. */
   gaugeOf(name: string, help: string, read: () => number): void;
   /** The same with labels: all values at the moment of collection. */

@@ -8,3 +8,4 @@ export * from "./lru-cache.ts";
 export * from "./quantity.ts";
 export * from "./rlp.ts";
 export * from "./secp256k1.ts";
+export * from "./units.ts";

@@ -1,5 +1,6 @@
 import { createL1Metrics } from "@rnode/l1";
-import type { MetricFactory } from "@rnode/observe";
+import type { MetricFactory, NoLabels } from "@rnode/observe";
+import type { Ether } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import { createTxMetrics } from "@rnode/tx-manager";
 
@@ -17,7 +18,7 @@ export function createProposerMetrics(m: MetricFactory) {
     l1: createL1Metrics(m),
     transactions: createTxMetrics(m),
     up: m.gauge("proposing", "1 while the proposer is at work, 0 while it is stopped."),
-    balance: m.gauge("balance", "Balance of the proposer's L1 account, in ether."),
+    balance: m.gauge<NoLabels, Ether>("balance", "Balance of the proposer's L1 account, in ether."),
     proposals: m.counter<{ outcome: "confirmed" | "failed" | "refused" | "nonce-consumed" | "lost" }>(
       "proposals_total",
       "Output proposals, by what became of them.",

@@ -1,6 +1,6 @@
 import type { ContractAnswer, ContractCall } from "@rnode/l1";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
-import { bytesToHex, type Clock } from "@rnode/primitives";
+import { bytesToHex, type Clock, type Ether, etherOf } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
 import type { Output, SyncStatus } from "@rnode/rollup-client";
 import type { SendOutcome, TxCandidate } from "@rnode/tx-manager";
@@ -112,7 +112,7 @@ class ProposingRun {
   #isNodeSynced: boolean;
   #pendingSinceMs: number | undefined;
   #nextBalanceMs = 0;
-  #balance: number | undefined;
+  #balance: Ether | undefined;
   #latest: PostedOutput | undefined;
   #waitingFor = "L1";
   #lastError = "";
@@ -335,7 +335,7 @@ class ProposingRun {
   async #readBalance(): Promise<void> {
     const { clock, l1, metrics, transactions } = this.#deps;
     if (clock.monotonicMs() < this.#nextBalanceMs) return;
-    this.#balance = Number(await l1.balance(transactions.address)) / 1e18;
+    this.#balance = etherOf(await l1.balance(transactions.address));
     this.#nextBalanceMs = clock.monotonicMs() + BALANCE_INTERVAL_MS;
     metrics.balance.set(this.#balance);
   }

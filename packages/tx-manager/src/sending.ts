@@ -1,6 +1,6 @@
 import type { L1FeeMarket, L1Inclusion } from "@rnode/l1";
 import { errorText, type Feed, type Logger } from "@rnode/observe";
-import { bytesToHex, type Clock, type Hex, keccak256 } from "@rnode/primitives";
+import { bytesToHex, type Clock, type Ether, etherOf, gweiOf, type Hex, keccak256 } from "@rnode/primitives";
 import type { BlobSidecar } from "@rnode/protocol";
 import type { Signer } from "@rnode/signer";
 import type { SendOutcome, TransactionManagerOptions, TxFees } from "./api.ts";
@@ -59,7 +59,7 @@ export interface ShownTransaction {
   readonly bytes: number;
   readonly hash?: Hex | undefined;
   readonly l1Block?: number | undefined;
-  readonly costEther?: number | undefined;
+  readonly costEther?: Ether | undefined;
 }
 
 type SendingResult = SendOutcome | { readonly kind: "blocked" };
@@ -317,7 +317,7 @@ export class Sending {
     const { clock, log, metrics } = this.#deps;
     metrics.published.inc();
     metrics.lastPublished.set(Math.floor(clock.unixMs() / 1000));
-    metrics.feeCap.set(Number(fees.feeCap) / 1e9);
+    metrics.feeCap.set(gweiOf(fees.feeCap));
     this.#show({ stage: "published", hash });
     log.debug("transaction published", { nonce: this.#task.nonce, hash, feeCapWei: fees.feeCap, attempt: this.#attempts });
   }
@@ -332,7 +332,7 @@ export class Sending {
 
   #recordConfirmed({ isReverted, feeWei, blockNumber }: L1Inclusion, startMs: number): void {
     const { clock, metrics } = this.#deps;
-    const costEther = feeWei === undefined ? undefined : Number(feeWei) / 1e18;
+    const costEther = feeWei === undefined ? undefined : etherOf(feeWei);
     this.#show({ stage: isReverted === true ? "reverted" : "confirmed", l1Block: blockNumber, costEther });
     const status = isReverted === true ? "failed" : "success";
     metrics.confirmed.inc({ status });
@@ -340,7 +340,7 @@ export class Sending {
     metrics.gasBump.set(Math.max(0, this.#attempts - 1));
     metrics.confirmedLatencyMs.set(clock.monotonicMs() - startMs);
     if (feeWei === undefined) return;
-    metrics.feeGwei.set(Number(feeWei) / 1e9);
-    metrics.feeGweiTotal.add(Number(feeWei) / 1e9);
+    metrics.feeGwei.set(gweiOf(feeWei));
+    metrics.feeGweiTotal.add(gweiOf(feeWei));
   }
 }

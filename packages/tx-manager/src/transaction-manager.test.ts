@@ -1,4 +1,4 @@
-import { noMetrics, silentLogger } from "@rnode/observe";
+import { createMetrics, noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
 import { type BlobTransaction, L1_DATA_PRICINGS } from "@rnode/protocol";
@@ -442,6 +442,25 @@ describe("TransactionManager", () => {
     send({ ...calldata(CALL.data), gasLimit: "estimated", value: 5n });
     await clock.advance(0);
     expect(l1.pool.get(0n)).toMatchObject({ gasLimit: 110_000n, value: 5n });
+  });
+
+  it("counts fees in the units of its metrics", async () => {
+    const metrics = createMetrics({ prefix: "", ofProcess: false });
+    const { clock, l1, deps } = setUp();
+    const manager = new TransactionManager({ ...OPTIONS, confirmations: 1 }, { ...deps, metrics: createTxMetrics(metrics) });
+    const sent = manager.send(calldata(new Uint8Array(1000).fill(1)), new AbortController().signal);
+    await clock.advance(1000);
+    l1.mine();
+    await clock.advance(5000);
+    await sent;
+    const { body } = await metrics.expose();
+    const value = (name: string): number => Number(new RegExp(`^${name} (.*)$`, "m").exec(body)?.[1]);
+    // 21,000 + 40 × 1000 gas at a base fee of 10 gwei and a tip of 1 gwei; the cap is tip + 2 × base fee.
+    expect(value("txmgr_tx_fee_gwei")).toBe(61_000 * 11);
+    expect(value("txmgr_tx_fee_gwei_total")).toBe(61_000 * 11);
+    expect(value("txmgr_fee_cap_gwei")).toBe(21);
+    expect(value("txmgr_basefee_wei")).toBe(10e9);
+    expect(value("txmgr_tipcap_wei")).toBe(1e9);
   });
 
   it("asks for an estimate again when it replaces, and keeps the former one if there is none", async () => {

@@ -1,11 +1,12 @@
 import type { SendVerdict } from "@rnode/l1";
-import type { MetricFactory } from "@rnode/observe";
+import type { MetricFactory, NoLabels } from "@rnode/observe";
+import type { Gwei } from "@rnode/primitives";
 
 export type TxMetrics = ReturnType<typeof createTxMetrics>;
 
 /** Under the names that op-service's transaction manager exports. */
 export const createTxMetrics = (m: MetricFactory) => ({
-  feeGwei: m.gauge("txmgr_tx_fee_gwei", "What the latest confirmed transaction cost, blobs included, in gwei."),
+  feeGwei: m.gauge<NoLabels, Gwei>("txmgr_tx_fee_gwei", "What the latest confirmed transaction cost, blobs included, in gwei."),
   feeGweiTotal: m.counter("txmgr_tx_fee_gwei_total", "What all confirmed transactions cost, in gwei."),
   gasBump: m.gauge("txmgr_tx_gas_bump", "How often the latest confirmed transaction had been replaced."),
   confirmedLatencyMs: m.gauge(
@@ -35,5 +36,5 @@ export const createTxMetrics = (m: MetricFactory) => ({
   baseFee: m.gauge("txmgr_basefee_wei", "L1's base fee when fees were last computed, in wei."),
   blobBaseFee: m.gauge("txmgr_blob_basefee_wei", "L1's blob base fee when fees were last computed, in wei."),
   tipCap: m.gauge("txmgr_tipcap_wei", "The priority fee that L1 suggested when fees were last computed, in wei."),
-  feeCap: m.gauge("txmgr_fee_cap_gwei", "Fee cap of the latest publication, in gwei."),
+  feeCap: m.gauge<NoLabels, Gwei>("txmgr_fee_cap_gwei", "Fee cap of the latest publication, in gwei."),
 });

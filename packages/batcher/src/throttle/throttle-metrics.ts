@@ -1,4 +1,5 @@
-import type { MetricFactory } from "@rnode/observe";
+import type { MetricFactory, NoLabels } from "@rnode/observe";
+import type { DaBytes } from "@rnode/protocol";
 import type { ThrottleControllerType } from "./throttle-controller.ts";
 
 export type ThrottleMetrics = ReturnType<typeof createThrottleMetrics>;
@@ -11,8 +12,14 @@ export const createThrottleMetrics = (m: MetricFactory) => ({
     ["type"],
   ),
   controllerType: m.gauge<{ type: ThrottleControllerType }>("throttle_controller_type", "1 for the controller in use.", ["type"]),
-  maxTxSize: m.gauge("throttle_max_tx_size", "The limit of a transaction that block builders are told, in bytes; 0: none."),
-  maxBlockSize: m.gauge("throttle_max_block_size", "The limit of a block that block builders are told, in bytes; 0: none."),
+  maxTxSize: m.gauge<NoLabels, DaBytes>(
+    "throttle_max_tx_size",
+    "The limit of a transaction that block builders are told, in bytes; 0: none.",
+  ),
+  maxBlockSize: m.gauge<NoLabels, DaBytes>(
+    "throttle_max_block_size",
+    "The limit of a block that block builders are told, in bytes; 0: none.",
+  ),
   unsafeBytesRatio: m.gauge<{ type: ThrottleControllerType }>(
     "unsafe_bytes_ratio",
     "unsafe_da_bytes divided by the lower threshold of throttling.",
