@@ -17,13 +17,14 @@ import {
 import { bytesToHex, type CodedError, type Hex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { type Block, type ChainConfig, decodeBlock, type Genesis, type Header, hashHeader, parseAlloc } from "@rnode/protocol";
 
-import { chainConfigOfSuite } from "./suite-forks.ts";
+import { wrongRefusal } from "./expected-exceptions.ts";
+import { chainConfigOfSuite, isKnownNetwork, type SuiteConfig } from "./suite-forks.ts";
 import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
 
 interface TestBlock {
   readonly rlp: string;
   /** the block must be rejected */
-  readonly expectException?: string;
+  readonly expectException?: string | readonly string[];
 }
 
 interface BlockchainCase {
@@ -34,11 +35,12 @@ interface BlockchainCase {
   readonly lastblockhash: string;
   readonly postState?: unknown;
   readonly postStateHash?: string;
+  readonly config?: SuiteConfig;
 }
 
 /**
- * `BlockchainTests` of ethereum/tests and execution-spec-tests: every block is executed on its parent, invalid blocks must be
- * rejected, and the last block must be the expected one with the expected state.
+ * `BlockchainTests` of ethereum/tests and `blockchain_tests` of execution-spec-tests: every block is executed on its parent, invalid
+ * blocks must be rejected for the expected reason, and the last block must be the expected one with the expected state.
  */
 export function runBlockchainTests(folder: string): SuiteReport {
   const engine = newEngine();
@@ -46,9 +48,12 @@ export function runBlockchainTests(folder: string): SuiteReport {
   const skipped: string[] = [];
   for (const path of jsonFilesBelow(folder)) {
     for (const [name, test] of Object.entries(readJsonFile(path) as Record<string, BlockchainCase>)) {
-      const config = chainConfigOfSuite(test.network);
-      if (config === undefined) skipped.push(`${basename(path)} ${name}: network ${test.network}`);
-      else results.push(resultOf(`${basename(path)} ${name}`, () => runCase(test, { config, engine, ...CONTEXT })));
+      const title = `${basename(path)} ${name}`;
+      if (!isKnownNetwork(test.network)) skipped.push(`${title}: network ${test.network}`);
+      else {
+        const run = () => runCase(test, { config: chainConfigOfSuite(test.network, test.config)!, engine, ...CONTEXT });
+        results.push(resultOf(title, run));
+      }
     }
   }
   return { ...reportOf(results), skipped };
@@ -63,23 +68,26 @@ const CONTEXT = {
 
 function runCase(test: BlockchainCase, context: ExecutionContext): string | undefined {
   const { header } = decodeBlock(hexToBytes(test.genesisRLP));
-  const chain = new MemoryChain(genesisOf(header, test.pre), context);
+  const chain = new MemoryChain(genesisOfTest(header, test.pre), context);
   if (chain.lastHash !== bytesToHex(hashHeader(header))) return `genesis: computed ${chain.lastHash}`;
   for (const [index, { rlp, expectException }] of test.blocks.entries()) {
     const refusal = chain.add(rlp);
     if (refusal !== undefined && expectException === undefined) return `block ${index}: ${refusal}`;
-    if (refusal === undefined && expectException !== undefined) return `block ${index}: accepted, expected ${expectException}`;
+    if (refusal === undefined && expectException !== undefined)
+      return `block ${index}: accepted, expected ${String(expectException)}`;
+    const wrong = refusal === undefined || expectException === undefined ? undefined : wrongRefusal(expectException, refusal);
+    if (wrong !== undefined) return `block ${index}: ${wrong}`;
   }
   if (chain.lastHash !== test.lastblockhash) return `last block ${chain.lastHash}, expected ${test.lastblockhash}`;
   const expectedRoot =
     test.postState === undefined
       ? test.postStateHash
-      : bytesToHex(genesisBlock(genesisOf(header, test.postState), context.config).block.header.stateRoot);
+      : bytesToHex(genesisBlock(genesisOfTest(header, test.postState), context.config).block.header.stateRoot);
   const root = bytesToHex(chain.last.block.header.stateRoot);
   return expectedRoot === undefined || root === expectedRoot ? undefined : `state root ${root}, expected ${expectedRoot}`;
 }
 
-function genesisOf(header: Header, alloc: unknown): Genesis {
+export function genesisOfTest(header: Header, alloc: unknown): Genesis {
   const { baseFeePerGas, blobGasUsed, excessBlobGas, parentBeaconBlockRoot } = header;
   return {
     config: undefined,
@@ -124,7 +132,7 @@ class MemoryChain {
     try {
       block = decodeBlock(hexToBytes(rlp));
     } catch (error) {
-      if (isCodedError(error)) return (error as CodedError).message;
+      if (isCodedError(error)) return `${error.code} ${(error as CodedError).message}`;
       throw error;
     }
     const parent = this.#stateAfter(bytesToHex(block.header.parentHash));

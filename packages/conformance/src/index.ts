@@ -1,4 +1,5 @@
 export * from "./blockchain-test.ts";
+export * from "./engine-test.ts";
 export * from "./genesis-test.ts";
 export { checkBlobs, checkBlock } from "./l1-replay/check-l1.ts";
 export type { Print } from "./l1-replay/cli-values.ts";

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -19,6 +21,8 @@ interface Suite {
   readonly title: string;
   /** name of the folder that contains it, and of the suite for `--suite` */
   readonly folder: string;
+  /** it is in a release of execution-spec-tests, whose folders lie in `fixtures`: there is no number of cases to expect */
+  readonly isOfSpecTests?: true;
   /** finds it if it is not in a folder of that name */
   find?(root: string): string | undefined;
   /** number of cases in the published archive or folder: if there are fewer, it is only partly unpacked */
@@ -36,6 +40,8 @@ interface RunOptions {
 
 /** `quick` runs every n-th file of the state tests, in the order of their paths. */
 const QUICK_SHARE = 4;
+
+const SPEC_TESTS = { atLeast: 1, isOfSpecTests: true } as const;
 
 const SUITES: readonly Suite[] = [
   { title: "genesis files of real chains", folder: "genesis", atLeast: 5, run: runGenesisTests },
@@ -56,6 +62,22 @@ const SUITES: readonly Suite[] = [
       return report;
     },
   },
+  {
+    ...SPEC_TESTS,
+    title: "state tests of the specification",
+    folder: "state_tests",
+    run: (folder, { jobs }) => runStateTests([folder], { jobs }),
+  },
+  { ...SPEC_TESTS, title: "blockchain tests of the specification", folder: "blockchain_tests", run: runBlockchainTests },
+  { ...SPEC_TESTS, title: "transaction tests of the specification", folder: "transaction_tests", run: runTransactionTests },
+  ...(["blockchain_tests_engine", "blockchain_tests_engine_x"] as const).map(
+    (folder): Suite => ({
+      ...SPEC_TESTS,
+      title: `engine tests of the specification (${folder})`,
+      folder,
+      run: (path, { rengine }) => runEngineSuite(rengine, path),
+    }),
+  ),
   ...(["G", "R"] as const).map(
     (profile): Suite => ({
       title: `RPC suite of execution-apis, profile ${profile}`,
@@ -70,6 +92,21 @@ const SUITES: readonly Suite[] = [
     }),
   ),
 ];
+
+/** Runs the engine tests in the program that has the Engine API. @throws Error it ended without a report */
+async function runEngineSuite(rengine: string, folder: string): Promise<SuiteReport> {
+  const child = spawn(process.execPath, [rengine, "enginetest", "--json", folder], { stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await once(child, "close");
+  try {
+    return JSON.parse(said.slice(said.indexOf("{"))) as SuiteReport;
+  } catch {
+    throw new Error(`rengine enginetest ${folder} ended with code ${child.exitCode} and no report`);
+  }
+}
 
 /** @returns the path of the file */
 function writeTrace(lines: readonly string[]): string {
@@ -88,6 +125,7 @@ Runs the public test suites in DIR (default: RNODE_VECTORS, or shared/vectors be
 ${ARCHIVE}, or the folders ${SUITES.filter((suite) => suite.find === undefined)
   .map(({ folder }) => folder)
   .join(", ")}, or is one of them;
+or a release of execution-spec-tests (fixtures/state_tests, fixtures/blockchain_tests_engine, …);
 or it is a checkout of ethereum/execution-apis (src/, tests/chain.rlp …), or holds one as rpc or execution-apis (or its tests as rpc): suites
 rpc-G and rpc-R.
 --quick runs one in ${QUICK_SHARE} of the state tests' files.`;
@@ -146,9 +184,10 @@ function findSuites(roots: readonly string[], wanted: string | undefined): Found
   for (const suite of SUITES) {
     if (wanted !== undefined && wanted !== suite.folder) continue;
     for (const root of roots) {
-      const named = basename(root) === suite.folder ? root : join(root, suite.folder);
-      const path = suite.find === undefined ? named : suite.find(root);
-      if (path !== undefined && existsSync(path)) found.push({ suite, path });
+      const named = basename(root) === suite.folder ? [root] : [join(root, suite.folder), join(root, "fixtures", suite.folder)];
+      const paths = suite.find === undefined ? named : [suite.find(root)];
+      const path = paths.find((each) => each !== undefined && existsSync(each));
+      if (path !== undefined) found.push({ suite, path });
     }
   }
   return found;
@@ -178,7 +217,7 @@ async function runSuites(found: readonly Found[], isComplete: boolean, options: 
     passed += report.passed;
     failures += report.failures.length;
     const count = report.passed + report.failures.length;
-    const isWhole = suite.find !== undefined || (isComplete && !options.quick);
+    const isWhole = suite.isOfSpecTests !== true && (suite.find !== undefined || (isComplete && !options.quick));
     const atLeast = isWhole ? suite.atLeast : 1;
     if (count < atLeast) {
       console.log(`  only ${count} cases in ${path}, expected at least ${atLeast}`);

@@ -1,5 +1,6 @@
 import { hexToBytes, privateKeyToAddress } from "@rnode/primitives";
-import type { AccessListEntry, Authorization, EvmFork, SignedTransaction } from "@rnode/protocol";
+import type { AccessListEntry, Authorization, BlobParams, EvmFork, SignedTransaction } from "@rnode/protocol";
+import { blobParamsAtEra, type SuiteConfig } from "./suite-forks.ts";
 
 /** One test in the GeneralStateTests form; only the fields that are used. Numbers are hex. */
 export interface StateTest {
@@ -22,6 +23,7 @@ export interface StateTest {
     readonly secretKey?: string;
   };
   readonly post: Readonly<Record<string, readonly PostState[]>>;
+  readonly config?: SuiteConfig;
 }
 
 export interface PreAccount {
@@ -42,6 +44,9 @@ interface PostState {
 export interface StateTestCase {
   readonly test: StateTest;
   readonly fork: EvmFork;
+  readonly chainId: bigint;
+  /** undefined before blobs */
+  readonly blobParams: BlobParams | undefined;
   readonly sender: Uint8Array;
   /** undefined: it cannot be encoded (a value above 256 bits) */
   readonly transaction: SignedTransaction | undefined;
@@ -58,11 +63,14 @@ export function* stateTestCases(test: StateTest): Iterable<{ forkName: string; i
 export function stateTestCase(test: StateTest, forkName: string, fork: EvmFork, index: number): StateTestCase {
   const expected = test.post[forkName]![index]!;
   const { sender, secretKey } = test.transaction;
+  const chainId = BigInt(test.config?.chainid ?? test.config?.chainId ?? 1);
   return {
     test,
     fork,
+    chainId,
+    blobParams: blobParamsAtEra(forkName, test.config),
     sender: sender === undefined ? privateKeyToAddress(hexToBytes(secretKey!)) : hexToBytes(sender),
-    transaction: transactionOf(test.transaction, expected.indexes),
+    transaction: transactionOf(test.transaction, expected.indexes, chainId),
     expected,
   };
 }
@@ -76,7 +84,11 @@ export function testNumber(hex: string): bigint | undefined {
   return value < MAX_WORD ? value : undefined;
 }
 
-function transactionOf(fields: StateTest["transaction"], indexes: PostState["indexes"]): SignedTransaction | undefined {
+function transactionOf(
+  fields: StateTest["transaction"],
+  indexes: PostState["indexes"],
+  chainId: bigint,
+): SignedTransaction | undefined {
   const value = testNumber(fields.value[indexes.value]!);
   const gasLimit = testNumber(fields.gasLimit[indexes.gas]!);
   const optional = (hex: string | undefined) => (hex === undefined ? 0n : testNumber(hex));
@@ -98,7 +110,7 @@ function transactionOf(fields: StateTest["transaction"], indexes: PostState["ind
     address: hexToBytes(address),
     storageKeys: storageKeys.map((key) => hexToBytes(key)),
   }));
-  const fees = { chainId: 1n, accessList, maxFeePerGas: maxFeePerGas!, maxPriorityFeePerGas: maxPriorityFeePerGas! };
+  const fees = { chainId, accessList, maxFeePerGas: maxFeePerGas!, maxPriorityFeePerGas: maxPriorityFeePerGas! };
   if (fields.authorizationList !== undefined) {
     return { type: 0x04, ...common, ...fees, authorizationList: fields.authorizationList.map(authorizationOf) };
   }
@@ -107,7 +119,7 @@ function transactionOf(fields: StateTest["transaction"], indexes: PostState["ind
     return { type: 0x03, ...common, ...fees, maxFeePerBlobGas: maxFeePerBlobGas!, blobVersionedHashes };
   }
   if (fields.maxFeePerGas !== undefined) return { type: 0x02, ...common, ...fees };
-  if (list !== undefined && list !== null) return { type: 0x01, ...common, chainId: 1n, accessList, gasPrice: gasPrice! };
+  if (list !== undefined && list !== null) return { type: 0x01, ...common, chainId, accessList, gasPrice: gasPrice! };
   return { type: 0x00, ...common, chainId: undefined, gasPrice: gasPrice! };
 }
 

@@ -1,4 +1,4 @@
-import type { AccountRecord, EvmEngine, StateChanges, StateReader, TransactionRejection, TransactionResult } from "@rnode/evm";
+import type { AccountRecord, EvmEngine, StateChanges, StateReader, TransactionResult } from "@rnode/evm";
 import {
   asciiToBytes,
   bytesToHex,
@@ -10,8 +10,9 @@ import {
   isZeroBytes,
   keccak256,
 } from "@rnode/primitives";
-import { type BlockRules, blobBaseFee, type EvmFork, forkRules, type Log } from "@rnode/protocol";
+import { blobBaseFee, forkRules, type Log } from "@rnode/protocol";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
+import { wrongRefusal } from "./expected-exceptions.ts";
 import { type StateTest, type StateTestCase, testBytes, testNumber } from "./state-test-case.ts";
 
 /** A state in maps, by lower-case hex. */
@@ -53,7 +54,7 @@ function describe(result: TransactionResult | undefined): string {
 /** undefined: the transaction cannot be encoded, so nothing could be executed */
 function execute(
   engine: EvmEngine,
-  { test, fork, transaction, sender }: StateTestCase,
+  { test, fork, chainId, blobParams, transaction, sender }: StateTestCase,
   reader: StateReader,
   coinbase: Uint8Array,
   onChanges: (changes: StateChanges) => void,
@@ -61,7 +62,7 @@ function execute(
   if (transaction === undefined) return undefined;
   const { env } = test;
   const number = (name: string): bigint => testNumber(env[name] ?? "0x0")!;
-  const rules = rulesOf(fork);
+  const rules = { ...forkRules(fork), chainId, blobParams, isDaoForkBlock: false };
   const block = engine.beginBlock(
     rules,
     {
@@ -80,11 +81,6 @@ function execute(
   const result = block.applyTransaction(transaction, { sender, encoded: new Uint8Array(0) });
   onChanges(block.changes());
   return result;
-}
-
-function rulesOf(fork: EvmFork): BlockRules {
-  const rules = forkRules(fork);
-  return { ...rules, chainId: 1n, blobParams: rules.defaultBlobParams, isDaoForkBlock: false };
 }
 
 function stateOf(test: StateTest, codes: Map<Hex, Uint8Array>): MemoryState {
@@ -155,46 +151,10 @@ function rootOf(leaves: { key: Uint8Array; value: Uint8Array }[]): Uint8Array {
 const logsHash = (logs: readonly Log[]): Uint8Array =>
   keccak256(encodeRlp(logs.map(({ address, topics, data }) => [address, [...topics], data])));
 
-/** The tests' names for our rejection reasons. */
-const REJECTIONS: Readonly<Record<string, readonly TransactionRejection[]>> = {
-  INSUFFICIENT_ACCOUNT_FUNDS: ["insufficient-funds"],
-  GASLIMIT_PRICE_PRODUCT_OVERFLOW: ["gas-overflow"],
-  INTRINSIC_GAS_TOO_LOW: ["intrinsic-gas-too-low", "floor-data-gas-too-high"],
-  INTRINSIC_GAS_BELOW_FLOOR_GAS_COST: ["floor-data-gas-too-high", "intrinsic-gas-too-low"],
-  INSUFFICIENT_MAX_FEE_PER_GAS: ["fee-cap-below-base-fee"],
-  PRIORITY_GREATER_THAN_MAX_FEE_PER_GAS: ["tip-above-fee-cap"],
-  INSUFFICIENT_MAX_FEE_PER_BLOB_GAS: ["blob-fee-cap-too-low"],
-  GAS_ALLOWANCE_EXCEEDED: ["gas-limit-exceeds-block"],
-  GAS_LIMIT_EXCEEDS_MAXIMUM: ["gas-limit-exceeds-cap"],
-  INITCODE_SIZE_EXCEEDED: ["initcode-too-large"],
-  NONCE_IS_MAX: ["nonce-max"],
-  NONCE_MISMATCH_TOO_LOW: ["nonce-too-low"],
-  NONCE_MISMATCH_TOO_HIGH: ["nonce-too-high"],
-  SENDER_NOT_EOA: ["sender-not-eoa"],
-  TYPE_1_TX_PRE_FORK: ["type-not-supported"],
-  TYPE_2_TX_PRE_FORK: ["type-not-supported"],
-  TYPE_3_TX_PRE_FORK: ["type-not-supported"],
-  TYPE_4_TX_PRE_FORK: ["type-not-supported"],
-  TYPE_3_TX_ZERO_BLOBS: ["no-blobs"],
-  TYPE_3_TX_BLOB_COUNT_EXCEEDED: ["too-many-blobs"],
-  TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED: ["too-many-blobs"],
-  TYPE_3_TX_INVALID_BLOB_VERSIONED_HASH: ["bad-blob-version"],
-  TYPE_3_TX_CONTRACT_CREATION: ["blob-creates-contract"],
-  TYPE_4_EMPTY_AUTHORIZATION_LIST: ["empty-authorization-list"],
-  TYPE_4_TX_CONTRACT_CREATION: ["set-code-creates-contract"],
-};
-
 /** A rejection for a reason other than the expected one is also a failure. */
 function compareRefusal(expectException: string | undefined, result: TransactionResult | undefined): string | undefined {
   const refusal = result === undefined ? "not encodable" : result.kind === "rejected" ? result.reason : undefined;
   if (expectException === undefined) return refusal === undefined ? undefined : `refused (${refusal}), expected to be executed`;
   if (refusal === undefined) return `executed, expected ${expectException}`;
-  const names = expectException.split("|").map((name) => name.replace(/^TransactionException\./, ""));
-  const matches = names.some((name) => {
-    if (name === "RLP_INVALID_VALUE") return result === undefined;
-    const reasons = REJECTIONS[name];
-    if (reasons === undefined) throw new Error(`unknown expected exception ${name}`);
-    return reasons.some((reason) => reason === refusal);
-  });
-  return matches ? undefined : `refused (${refusal}), expected ${expectException}`;
+  return wrongRefusal(expectException, refusal);
 }

@@ -3,7 +3,7 @@ import type { StateTest } from "./state-test-case.ts";
 import { stateTestCase } from "./state-test-case.ts";
 import { runStateTestCase } from "./state-test-run.ts";
 import { StepTrace } from "./step-trace.ts";
-import { evmForkOfSuite } from "./suite-forks.ts";
+import { evmForkOfEra } from "./suite-forks.ts";
 import { readJsonFile, resultOf } from "./vectors.ts";
 
 /** Identifies a case. */
@@ -24,7 +24,7 @@ export interface StateTestLocation {
 export function traceStateTestCase(location: StateTestLocation): string[] {
   const { file, testName, forkName, index } = location;
   const test = (readJsonFile(file) as Record<string, StateTest>)[testName];
-  const fork = evmForkOfSuite(forkName);
+  const fork = evmForkOfEra(forkName);
   if (test === undefined || fork === undefined) throw new Error(`${file} has no test ${testName} of ${forkName}`);
   const trace = new StepTrace();
   const engine = newEngine();

@@ -6,7 +6,7 @@ import type { EvmEngine } from "@rnode/evm";
 import { type StateTest, stateTestCase, stateTestCases } from "./state-test-case.ts";
 import { runStateTestCase } from "./state-test-run.ts";
 import type { StateTestLocation } from "./state-test-trace.ts";
-import { evmForkOfSuite } from "./suite-forks.ts";
+import { evmForkOfEra } from "./suite-forks.ts";
 import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
 
 export interface StateTestOptions {
@@ -77,7 +77,7 @@ export function runStateTestFile(
   for (const [testName, test] of Object.entries(readJsonFile(file) as Record<string, StateTest>)) {
     for (const { forkName, index } of stateTestCases(test)) {
       if (onlyFork !== undefined && forkName !== onlyFork) continue;
-      const fork = evmForkOfSuite(forkName);
+      const fork = evmForkOfEra(forkName);
       const name = `${testName} [${forkName} ${index}]`;
       if (fork === undefined) skipped.push(`${name}: unknown fork`);
       else {

@@ -9,7 +9,8 @@ import {
   intrinsicGas,
   recoverSender,
 } from "@rnode/protocol";
-import { evmForkOfSuite } from "./suite-forks.ts";
+import { wrongRefusal } from "./expected-exceptions.ts";
+import { evmForkOfEra } from "./suite-forks.ts";
 import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
 
 interface ForkResult {
@@ -25,7 +26,7 @@ interface TransactionCase {
 }
 
 /**
- * `TransactionTests` of ethereum/tests: which bytes are a valid transaction under which fork, and its hash, sender and intrinsic
+ * `TransactionTests` of ethereum/tests and `transaction_tests` of execution-spec-tests: which bytes are a valid transaction under which fork, and its hash, sender and intrinsic
  * gas.
  */
 export function runTransactionTests(folder: string): SuiteReport {
@@ -41,7 +42,7 @@ export function runTransactionTests(folder: string): SuiteReport {
 }
 
 function rulesOf(fork: string): BlockRules {
-  const evm = evmForkOfSuite(fork);
+  const evm = evmForkOfEra(fork);
   if (evm === undefined) throw new Error(`unknown fork ${fork}`);
   return { ...forkRules(evm), chainId: 1n, blobParams: undefined, isDaoForkBlock: false };
 }
@@ -60,8 +61,10 @@ function judge(txbytes: string, rules: BlockRules): ForkResult {
 }
 
 function compare(ours: ForkResult, expected: ForkResult): string | undefined {
-  if (expected.exception !== undefined)
-    return ours.exception === undefined ? `accepted, expected ${expected.exception}` : undefined;
+  if (expected.exception !== undefined) {
+    if (ours.exception === undefined) return `accepted, expected ${expected.exception}`;
+    return wrongRefusal(expected.exception, ours.exception);
+  }
   if (ours.exception !== undefined) return `refused with ${ours.exception}`;
   if (ours.hash !== expected.hash) return `hash ${ours.hash}, expected ${expected.hash}`;
   if (ours.sender !== expected.sender) return `sender ${ours.sender}, expected ${expected.sender}`;

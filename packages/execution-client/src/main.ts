@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import("./commands/export.ts")).exportBlocks,
   stateless: async () => (await import("./commands/stateless.ts")).stateless,
   statetest: async () => (await import("./commands/statetest.ts")).statetest,
+  enginetest: async () => (await import("./commands/enginetest.ts")).enginetest,
   snapshot: async () => (await import("./commands/snapshot.ts")).snapshot,
   db: async () => (await import("./commands/db.ts")).db,
 };

@@ -443,7 +443,7 @@ const txpool = optionGroup("txpool", {
 export const clientTable = optionTable({
   program: "rengine",
   summary:
-    "Execution client of an OP Stack chain. Subcommands: init, import, export, snapshot, stateless, statetest, db (each with --help), config print.",
+    "Execution client of an OP Stack chain. Subcommands: init, import, export, snapshot, stateless, statetest, enginetest, db (each with --help), config print.",
   envPrefix: "RENGINE_",
   exclusive: [["full", "history.blocks"]],
   groups: {

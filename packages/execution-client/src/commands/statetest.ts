@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { evmForkOfSuite, runStateTests, traceStateTestCase } from "@rnode/conformance";
+import { evmForkOfEra, runStateTests, traceStateTestCase } from "@rnode/conformance";
 import { bool, integerBetween, optionGroup, optionTable, text } from "@rnode/options";
 import { command, UserError } from "@rnode/program";
 import { VERSION } from "../version.ts";
@@ -35,7 +35,7 @@ const table = optionTable({
 export const statetest = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { fork, json, jobs = availableParallelism(), traces } = options.main;
   for (const path of positionals) if (!existsSync(path)) throw new UserError(`${path}: no such file or folder`);
-  if (fork !== undefined && evmForkOfSuite(fork) === undefined) throw new UserError(`--fork: "${fork}" is no fork of the tests`);
+  if (fork !== undefined && evmForkOfEra(fork) === undefined) throw new UserError(`--fork: "${fork}" is no fork of the tests`);
   const report = await runStateTests(positionals, {
     ...(fork !== undefined && { fork }),
     jobs,
