@@ -81,7 +81,13 @@ class Cluster {
 
   constructor(onInvalid: (cluster: Cluster, chain: Chain) => void, { resets = true } = {}) {
     const { l1, clock } = this;
-    const server = l1Server({ l1, chainId: 900n, earliestInclusionMs: () => clock.unixMs(), onSubmitted: () => {} });
+    const server = l1Server({
+      l1,
+      chainId: 900n,
+      earliestInclusionMs: () => clock.unixMs(),
+      onSubmitted: () => {},
+      hasRawMethods: () => false,
+    });
     const chain = (id: bigint): Chain => {
       const tag = Number(id & 0xffn);
       const batcherKey = new Uint8Array(32).fill(tag);

@@ -1,7 +1,14 @@
 import type { DerivationObserver } from "@rnode/derivation";
-import type { Hex } from "@rnode/primitives";
-import type { BlockId, L1BlockRef, L2BlockRef } from "@rnode/protocol";
-import type { SimL1 } from "./sim-l1.ts";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import {
+  type BlockId,
+  DEPOSIT_TRANSACTION_TYPE,
+  decodeTransaction,
+  isDepositTransaction,
+  type L1BlockRef,
+  type L2BlockRef,
+} from "@rnode/protocol";
+import type { L1Block, SimL1 } from "./sim-l1.ts";
 import type { SimNode } from "./sim-node.ts";
 import type { SyncPeers } from "./sync-peers.ts";
 
@@ -13,6 +20,8 @@ export interface Violation {
     | "finalized-moved"
     | "batcher-blamed"
     | "record"
+    | "deposits"
+    | "gas"
     | "honest-blamed"
     | "liveness"
     | "node-stopped"
@@ -49,6 +58,8 @@ export interface InvariantsDeps {
   readonly isHonestChannel: (id: Hex) => boolean;
   /** whether the sequencer has made the block */
   readonly isSequenced: (hash: Hex) => boolean;
+  /** source hashes of the deposits of an L1 block, in order */
+  readonly depositsOf: (block: L1Block) => readonly Hex[];
   /** whether it is in the sequencer's chain, and its L1 origin in L1 */
   readonly isInChain: (block: L2BlockRef) => boolean;
   readonly onViolation: (violation: Violation) => void;
@@ -84,10 +95,10 @@ export class Invariants {
         seen.reading = block;
       },
       onFrame: ({ frame }) => {
-        if (frame.number === 0) seen.begun.add(hexOf(frame.channelId));
+        if (frame.number === 0) seen.begun.add(bytesToHex(frame.channelId));
       },
       onFrameDropped: ({ frame, reason, block }) => {
-        const id = hexOf(frame.channelId);
+        const id = bytesToHex(frame.channelId);
         if (!this.#deps.isHonestChannel(id) || !seen.begun.has(id)) return;
         blame(`frame ${frame.number} of channel ${id.slice(0, 10)} in L1 block ${block.number} was dropped: ${reason}`);
       },
@@ -162,6 +173,26 @@ export class Invariants {
         if (this.#isBeingTold(node, safeHead.hash)) continue;
         const detail = `${node.name}: after L1 block ${ref.number}, block ${safeHead.number} ${safeHead.hash.slice(0, 10)}… is recorded, which is not in the chain`;
         this.blame(node, { rule: "record", detail });
+        return;
+      }
+    }
+  }
+
+  /** The first block of each epoch, as far as it is safe, must have the deposits of its L1 block, and no other block has any. */
+  checkDeposits(nodes: readonly SimNode[]): void {
+    for (const node of nodes) {
+      if (this.isMisled(node)) continue;
+      for (let at = 1; at <= (node.heads?.safe.number ?? 0); at++) {
+        const block = node.engine.canonicalRef(at);
+        const payload = node.engine.canonicalPayload(at)?.executionPayload;
+        if (block === undefined || payload === undefined) continue; // before the snapshot that the engine began with
+        const origin = this.#deps.l1.blocks[block.l1Origin.number];
+        if (origin?.ref.hash !== block.l1Origin.hash) break; // L1 has just replaced it
+        const wanted = block.sequenceNumber === 0 ? this.#deps.depositsOf(origin) : [];
+        const found = userDeposits(payload.transactions);
+        if (found.join() === wanted.join()) continue;
+        const detail = `${node.name}: block ${number(block)} has ${found.length} deposits (${found.join(", ")}), L1 block ${origin.ref.number} has ${wanted.length} (${wanted.join(", ")})`;
+        this.#deps.onViolation({ rule: "deposits", detail });
         return;
       }
     }
@@ -274,4 +305,10 @@ export class Invariants {
   }
 }
 
-const hexOf = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString("hex")}`;
+/** Source hashes of the deposits that mint: those of the protocol itself mint nothing. */
+function userDeposits(transactions: readonly Uint8Array[]): readonly Hex[] {
+  return transactions.filter(isDepositTransaction).flatMap((encoded) => {
+    const tx = decodeTransaction(encoded);
+    return tx.type === DEPOSIT_TRANSACTION_TYPE && (tx.mint ?? 0n) > 0n ? [bytesToHex(tx.sourceHash)] : [];
+  });
+}

@@ -1,7 +1,7 @@
 import { FORK_FACTS, isDepositTransaction, OP_FORKS, type OpFork } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { upgradeArtifactsOf } from "./cli.ts";
-import { GENESIS_TIME_SEC, type Plan, planOf } from "./plan.ts";
+import { GENESIS_TIME_SEC, NO_L1_FORKS, type Plan, planOf } from "./plan.ts";
 import { SimNetwork } from "./sim-network.ts";
 
 /** The operator's folder of published artifacts, as for the node; the code that Ecotone and later forks deploy is not in this repository. */
@@ -17,6 +17,7 @@ async function cross(first: OpFork, last: OpFork, args: readonly string[]) {
   const plan: Plan = {
     ...planOf(1, { hasUpgradeCode: true }),
     l1BlockTimeSec: 6,
+    l1Forks: NO_L1_FORKS,
     blockTimeSec: 2,
     seqWindowSize: 20,
     channelTimeout: 10,

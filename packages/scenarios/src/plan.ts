@@ -4,6 +4,7 @@ import { Random } from "./random.ts";
 import { realGenesisHash } from "./real-engine.ts";
 import { genesisPayload } from "./sim-engine.ts";
 import type { PeerTrouble, Stranger, SyncPeersOptions } from "./sync-peers.ts";
+import type { ReceiptForm } from "./unknown-transaction.ts";
 
 export const GENESIS_TIME_SEC = 1_700_000_000;
 export const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
@@ -30,11 +31,30 @@ export interface LateVerifier {
   readonly strangers: readonly Stranger[];
 }
 
+/** When L1's rules change, in seconds after its genesis. */
+export interface L1Forks {
+  /** 0: it begins with these rules; undefined: it never has them */
+  readonly amsterdamSec: number | undefined;
+  /** a fork that no program knows: transactions of another type, a further field in headers */
+  readonly next:
+    | {
+        readonly atSec: number;
+        readonly receipts: ReceiptForm;
+        readonly hasHeaderField: boolean;
+        /** from then on, its endpoints give blocks and receipts as bytes; 0: always */
+        readonly rawMethodsSec: number;
+      }
+    | undefined;
+}
+
+export const NO_L1_FORKS: L1Forks = { amsterdamSec: undefined, next: undefined };
+
 /** What happens in a scenario, and when. Everything follows from the seed. */
 export interface Plan {
   readonly seed: number;
   readonly blockTimeSec: number;
   readonly l1BlockTimeSec: number;
+  readonly l1Forks: L1Forks;
   readonly seqWindowSize: number;
   readonly channelTimeout: number;
   readonly maxSequencerDriftSec: number;
@@ -111,6 +131,8 @@ const REAL_ENGINES = 0.15;
 const BEACON_CLIENTS = 0.15;
 /** Share of the scenarios with rengine in which verifiers join late. */
 const LATE_VERIFIERS = 0.6;
+/** Share of the scenarios with Amsterdam in which the fork after it comes. */
+const NEXT_L1_FORK = 0;
 /** The real engine needs code for the first Canyon block that is not part of this repository. */
 const goesThroughCanyon = ({ canyon = 0 }: ForkTimes): boolean => canyon > 0;
 
@@ -158,6 +180,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     seed,
     blockTimeSec: random.pick(BLOCK_TIMES[l1BlockTimeSec]),
     l1BlockTimeSec,
+    l1Forks: l1ForksOf(new Random(seed, "l1 forks"), faultsMs / 1000),
     seqWindowSize,
     channelTimeout,
     maxSequencerDriftSec: random.pick([30, 60, 600]),
@@ -199,6 +222,15 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
       ...late.flatMap((verifier) => lateFaults(later, verifier, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
     ],
   };
+}
+
+/** A third of the scenarios each: before, in the midst, never. */
+function l1ForksOf(random: Random, faultsSec: number): L1Forks {
+  const amsterdamSec = random.pick([0, random.between(8, faultsSec), undefined]);
+  if (amsterdamSec === undefined || !random.chance(NEXT_L1_FORK)) return { amsterdamSec, next: undefined };
+  const atSec = random.between(Math.max(8, amsterdamSec), faultsSec);
+  const next = { atSec, receipts: random.pick(["known", "foreign"] as const), hasHeaderField: random.chance(0.5) };
+  return { amsterdamSec, next: { ...next, rawMethodsSec: random.pick([0, 0, atSec + random.between(10, 60)]) } };
 }
 
 /** Some forks from the genesis on, the next ones at times during the scenario. */
@@ -343,8 +375,11 @@ export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs :
 const EXCUSES: ReadonlySet<Fault["kind"]> = new Set(["l1-reorg", "engine-crash", "inclusion", "l1-pause", "pool-drop"]);
 
 /** Whether everything that the batcher publishes has to be accepted. */
-export function isBatcherUndisturbed({ faults, hasRoom }: Plan): boolean {
+export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs }: Plan): boolean {
   if (!hasRoom) return false;
+  // L1 replaces its head now and then, and no endpoint may be able to show a block for a while.
+  if (l1Forks.amsterdamSec !== undefined && sequencerConfs === 0) return false;
+  if (l1Forks.next !== undefined && l1Forks.next.rawMethodsSec > 0) return false;
   return !faults.some(
     (fault) =>
       EXCUSES.has(fault.kind) ||

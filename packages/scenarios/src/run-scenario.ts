@@ -1,6 +1,7 @@
 import type { UpgradeArtifactSource } from "@rnode/protocol";
 import { scheduleFaults } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
+import type { L1Passed } from "./l1-traffic.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { SimNetwork } from "./sim-network.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -21,6 +22,8 @@ export interface ScenarioResult {
   readonly l1Blocks: number;
   readonly safeBlocks: number;
   readonly replacedL1Blocks: number;
+  /** what all safe heads are past */
+  readonly passed: L1Passed;
   readonly labelsGoneBack: number;
   /** of verifiers that join late: how many finished a sync from peers, and how many of those were misled by the sequencer */
   readonly late: { readonly synced: number; readonly misled: number };
@@ -39,6 +42,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
   };
   let fingerprint = "";
   let late = { synced: 0, misled: 0 };
+  let passed = network.l1Traffic.passed(0);
   process.on("unhandledRejection", onCrash);
   try {
     network.start();
@@ -46,6 +50,10 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     await network.run(plan.faultsMs);
     if (network.violations.length === 0) await recover(network);
     network.invariants.checkRecords(network.nodes);
+    network.invariants.checkDeposits(network.nodes);
+    const { refusedForGas } = network.l1;
+    if (refusedForGas > 0)
+      network.report({ rule: "gas", detail: `L1 refused transactions ${refusedForGas} times for their gas limit` });
     network.invariants.checkLate(network.late);
   } catch (error) {
     onCrash(error);
@@ -53,6 +61,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     process.off("unhandledRejection", onCrash);
     fingerprint = network.fingerprint;
     late = network.invariants.late(network.nodes);
+    passed = network.l1Traffic.passed(Math.min(...network.nodes.map(({ heads }) => heads?.safe.l1Origin.number ?? 0)));
     await network.remove();
   }
   return {
@@ -63,6 +72,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     l1Blocks: network.l1.blocks.length,
     safeBlocks: network.sequencer.engine.head.number,
     replacedL1Blocks: network.l1.replacedBlocks,
+    passed,
     labelsGoneBack: network.invariants.labelsGoneBack,
     late,
   };

@@ -4,6 +4,7 @@ import {
   EMPTY_OMMERS_HASH,
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
+  encodeRlp,
   type Hex,
   keccak256,
   uint64ToBytes,
@@ -14,21 +15,41 @@ import {
   encodeTransaction,
   type FeeMarketTransaction,
   type Header,
-  hashHeader,
   hashTransaction,
+  headerToRlp,
   type L1BlockRef,
   type Log,
   logsBloom,
+  mergeBlooms,
   type Receipt,
   recoverSender,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
+import { minimumGas, transferLogs } from "./l1-rules.ts";
+import { encodeUnknownReceipt, encodeUnknownTransaction, type ReceiptForm } from "./unknown-transaction.ts";
 
 export type L1Transaction = FeeMarketTransaction | BlobTransaction;
 
+/** A transaction and what it leaves, as far as no rule of L1 adds to it. */
+interface Entry {
+  readonly tx: L1Transaction;
+  readonly logs: readonly Log[];
+  /** `tx` only stands for a transaction of a type that no program knows, with such a receipt */
+  readonly unknown: ReceiptForm | undefined;
+}
+
 export interface L1Block {
   readonly ref: L1BlockRef;
+  /** What this version knows of the block: where a transaction has an unknown type, another one has its place. */
   readonly stored: StoredBlock;
+  readonly entries: readonly Entry[];
+  readonly hasUnknownField: boolean;
+  /** what the hash and the roots of the block are computed from: RLP, and EIP-2718 encodings in order */
+  readonly raw: {
+    readonly header: Uint8Array;
+    readonly transactions: readonly Uint8Array[];
+    readonly receipts: readonly Uint8Array[];
+  };
   readonly transactionHashes: readonly Hex[];
   /** nonces after this block, by address */
   readonly nonces: ReadonlyMap<Hex, bigint>;
@@ -42,7 +63,11 @@ interface PooledTransaction {
   readonly notBeforeMs: number;
 }
 
-export type PoolVerdict = "accepted" | "nonce too low" | "replacement transaction underpriced";
+export type PoolVerdict =
+  | "accepted"
+  | "nonce too low"
+  | "replacement transaction underpriced"
+  | "insufficient gas for floor data gas cost";
 
 export interface SimL1Options {
   readonly genesisTimeSec: number;
@@ -50,11 +75,16 @@ export interface SimL1Options {
   /** blocks behind the head */
   readonly safeDistance: number;
   readonly finalDistance: number;
+  /** from this time on it has the rules of Amsterdam; undefined: never */
+  readonly amsterdamTimeSec?: number | undefined;
+  /** from this time on its headers have a field that no program knows; undefined: never */
+  readonly unknownFieldTimeSec?: number | undefined;
 }
 
 const zeros = (length: number): Uint8Array => new Uint8Array(length);
 const NO_SIDECARS: readonly Uint8Array[] = [];
 const BASE_FEE = 10n ** 9n;
+const GAS_OF_EACH = 21_000n;
 
 /** L1: a chain with real headers, transactions, receipts and roots, a pool, and reorganisations on demand. It executes nothing. */
 export class SimL1 {
@@ -67,16 +97,22 @@ export class SimL1 {
   readonly #blobs = new Map<Hex, Uint8Array>();
   #finalized = 0;
   #salt = 0;
-  /** logs of the next block, in a transaction of their own each */
-  #pendingLogs: { readonly tx: L1Transaction; readonly log: Log }[] = [];
   /** transactions that the next block contains whatever the pool says */
-  #forced: L1Transaction[] = [];
+  #forced: Entry[] = [];
   /** how many blocks were replaced so far */
   replacedBlocks = 0;
+  /** how often a transaction was refused, or left out of a block, because its gas limit is below the floor */
+  refusedForGas = 0;
 
   constructor(options: SimL1Options) {
     this.options = options;
     this.#append([], options.genesisTimeSec);
+  }
+
+  /** Whether blocks of this time have the rules of Amsterdam. */
+  isAmsterdam(timestamp: number): boolean {
+    const { amsterdamTimeSec } = this.options;
+    return amsterdamTimeSec !== undefined && timestamp >= amsterdamTimeSec;
   }
 
   get head(): L1Block {
@@ -127,6 +163,7 @@ export class SimL1 {
   submit(tx: L1Transaction, notBeforeMs: number, blobs: readonly Uint8Array[] = NO_SIDECARS): PoolVerdict {
     const sender = bytesToHex(recoverSender(tx));
     if (tx.nonce < this.nonceAt(sender, this.head.ref.number)) return "nonce too low";
+    if (!this.#hasEnoughGas(tx, this.head.ref.timestamp)) return "insufficient gas for floor data gas cost";
     const hash = bytesToHex(hashTransaction(tx));
     const old = this.#pooled(sender, tx.nonce);
     if (old !== undefined && old.hash !== hash) {
@@ -146,33 +183,29 @@ export class SimL1 {
     return dropped;
   }
 
-  /** The next block contains these, whatever is in the pool for their nonces. */
-  force(...transactions: L1Transaction[]): void {
-    this.#forced.push(...transactions);
-  }
-
-  /** The next block contains a transaction that emits this log. */
-  emit(tx: L1Transaction, log: Log): void {
-    this.#pendingLogs.push({ tx, log });
+  /** The next block contains this one, which emits these logs, whatever is in the pool for its nonce. */
+  force(tx: L1Transaction, logs: readonly Log[] = [], unknown?: ReceiptForm): void {
+    this.#forced.push({ tx, logs, unknown });
   }
 
   mine(nowMs: number): L1Block {
     const parent = this.head;
+    const timestamp = Math.max(Math.floor(nowMs / 1000), parent.ref.timestamp + 1);
     const included = this.#forced.splice(0);
     const next = new Map<Hex, bigint>();
-    for (const tx of included) next.set(bytesToHex(recoverSender(tx)), tx.nonce + 1n);
+    for (const { tx } of included) next.set(bytesToHex(recoverSender(tx)), tx.nonce + 1n);
     const senders = new Set([...this.#pool.values()].map(({ sender }) => sender));
     for (const sender of senders) {
       let nonce = next.get(sender) ?? this.nonceAt(sender, parent.ref.number);
       for (;;) {
         const pooled = this.#pooled(sender, nonce);
         if (pooled === undefined || pooled.notBeforeMs > nowMs || pooled.tx.maxFeePerGas < BASE_FEE) break;
-        included.push(pooled.tx);
+        if (!this.#hasEnoughGas(pooled.tx, timestamp)) break;
+        included.push({ tx: pooled.tx, logs: [], unknown: undefined });
         this.#pool.delete(pooled.hash);
         nonce++;
       }
     }
-    const timestamp = Math.max(Math.floor(nowMs / 1000), parent.ref.timestamp + 1);
     const block = this.#append(included, timestamp);
     for (const { hash, sender, tx } of [...this.#pool.values()]) {
       if (tx.nonce < this.nonceAt(sender, block.ref.number)) this.#pool.delete(hash);
@@ -191,14 +224,40 @@ export class SimL1 {
     const removed = this.blocks.splice(this.blocks.length - undone, undone);
     this.#salt++;
     this.replacedBlocks += undone;
-    for (const { ref, stored } of removed) {
-      const transactions = stored.block.transactions as readonly L1Transaction[];
-      this.#append(fate === "kept" ? transactions : [], ref.timestamp, fate === "kept" ? stored.receipts : undefined);
-      if (fate !== "returned") continue;
-      for (const tx of transactions) this.submit(tx, notBeforeMs);
+    for (const { ref, entries } of removed) {
+      this.#append(fate === "kept" ? entries : [], ref.timestamp);
+      if (fate === "returned") this.#giveBack(entries, notBeforeMs);
     }
     this.#append([], this.head.ref.timestamp + 1);
     return undone;
+  }
+
+  /**
+   * Replaces the newest block by a sibling, as the builder of a slot does that does not count the payload of the slot before (EIP-7732).
+   *
+   * @returns undefined if that block is final
+   */
+  replaceHead(nowMs: number): L1Block | undefined {
+    if (this.head.ref.number <= this.#finalized) return undefined;
+    const { entries } = this.blocks.pop()!;
+    this.#salt++;
+    this.replacedBlocks++;
+    this.#giveBack(entries, nowMs);
+    return this.mine(nowMs);
+  }
+
+  /** What the pool never had is in the next block. */
+  #giveBack(entries: readonly Entry[], notBeforeMs: number): void {
+    for (const entry of entries) {
+      if (entry.logs.length > 0 || entry.unknown !== undefined) this.#forced.push(entry);
+      else this.submit(entry.tx, notBeforeMs);
+    }
+  }
+
+  #hasEnoughGas(tx: L1Transaction, timestamp: number): boolean {
+    const isEnough = tx.gasLimit >= minimumGas(tx, this.isAmsterdam(timestamp));
+    if (!isEnough) this.refusedForGas++;
+    return isEnough;
   }
 
   #pooled(sender: Hex, nonce: bigint): PooledTransaction | undefined {
@@ -206,31 +265,36 @@ export class SimL1 {
     return undefined;
   }
 
-  #append(transactions: readonly L1Transaction[], timestamp: number, receiptsBefore?: readonly Receipt[]): L1Block {
+  #append(entries: readonly Entry[], timestamp: number): L1Block {
     const parent = this.blocks.at(-1);
     const number = this.blocks.length;
-    const emitted = receiptsBefore === undefined && parent !== undefined ? this.#pendingLogs.splice(0) : [];
-    const all = [...transactions, ...emitted.map(({ tx }) => tx)];
-    const receipts =
-      receiptsBefore ??
-      all.map((_, i): Receipt => {
-        const emission = emitted[i - transactions.length];
-        const logs = emission === undefined ? [] : [emission.log];
-        return { type: all[i]!.type, status: 1, cumulativeGasUsed: 21_000n * BigInt(i + 1), bloom: logsBloom(logs), logs };
-      });
+    const transactions = entries.map(({ tx }) => tx);
+    const isAmsterdam = this.isAmsterdam(timestamp);
+    const receipts = entries.map(({ tx, logs: own }, i): Receipt => {
+      const logs = isAmsterdam ? [...transferLogs(tx), ...own] : own;
+      return { type: tx.type, status: 1, cumulativeGasUsed: GAS_OF_EACH * BigInt(i + 1), bloom: logsBloom(logs), logs };
+    });
+    const raw = {
+      transactions: entries.map(({ tx, unknown }) =>
+        unknown === undefined ? encodeTransaction(tx) : encodeUnknownTransaction(tx),
+      ),
+      receipts: entries.map(({ unknown }, i) =>
+        unknown === undefined ? encodeReceipt(receipts[i]!) : encodeUnknownReceipt(receipts[i]!, unknown),
+      ),
+    };
     const seed = keccak256(uint64ToBytes(number), uint64ToBytes(this.#salt), uint64ToBytes(timestamp));
     const header: Header = {
       parentHash: parent?.stored.hash ?? zeros(32),
       ommersHash: EMPTY_OMMERS_HASH,
       beneficiary: zeros(20),
       stateRoot: seed,
-      transactionsRoot: orderedTrieRoot(all.map(encodeTransaction)),
-      receiptsRoot: orderedTrieRoot(receipts.map((receipt) => encodeReceipt(receipt))),
-      logsBloom: zeros(256),
+      transactionsRoot: orderedTrieRoot(raw.transactions),
+      receiptsRoot: orderedTrieRoot(raw.receipts),
+      logsBloom: mergeBlooms(receipts.map(({ bloom }) => bloom)),
       difficulty: 0n,
       number,
       gasLimit: 30_000_000n,
-      gasUsed: 21_000n * BigInt(all.length),
+      gasUsed: isAmsterdam ? blockGas(entries.length, number) : GAS_OF_EACH * BigInt(entries.length),
       timestamp,
       extraData: zeros(0),
       mixHash: keccak256(seed),
@@ -241,15 +305,26 @@ export class SimL1 {
       excessBlobGas: 0n,
       parentBeaconBlockRoot: seed,
       requestsHash: EMPTY_REQUESTS_HASH,
+      // slots take a second: blocks of scenarios come at any
+      ...(isAmsterdam && {
+        blockAccessListHash: keccak256(seed, seed),
+        slotNumber: BigInt(timestamp - this.options.genesisTimeSec),
+      }),
     };
-    const hash = hashHeader(header);
-    const senders = all.map((tx) => recoverSender(tx));
+    const { unknownFieldTimeSec = Number.POSITIVE_INFINITY } = this.options;
+    const hasUnknownField = timestamp >= unknownFieldTimeSec;
+    const rawHeader = encodeRlp([...headerToRlp(header), ...(hasUnknownField ? [unknownField(header)] : [])]);
+    const hash = keccak256(rawHeader);
+    const senders = transactions.map((tx) => recoverSender(tx));
     const nonces = new Map(parent?.nonces ?? []);
-    for (const [i, sender] of senders.entries()) nonces.set(bytesToHex(sender), all[i]!.nonce + 1n);
+    for (const [i, sender] of senders.entries()) nonces.set(bytesToHex(sender), transactions[i]!.nonce + 1n);
     const block: L1Block = {
       ref: { hash: bytesToHex(hash), number, parentHash: bytesToHex(header.parentHash), timestamp },
-      stored: { hash, block: { header, transactions: all, ommers: [], withdrawals: [] }, receipts, senders },
-      transactionHashes: all.map((tx) => bytesToHex(hashTransaction(tx))),
+      stored: { hash, block: { header, transactions, ommers: [], withdrawals: [] }, receipts, senders },
+      entries,
+      hasUnknownField,
+      raw: { header: rawHeader, ...raw },
+      transactionHashes: raw.transactions.map((encoded) => bytesToHex(keccak256(encoded))),
       nonces,
     };
     this.blocks.push(block);
@@ -258,3 +333,10 @@ export class SimL1 {
     return block;
   }
 }
+
+/** The larger of two kinds of gas, each of which is less than receipts add up to, or more, because of refunds (EIP-8037, EIP-7778). */
+const blockGas = (transactions: number, number: number): bigint =>
+  (BigInt(transactions) * GAS_OF_EACH * (number % 2 === 0 ? 3n : 5n)) / 4n;
+
+/** What the 24th field of a header might be: a root of something. */
+export const unknownField = ({ mixHash }: Header): Uint8Array => keccak256(mixHash);

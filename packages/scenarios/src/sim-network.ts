@@ -6,6 +6,7 @@ import { derivationFactsAt, type FeeMarketTransaction, signTransaction, type Upg
 import { Invariants, type Violation } from "./invariants.ts";
 import { junkData, userTransaction } from "./junk.ts";
 import { l1Server } from "./l1-rpc.ts";
+import { L1Traffic } from "./l1-traffic.ts";
 import {
   BATCHER_KEY,
   configOf,
@@ -33,6 +34,8 @@ const MAX_REMEMBERED_DATA = 40;
 /** Peers tell of their heads so often. */
 const BLOCKS_AN_ANNOUNCEMENT = 32;
 
+const sinceGenesis = (sec: number | undefined): number | undefined => (sec === undefined ? undefined : GENESIS_TIME_SEC + sec);
+
 /** A verifier that joins late, and what its execution client syncs from. */
 interface LateNode {
   readonly plan: LateVerifier;
@@ -49,6 +52,7 @@ export class SimNetwork {
   readonly clock = new SimClock(GENESIS_TIME_SEC * 1000);
   readonly log: SimLog;
   readonly l1: SimL1;
+  readonly l1Traffic: L1Traffic;
   readonly derivation: DerivationConfig;
   readonly sequencer: SimNode;
   readonly #nodes: SimNode[];
@@ -79,15 +83,19 @@ export class SimNetwork {
       blockTimeSec: plan.l1BlockTimeSec,
       safeDistance: L1_SAFE_DISTANCE,
       finalDistance: plan.finalDistance,
+      amsterdamTimeSec: sinceGenesis(plan.l1Forks.amsterdamSec),
+      unknownFieldTimeSec: plan.l1Forks.next?.hasHeaderField === true ? sinceGenesis(plan.l1Forks.next.atSec) : undefined,
     });
     const { l1, clock, log } = this;
     const rollup = configOf(plan, this.l1.head.ref);
+    this.l1Traffic = new L1Traffic(plan.l1Forks, { random: new Random(plan.seed, "l1 traffic"), l1, config: rollup });
     this.derivation = { rollup, l1BlobSchedule: [], upgradeArtifact: options.upgradeArtifact };
     const server = l1Server({
       l1,
       chainId: rollup.l1ChainId,
       earliestInclusionMs: () => (this.inclusion.how === "lost" ? undefined : clock.unixMs() + this.inclusion.delayMs),
       onSubmitted: (text) => log.note("l1", text),
+      hasRawMethods: () => clock.unixMs() / 1000 >= GENESIS_TIME_SEC + (plan.l1Forks.next?.rawMethodsSec ?? 0),
     });
     const { blobSource } = plan;
     const isFulu = blobSource === "beacon-since-fulu";
@@ -98,6 +106,7 @@ export class SimNetwork {
       isBatcherUndisturbed: isBatcherUndisturbed(plan),
       isHonestChannel: (id) => this.#honestChannels.has(id),
       isSequenced: (hash) => this.#sequenced.has(hash),
+      depositsOf: (block) => this.l1Traffic.depositsOf(block),
       isInChain: ({ number, hash, l1Origin }) =>
         l1.isCanonical(l1Origin) && this.sequencer.engine.canonicalRef(number)?.hash === hash,
       onViolation: (violation) => this.report(violation),
@@ -272,11 +281,15 @@ export class SimNetwork {
   }
 
   #mineRegularly(): void {
-    const { clock, l1, plan } = this;
+    const { clock, plan } = this;
     clock.after(plan.l1BlockTimeSec * 1000, () => {
       if (!this.isL1Paused) {
-        const { ref, transactionHashes } = l1.mine(clock.unixMs());
-        this.log.note("l1", `block ${ref.number} ${ref.hash.slice(0, 10)}… with ${transactionHashes.length} transactions`);
+        const block = this.l1Traffic.mine(clock.unixMs());
+        const what =
+          block === undefined
+            ? "a slot without a block"
+            : `block ${block.ref.number} ${block.ref.hash.slice(0, 10)}… on ${block.ref.parentHash.slice(0, 10)}… with ${block.transactionHashes.length} transactions`;
+        this.log.note("l1", what);
       }
       this.#mineRegularly();
     });
