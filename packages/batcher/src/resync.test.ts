@@ -34,7 +34,7 @@ function setUp(options: Partial<ResyncOptions> = {}) {
       nonce,
       maxPriorityFeePerGas: 10n ** 9n,
       maxFeePerGas: 10n ** 11n,
-      gasLimit: 21_000n,
+      gasLimit: 30_000n,
       to: address,
       value: 0n,
       data: DATA,
