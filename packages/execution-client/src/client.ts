@@ -50,7 +50,7 @@ import { requireFreePorts } from "./rpc/free-ports.ts";
 import { createPublicServer } from "./rpc/public-server.ts";
 import { createReadServices, profileOf } from "./rpc/read-services.ts";
 import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
-import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
+import { INTERRUPTED_GENESIS, loadChainSpec, logChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
 import { openDatabase } from "./setup/database.ts";
 import { describeError } from "./setup/describe-error.ts";
 import { historyBlocksOf } from "./setup/history-option.ts";
@@ -108,6 +108,7 @@ export async function startClient(
   ];
   await requireFreePorts(wanted, clock); // before anything is opened, and before peers see a node that ends at once
   const spec = await loadChainSpec(chainOptions);
+  logChainSpec(spec, { log, clock });
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",

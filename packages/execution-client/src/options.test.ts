@@ -483,6 +483,7 @@ function logged(...args: string[]): string {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   chain: "execution-client/src/commands/commands.test.ts",
   genesis: "execution-client/src/commands/commands.test.ts",
+  registry: "execution-client/src/setup/chain-spec.test.ts",
   datadir: "execution-client/src/commands/commands.test.ts",
   profile: "execution-client/src/requirements.test.ts",
   full: "execution-client/src/commands/commands.test.ts",

@@ -77,10 +77,14 @@ export const DEFAULT_NAMESPACES: readonly (typeof NAMESPACES)[number][] = ["eth"
 
 const chain = optionGroup("", {
   chain: {
-    parse: textOf("name|file", "the name of a network or a genesis file"),
+    parse: textOf("name|file", "the name of a network, a genesis file, or a chain's file of a registry"),
     required: true,
     requiredUnless: "dev",
-    help: "Name of a network, or a genesis file.",
+    help: "Name of a network, a genesis file, or a chain's file of a superchain registry (superchain/configs/mainnet/op.toml).",
+  },
+  registry: {
+    parse: path,
+    help: "Folder with a superchain registry, from which a named network is read instead of the table of this version.",
   },
   genesis: { parse: textOf("file|url", "a file or URL"), help: "File or URL with the genesis allocations of a named network." },
   datadir: {

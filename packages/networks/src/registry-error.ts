@@ -8,11 +8,23 @@ export type RegistryErrorCode =
   /** the path leaves the registry */
   | "registry/bad-path"
   /** the file is not TOML */
-  | "registry/not-toml";
+  | "registry/not-toml"
+  /** the file is TOML and does not describe a chain */
+  | "registry/bad-config"
+  /** a chain's file has no superchain.toml beside it */
+  | "registry/no-superchain"
+  /** the registry does not have the network */
+  | "registry/no-network"
+  /** a folder has several networks, and none of them is named */
+  | "registry/ambiguous";
 
 export class RegistryError extends codedErrors<RegistryErrorCode>({
   "registry/too-large": "{file} is larger than {maxBytes} bytes",
   "registry/unreadable": "cannot read {file}",
   "registry/bad-path": "{file} is not a path of a registry",
   "registry/not-toml": "{file} is not TOML",
+  "registry/bad-config": "{file} is not the configuration of a chain",
+  "registry/no-superchain": "{file} is missing: its l1.chain_id says which L1 the chain has",
+  "registry/no-network": "{registry} has no network {name}; it has {expected}",
+  "registry/ambiguous": "{folder} has several networks: name one of them, as in {example}; it has {expected}",
 }) {}

@@ -4,6 +4,7 @@ import { parseChainConfig } from "./chain-config-json.ts";
 import type { EvmFork } from "./forks/evm-forks.ts";
 import type { OpFork } from "./forks/op-forks.ts";
 import { forkRules } from "./forks/rules.ts";
+import { parseGenesisHead } from "./genesis.ts";
 import { L1_CHAINS } from "./l1-chains.ts";
 
 const optimism = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 };
@@ -20,6 +21,9 @@ const rollup = {
   shanghaiTime: 10,
   ecotoneTime: 20,
   cancunTime: 20,
+  fjordTime: 25,
+  graniteTime: 25,
+  holoceneTime: 25,
   isthmusTime: 30,
   pragueTime: 30,
   jovianTime: 40,
@@ -47,6 +51,7 @@ describe("blockRules", () => {
     [9, "regolith", "paris"],
     [10, "canyon", "shanghai"],
     [20, "ecotone", "cancun"],
+    [25, "holocene", "cancun"],
     [30, "isthmus", "prague"],
     [40, "jovian", "prague"],
   ])("of a rollup at time %i", (timestamp, op, evm) => {
@@ -124,6 +129,11 @@ describe("parseChainConfig", () => {
     ["a bad block", { ...ethereum, londonBlock: -1 }, "config.londonBlock: expected "],
     ["Ethereum forks out of order", { ...ethereum, byzantiumBlock: 29 }, "config.byzantiumBlock: expected "],
     ["rollup forks out of order", { ...rollup, jovianTime: 29 }, "config.jovianTime: expected "],
+    ["a gap in rollup forks", { ...rollup, graniteTime: undefined }, "config.holoceneTime: expected not set, because graniteTime"],
+    ["an unknown rollup fork", { ...rollup, cel2Time: 0 }, "config.cel2Time: expected a fork that this version knows"],
+    ["an unknown rollup fork as text", { ...rollup, glamourTime: "0x10" }, "config.glamourTime: expected a fork that"],
+    ["a rollup fork in text that is none", { ...rollup, jovianTime: "soon" }, "config.jovianTime: expected an integer"],
+    ["a negative rollup fork", { ...rollup, jovianTime: -1 }, "config.jovianTime: expected an integer"],
     ["times that must coincide and do not", { ...rollup, cancunTime: 21 }, "config.cancunTime: expected "],
     ["an Ethereum fork without its rollup fork", { ...rollup, osakaTime: 50 }, "config.osakaTime: expected "],
     ["no elasticity", { ...rollup, optimism: { eip1559Denominator: 50 } }, "config.optimism.eip1559Elasticity: expected "],
@@ -135,5 +145,23 @@ describe("parseChainConfig", () => {
     ["a fork without blob limits", { ...ethereum, bpo3Time: 9000 }, "config.blobSchedule.bpo3: expected "],
   ])("refuses %s", (_, json, message) => {
     expect(() => parseChainConfig(json)).toThrow(message);
+  });
+
+  it("takes other keys, forks that are not set, and forks of an L1 that it does not know", () => {
+    const more = { cel2Time: null, deltaTime: 15, bpo1Time: 7, interopBlock: 5, lifetime: 5 };
+    expect(parseChainConfig({ ...rollup, ...more })).toEqual(parseChainConfig(rollup));
+    expect(parseChainConfig({ ...ethereum, bogotaTime: 9000 })).toEqual(parseChainConfig(ethereum));
+  });
+
+  it("takes lagoonTime for interopTime", () => {
+    const forkTimesOf = (more: object) => parseChainConfig({ ...rollup, karstTime: 50, ...more }).optimism?.forkTimes;
+    expect(forkTimesOf({ lagoonTime: 60 })).toEqual(forkTimesOf({ interopTime: 60 }));
+    expect(() => forkTimesOf({ lagoonTime: 49 })).toThrow(/expected at least karstTime \(50\)/);
+  });
+
+  it("refuses two rollup forks in one block after genesis, from Jovian on", () => {
+    const genesis = (timestamp: number) => ({ gasLimit: 1, timestamp, config: { ...rollup, jovianTime: 30 } });
+    expect(() => parseGenesisHead(genesis(29))).toThrow(/^config\.jovianTime: expected later than isthmusTime \(30\)/);
+    expect(parseGenesisHead(genesis(30)).config?.optimism?.forkTimes.jovian).toBe(30);
   });
 });

@@ -3,6 +3,7 @@ import type { BlobParams } from "./blob-params.ts";
 import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
 import type { ChainConfig } from "./chain-config.ts";
 import { EVM_FORKS, type EvmFork, evmForkFacts } from "./forks/evm-forks.ts";
+import { checkForkSchedule } from "./forks/fork-schedule.ts";
 import { evmForkTimesOf, type ForkTimes } from "./forks/fork-times.ts";
 import { forkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import { EVM_FORK_BEARERS } from "./forks/rules.ts";
@@ -34,23 +35,34 @@ const activationKeys = (by: "block" | "time"): ForkKeys<EvmFork> =>
 
 const BLOCK_KEYS = activationKeys("block");
 const TIME_KEYS = activationKeys("time");
+const inCamelCase = (key: string): string => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 const OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
   const key = forkFacts(fork).genesisKey;
   return key === undefined ? [] : [[fork, key] as const];
 });
 
+/** Keys that some files have for a fork's time, beside `genesisKey`: the forms of the rollup configuration's keys. */
+const OTHER_OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
+  const { rollupKey, rollupKeyAlias } = forkFacts(fork);
+  return [rollupKey, rollupKeyAlias].flatMap((key) => (key === undefined ? [] : [[fork, inCamelCase(key)] as const]));
+});
+const KNOWN_TIMES: ReadonlySet<string> = new Set([...TIME_KEYS, ...OP_TIME_KEYS, ...OTHER_OP_TIME_KEYS].map(([, key]) => key));
+/** Keys of times that change nothing on a rollup: its blocks have no blobs. */
+const BLOB_TIME = /^bpo\d+Time$/;
+
 /**
- * Parses the `config` of a Geth genesis file; unknown keys are ignored, as in every client. Spec:
- * docs/protocol/01-execution.md#chain-configuration-of-the-execution-client
+ * Parses the `config` of a Geth genesis file; unknown keys are ignored, as in every client, except those of a rollup's forks (`*Time`).
+ * Spec: docs/protocol/01-execution.md#chain-configuration-of-the-execution-client
  *
+ * @param genesisTimeSec time of the genesis block, if it is known
  * @throws {CodedError} json/invalid, chain-config/*
  */
-export function parseChainConfig(value: unknown, path = "config"): ChainConfig {
+export function parseChainConfig(value: unknown, path = "config", genesisTimeSec?: number): ChainConfig {
   const object = jsonObject(value, path);
   const forkBlocks = readForks(object, path, BLOCK_KEYS);
   const ethereumTimes = readForks(object, path, TIME_KEYS);
   const optimism = optionalField(object, path, "optimism", (inner, key) =>
-    parseOptimism(object, path, jsonObject(inner, key), key),
+    parseOptimism(object, path, jsonObject(inner, key), key, genesisTimeSec),
   );
   assertInOrder(path, BLOCK_KEYS, forkBlocks);
   assertInOrder(path, TIME_KEYS, ethereumTimes);
@@ -104,9 +116,20 @@ function assertInOrder<Fork extends string>(path: string, keys: ForkKeys<Fork>, 
   }
 }
 
-function parseOptimism(config: JsonObject, configPath: string, object: JsonObject, path: string): ChainConfig["optimism"] {
-  const forkTimes = readForks(config, configPath, OP_TIME_KEYS);
-  assertInOrder(configPath, OP_TIME_KEYS, forkTimes);
+function parseOptimism(
+  config: JsonObject,
+  configPath: string,
+  object: JsonObject,
+  path: string,
+  genesisTimeSec: number | undefined,
+): ChainConfig["optimism"] {
+  refuseUnknownForks(config, configPath);
+  const forkTimes = { ...executedForks(config, configPath), ...readForks(config, configPath, OP_TIME_KEYS) };
+  const fault = checkForkSchedule(forkTimes, (fork) => forkFacts(fork).genesisKey, genesisTimeSec);
+  if (fault !== undefined) {
+    const data = { key: fieldKey(configPath, fault.key), value: fault.timeSec, expected: fault.expected };
+    throw new CodedError<ChainConfigErrorCode>("chain-config/forks-out-of-order", data, { sentence: FIELD_SENTENCE });
+  }
   const eip1559Denominator = requiredField(object, path, "eip1559Denominator", jsonPositive);
   return {
     eip1559Elasticity: requiredField(object, path, "eip1559Elasticity", jsonPositive),
@@ -115,6 +138,26 @@ function parseOptimism(config: JsonObject, configPath: string, object: JsonObjec
     forkTimes,
     bedrockBlock: optionalField(config, configPath, "bedrockBlock", jsonFlexibleNumber) ?? 0,
   };
+}
+
+/** The times under other keys, of the forks that change execution. */
+const executedForks = (config: JsonObject, path: string): Partial<Record<OpFork, number>> =>
+  readForks(
+    config,
+    path,
+    OTHER_OP_TIME_KEYS.filter(([fork]) => forkFacts(fork).genesisKey !== undefined),
+  );
+
+/** A scheduled fork changes the chain: without its rules, the chain cannot be followed. */
+function refuseUnknownForks(config: JsonObject, path: string): void {
+  for (const [name, time] of Object.entries(config)) {
+    if (!name.endsWith("Time") || KNOWN_TIMES.has(name) || BLOB_TIME.test(name) || time === null) continue;
+    throw jsonError(
+      fieldKey(path, name),
+      time,
+      "a fork that this version knows: update it, or remove the key if the chain has no such fork",
+    );
+  }
 }
 
 const jsonPositive: JsonParser<number> = (value, key) => {

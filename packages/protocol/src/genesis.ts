@@ -85,13 +85,14 @@ export function parseGenesis(json: unknown): Genesis {
 export function parseGenesisHead(json: unknown): GenesisHead {
   const object = jsonObject(json, "genesis");
   const optional = <T>(name: string, parse: JsonParser<T>): T | undefined => optionalField(object, "", name, parse);
+  const timestamp = optional("timestamp", jsonFlexibleNumber) ?? 0;
   return {
-    config: optional("config", parseChainConfig),
+    config: optional("config", (config, key) => parseChainConfig(config, key, timestamp)),
     header: {
       number: optional("number", jsonFlexibleNumber) ?? 0,
       parentHash: optional("parentHash", jsonHash) ?? ZERO_HASH,
       nonce: optional("nonce", jsonNonce) ?? new Uint8Array(8),
-      timestamp: optional("timestamp", jsonFlexibleNumber) ?? 0,
+      timestamp,
       extraData: optional("extraData", jsonBytes()) ?? new Uint8Array(0),
       gasLimit: requiredField(object, "", "gasLimit", jsonUint64),
       gasUsed: optional("gasUsed", jsonUint64) ?? 0n,

@@ -14,10 +14,12 @@ export const FIELD_SENTENCE = "{key}: expected {expected}, got {value}";
 const SHOWN_CHARACTERS = 80;
 
 export function jsonError(key: string, value: unknown, expected: string): CodedError<JsonErrorCode> {
-  const text = value === undefined ? "(missing)" : ((JSON.stringify(value) as string | undefined) ?? typeof value);
+  const text = value === undefined ? "(missing)" : ((JSON.stringify(value, bigintAsText) as string | undefined) ?? typeof value);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   return new CodedError<JsonErrorCode>("json/invalid", { key, value: shown, expected }, { sentence: FIELD_SENTENCE });
 }
+
+const bigintAsText = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
 
 export const jsonObject: JsonParser<JsonObject> = (value, key) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw jsonError(key, value, "an object");

@@ -2,8 +2,24 @@ import type { Hex } from "@rnode/primitives";
 import type { OpFork } from "./forks/op-forks.ts";
 import type { AltDaConfig } from "./rollup-config.ts";
 
-/** Facts of one public rollup, in the form of the generated table. */
+/** The generated table: files of a superchain registry, in its own form and without what programs do not need. */
+export interface NetworksTable {
+  /** `day` of the commit, as YYYY-MM-DD */
+  readonly registry: { readonly commit: string; readonly day: string };
+  /** the day up to which facts of upstream's releases were added */
+  readonly amendedDay: string;
+  /** chain id of each superchain's L1 */
+  readonly superchains: Readonly<Record<string, number>>;
+  /** by `<superchain>/<chain>` */
+  readonly chains: Readonly<Record<string, unknown>>;
+  /** titles of networks that the registry had before */
+  readonly removed: Readonly<Record<string, string>>;
+}
+
+/** Facts of one public rollup. */
 export interface Network {
+  /** `<superchain>/<chain>`, the place of its file in the registry */
+  readonly path: string;
   readonly name: string;
   readonly title: string;
   readonly l1ChainId: number;
@@ -27,6 +43,10 @@ export interface Network {
   /** Regolith is active at every network's genesis and therefore not listed */
   readonly forkTimes: Readonly<Partial<Record<OpFork, number>>>;
   readonly pectraBlobScheduleTime?: number;
+  /** the gas of an upgrade stays in the gas limit after the upgrade's block */
+  readonly keepKarstUpgradeGas?: true;
+  /** ids of the chains whose messages it may execute, ascending; missing: its own */
+  readonly dependencies?: readonly number[];
   readonly eip1559: { readonly elasticity: number; readonly denominator: number; readonly denominatorCanyon: number };
   readonly altDa?: {
     readonly challengeContractAddress: Hex;

@@ -1,113 +1,109 @@
-import { CodedError, hexToBytes, ZERO_ADDRESS } from "@rnode/primitives";
+import { CodedError } from "@rnode/primitives";
 import type { ChainConfig } from "./chain-config.ts";
+import { type DependencySet, MESSAGE_EXPIRY_WINDOW_SEC } from "./dependency-set.ts";
 import { evmForkTimesOf } from "./forks/fork-times.ts";
 import { ALL_FORKS_AT_GENESIS, L1_CHAINS, type L1ChainName } from "./l1-chains.ts";
 import type { Network } from "./network.ts";
+import { isNameOf, networkName } from "./network-names.ts";
 import { NETWORKS_TABLE } from "./networks-table.ts";
-import type { AltDaConfig, RollupConfig } from "./rollup-config.ts";
+import { networkFromRegistry } from "./registry-chain.ts";
+import type { RollupConfig } from "./rollup-config.ts";
+import { rollupConfigOf } from "./rollup-of-network.ts";
 
-export type NetworkErrorCode = "network/unknown";
+export type NetworkErrorCode =
+  | "network/unknown"
+  /** upstream's registry had it once */
+  | "network/removed"
+  /** it left the OP Stack */
+  | "network/left";
+
+/** Where the table of networks comes from: a commit of the superchain registry, its day, and the day of the facts added to it. */
+export const NETWORKS_SOURCE = { ...NETWORKS_TABLE.registry, amendedDay: NETWORKS_TABLE.amendedDay };
 
 /** Every named network, in the order of the table. */
-export const NETWORKS: readonly Network[] = NETWORKS_TABLE;
+export const NETWORKS: readonly Network[] = Object.entries(NETWORKS_TABLE.chains).map(([path, facts]) => {
+  const [superchain = ""] = path.split("/");
+  return networkFromRegistry(path, facts, NETWORKS_TABLE.superchains[superchain] ?? 0);
+});
 
-/** Names that others use for networks of the table. */
-const ALIASES: Readonly<Record<string, string>> = {
-  optimism: "op-mainnet",
-  "optimism-mainnet": "op-mainnet",
-  "optimism-sepolia": "op-sepolia",
-};
+const OLD_AFTER_MONTHS = 6;
 
-/** The channel timeout before Granite, the same on every named network. */
-const CHANNEL_TIMEOUT_L1_BLOCKS = 300;
-/** OP Mainnet began as another client's chain; of the forks of that time, only Berlin enters its fork id. */
-const OP_MAINNET_BERLIN_BLOCK = 3_950_000;
-const OP_MAINNET_CHAIN_ID = 10;
-
-/** A network by its name, in any case: `op-mainnet`, an alias, or the name without `-mainnet` (`unichain`). */
-export function networkByName(name: string): Network | undefined {
-  const wanted = name.toLowerCase().replaceAll("_", "-");
-  const canonical = ALIASES[wanted] ?? wanted;
-  return NETWORKS.find((network) => {
-    const own = network.name.replaceAll("_", "-");
-    return own === canonical || own === `${canonical}-mainnet`;
-  });
+/** Whether the table is older than six months: forks of its networks may have been scheduled since. */
+export function isNetworksTableOld(nowSec: number): boolean {
+  const day = new Date(NETWORKS_SOURCE.day);
+  return nowSec * 1_000 > day.setUTCMonth(day.getUTCMonth() + OLD_AFTER_MONTHS);
 }
+
+/** Chains that left the OP Stack. */
+const LEFT_CHAINS: Readonly<Record<string, { readonly title: string; readonly names: readonly string[]; readonly when: string }>> =
+  {
+    8453: { title: "Base", names: ["base", "base-mainnet", "mainnet/base"], when: "28 May 2026" },
+    84532: { title: "Base Sepolia", names: ["base-sepolia", "sepolia/base"], when: "20 April 2026" },
+  };
+
+/** Why no client of the OP Stack follows this chain; `undefined` if one does. Spec: docs/protocol/05-services.md#base */
+export function whyNoClientFollows(l2ChainId: bigint): string | undefined {
+  const left = LEFT_CHAINS[String(l2ChainId)];
+  if (left === undefined) return undefined;
+  return `${left.title} (chain ${l2ChainId}) follows Base's own protocol since its upgrade Azul of ${left.when}: no client of the OP Stack can follow it. Run base-reth-node and base-consensus (github.com/base/node)`;
+}
+
+/** A network by its name, in any case: `op-mainnet`, `settlus-mainnet-mainnet`, `mainnet/op`, an alias, or `unichain`. */
+export const networkByName = (name: string): Network | undefined => NETWORKS.find(({ path }) => isNameOf(name, path));
 
 export function networkByChainId(l2ChainId: bigint): Network | undefined {
   return NETWORKS.find((network) => BigInt(network.l2ChainId) === l2ChainId);
 }
 
-function expectNetwork(name: string): Network {
+/** @throws {CodedError} network/unknown, which lists the known names; network/removed, network/left, which say what to do */
+export function expectNetwork(name: string): Network {
   const network = networkByName(name);
-  if (network === undefined) {
-    const expected = NETWORKS.map((known) => known.name).join(", ");
-    const sentence = "unknown network {name}; known are {expected}";
-    throw new CodedError<NetworkErrorCode>("network/unknown", { name, expected }, { sentence });
+  if (network !== undefined) return network;
+  const wanted = name.toLowerCase().replaceAll("_", "-");
+  const left = Object.entries(LEFT_CHAINS).find(([, { names }]) => names.includes(wanted));
+  if (left !== undefined) {
+    const reason = whyNoClientFollows(BigInt(left[0])) ?? "";
+    throw new CodedError<NetworkErrorCode>("network/left", { name, reason }, { sentence: "{reason}" });
   }
-  return network;
+  const removed = Object.keys(NETWORKS_TABLE.removed).find((path) => isNameOf(name, path));
+  if (removed !== undefined) {
+    const sentence =
+      "{name} was removed from the superchain registry by {day}: give its own configuration files, or its file superchain/configs/{path}.toml of an older registry";
+    const data = { name: networkName(removed), day: NETWORKS_SOURCE.amendedDay, path: removed };
+    throw new CodedError<NetworkErrorCode>("network/removed", data, { sentence });
+  }
+  const expected = NETWORKS.map((known) => known.name).join(", ");
+  throw new CodedError<NetworkErrorCode>(
+    "network/unknown",
+    { name, expected },
+    { sentence: "unknown network {name}; known are {expected}" },
+  );
 }
 
-/** @throws {CodedError} network/unknown, which lists the known names */
-export function rollupConfigOfNetwork(name: string): RollupConfig {
-  const network = expectNetwork(name);
-  const { genesis } = network;
-  return {
-    genesis: {
-      l1: { hash: genesis.l1.hash, number: genesis.l1.number },
-      l2: { hash: genesis.l2.hash, number: genesis.l2.number },
-      l2TimeSec: genesis.l2TimeSec,
-      systemConfig: {
-        batcherAddress: hexToBytes(genesis.batcherAddress),
-        overhead: hexToBytes(genesis.overhead),
-        scalar: hexToBytes(genesis.scalar),
-        gasLimit: BigInt(genesis.gasLimit),
-        eip1559Params: new Uint8Array(8),
-        operatorFeeScalar: 0,
-        operatorFeeConstant: 0n,
-        minBaseFee: 0n,
-        daFootprintGasScalar: 0,
-      },
-    },
-    blockTimeSec: network.blockTimeSec,
-    maxSequencerDriftSec: network.maxSequencerDriftSec,
-    seqWindowSize: network.seqWindowSize,
-    channelTimeoutL1Blocks: CHANNEL_TIMEOUT_L1_BLOCKS,
-    l1ChainId: BigInt(network.l1ChainId),
-    l2ChainId: BigInt(network.l2ChainId),
-    forkTimes: { regolith: 0, ...network.forkTimes },
-    pectraBlobScheduleTime: network.pectraBlobScheduleTime,
-    batchInboxAddress: hexToBytes(network.batchInboxAddress),
-    depositContractAddress: hexToBytes(network.depositContractAddress),
-    l1SystemConfigAddress: hexToBytes(network.l1SystemConfigAddress),
-    protocolVersionsAddress: ZERO_ADDRESS,
-    altDa: altDaOf(network),
-    chainOpConfig: {
-      eip1559Elasticity: network.eip1559.elasticity,
-      eip1559Denominator: network.eip1559.denominator,
-      eip1559DenominatorCanyon: network.eip1559.denominatorCanyon,
-    },
-  };
+/** @throws {CodedError} network/unknown, network/removed, network/left */
+export const rollupConfigOfNetwork = (name: string): RollupConfig => rollupConfigOf(expectNetwork(name));
+
+/** The chains whose messages a network may execute: its own, if the registry says nothing else. */
+export function dependencySetOf({ l2ChainId, dependencies = [l2ChainId] }: Network): DependencySet {
+  return { chainIds: dependencies.map(BigInt), expiryWindowSec: MESSAGE_EXPIRY_WINDOW_SEC };
 }
 
-function altDaOf({ altDa }: Network): AltDaConfig | undefined {
-  if (altDa === undefined) return undefined;
-  const { commitmentType } = altDa;
-  return {
-    daChallengeContractAddress: commitmentType === "GenericCommitment" ? undefined : hexToBytes(altDa.challengeContractAddress),
-    daCommitmentType: commitmentType,
-    daChallengeWindow: altDa.challengeWindow,
-    daResolveWindow: altDa.resolveWindow,
-  };
-}
-
-/** The execution client's configuration for a rollup or a public L1 (`mainnet`, `sepolia` …). @throws {CodedError} network/unknown */
+/**
+ * The execution client's configuration for a rollup or a public L1 (`mainnet`, `sepolia` …).
+ *
+ * @throws {CodedError} network/unknown, network/removed, network/left
+ */
 export function chainConfigOfNetwork(name: string): ChainConfig {
   const l1 = L1_CHAINS[name.toLowerCase() as L1ChainName];
-  return l1 ?? chainConfigOfRollup(expectNetwork(name));
+  return l1 ?? chainConfigOf(expectNetwork(name));
 }
 
-function chainConfigOfRollup(network: Network): ChainConfig {
+/** OP Mainnet began as another client's chain; of the forks of that time, only Berlin enters its fork id. */
+const OP_MAINNET_BERLIN_BLOCK = 3_950_000;
+const OP_MAINNET_CHAIN_ID = 10;
+
+/** The execution client's configuration of a network. */
+export function chainConfigOf(network: Network): ChainConfig {
   const bedrockBlock = network.genesis.l2.number;
   const forkTimes = { regolith: 0, ...network.forkTimes };
   const isOpMainnet = network.l2ChainId === OP_MAINNET_CHAIN_ID;

@@ -110,7 +110,7 @@ describe("rollupConfigFromJson", () => {
   it.each<[string, string, unknown, string]>([
     ["an unknown key", "blocktime", 2, "no such key"],
     ["an unknown inner key", "genesis.system_config.gaslimit", 2, "no such key"],
-    ["an unknown fork", "ecotone2_time", 2, "no such key"],
+    ["an unknown fork", "ecotone2_time", 2, "a fork that this version knows"],
     ["no genesis", "genesis", undefined, "an object"],
     ["a block time of 0", "block_time", 0, "an integer above 0"],
     ["a block time in text", "block_time", "2", "an integer above 0"],
@@ -154,6 +154,23 @@ describe("rollupConfigFromJson", () => {
       expect(message).toContain(`${path}: `);
       expect(message).toContain(JSON.stringify(value).slice(0, 60));
     }
+  });
+
+  it("names unknown keys where asked to, and refuses only unknown forks", () => {
+    const unknown: string[] = [];
+    const parse = (more: object): unknown =>
+      rollupConfigFromJson({ ...full, ...more }, { unknownKeys: (key) => unknown.push(key) });
+    const genesis = { ...(full.genesis as object), colour: "red" };
+    expect(parse({ block_time_ms: 200, blocktime: 1, genesis, future_time: null })).toEqual(parse({}));
+    expect(unknown).toEqual(["block_time_ms", "blocktime", "future_time", "genesis.colour"]);
+    for (const time of [0, 9, "9", -1, true, {}])
+      expect(() => parse({ future_time: time })).toThrow(/^future_time: expected a fork that/);
+  });
+
+  it("refuses a fork from Jovian on that shares its first block with another", () => {
+    const late = { ...full, isthmus_time: 2_000_000_000, jovian_time: 2_000_000_000 };
+    expect(() => rollupConfigFromJson(late)).toThrow(/^jovian_time: expected later than isthmus_time \(2000000000\)/);
+    expect(() => rollupConfigFromJson({ ...late, jovian_time: 2_000_000_001 })).not.toThrow();
   });
 
   it("ignores unknown keys of another node's answer where asked to", () => {

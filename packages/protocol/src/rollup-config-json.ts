@@ -1,4 +1,5 @@
 import { bytesToHex, type Hex, isZeroBytes, ZERO_ADDRESS } from "@rnode/primitives";
+import { checkForkSchedule } from "./forks/fork-schedule.ts";
 import { derivationFactsAt, type ForkTimes } from "./forks/fork-times.ts";
 import { forkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import {
@@ -84,8 +85,11 @@ const STANDARD_CHAIN_OP_CONFIG: RollupConfig["chainOpConfig"] = {
 };
 
 export interface RollupConfigParseOptions {
-  /** "refuse" (default) for files that a person wrote, "ignore" for the answers of a node of another version */
-  readonly unknownKeys?: "refuse" | "ignore";
+  /**
+   * "refuse" (default), "ignore" for the answers of a node of another version, or what to do with the path of each unknown key, which
+   * refuses only an unknown fork (`*_time`)
+   */
+  readonly unknownKeys?: "refuse" | "ignore" | ((key: string) => void);
 }
 
 /**
@@ -96,7 +100,8 @@ export interface RollupConfigParseOptions {
 export function rollupConfigFromJson(value: unknown, { unknownKeys = "refuse" }: RollupConfigParseOptions = {}): RollupConfig {
   const root = "rollup config";
   const object = jsonObject(value, root);
-  const checkKeys: KeyCheck = unknownKeys === "refuse" ? refuseUnknownKeys : () => {};
+  const checkKeys = keyCheckOf(unknownKeys);
+  if (unknownKeys !== "ignore") refuseUnknownForks(object);
   checkKeys(object, "", TOP_KEYS);
   const forkTimes = parseForkTimes(object);
   const config: RollupConfig = {
@@ -119,6 +124,8 @@ export function rollupConfigFromJson(value: unknown, { unknownKeys = "refuse" }:
       optionalField(object, "", "chain_op_config", (chainOp, path) => parseChainOp(jsonObject(chainOp, path), path, checkKeys)) ??
       STANDARD_CHAIN_OP_CONFIG,
   };
+  const fault = checkForkSchedule(forkTimes, (fork) => forkFacts(fork).rollupKey, config.genesis.l2TimeSec);
+  if (fault !== undefined) throw jsonError(fault.key, fault.timeSec, fault.expected);
   if (config.l1ChainId === config.l2ChainId) {
     throw jsonError("l2_chain_id", object.l2_chain_id, "a chain id other than l1_chain_id");
   }
@@ -126,6 +133,22 @@ export function rollupConfigFromJson(value: unknown, { unknownKeys = "refuse" }:
 }
 
 type KeyCheck = (object: JsonObject, path: string, known: ReadonlySet<string>) => void;
+
+function keyCheckOf(unknownKeys: NonNullable<RollupConfigParseOptions["unknownKeys"]>): KeyCheck {
+  if (unknownKeys === "refuse") return refuseUnknownKeys;
+  if (unknownKeys === "ignore") return () => {};
+  return (object, path, known) => {
+    for (const name of Object.keys(object)) if (!known.has(name)) unknownKeys(fieldKey(path, name));
+  };
+}
+
+/** A scheduled fork changes the chain: without its rules, the chain cannot be followed. */
+function refuseUnknownForks(object: JsonObject): void {
+  for (const [name, time] of Object.entries(object)) {
+    if (!name.endsWith("_time") || TOP_KEYS.has(name) || time === null) continue;
+    throw jsonError(name, time, "a fork that this version knows: update it, or remove the key if the chain has no such fork");
+  }
+}
 
 const jsonPositiveInteger: JsonParser<number> = (value, key) => {
   if (jsonIntegerOr(value, key, "an integer above 0") === 0) throw jsonError(key, value, "an integer above 0");
@@ -161,21 +184,11 @@ function parseMaxSequencerDrift(object: JsonObject, forkTimes: RollupConfig["for
   return requiredField(object, "", "max_sequencer_drift", jsonPositiveInteger);
 }
 
-/** Each scheduled fork requires the ones before it, at the same time or earlier. */
 function parseForkTimes(object: JsonObject): RollupConfig["forkTimes"] {
   const times: Partial<Record<OpFork, number>> = {};
-  let previousKey = "genesis.l2_time";
-  let previousTime: number | undefined = 0;
   for (const forkKey of FORK_KEYS) {
-    const { fork, key } = forkKey;
     const time = parseForkTime(object, forkKey);
-    if (time !== undefined) {
-      if (previousTime === undefined) throw jsonError(key, time, `not set, because ${previousKey} is not set`);
-      if (time < previousTime) throw jsonError(key, time, `at least ${previousKey} (${previousTime})`);
-      times[fork] = time;
-    }
-    previousKey = key;
-    previousTime = time;
+    if (time !== undefined) times[forkKey.fork] = time;
   }
   return times;
 }

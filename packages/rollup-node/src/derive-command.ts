@@ -64,7 +64,8 @@ const table = optionTable({
 export const deriveCommand = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { main } = options;
   if (!main.explain) throw new UserError("--explain is required: rnode derive --explain --network=NAME --from=N --to=M");
-  const config = loadRollup(options);
+  const log = createLogger(options.log);
+  const config = await loadRollup(options, { log, clock: systemClock });
   const daInputs = daClientOf(options.altda);
   const run = new ExplainRun(config, createDecompressor(), daInputs);
   const print = (explanation: Explanation): number => {
@@ -84,7 +85,6 @@ export const deriveCommand = command({ table, version: VERSION }, async ({ optio
   const { from, to } = main;
   if (from === undefined || to === undefined) throw new UserError("give --from and --to, or --data");
   if (from > to) throw new UserError(`--from=${from} must not be after --to=${to}`);
-  const log = createLogger(options.log);
   const metrics = createL1Metrics(noMetrics);
   const connection = connectL1(options.l1, { config, clock: systemClock, log, metrics });
   const beacon = connectBeacon(options.l1, { config, clock: systemClock, log, metrics: createBeaconMetrics(noMetrics) });

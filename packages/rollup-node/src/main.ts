@@ -36,13 +36,15 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
     return runCommand("rnode resync", async () => (await import("./resync-command.ts")).resyncCommand, rest, env);
   if (name === "derive")
     return runCommand("rnode derive", async () => (await import("./derive-command.ts")).deriveCommand, rest, env);
+  if (name === "networks")
+    return runCommand("rnode networks", async () => (await import("./networks-command.ts")).networksCommand, rest, env);
   if (name === "peers") return runCommand("rnode peers", async () => (await import("./peers-command.ts")).peersCommand, rest, env);
   return runProgram(rnode, args, env);
 }
 
 async function start(options: RnodeOptions, { scope, log, clock, metrics, health, readiness }: ProgramContext): Promise<Started> {
   const dashboard = await openDashboard(options.dashboard, { name: "rnode", version: VERSION, scope, log, clock, readiness });
-  const derivation = loadDerivationConfig(options);
+  const derivation = await loadDerivationConfig(options, { log, clock });
   assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);

@@ -377,7 +377,9 @@ describe("a running node", () => {
 
   it("with --interop.rpc.addr and --interop.rpc.port has a server for whoever has --interop.jwt-secret", async () => {
     const port = await freePort();
-    const later = FORK_OVERRIDES.filter(([flag]) => !flag.includes("pectra")).map(([flag]) => `--${flag}=4000000000`);
+    const later = FORK_OVERRIDES.filter(([flag]) => !flag.includes("pectra")).map(
+      ([flag], index) => `--${flag}=${4_000_000_000 + index}`,
+    );
     const args = [
       ...["--interop.rpc.addr=127.0.0.1", `--interop.rpc.port=${port}`, `--interop.jwt-secret=${path("interop.txt")}`],
       ...["--p2p.disable", "--log.level=silent"],

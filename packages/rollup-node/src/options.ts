@@ -159,7 +159,17 @@ export const l2Options = optionGroup("l2", {
 });
 
 export const rollupOptions = optionGroup("rollup", {
-  network: { parse: text, flag: "network", help: "A named network, such as op-mainnet or op-sepolia." },
+  network: {
+    parse: text,
+    flag: "network",
+    help: "A named network, such as op-mainnet; or a chain's file of a superchain registry (superchain/configs/mainnet/op.toml), or its folder and a name.",
+  },
+  registry: {
+    parse: path,
+    flag: "registry",
+    needs: "network",
+    help: "Folder with a superchain registry, from which a named network is read instead of the table of this version.",
+  },
   config: { parse: text, help: "Rollup configuration: a JSON file, or the JSON itself." },
   halt: {
     parse: oneOf("none", "major", "minor", "patch"),
@@ -205,6 +215,10 @@ export const overrideOptions = optionGroup("override", {
     Object.values(FORK_FACTS).flatMap(({ override, title }) => (override === undefined ? [] : [[override, overrideOf(title)]])),
   ) as Readonly<Record<OverrideName, ReturnType<typeof overrideOf>>>),
   pectrablobschedule: overrideOf("the Pectra blob schedule"),
+  keepKarstUpgradeGas: {
+    parse: bool,
+    help: "Whether the gas of Karst's upgrade stays in the gas limit after its block, instead of what the configuration says.",
+  },
 });
 
 export const rpcOptions = optionGroup("rpc", {

@@ -26,7 +26,7 @@ const table = optionTable({
 export const resyncCommand = command({ table, version: VERSION }, async ({ options }, io) => {
   const { from } = options.resync;
   const log = createLogger(options.log);
-  const { rollup: config } = loadDerivationConfig(options);
+  const { rollup: config } = await loadDerivationConfig(options, { log, clock: systemClock });
   const connections = new Connections(options, {
     config,
     engineSecret: readEngineSecret(options.l2.jwtSecret, log),

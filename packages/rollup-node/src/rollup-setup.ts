@@ -1,21 +1,27 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DerivationConfig, maxSequencerDriftSec } from "@rnode/derivation";
-import { CodedError, isCodedError } from "@rnode/primitives";
+import { findNetwork, openRegistry } from "@rnode/networks";
+import type { Logger } from "@rnode/observe";
+import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
 import {
   type BlobScheduleEntry,
   type ChainConfig,
+  expectNetwork,
   FORK_FACTS,
+  isNetworksTableOld,
   L1_INFO_LAYOUTS,
   l1ChainConfig,
   lastDerivationFacts,
+  NETWORKS_SOURCE,
   type OpFork,
   parseChainConfig,
   type RollupConfig,
   rollupConfigFromJson,
-  rollupConfigOfNetwork,
+  rollupConfigOf,
   rollupConfigToJson,
   upgradeArtifactsFromFiles,
+  whyNoClientFollows,
 } from "@rnode/protocol";
 import type { RnodeOptions } from "./options.ts";
 import { StartError } from "./start-error.ts";
@@ -24,14 +30,22 @@ type SetupErrorCode =
   /** a configuration file, or the value given in its place, is not JSON */
   "config/not-json";
 
+export interface SetupDeps {
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly clock: Pick<Clock, "unixMs">;
+}
+
 /** The rollup that the options select, with overrides applied. @throws {StartError} */
-export function loadRollup(options: Pick<RnodeOptions, "rollup" | "override">): RollupConfig {
-  return withOverrides(loadRollupConfig(options), options.override);
+export async function loadRollup(options: Pick<RnodeOptions, "rollup" | "override">, deps: SetupDeps): Promise<RollupConfig> {
+  const config = withOverrides(await loadRollupConfig(options, deps), options.override);
+  const reason = whyNoClientFollows(config.l2ChainId);
+  if (reason !== undefined) deps.log.warn("this chain left the OP Stack, and the node will stop or fork there", { reason });
+  return config;
 }
 
 /** The same, with everything that derivation needs to know of L1 and of upgrades. @throws {StartError} */
-export function loadDerivationConfig(options: RnodeOptions): DerivationConfig {
-  const rollup = loadRollup(options);
+export async function loadDerivationConfig(options: RnodeOptions, deps: SetupDeps): Promise<DerivationConfig> {
+  const rollup = await loadRollup(options, deps);
   const upgradesDir = options.rollup.upgradesDir;
   return {
     rollup,
@@ -42,7 +56,9 @@ export function loadDerivationConfig(options: RnodeOptions): DerivationConfig {
 
 /** The options that the fork times come from, for error messages. */
 export function forksFrom({ rollup: { network, config }, override }: Pick<RnodeOptions, "rollup" | "override">): string {
-  const overrides = Object.entries(override).flatMap(([name, time]) => (time === undefined ? [] : [`--override.${name}=${time}`]));
+  const overrides = Object.entries(override).flatMap(([name, value]) =>
+    typeof value === "number" ? [`--override.${name}=${value}`] : [],
+  );
   if (overrides.length > 0) return overrides.join(", ");
   if (network !== undefined) return `--network=${network}`;
   return config === undefined || isInline(config) ? "--rollup.config" : `--rollup.config=${config}`;
@@ -93,8 +109,9 @@ export function assertAltDa({ altda }: Pick<RnodeOptions, "altda">, { altDa }: R
 
 const isInline = (config: string): boolean => config.trimStart().startsWith("{");
 
-function loadRollupConfig({ rollup: { network, config } }: Pick<RnodeOptions, "rollup">): RollupConfig {
-  if (network !== undefined) return orBadConfig("--network", () => rollupConfigOfNetwork(network));
+async function loadRollupConfig({ rollup }: Pick<RnodeOptions, "rollup">, deps: SetupDeps): Promise<RollupConfig> {
+  const { network, config } = rollup;
+  if (network !== undefined) return await loadNetwork(network, rollup.registry, deps);
   if (config === undefined) {
     throw new StartError(
       "start/bad-config",
@@ -102,7 +119,29 @@ function loadRollupConfig({ rollup: { network, config } }: Pick<RnodeOptions, "r
     );
   }
   const text = isInline(config) ? config : readText("--rollup.config", config);
-  return orBadConfig(`--rollup.config${isInline(config) ? "" : ` ${config}`}`, () => rollupConfigFromJson(parseJson(text)));
+  const file = isInline(config) ? undefined : config;
+  const unknownKeys = (key: string): void => deps.log.warn("the rollup configuration has a key that is not known", { file, key });
+  return orBadConfig(`--rollup.config${file === undefined ? "" : ` ${file}`}`, () =>
+    rollupConfigFromJson(parseJson(text), { unknownKeys }),
+  );
+}
+
+async function loadNetwork(name: string, registry: string | undefined, { log, clock }: SetupDeps): Promise<RollupConfig> {
+  try {
+    const { network, from } = (await findNetwork(name, registry === undefined ? undefined : openRegistry(registry))) ?? {
+      network: expectNetwork(name),
+      from: undefined,
+    };
+    if (from !== undefined) log.info("the network's configuration is read from a registry", { network: network.name, from });
+    else if (isNetworksTableOld(clock.unixMs() / 1_000)) {
+      const remedy = "update rnode, or give --registry: forks may have been scheduled since";
+      log.warn("the table of networks is older than six months", { network: network.name, day: NETWORKS_SOURCE.day, remedy });
+    }
+    return rollupConfigOf(network);
+  } catch (cause) {
+    if (!isCodedError(cause)) throw cause;
+    throw new StartError("start/bad-config", `--network: ${cause.message}`, { cause });
+  }
 }
 
 function withOverrides(config: RollupConfig, overrides: RnodeOptions["override"]): RollupConfig {
@@ -115,10 +154,16 @@ function withOverrides(config: RollupConfig, overrides: RnodeOptions["override"]
     forkTimes[fork] = time;
     given.push(`--override.${name}`);
   }
-  const { pectrablobschedule } = overrides;
+  const { pectrablobschedule, keepKarstUpgradeGas } = overrides;
   if (pectrablobschedule !== undefined) given.push("--override.pectrablobschedule");
+  if (keepKarstUpgradeGas !== undefined) given.push("--override.keep-karst-upgrade-gas");
   if (given.length === 0) return config;
-  const overridden = { ...config, forkTimes, pectraBlobScheduleTime: pectrablobschedule ?? config.pectraBlobScheduleTime };
+  const overridden = {
+    ...config,
+    forkTimes,
+    pectraBlobScheduleTime: pectrablobschedule ?? config.pectraBlobScheduleTime,
+    keepKarstUpgradeGas: keepKarstUpgradeGas ?? config.keepKarstUpgradeGas,
+  };
   // applies the checks of a configuration file: forks in order, none left out
   return orBadConfig(given.join(", "), () => rollupConfigFromJson(rollupConfigToJson(overridden)));
 }

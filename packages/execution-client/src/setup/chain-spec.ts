@@ -1,8 +1,29 @@
 import { existsSync } from "node:fs";
 import { type GenesisStore, initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
-import { asciiToBytes, bigintToBytes, bytesToBigint, bytesToHex, concatBytes, equalBytes } from "@rnode/primitives";
+import { type FoundNetwork, findNetwork, openRegistry } from "@rnode/networks";
+import type { Logger } from "@rnode/observe";
+import {
+  asciiToBytes,
+  bigintToBytes,
+  bytesToBigint,
+  bytesToHex,
+  type Clock,
+  concatBytes,
+  equalBytes,
+  isCodedError,
+} from "@rnode/primitives";
 import { UserError } from "@rnode/program";
-import { type ChainConfig, chainConfigOfNetwork, L1_CHAINS, NETWORKS, type Network, networkByName } from "@rnode/protocol";
+import {
+  type ChainConfig,
+  chainConfigOf,
+  expectNetwork,
+  isNetworksTableOld,
+  L1_CHAINS,
+  type L1ChainName,
+  NETWORKS_SOURCE,
+  type Network,
+  whyNoClientFollows,
+} from "@rnode/protocol";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
 import { GenesisMemory } from "./genesis-memory.ts";
 import { isUrl } from "./read-input.ts";
@@ -14,8 +35,10 @@ export interface ChainSpec {
   readonly config: ChainConfig;
   /** undefined: a named network without `--genesis`, which is enough for a database that already has its genesis */
   readonly genesis: GenesisFile | undefined;
-  /** entry in the table of networks */
+  /** a network of the table or of a registry; undefined: the genesis file says all */
   readonly network: Network | undefined;
+  /** the registry or file that the network is from; undefined: the table of networks */
+  readonly networkFrom?: string | undefined;
 }
 
 /**
@@ -27,17 +50,20 @@ export interface ChainSpec {
 export async function loadChainSpec(given: {
   readonly chain: string;
   readonly genesis?: string | undefined;
+  /** the superchain registry to read a named network from; default: the table of networks */
+  readonly registry?: string | undefined;
   /** remembers a large genesis file */
   readonly datadir?: string | undefined;
 }): Promise<ChainSpec> {
   const { chain } = given;
   const memory = given.datadir === undefined ? undefined : new GenesisMemory(given.datadir);
-  const network = networkByName(chain);
-  if (network === undefined && !Object.hasOwn(L1_CHAINS, chain.toLowerCase())) {
-    return await chainSpecOfFile(chain, given.genesis, memory);
-  }
-  const config = chainConfigOfNetwork(chain);
-  if (given.genesis === undefined) return { chain, config, genesis: undefined, network };
+  const found = await findRollup(chain, given.registry);
+  const l1 = L1_CHAINS[chain.toLowerCase() as L1ChainName] as ChainConfig | undefined;
+  const config = found === undefined ? l1 : chainConfigOf(found.network);
+  if (config === undefined) return await chainSpecOfFile(chain, given.genesis, memory);
+  const network = found?.network;
+  const networkFrom = found?.from;
+  if (given.genesis === undefined) return { chain, config, genesis: undefined, network, networkFrom };
   const genesis = await openGenesisFile(given.genesis, memory);
   const own = genesis.head.config;
   if (own !== undefined && own.chainId !== config.chainId) {
@@ -45,7 +71,34 @@ export async function loadChainSpec(given: {
       `${given.genesis}: is the genesis of chain ${own.chainId}, but --chain=${chain} is chain ${config.chainId}`,
     );
   }
-  return { chain, config, genesis, network };
+  return { chain, config, genesis, network, networkFrom };
+}
+
+async function findRollup(chain: string, registry: string | undefined): Promise<FoundNetwork | undefined> {
+  if (isUrl(chain)) return undefined;
+  try {
+    return await findNetwork(chain, registry === undefined ? undefined : openRegistry(registry));
+  } catch (cause) {
+    if (!isCodedError(cause, "registry/")) throw cause;
+    throw new UserError(`--chain: ${cause.message}`, { cause });
+  }
+}
+
+/** Says where a network is from, that the table is old, and that a chain is none of the OP Stack. */
+export function logChainSpec({ config, network, networkFrom }: ChainSpec, { log, clock }: SpecLogDeps): void {
+  if (network !== undefined && networkFrom !== undefined) {
+    log.info("the network's configuration is read from a registry", { network: network.name, from: networkFrom });
+  } else if (network !== undefined && isNetworksTableOld(clock.unixMs() / 1_000)) {
+    const remedy = "update rengine, or give --registry: forks may have been scheduled since";
+    log.warn("the table of networks is older than six months", { network: network.name, day: NETWORKS_SOURCE.day, remedy });
+  }
+  const reason = whyNoClientFollows(config.chainId);
+  if (reason !== undefined) log.warn("this chain left the OP Stack, and the node will stop or fork there", { reason });
+}
+
+export interface SpecLogDeps {
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly clock: Pick<Clock, "unixMs">;
 }
 
 async function chainSpecOfFile(
@@ -54,8 +107,7 @@ async function chainSpecOfFile(
   memory: GenesisMemory | undefined,
 ): Promise<ChainSpec> {
   if (!existsSync(chain) && !isUrl(chain)) {
-    const names = NETWORKS.map(({ name }) => name).join(", ");
-    throw new UserError(`--chain: "${chain}" is neither a file nor the name of a network (${names})`);
+    throw new UserError(`--chain: "${chain}" is neither a file nor the name of a network: ${whyUnknown(chain)}`);
   }
   if (genesisSource !== undefined) {
     throw new UserError(`--genesis goes with the name of a network: the file of --chain=${chain} holds the allocations`);
@@ -66,6 +118,16 @@ async function chainSpecOfFile(
     throw new UserError(`${chain}: "config" is null; give --chain=NAME --genesis=${chain} to take forks and ids from the table`);
   }
   return { chain, config, genesis, network: undefined };
+}
+
+/** Why this is not the name of a network. */
+function whyUnknown(chain: string): string {
+  try {
+    return `${expectNetwork(chain).name} is a network`;
+  } catch (error) {
+    if (!isCodedError(error, "network/")) throw error;
+    return error.message;
+  }
 }
 
 /**
