@@ -206,7 +206,7 @@ describe("startBatcher", () => {
       [],
       `its L2 genesis block is ${String(OTHER_GENESIS.hash)}`,
     ],
-    ["no genesis", { l2: { eth_getBlockByNumber: null } }, [], "its L2 genesis block is none"],
+    ["no genesis", { l2: { eth_getBlockByNumber: null, eth_blockNumber: "0x0" } }, [], "its L2 genesis block is none"],
     [
       "an L2 execution client as rollup node",
       { node: { eth_chainId: "0x385" } },
@@ -219,6 +219,11 @@ describe("startBatcher", () => {
   ])("does not start on %s", async (_, endpoints, args, message) => {
     const { batcher } = await start(endpoints, args);
     await expect(batcher.ready).rejects.toThrow(message);
+  });
+
+  it("starts on an L2 client that no longer has the genesis", async () => {
+    const { batcher } = await start({ l2: { eth_getBlockByNumber: null, eth_blockNumber: "0x9" } });
+    await batcher.ready;
   });
 
   it("waits for a node that is away, and can be closed meanwhile", async () => {

@@ -196,12 +196,24 @@ async function createSubmitter(
   const sequencers = clients.l2.map((rpc, i) => ({ node: nodes[i]!, blocks: new RpcBlockSource(rpc, rollup) }));
   const sequencer = new SequencerEndpoints(active, sequencers);
   const l2 = await untilAnswered(
-    async () => ({ chainId: await sequencer.chainId(), genesis: await sequencer.hashOf(rollup.genesis.l2.number) }),
+    async () => {
+      const genesis = await sequencer.hashOf(rollup.genesis.l2.number);
+      return {
+        chainId: await sequencer.chainId(),
+        genesis,
+        head: genesis === undefined ? await sequencer.headNumber() : undefined,
+      };
+    },
     { option: "--l2-eth-rpc", what: "L2 execution client", address: namesOf(clients.l2) },
     waiting,
   );
   if (l1ChainIds === undefined || l2 === undefined) return undefined;
-  assertChains(rollup, { l1: l1ChainIds, l2ChainId: l2.chainId, l2Genesis: l2.genesis });
+  const isGenesisPruned = l2.head !== undefined && l2.head > rollup.genesis.l2.number;
+  assertChains(rollup, { l1: l1ChainIds, l2ChainId: l2.chainId, l2Genesis: isGenesisPruned ? rollup.genesis.l2.hash : l2.genesis });
+  if (isGenesisPruned) {
+    const text = "the L2 client no longer has the block that the rollup starts from, whose hash is therefore not checked";
+    log.warn(text, { block: rollup.genesis.l2.number, expected: rollup.genesis.l2.hash });
+  }
   const transactions = new TransactionManager(options.transactions, {
     l1ChainId: rollup.l1ChainId,
     l1,

@@ -1,5 +1,5 @@
 import { VerifiedPayload, verifiedBlockHash } from "@rnode/engine-client";
-import type { RpcClient } from "@rnode/jsonrpc";
+import { type RpcClient, RpcError, saysBlockIsGone } from "@rnode/jsonrpc";
 import { type Hex, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import type { SyncStatus } from "@rnode/rollup-client";
@@ -15,13 +15,18 @@ export interface RollupNode {
 /** What the batcher needs of the L2 execution client. */
 export interface BlockSource {
   chainId(): Promise<bigint>;
-  /** undefined: no such block yet */
+  /** undefined: no such block, or no longer */
   hashOf(number: number): Promise<Hex | undefined>;
   /** Up to `count` canonical blocks from `first` on, in order; fewer if the chain ends before. */
   blocks(first: number, count: number): Promise<BatcherBlock[]>;
 }
 
-export class RpcBlockSource implements BlockSource {
+/** The blocks of an execution client, which says where its head is. */
+export interface ClientBlocks extends BlockSource {
+  headNumber(): Promise<number>;
+}
+
+export class RpcBlockSource implements ClientBlocks {
   readonly #rpc: RpcClient;
   readonly #rollup: RollupConfig;
 
@@ -37,8 +42,19 @@ export class RpcBlockSource implements BlockSource {
 
   async hashOf(number: number): Promise<Hex | undefined> {
     const method = "eth_getBlockByNumber";
-    const answer = await this.#rpc.call(method, [toQuantity(number), false]);
-    return answer === null ? undefined : verifiedBlockHash(method, answer, number);
+    try {
+      const answer = await this.#rpc.call(method, [toQuantity(number), false]);
+      return answer === null ? undefined : verifiedBlockHash(method, answer, number);
+    } catch (error) {
+      if (error instanceof RpcError && saysBlockIsGone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async headNumber(): Promise<number> {
+    const method = "eth_blockNumber";
+    const answer = await this.#rpc.call(method, []);
+    return readAnswer(method, () => Number(parseQuantity(String(answer))));
   }
 
   async blocks(first: number, count: number): Promise<BatcherBlock[]> {

@@ -2,16 +2,16 @@ import type { Hex } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import type { ActiveSequencer, SyncStatus } from "@rnode/rollup-client";
 import type { BatcherBlock } from "./batcher-block.ts";
-import type { BlockSource, RollupNode } from "./rollup-access.ts";
+import type { ClientBlocks, RollupNode } from "./rollup-access.ts";
 
 /** A rollup node and its execution client. */
 export interface SequencerEndpoint {
   readonly node: RollupNode;
-  readonly blocks: BlockSource;
+  readonly blocks: ClientBlocks;
 }
 
 /** Asks the active one of several sequencers; after a failure, which one it is is asked first. */
-export class SequencerEndpoints implements RollupNode, BlockSource {
+export class SequencerEndpoints implements RollupNode, ClientBlocks {
   readonly #active: ActiveSequencer;
   readonly #endpoints: readonly SequencerEndpoint[];
 
@@ -31,6 +31,9 @@ export class SequencerEndpoints implements RollupNode, BlockSource {
   }
   hashOf(number: number): Promise<Hex | undefined> {
     return this.#ask(({ blocks }) => blocks.hashOf(number));
+  }
+  headNumber(): Promise<number> {
+    return this.#ask(({ blocks }) => blocks.headNumber());
   }
   blocks(first: number, count: number): Promise<BatcherBlock[]> {
     return this.#ask(({ blocks }) => blocks.blocks(first, count));

@@ -257,10 +257,22 @@ describe("L2Blocks", () => {
     });
     expect(await unset.l2.blockByLabel("safe")).toBeUndefined();
     await expect(unset.l2.blockByNumber(1)).rejects.toThrow(expect.objectContaining({ code: "engine/rpc-error" }));
-    const pruned = source(() => {
-      throw new RpcError(4444, "pruned history unavailable");
-    });
-    expect(await pruned.l2.blockRefByNumber(1)).toBeUndefined();
+    for (const error of [
+      new RpcError(4444, "pruned history unavailable"),
+      new RpcError(4444, "gone"),
+      new RpcError(-32000, "pruned history unavailable: requested 0, earliest available 9"),
+      new RpcError(-32000, "header not found"),
+      new RpcError(-32001, "Unknown block"),
+    ]) {
+      const { l2 } = source(() => {
+        throw error;
+      });
+      expect(await l2.blockRefByNumber(1)).toBeUndefined();
+      expect(await l2.headerBy(1)).toBeUndefined();
+      expect(await l2.hashByNumber(1)).toBeUndefined();
+      expect(await l2.blockByHash(`0x${"11".repeat(32)}`)).toBeUndefined();
+      expect(await l2.envelopeByNumber(1)).toBeUndefined();
+    }
     const broken = source(() => {
       throw new RpcError(-32000, "database is corrupt");
     });

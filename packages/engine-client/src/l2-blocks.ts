@@ -1,3 +1,4 @@
+import { RpcError, saysBlockIsGone } from "@rnode/jsonrpc";
 import {
   bytesToHex,
   EMPTY_TRIE_ROOT,
@@ -42,8 +43,6 @@ export type L2BlockLabel = "latest" | "safe" | "finalized";
 
 const CACHED_BLOCKS = 256;
 const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
-/** What clients say of blocks that they removed, or that a snapshot they began with did not have. */
-const PRUNED_BLOCK = /pruned history/i;
 
 const isRefusal = (error: unknown, reason: RegExp): boolean =>
   error instanceof EngineError && error.code === "engine/rpc-error" && reason.test(error.message);
@@ -72,14 +71,14 @@ export class L2Blocks {
   /** The header of a canonical block, checked against its hash, whatever the forks say about its form. @throws {EngineError} */
   async headerBy(block: number | "latest"): Promise<{ readonly hash: Hex; readonly header: Header } | undefined> {
     const method = "eth_getBlockByNumber";
-    const answer = await this.call(method, [typeof block === "number" ? toQuantity(block) : block, false]);
+    const answer = await this.callForBlock(method, [typeof block === "number" ? toQuantity(block) : block, false]);
     return answer === null ? undefined : verifiedHeader(method, answer, typeof block === "number" ? block : undefined);
   }
 
   /** The hash of the canonical block at a height, without fetching its transactions. @throws {EngineError} */
   async hashByNumber(number: number): Promise<Hex | undefined> {
     const method = "eth_getBlockByNumber";
-    const answer = await this.call(method, [toQuantity(number), false]);
+    const answer = await this.callForBlock(method, [toQuantity(number), false]);
     if (answer === null) return undefined;
     return verifiedBlockHash(method, answer, number);
   }
@@ -97,12 +96,7 @@ export class L2Blocks {
 
   /** @returns undefined: the engine does not have the block, or not any more. @throws {EngineError} */
   async blockByNumber(number: number): Promise<L2Block | undefined> {
-    try {
-      return await this.fetch("eth_getBlockByNumber", toQuantity(number), { number });
-    } catch (error) {
-      if (isRefusal(error, PRUNED_BLOCK)) return undefined;
-      throw error;
-    }
+    return this.fetch("eth_getBlockByNumber", toQuantity(number), { number });
   }
 
   /** @throws {EngineError} */
@@ -188,7 +182,7 @@ export class L2Blocks {
     selector: string,
     asked: { hash?: Hex; number?: number },
   ): Promise<VerifiedPayload | undefined> {
-    const answer = await this.call(method, [selector, true]);
+    const answer = await this.callForBlock(method, [selector, true]);
     if (answer === null) return undefined;
     const known = this.cache.get(statedHash(method, answer))?.envelope;
     const payload = known ?? VerifiedPayload.fromRpc(method, answer, this.config.forkTimes);
@@ -205,6 +199,16 @@ export class L2Blocks {
     const block = { ref, header: payload.header, envelope: payload };
     this.cache.set(ref.hash, block);
     return block;
+  }
+
+  /** @returns null: the engine does not have the block, or no longer */
+  private async callForBlock(method: string, params: readonly unknown[]): Promise<unknown> {
+    try {
+      return await this.call(method, params);
+    } catch (error) {
+      if (error instanceof EngineError && error.cause instanceof RpcError && saysBlockIsGone(error.cause)) return null;
+      throw error;
+    }
   }
 
   private async call(method: string, params: readonly unknown[]): Promise<unknown> {

@@ -36,6 +36,13 @@ export class RpcError extends Error {
   }
 }
 
+/** A client no longer has a block: EIP-4444. */
+const HISTORY_PRUNED = 4444;
+const BLOCK_IS_GONE = /pruned history|^(?:the )?(?:block|header) not found|^unknown block/i;
+
+/** Whether the answer to a request for a block says that the client does not have it, or no longer. Other clients answer null. */
+export const saysBlockIsGone = ({ code, message }: RpcError): boolean => code === HISTORY_PRUNED || BLOCK_IS_GONE.test(message);
+
 /**
  * Why no answer of the server reached us. `data` holds the endpoint (without credentials or path) and the method; for
  * rpc/http-status also `status` and the start of the body.

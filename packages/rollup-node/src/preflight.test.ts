@@ -7,6 +7,7 @@ import { headerOf } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { type PreflightDeps, preflight } from "./preflight.ts";
 import { testConfig } from "./testing/fake-chain.ts";
+import { recordingLogger } from "./testing/recording-logger.ts";
 
 const config = testConfig();
 const { extraDataVersion, hasWithdrawals, hasBeaconRoot, hasExecutionRequests } = rollupRulesAt(
@@ -30,6 +31,9 @@ const GENESIS = { hash: config.genesis.l2.hash, header: HEADER };
 const NOW_SEC = 1_800_000_000;
 const METHODS = engineMethodsAt(config.forkTimes, NOW_SEC);
 const rejects = (error: Error) => (): Promise<never> => Promise.reject(error);
+/** A client whose genesis is pruned. */
+const headWithoutGenesis = async (block: unknown) =>
+  block === "latest" ? { ...GENESIS, header: { ...HEADER, number: 7 } } : undefined;
 const OTHER_HASH = `0x${"77".repeat(32)}` as const;
 
 function deps(over: { l1?: object; l2?: object; engine?: object; facts?: object } = {}) {
@@ -82,7 +86,27 @@ describe("preflight", () => {
       { l1: { blockByNumber: async () => ({ hash: OTHER_HASH }) } },
       new RegExp(`${OTHER_HASH}.*${config.genesis.l1.hash}`),
     ],
-    ["an L1 without the genesis block", { l1: { blockByNumber: async () => undefined } }, /does not have block 0/],
+    [
+      "an L1 that is not at the genesis block yet",
+      { l1: { blockByNumber: async () => undefined, blockByLabel: async () => ({ number: 0, timestamp: 0 }) } },
+      /--l1 http:\/\/l1 does not have block 0/,
+    ],
+    [
+      "an L1 that says nothing of its head either",
+      { l1: { blockByNumber: async () => undefined, blockByLabel: async () => undefined } },
+      /--l1 http:\/\/l1 does not have block 0/,
+    ],
+    ["an L2 without genesis block", { l2: { headerBy: async () => undefined } }, /--l2 http:\/\/l2 does not have block 0/],
+    [
+      "another L1 genesis where the L2 has none",
+      { l1: { blockByNumber: async () => ({ hash: OTHER_HASH }) }, l2: { headerBy: headWithoutGenesis } },
+      /--l1 http:\/\/l1 is another chain/,
+    ],
+    [
+      "an old engine where the genesis is pruned",
+      { l2: { headerBy: headWithoutGenesis }, engine: { capabilities: async () => METHODS.slice(1) } },
+      /which the rollup's forks need now: update it/,
+    ],
     ["another L2", { l2: { chainId: async () => 10n } }, /--l2 http:\/\/l2 is chain 10, but the rollup's L2 is chain 901/],
     [
       "a stand-in of another chain",
@@ -165,6 +189,27 @@ describe("preflight", () => {
     await expect(preflight(deps(over).all)).rejects.toThrow(message);
   });
 
+  const gone = (code: number, text: string) =>
+    rejects(new L1Error("l1/unavailable", { what: "block 0" }, { cause: new RpcError(code, text) }));
+  it.each<[string, () => Promise<unknown>]>([
+    ["null", async () => undefined],
+    ["4444", gone(4444, "pruned history unavailable")],
+    ["not found", gone(-32000, "header not found")],
+  ])("warns of an L1 without the genesis block (%s), and of an L2", async (_, blockByNumber) => {
+    const { log, logs } = recordingLogger();
+    await preflight(deps({ l1: { blockByNumber }, l2: { headerBy: headWithoutGenesis }, facts: { log } }).all);
+    const text = "a client no longer has the block that the rollup starts from, whose hash is therefore not checked";
+    expect(logs).toEqual([
+      { level: "warn", text, fields: { client: "--l1 http://l1", block: 0, expected: config.genesis.l1.hash } },
+      { level: "warn", text, fields: { client: "--l2 http://l2", block: 0, expected: config.genesis.l2.hash } },
+    ]);
+  });
+
+  it("does not take another failure of L1 for a pruned block", async () => {
+    const failing = deps({ l1: { blockByNumber: gone(-32000, "database is corrupt") } });
+    await expect(preflight(failing.all)).rejects.toThrow(/cannot be reached, gave up/);
+  });
+
   it("warns a verifier whose clock is behind, and lets a head be taken back that does not fit the forks", async () => {
     await preflight(deps({ l1: { blockByLabel: async () => ({ number: 9, timestamp: NOW_SEC + 300 }) } }).all);
     const headerBy = async (block: unknown) =>
@@ -174,7 +219,7 @@ describe("preflight", () => {
 
   it("does not ask for the L2 genesis of an engine that is synced by its own peers, but for the chain", async () => {
     const facts = { checksL2Genesis: false };
-    const headerBy = async (block: unknown) => (block === "latest" ? GENESIS : undefined);
+    const headerBy = async (block: unknown) => (block === "latest" ? GENESIS : undefined); // its head is the genesis
     await expect(preflight(deps({ l2: { headerBy } }).all)).rejects.toThrow(/does not have block 0/);
     await preflight(deps({ l2: { headerBy }, facts }).all);
     await expect(preflight(deps({ l2: { headerBy, chainId: async () => 902n }, facts }).all)).rejects.toThrow(/is chain 902/);

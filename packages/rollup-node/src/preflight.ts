@@ -6,6 +6,7 @@ import type { Clock } from "@rnode/primitives";
 import { type Hex, isCodedError } from "@rnode/primitives";
 import { l1ChainConfig, type RollupConfig } from "@rnode/protocol";
 import { contradictionOfForks } from "./block-form.ts";
+import { keptL1Block } from "./kept-block.ts";
 import { StartError } from "./start-error.ts";
 
 export interface PreflightDeps {
@@ -64,10 +65,10 @@ async function checkL1(deps: PreflightDeps): Promise<void> {
       `--l1 ${endpoint} is chain ${chainId}${hint}, but the rollup's L1 is chain ${config.l1ChainId}: give an endpoint of that chain`,
     );
   }
-  const genesis = config.genesis.l1;
-  const block = await asL1(() => l1.blockByNumber(genesis.number));
-  assertGenesis(`--l1 ${l1Name}`, genesis.number, genesis.hash, block?.hash);
+  const { number, hash } = config.genesis.l1;
+  const block = await asL1(() => keptL1Block(l1, number));
   const head = await asL1(() => l1.blockByLabel("latest"));
+  assertGenesis(deps, { what: `--l1 ${l1Name}`, number, expected: hash, got: block?.hash, head: head?.number });
   if (head !== undefined) checkClock(deps, head);
 }
 
@@ -113,7 +114,8 @@ async function checkL2Genesis(deps: PreflightDeps): Promise<void> {
   const { config, l2, l2Name } = deps;
   const { number, hash } = config.genesis.l2;
   const genesis = await asL2(deps, () => l2.headerBy(number));
-  assertGenesis(`--l2 ${l2Name}`, number, hash, genesis?.hash);
+  const head = genesis === undefined ? await asL2(deps, () => l2.headerBy("latest")) : undefined;
+  assertGenesis(deps, { what: `--l2 ${l2Name}`, number, expected: hash, got: genesis?.hash, head: head?.header.number });
   const ofGenesis = genesis && contradictionOfForks(config.forkTimes, genesis.header);
   if (ofGenesis !== undefined) {
     throw new StartError(
@@ -155,11 +157,26 @@ const noEngineApi = (l2Name: string): StartError =>
     `--l2 ${l2Name} has no Engine API: give the execution client's authenticated port (--authrpc.port, by default 8551), not the one for users`,
   );
 
-function assertGenesis(what: string, number: number, expected: Hex, got: Hex | undefined): void {
+/** A client whose head is above the block, and that no longer has it, is believed: its chain id was checked. */
+function assertGenesis(
+  { log }: PreflightDeps,
+  {
+    what,
+    number,
+    expected,
+    got,
+    head,
+  }: { what: string; number: number; expected: Hex; got: Hex | undefined; head: number | undefined },
+): void {
+  if (got === expected) return;
+  if (got === undefined && head !== undefined && head > number) {
+    const text = "a client no longer has the block that the rollup starts from, whose hash is therefore not checked";
+    log.warn(text, { client: what, block: number, expected });
+    return;
+  }
   if (got === undefined) {
     throw new StartError("start/wrong-chain", `${what} does not have block ${number}, which the rollup starts from (${expected})`);
   }
-  if (got === expected) return;
   throw new StartError(
     "start/wrong-chain",
     `${what} is another chain: its block ${number} is ${got}, but the rollup starts from ${expected}`,

@@ -3,6 +3,7 @@ import { isCodedError } from "@rnode/primitives";
 import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import type { DerivedBlock } from "./finalizer.ts";
 import type { FoundHeads } from "./found-heads.ts";
+import { keptL1Block } from "./kept-block.ts";
 import { type Trouble, temporary } from "./progress.ts";
 import type { SafeHeadDatabase, SafeHeadEntry } from "./safe-head-database.ts";
 
@@ -73,7 +74,7 @@ export class SafeHeads {
     try {
       let { derivedFrom } = found;
       // The genesis is safe from the first L1 block on: contracts may ask about blocks before the one that the rollup starts from.
-      if (base.number === config.genesis.l2.number) derivedFrom = idOf(await l1.blockByNumber(0));
+      if (base.number === config.genesis.l2.number) derivedFrom = idOf(await keptL1Block(l1, 0)) ?? derivedFrom;
       database.reset(base, derivedFrom);
       return undefined;
     } catch (error) {
