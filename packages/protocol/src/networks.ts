@@ -6,7 +6,7 @@ import { ALL_FORKS_AT_GENESIS, L1_CHAINS, type L1ChainName } from "./l1-chains.t
 import type { Network } from "./network.ts";
 import { isNameOf, networkName } from "./network-names.ts";
 import { NETWORKS_TABLE } from "./networks-table.ts";
-import { networkFromRegistry } from "./registry-chain.ts";
+import { readRegistryChain } from "./registry-chain.ts";
 import type { RollupConfig } from "./rollup-config.ts";
 import { rollupConfigOf } from "./rollup-of-network.ts";
 
@@ -20,10 +20,10 @@ export type NetworkErrorCode =
 /** Where the table of networks comes from: a commit of the superchain registry, its day, and the day of the facts added to it. */
 export const NETWORKS_SOURCE = { ...NETWORKS_TABLE.registry, amendedDay: NETWORKS_TABLE.amendedDay };
 
-/** Every named network, in the order of the table. */
+/** Every named network, in the order of the table. PERF: 2 ms in each thread that imports this; tests apply the checks of a configuration. */
 export const NETWORKS: readonly Network[] = Object.entries(NETWORKS_TABLE.chains).map(([path, facts]) => {
   const [superchain = ""] = path.split("/");
-  return networkFromRegistry(path, facts, NETWORKS_TABLE.superchains[superchain] ?? 0);
+  return readRegistryChain(path, facts, NETWORKS_TABLE.superchains[superchain] ?? 0);
 });
 
 const OLD_AFTER_MONTHS = 6;

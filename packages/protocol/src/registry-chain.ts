@@ -39,6 +39,17 @@ const addressHex = hex(jsonAddress);
 const hashHex = hex(jsonHash);
 
 /**
+ * Reads a chain's file of a superchain registry, and applies the checks of a rollup configuration.
+ *
+ * @throws {CodedError} json/invalid, with the key in the file, or that of a rollup configuration
+ */
+export function networkFromRegistry(path: string, value: unknown, l1ChainId: number): Network {
+  const network = readRegistryChain(path, value, l1ChainId);
+  rollupConfigFromJson(rollupConfigToJson(rollupConfigOf(network)));
+  return network;
+}
+
+/**
  * Reads a chain's file of a superchain registry, `superchain/configs/<superchain>/<chain>.toml`, after its TOML is parsed. Everything in
  * `[hardforks]` has to be known: a network with an unknown fork cannot be followed. Unknown keys elsewhere are ignored.
  * Spec: docs/protocol/05-services.md#registry-data
@@ -47,7 +58,7 @@ const hashHex = hex(jsonHash);
  * @param l1ChainId `l1.chain_id` of the superchain's own file
  * @throws {CodedError} json/invalid, with the key in the file
  */
-export function networkFromRegistry(path: string, value: unknown, l1ChainId: number): Network {
+export function readRegistryChain(path: string, value: unknown, l1ChainId: number): Network {
   const file = jsonObject(value, path);
   const hardforks = requiredField(file, "", "hardforks", jsonObject);
   const keepsGas = optionalField(hardforks, "hardforks", "keep_karst_upgrade_gas", jsonBoolean);
@@ -58,7 +69,7 @@ export function networkFromRegistry(path: string, value: unknown, l1ChainId: num
   const altDa = optionalField(file, "", "alt_da", parseAltDa);
   const gasPayingToken = optionalField(file, "", "gas_paying_token", addressHex);
   const addresses = requiredField(file, "", "addresses", jsonObject);
-  const network: Network = {
+  return {
     path,
     name: networkName(path),
     title: requiredField(file, "", "name", jsonString),
@@ -80,8 +91,6 @@ export function networkFromRegistry(path: string, value: unknown, l1ChainId: num
     ...(altDa && { altDa }),
     ...(gasPayingToken && { gasPayingToken }),
   };
-  rollupConfigFromJson(rollupConfigToJson(rollupConfigOf(network))); // the checks of a rollup configuration
-  return network;
 }
 
 function parseForkTimes(hardforks: JsonObject): Network["forkTimes"] {
