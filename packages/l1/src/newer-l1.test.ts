@@ -142,6 +142,17 @@ describe("L1Client and transactions of unknown types", () => {
     }
   });
 
+  it.each([null, "0x", "0x05c0"])(
+    "takes the block from an endpoint that has no index of transactions, and answers %j by hash",
+    async (none) => {
+      const block = foreignBlock({ number: 100, types: [undefined, 0x05] });
+      const { l1 } = setUp([block], undefined, {}, (rpc) => {
+        rpc.override = (method) => (method === "eth_getRawTransactionByHash" ? none : undefined);
+      });
+      await expectRead(l1, block, [undefined, 0x05]);
+    },
+  );
+
   it("says it once an hour for each type, and not of known types", async () => {
     const blocks = [100, 101, 102].map((number) => foreignBlock({ number, types: [undefined, number === 102 ? undefined : 0x05] }));
     const { l1, lines, clock } = setUp(blocks);

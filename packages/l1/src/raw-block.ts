@@ -33,7 +33,7 @@ export class RawBlock {
   /**
    * The encodings of some transactions, by their index.
    *
-   * @throws {L1Error} l1/raw-needed, l1/faulty-answer
+   * @throws {L1Error} l1/raw-needed
    */
   async transactions(block: VerifiedHeader, wanted: readonly UnknownEntry[]): Promise<ReadonlyMap<number, Uint8Array>> {
     if (wanted.length === 0) return new Map();
@@ -48,7 +48,9 @@ export class RawBlock {
           })),
         ),
     ];
-    const asked = await this.#first(wanted.length > MAX_SINGLE ? [ways[1]!, ways[0]!, ways[2]!] : ways);
+    const ordered = wanted.length > MAX_SINGLE ? [ways[1]!, ways[0]!, ways[2]!] : ways;
+    // an endpoint without an index of transactions has them in the block, and says "0x" by hash
+    const asked = await this.#first(ordered.map((way) => async () => byIndex(await way(), wanted, block)));
     if (asked.kind === "refused") {
       throw new L1Error("l1/raw-needed", {
         block: block.number,
@@ -57,15 +59,7 @@ export class RawBlock {
         methods: "eth_getRawTransactionByHash or debug_getRawBlock",
       });
     }
-    const found = new Map<number, Uint8Array>();
-    for (const [at, { index, hash }] of wanted.entries()) {
-      const encoded = asked.value[at];
-      if (encoded === undefined || !equalBytes(keccak256(encoded), hash)) {
-        throw faultyAnswer("raw transaction", { block: block.hash, index, hash: bytesToHex(hash) });
-      }
-      found.set(index, encoded);
-    }
-    return found;
+    return asked.value;
   }
 
   async #ofBlock(block: VerifiedHeader, wanted: readonly UnknownEntry[]): Promise<readonly Uint8Array[]> {
@@ -111,6 +105,23 @@ export function isRefusal(error: unknown): error is Error {
 function rawBytes(method: string, answer: unknown): Uint8Array {
   if (typeof answer !== "string") throw faultyAnswer(method, { got: answer === null ? "null" : typeof answer });
   return readAnswer(method, () => hexToBytes(answer));
+}
+
+/** @throws {L1Error} l1/faulty-answer: one does not have its hash */
+function byIndex(
+  all: readonly Uint8Array[],
+  wanted: readonly UnknownEntry[],
+  block: VerifiedHeader,
+): ReadonlyMap<number, Uint8Array> {
+  return new Map(
+    wanted.map(({ index, hash }, at) => {
+      const encoded = all[at];
+      if (encoded === undefined || !equalBytes(keccak256(encoded), hash)) {
+        throw faultyAnswer("raw transaction", { block: block.hash, index, hash: bytesToHex(hash) });
+      }
+      return [index, encoded] as const;
+    }),
+  );
 }
 
 /** Layout: [header, [transaction, …], …]; a legacy transaction is a list, any other a string. */

@@ -1,6 +1,6 @@
 import { METHOD_NOT_FOUND, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
-import { type Hex, toQuantity } from "@rnode/primitives";
-import { type BlockEntry, type JsonObject, type L1Store, numberOf } from "./l1-store.ts";
+import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
+import { type BlockEntry, type JsonObject, type L1Store, numberOf, rawHeaderOf } from "./l1-store.ts";
 
 /** Answers calls of `eth_` methods. @throws {RpcError} */
 export type ExecutionAnswers = (method: string, params: readonly unknown[]) => unknown;
@@ -57,6 +57,16 @@ export function executionAnswers(store: L1Store, { head, finalityBlocks }: HeadP
       case "eth_getBlockReceipts": {
         const entry = find(first);
         return entry === undefined ? null : store.load(entry).receipts;
+      }
+      case "debug_getRawHeader":
+      case "debug_getRawBlock":
+      case "debug_getRawReceipts": {
+        const entry = find(first);
+        const raw = entry && store.load(entry).raw;
+        if (raw === undefined)
+          throw new RpcError(METHOD_NOT_FOUND, `the method ${method} does not exist: these bytes are not recorded`);
+        if (method === "debug_getRawReceipts") return raw.receipts;
+        return method === "debug_getRawBlock" ? raw.block : bytesToHex(rawHeaderOf(raw.block));
       }
       case "eth_getTransactionReceipt":
         return ofTransaction(first, (entry) => store.load(entry).receipts);

@@ -6,7 +6,7 @@ import { createRpcClient } from "@rnode/jsonrpc";
 import { createKzg, type Kzg } from "@rnode/kzg";
 import { type TestBlob, testBlob } from "@rnode/kzg/testing";
 import { BeaconClient, createBeaconMetrics, L1Client, L1Endpoints } from "@rnode/l1";
-import { BLOB_RECEIVER, type BlockFixture, blockFixture, FakeBeacon, FakeEndpoint } from "@rnode/l1/testing";
+import { BLOB_RECEIVER, type BlockFixture, blockFixture, FakeBeacon, FakeEndpoint, foreignBlock } from "@rnode/l1/testing";
 import { noMetrics } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { hashTransaction } from "@rnode/protocol";
@@ -95,6 +95,29 @@ async function readAll(store: L1Store, options: ServeL1Options = {}) {
     await server.close();
   }
 }
+
+describe("recording an L1 that is newer than this version", () => {
+  const foreign = foreignBlock({
+    number: 100,
+    types: [undefined, 0x05],
+    receiptForm: "nested",
+    headerFields: { somethingNew: bytesToHex(new Uint8Array(32).fill(7)) },
+  });
+
+  it("keeps the bytes of a block, and replays them", async () => {
+    const rpc = new FakeEndpoint([foreign]);
+    rpc.extraMethods.add("debug_getRawBlock");
+    const into = await record(rpc, { blocks: [100] });
+    const store = openRecording(into);
+    expect(store.first.hash).toBe(foreign.hash);
+    await checkBlock(store, store.first, false);
+    rmSync(into, { recursive: true });
+  });
+
+  it("says what helps where the bytes are not to be had", async () => {
+    await expect(record(new FakeEndpoint([foreign]), { blocks: [100] })).rejects.toThrow(/block 100/);
+  });
+});
 
 describe("a recorded L1", () => {
   it("gives the rollup node's clients the same blocks, transactions, receipts and blobs", async () => {

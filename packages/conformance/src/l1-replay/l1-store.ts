@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import { bytesToHex, parseQuantityNumber } from "@rnode/primitives";
+import { bytesToHex, hexToBytes, keccak256, parseQuantityNumber, readRlpSpan } from "@rnode/primitives";
 import { hashHeader, headerFromRpc } from "@rnode/protocol";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -10,6 +10,15 @@ export interface RecordedBlock {
   readonly block: JsonObject;
   /** of `eth_getBlockReceipts`, in the order of the transactions */
   readonly receipts: readonly JsonObject[];
+  /** the bytes of a block that its JSON does not determine, because L1 was newer than this version */
+  readonly raw?: RawRecording | undefined;
+}
+
+export interface RawRecording {
+  /** of `debug_getRawBlock` */
+  readonly block: Hex;
+  /** of `debug_getRawReceipts` */
+  readonly receipts: readonly Hex[];
 }
 
 /** What a beacon node answered about its chain: the content of `data`. Numbers are strings of digits. */
@@ -112,9 +121,9 @@ export class L1Store {
 }
 
 /** @throws {Error} the block is not what its hash says, or its receipts are not those of its transactions */
-export function entryOf({ block, receipts }: RecordedBlock): BlockEntry {
+export function entryOf({ block, receipts, raw }: RecordedBlock): BlockEntry {
   const header = headerFromRpc(block);
-  const hash = bytesToHex(hashHeader(header));
+  const hash = bytesToHex(raw === undefined ? hashHeader(header) : keccak256(rawHeaderOf(raw.block)));
   if (hash !== block.hash)
     throw new Error(`block ${header.number} says that its hash is ${String(block.hash)}, but its header has ${hash}`);
   const transactions = block.transactions as readonly JsonObject[];
@@ -132,6 +141,14 @@ export function entryOf({ block, receipts }: RecordedBlock): BlockEntry {
     transactionHashes: transactions.map((each) => each.hash as Hex),
     blobHashes: transactions.flatMap(blobHashesOf),
   };
+}
+
+/** The encoded header of an encoded block. @throws {CodedError} rlp/* */
+export function rawHeaderOf(block: Hex): Uint8Array {
+  const bytes = hexToBytes(block);
+  const { dataStart, end } = readRlpSpan(bytes, 0);
+  const header = readRlpSpan(bytes, dataStart, end);
+  return bytes.subarray(header.start, header.end);
 }
 
 /** Versioned hashes of a transaction's blobs. */

@@ -1,7 +1,16 @@
+import { RpcError } from "@rnode/jsonrpc";
 import type { BeaconClient, L1Rpc } from "@rnode/l1";
 import { type Hex, hexToBytes, parseQuantity, toQuantity } from "@rnode/primitives";
 import { checkBlock } from "./check-l1.ts";
-import { blobHashesOf, entryOf, type JsonObject, L1Store, type RecordedBeacon, type RecordedBlock } from "./l1-store.ts";
+import {
+  blobHashesOf,
+  entryOf,
+  type JsonObject,
+  L1Store,
+  type RawRecording,
+  type RecordedBeacon,
+  type RecordedBlock,
+} from "./l1-store.ts";
 import { RecordingWriter } from "./recording.ts";
 
 export interface RecordL1Options {
@@ -66,12 +75,37 @@ async function recordBlock(
   if (known !== undefined) return known;
   const block = (await rpc.call("eth_getBlockByNumber", [toQuantity(number), true])) as JsonObject | null;
   if (block === null) throw new Error(`the L1 endpoint does not have block ${number}`);
-  const recorded = { block, receipts: await receiptsOf(block, rpc) };
-  const store = L1Store.inMemory({ chainId, beacon: undefined }, [recorded]);
-  if (store.first.number !== number) throw new Error(`the L1 endpoint gave block ${store.first.number} when asked for ${number}`);
-  await checkBlock(store, store.first, trust);
+  const json: RecordedBlock = { block, receipts: await receiptsOf(block, rpc) };
+  const recorded = (await faultOf(json, number, chainId, trust)) === undefined ? json : { ...json, raw: await rawOf(block, rpc) };
+  const fault = await faultOf(recorded, number, chainId, trust);
+  if (fault !== undefined) throw fault;
   writer.writeBlock(number, recorded);
   return recorded;
+}
+
+/** What is wrong with a block. */
+async function faultOf(recorded: RecordedBlock, number: number, chainId: bigint, trust: boolean): Promise<Error | undefined> {
+  try {
+    const store = L1Store.inMemory({ chainId, beacon: undefined }, [recorded]);
+    const { first } = store;
+    if (first.number !== number) throw new Error(`the L1 endpoint gave block ${first.number} when asked for ${number}`);
+    await checkBlock(store, first, trust);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return error;
+  }
+}
+
+/** @returns undefined if the endpoint does not give them, or not those of an L1 that is newer than this version */
+async function rawOf({ hash }: JsonObject, rpc: RecordL1Deps["rpc"]): Promise<RawRecording | undefined> {
+  try {
+    const [block, receipts] = [await rpc.call("debug_getRawBlock", [hash]), await rpc.call("debug_getRawReceipts", [hash])];
+    return typeof block === "string" && Array.isArray(receipts) ? { block: block as Hex, receipts: receipts as Hex[] } : undefined;
+  } catch (error) {
+    if (error instanceof RpcError) return undefined;
+    throw error;
+  }
 }
 
 async function receiptsOf(block: JsonObject, rpc: RecordL1Deps["rpc"]): Promise<readonly JsonObject[]> {

@@ -69,8 +69,8 @@ export class RecordingWriter {
     return readBlob(this.#folder, versionedHash) !== undefined;
   }
 
-  writeBlock(number: number, { block, receipts }: RecordedBlock): void {
-    write(this.#blockFile(number), gzipSync(JSON.stringify({ block, receipts })));
+  writeBlock(number: number, { block, receipts, raw }: RecordedBlock): void {
+    write(this.#blockFile(number), gzipSync(JSON.stringify({ block, receipts, raw })));
   }
 
   writeBlob(versionedHash: Hex, blob: Uint8Array): void {
