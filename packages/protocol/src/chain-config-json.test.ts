@@ -118,6 +118,23 @@ describe("parseChainConfig", () => {
     ]);
   });
 
+  it("lets a fork without an entry that changes no limits inherit those in force", () => {
+    const entry = (target: number) => ({ target, max: 2 * target, baseFeeUpdateFraction: 100 });
+    const times = { ...ethereum, cancunTime: 7000, pragueTime: 8000, osakaTime: 9000, bpo1Time: 9100 };
+    const inherited = { cancun: entry(1), prague: entry(2), bpo1: entry(4) };
+    const targetsOf = (blobSchedule: object): [number, number][] =>
+      parseChainConfig({ ...times, blobSchedule }).blobSchedule.map(({ timeSec, params }) => [timeSec, params.target]);
+    expect(targetsOf(inherited).filter(([time]) => time >= 8000)).toEqual([
+      [8000, 2],
+      [9100, 4],
+    ]);
+    expect(targetsOf({ ...inherited, osaka: entry(3) }).filter(([time]) => time >= 8000)).toEqual([
+      [8000, 2],
+      [9000, 3],
+      [9100, 4],
+    ]);
+  });
+
   it("takes numbers as hex and text", () => {
     const config = parseChainConfig({ ...ethereum, chainId: "0x385", terminalTotalDifficulty: "58750000000000000000000" });
     expect(config).toMatchObject({ chainId: 901n, terminalTotalDifficulty: 58_750_000_000_000_000_000_000n });

@@ -187,20 +187,28 @@ function coupledTimes(
 
 function parseBlobSchedule(config: JsonObject, path: string): { timeSec: number; params: BlobParams }[] {
   const given = optionalField(config, path, "blobSchedule", jsonObject) ?? {};
+  const schedulePath = fieldKey(path, "blobSchedule");
   const schedule: { timeSec: number; params: BlobParams }[] = [];
+  let former: BlobParams | undefined;
   for (const fork of BLOB_SCHEDULE_FORKS) {
+    const known = knownBlobParams(fork);
+    const changesNothing = known !== undefined && sameBlobParams(known, former);
+    former = known;
     const timeSec = optionalField(config, path, `${fork}Time`, jsonActivation);
     if (timeSec === undefined) continue;
-    schedule.push({ timeSec, params: blobParamsOf(given, fieldKey(path, "blobSchedule"), fork) });
+    const own = optionalField(given, schedulePath, fork, parseBlobParams);
+    // Without an entry, a fork that changes no limits inherits those in force: op-node's Osaka takes the entry of Prague.
+    if (own === undefined && changesNothing) continue;
+    schedule.push({ timeSec, params: own ?? known ?? missingParams(schedulePath, fork) });
   }
   return schedule;
 }
 
-function blobParamsOf(schedule: JsonObject, path: string, fork: BlobScheduleFork): BlobParams {
-  const given = optionalField(schedule, path, fork, parseBlobParams) ?? knownBlobParams(fork);
-  if (given === undefined)
-    throw jsonError(fieldKey(path, fork), undefined, "target, max and baseFeeUpdateFraction of a scheduled fork");
-  return given;
+const sameBlobParams = (one: BlobParams, other: BlobParams | undefined): boolean =>
+  one.target === other?.target && one.max === other.max && one.baseFeeUpdateFraction === other.baseFeeUpdateFraction;
+
+function missingParams(path: string, fork: BlobScheduleFork): never {
+  throw jsonError(fieldKey(path, fork), undefined, "target, max and baseFeeUpdateFraction of a scheduled fork");
 }
 
 const parseBlobParams: JsonParser<BlobParams> = (value, path) => {

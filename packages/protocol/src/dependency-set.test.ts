@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { dependencySetFromJson } from "./dependency-set.ts";
+import { dependencySetFromJson, dependencySetToJson } from "./dependency-set.ts";
+
+describe("dependencySetToJson", () => {
+  it.each([{ dependencies: { 1: {}, 901: {} } }, { dependencies: { 901: {} }, overrideMessageExpiryWindow: 3600 }])(
+    "writes the file's form: %j",
+    (json) => {
+      expect(dependencySetToJson(dependencySetFromJson(json))).toEqual(json);
+    },
+  );
+});
 
 describe("the dependency set", () => {
   it("has its chains in order and an expiry window of seven days", () => {

@@ -37,6 +37,12 @@ function chainIdOf(text: string, path: string): bigint {
   return id;
 }
 
+/** The file's form; a window of the usual length is left out. */
+export const dependencySetToJson = ({ chainIds, expiryWindowSec }: DependencySet) => ({
+  dependencies: Object.fromEntries(chainIds.map((id) => [String(id), {}])),
+  ...(expiryWindowSec === MESSAGE_EXPIRY_WINDOW_SEC ? {} : { overrideMessageExpiryWindow: expiryWindowSec }),
+});
+
 /**
  * Reads `{"dependencies": {"<chain id>": {}, …}, "overrideMessageExpiryWindow"?: seconds}`. An override of 0 counts as unset.
  *

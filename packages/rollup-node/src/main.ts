@@ -54,7 +54,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
-  const supervisor = interopSetup(options.interopServer, derivation.rollup, log);
+  const { supervisor, dependencySet } = interopSetup(options.interopServer, derivation.rollup, log);
 
   const { file: snapshotFile } = options.snapshotlog;
   const snapshots =
@@ -94,6 +94,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     publishSigned: peers && ((envelope, signature) => peers.publishSigned(envelope, signature)),
     snapshots,
     supervisor,
+    dependencySet,
     safeHeads: safeHeads || undefined,
     connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,

@@ -12,7 +12,7 @@ import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { assertPortIsFree, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";
-import type { ExecutionPayloadEnvelope, L1BlockRef, L2BlockRef } from "@rnode/protocol";
+import type { DependencySet, ExecutionPayloadEnvelope, L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
@@ -83,6 +83,8 @@ export interface NodeDeps {
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
   /** the server for a supervisor, which then decides what is safe; undefined: nobody supervises this node */
   readonly supervisor?: ManagedServerOptions | undefined;
+  /** what `optimism_dependencySet` answers */
+  readonly dependencySet?: DependencySet | undefined;
   /** is told what derivation reads and decides, too */
   readonly observer?: Partial<DerivationObserver> | undefined;
   readonly clock: Clock;
@@ -388,7 +390,7 @@ export class RollupNode {
     const isIdle = (): boolean => progress.isIdleAt(l1Head());
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
     this.server = createNodeServer(options.rpc, {
-      node: { config, version: VERSION, l2, syncStatus: () => this.syncStatus(), safeHeads },
+      node: { config, version: VERSION, l2, dependencySet: deps.dependencySet, syncStatus: () => this.syncStatus(), safeHeads },
       peers: peers?.api,
       admin: nodeAdminApi(options, {
         ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, engineSync, adminState: deps.adminState, l1, log },

@@ -80,6 +80,7 @@ describe("the RPC of rnode", () => {
         },
       },
       config,
+      dependencySet: { chainIds: [901n, 902n], expiryWindowSec: 604_800 },
       version: "v1.2.3",
       syncStatus: status,
       l2: {
@@ -216,6 +217,10 @@ describe("the RPC of rnode", () => {
   });
 
   it("answers configuration and version, and says that there is no safe head database", async () => {
+    const dependencySet = { dependencies: { 901: {}, 902: {} } };
+    expect(await call("optimism_dependencySet")).toEqual(dependencySet);
+    expect(await call("rnode_dependencySet")).toEqual(dependencySet);
+    await expect(call("rnode_dependencySet", [], "public")).rejects.toMatchObject({ code: -32000, message: "not found" });
     expect(await call("rnode_rollupConfig")).toEqual(JSON.parse(JSON.stringify(rollupConfigToJson(config))));
     expect(await call("rnode_version")).toBe("v1.2.3");
     await expect(call("rnode_safeHeadAtL1Block", ["0x2"], "public")).rejects.toMatchObject({

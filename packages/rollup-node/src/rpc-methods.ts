@@ -15,6 +15,8 @@ import {
 import type { LogLevel } from "@rnode/observe";
 import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
+  type DependencySet,
+  dependencySetToJson,
   type ExecutionPayloadEnvelope,
   envelopeFromJson,
   type L1BlockRef,
@@ -32,6 +34,8 @@ import type { Offered } from "./unsafe-inbox.ts";
 export interface NodeApi {
   readonly config: RollupConfig;
   readonly version: string;
+  /** `undefined` if the node knows none */
+  readonly dependencySet?: DependencySet | undefined;
   readonly l2: {
     blockByNumber(number: number): Promise<L2Block | undefined>;
     messagePasserStorageRoot(block: L2Block): Promise<Uint8Array>;
@@ -135,6 +139,13 @@ export function rollupMethods(options: RollupMethodOptions, node: NodeApi): Meth
   const shared = (namespace: string): MethodTable => ({
     [`${namespace}_syncStatus`]: method({ params: [], handler: () => node.syncStatus() }),
     [`${namespace}_rollupConfig`]: method({ params: [], handler: () => rollupConfigToJson(node.config) }),
+    [`${namespace}_dependencySet`]: method({
+      params: [],
+      handler: () => {
+        if (node.dependencySet === undefined) throw serverError("not found");
+        return dependencySetToJson(node.dependencySet);
+      },
+    }),
     [`${namespace}_version`]: method({ params: [], handler: () => node.version }),
     [`${namespace}_safeHeadAtL1Block`]: method({
       params: [param("l1BlockNumber", countShape)],

@@ -22,7 +22,7 @@ const config = testConfig("jovian", { forkTimes: forksUpTo("interop") });
 const setup = (args: string[], rollup = config, log = silentLogger) => {
   const parsed = parseOptions(rnodeOptions, ["--l2=http://127.0.0.1:1", "--network=op-sepolia", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
-  return interopSetup(parsed.options.interopServer, rollup, log);
+  return interopSetup(parsed.options.interopServer, rollup, log).supervisor;
 };
 const ADDRESS = "--interop.rpc.addr=127.0.0.1";
 

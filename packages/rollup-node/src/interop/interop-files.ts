@@ -60,16 +60,19 @@ export function readDependencySet(path: string, { l2ChainId }: Pick<RollupConfig
   return set;
 }
 
-/**
- * What the options say about a supervisor: undefined if there is none.
- *
- * @throws {StartError} start/bad-config
- */
+export interface InteropSetup {
+  /** `undefined` without `--interop.dependency-set` */
+  readonly dependencySet: DependencySet | undefined;
+  /** `undefined` without a supervisor */
+  readonly supervisor: ManagedServerOptions | undefined;
+}
+
+/** What the options say about the interop cluster. @throws {StartError} start/bad-config */
 export function interopSetup(
   { dependencySet, jwtSecret, rpcAddr, rpcPort }: RnodeOptions["interopServer"],
   rollup: RollupConfig,
   log: Logger,
-): ManagedServerOptions | undefined {
+): InteropSetup {
   const set = dependencySet === undefined ? undefined : readDependencySet(dependencySet, rollup);
   if (set !== undefined) {
     log.info("the chains whose messages can be executed", {
@@ -83,7 +86,7 @@ export function interopSetup(
     if (hasMessages && !isAlone) {
       log.warn("nobody supervises this node (--interop.rpc.addr): blocks count as safe without their messages being checked");
     }
-    return undefined;
+    return { dependencySet: set, supervisor: undefined };
   }
   if (!hasMessages) {
     throw new StartError(
@@ -91,5 +94,5 @@ export function interopSetup(
       "--interop.rpc.addr: the rollup's configuration schedules no interop (interop_time), so there is nothing to supervise",
     );
   }
-  return { host: rpcAddr, port: rpcPort, jwtSecret: readInteropSecret(jwtSecret, log) };
+  return { dependencySet: set, supervisor: { host: rpcAddr, port: rpcPort, jwtSecret: readInteropSecret(jwtSecret, log) } };
 }
