@@ -12,6 +12,10 @@ export interface TxFees {
 export interface FeePolicy {
   readonly minTipWei: bigint;
   readonly minBaseFeeWei: bigint;
+  /** nothing is sent while L1 suggests a higher tip; 0: no limit */
+  readonly maxTipWei?: bigint;
+  /** nothing is sent while L1's base fee is higher; 0: no limit */
+  readonly maxBaseFeeWei?: bigint;
   /** a replacement may cost this many times what a new transaction would */
   readonly feeLimitMultiplier: number;
   /** below this fee cap the multiplier does not apply */
@@ -28,6 +32,8 @@ export interface TransactionManagerOptions extends FeePolicy {
   readonly notInMempoolTimeoutMs: number;
   /** this many consecutive signs that the nonce was used by someone else, or can never be reached, end the attempt */
   readonly safeAbortNonceTooLowCount: number;
+  /** parts of error texts that mean that the endpoint has the transaction already */
+  readonly alreadyPublishedErrors?: readonly string[];
   /** seconds; undefined: as is known of L1, or by trial */
   readonly cellProofTimeSec?: number | undefined;
 }

@@ -1,4 +1,15 @@
-import { duration, gwei, hexKey, integerBetween, optionGroup, type Parser, positiveDuration, uint } from "@rnode/options";
+import {
+  duration,
+  gwei,
+  hexKey,
+  integerBetween,
+  listOf,
+  optionGroup,
+  type Parser,
+  positiveDuration,
+  text,
+  uint,
+} from "@rnode/options";
 import { parsePrivateKey } from "@rnode/signer";
 
 const privateKey: Parser<Uint8Array> = {
@@ -54,6 +65,24 @@ export const transactionOptions = optionGroup("", {
     flag: "txmgr.min-basefee",
     default: 10n ** 9n,
     help: "Minimum base fee from which fee caps are computed, even if L1's is lower.",
+  },
+  maxTipWei: {
+    parse: gwei,
+    flag: "txmgr.max-tip-cap",
+    default: 0n,
+    help: "Nothing is sent while L1 suggests a higher priority fee. 0: no limit.",
+  },
+  maxBaseFeeWei: {
+    parse: gwei,
+    flag: "txmgr.max-basefee",
+    default: 0n,
+    help: "Nothing is sent while L1's base fee is higher. 0: no limit.",
+  },
+  alreadyPublishedErrors: {
+    parse: listOf(text),
+    flag: "txmgr.already-published-custom-errs",
+    default: [],
+    help: "Parts of further error texts by which an L1 endpoint says that it has the transaction already.",
   },
   resubmissionTimeoutMs: {
     parse: positiveDuration,

@@ -8,7 +8,7 @@ import type { BlobProver } from "./blob-prover.ts";
 import type { L1Access } from "./l1-access.ts";
 import type { SidecarVersion } from "./sidecar-version.ts";
 import { allowsFees, carriesBlobs, maxCostWei, rawTransaction, type TxCandidate, unsignedTransaction } from "./tx-candidate.ts";
-import { exceedsFeeLimit, replacementFees, suggestedFees } from "./tx-fees.ts";
+import { exceedsFeeLimit, priceAboveLimit, replacementFees, suggestedFees } from "./tx-fees.ts";
 import { TxManagerError } from "./tx-manager-error.ts";
 import type { TxMetrics } from "./tx-metrics.ts";
 
@@ -166,6 +166,11 @@ export class Sending {
     metrics.baseFee.set(Number(market.baseFee));
     metrics.tipCap.set(Number(market.tip));
     if (market.blobBaseFee !== undefined) metrics.blobBaseFee.set(Number(market.blobBaseFee));
+    const tooDear = priceAboveLimit(market, this.#options);
+    if (tooDear !== undefined) {
+      this.#sayFailure(`L1 asks more than the operator pays: ${tooDear}`);
+      return this.#options.receiptQueryIntervalMs;
+    }
     const fees = this.#nextFees(market);
     if (fees === undefined) return this.#options.resubmissionTimeoutMs;
     await this.#prepare(head.timestamp);
@@ -177,7 +182,8 @@ export class Sending {
     const isNew = this.#versions.every((version) => version.hash !== hash);
     const raw = rawTransaction(signed, sidecar);
     if (isNew) this.#versions.push({ hash, fees, raw });
-    const { verdict, message } = await l1.send(raw);
+    const { verdict: said, message } = await l1.send(raw);
+    const verdict = this.#options.alreadyPublishedErrors?.some((part) => message.includes(part)) ? "accepted" : said;
     if (verdict === "accepted") {
       this.#lastFees = fees;
       this.#publishedAt = head.number;

@@ -70,6 +70,42 @@ describe("TransactionManager", () => {
     expect(l1.transactions).toHaveLength(1);
   });
 
+  it.each([
+    ["--txmgr.max-tip-cap", { maxTipWei: 2n * GWEI }, { tip: 3n * GWEI }, { tip: 2n * GWEI }],
+    ["--txmgr.max-basefee", { maxBaseFeeWei: 20n * GWEI }, { baseFee: 21n * GWEI }, { baseFee: 20n * GWEI }],
+  ] as const)("sends nothing while L1 asks more than %s", async (_, options, dear, cheap) => {
+    const { clock, l1, send } = setUp(options);
+    Object.assign(l1, dear);
+    const sending = send();
+    await clock.advance(30_000);
+    expect(l1.pool.size).toBe(0);
+    Object.assign(l1, cheap);
+    await clock.advance(2_000);
+    expect(l1.pool.size).toBe(1);
+    l1.mine();
+    l1.mine();
+    await clock.advance(5_000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+  });
+
+  it("takes the texts of --txmgr.already-published-custom-errs for success", async () => {
+    const { clock, l1, send } = setUp({ alreadyPublishedErrors: ["seen before"], safeAbortNonceTooLowCount: 50 });
+    let answers = 0;
+    const given = l1.send.bind(l1);
+    l1.send = async (raw) => {
+      answers++;
+      await given(raw);
+      return { verdict: "refused", message: "tx 0x12 was seen before, it is" };
+    };
+    const sending = send();
+    await clock.advance(10_000);
+    expect([l1.pool.size, answers]).toEqual([1, 1]);
+    l1.mine();
+    l1.mine();
+    await clock.advance(5_000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+  });
+
   it("replaces a transaction that is not included, a tenth dearer each time", async () => {
     const { clock, l1, send } = setUp();
     const sending = send();

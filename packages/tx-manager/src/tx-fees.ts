@@ -14,6 +14,16 @@ const BLOB_BUMP_PERCENT = 100n;
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const feeCapOf = (tip: bigint, baseFee: bigint): bigint => tip + BASE_FEE_FACTOR * baseFee;
 
+/** The price of L1 that is above what the operator pays at most; `undefined` if none is. */
+export function priceAboveLimit(
+  { tip, baseFee }: L1FeeMarket,
+  { maxTipWei = 0n, maxBaseFeeWei = 0n }: FeePolicy,
+): string | undefined {
+  if (maxTipWei > 0n && tip > maxTipWei) return `priority fee ${tip} wei, --txmgr.max-tip-cap is ${maxTipWei} wei`;
+  if (maxBaseFeeWei > 0n && baseFee > maxBaseFeeWei) return `base fee ${baseFee} wei, --txmgr.max-basefee is ${maxBaseFeeWei} wei`;
+  return undefined;
+}
+
 /** Fees of a new transaction. */
 export function suggestedFees(market: FeeLevels, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const tip = max(market.tip, policy.minTipWei);
