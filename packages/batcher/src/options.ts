@@ -23,6 +23,7 @@ import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode
 import { MAX_L1_CALLDATA_BYTES, MAX_L1_TRANSACTION_GAS } from "@rnode/protocol";
 import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
+import { opBatcher } from "./foreign-options.ts";
 import { throttleOptions } from "./throttle/throttle-options.ts";
 
 /** 1: span batches, 0: singular batches. */
@@ -204,6 +205,7 @@ export const rbatcherOptions = optionTable({
   program: "rbatcher",
   summary: "Publishes the blocks of an L2 sequencer on L1.",
   envPrefix: "RBATCHER_",
+  foreign: [opBatcher],
   groups: {
     endpoints: endpointOptions,
     batches: batcherOptions,

@@ -18,6 +18,7 @@ import {
   wsUrl,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+import { opConductor } from "./foreign-options.ts";
 
 /** In etcd's keys and in logs. */
 const serverId = {
@@ -217,6 +218,7 @@ export const rconductorOptions = optionTable({
   program: "rconductor",
   summary: "Keeps exactly one leader among several sequencers, on etcd.",
   envPrefix: "RCONDUCTOR_",
+  foreign: [opConductor],
   groups: {
     server: serverOptions,
     etcd: etcdOptions,

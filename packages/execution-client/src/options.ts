@@ -23,6 +23,7 @@ import {
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { dev } from "./dev/dev-options.ts";
+import { opGeth, opReth } from "./foreign-options.ts";
 import { network } from "./network/network-options.ts";
 import { SAFETY_LEVELS } from "./pool/safety-levels.ts";
 import { history, proofs } from "./setup/history-option.ts";
@@ -148,7 +149,7 @@ const authrpc = optionGroup("authrpc", {
 });
 
 const rollup = optionGroup("rollup", {
-  sequencerHttp: { parse: httpUrl, help: "Sequencer that transactions are forwarded to." },
+  sequencerHttp: { parse: httpUrl, aliases: ["rollup.sequencer"], help: "Sequencer that transactions are forwarded to." },
   supervisorHttp: {
     parse: httpUrl,
     help: "Supervisor of the interop cluster, asked whether messages of other chains that transactions execute are valid. (experimental)",
@@ -449,6 +450,7 @@ export const clientTable = optionTable({
   summary:
     "Execution client of an OP Stack chain. Subcommands: init, import, export, snapshot, stateless, statetest, enginetest, db (each with --help), config print.",
   envPrefix: "RENGINE_",
+  foreign: [opReth, opGeth],
   exclusive: [["full", "history.blocks"]],
   groups: {
     chain,

@@ -1,3 +1,4 @@
+import type { ForeignProgram } from "./foreign-options.ts";
 import { type Parser, path } from "./parsers.ts";
 
 /** One option: its flag, environment variable, default, type, help and reference row all come from this declaration. */
@@ -83,6 +84,8 @@ export interface OptionTable<G extends Readonly<Record<string, OptionGroup>> = R
   readonly exclusive?: readonly (readonly string[])[];
   /** arguments that are not options; if absent, the program takes none. `name` as in the usage line: `BLOCKS.rlp…` */
   readonly positionals?: { readonly name: string; readonly min: number; readonly max: number };
+  /** programs whose operators come to this one: their options and variables are answered with what to use here */
+  readonly foreign?: readonly ForeignProgram[];
   /** variables with the prefix that are not options and must not cause a warning */
   readonly otherEnv?: readonly string[];
 }

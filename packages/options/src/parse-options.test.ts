@@ -392,3 +392,48 @@ describe("help and reference", () => {
     expect(described.has("datadir")).toBe(false);
   });
 });
+
+describe("options of programs that people come from", () => {
+  const program = {
+    name: "other",
+    envPrefix: "OTHER_",
+    noEffect: [{ text: "nothing to tune", flags: ["tune", "fast"], switches: ["fast"] }],
+    instead: [{ text: "use --rpc.port", flags: ["port", "old"] }],
+    variables: { LONG_NAME: "old", API: "http.api" },
+  };
+  const other = optionTable({ ...table, foreign: [program] });
+  const read = (args: string[], env: Record<string, string> = {}): readonly string[] => {
+    const parsed = parseOptions(other, [L1, ...args], env);
+    return parsed.kind === "options" ? parsed.warnings : parsed.kind === "error" ? parsed.faults : [];
+  };
+
+  it.each([
+    [["--tune=3"], ["--tune, an option of other, has no effect: nothing to tune"]],
+    [["--tune", "3"], ["--tune, an option of other, has no effect: nothing to tune"]],
+    [["--fast", "--http"], ["--fast, an option of other, has no effect: nothing to tune"]],
+    [["--port=1"], ["unknown option --port, an option of other: use --rpc.port"]],
+    [["--port", "1", "--tune=3"], ["unknown option --port, an option of other: use --rpc.port"]],
+    [["--zzzz=1"], ["unknown option --zzzz (--help lists all)"]],
+  ])("%j", (args, lines) => {
+    expect(read(args)).toEqual(lines);
+  });
+
+  it.each([
+    ["OTHER_L1_ETH_RPC", "set EX_L1_ETH_RPC"],
+    ["OTHER_RPC_PORT", "set EX_RPC_PORT"],
+    ["OTHER_API", "set EX_HTTP_API"],
+    ["OTHER_TUNE", "it has no effect: nothing to tune"],
+    ["OTHER_PORT", "use --rpc.port"],
+    ["OTHER_LONG_NAME", "use --rpc.port"],
+    ["OTHER_X", "example does not have it; example --help lists its own"],
+    ["OTHER_CONSTRUCTOR", "example does not have it; example --help lists its own"],
+  ])("%s is not read, and said to be of the other program", (name, advice) => {
+    expect(read([], { [name]: "1" })).toEqual([`${name} is a variable of other: ${advice}`]);
+    expect(read([], { [name]: "" })).toEqual([]);
+  });
+
+  it("give way to an option of ours with the same name", () => {
+    const ours = optionTable({ ...other, foreign: [{ ...program, instead: [{ text: "no", flags: ["rpc.port"] }] }] });
+    expect(parseOptions(ours, [L1, "--rpc.port=7"], {})).toMatchObject({ kind: "options", options: { main: { rpcPort: 7 } } });
+  });
+});

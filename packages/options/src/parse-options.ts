@@ -1,4 +1,5 @@
 import { combinationFaults, isMet } from "./combination-faults.ts";
+import { foreignVariables } from "./foreign-options.ts";
 import { nearestName } from "./nearest-name.ts";
 import {
   type OptionGroup,
@@ -47,8 +48,8 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
   env: Environment,
 ): ParsedOptions<G> {
   const resolved = resolveOptions(table);
-  const { given, positionals, asked, wrong, missing } = readArguments(table, resolved, args);
-  const warnings: string[] = [];
+  const { given, positionals, asked, wrong, missing, warnings: withoutEffect } = readArguments(table, resolved, args);
+  const warnings: string[] = [...withoutEffect];
   const absent: { readonly option: ResolvedOption; readonly fault: string }[] = [];
   if (asked !== undefined) return { kind: asked };
 
@@ -92,7 +93,7 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
     kind: "options",
     options: values as OptionsOfAll<G>,
     positionals,
-    warnings: [...warnings, ...unknownVariables(table, resolved, env)],
+    warnings: [...warnings, ...unknownVariables(table, resolved, env), ...foreignVariables(table, resolved, env)],
     inEffect,
   };
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { foreignOutcomes } from "./foreign-options.ts";
 import { nearestName } from "./nearest-name.ts";
 import type { OptionTable, ResolvedOption } from "./option-group.ts";
 import { quote, redact } from "./redact.ts";
@@ -12,6 +13,8 @@ export interface ReadArguments {
   /** faults, one line each */
   readonly wrong: string[];
   readonly missing: string[];
+  /** one line for each option without effect */
+  readonly warnings: readonly string[];
 }
 
 export function readArguments(table: OptionTable, resolved: readonly ResolvedOption[], args: readonly string[]): ReadArguments {
@@ -19,6 +22,7 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
   for (const option of resolved) {
     for (const name of [option.flag, ...(option.declaration.aliases ?? [])]) byFlag.set(name, option);
   }
+  const foreign = foreignOutcomes(table);
   const types: Record<string, { type: "boolean" | "string"; short?: string }> = {
     help: { type: "boolean", short: "h" },
     version: { type: "boolean", short: "v" },
@@ -26,7 +30,9 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
   for (const [name, option] of byFlag) {
     types[name] = { type: option.declaration.parse.placeholder === undefined ? "boolean" : "string" };
   }
+  for (const [name, { isSwitch }] of foreign) types[name] ??= { type: isSwitch ? "boolean" : "string" };
   const given = new Map<string, { name: string; text: string }[]>();
+  const warnings: string[] = [];
   const positionals: string[] = [];
   const wrong: string[] = [];
   let asked: "help" | "version" | undefined;
@@ -47,6 +53,16 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
       continue;
     }
     const option = byFlag.get(name);
+    const stranger = option === undefined ? foreign.get(name) : undefined;
+    if (stranger?.kind === "no-effect") {
+      warnings.push(`${redact(rawName)}, an option of ${stranger.program}, has no effect: ${stranger.text}`);
+      continue;
+    }
+    if (stranger !== undefined) {
+      wrong.push(`unknown option ${redact(rawName)}, an option of ${stranger.program}: ${stranger.text}`);
+      hasUnknown = true;
+      continue;
+    }
     if (option === undefined) {
       const nearest = nearestName(name, byFlag.keys());
       wrong.push(
@@ -72,7 +88,7 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
     wrong.push(`unexpected argument ${quote(extra)}${hint}`);
   }
   const missing = positionals.length < min ? [`missing argument: expected ${name}`] : [];
-  return { given, positionals, asked, wrong, missing };
+  return { given, positionals, asked, wrong, missing, warnings };
 }
 
 /** Gives a flag that may stand alone its value, if another flag or nothing follows it. */

@@ -17,6 +17,7 @@ import {
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
+import { opProposer } from "./foreign-options.ts";
 
 const MAX_GAME_TYPE = 2 ** 32 - 1;
 
@@ -79,6 +80,7 @@ export const rproposerOptions = optionTable({
   program: "rproposer",
   summary: "Posts output roots of an L2 to L1, so that withdrawals can be proven.",
   envPrefix: "RPROPOSER_",
+  foreign: [opProposer],
   exclusive: [["l2oo-address", "game-factory-address"]],
   groups: {
     endpoints: endpointOptions,

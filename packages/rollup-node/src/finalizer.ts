@@ -16,6 +16,8 @@ export interface FinalizerDeps {
   readonly dataFinalizedBy?: ((l1Finalized: BlockId) => Promise<BlockId | undefined>) | undefined;
   /** how many L1 blocks are remembered at least; default: what L1's own finality takes */
   readonly rememberedL1Blocks?: number | undefined;
+  /** while derivation is busy, finality is checked once per this many L1 blocks; default: 64 */
+  readonly l1BlocksBetweenAttempts?: number | undefined;
 }
 
 /** The latest safe block derived from an L1 block and those before it. */
@@ -33,7 +35,6 @@ const REMEMBERED_L1_BLOCKS = 4 * 32 + 1;
 export const challengeableL1Blocks = ({ altDa }: Pick<RollupConfig, "altDa">): number =>
   altDa === undefined ? 0 : altDa.daChallengeWindow + altDa.daResolveWindow + 1;
 
-/** While derivation is busy, finality is checked once per this many L1 blocks. */
 const L1_BLOCKS_BETWEEN_ATTEMPTS = 64;
 
 /**
@@ -65,7 +66,8 @@ export class Finalizer {
     if (last !== undefined && last.l1.number === derivedFrom.number) this.derived.pop();
     this.derived.push({ l1: { hash: derivedFrom.hash, number: derivedFrom.number }, l2: safe });
     if (this.derived.length > Math.max(REMEMBERED_L1_BLOCKS, this.deps.rememberedL1Blocks ?? 0)) this.derived.shift();
-    if (derivedFrom.number > this.lastAttemptAtL1Block + L1_BLOCKS_BETWEEN_ATTEMPTS) this.isDue = true;
+    const { l1BlocksBetweenAttempts = L1_BLOCKS_BETWEEN_ATTEMPTS } = this.deps;
+    if (derivedFrom.number > this.lastAttemptAtL1Block + l1BlocksBetweenAttempts) this.isDue = true;
   }
 
   /** Derivation has read all of L1. Blocks derived since the last finality signal may already be final. */

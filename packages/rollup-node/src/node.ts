@@ -224,7 +224,8 @@ export class RollupNode {
       log,
       recorded: managed === undefined ? (l1Number) => safeHeads.blockAt(l1Number, l2) : undefined,
       dataFinalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
-      rememberedL1Blocks: challengeableL1Blocks(config),
+      rememberedL1Blocks: options.finality.lookback || challengeableL1Blocks(config),
+      l1BlocksBetweenAttempts: options.finality.delay || undefined,
     });
     const isSupervised = managed?.isSupervised;
     const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), isSupervised, log });

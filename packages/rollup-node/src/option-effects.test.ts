@@ -161,6 +161,18 @@ const EFFECTS: Readonly<Record<string, Row>> = {
     "in recover mode",
   ]),
   "sequencer.stopped": row("true", "maybe", "no blocks until it is started", "here"),
+  "sequencer.sealing-duration": row("100ms", "soon", "when a payload is fetched", [
+    "rollup-node/src/sequencer.test.ts",
+    "--sequencer.sealing-duration",
+  ]),
+  "finality.lookback": row("500", "far", "how many L1 blocks are remembered", [
+    "rollup-node/src/finality-options.test.ts",
+    "--finality.lookback",
+  ]),
+  "finality.delay": row("10", "late", "how often finality is checked while catching up", [
+    "rollup-node/src/finality-options.test.ts",
+    "--finality.delay",
+  ]),
   "verifier.l1-confs": row("2", "few", "how far behind L1 derivation reads", [WIRING, "--verifier.l1-confs"]),
   "conductor.enabled": row("true", "maybe", "a conductor starts sequencing, and has each block first", "here"),
   "conductor.rpc": row("http://127.0.0.1:1", "nonsense", "who is asked", "here"),

@@ -24,6 +24,7 @@ import {
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
 import { remoteSignerOptions } from "@rnode/signer";
+import { opNode } from "./foreign-options.ts";
 import { interopOptions } from "./interop-options.ts";
 import { ENGINE_KINDS } from "./operate/engine-kind.ts";
 import { p2pOptions } from "./p2p-options.ts";
@@ -55,6 +56,7 @@ export const l1Options = optionGroup("l1", {
   beaconFallbacks: {
     parse: listOf(httpUrl),
     default: [],
+    aliases: ["l1.beacon-archiver"],
     needs: "l1.beacon",
     help: "Further beacon nodes or blob archivers, for blobs that the first does not have.",
   },
@@ -269,6 +271,28 @@ export const sequencerOptions = optionGroup("sequencer", {
     needs: "sequencer.enabled",
     help: "Start with the sequencer stopped; admin_startSequencer starts it.",
   },
+  sealingDurationMs: {
+    parse: duration,
+    flag: "sequencer.sealing-duration",
+    default: 50,
+    needs: "sequencer.enabled",
+    help: "How long before a block's time its payload is fetched. 0 or less: 50ms.",
+  },
+});
+
+export const finalityOptions = optionGroup("finality", {
+  lookback: {
+    parse: uint,
+    default: 0,
+    unit: "L1 blocks",
+    help: "How many L1 blocks are remembered with their safe head until L1 finalizes them, 129 at least. 0: as many as alt-DA needs.",
+  },
+  delay: {
+    parse: uint,
+    default: 0,
+    unit: "L1 blocks",
+    help: "While derivation catches up, finality is checked once per this many L1 blocks. 0: 64.",
+  },
 });
 
 export const verifierOptions = optionGroup("verifier", {
@@ -322,6 +346,7 @@ export const rnodeOptions = optionTable({
     override: overrideOptions,
     sequencer: sequencerOptions,
     verifier: verifierOptions,
+    finality: finalityOptions,
     conductor: conductorOptions,
     signer: remoteSignerOptions,
     safedb: safedbOptions,
@@ -336,6 +361,7 @@ export const rnodeOptions = optionTable({
     snapshotlog: snapshotlogOptions,
   },
   exclusive: [["network", "rollup.config"]],
+  foreign: [opNode],
 });
 
 type Groups = (typeof rnodeOptions)["groups"];

@@ -19,6 +19,18 @@ async function sequencing(options: HarnessOptions = {}, atSec = 0) {
 
 const number = (harness: ReturnType<typeof createHarness>): number => harness.control.heads.unsafe.number;
 
+describe("--sequencer.sealing-duration", () => {
+  it.each([
+    [300, 300],
+    [0, 50],
+    [-1_000, 50],
+  ])("of %i ms has the payload fetched %i ms before the block's time", async (sealingDurationMs, beforeMs) => {
+    const harness = await sequencing({ sequencer: { sealingDurationMs } });
+    while (number(harness) === 1) await harness.advance(10, 10);
+    expect((GENESIS_TIME_SEC + 4) * 1_000 - harness.clock.now).toBe(beforeMs);
+  });
+});
+
 describe("sequencer timing", () => {
   it("seals each block shortly before its time, and starts the next at the time of its parent", async () => {
     const harness = await sequencing({}, 0);

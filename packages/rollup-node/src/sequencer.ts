@@ -14,6 +14,8 @@ export interface SequencerOptions {
   readonly maxSafeLag: number;
   /** advance L1 origins as fast as allowed, and build without the transaction pool */
   readonly recover: boolean;
+  /** time reserved for getPayload, publishing and insertion before the block is due; 0 or less: 50 ms */
+  readonly sealingDurationMs: number;
 }
 
 /** Attributes for a parent and an L1 origin. Whether to use the transaction pool is decided elsewhere. */
@@ -50,8 +52,7 @@ export type SequencerRefusal =
   | { readonly kind: "no-head" }
   | { readonly kind: "wrong-head"; readonly head: BlockId };
 
-/** Time reserved for getPayload, publishing and insertion before the block is due. */
-const SEALING_MARGIN_MS = 50;
+const DEFAULT_SEALING_MS = 50;
 const TEMPORARY_RETRY_MS = 1_000;
 /** The same trouble is not said again before. */
 const REPEAT_TROUBLE_MS = 10_000;
@@ -219,7 +220,8 @@ export class Sequencer {
     if (started.kind !== "started") return this.onTrouble("starting to build", started);
     this.job = started.job;
     this.startedAtMs = this.deps.clock.monotonicMs();
-    this.dueUnixMs = attributes.timestamp * 1_000 - SEALING_MARGIN_MS;
+    const { sealingDurationMs } = this.options;
+    this.dueUnixMs = attributes.timestamp * 1_000 - (sealingDurationMs > 0 ? sealingDurationMs : DEFAULT_SEALING_MS);
     log.debug("building", { number: parent.number + 1, l1Origin: choice.origin.number, noTxPool: attributes.noTxPool });
     origins.prefetch(choice.origin);
     return PROGRESS;

@@ -197,7 +197,7 @@ export function createHarness(options: HarnessOptions = {}) {
     metrics: { publishingError: () => counts.publishingErrors++ },
   });
   const sequencer = new Sequencer(
-    { maxSafeLag: 0, recover: false, ...options.sequencer },
+    { maxSafeLag: 0, recover: false, sealingDurationMs: 50, ...options.sequencer },
     {
       config,
       control,

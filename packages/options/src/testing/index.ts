@@ -1,0 +1,2 @@
+export * from "./describe-migration.ts";
+export * from "./foreign-check.ts";
