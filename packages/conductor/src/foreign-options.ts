@@ -14,7 +14,7 @@ export const opConductor: ForeignProgram = {
       flags: ["raft.storage.dir", "raft.snapshot-interval", "raft.snapshot-threshold", "raft.trailing-logs"],
     },
     {
-      text: "of the members that are fit, the one with the newest block leads next",
+      text: "any member that is fit and has the newest blocks leads next",
       flags: ["raft.round-robin-leader-transfer"],
       switches: ["raft.round-robin-leader-transfer"],
     },

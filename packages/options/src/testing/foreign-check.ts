@@ -140,7 +140,8 @@ function sameRow(
   const { parse, default: standard } = ours.declaration;
   const read = fallback === "" ? undefined : parse.parse(fallback);
   const [theirs, here] = [read === undefined ? fallback : parse.format(read), standard === undefined ? "" : parse.format(standard)];
-  const isSwitch = parse.placeholder === undefined && fallback === "" && here === "false";
+  // Go's flag tables do not say which switches are on.
+  const isSwitch = parse.placeholder === undefined;
   const difference = theirs === here || isSwitch ? undefined : `default ${shown(here)}, ${shown(theirs)} in ${name}`;
   const text = [note, difference].filter((part) => part !== undefined).join("; ");
   const cell = ours.flag === flag ? "the same" : `the same, also \`--${ours.flag}\``;
