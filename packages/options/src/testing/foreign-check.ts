@@ -10,7 +10,7 @@ export interface ForeignFact {
   readonly env?: readonly string[];
   /** a value that it takes; `undefined` for a switch */
   readonly sample?: string | undefined;
-  /** as the foreign program writes it; "" and `undefined` for none */
+  /** the default, as the foreign program writes it; `undefined` if its source does not say */
   readonly fallback?: string | undefined;
 }
 
@@ -132,20 +132,20 @@ export function migrationTable(check: ForeignCheck): string {
 }
 
 function sameRow(
-  { flag, fallback = "" }: ForeignFact,
+  { flag, fallback }: ForeignFact,
   { ours }: Extract<Found, { readonly kind: "same" }>,
   { name }: ForeignProgram,
   note: string | undefined,
 ): [key: string, here: string, note: string] {
   const { parse, default: standard } = ours.declaration;
-  const read = fallback === "" ? undefined : parse.parse(fallback);
-  const [theirs, here] = [read === undefined ? fallback : parse.format(read), standard === undefined ? "" : parse.format(standard)];
-  // Go's flag tables do not say which switches are on.
-  const isSwitch = parse.placeholder === undefined;
-  const difference = theirs === here || isSwitch ? undefined : `default ${shown(here)}, ${shown(theirs)} in ${name}`;
+  const read = fallback === undefined ? undefined : parse.parse(fallback);
+  const theirs = read === undefined ? fallback : parse.format(read);
+  const here = standard === undefined ? "" : parse.format(standard);
+  // Go's flag tables do not say which switches are on, and have 0 for a number that is not given.
+  const isSilent = theirs === undefined || parse.placeholder === undefined || (here === "" && theirs === "0");
+  const difference =
+    isSilent || theirs === here ? undefined : `default ${here === "" ? "none" : `\`${here}\``}, \`${theirs}\` in ${name}`;
   const text = [note, difference].filter((part) => part !== undefined).join("; ");
   const cell = ours.flag === flag ? "the same" : `the same, also \`--${ours.flag}\``;
   return [flag, cell, text];
 }
-
-const shown = (value: string): string => (value === "" ? "none" : `\`${value}\``);
