@@ -83,6 +83,7 @@ function adviceOn(
   const ours =
     resolved.find(({ env }) => flag === undefined && env === envPrefix + suffix) ??
     resolved.find((option) => [option.flag, ...(option.declaration.aliases ?? [])].some((name) => isOf({ flag: name })));
-  if (ours === undefined) return `${program} does not have it; ${program} --help lists its own`;
+  const [name] = program.split(" "); // without the words of a subcommand
+  if (ours === undefined) return `${name} does not have it; ${name} --help lists its own`;
   return ours.env === undefined ? `use --${ours.flag}` : `set ${ours.env}`;
 }
