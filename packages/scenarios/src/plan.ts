@@ -132,7 +132,7 @@ const BEACON_CLIENTS = 0.15;
 /** Share of the scenarios with rengine in which verifiers join late. */
 const LATE_VERIFIERS = 0.6;
 /** Share of the scenarios with Amsterdam in which the fork after it comes. */
-const NEXT_L1_FORK = 0;
+const NEXT_L1_FORK = 0.3;
 /** The real engine needs code for the first Canyon block that is not part of this repository. */
 const goesThroughCanyon = ({ canyon = 0 }: ForkTimes): boolean => canyon > 0;
 
