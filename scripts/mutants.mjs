@@ -12,7 +12,7 @@ import { ROOT } from "./lib/stamp.mjs";
 const SCENARIO_SEEDS = "30";
 const UNIT_TESTS = [
   "packages/derivation",
-  ...["frame", "channel", "blob", "batch"].map((name) => `packages/protocol/src/${name}.test.ts`),
+  ...["frame", "channel", "blob", "batch", "system-config", "deposits"].map((name) => `packages/protocol/src/${name}.test.ts`),
   ...["consolidation", "safe-chain-check", "derived-from"].map((name) => `packages/rollup-node/src/${name}.test.ts`),
 ];
 
@@ -30,6 +30,8 @@ const NEAREST = {
   [`${D}/sync-start-search.ts`]: [`${D}/sync-start-search.test.ts`],
   "packages/protocol/src/channel.ts": ["packages/protocol/src/channel.test.ts", `${D}/channel-stages.test.ts`],
   "packages/protocol/src/frame.ts": ["packages/protocol/src/frame.test.ts"],
+  "packages/protocol/src/contract-logs.ts": ["system-config", "deposits"].map((name) => `packages/protocol/src/${name}.test.ts`),
+  "packages/protocol/src/system-config.ts": ["packages/protocol/src/system-config.test.ts"],
   "packages/protocol/src/blob.ts": ["packages/protocol/src/blob.test.ts"],
   "packages/rollup-node/src/safe-chain-check.ts": ["packages/rollup-node/src/safe-chain-check.test.ts"],
   "packages/rollup-node/src/derived-from.ts": ["packages/rollup-node/src/derived-from.test.ts"],

@@ -20,6 +20,8 @@ const RETRIEVAL = "packages/derivation/src/l1-retrieval.ts";
 const TRAVERSAL = "packages/derivation/src/l1-traversal.ts";
 const ATTRIBUTES = "packages/derivation/src/attributes.ts";
 const ATTRIBUTES_STAGE = "packages/derivation/src/attributes-stage.ts";
+const LOGS = "packages/protocol/src/contract-logs.ts";
+const UPDATES = "packages/protocol/src/system-config.ts";
 const PIPELINE = "packages/derivation/src/pipeline.ts";
 const SYNC = "packages/derivation/src/sync-start.ts";
 const SEARCH = "packages/derivation/src/sync-start-search.ts";
@@ -160,7 +162,7 @@ export const MUTANTS = [
   off("retrieval: blobs only from Ecotone", RETRIEVAL, "transaction.type === BLOB_TRANSACTION && this.#position.rules.readsBlobs", "transaction.type === BLOB_TRANSACTION"),
   off("retrieval: missing blobs reset", RETRIEVAL, "if (blobs === undefined) {", "if (blobs === undefined && block.number < 0) {"),
   off("traversal: parent hash", TRAVERSAL, "if (next.parentHash !== origin.hash) {", "if (false as boolean) {"),
-  off("traversal: config updates of the block itself", TRAVERSAL, "this.#moveTo(next, updated);", "this.#moveTo(next, systemConfig);"),
+  off("traversal: config updates of the block itself", TRAVERSAL, "this.#moveTo(next, updated.systemConfig);", "this.#moveTo(next, systemConfig);"),
 
   off("attributes: older than the origin", ATTRIBUTES, "if (timestamp < origin.timestamp) {", "if (false as boolean) {"),
   off("attributes: epoch hash of the same epoch", ATTRIBUTES, "if (epoch.hash !== parent.l1Origin.hash) return mismatch(epoch.hash);"),
@@ -168,7 +170,16 @@ export const MUTANTS = [
   off("attributes: deposits", ATTRIBUTES, "  l1Info,\n  ...deposits,\n  ...upgrades,\n", "  l1Info,\n  ...(void deposits, []),\n  ...upgrades,\n"),
   off("attributes: order of deposits and upgrades", ATTRIBUTES, "  ...deposits,\n  ...upgrades,\n", "  ...upgrades,\n  ...deposits,\n"),
   off("attributes: sequence number of a new epoch", ATTRIBUTES, "systemConfig, sequenceNumber: 0 }", "systemConfig, sequenceNumber: parent.sequenceNumber + 1 }"),
-  off("attributes: config updates of a new epoch", ATTRIBUTES, "applySystemConfigUpdates(rollup, parentConfig, receipts, origin.timestamp)", "(void applySystemConfigUpdates, parentConfig)"),
+  off("attributes: config updates of a new epoch", ATTRIBUTES, "applySystemConfigUpdates(rollup, parentConfig, receipts, origin.timestamp)", "{ systemConfig: (void applySystemConfigUpdates, parentConfig) }"),
+  off("logs: a malformed one is skipped alone", LOGS, "skipped.push({ logIndex, reason: error.code });", "throw error;"),
+  off("logs: a malformed one keeps its index", LOGS, "const logIndex = nextIndex++;", "const logIndex = read.length;\n      nextIndex++;"),
+  off("logs: of transactions that succeeded", LOGS, "status !== 1 || "),
+  off("logs: of the contract", LOGS, "!equalBytes(log.address, address) || "),
+  off("config updates: number of topics", UPDATES, " || topics.length !== 3"),
+  off("config updates: version", UPDATES, 'if (!isZeroBytes(version)) throw new CodedError<SystemConfigErrorCode>("system-config/unknown-version");'),
+  off("config updates: padding", UPDATES, "if (!isZeroBytes(word.subarray(0, 32 - length))) {", "if (false as boolean) {"),
+  off("config updates: exactly one zero in the EIP-1559 parameters", UPDATES, "if (isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))) {", "if (false as boolean) {"),
+  off("config updates: two zeros in the EIP-1559 parameters", UPDATES, "isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))", "isZeroBytes(params.subarray(0, 4)) || isZeroBytes(params.subarray(4))"),
   off("attributes stage: the batch fits the safe head", ATTRIBUTES_STAGE, "if (parentHash !== l2SafeHead.hash || timestamp !== l2SafeHead.timestamp + this.#config.rollup.blockTimeSec) {", "if (false as boolean) {"),
   off("reset: back by the channel timeout", PIPELINE, "return l2Block.l1Origin.number + timeout <= l2SafeHead.l1Origin.number;", "return timeout > 0;"),
 

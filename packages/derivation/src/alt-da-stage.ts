@@ -1,4 +1,4 @@
-import { equalBytes, isCodedError } from "@rnode/primitives";
+import { isCodedError } from "@rnode/primitives";
 import {
   type AltDaConfig,
   type BlockId,
@@ -12,6 +12,7 @@ import {
   isInputOf,
   type L1BlockRef,
   MAX_DA_INPUT_BYTES,
+  readContractLogs,
   resolvedInput,
 } from "@rnode/protocol";
 import { DaChallenges } from "./da-challenges.ts";
@@ -151,32 +152,28 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     if (contract !== undefined) {
       const receipts = await this.#l1.receipts(block.hash);
       if (receipts === undefined) return gone(block);
-      for (const [index, { status, logs }] of receipts.entries()) {
-        if (status !== 1) continue;
-        for (const log of logs) {
-          const isOurs = equalBytes(log.address, contract) && log.topics[0] !== undefined;
-          if (!isOurs || !equalBytes(log.topics[0]!, CHALLENGE_STATUS_TOPIC)) continue;
-          const event = readOrSkip(() => challengeEventFromLog(log));
-          if (event !== undefined && !(await this.#apply(event, block, index))) return gone(block);
-        }
+      const source = { address: contract, topic: CHALLENGE_STATUS_TOPIC };
+      const { read, skipped } = readContractLogs(receipts, source, (log, place) => ({ ...challengeEventFromLog(log), ...place }));
+      const isResolved = read.some(({ status }) => status === "resolved");
+      const transactions = isResolved ? await this.#l1.transactions(block.hash) : [];
+      if (transactions === undefined) return gone(block);
+      for (const event of read) {
+        const emitter = transactions[event.transactionIndex];
+        this.#apply(event, emitter === undefined || emitter.type === "unknown" ? undefined : emitter.data, block);
       }
+      for (const log of skipped) this.#observer.onLogSkipped({ block, contract: "DataAvailabilityChallenge", ...log });
     }
     this.#challenges.expireChallenges(block.number);
     this.#challengeOrigin = block.number;
     return undefined;
   }
 
-  /** @returns false if the block is gone */
-  async #apply({ status, commitment, challengedBlock }: ChallengeEvent, block: L1BlockRef, index: number): Promise<boolean> {
+  /** @param calldata of the transaction that emitted the event */
+  #apply({ status, commitment, challengedBlock }: ChallengeEvent, calldata: Uint8Array | undefined, block: L1BlockRef): void {
     if (status === "active") this.#challenges.challenge(commitment, challengedBlock, block.number);
-    if (status !== "resolved") return true;
-    const transactions = await this.#l1.transactions(block.hash);
-    if (transactions === undefined) return false;
-    const resolving = transactions[index];
-    const data = resolving === undefined || resolving.type === "unknown" ? new Uint8Array() : resolving.data;
-    const input = readOrSkip(() => resolvedInput(data));
+    if (status !== "resolved" || calldata === undefined) return;
+    const input = inputOfCall(calldata);
     if (input !== undefined && isInputOf(commitment, input)) this.#challenges.resolve(commitment, challengedBlock, input);
-    return true;
   }
 
   async #find(commitment: DaCommitment, inclusion: L1BlockRef): Promise<Found> {
@@ -222,10 +219,10 @@ const gone = ({ number, hash }: L1BlockRef): Pull<never> => ({
   detail: `L1 block ${number} ${hash} is gone`,
 });
 
-/** Anybody can call the contract in any way: what does not have the expected form says nothing. */
-function readOrSkip<T>(read: () => T): T | undefined {
+/** undefined: another contract made the call that answered the challenge, and its calldata has some other form */
+function inputOfCall(calldata: Uint8Array): Uint8Array | undefined {
   try {
-    return read();
+    return resolvedInput(calldata);
   } catch (error) {
     if (isCodedError(error, "da-commitment/")) return undefined;
     throw error;

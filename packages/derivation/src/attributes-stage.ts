@@ -3,6 +3,7 @@ import { prepareAttributes } from "./attributes.ts";
 import type { NextBatch } from "./batch-queue.ts";
 import type { DerivationConfig } from "./config.ts";
 import type { L1Position } from "./l1-traversal.ts";
+import type { DerivationObserver } from "./observer.ts";
 import type { DerivedAttributes } from "./pipeline-types.ts";
 import type { L1Provider, L2Provider } from "./providers.ts";
 import type { PipelineStage, Pull, Source } from "./pull.ts";
@@ -13,6 +14,7 @@ export class AttributesStage implements PipelineStage<DerivedAttributes> {
   readonly #position: L1Position;
   readonly #previous: Source<NextBatch>;
   readonly #providers: { readonly l1: L1Provider; readonly l2: L2Provider };
+  readonly #observer: DerivationObserver;
   /** kept until its attributes are complete, because providers can fail */
   #batch: NextBatch | undefined;
 
@@ -21,11 +23,13 @@ export class AttributesStage implements PipelineStage<DerivedAttributes> {
     position: L1Position,
     previous: Source<NextBatch>,
     providers: { readonly l1: L1Provider; readonly l2: L2Provider },
+    observer: DerivationObserver,
   ) {
     this.#config = config;
     this.#position = position;
     this.#previous = previous;
     this.#providers = providers;
+    this.#observer = observer;
   }
 
   reset(): void {
@@ -47,7 +51,7 @@ export class AttributesStage implements PipelineStage<DerivedAttributes> {
       const detail = `the batch at ${timestamp} s builds on ${parentHash}, the safe head is ${l2SafeHead.number} ${l2SafeHead.hash}`;
       return { kind: "reset", reason: "parent-mismatch", detail };
     }
-    const prepared = await prepareAttributes(this.#config, this.#providers, l2SafeHead, batch.epoch);
+    const prepared = await prepareAttributes(this.#config, this.#providers, l2SafeHead, batch.epoch, this.#observer);
     if (prepared.kind !== "value") return prepared;
     this.#batch = undefined;
     const { origin, rules } = this.#position;

@@ -3,6 +3,7 @@ import type { DepositTransaction, L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { forcedTransactions, prepareAttributes } from "./attributes.ts";
 import { AttributesStage } from "./attributes-stage.ts";
+import { SILENT_OBSERVER } from "./observer.ts";
 import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
 import { derivationRules } from "./rules.ts";
 import { hashOf, testConfig } from "./testing/test-config.ts";
@@ -101,7 +102,7 @@ describe("a batch", () => {
     const position = { origin: header(102), rules: derivationRules(rollup, 1024), systemConfig: rollup.genesis.systemConfig };
     const l1 = { blockByHash: async () => header(100) } as unknown as L1Provider;
     const l2 = { systemConfigByHash: async () => rollup.genesis.systemConfig } as unknown as L2Provider;
-    return new AttributesStage(config, position, previous, { l1, l2 });
+    return new AttributesStage(config, position, previous, { l1, l2 }, SILENT_OBSERVER);
   };
 
   it("must be for the block after the safe head", async () => {

@@ -1,4 +1,4 @@
-import { hexToBytes, isCodedError } from "@rnode/primitives";
+import { hexToBytes } from "@rnode/primitives";
 import {
   applySystemConfigUpdates,
   type BlockId,
@@ -16,9 +16,12 @@ import {
   upgradesOfBlock,
 } from "@rnode/protocol";
 import type { DerivationConfig } from "./config.ts";
-import { DerivationError, type DerivationErrorCode } from "./pipeline-types.ts";
+import type { DerivationObserver } from "./observer.ts";
+import { DerivationError } from "./pipeline-types.ts";
 import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
 import type { Pull } from "./pull.ts";
+
+type LogObserver = Pick<DerivationObserver, "onLogSkipped">;
 
 /** What a block takes from its epoch. */
 interface EpochInput {
@@ -32,16 +35,18 @@ interface EpochInput {
  * The attributes of the block after `parent` with the L1 origin `epoch`, before any batch: L1 info, deposits and upgrades as
  * transactions, and `noTxPool` set. The sequencer uses them too. Spec: docs/protocol/02-derivation.md#building-the-attributes
  *
- * @throws {CodedError} derivation/l2-block-missing; critical: derivation/bad-deposit-log, derivation/bad-config-update, upgrade/*
+ * @param observer is told of deposits that are skipped. Those of config updates are told where L1 is walked
+ * @throws {CodedError} derivation/l2-block-missing; critical: upgrade/*
  */
 export async function prepareAttributes(
   config: DerivationConfig,
   providers: { readonly l1: L1Provider; readonly l2: Pick<L2Provider, "systemConfigByHash"> },
   parent: L2BlockRef,
   epoch: BlockId,
+  observer?: LogObserver,
 ): Promise<Pull<PayloadAttributes>> {
   const { rollup } = config;
-  const pulled = await epochInput(config, providers, parent, epoch);
+  const pulled = await epochInput(config, providers, parent, epoch, observer);
   if (pulled.kind !== "value") return pulled;
   const { origin, deposits, systemConfig, sequenceNumber } = pulled.value;
   const timestamp = parent.timestamp + rollup.blockTimeSec;
@@ -90,6 +95,7 @@ async function epochInput(
   { l1, l2 }: { readonly l1: L1Provider; readonly l2: Pick<L2Provider, "systemConfigByHash"> },
   parent: L2BlockRef,
   epoch: BlockId,
+  observer: LogObserver | undefined,
 ): Promise<Pull<EpochInput>> {
   const parentConfig = await l2.systemConfigByHash(parent.hash);
   if (parentConfig === undefined) {
@@ -114,23 +120,10 @@ async function epochInput(
   if (origin.parentHash !== parent.l1Origin.hash) return mismatch(`its parent is ${origin.parentHash}`);
   const receipts = await l1.receipts(origin.hash);
   if (receipts === undefined) return isGone();
-  const l1Block = origin.number;
-  const deposits = readLogs("derivation/bad-deposit-log", l1Block, () =>
-    depositsFromReceipts(receipts, rollup.depositContractAddress, hexToBytes(origin.hash)),
-  );
-  const systemConfig = readLogs("derivation/bad-config-update", l1Block, () =>
-    applySystemConfigUpdates(rollup, parentConfig, receipts, origin.timestamp),
-  );
+  const { deposits, skipped } = depositsFromReceipts(receipts, rollup.depositContractAddress, hexToBytes(origin.hash));
+  for (const log of skipped) observer?.onLogSkipped({ block: origin, contract: "OptimismPortal", ...log });
+  const { systemConfig } = applySystemConfigUpdates(rollup, parentConfig, receipts, origin.timestamp);
   return { kind: "value", value: { origin, deposits, systemConfig, sequenceNumber: 0 } };
-}
-
-function readLogs<T>(code: DerivationErrorCode, l1Block: number, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (!isCodedError(cause)) throw cause;
-    throw new DerivationError(code, { l1Block, cause: cause.message }, { cause });
-  }
 }
 
 const ZERO_EIP1559_PARAMS = new Uint8Array(8);

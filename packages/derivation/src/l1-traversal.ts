@@ -1,4 +1,3 @@
-import { isCodedError } from "@rnode/primitives";
 import { applySystemConfigUpdates, type L1BlockRef, type RollupConfig, type SystemConfig } from "@rnode/protocol";
 import type { DerivationObserver } from "./observer.ts";
 import { DerivationError } from "./pipeline-types.ts";
@@ -69,14 +68,9 @@ export class L1Traversal implements Source<L1BlockRef>, L1Position {
     const receipts = await this.#l1.receipts(next.hash);
     if (receipts === undefined)
       return { kind: "reset", reason: "l1-reorg", detail: `L1 block ${next.number} ${next.hash} is gone` };
-    let updated: SystemConfig;
-    try {
-      updated = applySystemConfigUpdates(this.#config, systemConfig, receipts, next.timestamp);
-    } catch (cause) {
-      if (!isCodedError(cause, "system-config/")) throw cause;
-      throw new DerivationError("derivation/bad-config-update", { l1Block: next.number, cause: cause.message }, { cause });
-    }
-    this.#moveTo(next, updated);
+    const updated = applySystemConfigUpdates(this.#config, systemConfig, receipts, next.timestamp);
+    this.#moveTo(next, updated.systemConfig);
+    for (const log of updated.skipped) this.#observer.onLogSkipped({ block: this.origin, contract: "SystemConfig", ...log });
     return AGAIN;
   }
 

@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { Frame, L1BlockRef } from "@rnode/protocol";
+import type { Frame, L1BlockRef, SkippedLog } from "@rnode/protocol";
 import type { BatchVerdict } from "./batch-verdict.ts";
 
 /** Why an item of batcher data (calldata or a blob) contains no frames. */
@@ -52,6 +52,9 @@ export type ChannelEvent =
   /** the rest was dropped because one of its batches was invalid */
   | "flushed";
 
+/** The L1 contracts whose logs derivation reads. */
+export type LogContract = "SystemConfig" | "OptimismPortal" | "DataAvailabilityChallenge";
+
 /** What the pipeline noticed about one batch. */
 export interface ObservedBatch {
   readonly type: "singular" | "span" | "empty";
@@ -77,6 +80,7 @@ export interface DerivationObserver {
     sizeBytes: number;
   }): void;
   onDataDropped(event: { block: L1BlockRef; transactionHash: Hex; reason: DataDropReason }): void;
+  onLogSkipped(event: { block: L1BlockRef; contract: LogContract } & SkippedLog): void;
   /** @param event `frame` is the same object in `onFrameDropped` */
   onFrame(event: { block: L1BlockRef; transactionHash: Hex; frame: Frame }): void;
   onFrameDropped(event: { block: L1BlockRef; frame: Frame; reason: FrameDropReason }): void;
@@ -90,6 +94,7 @@ export const SILENT_OBSERVER: DerivationObserver = {
   onL1Block: nothing,
   onData: nothing,
   onDataDropped: nothing,
+  onLogSkipped: nothing,
   onFrame: nothing,
   onFrameDropped: nothing,
   onChannel: nothing,
@@ -109,6 +114,7 @@ export function joinObservers(...observers: readonly Partial<DerivationObserver>
     onL1Block: tellAll("onL1Block"),
     onData: tellAll("onData"),
     onDataDropped: tellAll("onDataDropped"),
+    onLogSkipped: tellAll("onLogSkipped"),
     onFrame: tellAll("onFrame"),
     onFrameDropped: tellAll("onFrameDropped"),
     onChannel: tellAll("onChannel"),

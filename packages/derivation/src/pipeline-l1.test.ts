@@ -1,10 +1,17 @@
-import { isCodedError, privateKeyToAddress } from "@rnode/primitives";
-import { BLOB_BYTES, encodeBatcherData, type L1Transaction, type SetCodeTransaction, signTransaction } from "@rnode/protocol";
+import { privateKeyToAddress } from "@rnode/primitives";
+import {
+  BLOB_BYTES,
+  encodeBatcherData,
+  isDepositTransaction,
+  type L1Transaction,
+  type SetCodeTransaction,
+  type SignedTransaction,
+  signTransaction,
+} from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { isCriticalDerivationError } from "./pipeline.ts";
 import { compress, expectDerived, sim } from "./testing/pipeline-steps.ts";
 import { forksUpTo, GENESIS_TIME } from "./testing/sim.ts";
-import { BATCHER_KEY, configUpdateLog, INBOX } from "./testing/sim-l1.ts";
+import { BATCHER_KEY, configUpdateLog, depositLog, INBOX } from "./testing/sim-l1.ts";
 
 describe("L1 retrieval", () => {
   it("reads blobs from Ecotone on, by their place among all blobs of the block", async () => {
@@ -119,12 +126,57 @@ describe("L1 retrieval", () => {
     expectDerived(s, number);
   });
 
-  it("stops for good at a config update that cannot be", async () => {
+  it("skips each log that cannot be read, says so, and keeps its neighbours", async () => {
     const s = sim(forksUpTo("ecotone"));
-    s.l1.mine({ logs: [configUpdateLog(99, new Uint8Array(32))] });
-    const failure = await s.derive().catch((error: unknown) => error);
-    expect(isCodedError(failure, "derivation/bad-config-update")).toBe(true);
-    expect(isCriticalDerivationError(failure)).toBe(true);
-    expect(isCriticalDerivationError(new Error("timeout"))).toBe(false);
+    const user = new Uint8Array(20).fill(0x11);
+    const deposit = depositLog(user, user, 5n);
+    const logs = [
+      configUpdateLog(99, new Uint8Array(32)),
+      { ...deposit, topics: deposit.topics.slice(0, 3) },
+      configUpdateLog(2, Uint8Array.of(1, 0, 0, 0)),
+      deposit,
+    ];
+    s.l1.mine({ logs });
+    await s.sequenceToL1Head();
+    const { number } = s.sequencer.head;
+    s.l1.mine({ transactions: [s.l1.calldata(encodeBatcherData(s.frames(compress(s.batches("singular", 1, number)))))] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, number);
+    const { gasLimit, transactions } = s.verifier.payloads.at(-1)!;
+    expect({ gasLimit, deposits: transactions.filter(isDepositTransaction).length }).toEqual({ gasLimit: 0x1000000n, deposits: 2 });
+    expect(s.events.filter((event) => event.startsWith("log-skipped"))).toEqual([
+      "log-skipped SystemConfig 0 system-config/unknown-update-type",
+      "log-skipped OptimismPortal 1 deposit/wrong-topic-count",
+    ]);
+  });
+
+  it("does not stop at transactions of the batcher whatever their fields", async () => {
+    const s = sim(forksUpTo("jovian"));
+    s.l1.mineEmpty(1);
+    await s.sequenceToL1Head();
+    const { number } = s.sequencer.head;
+    const data = encodeBatcherData(s.frames(compress(s.batches("singular", 1, number))));
+    const uint256 = 2n ** 256n - 1n;
+    const uint64 = 2n ** 64n - 1n;
+    const common = { nonce: uint64, gasLimit: uint64, value: uint256, data, accessList: [{ address: INBOX, storageKeys: [] }] };
+    const fees = { maxFeePerGas: uint256, maxPriorityFeePerGas: uint256 };
+    const authorization = { chainId: uint256, address: INBOX, nonce: uint64, yParity: 255, r: uint256, s: uint256 };
+    const odd: SignedTransaction[] = [
+      { ...common, type: 4, chainId: 900n, to: INBOX, ...fees, authorizationList: [authorization] },
+      { ...common, type: 3, chainId: 900n, to: INBOX, ...fees, maxFeePerBlobGas: uint256, blobVersionedHashes: [] },
+      { ...common, type: 2, chainId: uint256, to: undefined, ...fees },
+      { ...common, type: 0, chainId: undefined, to: new Uint8Array(20), gasPrice: uint256 },
+    ];
+    const zero = { r: new Uint8Array(32), s: new Uint8Array(32), yParity: 0 as const };
+    s.l1.mine({
+      transactions: [...odd.map((tx) => ({ ...tx, signature: zero })), ...odd.map((tx) => signTransaction(tx, BATCHER_KEY))],
+    });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 0);
+    const read: SignedTransaction = { ...common, type: 1, chainId: uint256, to: INBOX, gasPrice: uint256 };
+    s.l1.mine({ transactions: [{ ...read, signature: zero }, signTransaction(read, BATCHER_KEY)] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, number);
+    expect(s.resets).toEqual([]);
   });
 });

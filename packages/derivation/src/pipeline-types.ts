@@ -38,9 +38,6 @@ export type DerivationErrorCode =
   | "derivation/l1-origin-missing"
   /** critical: fewer L1 blocks are buffered than the safe head needs (reset was called with another head) */
   | "derivation/l1-blocks-missing"
-  /** critical: a log of the portal or of the SystemConfig contract does not have the form that these contracts produce */
-  | "derivation/bad-deposit-log"
-  | "derivation/bad-config-update"
   /** critical: see `depositsOnly` */
   | "derivation/already-deposits-only"
   /** critical: the rollup keeps its data outside of L1, and there is no DA server to read it from */
@@ -57,8 +54,6 @@ export class DerivationError extends codedErrors<DerivationErrorCode>({
     "deriving from safe block {safe} begins at a block whose L1 origin is {l1Blocks} L1 blocks older, as a channel may be open for so long; the execution client does not have block {number} on the way there. If its database began with a snapshot, that had too few blocks (earlier versions took 256): restore one that rengine snapshot create of this version makes, or start from the genesis",
   "derivation/l1-origin-missing": "L1 does not have the block that an L2 block names as its origin",
   "derivation/l1-blocks-missing": "fewer L1 blocks are known than the safe head needs: {known}",
-  "derivation/bad-deposit-log": "a log of the portal in L1 block {l1Block} is no deposit: {cause}",
-  "derivation/bad-config-update": "a log of the SystemConfig contract in L1 block {l1Block} is no update: {cause}",
   "derivation/already-deposits-only": "the execution client refuses a block that has only deposits, on block {parent}",
   "derivation/da-server-missing":
     "the rollup config has alt_da, so its data is not on L1: give the server that has it with --altda.enabled and --altda.da-server",

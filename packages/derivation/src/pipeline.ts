@@ -48,7 +48,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
   const channels = add(new ChannelStage(traversal, frames, observer));
   const reader = add(new ChannelReader(rollup, traversal, channels, decompressor, observer));
   const batches = add(new BatchMux(batchConfig, traversal, reader, l2, observer));
-  const attributes = add(new AttributesStage(config, traversal, batches, { l1, l2 }));
+  const attributes = add(new AttributesStage(config, traversal, batches, { l1, l2 }, observer));
 
   function altDaStage(): AltDaStage | undefined {
     if (rollup.altDa === undefined) return undefined;
@@ -173,8 +173,6 @@ function missing({ number, hash }: { number: number; hash: string }): Derivation
 
 const CRITICAL: ReadonlySet<string> = new Set<DerivationErrorCode>([
   "derivation/l1-blocks-missing",
-  "derivation/bad-deposit-log",
-  "derivation/bad-config-update",
   "derivation/already-deposits-only",
   "derivation/da-server-missing",
   "derivation/da-input-lost",
@@ -185,8 +183,5 @@ const CRITICAL: ReadonlySet<string> = new Set<DerivationErrorCode>([
  * are temporary.
  */
 export function isCriticalDerivationError(error: unknown): boolean {
-  return (
-    isCodedError(error) &&
-    (CRITICAL.has(error.code) || error.code.startsWith("upgrade/") || error.code === "system-config/bad-scalar")
-  );
+  return isCodedError(error) && (CRITICAL.has(error.code) || error.code.startsWith("upgrade/"));
 }

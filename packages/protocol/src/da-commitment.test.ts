@@ -3,12 +3,14 @@ import { describe, expect, it } from "vitest";
 import {
   CHALLENGE_STATUS_TOPIC,
   challengeEventFromLog,
+  DaCommitmentError,
   decodeDaCommitment,
   encodeDaCommitment,
   isInputOf,
   keccakCommitment,
   resolvedInput,
 } from "./da-commitment.ts";
+import { badChallenges } from "./testing/contract-logs.ts";
 
 const INPUT = new TextEncoder().encode("some input");
 const word = (value: number): string => value.toString(16).padStart(64, "0");
@@ -70,6 +72,12 @@ describe("the challenge contract", () => {
     ["a call without arguments", () => resolvedInput(hexToBytes("0x7ae929d9"))],
   ])("is not read from %s", (_, read) => {
     expect(read).toThrow(expect.objectContaining({ code: "da-commitment/bad-abi" }));
+  });
+
+  it("is not read from any log that it cannot emit", () => {
+    for (const log of badChallenges(new Uint8Array(20), keccakCommitment(INPUT))) {
+      expect(() => challengeEventFromLog(log), bytesToHex(log.data)).toThrow(DaCommitmentError);
+    }
   });
 
   it("takes the data as the third argument of resolve", () => {

@@ -12,6 +12,7 @@ import {
   userDepositSourceHash,
 } from "./deposits.ts";
 import type { Log, Receipt } from "./receipt.ts";
+import { badDeposits } from "./testing/contract-logs.ts";
 import { encodeTransaction } from "./transaction-codec.ts";
 
 const ZERO = new Uint8Array(32);
@@ -116,7 +117,7 @@ describe("deposits of a block", () => {
     const foreign = log({ address: ONES.subarray(0, 20) });
     const otherEvent = log({ topics: [ONES] });
     const anonymous = log({ topics: [] });
-    const deposits = depositsFromReceipts(
+    const { deposits, skipped } = depositsFromReceipts(
       [receipt(1, foreign, log()), receipt(0, log()), receipt(1, otherEvent, anonymous), receipt(1, log({ data: abi(opaque(0)) }))],
       portal,
       ONES,
@@ -125,10 +126,30 @@ describe("deposits of a block", () => {
       [1, 5].map((index) => bytesToHex(userDepositSourceHash(ONES, index))),
     );
     expect(deposits.map(({ to }) => to === undefined)).toEqual([true, false]);
+    expect(skipped).toEqual([]);
   });
 
-  it("fail on a log that the contract cannot emit", () => {
-    expect(() => depositsFromReceipts([receipt(1, log({ data: new Uint8Array(64) }))], portal, ZERO)).toThrow(/^deposit: /);
+  const valid = log({ data: abi(opaque(0)) });
+
+  it("skip a log that the contract cannot emit, and keep its neighbours", () => {
+    const indexOf = (index: number) => bytesToHex(userDepositSourceHash(ONES, index));
+    const bad = badDeposits(portal);
+    for (const malformed of bad) {
+      const { deposits, skipped } = depositsFromReceipts([receipt(1, valid, malformed), receipt(1, valid)], portal, ONES);
+      expect({ malformed, found: deposits.map(({ sourceHash }) => bytesToHex(sourceHash)) }).toEqual({
+        malformed,
+        found: [indexOf(0), indexOf(2)],
+      });
+      expect(skipped).toEqual([{ logIndex: 1, reason: expect.stringMatching(/^deposit\//) }]);
+    }
+    expect(bad.length).toBeGreaterThan(1000);
+  });
+
+  it("keep every value that fits into its field", () => {
+    const values = { mint: 2n ** 256n - 1n, value: 2n ** 256n - 1n, gasLimit: 2n ** 64n - 1n };
+    const all = concatBytes(new Uint8Array(72).fill(0xff), Uint8Array.of(0xff), Uint8Array.of(7));
+    const { deposits } = depositsFromReceipts([receipt(1, log({ data: abi(all) }))], portal, ONES);
+    expect(deposits).toMatchObject([{ ...values, to: undefined, data: Uint8Array.of(7) }]);
   });
 });
 

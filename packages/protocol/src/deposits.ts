@@ -11,6 +11,7 @@ import {
   isZeroBytes,
   keccak256,
 } from "@rnode/primitives";
+import { readContractLogs, type SkippedLog } from "./contract-logs.ts";
 import type { Log, Receipt } from "./receipt.ts";
 import type { DepositTransaction } from "./transaction.ts";
 
@@ -100,30 +101,18 @@ export function depositFromLog(log: Log, l1BlockHash: Uint8Array, logIndex: numb
 }
 
 /**
- * All user deposits of an L1 block, in order.
+ * All user deposits of an L1 block, in order. Logs that the deposit contract cannot emit are skipped.
  *
  * @param receipts of the whole block, as log indices count from its first log
- * @throws {CodedError} deposit/*: a log that the deposit contract cannot emit
  */
 export function depositsFromReceipts(
   receipts: readonly Receipt[],
   depositContract: Uint8Array,
   l1BlockHash: Uint8Array,
-): DepositTransaction[] {
-  const deposits: DepositTransaction[] = [];
-  let logIndex = 0;
-  for (const { status, logs } of receipts) {
-    for (const log of logs) {
-      const isDeposit =
-        status === 1 &&
-        equalBytes(log.address, depositContract) &&
-        log.topics[0] !== undefined &&
-        equalBytes(log.topics[0], TRANSACTION_DEPOSITED_TOPIC);
-      if (isDeposit) deposits.push(depositFromLog(log, l1BlockHash, logIndex));
-      logIndex++;
-    }
-  }
-  return deposits;
+): { readonly deposits: readonly DepositTransaction[]; readonly skipped: readonly SkippedLog[] } {
+  const source = { address: depositContract, topic: TRANSACTION_DEPOSITED_TOPIC };
+  const { read, skipped } = readContractLogs(receipts, source, (log, { logIndex }) => depositFromLog(log, l1BlockHash, logIndex));
+  return { deposits: read, skipped };
 }
 
 /** Whether an EIP-2718 encoded transaction is a deposit. */

@@ -11,6 +11,7 @@ export * from "./block-rules.ts";
 export * from "./chain-config.ts";
 export * from "./chain-config-json.ts";
 export * from "./channel.ts";
+export * from "./contract-logs.ts";
 export * from "./da-commitment.ts";
 export * from "./da-size.ts";
 export * from "./dependency-set.ts";

@@ -178,7 +178,9 @@ describe("L1 attributes deposit", () => {
     const info = (hex: string) => l1BlockInfo(config({ ecotone: 0 }), origin, scalar(hex), 0, 2000);
     expect(info(word("a6fe0"))).toMatchObject({ baseFeeScalar: 0xa6fe0, blobBaseFeeScalar: 0 });
     expect(info(word("1000a6fe0"))).toMatchObject({ baseFeeScalar: 0xffff_ffff, blobBaseFeeScalar: 0 });
-    expect(() => info(`02${"00".repeat(31)}`)).toThrow(expect.objectContaining({ code: "system-config/bad-scalar" }));
+    for (const version of ["01ff", "02", "ff"]) {
+      expect(info(version.padEnd(64, "0"))).toMatchObject({ baseFeeScalar: 0xffff_ffff, blobBaseFeeScalar: 0 });
+    }
   });
 });
 
@@ -193,6 +195,11 @@ describe("L1 blob base fee", () => {
   it("follows the L1 fork at the origin", () => {
     expect(fee(150, 10_000_000n)).toBe(19n);
     expect(fee(200, 10_000_000n)).toBe(7n);
+  });
+  it("is the largest that fits when it would not fit, whatever the excess", () => {
+    const largest = 2n ** 256n - 1n;
+    expect(fee(150, 177n * 3_338_477n)).toBeLessThan(largest);
+    for (const excess of [178n * 3_338_477n, 2n ** 40n, 2n ** 64n - 1n, 2n ** 256n - 1n]) expect(fee(150, excess)).toBe(largest);
   });
   it("keeps Cancun's fraction until the Pectra blob schedule", () => {
     expect(fee(250, 10_000_000n, 300)).toBe(19n);

@@ -160,10 +160,7 @@ export interface L1OriginFacts {
   readonly blobBaseFee: bigint;
 }
 
-/**
- * @param l2TimestampSec of the block that gets this info
- * @throws {CodedError} system-config/bad-scalar: a scalar of an unknown version (only a wrong genesis configuration can have one)
- */
+/** @param l2TimestampSec of the block that gets this info */
 export function l1BlockInfo(
   config: RollupConfig,
   origin: L1OriginFacts,
@@ -219,9 +216,13 @@ export function l1InfoDeposit(
   };
 }
 
+const MAX_UINT256 = 2n ** 256n - 1n;
+/** e^178 > 2^256 */
+const EXPONENT_BEYOND_UINT256 = 178n;
+
 /**
- * The blob base fee of an L1 block as the L1 attributes state it: 1 before Cancun. Chains with a `pectraBlobScheduleTime` keep
- * Cancun's fraction until then.
+ * The blob base fee of an L1 block as the L1 attributes state it: 1 before Cancun, 2^256 − 1 where it does not fit into their word.
+ * Chains with a `pectraBlobScheduleTime` keep Cancun's fraction until then.
  *
  * @param schedule update fractions of the L1 chain, ascending by time
  */
@@ -233,8 +234,10 @@ export function l1BlobBaseFee(
   if (l1Block.excessBlobGas === undefined) return 1n;
   const entry = schedule.findLast(({ timeSec }) => timeSec <= l1Block.timestamp);
   const beforePectraSchedule = config.pectraBlobScheduleTime !== undefined && l1Block.timestamp < config.pectraBlobScheduleTime;
-  const fraction = beforePectraSchedule ? undefined : entry?.baseFeeUpdateFraction;
-  return blobBaseFee(l1Block.excessBlobGas, fraction ?? FIRST_BLOB_PARAMS.baseFeeUpdateFraction);
+  const fraction = (beforePectraSchedule ? undefined : entry?.baseFeeUpdateFraction) ?? FIRST_BLOB_PARAMS.baseFeeUpdateFraction;
+  if (l1Block.excessBlobGas >= EXPONENT_BEYOND_UINT256 * fraction) return MAX_UINT256;
+  const fee = blobBaseFee(l1Block.excessBlobGas, fraction);
+  return fee < MAX_UINT256 ? fee : MAX_UINT256;
 }
 
 function word(value: bigint | number): Uint8Array {

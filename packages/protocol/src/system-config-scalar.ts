@@ -1,4 +1,4 @@
-import { bigintToBytes, bytesToBigint, CodedError, concatBytes, isZeroBytes } from "@rnode/primitives";
+import { bigintToBytes, bytesToBigint, concatBytes, isZeroBytes } from "@rnode/primitives";
 
 const VERSION_BEDROCK = 0;
 const VERSION_ECOTONE = 1;
@@ -17,15 +17,11 @@ export function isFeeScalarValid(scalar: Uint8Array): boolean {
 /**
  * The two fee scalars in SystemConfig.scalar, from Ecotone on. A Bedrock scalar becomes the base fee scalar, or the largest value
  * if it does not fit. Spec: docs/protocol/02-derivation.md#l1-info-deposit
- *
- * @throws {CodedError} system-config/bad-scalar
  */
 export function decodeFeeScalar(scalar: Uint8Array): FeeScalars {
-  const valid = isFeeScalarValid(scalar);
-  const baseFeeScalar = Number(bytesToBigint(scalar.subarray(28, 32)));
-  if (scalar[0] === VERSION_BEDROCK) return { baseFeeScalar: valid ? baseFeeScalar : 0xffff_ffff, blobBaseFeeScalar: 0 };
-  if (!valid) throw new CodedError<"system-config/bad-scalar">("system-config/bad-scalar", { version: scalar[0] ?? -1 });
-  return { baseFeeScalar, blobBaseFeeScalar: Number(bytesToBigint(scalar.subarray(24, 28))) };
+  if (!isFeeScalarValid(scalar)) return { baseFeeScalar: 0xffff_ffff, blobBaseFeeScalar: 0 };
+  const blobBaseFeeScalar = scalar[0] === VERSION_BEDROCK ? 0 : Number(bytesToBigint(scalar.subarray(24, 28)));
+  return { baseFeeScalar: Number(bytesToBigint(scalar.subarray(28, 32))), blobBaseFeeScalar };
 }
 
 /** SystemConfig.scalar for the two fee scalars: version 1, 32 bytes. */

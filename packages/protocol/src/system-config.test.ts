@@ -11,6 +11,7 @@ import {
   systemConfigFromPayload,
 } from "./system-config.ts";
 import { decodeFeeScalar, encodeFeeScalar } from "./system-config-scalar.ts";
+import { badConfigUpdates } from "./testing/contract-logs.ts";
 import { testRollupConfig } from "./testing/rollup-config.ts";
 import { encodeTransaction } from "./transaction-codec.ts";
 
@@ -30,7 +31,8 @@ const receipt = (logs: Log[], status: 0 | 1 = 1): Receipt => ({
   bloom: new Uint8Array(256),
   logs,
 });
-const apply = (logs: Log[], l1Time = 1000) => applySystemConfigUpdates(config, initial, [receipt(logs)], l1Time);
+const applyAll = (logs: Log[], l1Time = 1000) => applySystemConfigUpdates(config, initial, [receipt(logs)], l1Time);
+const apply = (logs: Log[], l1Time?: number) => applyAll(logs, l1Time).systemConfig;
 const ecotoneScalar = (blob: string, base: string) => `01${"00".repeat(23)}${blob}${base}`;
 
 describe("SystemConfig updates", () => {
@@ -44,12 +46,10 @@ describe("SystemConfig updates", () => {
       5000,
     ],
     ["1 from Ecotone with a Bedrock scalar", update(1, "babe", "beef"), { overhead: word("0"), scalar: word("beef") }, 5000],
-    ["1 from Ecotone with a bad Bedrock scalar: ignored", update(1, "babe", "100000000"), {}, 5000],
-    ["1 from Ecotone with a bad version 1 scalar: ignored", update(1, "babe", `0101${"00".repeat(30)}`), {}, 5000],
-    ["1 from Ecotone with version 2: ignored", update(1, "babe", `02${"00".repeat(31)}`), {}, 5000],
     ["2: gas limit", update(2, "ffffffffffffffff"), { gasLimit: 0xffff_ffff_ffff_ffffn }],
     ["3: unsafe block signer", update(3, "11".repeat(20)), {}],
     ["4: EIP-1559", update(4, "000000fa00000006"), { eip1559Params: hexToBytes("000000fa00000006") }],
+    ["4: EIP-1559, the chain's own", update(4, "00"), { eip1559Params: new Uint8Array(8) }],
     ["5: operator fee", update(5, "0000abcd000000000000dcba"), { operatorFeeScalar: 0xabcd, operatorFeeConstant: 0xdcban }],
     ["6: minimum base fee", update(6, "3b9aca00"), { minBaseFee: 1_000_000_000n }],
     ["7: DA footprint", update(7, "0190"), { daFootprintGasScalar: 400 }],
@@ -69,7 +69,7 @@ describe("SystemConfig updates", () => {
     const foreign = { ...log, address: new Uint8Array(20) };
     const other = { ...log, topics: [word("1"), ...log.topics.slice(1)] };
     expect(apply([foreign, other, { ...log, topics: [] }])).toEqual(initial);
-    expect(applySystemConfigUpdates(config, initial, [receipt([log], 0)], 1000)).toEqual(initial);
+    expect(applySystemConfigUpdates(config, initial, [receipt([log], 0)], 1000)).toEqual({ systemConfig: initial, skipped: [] });
   });
 
   const patched = (log: Log, at: number, byte: number) => {
@@ -77,7 +77,12 @@ describe("SystemConfig updates", () => {
     data[at] = byte;
     return { ...log, data };
   };
-  it.each<[string, Log, string]>([
+  it.each<[string, Log, string, number?]>([
+    ["a bad Bedrock scalar from Ecotone on", update(1, "babe", "100000000"), "system-config/bad-scalar", 5000],
+    ["a bad version 1 scalar from Ecotone on", update(1, "babe", `0101${"00".repeat(30)}`), "system-config/bad-scalar", 5000],
+    ["a version 2 scalar from Ecotone on", update(1, "babe", `02${"00".repeat(31)}`), "system-config/bad-scalar", 5000],
+    ["a denominator of 0", update(4, "0000000000000006"), "system-config/bad-eip1559-params"],
+    ["an elasticity of 0", update(4, "000000fa00000000"), "system-config/bad-eip1559-params"],
     ["an unknown type", update(8, "01"), "system-config/unknown-update-type"],
     [
       "a type above 2^64",
@@ -104,8 +109,25 @@ describe("SystemConfig updates", () => {
     ["EIP-1559 parameters above 64 bits", update(4, "010000000000000000"), "system-config/bad-update"],
     ["operator fee parameters above 96 bits", update(5, `01${"00".repeat(12)}`), "system-config/bad-update"],
     ["a DA footprint scalar above 16 bits", update(7, "010000"), "system-config/bad-update"],
-  ])("refuse %s", (_, log, code) => {
-    expect(() => apply([log])).toThrow(expect.objectContaining({ code }));
+  ])("skip %s, and keep its neighbours", (_, log, reason, l1Time) => {
+    const skipped = [{ logIndex: 1, reason }];
+    const systemConfig = { ...initial, gasLimit: 7n, minBaseFee: 8n };
+    expect(applyAll([update(2, "07"), log, update(6, "08")], l1Time)).toEqual({ systemConfig, skipped });
+  });
+
+  it("skip every form that the contract cannot emit, and keep its neighbours", () => {
+    const bad = badConfigUpdates(config.l1SystemConfigAddress);
+    const systemConfig = { ...initial, gasLimit: 7n, minBaseFee: 8n };
+    const wrong = bad.filter((malformed) => {
+      const got = applyAll([update(2, "07"), malformed, update(6, "08")]);
+      const isSkipped = got.skipped.length === 1 && got.skipped[0]!.logIndex === 1;
+      const isKept = (Object.keys(systemConfig) as (keyof SystemConfig)[]).every(
+        (key) => got.systemConfig[key] === systemConfig[key],
+      );
+      return !isSkipped || !isKept;
+    });
+    expect(wrong).toEqual([]);
+    expect(bad.length).toBeGreaterThan(10_000);
   });
 });
 

@@ -1,13 +1,5 @@
-import {
-  bigintToBytes,
-  bytesToBigint,
-  bytesToHex,
-  CodedError,
-  concatBytes,
-  equalBytes,
-  hexToBytes,
-  isZeroBytes,
-} from "@rnode/primitives";
+import { bigintToBytes, bytesToBigint, bytesToHex, CodedError, concatBytes, hexToBytes, isZeroBytes } from "@rnode/primitives";
+import { readContractLogs, type SkippedLog } from "./contract-logs.ts";
 import { depositCalldata } from "./deposits.ts";
 import { extraDataBytes, hasMinBaseFee } from "./eip1559-params.ts";
 import { derivationFactsAt, rollupRulesAt } from "./forks/fork-times.ts";
@@ -29,6 +21,7 @@ export type SystemConfigErrorCode =
   | "system-config/unknown-version"
   | "system-config/unknown-update-type"
   | "system-config/bad-update"
+  | "system-config/bad-eip1559-params"
   | "system-config/bad-extra-data"
   | "system-config/wrong-genesis";
 
@@ -44,68 +37,69 @@ export const CONFIG_UPDATE_TYPES = {
 } as const;
 
 /**
- * The SystemConfig after the updates of one L1 block, in log order. Spec: docs/protocol/02-derivation.md#systemconfig-updates
+ * The SystemConfig after the updates of one L1 block, in log order. Logs that are no updates are skipped.
+ * Spec: docs/protocol/02-derivation.md#systemconfig-updates
  *
  * @param l1TimestampSec of that L1 block: from Ecotone on fee scalars have another encoding
- * @throws {CodedError} system-config/*: an update that the contract cannot emit, or one newer than this software
  */
 export function applySystemConfigUpdates(
   config: RollupConfig,
   systemConfig: SystemConfig,
   receipts: readonly Receipt[],
   l1TimestampSec: number,
-): SystemConfig {
-  let updated = systemConfig;
-  for (const { status, logs } of receipts) {
-    if (status !== 1) continue;
-    for (const log of logs) {
-      const topic = log.topics[0];
-      if (topic === undefined || !equalBytes(topic, CONFIG_UPDATE_TOPIC)) continue;
-      if (equalBytes(log.address, config.l1SystemConfigAddress)) updated = applyUpdate(config, updated, log, l1TimestampSec);
-    }
-  }
-  return updated;
+): { readonly systemConfig: SystemConfig; readonly skipped: readonly SkippedLog[] } {
+  const source = { address: config.l1SystemConfigAddress, topic: CONFIG_UPDATE_TOPIC };
+  const { hasVersionedFeeScalars } = derivationFactsAt(config.forkTimes, l1TimestampSec);
+  const { read, skipped } = readContractLogs(receipts, source, (log) => updateFromLog(log, hasVersionedFeeScalars));
+  const updated: SystemConfig = Object.assign({}, systemConfig, ...read);
+  return { systemConfig: updated, skipped };
 }
 
-function applyUpdate(config: RollupConfig, systemConfig: SystemConfig, log: Log, l1TimestampSec: number): SystemConfig {
-  const [, version, type] = log.topics;
-  if (version === undefined || type === undefined || log.topics.length !== 3) {
-    throw new CodedError<SystemConfigErrorCode>("system-config/wrong-topics", { count: log.topics.length });
+/** The fields that an update sets. @throws {CodedError} system-config/* */
+function updateFromLog({ topics, data }: Log, hasVersionedFeeScalars: boolean): Partial<SystemConfig> {
+  const [, version, type] = topics;
+  if (version === undefined || type === undefined || topics.length !== 3) {
+    throw new CodedError<SystemConfigErrorCode>("system-config/wrong-topics", { count: topics.length });
   }
   if (!isZeroBytes(version)) throw new CodedError<SystemConfigErrorCode>("system-config/unknown-version");
   const updateType = bytesToBigint(type);
-  const payload = (words: number) => updatePayload(log.data, words, updateType);
+  const payload = (words: number) => updatePayload(data, words, updateType);
   const uint = (length: number) => unpadded(payload(1), length, updateType);
   switch (Number(updateType)) {
     case CONFIG_UPDATE_TYPES.batcher:
-      return { ...systemConfig, batcherAddress: uint(20) };
+      return { batcherAddress: uint(20) };
     case CONFIG_UPDATE_TYPES.feeScalars: {
       const words = payload(2);
       const scalar = words.subarray(32);
-      if (!derivationFactsAt(config.forkTimes, l1TimestampSec).hasVersionedFeeScalars) {
-        return { ...systemConfig, overhead: words.subarray(0, 32), scalar };
-      }
-      return isFeeScalarValid(scalar) ? { ...systemConfig, overhead: new Uint8Array(32), scalar } : systemConfig;
+      if (!hasVersionedFeeScalars) return { overhead: words.subarray(0, 32), scalar };
+      if (isFeeScalarValid(scalar)) return { overhead: new Uint8Array(32), scalar };
+      throw new CodedError<SystemConfigErrorCode>("system-config/bad-scalar", { version: scalar[0]! });
     }
     case CONFIG_UPDATE_TYPES.gasLimit:
-      return { ...systemConfig, gasLimit: bytesToBigint(uint(8)) };
+      return { gasLimit: bytesToBigint(uint(8)) };
     case CONFIG_UPDATE_TYPES.unsafeBlockSigner:
       // It is read from the contract's storage where it is needed.
-      return systemConfig;
-    case CONFIG_UPDATE_TYPES.eip1559Params:
-      return { ...systemConfig, eip1559Params: uint(8) };
+      uint(20);
+      return {};
+    case CONFIG_UPDATE_TYPES.eip1559Params: {
+      const params = uint(8);
+      // Two zeros stand for the chain's constants. One zero has no meaning, and no block can have it.
+      if (isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))) {
+        throw new CodedError<SystemConfigErrorCode>("system-config/bad-eip1559-params");
+      }
+      return { eip1559Params: params };
+    }
     case CONFIG_UPDATE_TYPES.operatorFeeParams: {
       const params = uint(12);
       return {
-        ...systemConfig,
         operatorFeeScalar: Number(bytesToBigint(params.subarray(0, 4))),
         operatorFeeConstant: bytesToBigint(params.subarray(4)),
       };
     }
     case CONFIG_UPDATE_TYPES.minBaseFee:
-      return { ...systemConfig, minBaseFee: bytesToBigint(uint(8)) };
+      return { minBaseFee: bytesToBigint(uint(8)) };
     case CONFIG_UPDATE_TYPES.daFootprintGasScalar:
-      return { ...systemConfig, daFootprintGasScalar: Number(bytesToBigint(uint(2))) };
+      return { daFootprintGasScalar: Number(bytesToBigint(uint(2))) };
     default:
       throw new CodedError<SystemConfigErrorCode>("system-config/unknown-update-type", { updateType });
   }

@@ -20,7 +20,7 @@ const REMEMBERED_CHANNELS = 256;
 const REMEMBERED_TRANSACTIONS = 16;
 
 /**
- * Says in the log what becomes of the batcher's data: at `debug` every item of data, frame, channel and batch, and as a warning
+ * Says in the log what becomes of the batcher's data, and of the logs of the rollup's L1 contracts: at `debug` every item of data, frame, channel and batch, and as a warning
  * everything that is dropped, with the transactions that carried it, the reason, and what is lost with it.
  *
  * Data in L1 blocks up to the origin of the block where derivation began is read again after each start. What does not fit there was in
@@ -41,6 +41,8 @@ export class DerivationLog {
       this.log.debug("batcher data", { l1Block: block.number, transaction: transactionHash, source, blobIndex, bytes: sizeBytes }),
     onDataDropped: ({ block, transactionHash, reason }) =>
       this.dropped(block, "batcher data dropped", { transaction: transactionHash, reason, lost: "all its frames" }),
+    onLogSkipped: ({ block, contract, logIndex, reason }) =>
+      this.dropped(block, "L1 log skipped", { contract, log: logIndex, reason, lost: "what the log says" }),
     onFrame: ({ block, transactionHash, frame }) => {
       this.remember(frame, transactionHash);
       this.log.debug("frame", { l1Block: block.number, transaction: transactionHash, ...fieldsOf(frame) });

@@ -52,6 +52,11 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
   const droppedData = factory.counter<{ reason: string }>("dropped_data_total", "Batcher data that held no frames, by reason.", [
     "reason",
   ]);
+  const skippedLogs = factory.counter<{ contract: string }>(
+    "skipped_logs_total",
+    "Logs of the rollup's L1 contracts that had another form than the contracts give them, by contract.",
+    ["contract"],
+  );
   const observer: DerivationObserver = {
     onBatch: ({ batch, verdict }) =>
       batches.inc({ type: batch.type, verdict: verdict.kind === "drop" ? verdict.reason : verdict.kind }),
@@ -61,6 +66,7 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
     },
     onFrameDropped: ({ reason }) => droppedFrames.inc({ reason }),
     onDataDropped: ({ reason }) => droppedData.inc({ reason }),
+    onLogSkipped: ({ contract }) => skippedLogs.inc({ contract }),
     onL1Block: notCounted,
     onData: notCounted,
     onFrame: ({ frame }) => {

@@ -259,6 +259,7 @@ function observerOf(events: string[]): DerivationObserver {
     onL1Block: (block) => events.push(`l1 ${block.number}`),
     onData: ({ source, sizeBytes }) => events.push(`data ${source} ${sizeBytes}`),
     onDataDropped: ({ reason }) => events.push(`data-dropped ${reason}`),
+    onLogSkipped: ({ contract, logIndex, reason }) => events.push(`log-skipped ${contract} ${logIndex} ${reason}`),
     onFrame: ({ frame }) => events.push(`frame ${frame.channelId[0]}:${frame.number}`),
     onFrameDropped: ({ frame, reason }) => events.push(`frame-dropped ${frame.channelId[0]}:${frame.number} ${reason}`),
     onChannel: ({ channelId, event, detail }) =>

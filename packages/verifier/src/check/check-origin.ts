@@ -1,5 +1,5 @@
 import { receiptsRoot } from "@rnode/chain/stateless";
-import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex } from "@rnode/primitives";
 import {
   type DepositTransaction,
   depositsFromReceipts,
@@ -51,18 +51,13 @@ export function checkOrigin(json: unknown, config: RollupConfig, onStep: OnStep)
     facts: isWhole ? [`L1 block ${header.number} ${hash}`, plural(receipts.length, "receipt")] : faults,
   });
   if (!isWhole) return undefined;
-  try {
-    const deposits = depositsFromReceipts(receipts, config.depositContractAddress, hashHeader(header));
-    onStep({
-      ...{ stage: "derive", title: plural(deposits.length, "deposit"), state: "good" },
-      facts: shortened(deposits.map(describeDeposit)),
-    });
-    return { header, hash, deposits };
-  } catch (error) {
-    if (!isCodedError(error, "deposit/")) throw error;
-    onStep({ stage: "derive", title: "A log of the deposit contract is no deposit", state: "bad", facts: [error.message] });
-    return undefined;
-  }
+  const { deposits, skipped } = depositsFromReceipts(receipts, config.depositContractAddress, hashHeader(header));
+  const ignored = skipped.map(({ logIndex, reason }) => `log ${logIndex} is no deposit: ${reason}`);
+  onStep({
+    ...{ stage: "derive", title: plural(deposits.length, "deposit"), state: "good" },
+    facts: [...shortened(deposits.map(describeDeposit)), ...shortened(ignored)],
+  });
+  return { header, hash, deposits };
 }
 
 function describeDeposit({ from, to, mint, value, gasLimit, sourceHash }: DepositTransaction): string {

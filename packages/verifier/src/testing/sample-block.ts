@@ -62,7 +62,8 @@ export async function sampleBlock(compress: (bytes: Uint8Array) => Uint8Array = 
   const l1Hash = hashHeader(l1Header);
   const facts = { ...l1Header, hash: l1Hash, baseFeePerGas: l1Header.baseFeePerGas!, blobBaseFee: 1n };
   const info = l1InfoDeposit(rollup, facts, rollup.genesis.systemConfig, 0, attributesFor(dev, 1).timestamp);
-  const deposits = [info, ...depositsFromReceipts([receipt], rollup.depositContractAddress, l1Hash)].map(encodeTransaction);
+  const users = depositsFromReceipts([receipt], rollup.depositContractAddress, l1Hash).deposits;
+  const deposits = [info, ...users].map(encodeTransaction);
   const attributes = attributesFor(dev, 1, { transactions: [...deposits, ...user] });
   const { block, hash } = build(dev, 1, { transactions: attributes.transactions! });
   await dev.remove();
