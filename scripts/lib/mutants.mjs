@@ -227,7 +227,7 @@ export const MUTANTS = [
   off("sync: what waits is of the target's chain", BLOCKS, "if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);", "if (waiting === undefined) block = received(hash!);"),
   off("sync: what is executed is stored while peers stall", BLOCKS, "const PAUSE_MS = 2_000;", "const PAUSE_MS = 2_000_000_000;"),
 
-  ...["parentHash", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "parentBeaconBlockRoot", "feeRecipient", "extraData"].map(
+  ...["parentHash", "blockNumber", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "withdrawalsRoot", "parentBeaconBlockRoot", "feeRecipient", "extraData", "blobGasUsed", "excessBlobGas"].map(
     (field) => ({ rule: `consolidation: ${field}`, file: CONSOLIDATION, from: `) return "${field}";`, to: `) void "${field}";` }),
   ),
 ];

@@ -1,7 +1,9 @@
-import { bytesToHex, EMPTY_BYTES, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
+import type { L2Block } from "@rnode/engine-client";
+import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, equalBytes, isCodedError } from "@rnode/primitives";
 import {
-  type ExecutionPayloadEnvelope,
   extraDataFromAttributes,
+  type Header,
+  type L2BlockRef,
   type PayloadAttributes,
   type RollupConfig,
   rollupRulesAt,
@@ -10,48 +12,86 @@ import {
 
 /** A field in which a block differs from the attributes derived for its height. */
 export type AttributesMismatch =
-  | "parentHash"
-  | "timestamp"
+  | Exclude<keyof Header, ExecutedField | "beneficiary" | "mixHash" | "number" | "transactionsRoot">
+  | "blockNumber"
+  | "feeRecipient"
   | "prevRandao"
   | "transactionCount"
   | "transaction"
-  | "gasLimit"
-  | "withdrawals"
-  | "parentBeaconBlockRoot"
-  | "feeRecipient"
-  | "extraData";
+  | "withdrawals";
+
+/** Header fields that follow from executing the block on its parent. The engine that has the block has checked them. */
+export type ExecutedField = "stateRoot" | "receiptsRoot" | "logsBloom" | "gasUsed" | "baseFeePerGas";
+
+/** What the other header fields of the derived block follow from. */
+interface Derived {
+  readonly config: RollupConfig;
+  readonly attributes: PayloadAttributes;
+  readonly parent: Pick<L2BlockRef, "hash" | "number">;
+  readonly rules: ReturnType<typeof rollupRulesAt>;
+}
+
+/** @returns what differs; undefined: nothing */
+type Comparison = (block: Pick<L2Block, "header" | "envelope">, derived: Derived) => AttributesMismatch | undefined;
+
+const ZERO_NONCE = new Uint8Array(8);
+
+/** Every header field that does not follow from execution. Spec: docs/protocol/02-derivation.md#heads-and-consolidation */
+// biome-ignore format: a row for each field
+const COMPARISONS: Readonly<Record<Exclude<keyof Header, ExecutedField>, Comparison>> = {
+  parentHash({ header }, { parent }) { if (bytesToHex(header.parentHash) !== parent.hash) return "parentHash"; },
+  number({ header }, { parent }) { if (header.number !== parent.number + 1) return "blockNumber"; },
+  timestamp({ header }, { attributes }) { if (header.timestamp !== attributes.timestamp) return "timestamp"; },
+  mixHash({ header }, { attributes }) { if (!equalBytes(header.mixHash, attributes.prevRandao)) return "prevRandao"; },
+  transactionsRoot({ envelope }, { attributes: { transactions = [] } }) {
+    const { transactions: got } = envelope.executionPayload;
+    if (got.length !== transactions.length) return "transactionCount";
+    if (transactions.some((transaction, index) => !equalBytes(transaction, got[index]!))) return "transaction";
+  },
+  gasLimit({ header }, { attributes }) { if (header.gasLimit !== attributes.gasLimit) return "gasLimit"; },
+  withdrawalsRoot({ header, envelope }, { attributes: { withdrawals }, rules }) {
+    if (!equalWithdrawals(withdrawals, envelope.executionPayload.withdrawals)) return "withdrawals";
+    // From Isthmus on it is a storage root, which follows from execution.
+    const isThere = header.withdrawalsRoot !== undefined;
+    if (isThere !== (rules.hasWithdrawals || rules.hasMessagePasserRoot)) return "withdrawalsRoot";
+  },
+  parentBeaconBlockRoot({ header }, { attributes }) { if (!isSame(header.parentBeaconBlockRoot, attributes.parentBeaconBlockRoot)) return "parentBeaconBlockRoot"; },
+  beneficiary({ header }, { attributes }) { if (!equalBytes(header.beneficiary, attributes.suggestedFeeRecipient)) return "feeRecipient"; },
+  extraData({ header }, { config, attributes }) { if (!isSame(header.extraData, extraDataOf(config, attributes))) return "extraData"; },
+  blobGasUsed({ header: { blobGasUsed } }, { rules: { hasBeaconRoot, hasDaFootprint } }) {
+    // From Jovian on it is the DA footprint, which follows from execution.
+    const isDerived = hasDaFootprint ? blobGasUsed !== undefined : blobGasUsed === (hasBeaconRoot ? 0n : undefined);
+    if (!isDerived) return "blobGasUsed";
+  },
+  excessBlobGas({ header }, { rules }) { if (header.excessBlobGas !== (rules.hasBeaconRoot ? 0n : undefined)) return "excessBlobGas"; },
+  requestsHash({ header }, { rules }) { if (!isSame(header.requestsHash, rules.hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined)) return "requestsHash"; },
+  ommersHash({ header }) { if (!equalBytes(header.ommersHash, EMPTY_OMMERS_HASH)) return "ommersHash"; },
+  difficulty({ header }) { if (header.difficulty !== 0n) return "difficulty"; },
+  nonce({ header }) { if (!equalBytes(header.nonce, ZERO_NONCE)) return "nonce"; },
+  blockAccessListHash({ header }) { if (header.blockAccessListHash !== undefined) return "blockAccessListHash"; },
+  slotNumber({ header }) { if (header.slotNumber !== undefined) return "slotNumber"; },
+};
+const ALL_COMPARISONS: readonly Comparison[] = Object.values(COMPARISONS);
 
 /**
  * Compares an unsafe block with the attributes that L1 says it must have been built from.
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation
  *
+ * @param block whose payload was checked against its header
  * @returns the first field that differs; undefined when the block is the derived one
  */
 export function attributesMismatch(
   config: RollupConfig,
   attributes: PayloadAttributes,
-  parentHash: Hex,
-  { executionPayload: block, parentBeaconBlockRoot }: ExecutionPayloadEnvelope,
+  parent: Pick<L2BlockRef, "hash" | "number">,
+  block: Pick<L2Block, "header" | "envelope">,
 ): AttributesMismatch | undefined {
-  const transactions = attributes.transactions ?? [];
-  if (bytesToHex(block.parentHash) !== parentHash) return "parentHash";
-  if (block.timestamp !== attributes.timestamp) return "timestamp";
-  if (!equalBytes(block.prevRandao, attributes.prevRandao)) return "prevRandao";
-  if (block.transactions.length !== transactions.length) return "transactionCount";
-  if (transactions.some((transaction, index) => !equalBytes(transaction, block.transactions[index]!))) return "transaction";
-  if (block.gasLimit !== attributes.gasLimit) return "gasLimit";
-  if (!equalWithdrawals(attributes.withdrawals, block.withdrawals)) return "withdrawals";
-  if (!equalOptionalBytes(attributes.parentBeaconBlockRoot, parentBeaconBlockRoot)) return "parentBeaconBlockRoot";
-  if (!equalBytes(block.feeRecipient, attributes.suggestedFeeRecipient)) return "feeRecipient";
-  if (!extraDataMatches(config, attributes, block.extraData)) return "extraData";
+  const derived = { config, attributes, parent, rules: rollupRulesAt(config.forkTimes, attributes.timestamp) };
+  for (const compare of ALL_COMPARISONS) {
+    const mismatch = compare(block, derived);
+    if (mismatch !== undefined) return mismatch;
+  }
   return undefined;
-}
-
-/** Compares the EIP-1559 parameters, where zeros stand for the chain's constants, and the minimum base fee. */
-function extraDataMatches(config: RollupConfig, attributes: PayloadAttributes, extraData: Uint8Array): boolean {
-  if (rollupRulesAt(config.forkTimes, attributes.timestamp).extraDataVersion === undefined) return true;
-  const expected = extraDataOf(config, attributes);
-  return expected !== undefined && equalBytes(expected, extraData);
 }
 
 /** The `extraData` of the block that the attributes describe; undefined if no block can satisfy them, as the engine will report. */
@@ -70,7 +110,7 @@ export function extraDataOf(config: RollupConfig, attributes: PayloadAttributes)
   }
 }
 
-function equalOptionalBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   return a === undefined || b === undefined ? a === b : equalBytes(a, b);
 }
 

@@ -215,7 +215,7 @@ export class DerivationRunner {
       return temporary(`consolidation: ${error.message}`);
     }
     if (block === undefined) return reset(`the engine has lost the unsafe block ${number}`);
-    const mismatch = attributesMismatch(config, derived.attributes, derived.parent.hash, block.envelope);
+    const mismatch = attributesMismatch(config, derived.attributes, derived.parent, block);
     if (mismatch !== undefined) {
       const trouble = await this.deps.safeChain.judge(block, derived, mismatch, control.heads);
       if (trouble !== undefined) return trouble.kind === "critical" ? this.tryOut(derived, trouble) : trouble;

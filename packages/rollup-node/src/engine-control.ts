@@ -212,7 +212,7 @@ export class EngineControl {
     let tip = parent;
     const sealed: SealedPayload[] = [];
     for (const [index, envelope] of blocks.entries()) {
-      const mismatch = attributesMismatch(this.config, attributes[index]!, tip.hash, envelope);
+      const mismatch = attributesMismatch(this.config, attributes[index]!, tip, { header: envelope.header, envelope });
       if (mismatch !== undefined) {
         return reset(`the engine built block ${tip.number + 1} with another ${mismatch} than it was told`);
       }

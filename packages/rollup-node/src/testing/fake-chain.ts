@@ -14,6 +14,7 @@ import {
   asciiToBytes,
   bytesToHex,
   concatBytes,
+  EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
   type Hex,
   hexToBytes,
@@ -31,6 +32,7 @@ import {
   type L2BlockRef,
   l1InfoDeposit,
   l2BlockRefFromPayload,
+  type OpFork,
   type PayloadAttributes,
   payloadToHeader,
   type Receipt,
@@ -62,7 +64,7 @@ const SYSTEM_CONFIG: SystemConfig = {
 };
 
 /** A chain with all forks active at genesis, up to Jovian or only up to Granite. */
-export function testConfig(newest: "jovian" | "granite" = "jovian", overrides: Partial<RollupConfig> = {}): RollupConfig {
+export function testConfig(newest: OpFork = "jovian", overrides: Partial<RollupConfig> = {}): RollupConfig {
   const config: RollupConfig = {
     genesis: {
       l1: { hash: hashOf("L1 0 a"), number: 0 },
@@ -173,7 +175,7 @@ export function attributesOn(
 ): PayloadAttributes {
   const timestamp = parent.timestamp + config.blockTimeSec;
   const sequenceNumber = parent.l1Origin.hash === origin.hash ? parent.sequenceNumber + 1 : 0;
-  const { extraDataVersion } = rollupRulesAt(config.forkTimes, timestamp);
+  const { extraDataVersion, hasBeaconRoot, hasWithdrawals } = rollupRulesAt(config.forkTimes, timestamp);
   const facts = {
     number: origin.number,
     hash: hexToBytes(origin.hash),
@@ -186,8 +188,8 @@ export function attributesOn(
     timestamp,
     prevRandao: origin.mixHash,
     suggestedFeeRecipient: filled(20, 0x42),
-    withdrawals: [],
-    parentBeaconBlockRoot: origin.parentBeaconBlockRoot,
+    ...(hasWithdrawals ? { withdrawals: [] } : {}),
+    ...(hasBeaconRoot ? { parentBeaconBlockRoot: origin.parentBeaconBlockRoot } : {}),
     transactions: [info, ...userTransactions],
     noTxPool: true,
     gasLimit: 30_000_000n,
@@ -218,7 +220,7 @@ function envelopeOf(
   attributes: PayloadAttributes,
 ): ExecutionPayloadEnvelope {
   const transactions = attributes.transactions ?? [];
-  const { extraDataVersion, hasMessagePasserRoot } = rollupRulesAt(config.forkTimes, attributes.timestamp);
+  const { extraDataVersion, hasBeaconRoot, hasMessagePasserRoot } = rollupRulesAt(config.forkTimes, attributes.timestamp);
   const extraData =
     extraDataVersion !== undefined
       ? extraDataFromAttributes(
@@ -242,8 +244,7 @@ function envelopeOf(
     baseFeePerGas: 1n,
     transactions,
     withdrawals: attributes.withdrawals,
-    blobGasUsed: 0n,
-    excessBlobGas: 0n,
+    ...(hasBeaconRoot ? { blobGasUsed: 0n, excessBlobGas: 0n } : {}),
     ...(hasMessagePasserRoot ? { withdrawalsRoot: filled(32, 0x77) } : {}),
   };
   const blockHash = keccak256(
@@ -397,7 +398,8 @@ export class FakeEngine implements DriverEngine, L2Provider {
       }
       const built = this.make(this.block(this.head).ref, asked);
       this.head = built.ref.hash;
-      blocks.push(built.envelope as VerifiedPayload); // hashes of this engine's blocks are its own
+      // hashes of this engine's blocks are its own
+      blocks.push({ ...built.envelope, header: built.header } as VerifiedPayload);
     }
     return { kind: "built", blocks, refusal: undefined };
   }
@@ -440,9 +442,10 @@ export class FakeEngine implements DriverEngine, L2Provider {
           sequenceNumber: 0,
         }
       : l2BlockRefFromPayload(this.config, executionPayload);
+    const { hasExecutionRequests } = rollupRulesAt(this.config.forkTimes, executionPayload.timestamp);
     const header: Header = payloadToHeader(
       { ...envelope, executionPayload: { ...executionPayload, transactions: [] } },
-      undefined,
+      hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined,
       orderedTrieRoot,
     );
     const block = { ref, envelope, header };
