@@ -31,6 +31,7 @@ const NEAREST = {
   "packages/protocol/src/channel.ts": ["packages/protocol/src/channel.test.ts", `${D}/channel-stages.test.ts`],
   "packages/protocol/src/frame.ts": ["packages/protocol/src/frame.test.ts"],
   "packages/protocol/src/contract-logs.ts": ["system-config", "deposits"].map((name) => `packages/protocol/src/${name}.test.ts`),
+  "packages/protocol/src/span-batch-transactions.ts": ["packages/protocol/src/batch.test.ts"],
   "packages/protocol/src/system-config.ts": ["packages/protocol/src/system-config.test.ts"],
   "packages/protocol/src/blob.ts": ["packages/protocol/src/blob.test.ts"],
   "packages/rollup-node/src/safe-chain-check.ts": ["packages/rollup-node/src/safe-chain-check.test.ts"],

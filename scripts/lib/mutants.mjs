@@ -20,6 +20,7 @@ const RETRIEVAL = "packages/derivation/src/l1-retrieval.ts";
 const TRAVERSAL = "packages/derivation/src/l1-traversal.ts";
 const ATTRIBUTES = "packages/derivation/src/attributes.ts";
 const ATTRIBUTES_STAGE = "packages/derivation/src/attributes-stage.ts";
+const ROWS = "packages/protocol/src/span-batch-transactions.ts";
 const LOGS = "packages/protocol/src/contract-logs.ts";
 const UPDATES = "packages/protocol/src/system-config.ts";
 const PIPELINE = "packages/derivation/src/pipeline.ts";
@@ -180,6 +181,8 @@ export const MUTANTS = [
   off("config updates: padding", UPDATES, "if (!isZeroBytes(word.subarray(0, 32 - length))) {", "if (false as boolean) {"),
   off("config updates: exactly one zero in the EIP-1559 parameters", UPDATES, "if (isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))) {", "if (false as boolean) {"),
   off("config updates: two zeros in the EIP-1559 parameters", UPDATES, "isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))", "isZeroBytes(params.subarray(0, 4)) || isZeroBytes(params.subarray(4))"),
+  off("span batch: a rebuilt transaction is one of its type", ROWS, "decodeTransaction(encoded);", "void decodeTransaction;"),
+  off("frame queue: numbers have 16 bits", FRAMES, " % (MAX_FRAME_NUMBER + 1)", " + 0 * MAX_FRAME_NUMBER"),
   off("attributes stage: the batch fits the safe head", ATTRIBUTES_STAGE, "if (parentHash !== l2SafeHead.hash || timestamp !== l2SafeHead.timestamp + this.#config.rollup.blockTimeSec) {", "if (false as boolean) {"),
   off("reset: back by the channel timeout", PIPELINE, "return l2Block.l1Origin.number + timeout <= l2SafeHead.l1Origin.number;", "return timeout > 0;"),
 

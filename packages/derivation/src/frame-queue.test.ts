@@ -23,6 +23,8 @@ describe("frames of one batcher transaction, Holocene", () => {
     ["channels one after the other", "a0! b0 b1!", "a0! b0 b1!", ""],
     ["a gap", "a0 a2 a1", "a0 a1", "a2 out-of-order"],
     ["a gap that stays", "a0 a2 a3", "a0", "a2 out-of-order, a3 out-of-order"],
+    ["the first frame after the 65,536th: numbers have 16 bits", "a65534 a65535 a0 a1!", "a65534 a65535 a0 a1!", ""],
+    ["the first frame after the 65,535th", "a65534 a0 a65535!", "a65534 a65535!", "a0 out-of-order"],
     ["a duplicate", "a0 a0 a1!", "a0 a1!", "a0 out-of-order"],
     ["after the last", "a0! a1 a0", "a0!", "a1 after-last, a0 after-last"],
     ["a channel that does not begin", "a0! b1 b2!", "a0!", "b1 not-first, b2! not-first"],

@@ -1,5 +1,5 @@
 import { equalBytes, isCodedError } from "@rnode/primitives";
-import { decodeBatcherData, type Frame, type FrameErrorCode, type L2BlockRef } from "@rnode/protocol";
+import { decodeBatcherData, type Frame, type FrameErrorCode, type L2BlockRef, MAX_FRAME_NUMBER } from "@rnode/protocol";
 import type { BatcherData } from "./l1-retrieval.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { DataDropReason, DerivationObserver, FrameDropReason } from "./observer.ts";
@@ -83,7 +83,8 @@ export function pruneFrames(frames: Frame[], onDrop: (frame: Frame, reason: Fram
 function pairFault(first: Frame, second: Frame): { drops: "first" | "second"; reason: FrameDropReason } | undefined {
   if (equalBytes(first.channelId, second.channelId)) {
     if (first.isLast) return { drops: "second", reason: "after-last" };
-    return second.number === first.number + 1 ? undefined : { drops: "second", reason: "out-of-order" };
+    // Frame numbers have 16 bits: 0 follows 65,535, and begins a channel of its own.
+    return second.number === (first.number + 1) % (MAX_FRAME_NUMBER + 1) ? undefined : { drops: "second", reason: "out-of-order" };
   }
   if (second.number !== 0) return { drops: "second", reason: "not-first" };
   return first.isLast ? undefined : { drops: "first", reason: "channel-replaced" };

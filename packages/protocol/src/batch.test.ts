@@ -1,10 +1,21 @@
-import { bytesToHex, concatBytes, decodeRlp, hexToBytes, keccak256 } from "@rnode/primitives";
+import {
+  bytesToHex,
+  concatBytes,
+  decodeRlp,
+  EMPTY_BYTES,
+  encodeRlp,
+  hexToBytes,
+  isCodedError,
+  keccak256,
+  type RlpItem,
+} from "@rnode/primitives";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Batch, decodeBatch, encodeBatch, encodeChannelBatch, type SingularBatch } from "./batch.ts";
 import { ByteCursor, encodeBitlist, encodeUvarint } from "./byte-cursor.ts";
 import { expandSpanBatch, SpanBatchBuilder, type SpanBatchInput } from "./span-batch.ts";
-import { encodeTransaction, signTransaction } from "./transaction-codec.ts";
+import { rebuildSpanTransactions, type SpanTransaction } from "./span-batch-transactions.ts";
+import { decodeTransaction, encodeTransaction, signTransaction } from "./transaction-codec.ts";
 
 // docs/protocol/06-testing.md#batch-vectors
 const CHAIN = { genesisTimeSec: 1000, blockTimeSec: 2, chainId: 10n };
@@ -142,6 +153,91 @@ describe("span batch", () => {
     const batch = decodeSpan(bytes);
     expect(batch.transactions[0]!.gasLimit).toBe(21_000n);
     expect(() => expandSpanBatch(batch, CHAIN)).toThrow(expect.objectContaining({ code: "span-batch/bad-transaction" }));
+  });
+
+  it("cannot rebuild a set-code transaction that creates a contract", () => {
+    const header = `0202${of("00", 20)}${of("00", 20)}0100010100${of("01", 64)}`;
+    const bytes = hexToBytes(`01${header}04e380020580c0dddc82038594${of("bb", 20)}8080010100a0c21e`);
+    const batch = decodeSpan(bytes);
+    expect(batch.transactions[0]!.to).toBeUndefined();
+    const chain = { genesisTimeSec: 1000, blockTimeSec: 2, chainId: 901n };
+    expect(() => expandSpanBatch(batch, chain)).toThrow(expect.objectContaining({ code: "span-batch/bad-transaction" }));
+    const called = { ...batch, transactions: [{ ...batch.transactions[0]!, to: new Uint8Array(20) }] };
+    expect(expandSpanBatch(called, chain).transactionCount).toBe(1);
+  });
+
+  describe("a row, whatever its type", () => {
+    const max = (bytes: number) => new Uint8Array(bytes).fill(0xff);
+    const text = new Uint8Array(40);
+    const list: RlpItem[] = [];
+    const tooLong = [list, max(33), Uint8Array.of(0), Uint8Array.of(0, 1)];
+    const authorization: RlpItem[] = [max(32), max(20), max(8), max(1), max(32), max(32)];
+    const entry: RlpItem[] = [max(20), [max(32), max(32)]];
+    const without = (items: RlpItem[], at: number): RlpItem[] => items.filter((_, i) => i !== at);
+    const replaced = (items: RlpItem[], at: number, item: RlpItem): RlpItem[] => items.map((old, i) => (i === at ? item : old));
+    const uint256 = { good: [EMPTY_BYTES, max(32)], bad: tooLong };
+    const bytes = { good: [EMPTY_BYTES, text, Uint8Array.of(0)], bad: [list, [text]] as RlpItem[] };
+    const accessList = {
+      good: [list, [entry, entry], [[max(20), list]]],
+      bad: [
+        ...[text, [text], [list], [without(entry, 0)], [without(entry, 1)], [[...entry, list]]],
+        ...[19, 21, 0].map((length) => [replaced(entry, 0, max(length))]),
+        ...[31, 33, 0].map((length) => [replaced(entry, 1, [max(length)])]),
+        ...[text, [list]].map((keys) => [replaced(entry, 1, keys)]),
+      ] as RlpItem[],
+    };
+    const authorizations = {
+      good: [list, [authorization], [[EMPTY_BYTES, max(20), EMPTY_BYTES, EMPTY_BYTES, EMPTY_BYTES, EMPTY_BYTES]]],
+      bad: [
+        ...[text, [text], [[...authorization, text]]],
+        ...authorization.map((_, at) => [without(authorization, at)]),
+        ...authorization.map((_, at) => [replaced(authorization, at, list)]),
+        ...[0, 2, 3, 4, 5].flatMap((at) => {
+          const { length } = authorization[at] as Uint8Array;
+          return [max(length + 1), Uint8Array.of(0)].map((item) => [replaced(authorization, at, item)]);
+        }),
+        ...[0, 19, 21, 32].map((length) => [replaced(authorization, 1, max(length))]),
+      ] as RlpItem[],
+    };
+    const types: readonly [
+      type: number,
+      fields: readonly { readonly good: readonly RlpItem[]; readonly bad: readonly RlpItem[] }[],
+    ][] = [
+      [0, [uint256, uint256, bytes]],
+      [1, [uint256, uint256, bytes, accessList]],
+      [2, [uint256, uint256, uint256, bytes, accessList]],
+      [4, [uint256, uint256, uint256, bytes, accessList, authorizations]],
+    ];
+
+    it.each(types)("of type %i is rebuilt if each of its fields has a form that the type allows, and only then", (type, fields) => {
+      const rebuilt = (items: RlpItem[], row: Partial<SpanTransaction> = {}): string => {
+        const content = encodeRlp(items);
+        const data = type === 0 ? content : concatBytes(Uint8Array.of(type), content);
+        const signature = { r: max(32), s: max(32), yParity: true, isProtected: true };
+        const transaction = { to: max(20), ...signature, data, nonce: 2n ** 64n - 1n, gasLimit: 2n ** 64n - 1n, ...row };
+        try {
+          const [encoded] = rebuildSpanTransactions([transaction], 2n ** 64n - 1n);
+          return decodeTransaction(encoded!).type === type ? "rebuilt" : "another type";
+        } catch (error) {
+          return isCodedError(error) ? error.code : String(error);
+        }
+      };
+      const items = fields.map(({ good }) => good[1]!);
+      expect(rebuilt(items)).toBe("rebuilt");
+      expect(rebuilt(items, { to: undefined })).toBe(type === 4 ? "span-batch/bad-transaction" : "rebuilt");
+      for (const row of [{ r: new Uint8Array(32) }, { s: new Uint8Array(32) }, { yParity: false }, { isProtected: false }])
+        expect(rebuilt(items, row)).toBe("rebuilt");
+      for (const count of [0, items.length - 1, items.length + 1]) {
+        expect(rebuilt([...items, text].slice(0, count))).toBe("span-batch/bad-transaction");
+      }
+      for (const [at, { good, bad }] of fields.entries()) {
+        for (const item of good) expect({ at, item, is: rebuilt(replaced(items, at, item)) }).toEqual({ at, item, is: "rebuilt" });
+        for (const item of bad) {
+          const is = rebuilt(replaced(items, at, item));
+          expect({ at, item, is }).toEqual({ at, item, is: "span-batch/bad-transaction" });
+        }
+      }
+    });
   });
 
   it("does not take what does not follow, deposits, blob transactions, and other chains", () => {

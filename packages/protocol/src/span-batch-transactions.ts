@@ -11,12 +11,12 @@ import {
   expectRlpUint,
   isCodedError,
   padBytesLeft,
-  type RlpItem,
   readRlpSpan,
   rlpUint,
   trimBytesLeft,
 } from "@rnode/primitives";
 import { type ByteCursor, encodeBitlist, encodeUvarint, joinBytes } from "./byte-cursor.ts";
+import { decodeTransaction } from "./transaction-codec.ts";
 
 export type SpanBatchErrorCode =
   | "span-batch/no-blocks"
@@ -119,16 +119,18 @@ export function encodeSpanTransactions(transactions: SpanTransactions): Uint8Arr
 const DATA_FIELDS: Readonly<Record<number, number>> = { 0: 3, 1: 4, 2: 5, 4: 6 };
 
 /**
- * The transactions in their EIP-2718 form.
+ * The transactions in their EIP-2718 form. Each is decoded again, so that everything that its type demands is checked.
  *
- * @throws {CodedError} span-batch/bad-transaction: an unknown type, or fields that are not the RLP of such a transaction
+ * @throws {CodedError} span-batch/bad-transaction: an unknown type, or a row that is no transaction of its type
  */
 export function rebuildSpanTransactions(transactions: SpanTransactions, chainId: bigint): Uint8Array[] {
   return transactions.map((transaction, index) => {
     try {
-      return rebuild(transaction, chainId);
+      const encoded = rebuild(transaction, chainId);
+      decodeTransaction(encoded);
+      return encoded;
     } catch (error) {
-      if (!isCodedError(error, "rlp/")) throw error;
+      if (!isCodedError(error, "rlp/") && !isCodedError(error, "tx/")) throw error;
       throw new CodedError<SpanBatchErrorCode>("span-batch/bad-transaction", { index }, { cause: error });
     }
   });
@@ -143,7 +145,6 @@ function rebuild(transaction: SpanTransaction, chainId: bigint): Uint8Array {
     throw new CodedError<SpanBatchErrorCode>("span-batch/bad-transaction", { type });
   }
   const fields = expectRlpList(decodeRlp(isLegacy ? data : data.subarray(1)), fieldCount, fieldCount);
-  checkFields(type, fields);
   const value = fields[0]!;
   const nonce = rlpUint(transaction.nonce);
   const gasLimit = rlpUint(transaction.gasLimit);
@@ -160,29 +161,6 @@ function rebuild(transaction: SpanTransaction, chainId: bigint): Uint8Array {
   const rest = fields.slice(type === 1 ? 2 : 3);
   const list = encodeRlp([rlpUint(chainId), nonce, ...prices, gasLimit, to, value, ...rest, rlpUint(parity), r, s]);
   return concatBytes(Uint8Array.of(type), list);
-}
-
-/** Checks the form of each field, so that everything copied into the transaction is well-formed. @throws {CodedError} rlp/* */
-function checkFields(type: number, fields: readonly RlpItem[]): void {
-  const prices = type === 2 || type === 4 ? 2 : 1;
-  for (let i = 0; i <= prices; i++) expectRlpUint(fields[i], 32);
-  expectRlpString(fields[prices + 1]);
-  if (type === LEGACY) return;
-  for (const entry of expectRlpList(fields[prices + 2])) {
-    const [address, keys] = expectRlpList(entry, 2, 2);
-    expectRlpString(address, 20);
-    for (const key of expectRlpList(keys)) expectRlpString(key, 32);
-  }
-  if (type !== 4) return;
-  for (const entry of expectRlpList(fields[prices + 3])) {
-    const [chainId, address, nonce, yParity, r, s] = expectRlpList(entry, 6, 6);
-    expectRlpUint(chainId, 32);
-    expectRlpString(address, 20);
-    expectRlpUint(nonce, 8);
-    expectRlpUint(yParity, 1);
-    expectRlpUint(r, 32);
-    expectRlpUint(s, 32);
-  }
 }
 
 export const emptySpanTransactions = (): SpanTransaction[] => [];

@@ -185,7 +185,11 @@ describe("an engine that builds many blocks at once", () => {
     const { engine, config, l1 } = harness;
     const genesis = engine.block(engine.head).ref;
     const foreign = engine.make(genesis, { ...attributesOn(config, genesis, l1.blocks[0]!), timestamp: genesis.timestamp + 1 });
-    engine.nextBuildBlocks.push({ kind: "built", blocks: [foreign.envelope as VerifiedPayload], refusal: undefined });
+    engine.nextBuildBlocks.push({
+      kind: "built",
+      blocks: [{ ...foreign.envelope, header: foreign.header } as VerifiedPayload],
+      refusal: undefined,
+    });
     await harness.advance(10_000, 1_000);
     const reason = expect.stringContaining("with another timestamp than it was told") as string;
     expect(harness.logs).toContainEqual(expect.objectContaining({ fields: expect.objectContaining({ reason }) as object }));
