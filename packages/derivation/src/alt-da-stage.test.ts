@@ -1,18 +1,16 @@
 import { bigintToBytes, concatBytes } from "@rnode/primitives";
 import {
   type AltDaConfig,
-  CHALLENGE_STATUS_TOPIC,
   type DaCommitment,
-  daCommitmentKey,
   encodeBatcherData,
   encodeDaCommitment,
   keccakCommitment,
-  type Log,
   MAX_DA_INPUT_BYTES,
 } from "@rnode/protocol";
+import { challengeLog, resolveCalldata } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { isCriticalDerivationError } from "./pipeline.ts";
-import type { DaInputs } from "./providers.ts";
+import { MemoryDaInputs } from "./testing/da-inputs.ts";
 import { compress, decompressor, expectDerived } from "./testing/pipeline-steps.ts";
 import { forksUpTo, Sim } from "./testing/sim.ts";
 import { BATCHER_KEY } from "./testing/sim-l1.ts";
@@ -25,39 +23,11 @@ const KECCAK: AltDaConfig = {
   daResolveWindow: 4,
 };
 const GENERIC: AltDaConfig = { ...KECCAK, daChallengeContractAddress: undefined, daCommitmentType: "GenericCommitment" };
-const STATUS = { active: 1, resolved: 2, expired: 3 } as const;
-
-/** A DA server in memory, which loses data or fails on demand. */
-class Inputs implements DaInputs {
-  readonly stored = new Map<string, Uint8Array>();
-  isDown = false;
-  async get(commitment: DaCommitment): Promise<Uint8Array | undefined> {
-    if (this.isDown) throw new Error("the DA server is away");
-    return this.stored.get(daCommitmentKey(commitment));
-  }
-  put(commitment: DaCommitment, input: Uint8Array): void {
-    this.stored.set(daCommitmentKey(commitment), input);
-  }
-}
 
 const word = (value: number): Uint8Array => bigintToBytes(BigInt(value), 32);
-const bytesArgument = (bytes: Uint8Array): Uint8Array =>
-  concatBytes(word(bytes.length), bytes, new Uint8Array((32 - (bytes.length % 32)) % 32));
-
-function statusLog(commitment: DaCommitment, challengedBlock: number, status: keyof typeof STATUS, address = CONTRACT): Log {
-  const data = concatBytes(word(64), word(STATUS[status]), bytesArgument(encodeDaCommitment(commitment)));
-  return { address, topics: [CHALLENGE_STATUS_TOPIC, word(challengedBlock)], data };
-}
-
-/** Calldata of resolve(uint256,bytes,bytes). */
-function resolveCalldata(commitment: DaCommitment, challengedBlock: number, input: Uint8Array): Uint8Array {
-  const first = bytesArgument(encodeDaCommitment(commitment));
-  const heads = [word(challengedBlock), word(96), word(96 + first.length)];
-  return concatBytes(Uint8Array.of(0x7a, 0xe9, 0x29, 0xd9), ...heads, first, bytesArgument(input));
-}
 
 function setUp(altDa: AltDaConfig = KECCAK) {
-  const inputs = new Inputs();
+  const inputs = new MemoryDaInputs();
   const sim = new Sim({ forkTimes: forksUpTo("jovian"), decompressor, altDa, daInputs: inputs, channelTimeoutL1Blocks: 50 });
   const blocks = { next: 1 };
   return {
@@ -75,15 +45,15 @@ function setUp(altDa: AltDaConfig = KECCAK) {
       inputs.put(commitment, input);
       return { commitment, input, l1Block: postCommitment(sim, commitment) };
     },
-    lose: ({ commitment }: { readonly commitment: DaCommitment }) => void inputs.stored.delete(daCommitmentKey(commitment)),
+    lose: ({ commitment }: { readonly commitment: DaCommitment }) => inputs.lose(commitment),
     challenge: (posted: { readonly commitment: DaCommitment; readonly l1Block: number }) =>
-      sim.l1.mine({ logs: [statusLog(posted.commitment, posted.l1Block, "active")] }),
+      sim.l1.mine({ logs: [challengeLog(CONTRACT, posted.commitment, posted.l1Block, "active")] }),
     resolve: (
       { commitment, l1Block, input }: { commitment: DaCommitment; l1Block: number; input: Uint8Array },
       isFailed = false,
     ) => {
       const transaction = sim.l1.calldata(resolveCalldata(commitment, l1Block, input), BATCHER_KEY, CONTRACT);
-      const log = statusLog(commitment, l1Block, "resolved");
+      const log = challengeLog(CONTRACT, commitment, l1Block, "resolved");
       return sim.l1.mine({ transactions: [transaction], transactionLogs: [[log]], isFailed });
     },
     dropped: () => sim.events.filter((event) => event.startsWith("data-dropped")),
@@ -190,7 +160,7 @@ describe("data outside of L1", () => {
     [
       "is shown by another contract",
       ({ commitment, l1Block }, s) =>
-        void s.sim.l1.mine({ logs: [statusLog(commitment, l1Block, "resolved", new Uint8Array(20).fill(1))] }),
+        void s.sim.l1.mine({ logs: [challengeLog(new Uint8Array(20).fill(1), commitment, l1Block, "resolved")] }),
     ],
   ])("that was challenged and %s is skipped once the time for it is over", async (_, act) => {
     const s = setUp();
@@ -241,6 +211,40 @@ describe("data outside of L1", () => {
     expectDerived(sim, 1);
   });
 
+  it("that was used is taken back a second time, when finality has removed what was known of the first", async () => {
+    const { sim, post, lose, challenge, dropped } = setUp();
+    const first = await post();
+    lose(first);
+    challenge(first);
+    sim.l1.mineEmpty(KECCAK.daResolveWindow);
+    expect(await sim.derive()).toBe("idle");
+    const second = await post();
+    challenge(second);
+    sim.l1.mineEmpty(KECCAK.daResolveWindow - 1);
+    expect(await sim.derive()).toBe("idle");
+    await sim.pipeline.finalizedBy(sim.l1.head);
+    sim.l1.mine();
+    expect(await sim.derive()).toBe("reset");
+    expect(sim.resets).toEqual(["da-challenge-expired"]);
+    sim.verifier.rewind(0);
+    expect(await sim.derive()).toBe("idle");
+    expect(dropped()).toEqual(Array.from({ length: 3 }, () => "data-dropped challenge-expired"));
+    expect(sim.resets).toHaveLength(1);
+  });
+
+  it("is judged by the challenges that L1 has, not by those of blocks that it had", async () => {
+    const { sim, post, lose, challenge } = setUp();
+    const first = await post();
+    lose(first);
+    challenge(first);
+    await expect(sim.derive()).rejects.toMatchObject({ code: "derivation/da-input-pending" });
+    sim.l1.reorg(1);
+    sim.l1.mineEmpty(KECCAK.daResolveWindow + 1);
+    expect(await sim.derive()).toBe("reset");
+    expect(sim.resets).toEqual(["l1-reorg"]);
+    await expect(sim.derive()).rejects.toMatchObject({ code: "derivation/da-input-pending" });
+  });
+
   it("is read again after a reorganisation of L1, whatever the challenges were", async () => {
     const { sim, post, lose, challenge } = setUp();
     const first = await post();
@@ -282,6 +286,36 @@ describe("finality of data outside of L1", () => {
     const at = (number: number) => sim.pipeline.finalizedBy(sim.l1.refs.find((ref) => ref.number === number)!);
     expect(await at(challenged.number + KECCAK.daResolveWindow - 1)).toBeUndefined();
     expect((await at(challenged.number + KECCAK.daResolveWindow))?.number).toBeGreaterThanOrEqual(first.l1Block);
+  });
+
+  it("waits for the other data of the same L1 block", async () => {
+    const { sim, post, inputs } = setUp();
+    const first = await post();
+    const other = keccakCommitment(Uint8Array.of(0, 1));
+    inputs.put(other, Uint8Array.of(0, 1));
+    sim.l1.reorg(1);
+    const transactions = [first.commitment, other].map((commitment) =>
+      sim.l1.calldata(concatBytes(Uint8Array.of(1), encodeDaCommitment(commitment))),
+    );
+    const { number } = sim.l1.mine({ transactions });
+    sim.l1.mineEmpty(KECCAK.daChallengeWindow - 1);
+    sim.l1.mine({ logs: [challengeLog(CONTRACT, other, number, "active")] });
+    sim.l1.mineEmpty(KECCAK.daResolveWindow - 1);
+    expect(await sim.derive()).toBe("idle");
+    expect(await sim.pipeline.finalizedBy(sim.l1.head)).toBeUndefined();
+  });
+
+  it("does not run ahead of derivation, which does not know later challenges yet", async () => {
+    const { sim, post, challenge } = setUp();
+    sim.l1.mineEmpty(20);
+    const posted = await post();
+    challenge(posted);
+    sim.l1.mineEmpty(40);
+    sim.l1.visibleTo = posted.l1Block - 1;
+    expect(await sim.derive()).toBe("idle");
+    sim.l1.visibleTo = Number.POSITIVE_INFINITY;
+    const { number } = (await sim.pipeline.finalizedBy(sim.l1.head))!;
+    expect(number).toBe(posted.l1Block - 1 - KECCAK.daChallengeWindow);
   });
 
   it("without any commitment is that of the L1 block a challenge window earlier", async () => {

@@ -1,4 +1,4 @@
-import { isCodedError } from "@rnode/primitives";
+import { type Hex, isCodedError } from "@rnode/primitives";
 import {
   type AltDaConfig,
   type BlockId,
@@ -21,14 +21,17 @@ import type { L1Position } from "./l1-traversal.ts";
 import type { DataDropReason, DerivationObserver } from "./observer.ts";
 import { DerivationError } from "./pipeline-types.ts";
 import type { DaInputs, L1Provider } from "./providers.ts";
-import { AGAIN, type PipelineStage, type Pull, type Source } from "./pull.ts";
+import { AGAIN, EXHAUSTED, type PipelineStage, type Pull, type Source } from "./pull.ts";
+
+type Reset = Extract<Pull<never>, { readonly kind: "reset" }>;
 
 /** What became of looking for the data of a commitment. */
 type Found =
   | { readonly kind: "input"; readonly input: Uint8Array }
   | { readonly kind: "skipped"; readonly reason: DataDropReason }
   /** look again: another L1 block has been searched for events */
-  | { readonly kind: "pending" };
+  | { readonly kind: "pending" }
+  | Reset;
 
 /**
  * Turns commitments in batcher data into the data that they commit to, and follows the challenges of data. Batcher data of other versions passes
@@ -42,12 +45,17 @@ export class AltDaStage implements PipelineStage<BatcherData> {
   readonly #inputs: DaInputs;
   readonly #observer: DerivationObserver;
   readonly #challenges: DaChallenges;
-  /** events of L1 blocks up to this one are known: it can be ahead of the block that is being read */
+  /** L1 blocks after the one that is being read whose events are known already, in order */
+  #ahead: BlockId[] = [];
+  /** events up to this L1 block are known before any data is used */
+  #readAheadTo = -1;
+  /** events of L1 blocks up to this one are known */
   #challengeOrigin = -1;
+  /** the L1 block that is being read */
   #commitmentOrigin = -1;
   /** the commitment whose data is looked for */
   #current: { readonly data: BatcherData; readonly commitment: DaCommitment } | undefined;
-  /** a reset that this stage asked for: the challenges are still what L1 has */
+  /** a reset that this stage asked for */
   #isOwnReset = false;
   #finalizedL1: BlockId | undefined;
 
@@ -67,25 +75,27 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     this.#challenges = new DaChallenges(config);
   }
 
+  /**
+   * Nothing that is known of commitments and challenges outlives a reset, because finality has removed a part of it. After a reset that an expired
+   * challenge has caused, the events up to its end are read again before any data, so that the data is not used again.
+   */
   reset(): void {
     const { number } = this.#position.origin;
     this.#current = undefined;
-    this.#commitmentOrigin = number;
-    if (this.#isOwnReset) {
-      this.#challenges.clearCommitments();
-    } else {
-      this.#challenges.clear();
-      this.#challengeOrigin = number;
-    }
+    this.#challenges.clear();
+    this.#ahead = [];
+    this.#readAheadTo = this.#isOwnReset ? this.#challengeOrigin : -1;
     this.#isOwnReset = false;
+    this.#challengeOrigin = number - 1;
+    this.#commitmentOrigin = number - 1;
   }
 
   activateStrictOrder(): void {}
 
   async next(...args: Parameters<Source<BatcherData>["next"]>): Promise<Pull<BatcherData>> {
     const { origin } = this.#position;
-    const expired = await this.#advance(origin);
-    if (expired !== undefined) return expired;
+    const reset = await this.#advance(origin);
+    if (reset !== undefined) return reset;
     if (this.#current === undefined) {
       const pulled = await this.#previous.next(...args);
       if (pulled.kind !== "value" || pulled.value.bytes[0] !== DA_COMMITMENT_VERSION) return pulled;
@@ -95,6 +105,7 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     }
     const { data, commitment } = this.#current;
     const found = await this.#find(commitment, origin);
+    if (found.kind === "reset") return found;
     if (found.kind === "pending") return AGAIN;
     this.#current = undefined;
     if (found.kind === "input") return { kind: "value", value: { ...data, bytes: found.input } };
@@ -108,11 +119,14 @@ export class AltDaStage implements PipelineStage<BatcherData> {
    * Spec: docs/protocol/05-services.md#challenge-tracking
    */
   async finalizedBy(l1Finalized: BlockId): Promise<BlockId | undefined> {
-    this.#challenges.prune(l1Finalized.number);
-    if (this.#challenges.lastPruned !== undefined) this.#finalizedL1 = this.#challenges.lastPruned;
-    if (this.#challenges.isEmpty && l1Finalized.number >= this.#config.daChallengeWindow) {
-      const number = l1Finalized.number - this.#config.daChallengeWindow;
-      const block = number > (this.#finalizedL1?.number ?? -1) ? await this.#l1.blockByNumber(number) : undefined;
+    const known = () => this.#finalizedL1?.number ?? -1;
+    this.#challenges.prune(l1Finalized.number, this.#commitmentOrigin);
+    const { lastPruned } = this.#challenges;
+    if (lastPruned !== undefined && lastPruned.number > known()) this.#finalizedL1 = lastPruned;
+    // Where derivation is behind L1's finality, there are challenges that it does not know yet.
+    const number = Math.min(l1Finalized.number, this.#commitmentOrigin) - this.#config.daChallengeWindow;
+    if (this.#challenges.isEmpty && number > known()) {
+      const block = await this.#l1.blockByNumber(number);
       if (block !== undefined) this.#finalizedL1 = { hash: block.hash, number: block.number };
     }
     return this.#finalizedL1;
@@ -132,11 +146,21 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     this.#observer.onDataDropped({ block: this.#position.origin, transactionHash, reason });
   }
 
-  /** Once for each L1 block that is read. @returns a reset if data that was used turned out not to be available */
-  async #advance(origin: L1BlockRef): Promise<Pull<never> | undefined> {
+  /** Once for each L1 block that is read. @returns a reset if data that was used turned out not to be available, or if L1 has changed */
+  async #advance(origin: L1BlockRef): Promise<Reset | undefined> {
+    const [known] = this.#ahead;
+    if (known?.number === origin.number) {
+      this.#ahead.shift();
+      if (known.hash !== origin.hash) return reorganised(known, origin.hash);
+    }
     if (origin.number > this.#challengeOrigin) {
       const gone = await this.#readEvents(origin);
       if (gone !== undefined) return gone;
+    }
+    while (this.#challengeOrigin < this.#readAheadTo) {
+      const outcome = await this.#readAhead();
+      if (outcome.kind === "reset") return outcome;
+      if (outcome.kind === "exhausted") this.#readAheadTo = -1; // the end of the challenge has left L1
     }
     if (origin.number <= this.#commitmentOrigin) return undefined;
     const isReorgRequired = this.#challenges.expireCommitments(origin.number);
@@ -147,7 +171,19 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     return { kind: "reset", reason: "da-challenge-expired", detail };
   }
 
-  async #readEvents(block: L1BlockRef): Promise<Pull<never> | undefined> {
+  /** The events of the L1 block after those that are known. `exhausted`: there is none yet. */
+  async #readAhead(): Promise<Pull<never>> {
+    const tip = this.#ahead.at(-1) ?? this.#position.origin;
+    const block = await this.#l1.blockByNumber(tip.number + 1);
+    if (block === undefined) return EXHAUSTED;
+    if (block.parentHash !== tip.hash) return reorganised(tip, block.parentHash);
+    const gone = await this.#readEvents(block);
+    if (gone !== undefined) return gone;
+    this.#ahead.push({ hash: block.hash, number: block.number });
+    return AGAIN;
+  }
+
+  async #readEvents(block: L1BlockRef): Promise<Reset | undefined> {
     const contract = this.#config.daChallengeContractAddress;
     if (contract !== undefined) {
       const receipts = await this.#l1.receipts(block.hash);
@@ -202,18 +238,25 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     return isTooLong ? { kind: "skipped", reason: "input-too-long" } : { kind: "input", input };
   }
 
-  /** The data is missing: whether that is because nobody has it, the next L1 blocks will say. */
+  /** The data is missing: whether it is lost for all, the next L1 blocks will say. */
   async #lookAhead(commitment: DaCommitment, inclusion: L1BlockRef): Promise<Found> {
-    const block = await this.#l1.blockByNumber(this.#challengeOrigin + 1);
-    if (block === undefined || (await this.#readEvents(block)) !== undefined) {
-      const data = { l1Block: inclusion.number, commitment: daCommitmentKey(commitment) };
-      throw new DerivationError("derivation/da-input-pending", data);
-    }
-    return { kind: "pending" };
+    const outcome = await this.#readAhead();
+    if (outcome.kind === "reset") return outcome;
+    if (outcome.kind !== "exhausted") return { kind: "pending" };
+    throw new DerivationError("derivation/da-input-pending", {
+      l1Block: inclusion.number,
+      commitment: daCommitmentKey(commitment),
+    });
   }
 }
 
-const gone = ({ number, hash }: L1BlockRef): Pull<never> => ({
+const reorganised = ({ number, hash }: BlockId, other: Hex): Reset => ({
+  kind: "reset",
+  reason: "l1-reorg",
+  detail: `L1 block ${number} was ${hash}, and is ${other}`,
+});
+
+const gone = ({ number, hash }: L1BlockRef): Reset => ({
   kind: "reset",
   reason: "l1-reorg",
   detail: `L1 block ${number} ${hash} is gone`,

@@ -12,6 +12,8 @@ interface TrackedCommitment {
 
 interface Challenge {
   readonly key: string;
+  /** L1 block with the commitment */
+  readonly challengedBlock: number;
   /** L1 block at which the data cannot be shown any more */
   readonly resolveEnd: number;
   status: Exclude<ChallengeStatus, "none">;
@@ -41,7 +43,7 @@ export class DaChallenges {
     return this.#commitments.length === 0 && this.#expired.length === 0 && this.#challenges.size === 0;
   }
 
-  /** inclusion block of the newest commitment whose data is final */
+  /** the newest L1 block with commitments of which all are final */
   get lastPruned(): BlockId | undefined {
     return this.#lastPruned;
   }
@@ -66,7 +68,7 @@ export class DaChallenges {
   challenge(commitment: DaCommitment, challengedBlock: number, inclusionNumber: number): void {
     const key = keyOf(commitment, challengedBlock);
     const resolveEnd = inclusionNumber + this.#config.daResolveWindow;
-    this.#challenges.set(key, { key, resolveEnd, status: "active", input: undefined });
+    this.#challenges.set(key, { key, challengedBlock, resolveEnd, status: "active", input: undefined });
   }
 
   /** @param input was checked against the commitment */
@@ -97,28 +99,33 @@ export class DaChallenges {
   }
 
   /**
-   * L1 has finalized a block: what ended by then cannot change any more. A challenge stays while its commitment waits for earlier ones to expire: that
-   * it was not resolved must not be forgotten before it has its consequence, which would otherwise depend on when L1 finalizes.
+   * L1 has finalized a block: what ended by then cannot change any more, and is forgotten unless derivation still needs it. Otherwise the chain would
+   * depend on when L1 finalizes. Derivation needs a challenge until it has read the commitment's L1 block, and while the commitment waits for
+   * earlier ones to expire.
+   *
+   * @param readTo derivation has read all L1 blocks before this one
    */
-  prune(l1Number: number): void {
+  prune(l1Number: number, readTo: number): void {
+    const final: BlockId[] = [];
     for (let first = this.#expired[0]; first !== undefined; first = this.#expired[0]) {
       if (this.#endOf(first) > l1Number) break;
       this.#expired.shift();
-      this.#lastPruned = first.inclusion;
+      final.push(first.inclusion);
     }
+    // Another commitment in the same L1 block can still be challenged.
+    const next = this.#expired[0] ?? this.#commitments[0];
+    const last = final.findLast(({ number }) => next === undefined || number < next.inclusion.number);
+    if (last !== undefined) this.#lastPruned = last;
     const waiting = new Set(this.#commitments.map(({ commitment, inclusion }) => keyOf(commitment, inclusion.number)));
-    for (const { key, status, resolveEnd } of this.#challenges.values()) {
-      if (status !== "active" && resolveEnd <= l1Number && !waiting.has(key)) this.#challenges.delete(key);
+    for (const { key, status, resolveEnd, challengedBlock } of this.#challenges.values()) {
+      const isOver = status !== "active" && resolveEnd <= l1Number && challengedBlock < readTo;
+      if (isOver && !waiting.has(key)) this.#challenges.delete(key);
     }
-  }
-
-  clearCommitments(): void {
-    this.#commitments = [];
-    this.#expired = [];
   }
 
   clear(): void {
-    this.clearCommitments();
+    this.#commitments = [];
+    this.#expired = [];
     this.#challenges.clear();
   }
 

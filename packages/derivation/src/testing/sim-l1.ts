@@ -45,6 +45,8 @@ export class SimL1 implements L1Provider, BlobProvider {
   /** number of calls that will still fail, by method */
   readonly failures: Partial<Record<"blockByNumber" | "blockByHash" | "receipts" | "transactions" | "blobs", number>> = {};
   areBlobsGone = false;
+  /** later blocks are not mined yet for those who ask by number */
+  visibleTo = Number.POSITIVE_INFINITY;
 
   constructor(firstNumber: number, firstTimestamp: number) {
     this.#append(firstNumber, `0x${"00".repeat(32)}`, firstTimestamp, {});
@@ -140,6 +142,7 @@ export class SimL1 implements L1Provider, BlobProvider {
 
   async blockByNumber(number: number): Promise<L1BlockHeader | undefined> {
     this.#failOnDemand("blockByNumber");
+    if (number > this.visibleTo) return undefined;
     return this.#chain.find(({ header }) => header.number === number)?.header;
   }
   async blockByHash(hash: Hex): Promise<L1BlockHeader | undefined> {

@@ -2,6 +2,7 @@ import { bytesToHex, type Hex } from "@rnode/primitives";
 import {
   type AltDaConfig,
   forksUpTo as allUpTo,
+  type BlockId,
   batchInputFromPayload,
   encodeChannelBatch,
   encodeTransaction,
@@ -191,8 +192,8 @@ export class Sim {
   }
 
   /** Resets the verifier's pipeline to the verifier's safe head, which does not change. */
-  async reset(): Promise<void> {
-    await this.pipeline.reset(this.verifier.head);
+  async reset(readUpTo?: BlockId): Promise<void> {
+    await this.pipeline.reset(this.verifier.head, readUpTo);
     this.#pending = { head: this.verifier.head, safe: this.verifier.head };
   }
 
