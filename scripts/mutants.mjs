@@ -26,6 +26,8 @@ const NEAREST = {
   [`${D}/channel-assembler.ts`]: [`${D}/channel-stages.test.ts`],
   [`${D}/channel-reader.ts`]: [`${D}/channel-stages.test.ts`, ...PIPELINE],
   [`${D}/frame-queue.ts`]: [`${D}/frame-queue.test.ts`],
+  [`${D}/alt-da-stage.ts`]: [`${D}/alt-da-stage.test.ts`],
+  [`${D}/da-challenges.ts`]: [`${D}/alt-da-stage.test.ts`, `${D}/alt-da-challenges.test.ts`],
   [`${D}/sync-start.ts`]: [`${D}/sync-start.test.ts`, `${D}/sync-start-search.test.ts`],
   [`${D}/sync-start-search.ts`]: [`${D}/sync-start-search.test.ts`],
   "packages/protocol/src/channel.ts": ["packages/protocol/src/channel.test.ts", `${D}/channel-stages.test.ts`],

@@ -20,6 +20,8 @@ const RETRIEVAL = "packages/derivation/src/l1-retrieval.ts";
 const TRAVERSAL = "packages/derivation/src/l1-traversal.ts";
 const ATTRIBUTES = "packages/derivation/src/attributes.ts";
 const ATTRIBUTES_STAGE = "packages/derivation/src/attributes-stage.ts";
+const ALT_DA = "packages/derivation/src/alt-da-stage.ts";
+const CHALLENGES = "packages/derivation/src/da-challenges.ts";
 const ROWS = "packages/protocol/src/span-batch-transactions.ts";
 const LOGS = "packages/protocol/src/contract-logs.ts";
 const UPDATES = "packages/protocol/src/system-config.ts";
@@ -183,6 +185,11 @@ export const MUTANTS = [
   off("config updates: two zeros in the EIP-1559 parameters", UPDATES, "isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))", "isZeroBytes(params.subarray(0, 4)) || isZeroBytes(params.subarray(4))"),
   off("span batch: a rebuilt transaction is one of its type", ROWS, "decodeTransaction(encoded);", "void decodeTransaction;"),
   off("frame queue: numbers have 16 bits", FRAMES, " % (MAX_FRAME_NUMBER + 1)", " + 0 * MAX_FRAME_NUMBER"),
+  off("alt-DA: the events up to an expiry are read before any data", ALT_DA, "this.#isOwnReset ? this.#challengeOrigin : -1", "-1"),
+  off("alt-DA: blocks read ahead are L1's", ALT_DA, "if (known.hash !== origin.hash) return reorganised(known, origin.hash);", "void reorganised;"),
+  off("alt-DA: finality does not run ahead of derivation", ALT_DA, "Math.min(l1Finalized.number, this.#commitmentOrigin)", "l1Finalized.number"),
+  off("alt-DA: a challenge stays while its commitment waits", CHALLENGES, " && !waiting.has(key)"),
+  off("alt-DA: finality waits for all data of an L1 block", CHALLENGES, "next === undefined || number < next.inclusion.number", "next === undefined || number > 0"),
   off("attributes stage: the batch fits the safe head", ATTRIBUTES_STAGE, "if (parentHash !== l2SafeHead.hash || timestamp !== l2SafeHead.timestamp + this.#config.rollup.blockTimeSec) {", "if (false as boolean) {"),
   off("reset: back by the channel timeout", PIPELINE, "return l2Block.l1Origin.number + timeout <= l2SafeHead.l1Origin.number;", "return timeout > 0;"),
 

@@ -245,6 +245,21 @@ describe("data outside of L1", () => {
     await expect(sim.derive()).rejects.toMatchObject({ code: "derivation/da-input-pending" });
   });
 
+  it("that is found is not used beside challenges of L1 blocks that are gone", async () => {
+    const { sim, inputs, post, lose, challenge } = setUp();
+    const first = await post();
+    lose(first);
+    challenge(first);
+    await expect(sim.derive()).rejects.toMatchObject({ code: "derivation/da-input-pending" });
+    sim.l1.reorg(1);
+    sim.l1.mine();
+    inputs.put(first.commitment, first.input);
+    expect(await sim.derive()).toBe("reset");
+    expect(sim.resets).toEqual(["l1-reorg"]);
+    expect(await sim.derive()).toBe("idle");
+    expectDerived(sim, 1);
+  });
+
   it("is read again after a reorganisation of L1, whatever the challenges were", async () => {
     const { sim, post, lose, challenge } = setUp();
     const first = await post();
