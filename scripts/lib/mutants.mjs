@@ -142,7 +142,7 @@ export const MUTANTS = [
   off("reader: limit of bytes", READER, 'this.#decompressor.decompress("zlib", content, rules.maxRlpBytesPerChannel)', 'this.#decompressor.decompress("zlib", content, 1e9)'),
   off("reader: limit of bytes, brotli", READER, "content.subarray(1), rules.maxRlpBytesPerChannel)", "content.subarray(1), 1e9)"),
 
-  off("frame queue: out of order", FRAMES, 'return second.number === first.number + 1 ? undefined : { drops: "second", reason: "out-of-order" };', "return undefined;"),
+  off("frame queue: out of order", FRAMES, '? undefined : { drops: "second", reason: "out-of-order" };', "? undefined : undefined;"),
   off("frame queue: after the last", FRAMES, 'if (first.isLast) return { drops: "second", reason: "after-last" };'),
   off("frame queue: another channel not from its first frame", FRAMES, 'if (second.number !== 0) return { drops: "second", reason: "not-first" };'),
   off("frame queue: an unfinished channel", FRAMES, 'return first.isLast ? undefined : { drops: "first", reason: "channel-replaced" };', "return undefined;"),
