@@ -76,7 +76,7 @@ async function expectRead(l1: L1Client, block: ForeignBlock, types: ForeignBlock
     types.map((type, index) => type ?? block.transactions[index]),
   );
   expect(found.receipts?.map(({ logs }) => logs)).toEqual(block.logs);
-  const deposits = depositsFromReceipts(found.receipts!, PORTAL, filled(32, 0x11));
+  const { deposits } = depositsFromReceipts(found.receipts!, PORTAL, filled(32, 0x11));
   const places = block.logs.flat().flatMap(({ address }, index) => (address === PORTAL ? [index] : []));
   expect(deposits.map(({ sourceHash }) => sourceHash)).toEqual(places.map((at) => userDepositSourceHash(filled(32, 0x11), at)));
 }
