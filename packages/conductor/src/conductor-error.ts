@@ -3,6 +3,8 @@ import { codedErrors } from "@rnode/primitives";
 export type ConductorErrorCode =
   /** a block was to be committed by who does not lead */
   | "conductor/not-leader"
+  /** a payload that does not hash to its block hash */
+  | "conductor/bad-payload"
   /** a block that does not follow the last committed one */
   | "conductor/not-on-committed-head"
   /** etcd holds what this program did not write, or half of it */
@@ -20,6 +22,7 @@ export type ConductorErrorCode =
 
 export class ConductorError extends codedErrors<ConductorErrorCode>({
   "conductor/not-leader": "node is not the leader: block {number} is not committed",
+  "conductor/bad-payload": "the payload of block {number} hashes to {actual}, not to its blockHash {stated}: it is not committed",
   "conductor/not-on-committed-head":
     "block {number} follows {parent}, but the last committed block is {headNumber} {head}: it is not committed, and the sequencer starts again from there",
   "conductor/bad-record": "{key} in etcd is not what rconductor writes: {reason}",

@@ -31,6 +31,8 @@ export interface ConductorDeps {
   readonly keys: ClusterKeys;
   readonly store: CommitStore;
   readonly node: SequencerNode;
+  /** @throws {ConductorError} conductor/bad-payload */
+  readonly checkPayload: (envelope: ExecutionPayloadEnvelope) => void;
   readonly clock: Clock;
   readonly monotonicMs: () => number;
   readonly log: Logger;
@@ -247,8 +249,9 @@ export class Conductor {
   }
 
   async #commit(envelope: ExecutionPayloadEnvelope): Promise<void> {
-    const { store, metrics, monotonicMs, log } = this.#deps;
+    const { store, checkPayload, metrics, monotonicMs, log } = this.#deps;
     const { blockNumber: number, blockHash, parentHash } = envelope.executionPayload;
+    checkPayload(envelope);
     const { leadership } = this.#session;
     if (leadership === undefined) {
       metrics.commits.inc({ outcome: "not-leader" });

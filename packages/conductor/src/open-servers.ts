@@ -1,4 +1,11 @@
-import { createRpcClient, createRpcServer, type MethodTable, type RpcClient, type SubscriptionTable } from "@rnode/jsonrpc";
+import {
+  createRpcClient,
+  createRpcServer,
+  type MethodTable,
+  type RestrictedMethods,
+  type RpcClient,
+  type SubscriptionTable,
+} from "@rnode/jsonrpc";
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
@@ -40,10 +47,11 @@ export function openServer(
   http: RconductorOptions["rpc"] | RconductorOptions["proxy"],
   methods: MethodTable,
   { scope, log, metrics, health, readiness }: InScope,
-  subscriptions?: SubscriptionTable,
+  { subscriptions, restricted }: { subscriptions?: SubscriptionTable; restricted?: RestrictedMethods } = {},
 ) {
   const server = createRpcServer({
     http,
+    restricted,
     // on the same port
     ws: subscriptions && { ...http, origins: http.cors, subscriptions },
     limits: option === "rpc.port" ? { maxRequestBytes: MAX_REQUEST_BYTES, maxValues: MAX_VALUES } : {},
@@ -78,7 +86,7 @@ export async function openProxy(options: RconductorOptions, view: () => ClusterV
     monotonicMs: () => performance.now(),
   });
   deps.scope.onClose("proxy's subscriptions", () => subscriptions.close());
-  const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps, subscriptions.table);
+  const { httpPort } = await openServer("proxy.port", options.proxy, proxy.methods, deps, { subscriptions: subscriptions.table });
   deps.log.info("proxy listens", { addr: options.proxy.host, port: httpPort });
   return httpPort ?? options.proxy.port;
 }

@@ -174,6 +174,11 @@ export const healthOptions = optionGroup("healthcheck", {
 export const rpcOptions = optionGroup("rpc", {
   host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address that the conductor's JSON-RPC server listens on." },
   port: { parse: port, default: 8547, help: "Port of the conductor's JSON-RPC server." },
+  jwtSecret: {
+    parse: path,
+    flag: "rpc.jwt-secret",
+    help: "File with a secret (32 bytes in hex). With it, other machines may use the methods that change the cluster if they send a token as for the Engine API (rnode: --conductor.jwt-secret). Without it, only this machine may.",
+  },
   enableProxy: {
     parse: bool,
     default: true,

@@ -1,7 +1,7 @@
 import { createLogger } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
 import type { Mutant } from "./testing/sim-cluster.ts";
-import { runDeath, runSim, type SimReport } from "./testing/sim-run.ts";
+import { type GreyLink, runDeath, runGreyLink, runSim, type SimReport } from "./testing/sim-run.ts";
 
 /** `RNODE_CONDUCTOR_SEEDS=5000 npx vitest run packages/conductor/src/sim-cluster.test.ts`; `RNODE_CONDUCTOR_SEED=7` replays one and prints it. */
 const { RNODE_CONDUCTOR_SEEDS: SEEDS = "10", RNODE_CONDUCTOR_SEED: ONE } = process.env;
@@ -48,6 +48,17 @@ describe("a simulated cluster", () => {
     console.log(`${DEATHS} deaths: ${figuresOf(takeovers)}`);
     for (const { leaderMs } of takeovers) expect(leaderMs).toBeLessThan(MAX_TAKEOVER_MS);
   });
+
+  it.each<GreyLink>(["answers lost", 300, 600, 1_000, 1_500])(
+    "goes on while the leader's requests reach etcd and answers are late or lost: %s",
+    { timeout: 120_000 },
+    async (kind) => {
+      const gapsMs: number[] = [];
+      for (let seed = 1; seed <= 10; seed++) gapsMs.push(await runGreyLink(seed, kind));
+      console.log(`no block for at most ${(Math.max(...gapsMs) / 1000).toFixed(1)} s`);
+      expect(Math.max(...gapsMs)).toBeLessThan(12_000);
+    },
+  );
 
   // With faults that are likely to need the rule, from a seed on that is known to notice it: where the plan of faults changes, another does.
   const LATE = ["etcd's answers lost, requests late", "leadership given away by hand", "conductor killed"];

@@ -1,9 +1,14 @@
-import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { type Hex, hexToBytes } from "@rnode/primitives";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createJwt, createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
-import { envelopeToJson } from "@rnode/protocol";
+import { type ExecutionPayload, envelopeToJson } from "@rnode/protocol";
 import { ActiveSequencer, RpcRollupNode } from "@rnode/rollup-client";
 import { afterEach, describe, expect, it } from "vitest";
+import { conductorMethods } from "./rpc/conductor-methods.ts";
+import { restrictedMethods } from "./rpc/restricted.ts";
 import { EtcdModel } from "./testing/etcd-model.ts";
 import { type GatewayServer, startGatewayServer } from "./testing/gateway-server.ts";
 import { sampleOrigin, samplePayload } from "./testing/sample-payload.ts";
@@ -269,5 +274,87 @@ describe("startConductor", () => {
     closers.push(() => other.close());
     other.l2ChainId = 902;
     await expect((await start(etcd, "c", [], other)).ready).rejects.toThrow(/^\/rconductor\/ in etcd belongs to chain 901/);
+  });
+});
+
+describe("what changes the cluster", () => {
+  const damages: readonly (readonly [string, (payload: ExecutionPayload) => ExecutionPayload])[] = [
+    ["a made-up hash", (payload) => ({ ...payload, blockHash: new Uint8Array(32).fill(0xab) })],
+    ["another state root", (payload) => ({ ...payload, stateRoot: new Uint8Array(32).fill(1) })],
+    ["another transaction", (payload) => ({ ...payload, transactions: [...payload.transactions, Uint8Array.of(2)] })],
+    ["another time", (payload) => ({ ...payload, timestamp: payload.timestamp + 1 })],
+  ];
+
+  it.each(damages)("is not a payload with %s, and the chain goes on", async (_, damage) => {
+    const { a } = await startLeader();
+    await produce(a);
+    const { number, hash } = a.node.head;
+    const right = samplePayload(number + 1, hexToBytes(hash as Hex));
+    const wrong = { ...right, executionPayload: damage(right.executionPayload) };
+    await expect(a.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(wrong)])).rejects.toThrow(
+      /hashes to .* not committed/,
+    );
+    await produce(a);
+  });
+
+  it("is not a payload that skips a number", async () => {
+    const { a } = await startLeader();
+    await produce(a);
+    const { number, hash } = a.node.head;
+    const skipping = samplePayload(number + 2, hexToBytes(hash as Hex));
+    await expect(a.rpc.call("conductor_commitUnsafePayload", [envelopeToJson(skipping)])).rejects.toThrow("last committed block");
+    await produce(a);
+  });
+
+  it.each(["", "a b", "x".repeat(101), "x".repeat(400_000), "a/b"])("is no server id: %.10s", async (id) => {
+    const { a } = await startLeader();
+    for (const [method, params] of [
+      ["conductor_removeServer", [id, 0]],
+      ["conductor_addServerAsNonvoter", [id, "", 0]],
+      ["conductor_demoteVoter", [id, 0]],
+    ] as const)
+      await expect(a.rpc.call(method, params)).rejects.toThrow("at most 100 letters");
+    for (const version of [-1, 1.5])
+      await expect(a.rpc.call("conductor_removeServer", ["b", version])).rejects.toThrow("whole number");
+  });
+
+  it("is at most a hundred servers that do not lead", async () => {
+    const { a } = await startLeader();
+    for (let index = 0; index < 100; index++) await a.rpc.call("conductor_removeServer", [`gone-${index}`, 0]);
+    await expect(a.rpc.call("conductor_removeServer", ["gone-100", 0])).rejects.toThrow("at most 100 servers");
+    await a.rpc.call("conductor_removeServer", ["gone-5", 0]);
+  });
+
+  it("comes from this machine, or with the secret's token", async () => {
+    const methods = conductorMethods({ conductor: () => undefined, store: { forget: async () => false } });
+    const secret = new Uint8Array(32).fill(7);
+    const folder = mkdtempSync(join(tmpdir(), "conductor-"));
+    closers.push(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "secret");
+    writeFileSync(file, bytesToHex(secret));
+    const token = `Bearer ${createJwt(secret, Math.floor(Date.now() / 1000))}`;
+    const far = "192.0.2.1";
+    for (const jwtSecret of [undefined, file]) {
+      const { names, isAllowed, refusal } = restrictedMethods({ jwtSecret }, Object.keys(methods), systemClock);
+      for (const near of ["127.0.0.1", "::1", "::ffff:127.0.0.9"]) expect(isAllowed(undefined, near)).toBe(true);
+      for (const bad of [undefined, "Bearer x", `${token}x`]) expect(isAllowed(bad, far)).toBe(false);
+      expect(isAllowed(token, far)).toBe(jwtSecret !== undefined);
+      expect(refusal("conductor_stop").message).toContain("--rpc.jwt-secret");
+      // Each method that is not known to change nothing is restricted.
+      expect(
+        Object.keys(methods)
+          .filter((name) => !names.has(name))
+          .sort(),
+      ).toEqual([
+        "conductor_active",
+        "conductor_clusterMembership",
+        "conductor_leader",
+        "conductor_leaderOverridden",
+        "conductor_leaderWithID",
+        "conductor_paused",
+        "conductor_sequencerHealthy",
+        "conductor_stopped",
+      ]);
+    }
   });
 });

@@ -7,6 +7,7 @@ import type { RollupConfig } from "@rnode/protocol";
 import { RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
 import { ClusterKeys } from "./cluster/keys.ts";
+import { assertPayloadHash } from "./cluster/payload-check.ts";
 import { type ChainRecord, readChain, recordToBytes } from "./cluster/records.ts";
 import { Conductor } from "./conductor.ts";
 import { ConductorError } from "./conductor-error.ts";
@@ -18,6 +19,7 @@ import { openProxy, openServer, type RunningConductor, type ServerDeps } from ".
 import type { RconductorOptions } from "./options.ts";
 import { conductorMethods } from "./rpc/conductor-methods.ts";
 import { ownProxyMethods } from "./rpc/leader-proxy.ts";
+import { restrictedMethods } from "./rpc/restricted.ts";
 import { RpcSequencer } from "./sequencer/rpc-sequencer.ts";
 import { startObserver } from "./start-observer.ts";
 import { VERSION } from "./version.ts";
@@ -57,7 +59,8 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
     ...conductorMethods({ conductor: () => conductor, store }),
     ...(options.rpc.enableProxy ? ownProxyMethods({ node, engine, isLeader }) : {}),
   };
-  const { httpPort } = await openServer("rpc.port", options.rpc, methods, { ...deps, scope });
+  const restricted = restrictedMethods(options.rpc, Object.keys(methods), clock);
+  const { httpPort } = await openServer("rpc.port", options.rpc, methods, { ...deps, scope }, { restricted });
   const rpcPort = httpPort ?? options.rpc.port;
   const proxyPort = options.proxy.enabled ? await openProxy(options, () => conductor?.view, { ...deps, scope }) : undefined;
   const connect = async (): Promise<void> => {
@@ -91,6 +94,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
         etcd,
         keys,
         store,
+        checkPayload: (envelope) => assertPayloadHash(rollup.forkTimes, envelope),
         node: new RpcSequencer({ countsPeers: options.health.minPeerCount > 0 }, { node, engine }),
         clock,
         monotonicMs: () => performance.now(),

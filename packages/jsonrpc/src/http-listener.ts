@@ -9,6 +9,7 @@ import type { IncomingBudget } from "./incoming.ts";
 import type { CheckToken } from "./jwt.ts";
 import type { MethodTable } from "./method-table.ts";
 import { RequestBody } from "./request-body.ts";
+import { type RestrictedMethods, withoutRestricted } from "./restricted-methods.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
 export interface HealthReport {
@@ -34,6 +35,7 @@ export interface HttpHandlerOptions {
   readonly vhosts: readonly string[];
   /** undefined: requests need no token */
   readonly checkToken: CheckToken | undefined;
+  readonly restricted: RestrictedMethods | undefined;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
   /** bounds what has arrived of requests */
@@ -52,6 +54,10 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     ["/healthz", options.healthz],
     ["/readyz", options.readyz],
   ]);
+  const { restricted } = options;
+  const unrestricted = restricted === undefined ? methods : withoutRestricted(methods, restricted);
+  const methodsFor = ({ headers, socket }: IncomingMessage): MethodTable =>
+    restricted?.isAllowed(headers.authorization, socket.remoteAddress ?? "") === false ? unrestricted : methods;
   const tooLarge = JSON.stringify({ jsonrpc: "2.0", id: null, error: dialect.requestTooLarge(maxRequestBytes) });
 
   const clients = new WeakMap<Socket, ClientConnection>();
@@ -115,7 +121,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     request.on("end", () => {
       incoming.close();
       const client = connectionOf(request.socket);
-      const answer = dispatcher.handle(body.finish(), methods, client);
+      const answer = dispatcher.handle(body.finish(), methodsFor(request), client);
       const reply = (given: Answer = ""): void => {
         if (response.headersSent || response.destroyed) return;
         const unsent = options.unsent.open(client.remoteAddress, () => response.destroy());

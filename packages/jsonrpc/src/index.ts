@@ -15,6 +15,7 @@ export * from "./modules-method.ts";
 export * from "./openrpc.ts";
 export { buffersOfLargeRequest, type LargeRequest, readLargeRequest } from "./read-request.ts";
 export { type BodyPieces, buffersOfRequest, decodeRequest, type RequestText, sizeOfRequest } from "./request-body.ts";
+export { isLoopback, type RestrictedMethods } from "./restricted-methods.ts";
 export * from "./rpc-client.ts";
 export * from "./rpc-client-metrics.ts";
 export * from "./rpc-client-types.ts";

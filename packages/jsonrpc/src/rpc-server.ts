@@ -16,6 +16,7 @@ import { ListenerGuard } from "./listener-guard.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
 import { logRefusedTokens } from "./refused-tokens.ts";
+import type { RestrictedMethods } from "./restricted-methods.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { SubscriptionPlaces } from "./subscription-places.ts";
@@ -92,6 +93,8 @@ export interface RpcServerOptions {
   /** for the age of tokens; default: the machine's time */
   readonly clock?: Pick<Clock, "unixMs"> | undefined;
   readonly methods: MethodTable;
+  /** methods of `methods` that only some callers may use; the others get an error. HTTP only */
+  readonly restricted?: RestrictedMethods | undefined;
   readonly dialect?: RpcDialect | undefined;
   readonly limits?: Partial<RpcServerLimits> | undefined;
   /** file descriptors that its connections may take, all listeners together; default: not limited */
@@ -311,6 +314,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           cors: http.cors ?? [],
           vhosts: http.vhosts ?? DEFAULT_VHOSTS,
           checkToken,
+          restricted: options.restricted,
           unsent,
           incoming,
           healthz: options.healthz,
@@ -321,7 +325,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       let wsServer: Server | undefined;
       if (http !== undefined) {
         httpServer = newServer(onRequest);
-        if (jwtSecret === undefined) addPlainHttp(httpServer, http.methods ?? options.methods, http.vhosts ?? DEFAULT_VHOSTS);
+        if (jwtSecret === undefined && options.restricted === undefined)
+          addPlainHttp(httpServer, http.methods ?? options.methods, http.vhosts ?? DEFAULT_VHOSTS);
       }
       if (ws !== undefined) {
         wsServer = httpServer !== undefined && isSharedBy(http, ws) ? httpServer : newServer();

@@ -37,7 +37,8 @@ export function shown(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 76)}…` : text;
 }
 
-const refuse = (expected: string, value: unknown): never => {
+/** @throws {ShapeError} */
+export const refuse = (expected: string, value: unknown): never => {
   throw new ShapeError(`expected ${expected}, got ${shown(value)}`);
 };
 

@@ -19,16 +19,27 @@ export interface EngineSecret {
  */
 export function readEngineSecret(file: string | undefined, log: Logger): EngineSecret {
   const path = file ?? resolve(DEFAULT_JWT_FILE);
+  if (file !== undefined) {
+    const remedy = "give the file that the execution client was started with (--authrpc.jwtsecret)";
+    return { path, secret: inWords("l2.jwt-secret", () => readJwtSecret(path), remedy) };
+  }
+  const { secret, isNew } = inWords("l2.jwt-secret", () => readOrCreateJwtSecret(path));
+  if (isNew) log.info("made a new engine secret: give the same file to the execution client", { path });
+  return { path, secret };
+}
+
+/** The secret of the conductor's `--rpc.jwt-secret`. @throws {StartError} start/bad-config */
+export const readConductorSecret = (path: string): Uint8Array =>
+  inWords("conductor.jwt-secret", () => readJwtSecret(path), "give the file that rconductor was started with (--rpc.jwt-secret)");
+
+function inWords<T>(option: string, read: () => T, remedy?: string): T {
   try {
-    if (file !== undefined) return { path, secret: readJwtSecret(path) };
-    const { secret, isNew } = readOrCreateJwtSecret(path);
-    if (isNew) log.info("made a new engine secret: give the same file to the execution client", { path });
-    return { path, secret };
+    return read();
   } catch (cause) {
     if (isCodedError(cause, "jwt/"))
-      throw new StartError("start/bad-config", `--l2.jwt-secret: ${String(cause.data.reason)}`, { cause });
+      throw new StartError("start/bad-config", `--${option}: ${String(cause.data.reason)}`, { cause });
     if (!(cause instanceof Error && "syscall" in cause)) throw cause;
-    const remedy = file === undefined ? "" : ": give the file that the execution client was started with (--authrpc.jwtsecret)";
-    throw new StartError("start/bad-config", `--l2.jwt-secret: ${cause.message}${remedy}`, { cause });
+    const text = [`--${option}: ${cause.message}`, ...(remedy === undefined ? [] : [remedy])].join(": ");
+    throw new StartError("start/bad-config", text, { cause });
   }
 }

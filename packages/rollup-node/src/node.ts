@@ -23,6 +23,7 @@ import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
+import { readConductorSecret } from "./engine-secret.ts";
 import { blocksOf, ExecutionLayerSync } from "./execution-layer-sync.ts";
 import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
@@ -468,10 +469,11 @@ export class RollupNode {
   }
 
   private conductorOfOptions(): SequencerConductor | undefined {
-    const { enabled, rpc: url, ...options } = this.options.conductor;
+    const { enabled, rpc: url, jwtSecret: file, ...options } = this.options.conductor;
     if (!enabled) return undefined;
     const { clock, log } = this.deps;
-    const rpc = createRpcClient({ url, timeoutMs: options.rpcTimeoutMs });
+    const jwtSecret = file === undefined ? undefined : readConductorSecret(file);
+    const rpc = createRpcClient({ url, timeoutMs: options.rpcTimeoutMs, jwtSecret });
     return new ConductorClient(options, {
       rpc: this.metrics.rpcClients.counting(rpc, "conductor"),
       clock,

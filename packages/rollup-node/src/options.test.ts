@@ -21,6 +21,7 @@ const EXTRA = [
   "rollup.load-protocol-versions",
   "rollup.upgrades-dir",
   "override.keep-karst-upgrade-gas",
+  "conductor.jwt-secret",
   "signer.header-file",
   "rpc.corsdomain",
   "rpc.vhosts",

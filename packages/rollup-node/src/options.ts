@@ -327,6 +327,11 @@ export const conductorOptions = optionGroup("conductor", {
     help: "Let a conductor decide which sequencer builds blocks: sequencing starts stopped, the conductor starts and stops it, and each block needs its consent.",
   },
   rpc: { parse: httpUrl, default: "http://127.0.0.1:8547", needs: "conductor.enabled", help: "RPC endpoint of the conductor." },
+  jwtSecret: {
+    parse: path,
+    needs: "conductor.enabled",
+    help: "File with the secret of the conductor's --rpc.jwt-secret, for a conductor on another machine.",
+  },
   rpcTimeoutMs: {
     parse: positiveDuration,
     default: 1_000,

@@ -324,7 +324,7 @@ const toHead = (pair: KeyValue): CommittedHead => ({ record: readHead(pair), mod
 function followUp(record: HeadRecord, head: HeadRecord | undefined): "next" | "again" | "not-on-head" {
   if (head === undefined) return "next";
   if (head.hash === record.hash) return "again";
-  return record.parentHash === head.hash ? "next" : "not-on-head";
+  return record.parentHash === head.hash && record.number === head.number + 1 ? "next" : "not-on-head";
 }
 
 function chunksOf(bytes: Uint8Array, chunkBytes: number): Uint8Array[] {

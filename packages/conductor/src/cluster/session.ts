@@ -38,6 +38,8 @@ export interface Leadership {
   readonly fence: number;
 }
 
+/** A member for which etcd's answers take longer than this part of the lease lets others lead first. */
+const SLOW_LINK_PART = 6;
 /** So long after a transfer nobody else than the chosen one takes over. */
 const TRANSFER_TTL_SEC = 5;
 
@@ -197,6 +199,7 @@ export class ClusterSession {
   async #keepLease(): Promise<void> {
     const { etcd, monotonicMs } = this.#deps;
     const { leaseTtlSec } = this.#options;
+    this.#dropLostLease();
     const askedMs = monotonicMs();
     if (this.#leaseId !== undefined) {
       if (askedMs < this.#renewAtMs) return;
@@ -213,6 +216,18 @@ export class ClusterSession {
     this.#leaseEndsMs = askedMs + ttlSec * 1000;
     this.#renewAtMs = askedMs + (ttlSec * 1000) / 4;
     this.#written = "";
+  }
+
+  /**
+   * Where etcd hears this conductor but its answers are lost, renewals would keep a lease, and with it the leader key, that this conductor no
+   * longer counts on. So a lease that has run out here is revoked; if that request is lost as well, the lease ends by itself.
+   */
+  #dropLostLease(): void {
+    const leaseId = this.#leaseId;
+    if (leaseId === undefined || this.isLeaseAlive) return;
+    this.#deps.log.warn("the lease has run out: etcd's answers to its renewals were late or lost");
+    this.#leaseId = undefined;
+    void this.#deps.etcd.leaseRevoke(leaseId).catch(() => {}); // it ends by itself
   }
 
   /** @throws {ConductorError} conductor/id-taken */
@@ -238,7 +253,13 @@ export class ClusterSession {
       this.#waitingFor = "another server to lead, after a transfer";
       return;
     }
-    const verdict = checkCampaign({ id, ...candidate() }, view, nowMs - (this.#leaderlessSinceMs ?? nowMs));
+    const leaderlessMs = nowMs - (this.#leaderlessSinceMs ?? nowMs);
+    const ttlMs = this.#options.leaseTtlSec * 1000;
+    if (nowMs - this.#viewAtMs > ttlMs / SLOW_LINK_PART && leaderlessMs < 2 * ttlMs) {
+      this.#waitingFor = "a server that etcd answers faster to lead";
+      return;
+    }
+    const verdict = checkCampaign({ id, ...candidate() }, view, leaderlessMs);
     if (verdict.kind === "wait") {
       this.#waitingFor = verdict.reason;
       return;

@@ -4,11 +4,12 @@ import {
   INVALID_PARAMS,
   type MethodTable,
   method,
-  numberShape,
   optionalParam,
   param,
   RpcError,
+  refuse,
   SERVER_ERROR,
+  shape,
   textShape,
 } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
@@ -17,6 +18,22 @@ import type { ClusterView } from "../cluster/cluster-view.ts";
 import type { CommitStore } from "../cluster/commit-store.ts";
 import type { RosterRecord } from "../cluster/records.ts";
 import type { Conductor } from "../conductor.ts";
+import { ConductorError } from "../conductor-error.ts";
+
+const MAX_ID_LENGTH = 100;
+/** Servers that lead no more are kept in etcd with each look at the cluster. */
+const MAX_ROSTER = 100;
+
+/** Names as `--server-id` has them: they are kept in etcd. */
+const serverId = shape<string>({ type: "string", pattern: "^[\\w.-]{1,100}$" }, (value) =>
+  typeof value === "string" && value.length <= MAX_ID_LENGTH && /^[\w.-]+$/.test(value)
+    ? value
+    : refuse(`at most ${MAX_ID_LENGTH} letters, digits, dots, dashes and underscores`, value),
+);
+/** 0, or a version of the cluster's configuration. */
+const versionShape = shape<number>({ type: "integer", minimum: 0 }, (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : refuse("a whole number from 0 on", value),
+);
 
 /** As raft's library numbers them. */
 const SUFFRAGE = { voter: 0, nonvoter: 1 } as const;
@@ -43,10 +60,14 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
     if (found === undefined) throw new RpcError(SERVER_ERROR, "conductor is starting: it waits for its endpoints");
     return found;
   };
-  const server = [param("id", textShape), param("addr", textShape), param("version", numberShape)] as const;
+  const server = [param("id", serverId), param("addr", textShape), param("version", versionShape)] as const;
   const changed = (version: number, change: (roster: RosterRecord) => RosterRecord): Promise<null> =>
     inWords(async () => {
-      await ready().session.changeRoster(version, change);
+      await ready().session.changeRoster(version, (roster) => {
+        const changed = change(roster);
+        if (changed.nonvoters.length + changed.removed.length <= MAX_ROSTER) return changed;
+        throw new ConductorError("conductor/refused", { reason: `at most ${MAX_ROSTER} servers are kept as nonvoters or removed` });
+      });
       return null;
     });
   const asMember = (id: string): void => {
@@ -142,12 +163,12 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       handler: ([id, , version]) => asNonvoter(id, version),
     }),
     conductor_demoteVoter: method({
-      params: [param("id", textShape), param("version", numberShape)],
+      params: [param("id", serverId), param("version", versionShape)],
       summary: "The same, for whoever knows no address.",
       handler: ([id, version]) => asNonvoter(id, version),
     }),
     conductor_removeServer: method({
-      params: [param("id", textShape), param("version", numberShape)],
+      params: [param("id", serverId), param("version", versionShape)],
       summary: "A server neither leads nor is listed, even if its rconductor is at work. If it leads now, it hands over.",
       handler: ([id, version]) =>
         changed(version, (roster) => ({ nonvoters: without(roster.nonvoters, id), removed: [...without(roster.removed, id), id] })),

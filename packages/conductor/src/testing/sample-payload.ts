@@ -1,5 +1,17 @@
 import { keccak256 } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, encodeL1BlockInfo, encodeTransaction, PREDEPLOYS } from "@rnode/protocol";
+import {
+  type ExecutionPayloadEnvelope,
+  encodeL1BlockInfo,
+  encodeTransaction,
+  type ForkTimes,
+  forksUpTo,
+  PREDEPLOYS,
+  payloadHash,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+
+/** of the chain that sample payloads are blocks of */
+export const SAMPLE_FORKS: ForkTimes = forksUpTo("jovian");
 
 const encoder = new TextEncoder();
 export const hashOf = (text: string): Uint8Array => keccak256(encoder.encode(text));
@@ -49,7 +61,7 @@ function l1Info(origin: ReturnType<typeof sampleOrigin>): Uint8Array {
   return encoded;
 }
 
-/** A payload of no real chain, with a hash of its own. @param name of the branch that it is on */
+/** A payload of no real chain. @param name of the branch that it is on */
 export function samplePayload(
   number: number,
   parentHash: Uint8Array,
@@ -59,7 +71,7 @@ export function samplePayload(
   l1Origin = sampleOrigin(number),
 ): ExecutionPayloadEnvelope {
   const zero = new Uint8Array(32);
-  return {
+  const envelope = {
     executionPayload: {
       parentHash,
       feeRecipient: new Uint8Array(20),
@@ -71,9 +83,9 @@ export function samplePayload(
       gasLimit: 30_000_000n,
       gasUsed: 0n,
       timestamp,
-      extraData: new Uint8Array(),
+      extraData: encoder.encode(name),
       baseFeePerGas: 7n,
-      blockHash: hashOf(`${number} ${Buffer.from(parentHash).toString("hex")} ${name}`),
+      blockHash: zero,
       transactions: [l1Info(l1Origin), ...transactions],
       withdrawals: [],
       blobGasUsed: 0n,
@@ -81,4 +93,6 @@ export function samplePayload(
     },
     parentBeaconBlockRoot: zero,
   };
+  const blockHash = payloadHash(SAMPLE_FORKS, envelope, orderedTrieRoot);
+  return { ...envelope, executionPayload: { ...envelope.executionPayload, blockHash } };
 }

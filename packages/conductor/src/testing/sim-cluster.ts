@@ -6,6 +6,7 @@ import { SimClock } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { CommitStore, DEFAULT_COMMIT_OPTIONS } from "../cluster/commit-store.ts";
 import { ClusterKeys } from "../cluster/keys.ts";
+import { assertPayloadHash } from "../cluster/payload-check.ts";
 import { readHead, readLeader } from "../cluster/records.ts";
 import { Conductor } from "../conductor.ts";
 import { createConductorMetrics } from "../conductor-metrics.ts";
@@ -13,6 +14,7 @@ import type { Comparison, Etcd, KeyValue } from "../etcd/etcd-api.ts";
 import { EtcdError } from "../etcd/etcd-error.ts";
 import type { SequencerNode } from "../sequencer/sequencer-api.ts";
 import { EtcdModel } from "./etcd-model.ts";
+import { SAMPLE_FORKS } from "./sample-payload.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimDisk, SimNode } from "./sim-node.ts";
 import { type MachineTime, SimProcess } from "./sim-process.ts";
@@ -57,6 +59,10 @@ export class Machine {
   l1DelayMs = 0;
   /** of a hundred answers of etcd, so many are lost, and so many requests arrive late */
   etcdLoss = 0;
+  /** how long requests to etcd, and its answers, take besides */
+  etcdDelayMs = 0;
+  /** requests reach etcd, answers do not come back */
+  hasNoEtcdAnswers = false;
 
   constructor(id: string, genesisSec: number) {
     this.id = id;
@@ -218,6 +224,7 @@ export class SimCluster {
         keys,
         store: this.#options.mutant === "start-anywhere" ? startingAnywhere(store) : store,
         node: this.#nodeOf(machine, process),
+        checkPayload: (envelope) => assertPayloadHash(SAMPLE_FORKS, envelope),
         clock: process.clock,
         monotonicMs: () => process.monotonicMs(),
         log: this.#options.log?.child({ server: machine.id }) ?? silentLogger,
@@ -391,13 +398,13 @@ export class SimCluster {
       const answer = async (): Promise<T> => {
         // A request on its way arrives, whatever becomes of who sent it.
         const isLate = random(100) < machine.etcdLoss;
-        await clock.sleep(1 + random(8) + (isLate ? random(20_000) : 0));
+        await clock.sleep(1 + random(8) + (isLate ? random(20_000) : 0) + machine.etcdDelayMs);
         if (machine.cut.etcd > 0 || this.#etcdState === "down") return never();
         if (this.#etcdState === "no-leader") throw unavailable("no leader");
         const result = act();
         const isLost = random(100) < machine.etcdLoss;
-        await clock.sleep(1 + random(8));
-        return isLost || machine.cut.etcd > 0 ? never() : result;
+        await clock.sleep(1 + random(8) + machine.etcdDelayMs);
+        return isLost || machine.hasNoEtcdAnswers || machine.cut.etcd > 0 ? never() : result;
       };
       return process.gate(this.#within(ETCD_TIMEOUT_MS, answer(), () => unavailable("no answer in time")));
     };
@@ -428,8 +435,8 @@ export class SimCluster {
     const commit = store.commit.bind(store);
     store.commit = (envelope, fence) => {
       const last = this.committed.at(-1)?.block;
-      const parentHash = last === undefined ? envelope.executionPayload.parentHash : last.executionPayload.blockHash;
-      return commit({ ...envelope, executionPayload: { ...envelope.executionPayload, parentHash } }, fence);
+      const pretended = last && { parentHash: last.executionPayload.blockHash, blockNumber: last.executionPayload.blockNumber + 1 };
+      return commit({ ...envelope, executionPayload: { ...envelope.executionPayload, ...pretended } }, fence);
     };
   }
 }

@@ -77,6 +77,22 @@ const KINDS: Readonly<Record<string, Fault>> = {
       },
     };
   },
+  "etcd's answers all lost": (_, machine) => {
+    machine.hasNoEtcdAnswers = true;
+    return {
+      end: () => {
+        machine.hasNoEtcdAnswers = false;
+      },
+    };
+  },
+  "etcd is far away": (cluster, machine) => {
+    machine.etcdDelayMs = 200 + cluster.random(1_300);
+    return {
+      end: () => {
+        machine.etcdDelayMs = 0;
+      },
+    };
+  },
   "etcd elects a leader": (cluster) => {
     cluster.setEtcd("no-leader");
     return { end: () => cluster.setEtcd("up") };
@@ -198,6 +214,25 @@ export async function runDeath(seed: number): Promise<{ readonly leaderMs: numbe
   const since = (time = Number.POSITIVE_INFINITY): number => time - atMs;
   return { leaderMs: since(next?.atMs), blockMs: since(block?.atMs) };
 }
+
+/** The link between the leader of a cluster at rest and etcd is bad for a minute. @returns the longest time without a committed block */
+export async function runGreyLink(seed: number, kind: GreyLink): Promise<number> {
+  const cluster = new SimCluster({ seed });
+  cluster.start();
+  await cluster.advance(WARM_UP_MS + cluster.random(3_000));
+  const { leader, clock } = cluster;
+  if (leader === undefined) throw new Error("nobody leads after the start");
+  if (kind === "answers lost") leader.hasNoEtcdAnswers = true;
+  else leader.etcdDelayMs = kind;
+  const startMs = clock.unixMs();
+  await cluster.advance(60_000);
+  const endMs = clock.unixMs();
+  const times = [startMs, ...cluster.committed.map(({ atMs }) => atMs).filter((atMs) => atMs > startMs), endMs];
+  return Math.max(...times.slice(1).map((atMs, index) => atMs - times[index]!));
+}
+
+/** milliseconds that each request and each answer take besides */
+export type GreyLink = "answers lost" | number;
 
 const isAtWork = ({ conductor, node }: Machine): boolean =>
   conductor?.process.isRunning === true && node?.process.isRunning === true;
