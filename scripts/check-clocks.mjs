@@ -38,7 +38,8 @@ const EXEMPT = new Map([
   ["execution-client/src/setup/genesis-memory.ts", "the file system dates files"],
   ["p2p/src/gossip/block-gossip.ts", "payloads carry their block's timestamp"],
   ["p2p/src/sync/sync-client.ts", "payloads carry their block's timestamp"],
-  ["p2p/src/peers/open-peers.ts", "bans outlive the process, and gossipsub dates its records"],
+  ["p2p/src/clock-watch.ts", "it compares the time of day with monotonic time"],
+  ["p2p/src/peers/gossip-view.ts", "gossipsub dates its records"],
   ["p2p/src/peers/peer-upkeep.ts", "libp2p dates connections"],
   ["rollup-node/src/sequencing-time.ts", "blocks are due at their timestamps"],
 ]);

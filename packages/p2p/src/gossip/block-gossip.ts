@@ -5,6 +5,7 @@ import type { Logger } from "@rnode/observe";
 import { compressSnappyBlock } from "@rnode/peering";
 import { type Clock, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
+import { ClockWatch } from "../clock-watch.ts";
 import type { Published } from "../network.ts";
 import type { GossipPart, PartDeps, PayloadSink } from "../parts.ts";
 import { encodeGossipMessage, MAX_MESSAGE_BYTES, messageId } from "../wire/gossip-message.ts";
@@ -14,7 +15,7 @@ import { BlockValidator, type BlockVerdict, openGossipMessage } from "./block-va
 import type { DropReason, GossipMetrics } from "./gossip-metrics.ts";
 import { guardRouter, type MessageGate, withBoundedStreams } from "./guarded-router.ts";
 import { PeerBudgets } from "./peer-budgets.ts";
-import { MESH_PROTOCOLS, routerOptions } from "./router-options.ts";
+import { HEARTBEAT_MS, MESH_PROTOCOLS, routerOptions } from "./router-options.ts";
 import { Turns } from "./turns.ts";
 
 export interface GossipOptions {
@@ -57,6 +58,7 @@ class BlockGossip implements GossipPart, MessageGate {
   private readonly budgets: PeerBudgets;
   private router: GossipSub | undefined;
   private readonly signers: BlockSigners;
+  private readonly clockWatch: ClockWatch;
   private work: Work | undefined;
   private isClosed = false;
 
@@ -64,6 +66,7 @@ class BlockGossip implements GossipPart, MessageGate {
     this.options = options;
     this.clock = clock;
     this.signers = new BlockSigners(clock);
+    this.clockWatch = new ClockWatch(clock, HEARTBEAT_MS);
     this.log = log;
     this.sink = sink;
     this.metrics = metrics.gossip;
@@ -90,6 +93,7 @@ class BlockGossip implements GossipPart, MessageGate {
     })(withBoundedStreams(components));
     router.protocols = [...MESH_PROTOCOLS];
     guardRouter(router, this);
+    router.addEventListener("gossipsub:heartbeat", () => this.clockWatch.sample());
     for (const { topic } of this.topics) {
       router.topicValidators.set(topic, (peer, message) => this.judge(peer.toString(), topic, message.data));
     }
@@ -174,6 +178,7 @@ class BlockGossip implements GossipPart, MessageGate {
     this.note(peer, verdict, message.length);
     switch (verdict.kind) {
       case "accept":
+        this.clockWatch.confirm();
         this.sink.accept(verdict.envelope, peer);
         return TopicValidatorResult.Accept;
       case "ignore":
@@ -184,7 +189,8 @@ class BlockGossip implements GossipPart, MessageGate {
   }
 
   private validate(topic: string, message: Uint8Array): BlockVerdict {
-    const context = { nowMs: this.clock.unixMs(), signers: this.signers };
+    this.clockWatch.sample();
+    const context = { nowMs: this.clock.unixMs(), signers: this.signers, isClockTrusted: this.clockWatch.isTrusted };
     try {
       return this.validators.get(topic)!.validate(message, context);
     } catch (error) {
@@ -206,7 +212,8 @@ class BlockGossip implements GossipPart, MessageGate {
     this.metrics.blocks.inc({ verdict: verdict.kind, fault: verdict.fault });
     this.log.debug("block of a peer not accepted", { peer, verdict: verdict.kind, reason: textOf(verdict) });
     if (verdict.kind === "reject") this.budgets.chargeInvalid(peer, readBytes);
-    else if (verdict.fault === "seen") this.budgets.chargeRedundant(peer, readBytes);
+    else if (verdict.fault === "seen" || (verdict.fault !== "unknown-signer" && this.clockWatch.isTrusted))
+      this.budgets.chargeRedundant(peer, readBytes);
   }
 
   /** What is sent of a message, compressed once. */

@@ -36,7 +36,7 @@ function signedBy(...addresses: readonly Uint8Array[]): BlockSigners {
   for (const address of addresses) signers.rotate(address);
   return signers;
 }
-const NOW = { nowMs: SAMPLE_TIME * 1000, signers: signedBy(SAMPLE_SIGNER) };
+const NOW = { nowMs: SAMPLE_TIME * 1000, signers: signedBy(SAMPLE_SIGNER), isClockTrusted: true };
 const ALL_FORKS = forksUpTo("jovian");
 const validatorOf = (version: PayloadVersion, forkTimes: ForkTimes = ALL_FORKS): BlockValidator =>
   new BlockValidator({ config: { l2ChainId: SAMPLE_CHAIN_ID, forkTimes }, version, timestampThresholdMs: THRESHOLD_MS });
@@ -141,7 +141,7 @@ describe("rules 4 and 5: the signer", () => {
     const verdicts = (signers: BlockSigners, ageMs: number, ...messages: readonly Uint8Array[]): string[] => {
       agedMs = ageMs;
       try {
-        return messages.map((message) => outcome(validatorOf(4).validate(message, { nowMs: NOW.nowMs, signers })));
+        return messages.map((message) => outcome(validatorOf(4).validate(message, { ...NOW, signers })));
       } finally {
         agedMs = 0;
       }
@@ -186,16 +186,33 @@ describe("rule 6: SSZ", () => {
 });
 
 describe("rules 7 and 8: the time", () => {
+  const HOUR = 3_600;
   it.each([
-    [-61, "reject too-old"],
+    [-61 - HOUR, "reject too-old"],
+    [-60 - HOUR, "ignore too-old"],
+    [-61, "ignore too-old"],
     [-60, "accept"],
     [0, "accept"],
     [5, "accept"],
-    [6, "reject from-the-future"],
+    [6, "ignore from-the-future"],
+    [5 + HOUR, "ignore from-the-future"],
+    [6 + HOUR, "reject from-the-future"],
   ])("a block whose time is now %i s: %s", (seconds, expected) => {
     const message = messageOf(4, { timestamp: SAMPLE_TIME + seconds });
     expect(judge(message)).toBe(expected);
     expect(judge(message, { nowMs: SAMPLE_TIME * 1000 + 999 })).toBe(expected);
+    expect(judge(message, { isClockTrusted: false })).toBe(expected.replace("reject", "ignore"));
+  });
+
+  it("blames the relay for no block that it accepted, however old the block is when it arrives within an hour", () => {
+    for (let age = 0; age <= 60; age += 5) {
+      const message = messageOf(4, { timestamp: SAMPLE_TIME - age });
+      expect(judge(message)).toBe("accept");
+      for (const laterSec of [1, 2, 15, 75, 90, 600, HOUR]) {
+        const verdict = judge(message, { nowMs: (SAMPLE_TIME + laterSec) * 1000 });
+        expect(verdict).toBe(age + laterSec <= 60 ? "accept" : "ignore too-old");
+      }
+    }
   });
 
   it("follows the threshold", () => {
@@ -206,7 +223,7 @@ describe("rules 7 and 8: the time", () => {
     } as const;
     const at = (seconds: number) =>
       outcome(new BlockValidator(options).validate(messageOf(4, { timestamp: SAMPLE_TIME + seconds }), NOW));
-    expect([at(-2), at(-3)]).toEqual(["accept", "reject too-old"]);
+    expect([at(-2), at(-3)]).toEqual(["accept", "ignore too-old"]);
   });
 });
 

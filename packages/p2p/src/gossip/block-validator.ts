@@ -45,7 +45,7 @@ export interface BlockValidatorOptions {
   readonly config: Pick<RollupConfig, "l2ChainId" | "forkTimes">;
   /** of the topic */
   readonly version: PayloadVersion;
-  /** age from which on blocks are rejected */
+  /** age from which on blocks are not accepted */
   readonly timestampThresholdMs: number;
 }
 
@@ -53,9 +53,16 @@ export interface BlockValidatorOptions {
 export interface ValidationContext {
   readonly nowMs: number;
   readonly signers: Pick<BlockSigners, "current" | "check" | "confirm">;
+  /** The own clock is known to be right, and the process has not stood still. */
+  readonly isClockTrusted: boolean;
 }
 
 const MAX_FUTURE_SEC = 5;
+/**
+ * How far beyond the limits a block's time may be before its sender is blamed: honest peers have other clocks, are stopped, and have
+ * messages in buffers, but no connection lives through an hour of silence.
+ */
+const TIME_MARGIN_SEC = 3_600;
 
 const reject = (fault: BlockFault, detail = ""): BlockVerdict => ({ kind: "reject", fault, detail });
 const ignore = (fault: BlockFault, detail = ""): BlockVerdict => ({ kind: "ignore", fault, detail });
@@ -108,9 +115,8 @@ export class BlockValidator {
       return reject("bad-ssz", messageOf(error));
     }
     const { blockHash, blockNumber, timestamp } = envelope.executionPayload;
-    const nowSec = Math.floor(context.nowMs / 1000);
-    if (timestamp < nowSec - timestampThresholdMs / 1000) return reject("too-old", `time ${timestamp}, now ${nowSec}`);
-    if (timestamp > nowSec + MAX_FUTURE_SEC) return reject("from-the-future", `time ${timestamp}, now ${nowSec}`);
+    const untimely = timeFault(timestamp, timestampThresholdMs / 1000, context);
+    if (untimely !== undefined) return untimely;
 
     const hash = hashOf(envelope, version);
     if (!equalBytes(hash, blockHash)) {
@@ -150,6 +156,16 @@ export class BlockValidator {
         return reject("wrong-signer", `${bytesToHex(signer)}, expected ${bytesToHex(signers.current)}`);
     }
   }
+}
+
+/** Rules 7 and 8. Lateness is no proof of guilt: only a trusted clock blames, and only far beyond the limits. */
+function timeFault(timestamp: number, maxAgeSec: number, { nowMs, isClockTrusted }: ValidationContext): BlockVerdict | undefined {
+  const nowSec = Math.floor(nowMs / 1000);
+  const lateSec = nowSec - maxAgeSec - timestamp;
+  const earlySec = timestamp - nowSec - MAX_FUTURE_SEC;
+  if (lateSec <= 0 && earlySec <= 0) return undefined;
+  const isProof = isClockTrusted && Math.max(lateSec, earlySec) > TIME_MARGIN_SEC;
+  return (isProof ? reject : ignore)(lateSec > 0 ? "too-old" : "from-the-future", `time ${timestamp}, now ${nowSec}`);
 }
 
 /** As the topic's version has it, whatever the block's time is: a block on a topic of another fork does not have its hash. */

@@ -18,11 +18,12 @@ import { blockTopics, publishingTopic } from "../wire/topics.ts";
 import { createGossip, type GossipOptions } from "./block-gossip.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
 
-const clock: Clock = {
-  unixMs: () => SAMPLE_TIME * 1000,
-  monotonicMs: () => SAMPLE_TIME * 1000,
+/** A clock that stands still: the time of day, and what it is off by; milliseconds. */
+const standingClock = (time: { readonly ms: number; readonly offByMs: number } = { ms: 0, offByMs: 0 }): Clock => ({
+  unixMs: () => SAMPLE_TIME * 1000 + time.ms + time.offByMs,
+  monotonicMs: () => SAMPLE_TIME * 1000 + time.ms,
   sleep: () => Promise.reject(new Error("not expected")),
-};
+});
 
 interface Received {
   readonly envelope: ExecutionPayloadEnvelope;
@@ -51,7 +52,12 @@ afterEach(async () => {
   );
 });
 
-async function startNode(key: number, forkTimes: ForkTimes, scoring: GossipOptions["scoring"] = {}): Promise<Node> {
+async function startNode(
+  key: number,
+  forkTimes: ForkTimes,
+  scoring: GossipOptions["scoring"] = {},
+  clock = standingClock(),
+): Promise<Node> {
   const received: Received[] = [];
   let wake: (block: Received) => void = () => {};
   const counts = new Map<string, number>();
@@ -399,3 +405,35 @@ describe("a peer that misbehaves", () => {
 
 const heartbeat = (node: Node): Promise<void> =>
   new Promise((resolve) => node.host.services.pubsub.addEventListener("gossipsub:heartbeat", () => resolve(), { once: true }));
+
+describe("a node whose own clock or process was off", () => {
+  const scoreOf = (node: Node, peer: Node): number =>
+    (node.host.services.pubsub as unknown as { getScore(peer: string): number }).getScore(peer.host.peerId.toString());
+
+  it.each<[string, { ms?: number; offByMs?: number }, string]>([
+    ["stopped for 75 s", { ms: 75_000 }, "ignore too-old"],
+    ["stopped for 90 s", { ms: 90_000 }, "ignore too-old"],
+    ["15 s slow", { offByMs: -15_000 }, "ignore from-the-future"],
+    ["ten minutes slow", { offByMs: -600_000 }, "ignore from-the-future"],
+    ["ten minutes fast", { offByMs: 600_000 }, "ignore too-old"],
+    ["a day slow", { offByMs: -86_400_000 }, "ignore from-the-future"],
+    ["a day fast", { offByMs: 86_400_000 }, "ignore too-old"],
+  ])("blames nobody for the backlog, and takes the next block: %s", async (_, fault, verdict) => {
+    const time = { ms: 0, offByMs: 0 };
+    const [node, honest] = [await startNode(1, JOVIAN, PUNISHING, standingClock(time)), await startNode(2, JOVIAN)];
+    await connect(honest, node, TOPIC);
+    let atNode = node.next();
+    await publish(honest, blockAt(1));
+    await atNode;
+    Object.assign(time, fault);
+    for (let n = 2; n <= 50; n++) await publish(honest, blockAt(n));
+    await node.counted(verdict, 49);
+    for (let beats = 0; beats < 3; beats++) await heartbeat(node);
+    expect(scoreOf(node, honest)).toBe(0);
+    expect([...node.counts.keys()]).toEqual(["accept ", verdict]);
+    Object.assign(time, { ms: 0, offByMs: 0 });
+    atNode = node.next();
+    await publish(honest, blockAt(51));
+    await atNode;
+  });
+});

@@ -1,7 +1,8 @@
 import type { GossipsubOpts } from "@libp2p/gossipsub";
 import { MAX_MESSAGE_BYTES } from "../wire/gossip-message.ts";
 
-const HEARTBEAT_MS = 500;
+/** milliseconds */
+export const HEARTBEAT_MS = 500;
 
 /** Versions that upstream negotiates. Spec: docs/protocol/03-p2p.md#router-parameters */
 export const MESH_PROTOCOLS = ["/meshsub/1.1.0", "/meshsub/1.0.0"] as const;

@@ -8,16 +8,28 @@ interface Stats {
   connected: boolean;
   expire: number;
   score: number;
+  behaviourPenalty: number;
+  topics: Record<string, { graftTime: number }>;
 }
 
 /** Keeps scores as the router does. */
 function fakeRouter() {
   const peerStats = new Map<string, Stats>();
   const score = {
-    params: { topics: { a: { meshMessageDeliveriesWeight: 0 }, b: { meshMessageDeliveriesWeight: -0.7 } } },
+    params: {
+      decayInterval: 2_000,
+      topics: {
+        a: { meshMessageDeliveriesWeight: 0, firstMessageDeliveriesWeight: 1 },
+        b: { meshMessageDeliveriesWeight: 0, firstMessageDeliveriesWeight: 0 },
+      },
+    },
     peerStats,
+    refreshScores: () => {},
+    addPenalty: (peer: string, penalty: number) => {
+      peerStats.get(peer)!.behaviourPenalty += penalty;
+    },
     scoreCache: new Map<string, unknown>(),
-    addPeer: (peer: string) => peerStats.set(peer, { connected: true, expire: 0, score: 0 }),
+    addPeer: (peer: string) => peerStats.set(peer, { connected: true, expire: 0, score: 0, behaviourPenalty: 0, topics: {} }),
     removePeer: (peer: string) => Object.assign(peerStats.get(peer)!, { connected: false, expire: 1000 }),
     graft: () => {},
     prune: () => {},
@@ -28,6 +40,7 @@ function fakeRouter() {
   };
   return {
     score,
+    backoff: new Map([["a", new Map<string, number>()]]),
     getScore: (peer: string) => peerStats.get(peer)?.score ?? 0,
     dumpPeerScoreStats: () => Object.fromEntries(peerStats),
     getSubscribers: () => [],
@@ -36,10 +49,11 @@ function fakeRouter() {
 }
 
 function setUp() {
-  const time = { ms: 0 };
+  const time = { ms: 0, setByMs: 0 };
   const metrics = createMetrics({ prefix: "" });
   const router = fakeRouter();
-  const view = gossipView(router, createP2PMetrics(metrics), () => time.ms);
+  const clock = { unixMs: () => time.ms + time.setByMs, monotonicMs: () => time.ms };
+  const view = gossipView(router, createP2PMetrics(metrics), clock);
   return { time, metrics, router, view };
 }
 
@@ -121,10 +135,56 @@ describe("the view of gossip", () => {
     expect([a.meshMessageDeliveriesWeight, b.meshMessageDeliveriesWeight]).toEqual([-0.7, 0]);
   });
 
+  it.each([-86_400_000, -15_000, 15_000, 86_400_000])(
+    "moves the router's dates along when the time of day is set by %i ms",
+    (byMs) => {
+      const { time, router } = setUp();
+      const { score, backoff } = router;
+      score.addPeer("peer");
+      const stats = score.peerStats.get("peer")!;
+      Object.assign(stats, { expire: 500, topics: { a: { graftTime: 300 } } });
+      backoff.get("a")!.set("peer", 60_000);
+      score.scoreCache.set("peer", 5);
+      time.setByMs = byMs;
+      score.refreshScores();
+      expect([stats.expire, stats.topics.a?.graftTime, backoff.get("a")!.get("peer"), score.scoreCache.size]).toEqual([
+        500 + byMs,
+        300 + byMs,
+        60_000 + byMs,
+        0,
+      ]);
+    },
+  );
+
+  it("penalizes no peer for its timing within a minute after the clock was set or the process stood still", () => {
+    for (const disturb of ["set", "stopped"] as const) {
+      const { time, router } = setUp();
+      const { score } = router;
+      score.addPeer("peer");
+      const penaltyOf = (penalty: number): number => {
+        score.addPenalty("peer", penalty);
+        return score.peerStats.get("peer")!.behaviourPenalty;
+      };
+      const pass = (ms: number): void => {
+        for (const endMs = time.ms + ms; time.ms < endMs; score.refreshScores()) time.ms += 2_000;
+      };
+      expect(penaltyOf(1)).toBe(1);
+      if (disturb === "set") time.setByMs = -86_400_000;
+      else time.ms += 75_000;
+      expect(penaltyOf(7)).toBe(1);
+      pass(58_000);
+      expect(penaltyOf(7)).toBe(1);
+      pass(2_000);
+      expect(penaltyOf(1)).toBe(2);
+    }
+  });
+
   it("refuses a router that keeps scores in another way", () => {
     const metrics = createP2PMetrics(createMetrics({ prefix: "" }));
-    expect(() => gossipView({}, metrics, () => 0)).toThrow(TypeError);
-    expect(() => gossipView({ score: { peerStats: new Map() } }, metrics, () => 0)).toThrow(TypeError);
+    expect(() => gossipView({}, metrics, { unixMs: () => 0, monotonicMs: () => 0 })).toThrow(TypeError);
+    expect(() => gossipView({ score: { peerStats: new Map() } }, metrics, { unixMs: () => 0, monotonicMs: () => 0 })).toThrow(
+      TypeError,
+    );
   });
 });
 

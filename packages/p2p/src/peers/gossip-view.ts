@@ -1,3 +1,5 @@
+import type { Clock } from "@rnode/primitives";
+import { ClockWatch } from "../clock-watch.ts";
 import type { GossipEvent, P2PMetrics } from "../p2p-metrics.ts";
 import { setLiveTopic, type TopicScoring } from "./score-params.ts";
 
@@ -27,7 +29,7 @@ export interface GossipView {
   stats(): Readonly<Record<string, GossipPeerStats>>;
   /** Forgets the score of a peer. */
   forget(peer: string): void;
-  /** when a block was valid the last time, one of ours included; milliseconds, −∞: never */
+  /** when a block was valid the last time, one of ours included; monotonic milliseconds, −∞: never */
   lastValidMs(): number;
   /** Takes back what invalid blocks have cost: what they were judged by was wrong. */
   forgiveInvalid(): void;
@@ -35,11 +37,20 @@ export interface GossipView {
   setLiveTopic(topic: string): void;
 }
 
+/** Dates are those of the time of day. */
+type KeptStats = Omit<GossipPeerStats, "topics"> & {
+  connected: boolean;
+  expire: number;
+  readonly topics: Readonly<Record<string, GossipPeerStats["topics"][string] & { graftTime?: number }>>;
+};
+
 /** The part of gossipsub that keeps scores. Its published type does not have it. */
 interface ScoreKeeper {
-  readonly params: { readonly topics: Record<string, TopicScoring> };
-  readonly peerStats: Map<string, GossipPeerStats & { connected: boolean; expire: number }>;
+  readonly params: { readonly topics: Record<string, TopicScoring>; readonly decayInterval: number };
+  readonly peerStats: Map<string, KeptStats>;
   readonly scoreCache: Map<string, unknown>;
+  refreshScores(): void;
+  addPenalty(...args: readonly unknown[]): void;
   addPeer(peer: string): void;
   removePeer(peer: string): void;
   graft(peer: string, topic: string): void;
@@ -52,6 +63,8 @@ interface ScoreKeeper {
 
 interface ScoredGossip {
   readonly score: ScoreKeeper;
+  /** topic → peer → until when the peer is not to be grafted, by the time of day */
+  readonly backoff: Map<string, Map<string, number>>;
   getScore(peer: string): number;
   dumpPeerScoreStats(): Readonly<Record<string, GossipPeerStats>>;
   getSubscribers(topic: string): readonly { toString(): string }[];
@@ -69,24 +82,37 @@ const EVENTS: Readonly<Partial<Record<keyof ScoreKeeper, GossipEvent>>> = {
 };
 
 /**
- * Looks into a gossipsub router, counts its events, and mends one thing: the router keeps the score of a peer that has left, and then
- * gives it a new one when it comes back, so that reconnecting would clear a bad score.
+ * Looks into a gossipsub router, counts its events, and mends two things. The router keeps the score of a peer that has left, and then
+ * gives it a new one when it comes back, so that reconnecting would clear a bad score. And it measures intervals by the time of day: when
+ * that is set, the dates move along, and for a minute no peer is penalized for its timing.
  *
  * @throws TypeError for anything but a router of the library's version that this was written for
  */
-export function gossipView(router: unknown, metrics: P2PMetrics, nowMs: () => number): GossipView {
+export function gossipView(router: unknown, metrics: P2PMetrics, clock: Pick<Clock, "unixMs" | "monotonicMs">): GossipView {
   const gossip = router as ScoredGossip;
   const keeper = gossip.score;
-  const required = ["addPeer", ...Object.keys(EVENTS)] as (keyof ScoreKeeper)[];
-  if (!(keeper?.peerStats instanceof Map) || required.some((name) => typeof keeper[name] !== "function"))
+  const required = ["addPeer", "addPenalty", "refreshScores", ...Object.keys(EVENTS)] as (keyof ScoreKeeper)[];
+  const isKnown = keeper?.peerStats instanceof Map && gossip.backoff instanceof Map;
+  if (!isKnown || required.some((name) => typeof keeper[name] !== "function"))
     throw new TypeError("gossipsub keeps scores in another way than expected: peers/gossip-view.ts belongs to one version of it");
 
+  const watch = new ClockWatch(clock, keeper.params.decayInterval, (byMs) => moveDates(gossip, byMs));
+  const refreshScores = keeper.refreshScores.bind(keeper);
+  keeper.refreshScores = () => {
+    watch.sample();
+    refreshScores();
+  };
+  const addPenalty = keeper.addPenalty.bind(keeper);
+  keeper.addPenalty = (...args) => {
+    watch.sample();
+    if (watch.isSettled) addPenalty(...args);
+  };
   const addPeer = keeper.addPeer.bind(keeper);
   keeper.addPeer = (peer) => {
     metrics.gossipEvents.inc({ type: "ADD_PEER" });
     const kept = keeper.peerStats.get(peer);
     addPeer(peer);
-    if (kept === undefined || (!kept.connected && kept.expire < nowMs())) return;
+    if (kept === undefined || (!kept.connected && kept.expire < clock.unixMs())) return;
     kept.connected = true;
     keeper.peerStats.set(peer, kept);
   };
@@ -102,12 +128,12 @@ export function gossipView(router: unknown, metrics: P2PMetrics, nowMs: () => nu
   let lastValidMs = Number.NEGATIVE_INFINITY;
   const deliverMessage = keeper.deliverMessage.bind(keeper);
   keeper.deliverMessage = (...args) => {
-    lastValidMs = nowMs();
+    lastValidMs = clock.monotonicMs();
     deliverMessage(...args);
   };
   const publish = gossip.publish.bind(gossip);
   gossip.publish = (...args) => {
-    lastValidMs = nowMs();
+    lastValidMs = clock.monotonicMs();
     metrics.gossipEvents.inc({ type: "PUBLISH_MESSAGE" });
     return publish(...args);
   };
@@ -128,4 +154,13 @@ export function gossipView(router: unknown, metrics: P2PMetrics, nowMs: () => nu
     },
     setLiveTopic: (topic) => setLiveTopic(keeper.params, topic),
   };
+}
+
+function moveDates({ score, backoff }: ScoredGossip, byMs: number): void {
+  for (const stats of score.peerStats.values()) {
+    stats.expire += byMs;
+    for (const topic of Object.values(stats.topics)) if (topic.graftTime !== undefined) topic.graftTime += byMs;
+  }
+  for (const peers of backoff.values()) for (const [peer, untilMs] of peers) peers.set(peer, untilMs + byMs);
+  score.scoreCache.clear();
 }

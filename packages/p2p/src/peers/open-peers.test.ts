@@ -128,6 +128,7 @@ describe("peers over loopback", () => {
     expect(ban).toMatchObject({ banned: b.id, secondsLeft: expect.any(Number) });
     expect(ban?.reason).toMatch(/^score -\d+(\.\d+)? is below -100: invalid blocks [123](\.\d+)?$/);
     expect((await a.api.peers(false)).bannedPeers).toEqual([]);
+    expect((await a.api.peerStats()).banned).toBe(1);
 
     await expect(a.api.connectPeer(b.address)).rejects.toThrow(/banned/);
     await b.api.connectPeer(a.address).catch(() => {});
@@ -138,6 +139,7 @@ describe("peers over loopback", () => {
     await b.api.connectPeer(a.address);
     await until("it is back", () => connected(a, b));
     expect(await a.api.listBans()).toEqual([]);
+    expect((await a.api.peerStats()).banned).toBe(0);
     await a.clock.advance(20_000);
     expect(connected(a, b)).toBe(true);
   });

@@ -34,7 +34,6 @@ export interface PeersOptions extends Pick<P2PConfig, "rollup" | "peers" | "netr
 export async function openPeers(options: PeersOptions, { clock, log, metrics }: PartDeps): Promise<PeersPart> {
   const { rollup, peers: settings, staticPeers } = options;
   const slot = slotMs(rollup.blockTimeSec);
-  const nowMs = (): number => clock.unixMs();
   const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
   const topics = blockTopics(rollup.l2ChainId).map(({ topic }) => topic) as [string, string, string, string];
   const liveTopic = (): string => publishingTopic(rollup.l2ChainId, rollup.forkTimes, nowSec()).topic;
@@ -88,7 +87,7 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
       host = libp2pHost(node);
       for (const peer of early) tag(host, peer, Number(rollup.l2ChainId));
       early.clear();
-      gossip = gossipView(pubsub, metrics, nowMs);
+      gossip = gossipView(pubsub, metrics, clock);
       upkeep = new PeerUpkeep({
         settings,
         slot,

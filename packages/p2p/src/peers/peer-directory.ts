@@ -114,7 +114,9 @@ export class PeerDirectory implements PeerApi {
   }
 
   async peerStats(): Promise<PeerStats> {
-    const { host, gossip, discovery, records, topics } = this.#deps;
+    const { host, gossip, discovery, records, topics, nowSec } = this.#deps;
+    const now = nowSec();
+    const bannedNow = [...records.bans.entries()].flatMap(([peer, { expiry }]) => (expiry > now ? [peer] : []));
     const [v1, v2, v3, v4] = topics.map((topic) => gossip.subscribers(topic).length) as [number, number, number, number];
     return {
       connected: host.connections().size,
@@ -123,7 +125,7 @@ export class PeerDirectory implements PeerApi {
       blocksTopicV2: v2,
       blocksTopicV3: v3,
       blocksTopicV4: v4,
-      banned: records.blockedPeers.size,
+      banned: new Set([...records.blockedPeers.keys(), ...bannedNow]).size,
       known: await host.countKnown(),
     };
   }

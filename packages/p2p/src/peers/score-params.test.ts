@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { lightScoring, noScoring, SCORE_THRESHOLDS, scoreDecay, setLiveTopic, slotMs } from "./score-params.ts";
 
 const TOPICS = ["/optimism/10/0/blocks", "/optimism/10/1/blocks", "/optimism/10/2/blocks", "/optimism/10/3/blocks"] as const;
-const scoring = (slot = 2000) => lightScoring({ slot, topics: TOPICS, liveTopic: TOPICS[3], applicationScore: () => 0 });
+const scoring = (slot = 2000, liveTopic: string = TOPICS[3]) =>
+  lightScoring({ slot, topics: TOPICS, liveTopic, applicationScore: () => 0 });
 
 describe("scoring light", () => {
   it("has the parameters of docs/protocol/03-p2p.md#peer-scoring at a block time of 2 s", () => {
-    const { topics, ...params } = scoring();
+    const { topics, ...params } = scoring(2000, TOPICS[0]);
     expect(params).toEqual({
       topicScoreCap: 34,
       appSpecificScore: expect.any(Function),
@@ -21,7 +22,7 @@ describe("scoring light", () => {
       decayToZero: 0.01,
       retainScore: 100 * 6 * 2000,
     });
-    expect(topics[TOPICS[3]]).toEqual({
+    expect(topics[TOPICS[0]]).toEqual({
       topicWeight: 0.8,
       timeInMeshWeight: 10 / 1800,
       timeInMeshQuantum: 2000,
@@ -49,21 +50,25 @@ describe("scoring light", () => {
     });
   });
 
-  it("counts invalid blocks on every topic, and too few deliveries on the live one alone", () => {
+  it("counts invalid blocks on every topic, and all else on the first, too few deliveries while blocks are published there", () => {
     const params = scoring();
     const weights = () =>
-      TOPICS.map((topic) => [
-        params.topics[topic]?.invalidMessageDeliveriesWeight,
-        params.topics[topic]?.meshMessageDeliveriesWeight,
-      ]);
-    expect(weights()).toEqual([
-      [-140.4475, 0],
-      [-140.4475, 0],
-      [-140.4475, 0],
-      [-140.4475, -0.7],
-    ]);
+      TOPICS.map((topic) => {
+        const of = params.topics[topic]!;
+        return [
+          of.invalidMessageDeliveriesWeight,
+          of.firstMessageDeliveriesWeight,
+          of.timeInMeshWeight,
+          of.meshMessageDeliveriesWeight,
+          of.meshFailurePenaltyWeight,
+        ];
+      });
+    const others = Array(3).fill([-140.4475, 0, 0, 0, 0]);
+    expect(weights()).toEqual([[-140.4475, 1, 10 / 1800, 0, 0], ...others]);
+    setLiveTopic(params, TOPICS[0]);
+    expect(weights()).toEqual([[-140.4475, 1, 10 / 1800, -0.7, -0.7], ...others]);
     setLiveTopic(params, TOPICS[2]);
-    expect(weights().map(([, deliveries]) => deliveries)).toEqual([0, 0, -0.7, 0]);
+    expect(weights()).toEqual([[-140.4475, 1, 10 / 1800, 0, 0], ...others]);
   });
 
   it("takes two seconds where the chain says no block time, and divides times as integers", () => {

@@ -73,6 +73,7 @@ export const scoreDecay = (periodMs: number, slot: number): number => 0.01 ** (1
 export interface LightScoring {
   /** of `slotMs` */
   readonly slot: number;
+  /** by version, the first one first */
   readonly topics: readonly string[];
   /** the topic on which blocks are published at present */
   readonly liveTopic: string;
@@ -80,13 +81,15 @@ export interface LightScoring {
 }
 
 /**
- * The parameters of `light`. They hold on all topics of blocks; op-node has them on that of the first version only, where nothing is
- * published any more, so that there invalid blocks cost a peer nothing. The penalty for delivering too little is on the live topic
- * alone: no peer can deliver anything on the others.
+ * The parameters of `light`. As in op-node, time in the mesh and deliveries are scored on the topic of the first version only: blocks that
+ * are ignored, or not made, then cost no peer anything. Invalid blocks cost on all topics, because no honest peer passes them on; in
+ * op-node they are free where blocks are published today.
  */
 export function lightScoring({ slot, topics, liveTopic, applicationScore }: LightScoring): GossipScoreParams {
   return {
-    topics: Object.fromEntries(topics.map((topic) => [topic, topicScoring(slot, topic === liveTopic)])),
+    topics: Object.fromEntries(
+      topics.map((topic, index) => [topic, index === 0 ? firstTopic(slot, topic === liveTopic) : otherTopic(slot)]),
+    ),
     topicScoreCap: 34,
     appSpecificScore: applicationScore,
     appSpecificWeight: 1,
@@ -102,17 +105,26 @@ export function lightScoring({ slot, topics, liveTopic, applicationScore }: Ligh
   };
 }
 
-function topicScoring(slot: number, isLive: boolean): TopicScoring {
-  const timeInMeshCap = Math.floor(3_600_000 / slot);
+function firstTopic(slot: number, isLive: boolean): TopicScoring {
+  return {
+    ...otherTopic(slot),
+    timeInMeshWeight: MAX_TIME_IN_MESH_SCORE / Math.floor(3_600_000 / slot),
+    firstMessageDeliveriesWeight: 1,
+    ...deliveryWeights(isLive),
+  };
+}
+
+/** Counts everything, but only invalid blocks have a weight. */
+function otherTopic(slot: number): TopicScoring {
   return {
     topicWeight: 0.8,
-    timeInMeshWeight: MAX_TIME_IN_MESH_SCORE / timeInMeshCap,
+    timeInMeshWeight: 0,
     timeInMeshQuantum: slot,
-    timeInMeshCap,
-    firstMessageDeliveriesWeight: 1,
+    timeInMeshCap: Math.floor(3_600_000 / slot),
+    firstMessageDeliveriesWeight: 0,
     firstMessageDeliveriesDecay: scoreDecay(epochsMs(20, slot), slot),
     firstMessageDeliveriesCap: 23,
-    ...deliveryWeights(isLive),
+    ...deliveryWeights(false),
     meshMessageDeliveriesDecay: scoreDecay(epochsMs(5, slot), slot),
     meshMessageDeliveriesCap: 30,
     meshMessageDeliveriesThreshold: 3,
@@ -129,9 +141,10 @@ const deliveryWeights = (isLive: boolean) => {
   return { meshMessageDeliveriesWeight: weight, meshFailurePenaltyWeight: weight };
 };
 
-/** Moves the penalty for delivering too little to the topic that blocks are published on from now on. */
-export function setLiveTopic(params: Pick<GossipScoreParams, "topics">, liveTopic: string): void {
-  for (const [topic, scoring] of Object.entries(params.topics)) Object.assign(scoring, deliveryWeights(topic === liveTopic));
+/** Peers are penalized for delivering too little on the first topic, as long as blocks are published there: nothing can be delivered later. */
+export function setLiveTopic({ topics }: Pick<GossipScoreParams, "topics">, liveTopic: string): void {
+  for (const [topic, scoring] of Object.entries(topics))
+    if (scoring.firstMessageDeliveriesWeight > 0) Object.assign(scoring, deliveryWeights(topic === liveTopic));
 }
 
 /** The parameters of `none`: every score is zero. gossipsub's own defaults would score addresses and behaviour. */

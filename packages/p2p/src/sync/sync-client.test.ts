@@ -76,6 +76,20 @@ function start(peers: Readonly<Record<string, FakePeer>>, { mayAsk = () => true 
   return { clock, client, asked, askedOf, received, count, most };
 }
 
+describe("a process that stood still", () => {
+  it.each([75_000, 90_000])("for %i ms blames no peer for a request that was under way, and asks it again", async (ms) => {
+    const { client, clock, received, count, askedOf } = start({
+      a: { latencyMs: () => ms, instead: (_, times) => (times === 0 ? new Error("the time is over") : undefined) },
+    });
+    client.requestGap(gapBetween(chain, 3, 5));
+    await clock.advance(2 * ms + 1_000);
+    expect(count("a", "error")).toBe(0);
+    expect(askedOf("a")).toEqual([4, 4]);
+    expect(received).toEqual([chain[3]]);
+    await client.close();
+  });
+});
+
 describe("walking a gap", () => {
   it("asks for the blocks from the highest down, and hands them over in that order", async () => {
     const { client, clock, received, askedOf, count } = start({ a: {} });

@@ -34,6 +34,8 @@ const ERROR_PAUSE_MS = 1_000;
 const MAX_ERROR_PAUSE_MS = 60_000;
 /** after a block that does not hash to its block hash, which no honest node sends */
 const LIE_PAUSE_MS = 600_000;
+/** No request takes this long unless this process stood still: then the peer is not blamed. */
+const STOOD_STILL_MS = 40_000;
 /** The block that all others wait for is asked of one more peer after so long. */
 const HEDGE_AFTER_MS = 3_000;
 /** Blocks that were handed over are asked for again if they are still missing so long after. */
@@ -184,7 +186,8 @@ export class SyncClient {
     if (asked.size === 0) this.inFlight.delete(number);
     if (!peer.gone.signal.aborted) {
       metrics.asked(number, codeOf(outcome), clock.monotonicMs() - startMs);
-      this.onOutcome(peer, number, outcome);
+      const isOurFault = outcome.kind === "failed" && clock.monotonicMs() - startMs > STOOD_STILL_MS;
+      if (!isOurFault) this.onOutcome(peer, number, outcome);
     }
     metrics.quarantined(this.quarantine.size);
     this.wake();

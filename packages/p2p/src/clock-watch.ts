@@ -1,0 +1,67 @@
+import type { Clock } from "@rnode/primitives";
+
+/** How far the time of day may drift from monotonic time between two samples: NTP slews by at most 0.5 ms a second. */
+const MAX_DRIFT_MS = 1_000;
+/** How late a sample may be before the process counts as stopped. */
+const MAX_DELAY_MS = 3_000;
+/** How long after a disturbance messages that waited for it may still arrive. */
+const SETTLE_MS = 60_000;
+
+/**
+ * Finds out whether the time of day, and the process itself, can be relied on. The time of day stepped if it moved by another amount than
+ * monotonic time. The process stood still if a sample is late. A clock that was wrong from the start shows nothing: the clock is therefore
+ * trusted only after a message from elsewhere agreed with it.
+ */
+export class ClockWatch {
+  readonly #clock: Pick<Clock, "unixMs" | "monotonicMs">;
+  readonly #intervalMs: number;
+  readonly #onStep: (byMs: number) => void;
+  #last: { readonly offsetMs: number; readonly atMs: number };
+  #disturbedMs = Number.NEGATIVE_INFINITY;
+  #isConfirmed = false;
+
+  /**
+   * @param intervalMs longest regular time between two samples
+   * @param onStep the time of day was set, by this many milliseconds; negative: back
+   */
+  constructor(clock: Pick<Clock, "unixMs" | "monotonicMs">, intervalMs: number, onStep: (byMs: number) => void = () => {}) {
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+    this.#onStep = onStep;
+    this.#last = this.#read();
+  }
+
+  /** To be called at each interval, and before each judgement by the time of day. */
+  sample(): void {
+    const now = this.#read();
+    const { offsetMs, atMs } = this.#last;
+    this.#last = now;
+    const stepMs = now.offsetMs - offsetMs;
+    const isStep = Math.abs(stepMs) > MAX_DRIFT_MS;
+    if (isStep || now.atMs - atMs > this.#intervalMs + MAX_DELAY_MS) {
+      this.#disturbedMs = now.atMs;
+      this.#isConfirmed = false;
+    }
+    if (isStep) this.#onStep(stepMs);
+  }
+
+  /** A message of another machine agrees with the time of day. */
+  confirm(): void {
+    this.#isConfirmed = true;
+  }
+
+  /** No disturbance for a minute. */
+  get isSettled(): boolean {
+    return this.#last.atMs - this.#disturbedMs >= SETTLE_MS;
+  }
+
+  /** Settled, and confirmed since the last disturbance. */
+  get isTrusted(): boolean {
+    return this.isSettled && this.#isConfirmed;
+  }
+
+  #read() {
+    const atMs = this.#clock.monotonicMs();
+    return { offsetMs: this.#clock.unixMs() - atMs, atMs };
+  }
+}
