@@ -283,6 +283,7 @@ export class RollupNode {
     });
     this.inbox = new UnsafeInbox({
       config,
+      headNumber: () => control.headsIfKnown?.unsafe.number,
       onQueued: () => {
         metrics.unsafePayload();
         this.driver.wake();

@@ -291,7 +291,7 @@ describe("the RPC of rnode", () => {
     [{ kind: "bad-hash", stated: "0x01", actual: "0x02" }, "payload has bad block hash: 0x01, actual block hash is: 0x02"],
     [{ kind: "malformed", reason: "no L1 info" }, "payload cannot be a block of this chain: no L1 info"],
     [{ kind: "too-large", sizeBytes: 12, maxBytes: 10 }, "payload takes 12 bytes, more than the 10 that may wait"],
-    [{ kind: "full", waiting: 7 }, "7 payloads wait already, all with higher numbers"],
+    [{ kind: "full", waiting: 7 }, "7 payloads wait already, all with lower numbers"],
   ])("answers for a payload that is %j: %s", async (verdict, message) => {
     offered = verdict;
     const answer = call("admin_postUnsafePayload", [envelopeToJson(one.envelope)]);

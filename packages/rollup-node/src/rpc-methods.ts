@@ -219,7 +219,7 @@ function payloadRefusal(offered: Offered): string | undefined {
     case "too-large":
       return `payload takes ${offered.sizeBytes} bytes, more than the ${offered.maxBytes} that may wait`;
     case "full":
-      return `${offered.waiting} payloads wait already, all with higher numbers`;
+      return `${offered.waiting} payloads wait already, all with lower numbers`;
   }
 }
 

@@ -24,9 +24,13 @@ function withFields(fields: Partial<Payload>): ExecutionPayloadEnvelope {
   return { ...changed, executionPayload: { ...changed.executionPayload, blockHash } };
 }
 
-function inboxOf(limits = { maxPayloads: 3, maxBytes: 10_000 }) {
+/** A payload of this number, with the time at which it is due. */
+const at = (blockNumber: number) =>
+  withFields({ blockNumber, timestamp: config.genesis.l2TimeSec + blockNumber * config.blockTimeSec });
+
+function inboxOf(limits = { maxPayloads: 3, maxBytes: 10_000 }, headNumber = 0) {
   let wakes = 0;
-  const inbox = new UnsafeInbox({ config, limits, onQueued: () => wakes++ });
+  const inbox = new UnsafeInbox({ config, limits, headNumber: () => headNumber, onQueued: () => wakes++ });
   return { inbox, wakes: () => wakes };
 }
 
@@ -46,6 +50,9 @@ describe("the door for blocks that others made", () => {
       { ...withFields({}), parentBeaconBlockRoot: new Uint8Array(32).fill(9) },
       { kind: "bad-hash" },
     ],
+    ["the time of another number", withFields({ blockNumber: 1_000_001 }), { kind: "malformed" }],
+    ["a time a second late", withFields({ timestamp: envelope.executionPayload.timestamp + 1 }), { kind: "malformed" }],
+    ["the time of a block far ahead", withFields({ timestamp: at(1_000_001).executionPayload.timestamp }), { kind: "malformed" }],
     ["no transactions", withFields({ transactions: [] }), { kind: "malformed" }],
     ["a first transaction that is none", withFields({ transactions: [Uint8Array.of(0x02, 1)] }), { kind: "malformed" }],
     ["more bytes than may wait", unhashed({ transactions: [new Uint8Array(10_000)] }), { kind: "too-large", maxBytes: 10_000 }],
@@ -63,16 +70,41 @@ describe("the door for blocks that others made", () => {
     expect(offered.kind === "bad-hash" && hexToBytes(offered.actual)).toEqual(bad.executionPayload.blockHash);
   });
 
-  it("stays within its bounds when a thousand payloads are posted, and keeps the highest", () => {
-    const { inbox } = inboxOf({ maxPayloads: 50, maxBytes: 10_000_000 });
-    for (let i = 0; i < 1_000; i++) inbox.offer(withFields({ blockNumber: 2 + ((i * 7) % 1_000) }));
+  it("stays within its bounds when a thousand payloads are posted, and keeps the lowest above the head", () => {
+    const { inbox } = inboxOf({ maxPayloads: 50, maxBytes: 10_000_000 }, 10);
+    for (let i = 0; i < 1_000; i++) inbox.offer(at(2 + ((i * 7) % 1_000)));
     expect(inbox.length).toBe(50);
-    expect(inbox.peek()?.ref.number).toBe(952);
-    expect(inbox.offer(withFields({ blockNumber: 5 }))).toEqual({ kind: "full", waiting: 50 });
+    expect(inbox.peek()?.ref.number).toBe(11);
+    expect(inbox.offer(at(1_000))).toEqual({ kind: "full", waiting: 50 });
     const small = inboxOf({ maxPayloads: 10_000, maxBytes: 100_000 });
-    for (let i = 0; i < 1_000; i++) small.inbox.offer(withFields({ blockNumber: 2 + i }));
+    for (let i = 0; i < 1_000; i++) small.inbox.offer(at(2 + i));
     expect(small.inbox.sizeBytes).toBeLessThanOrEqual(100_000);
     expect(small.inbox.length).toBeGreaterThan(10);
+  });
+
+  it.each([2, 50, 1_000, 1_000_000])("keeps the chain going when 2,800 blocks are signed %i ahead of the head", async (ahead) => {
+    const harness = createHarness({ l1Blocks: 2, inboxLimits: { maxPayloads: 2_000, maxBytes: 128 * 1024 * 1024 } });
+    await harness.untilIdle();
+    const { genesis: start, blockTimeSec } = harness.config;
+    const other = new FakeEngine(harness.config);
+    let parent = genesis;
+    const chain = Array.from({ length: 5 }, () => {
+      const block = other.make(parent, attributesOn(harness.config, parent, harness.l1.blocks[0]!));
+      parent = block.ref;
+      return block;
+    });
+    for (let i = 0; i < 2_800; i++) {
+      const blockNumber = ahead + i;
+      const timestamp = start.l2TimeSec + blockNumber * blockTimeSec;
+      const blockHash = keccak256(Uint8Array.of(i & 0xff, i >> 8));
+      harness.inbox.offer({ ...envelope, executionPayload: { ...envelope.executionPayload, blockHash, blockNumber, timestamp } });
+    }
+    for (const block of chain) {
+      expect(harness.inbox.offer(block.envelope)).toEqual({ kind: "queued" });
+      await harness.untilIdle();
+    }
+    expect(harness.heads().unsafe).toBe(5);
+    expect(harness.inbox.length).toBeLessThanOrEqual(2_000);
   });
 
   it("makes no difference to the block being inserted what arrives meanwhile", async () => {

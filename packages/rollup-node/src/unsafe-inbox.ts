@@ -16,11 +16,13 @@ export type Offered =
   /** a block of this chain cannot have this form */
   | { readonly kind: "malformed"; readonly reason: string }
   | { readonly kind: "too-large"; readonly sizeBytes: number; readonly maxBytes: number }
-  /** the queue is full of payloads with higher numbers */
+  /** the queue is full of payloads with lower numbers above the head */
   | { readonly kind: "full"; readonly waiting: number };
 
 export interface UnsafeInboxDeps {
   readonly config: RollupConfig;
+  /** number of the unsafe head; `undefined` if it is not known yet */
+  readonly headNumber: () => number | undefined;
   /** a payload was added to the queue */
   readonly onQueued: () => void;
   /** computes the hash of a payload's content */
@@ -57,7 +59,7 @@ export class UnsafeInbox {
     if (this.queue.has(bytesToHex(envelope.executionPayload.blockHash))) return { kind: "duplicate" };
     const checked = checkUnsafePayload(this.deps.config, envelope, this.deps.hashOf);
     if (checked.kind !== "valid") return checked;
-    const enqueued = this.queue.push({ ref: checked.ref, envelope });
+    const enqueued = this.queue.push({ ref: checked.ref, envelope }, this.deps.headNumber());
     if (enqueued === "full") return { kind: "full", waiting: this.queue.length };
     if (enqueued === "too-large") return { kind: "too-large", sizeBytes, maxBytes };
     if (enqueued === "queued") this.deps.onQueued();
@@ -76,13 +78,21 @@ export class UnsafeInbox {
 
 type CheckedPayload = { readonly kind: "valid"; readonly ref: L2BlockRef } | Extract<Offered, { kind: "bad-hash" | "malformed" }>;
 
-/** Checks what can be checked without the parent: the payload's hash covers its content, and the payload names its L1 origin. */
+/**
+ * Checks what can be checked without the parent: the payload's hash covers its content, the payload names its L1 origin, and its time is
+ * that of its number.
+ */
 export function checkUnsafePayload(
   config: RollupConfig,
   envelope: ExecutionPayloadEnvelope,
   hashOf: NonNullable<UnsafeInboxDeps["hashOf"]> = ({ forkTimes }) => payloadHash(forkTimes, envelope, orderedTrieRoot),
 ): CheckedPayload {
-  const { blockHash } = envelope.executionPayload;
+  const { blockHash, blockNumber, timestamp } = envelope.executionPayload;
+  const { genesis, blockTimeSec } = config;
+  const dueSec = genesis.l2TimeSec + (blockNumber - genesis.l2.number) * blockTimeSec;
+  if (timestamp !== dueSec) {
+    return { kind: "malformed", reason: `block ${blockNumber} has the time ${timestamp}, but is due at ${dueSec}` };
+  }
   try {
     const actual = hashOf(config, envelope);
     if (!equalBytes(actual, blockHash)) return { kind: "bad-hash", stated: bytesToHex(blockHash), actual: bytesToHex(actual) };

@@ -44,31 +44,28 @@ describe("UnsafeQueue", () => {
     expect(queue.push(payload(1))).toBe("queued");
   });
 
-  it("drops the lowest when it is full, and counts them", () => {
+  it("drops the highest when it is full, and counts them", () => {
     const queue = new UnsafeQueue({ ...limits, maxBytes: 3_500 });
-    for (const number of [4, 2, 3, 5]) expect(queue.push(payload(number))).toBe("queued");
+    expect([4, 2, 3, 5].map((number) => queue.push(payload(number)))).toEqual(["queued", "queued", "queued", "full"]);
     expect(queue.length).toBe(3);
-    expect(queue.peek()?.ref.number).toBe(3);
     expect(queue.droppedCount).toBe(1);
-  });
-
-  it("keeps no more than so many, and says when the new one is the lowest", () => {
-    const queue = new UnsafeQueue({ ...limits, maxPayloads: 2 });
-    expect([5, 7, 6, 4].map((number) => queue.push(payload(number)))).toEqual(["queued", "queued", "queued", "full"]);
-    expect(drain(queue)).toEqual(["0x60", "0x70"]);
+    expect(drain(queue)).toEqual(["0x20", "0x30", "0x40"]);
     expect(queue.sizeBytes).toBe(0);
   });
 
-  it("makes room for the parent of the lowest by dropping the highest, so that a gap is filled that does not fit", () => {
+  it("drops first what the head has passed", () => {
     const queue = new UnsafeQueue({ ...limits, maxPayloads: 3 });
-    const linked = (number: number): QueuedPayload => {
-      const { ref, envelope } = payload(number);
-      return { ref: { ...ref, parentHash: `0x${number - 1}0` }, envelope };
-    };
-    expect([9, 8, 7, 6, 5].map((number) => queue.push(linked(number)))).toEqual(Array(5).fill("queued"));
-    expect(queue.push(linked(3))).toBe("full"); // no parent of 5
-    expect(queue.push(linked(9))).toBe("queued"); // nor is this, so that the lowest goes
-    expect(drain(queue)).toEqual(["0x60", "0x70", "0x90"]);
+    for (const number of [1, 2, 9]) queue.push(payload(number), 0);
+    expect(queue.push(payload(8), 2)).toBe("queued");
+    expect(queue.push(payload(7), 2)).toBe("queued");
+    expect(queue.push(payload(6), 2)).toBe("queued");
+    expect(drain(queue)).toEqual(["0x60", "0x70", "0x80"]);
+  });
+
+  it("fills a gap that does not fit, from its upper end down", () => {
+    const queue = new UnsafeQueue({ ...limits, maxPayloads: 3 });
+    expect([9, 8, 7, 6, 5, 4].map((number) => queue.push(payload(number)))).toEqual(Array(6).fill("queued"));
+    expect(drain(queue)).toEqual(["0x40", "0x50", "0x60"]);
   });
 
   it("removes one that is not the lowest any more", () => {

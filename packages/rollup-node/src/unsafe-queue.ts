@@ -22,9 +22,8 @@ export function payloadSizeBytes({ executionPayload }: ExecutionPayloadEnvelope)
 }
 
 /**
- * Unsafe payloads that wait for their parents, lowest number first. The queue is bounded in count and memory. When it is full, the
- * lowest payloads are dropped; but for the parent of the lowest, the highest are. A gap that is filled from its upper end down would
- * never be filled otherwise if it did not fit.
+ * Unsafe payloads that wait for their parents, lowest number first. The queue is bounded in count and memory. When it is full, payloads
+ * that the head has passed are dropped, then those farthest ahead of it: what comes next for the chain stays, whatever else is signed.
  */
 export class UnsafeQueue {
   readonly limits: UnsafeQueueLimits;
@@ -51,18 +50,18 @@ export class UnsafeQueue {
     return this.hashes.has(hash);
   }
 
-  push(payload: QueuedPayload): Enqueued {
+  /** @param headNumber of the unsafe head, if it is known */
+  push(payload: QueuedPayload, headNumber = -1): Enqueued {
     const { ref, envelope } = payload;
     const sizeBytes = payloadSizeBytes(envelope);
     if (this.hashes.has(ref.hash)) return "duplicate";
     if (sizeBytes > this.limits.maxBytes) return "too-large";
-    const isParentOfLowest = this.payloads[0]?.ref.parentHash === ref.hash;
     const at = this.payloads.findIndex((other) => other.ref.number > ref.number);
     this.payloads.splice(at < 0 ? this.payloads.length : at, 0, payload);
     this.hashes.add(ref.hash);
     this.bytes += sizeBytes;
     while (this.bytes > this.limits.maxBytes || this.payloads.length > this.limits.maxPayloads) {
-      this.removeAt(isParentOfLowest ? this.payloads.length - 1 : 0);
+      this.removeAt(this.payloads[0]!.ref.number <= headNumber ? 0 : this.payloads.length - 1);
       this.droppedCount++;
     }
     return this.hashes.has(ref.hash) ? "queued" : "full";

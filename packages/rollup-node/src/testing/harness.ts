@@ -264,6 +264,7 @@ export function createHarness(options: HarnessOptions = {}) {
   const hashOf = (_: RollupConfig, { executionPayload }: ExecutionPayloadEnvelope): Uint8Array => executionPayload.blockHash;
   const inbox = new UnsafeInbox({
     config,
+    headNumber: () => control.headsIfKnown?.unsafe.number,
     hashOf,
     onQueued: () => driver.wake(),
     ...(options.inboxLimits && { limits: options.inboxLimits }),
