@@ -72,6 +72,9 @@ function applyFault(network: SimNetwork, fault: Fault): void {
         network.isL1Paused = false;
       });
       return;
+    case "l1-log":
+      network.l1Traffic.emit(fault.logs);
+      return;
     case "junk":
       network.sendJunk(fault.from, fault.what);
       return;

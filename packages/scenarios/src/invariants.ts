@@ -21,6 +21,7 @@ export interface Violation {
     | "batcher-blamed"
     | "record"
     | "deposits"
+    | "config"
     | "gas"
     | "honest-blamed"
     | "liveness"
@@ -60,6 +61,8 @@ export interface InvariantsDeps {
   readonly isSequenced: (hash: Hex) => boolean;
   /** source hashes of the deposits of an L1 block, in order */
   readonly depositsOf: (block: L1Block) => readonly Hex[];
+  /** the gas limit of L2 blocks, by the number of their L1 origin */
+  readonly gasLimits: () => readonly bigint[];
   /** whether it is in the sequencer's chain, and its L1 origin in L1 */
   readonly isInChain: (block: L2BlockRef) => boolean;
   readonly onViolation: (violation: Violation) => void;
@@ -178,8 +181,12 @@ export class Invariants {
     }
   }
 
-  /** The first block of each epoch, as far as it is safe, must have the deposits of its L1 block, and no other block has any. */
-  checkDeposits(nodes: readonly SimNode[]): void {
+  /**
+   * What safe blocks must have from L1: the first one of each epoch the deposits of its L1 block, the others none, and each the gas limit
+   * that was set last.
+   */
+  checkEpochs(nodes: readonly SimNode[]): void {
+    const gasLimits = this.#deps.gasLimits();
     for (const node of nodes) {
       if (this.isMisled(node)) continue;
       for (let at = 1; at <= (node.heads?.safe.number ?? 0); at++) {
@@ -189,7 +196,13 @@ export class Invariants {
         const origin = this.#deps.l1.blocks[block.l1Origin.number];
         if (origin?.ref.hash !== block.l1Origin.hash) break; // L1 has just replaced it
         const wanted = block.sequenceNumber === 0 ? this.#deps.depositsOf(origin) : [];
-        const found = userDeposits(payload.transactions);
+        const gasLimit = gasLimits[origin.ref.number]!;
+        if (payload.gasLimit !== gasLimit) {
+          const detail = `${node.name}: block ${number(block)} has gas limit ${payload.gasLimit}, L1 block ${origin.ref.number} has ${gasLimit}`;
+          this.#deps.onViolation({ rule: "config", detail });
+          return;
+        }
+        const found = userDeposits(payload.transactions, wanted.length);
         if (found.join() === wanted.join()) continue;
         const detail = `${node.name}: block ${number(block)} has ${found.length} deposits (${found.join(", ")}), L1 block ${origin.ref.number} has ${wanted.length} (${wanted.join(", ")})`;
         this.#deps.onViolation({ rule: "deposits", detail });
@@ -305,10 +318,14 @@ export class Invariants {
   }
 }
 
-/** Source hashes of the deposits that mint: those of the protocol itself mint nothing. */
-function userDeposits(transactions: readonly Uint8Array[]): readonly Hex[] {
-  return transactions.filter(isDepositTransaction).flatMap((encoded) => {
-    const tx = decodeTransaction(encoded);
-    return tx.type === DEPOSIT_TRANSACTION_TYPE && (tx.mint ?? 0n) > 0n ? [bytesToHex(tx.sourceHash)] : [];
+/**
+ * Source hashes of the deposits after that of the L1 attributes: as many as `count`, and of all later ones those that mint, as upgrade
+ * transactions mint nothing.
+ */
+function userDeposits(transactions: readonly Uint8Array[], count: number): readonly Hex[] {
+  const [, ...deposits] = transactions.filter(isDepositTransaction).map(decodeTransaction);
+  return deposits.flatMap((tx, i) => {
+    if (tx.type !== DEPOSIT_TRANSACTION_TYPE || (i >= count && (tx.mint ?? 0n) === 0n)) return [];
+    return [bytesToHex(tx.sourceHash)];
   });
 }

@@ -7,7 +7,8 @@ import {
   TRANSACTION_DEPOSITED_TOPIC,
   userDepositSourceHash,
 } from "@rnode/protocol";
-import { GENESIS_TIME_SEC, type L1Forks } from "./plan.ts";
+import { logsOf } from "./l1-logs.ts";
+import { GENESIS_TIME_SEC, type L1Forks, type LogKind } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { L1Block, SimL1 } from "./sim-l1.ts";
 
@@ -38,22 +39,31 @@ export interface L1Passed {
   readonly unknownFields: number;
 }
 
-/** What others do on an L1 that has Amsterdam, or comes to it: payments, deposits, transactions of a type that no program knows. */
+/** What others do on L1: on one that has Amsterdam, or comes to it, payments, deposits, transactions of a type that no program knows. */
 export class L1Traffic {
   readonly #random: Random;
   readonly #l1: SimL1;
   readonly #config: RollupConfig;
   readonly #forks: L1Forks;
+  readonly #logRandom: Random;
   readonly #deposits = new Set<Log>();
+  /** by the logs that set them */
+  readonly #gasLimits = new Map<Log, bigint>();
   #nonce = 0n;
   readonly #slots = { empty: 0, replaced: 0 };
 
   constructor(
     forks: L1Forks,
-    { random, l1, config }: { readonly random: Random; readonly l1: SimL1; readonly config: RollupConfig },
+    {
+      random,
+      logRandom,
+      l1,
+      config,
+    }: { readonly random: Random; readonly logRandom: Random; readonly l1: SimL1; readonly config: RollupConfig },
   ) {
     this.#forks = forks;
     this.#random = random;
+    this.#logRandom = logRandom;
     this.#l1 = l1;
     this.#config = config;
   }
@@ -76,6 +86,27 @@ export class L1Traffic {
     const sibling = fate < EMPTY_SLOTS + REPLACED_HEADS ? this.#l1.replaceHead(nowMs) : undefined;
     if (sibling !== undefined) this.#slots.replaced++;
     return sibling ?? this.#l1.mine(nowMs);
+  }
+
+  /** The next L1 block has these logs of the rollup's contracts. Their transactions move ether, or do not. */
+  emit(kinds: readonly LogKind[]): void {
+    for (const kind of kinds) {
+      const { logs, gasLimit } = logsOf(kind, this.#config, this.#logRandom);
+      for (const log of logs) {
+        if (kind === "deposit") this.#deposits.add(log);
+        if (gasLimit !== undefined) this.#gasLimits.set(log, gasLimit);
+      }
+      this.#send(this.#config.depositContractAddress, BigInt(this.#logRandom.below(2)), logs);
+    }
+  }
+
+  /** The gas limit of L2 blocks, by the number of their L1 origin. */
+  gasLimits(): readonly bigint[] {
+    let gasLimit = this.#config.genesis.systemConfig.gasLimit;
+    return this.#l1.blocks.map(({ entries }) => {
+      for (const log of entries.flatMap(({ logs }) => logs)) gasLimit = this.#gasLimits.get(log) ?? gasLimit;
+      return gasLimit;
+    });
   }
 
   /** Source hashes of the deposits of a block, by the index of their logs among all logs of the block. */

@@ -97,9 +97,26 @@ export type Fault =
   | ({ readonly kind: "inclusion"; readonly how: "late" | "lost"; readonly delayMs: number } & Interval)
   | { readonly kind: "pool-drop"; readonly atMs: number }
   | ({ readonly kind: "l1-pause" } & Interval)
+  | { readonly kind: "l1-log"; readonly atMs: number; readonly logs: readonly LogKind[] }
   | { readonly kind: "junk"; readonly atMs: number; readonly from: "batcher" | "stranger"; readonly what: JunkKind }
   | ({ readonly kind: "gossip"; readonly lossRate: number; readonly delayMs: number } & Interval)
   | ({ readonly kind: "blobs"; readonly of: string; readonly how: "down" | "stalls" | "fails" | BlobLie } & Interval);
+
+/** Logs of the rollup's L1 contracts: as the contracts write them, or in a form that they never have. */
+export const LOG_KINDS = [
+  "deposit",
+  "batcher",
+  "feeScalars",
+  "gasLimit",
+  "unsafeBlockSigner",
+  "eip1559Params",
+  "operatorFeeParams",
+  "minBaseFee",
+  "daFootprintGasScalar",
+  "bad-deposit",
+  "bad-update",
+] as const;
+export type LogKind = (typeof LOG_KINDS)[number];
 
 /** How a beacon node's answers about blobs differ from the truth. */
 export type BlobLie = "missing" | "withheld" | "wrong";
@@ -219,6 +236,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     faults: [
       ...faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
       ...(blobSource === "l1" ? [] : beaconFaults(more, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
+      ...logFaults(new Random(seed, "logs"), faultsMs),
       ...late.flatMap((verifier) => lateFaults(later, verifier, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
     ],
   };
@@ -304,6 +322,18 @@ function faultsOf(random: Random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }
   // few kinds with many faults each find other things than many kinds with few
   const kinds = Array.from({ length: random.between(0, 5) }, () => random.pick(makers));
   return kinds.flatMap((make) => Array.from({ length: random.between(1, 4) }, make)).sort((a, b) => startOf(a) - startOf(b));
+}
+
+/** Share of the scenarios in which L1 has logs of the rollup's contracts. */
+const L1_LOGS = 0.4;
+
+function logFaults(random: Random, faultsMs: number): Fault[] {
+  if (!random.chance(L1_LOGS)) return [];
+  return Array.from({ length: random.between(1, 6) }, () => ({
+    kind: "l1-log",
+    atMs: random.between(1_000, faultsMs - 1_000),
+    logs: Array.from({ length: random.between(1, 5) }, () => random.pick(LOG_KINDS)),
+  }));
 }
 
 /** What beacon nodes do wrong: an archiver has the truth, if it can be asked. */

@@ -50,7 +50,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     await network.run(plan.faultsMs);
     if (network.violations.length === 0) await recover(network);
     network.invariants.checkRecords(network.nodes);
-    network.invariants.checkDeposits(network.nodes);
+    network.invariants.checkEpochs(network.nodes);
     const { refusedForGas } = network.l1;
     if (refusedForGas > 0)
       network.report({ rule: "gas", detail: `L1 refused transactions ${refusedForGas} times for their gas limit` });

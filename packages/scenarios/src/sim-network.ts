@@ -88,7 +88,10 @@ export class SimNetwork {
     });
     const { l1, clock, log } = this;
     const rollup = configOf(plan, this.l1.head.ref);
-    this.l1Traffic = new L1Traffic(plan.l1Forks, { random: new Random(plan.seed, "l1 traffic"), l1, config: rollup });
+    this.l1Traffic = new L1Traffic(plan.l1Forks, {
+      ...{ random: new Random(plan.seed, "l1 traffic"), logRandom: new Random(plan.seed, "L1 logs") },
+      ...{ l1, config: rollup },
+    });
     this.derivation = { rollup, l1BlobSchedule: [], upgradeArtifact: options.upgradeArtifact };
     const server = l1Server({
       l1,
@@ -107,6 +110,7 @@ export class SimNetwork {
       isHonestChannel: (id) => this.#honestChannels.has(id),
       isSequenced: (hash) => this.#sequenced.has(hash),
       depositsOf: (block) => this.l1Traffic.depositsOf(block),
+      gasLimits: () => this.l1Traffic.gasLimits(),
       isInChain: ({ number, hash, l1Origin }) =>
         l1.isCanonical(l1Origin) && this.sequencer.engine.canonicalRef(number)?.hash === hash,
       onViolation: (violation) => this.report(violation),
