@@ -9,6 +9,7 @@ import type { IncomingBudget } from "./incoming.ts";
 import type { CheckToken } from "./jwt.ts";
 import type { MethodTable } from "./method-table.ts";
 import { RequestBody } from "./request-body.ts";
+import { failResponse, type RequestHandler, settle, targetOf } from "./request-handler.ts";
 import { type RestrictedMethods, withoutRestricted } from "./restricted-methods.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
@@ -18,7 +19,7 @@ export interface HealthReport {
   readonly body: unknown;
 }
 
-/** Answers a GET request for a path of its own with JSON; undefined: it is not its path. Must not reject. */
+/** Answers a GET request for a path of its own with JSON; `undefined` for other paths. */
 export type Pages = (
   path: string,
   query: URLSearchParams,
@@ -48,7 +49,7 @@ export interface HttpHandlerOptions {
 const JSON_TYPE = "application/json";
 
 /** Answers one HTTP request: JSON-RPC by POST, `GET /healthz` and `/readyz`, CORS preflights. */
-export function createHttpHandler(options: HttpHandlerOptions): (request: IncomingMessage, response: ServerResponse) => void {
+export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
   const { methods, dispatcher, dialect, maxRequestBytes, cors, vhosts, checkToken } = options;
   const probes = new Map([
     ["/healthz", options.healthz],
@@ -73,7 +74,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
   };
 
   return (request, response) => {
-    const path = request.url?.split("?", 1)[0] ?? "/";
+    const { path, query } = targetOf(request);
     if (!isAllowedHost(request.headers.host, vhosts)) return refuse(request, response, 403, INVALID_HOST);
     if (!isAllowedOrigin(request.headers, cors)) return refuse(request, response, 403, ORIGIN_NOT_ALLOWED);
     allowOrigin(request, response, cors);
@@ -89,8 +90,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     }
     if (path !== "/") {
       if (options.pages === undefined || request.method !== "GET") return refuse(request, response, 404, "not found");
-      void sendPage(options.pages, request, response, options.unsent);
-      return;
+      return sendPage(options.pages(path, query), request, response, options.unsent);
     }
     // Load balancers probe this way whether the server listens.
     if (request.method === "GET" || request.method === "HEAD") return sendText(response, 200, "");
@@ -121,15 +121,16 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     request.on("end", () => {
       incoming.close();
       const client = connectionOf(request.socket);
-      const answer = dispatcher.handle(body.finish(), methodsFor(request), client);
       const reply = (given: Answer = ""): void => {
         if (response.headersSent || response.destroyed) return;
         const unsent = options.unsent.open(client.remoteAddress, () => response.destroy());
         response.once("close", () => unsent.close());
         sendAnswer(response, given, unsent);
       };
-      if (answer instanceof Promise) void answer.then(reply);
-      else reply(answer);
+      void settle(
+        async () => reply(await dispatcher.handle(body.finish(), methodsFor(request), client)),
+        () => failResponse(response),
+      );
     });
   };
 }
@@ -164,13 +165,12 @@ const sendText = (response: ServerResponse, status: number, text: string): void 
   send(response, status, "text/plain; charset=utf-8", text === "" ? "" : `${text}\n`);
 
 async function sendPage(
-  pages: Pages,
+  answer: ReturnType<Pages>,
   request: IncomingMessage,
   response: ServerResponse,
   budget: Pick<UnsentBudget, "open">,
 ): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? "/", "http://this");
-  const page = await pages(pathname, searchParams);
+  const page = await answer;
   if (page === undefined) return refuse(request, response, 404, "not found");
   const unsent = budget.open(request.socket.remoteAddress ?? "", () => response.destroy());
   response.once("close", () => unsent.close());

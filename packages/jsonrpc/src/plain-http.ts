@@ -288,9 +288,10 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       const answered = answer(this.#text, this.#client);
       this.#text = "";
       if (answered instanceof Promise) {
-        void answered.then((later) => {
+        const send = (later: Answer): void => {
           if (!this.#socket.destroyed && this.#send(later)) this.#readOn();
-        });
+        };
+        answered.then(send).catch(() => this.#socket.destroy());
       } else if (this.#send(answered)) this.#readOn();
     }
 

@@ -566,3 +566,41 @@ describe("isDeeperThan", () => {
     expect(isDeeperThan(text, depth)).toBe(expected);
   });
 });
+
+describe("a handler of pages that fails", () => {
+  const FAILING = {
+    "throws at once": () => {
+      throw new Error("at once");
+    },
+    rejects: () => Promise.reject(new Error("later")),
+    "answers with what is no JSON": async () => ({ status: 200, body: 1n }),
+    "answers with no status": async () => ({ status: 1, body: {} }),
+  };
+  it.each(Object.entries(FAILING))("answers 500 and goes on: one that %s", async (_, pages) => {
+    const { port } = await startServer({ pages });
+    for (const target of ["//", "/%", "/x", "//[", "/?%", "/x?%"]) {
+      const socket = connect(port, "127.0.0.1");
+      socket.write(`GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+      const [head] = (await once(socket, "data")) as [Buffer];
+      expect([target, head.toString().slice(9, 12)]).toEqual([target, target === "/?%" ? "200" : "500"]);
+      socket.destroy();
+    }
+  });
+
+  it("gives pages the path and query as sent", async () => {
+    const asked: string[] = [];
+    const { port } = await startServer({
+      pages: async (path, query) => {
+        asked.push(`${path} ${query.get("a")}`);
+        return undefined;
+      },
+    });
+    for (const target of ["//", "/%?a=%", "//x?a=1"]) {
+      const socket = connect(port, "127.0.0.1");
+      socket.write(`GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+      await once(socket, "data");
+      socket.destroy();
+    }
+    expect(asked).toEqual(["// null", "/% %", "//x 1"]);
+  });
+});

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Logger, MetricFactory } from "@rnode/observe";
+import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Arrivals } from "./arrivals.ts";
@@ -16,6 +16,7 @@ import { ListenerGuard } from "./listener-guard.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
 import { logRefusedTokens } from "./refused-tokens.ts";
+import { guarded, type RequestHandler } from "./request-handler.ts";
 import type { RestrictedMethods } from "./restricted-methods.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
@@ -181,14 +182,18 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   });
   const headTimeoutMs = Math.min(limits.requestTimeoutMs, 10_000);
 
-  function newServer(onRequest?: ReturnType<typeof createHttpHandler>): Server {
+  const onFault = (error: unknown, path: string): void =>
+    log.error("a request could not be answered", { path, error: errorText(error) });
+
+  function newServer(onRequest?: RequestHandler): Server {
     const server = createServer({
       requestTimeout: limits.requestTimeoutMs,
       headersTimeout: headTimeoutMs,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 1000,
     });
-    server.on("request", onRequest ?? ((_, response) => response.writeHead(426, { upgrade: "websocket" }).end()));
+    const answer = onRequest ?? ((_, response) => void response.writeHead(426, { upgrade: "websocket" }).end());
+    server.on("request", guarded(answer, onFault));
     server.on("request", ({ socket }) => places.get(server)?.asked(socket));
     server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
       const status = code === "ERR_HTTP_REQUEST_TIMEOUT" ? "408 Request Timeout" : "400 Bad Request";

@@ -37,7 +37,7 @@ async function l1Server(blocks: BlockFixture[], { isHeld = false } = {}) {
   const server: Server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", async () => {
+    const reply = async (): Promise<void> => {
       const calls = JSON.parse(Buffer.concat(parts).toString()) as Call | Call[];
       const isFirst = seen.calls.push(Array.isArray(calls) ? calls.length : 1) === 1; // of the chain id
       seen.mostUnderWay = Math.max(seen.mostUnderWay, ++seen.underWay);
@@ -45,7 +45,8 @@ async function l1Server(blocks: BlockFixture[], { isHeld = false } = {}) {
       const body = Array.isArray(calls) ? await Promise.all(calls.map(answer)) : await answer(calls);
       seen.underWay--;
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
-    });
+    };
+    request.on("end", () => void reply());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closers.push(async () => {

@@ -102,7 +102,7 @@ export class LyingProxy {
         new URL(incoming.url ?? "/", upstream),
         { method: incoming.method ?? "POST", headers: { ...headers, "content-length": body.length }, agent: this.#agent },
         (answer) =>
-          bodyOf(answer).then((bytes) => resolve({ status: answer.statusCode ?? 502, text: bytes.toString("utf8") }), reject),
+          void bodyOf(answer).then((bytes) => resolve({ status: answer.statusCode ?? 502, text: bytes.toString("utf8") }), reject),
       );
       outgoing.on("error", reject);
       outgoing.end(body);
