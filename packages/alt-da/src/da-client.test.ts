@@ -101,7 +101,7 @@ describe("DaClient and our server", () => {
     ["a commitment in other digits", "GET", "/get/abc", undefined, 400],
     ["a way out of the folder", "GET", "/get/..%2f..%2fetc%2fpasswd", undefined, 400],
     ["another path", "GET", "/other", undefined, 400],
-    ["another method", "DELETE", `/get/${hex}`, undefined, 400],
+    ["another method", "DELETE", `/get/${hex}`, undefined, 405],
     ["a commitment that it does not know", "GET", `/get/${hex}`, undefined, 404],
   ])("the server refuses %s", async (_, method, path, body, status) => {
     const { url, folder } = await ownServer(false);

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorText, type Logger } from "@rnode/observe";
 import { concatBytes, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
+import { type SmallAnswer, type SmallServer, startSmallServer } from "@rnode/program";
 import { decodeDaCommitment, encodeDaCommitment, isInputOf } from "@rnode/protocol";
 import type { DaStore } from "./da-store.ts";
 
@@ -10,11 +10,8 @@ export interface DaServerOptions {
   readonly port: number;
   /** it computes the commitments; false: clients say them, keccak256 of the data */
   readonly isGeneric: boolean;
-}
-
-export interface DaServer {
-  readonly port: number;
-  close(): Promise<void>;
+  /** names accepted in the Host header, besides addresses and names without public DNS */
+  readonly vhosts?: readonly string[];
 }
 
 /** A frame, a blob or a calldata transaction is far below this. */
@@ -22,6 +19,7 @@ const MAX_INPUT_BYTES = 1024 * 1024;
 /** A commitment becomes a file's name. */
 const MAX_COMMITMENT_BYTES = 96;
 const MAX_CONNECTIONS = 64;
+/** For receiving a request, and between its parts. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Type 1, and a DA layer that is nobody's. */
 const GENERIC_PREFIX = Uint8Array.of(1, 0xff);
@@ -32,51 +30,40 @@ const GENERIC_PREFIX = Uint8Array.of(1, 0xff);
  *
  * @throws the listen error (EADDRINUSE…)
  */
-export async function startDaServer(
-  { host, port, isGeneric }: DaServerOptions,
+export function startDaServer(
+  { host, port, isGeneric, vhosts }: DaServerOptions,
   { store, log }: { readonly store: DaStore; readonly log: Logger },
-): Promise<DaServer> {
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      log.warn("a request could not be answered", { path: request.url?.slice(0, 200) ?? "", error: errorText(error) });
-      end(response, 500);
-    });
-  });
-  server.maxConnections = MAX_CONNECTIONS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.headersTimeout = REQUEST_TIMEOUT_MS;
-
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, verb, text, ...rest] = (request.url ?? "").split("/");
+): Promise<SmallServer> {
+  const answer: SmallAnswer = async ({ message: { method }, message, path }, response) => {
+    const [, verb, text, ...rest] = path.split("/");
     if (rest.length > 0) return end(response, 400);
-    if (request.method === "GET" && verb === "health" && text === undefined) return end(response, 200);
+    if (method === "GET" && verb === "health" && text === undefined) return end(response, 200);
     const commitment = text === undefined ? undefined : commitmentFrom(text);
     if (text !== undefined && commitment === undefined) return end(response, 400);
-    if (request.method === "GET" && verb === "get" && commitment !== undefined) {
+    if (method === "GET" && verb === "get" && commitment !== undefined) {
       const input = await store.get(commitment);
       return input === undefined ? end(response, 404) : end(response, 200, input);
     }
-    if (request.method !== "POST" || verb !== "put" || (commitment === undefined) !== isGeneric) return end(response, 400);
-    const input = await body(request);
+    if (method !== "POST" || verb !== "put" || (commitment === undefined) !== isGeneric) return end(response, 400);
+    const input = await body(message);
     if (input === undefined || input.length === 0) return end(response, 400);
     const stored = commitment ?? concatBytes(GENERIC_PREFIX, keccak256(input));
     if (!isInputOf(decodeDaCommitment(stored), input)) return end(response, 400);
     await store.put(stored, input);
     log.debug("stored", { commitment: encodeDaCommitment(decodeDaCommitment(stored)), sizeBytes: input.length });
     end(response, 200, commitment === undefined ? stored : undefined);
-  }
-
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => resolve());
-  });
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
+  };
+  return startSmallServer(answer, {
+    addr: host,
+    port,
+    vhosts,
+    vhostsOption: "vhosts",
+    acceptsPrivateNames: true,
+    verbs: ["GET", "POST"],
+    idleMs: REQUEST_TIMEOUT_MS,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    maxConnections: MAX_CONNECTIONS,
+    onFault: (error, path) => log.warn("a request could not be answered", { path, error: errorText(error) }),
   });
 }
 

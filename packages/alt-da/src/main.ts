@@ -1,4 +1,4 @@
-import { bool, type OptionsOf, optionGroup, optionTable, path, port, text } from "@rnode/options";
+import { bool, listOf, type OptionsOf, optionGroup, optionTable, path, port, text } from "@rnode/options";
 import { logOptions, namingPorts, type Program, runProgram } from "@rnode/program";
 import { startDaServer } from "./da-server.ts";
 import { DaStore } from "./da-store.ts";
@@ -7,6 +7,11 @@ import { VERSION } from "./version.ts";
 const serverOptions = optionGroup("", {
   addr: { parse: text, default: "127.0.0.1", help: "Address that the server listens on." },
   port: { parse: port, default: 3100, help: "Port of the server." },
+  vhosts: {
+    parse: listOf(text),
+    default: ["localhost"],
+    help: "Names accepted in the Host header, besides addresses and names without public DNS (da-1, .internal, .local); * is all.",
+  },
   datadir: { parse: path, required: true, help: "Folder of the data, one file for each commitment." },
   genericCommitment: {
     parse: bool,
@@ -30,10 +35,10 @@ const rdaServer: Program<(typeof daServerOptions)["groups"]> = {
   table: daServerOptions,
   async start({ server: options }, { scope, log }) {
     const store = await DaStore.open(options.datadir);
-    const { addr: host, port, genericCommitment: isGeneric } = options;
+    const { addr: host, port, vhosts, genericCommitment: isGeneric } = options;
     const server = await scope.use(
       "server",
-      () => namingPorts({ port }, () => startDaServer({ host, port, isGeneric }, { store, log })),
+      () => namingPorts({ port }, () => startDaServer({ host, port, isGeneric, vhosts }, { store, log })),
       (running) => running.close(),
     );
     log.info("rda-server is ready", {

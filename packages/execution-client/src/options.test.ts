@@ -531,6 +531,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "dashboard.vhosts": "dashboard/src/server/open-dashboard.test.ts",
   "rpc.evmtimeout": "execution-client/src/answers/eth-simulate.test.ts",
   "rpc.max-subscriptions-per-connection": "execution-client/src/answers/subscriptions.test.ts",
+  "metrics.vhosts": "program/src/metrics-server.test.ts",
+  "pprof.vhosts": "program/src/pprof/pprof.test.ts",
   "pprof.enabled": "program/src/run-program.test.ts",
   "pprof.addr": "program/src/run-program.test.ts",
   "pprof.port": "program/src/run-program.test.ts",

@@ -96,4 +96,26 @@ describe("the metrics server", () => {
       await server.close();
     }
   });
+
+  it("answers the names of --metrics.vhosts, addresses and containers' names only", async () => {
+    const health = () => ({ isHealthy: true, body: { version: "v1" } });
+    const metrics = createMetrics({ prefix: "y_" });
+    const server = await startMetricsServer(
+      { expose: () => metrics.expose(), health, ready: health },
+      { addr: "127.0.0.1", port: 0, vhosts: ["node.example"] },
+    );
+    const statusOf = (host: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const options = { host: "127.0.0.1", port: server.port, path: "/metrics", headers: { host }, agent: false };
+        request(options, ({ statusCode }) => resolve(statusCode))
+          .on("error", reject)
+          .end();
+      });
+    try {
+      const statuses = ["node.example:7300", "10.0.0.1:7300", "rnode-1:7300", "evil.example"].map(statusOf);
+      expect(await Promise.all(statuses)).toEqual([200, 200, 200, 403]);
+    } finally {
+      await server.close();
+    }
+  });
 });

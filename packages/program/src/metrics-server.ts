@@ -1,6 +1,5 @@
-import type { RequestListener } from "node:http";
 import type { Metrics } from "@rnode/observe";
-import { type SmallServer, startSmallServer } from "./small-server.ts";
+import { type SmallAnswer, type SmallServer, startSmallServer } from "./small-server.ts";
 
 /** The answer to `GET /healthz` or `/readyz`: 200 if healthy, otherwise 503 with reasons. */
 export interface Health {
@@ -24,7 +23,7 @@ const REUSE_MS = 250;
 /** Serves `GET /metrics`, `GET /healthz` and `GET /readyz`. @throws the listen error (EADDRINUSE…) */
 export function startMetricsServer(
   { expose, health, ready }: MetricsServerDeps,
-  { addr, port }: { readonly addr: string; readonly port: number },
+  { addr, port, vhosts }: { readonly addr: string; readonly port: number; readonly vhosts?: readonly string[] },
 ): Promise<SmallServer> {
   let last: { readonly fromMs: number; readonly exposed: ReturnType<Metrics["expose"]> } | undefined;
   const exposed = (): ReturnType<Metrics["expose"]> => {
@@ -32,19 +31,17 @@ export function startMetricsServer(
     if (last === undefined || nowMs - last.fromMs > REUSE_MS) last = { fromMs: nowMs, exposed: expose() };
     return last.exposed;
   };
-  const answer: RequestListener = (request, response) => {
-    const path = request.method === "GET" ? request.url?.split("?")[0] : undefined;
+  const answer: SmallAnswer = async ({ path }, response) => {
     if (path === "/healthz" || path === "/readyz") {
       const { isHealthy, body } = path === "/healthz" ? health() : ready();
       response.writeHead(isHealthy ? 200 : 503, { "content-type": "application/json" }).end(JSON.stringify(body));
     } else if (path === "/metrics" || path === "/") {
-      exposed().then(
-        ({ contentType, body }) => response.writeHead(200, { "content-type": contentType }).end(body),
-        (error: unknown) => response.writeHead(500, { "content-type": "text/plain" }).end(`${String(error)}\n`),
-      );
+      const { contentType, body } = await exposed();
+      response.writeHead(200, { "content-type": contentType }).end(body);
     } else {
       response.writeHead(404, { "content-type": "text/plain" }).end("not found: GET /metrics, /healthz or /readyz\n");
     }
   };
-  return startSmallServer(answer, { addr, port, idleMs: IDLE_MS });
+  const access = { vhosts, acceptsPrivateNames: true, vhostsOption: "metrics.vhosts" };
+  return startSmallServer(answer, { addr, port, ...access, verbs: ["GET", "HEAD"], idleMs: IDLE_MS });
 }

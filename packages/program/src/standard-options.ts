@@ -32,6 +32,12 @@ export const metricsOptions = optionGroup("metrics", {
   enabled: { parse: bool, default: false, help: "Serve metrics for Prometheus at /metrics." },
   addr: { parse: text, default: "0.0.0.0", needs: "metrics.enabled", help: "Address the metrics server listens on." },
   port: { parse: port, default: 7300, needs: "metrics.enabled", help: "Port of the metrics server." },
+  vhosts: {
+    parse: listOf(text),
+    default: ["localhost"],
+    needs: "metrics.enabled",
+    help: "Names accepted in the Host header, besides addresses and names without public DNS (node-1, .internal, .local); * is all.",
+  },
 });
 
 /** Profiles for `go tool pprof`, of the program's main thread: over HTTP, and one from the start to the end in a file. */
@@ -39,6 +45,12 @@ export const pprofOptions = optionGroup("pprof", {
   enabled: { parse: bool, default: false, help: "Serve profiles for go tool pprof at /debug/pprof/." },
   addr: { parse: text, default: "0.0.0.0", needs: "pprof.enabled", help: "Address the profile server listens on." },
   port: { parse: port, default: 6060, needs: "pprof.enabled", help: "Port of the profile server." },
+  vhosts: {
+    parse: listOf(text),
+    default: ["localhost"],
+    needs: "pprof.enabled",
+    help: "Names accepted in the Host header, besides addresses; * is all.",
+  },
   path: {
     parse: path,
     needs: "pprof.type",

@@ -25,10 +25,12 @@ const EXTRA = [
   "signer.header-file",
   "rpc.corsdomain",
   "rpc.vhosts",
+  "metrics.vhosts",
   "dashboard",
   "dashboard.addr",
   "dashboard.port",
   "dashboard.vhosts",
+  "pprof.vhosts",
   "p2p.sequencer.key-file",
 ];
 

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "@rnode/jsonrpc";
+import type { ServerResponse } from "node:http";
 import { type SmallServer, startSmallServer } from "@rnode/program";
 import type { PageFiles } from "./page-files.ts";
 
@@ -43,36 +42,27 @@ export function startDashboardServer(
   /** A page below another path is also asked for without the slash that its own files need. */
   const isKnown = (path: string): boolean => path === "/feed" || pages.has(path) || pages.has(`${path}/`);
   return startSmallServer(
-    (request, response) => {
-      const path = request.url?.split("?", 1)[0] ?? "/";
+    ({ path }, response) => {
+      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
       const file = pages.get(path);
-      const refusal = refusalOf(request, vhosts) ?? (isKnown(path) ? undefined : [404, "not found"]);
-      if (refusal !== undefined) {
-        const [status, text] = refusal;
-        response.writeHead(Number(status), { ...HEADERS, "content-type": "text/plain" }).end(`${text}\n`);
+      if (!isKnown(path)) {
+        response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
       } else if (path === "/feed") {
         openFeed(response, source);
       } else if (file === undefined) {
-        response.writeHead(308, { ...HEADERS, location: `.${path}/` }).end();
+        response.writeHead(308, { location: `.${path}/` }).end();
       } else {
         const cacheControl = file.isImmutable ? "max-age=31536000, immutable" : "no-cache";
         const headers = { "content-type": file.type, "content-length": file.body.length, "cache-control": cacheControl };
-        response.writeHead(200, { ...HEADERS, "content-security-policy": file.policy, ...headers }).end(file.body);
+        response.writeHead(200, { "content-security-policy": file.policy, ...headers }).end(file.body);
       }
     },
-    { addr, port, idleMs: IDLE_MS },
+    { addr, port, vhosts, vhostsOption: "dashboard.vhosts", idleMs: IDLE_MS },
   );
 }
 
-/** Status and text. */
-function refusalOf({ method, headers }: IncomingMessage, vhosts: readonly string[]): readonly [number, string] | undefined {
-  if (!isAllowedHost(headers.host, vhosts)) return [403, `${INVALID_HOST} (--dashboard.vhosts lists the names that are)`];
-  if (!isAllowedOrigin(headers, [])) return [403, ORIGIN_NOT_ALLOWED];
-  return method === "GET" ? undefined : [405, "method not allowed"];
-}
-
 function openFeed(response: ServerResponse, source: DashboardSource): void {
-  response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream", "cache-control": "no-store" });
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   response.write(`retry: ${RETRY_MS}\n\n`);
   const end = source.watch({
     send: (event, json) => {

@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { describeFailure } from "../failure.ts";
-import { type SmallServer, startSmallServer } from "../small-server.ts";
+import { type SmallAnswer, type SmallServer, startSmallServer } from "../small-server.ts";
 import { NOT_IN_JAVASCRIPT } from "./profile-types.ts";
 import type { Profiler, Recording } from "./profiler.ts";
 
@@ -8,6 +8,9 @@ const ROOT = "/debug/pprof/";
 const DEFAULT_CPU_SEC = 30;
 const DEFAULT_ALLOCS_SEC = 10;
 const MAX_SEC = 600;
+/** After an operation, the next one is refused for this long, or for PAUSE_FACTOR times what it took of the program's time. */
+const MIN_PAUSE_MS = 1000;
+const PAUSE_FACTOR = 10;
 
 /** What Go's programs serve, and what answers here: a profile, or why there is none. */
 const REFUSED: Readonly<Record<string, string>> = {
@@ -22,71 +25,89 @@ const INDEX = `profiles, for "go tool pprof http://HOST:PORT${ROOT}NAME":
   heap       memory in use, allocated since the start; ?gc=1 collects garbage first
   allocs     memory allocated during ?seconds=${DEFAULT_ALLOCS_SEC}, in use or not; heap starts anew afterwards
   goroutine  what the event loop waits for, by kind
+one at a time, with a pause of a second or more in between.
 not here: ${Object.keys(REFUSED).join(", ")}
 `;
 
 /** Serves profiles where Go's tools look for them. @throws the listen error (EADDRINUSE…) */
 export function startPprofServer(
   profiler: Profiler,
-  listen: { readonly addr: string; readonly port: number },
+  { addr, port, vhosts }: { readonly addr: string; readonly port: number; readonly vhosts?: readonly string[] },
 ): Promise<SmallServer> {
-  let isRecording = false;
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
-    const say = (status: number, text: string): void =>
-      void response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`);
-    const name = pathname.startsWith(ROOT) ? pathname.slice(ROOT.length) : undefined;
-    if (pathname === "/" || name === "" || pathname === ROOT.slice(0, -1)) return say(200, INDEX.trimEnd());
-    if (name === undefined) return say(404, `not found: GET ${ROOT}`);
-    if (Object.hasOwn(REFUSED, name)) return say(501, `${name}: ${REFUSED[name]}`);
-    const send = (profile: Uint8Array): void =>
-      void response
-        .writeHead(200, {
-          "content-type": "application/octet-stream",
-          "content-disposition": `attachment; filename="${name}.pb.gz"`,
-        })
-        .end(profile);
-    /** One at a time: each costs time. */
-    const record = async (start: () => Promise<Recording>, defaultSec: number): Promise<void> => {
-      const seconds = Number(searchParams.get("seconds") ?? defaultSec);
-      if (!(seconds > 0 && seconds <= MAX_SEC)) return say(400, `seconds: expected a number above 0, at most ${MAX_SEC}`);
-      if (isRecording) return say(503, "another profile is being taken: try again when it has ended");
-      isRecording = true;
-      try {
-        const recording = await start();
-        await untilClosed(response, seconds * 1000);
-        send(await recording.stop());
-      } finally {
-        isRecording = false;
-      }
+  let isBusy = false;
+  let freeFromMs = 0;
+  const record =
+    (start: () => Promise<Recording>, seconds: number): Take =>
+    async (response) => {
+      const recording = await start();
+      const fromMs = performance.now();
+      await untilClosed(response, seconds * 1000);
+      const idleMs = performance.now() - fromMs;
+      return { profile: await recording.stop(), idleMs };
     };
+  /** How a profile is taken; what is wrong with the query; `undefined`: there is no such profile. */
+  const takerOf = (name: string, query: URLSearchParams): Take | string | undefined => {
+    const given = Number(query.get("seconds") ?? 1);
+    if (!(given > 0 && given <= MAX_SEC)) return `seconds: expected a number above 0, at most ${MAX_SEC}`;
+    const secondsOr = (defaultSec: number): number => (query.has("seconds") ? given : defaultSec);
     switch (name) {
       case "profile":
-        return await record(() => profiler.cpu(), DEFAULT_CPU_SEC);
+        return record(() => profiler.cpu(), secondsOr(DEFAULT_CPU_SEC));
       case "allocs":
-        return await record(() => profiler.allocs(), DEFAULT_ALLOCS_SEC);
+        return record(() => profiler.allocs(), secondsOr(DEFAULT_ALLOCS_SEC));
       case "heap":
-        return send(await profiler.heap(Number(searchParams.get("gc") ?? 0) > 0));
+        return async () => ({ profile: await profiler.heap(Number(query.get("gc") ?? 0) > 0), idleMs: 0 });
       case "goroutine":
-        return send(profiler.goroutine());
+        return async () => ({ profile: profiler.goroutine(), idleMs: 0 });
       default:
-        return say(404, `unknown profile; ${INDEX.trimEnd()}`);
+        return undefined;
     }
   };
-  return startSmallServer(
-    (request, response) => {
-      if (request.method !== "GET") {
-        response.writeHead(405, { "content-type": "text/plain" }).end("GET only\n");
-        return;
-      }
-      answer(request, response).catch((error: unknown) => {
-        const known = describeFailure(error);
-        if (!response.headersSent) response.writeHead(known === undefined ? 500 : 503, { "content-type": "text/plain" });
-        response.end(`${known ?? String(error)}\n`);
+  const answer: SmallAnswer = async ({ path, query }, response) => {
+    const say = (status: number, text: string): void =>
+      void response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`);
+    const name = path.startsWith(ROOT) ? path.slice(ROOT.length) : undefined;
+    if (path === "/" || name === "" || path === ROOT.slice(0, -1)) return say(200, INDEX.trimEnd());
+    if (name === undefined) return say(404, `not found: GET ${ROOT}`);
+    if (Object.hasOwn(REFUSED, name)) return say(501, `${name}: ${REFUSED[name]}`);
+    const take = takerOf(name, query);
+    if (typeof take === "string") return say(400, take);
+    if (take === undefined) return say(404, `unknown profile; ${INDEX.trimEnd()}`);
+    const startMs = performance.now();
+    if (isBusy || startMs < freeFromMs) {
+      const waitSec = isBusy ? 1 : Math.ceil((freeFromMs - startMs) / 1000);
+      response.setHeader("retry-after", waitSec);
+      return say(503, isBusy ? "another profile is being taken: try again when it has ended" : `try again in ${waitSec} s`);
+    }
+    isBusy = true;
+    let idleMs = 0;
+    try {
+      const taken = await take(response);
+      idleMs = taken.idleMs;
+      response.writeHead(200, {
+        "content-type": "application/octet-stream",
+        "content-disposition": `attachment; filename="${name}.pb.gz"`,
       });
-    },
-    { ...listen, idleMs: (MAX_SEC + 60) * 1000 },
-  );
+      response.end(taken.profile);
+    } catch (error) {
+      const known = describeFailure(error);
+      if (known === undefined) throw error;
+      say(503, known);
+    } finally {
+      const nowMs = performance.now();
+      freeFromMs = nowMs + Math.max(MIN_PAUSE_MS, PAUSE_FACTOR * (nowMs - startMs - idleMs));
+      isBusy = false;
+    }
+  };
+  return startSmallServer(answer, { addr, port, vhosts, vhostsOption: "pprof.vhosts", idleMs: (MAX_SEC + 60) * 1000 });
+}
+
+type Take = (response: ServerResponse) => Promise<Taken>;
+
+interface Taken {
+  readonly profile: Uint8Array;
+  /** the part of the operation in which the program could work */
+  readonly idleMs: number;
 }
 
 /** After the time, or as soon as nobody waits any more. */

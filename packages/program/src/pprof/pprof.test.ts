@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startPprofServer } from "./pprof-server.ts";
@@ -135,14 +136,22 @@ describe("the profile server", () => {
     onTestFinished(() => server.close());
     const get = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${server.port}${path}`);
     expect(await (await get("/debug/pprof/")).text()).toMatch(/heap +memory in use/);
-    const slow = get("/debug/pprof/profile?seconds=2");
-    await expect.poll(async () => (await get("/debug/pprof/profile?seconds=0.01")).status).toBe(503);
-    expect(readProfile(new Uint8Array(await (await get("/debug/pprof/goroutine")).arrayBuffer())).types).toEqual([
-      "goroutine/count",
-    ]);
-    expect(readProfile(new Uint8Array(await (await get("/debug/pprof/heap")).arrayBuffer())).types).toEqual(["inuse_space/bytes"]);
-    expect(readProfile(new Uint8Array(await (await slow).arrayBuffer())).types).toEqual(["samples/count", "cpu/nanoseconds"]);
-    expect((await get("/debug/pprof/profile?seconds=0.1")).status).toBe(200);
+    /** Asks until the pause after the operation before is over. */
+    const taken = async (name: string): Promise<Uint8Array> => {
+      for (;;) {
+        const response = await get(`/debug/pprof/${name}`);
+        if (response.status === 200) return new Uint8Array(await response.arrayBuffer());
+        expect([response.status, await response.text()]).toEqual([503, expect.stringContaining("try again")]);
+        await new Promise((resolve) => setTimeout(resolve, 1000 * Number(response.headers.get("retry-after"))));
+      }
+    };
+    for (const [name, types] of [
+      ["profile?seconds=0.1", ["samples/count", "cpu/nanoseconds"]],
+      ["goroutine", ["goroutine/count"]],
+      ["heap", ["inuse_space/bytes"]],
+    ] as const) {
+      expect(readProfile(await taken(name)).types).toEqual(types);
+    }
     for (const [path, status, text] of [
       ["/debug/pprof/mutex", 501, "JavaScript has no mutexes"],
       ["/debug/pprof/cmdline", 501, "arguments may be secret"],
@@ -153,5 +162,48 @@ describe("the profile server", () => {
       const response = await get(path);
       expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(text)]);
     }
+  });
+
+  it("answers the names of --pprof.vhosts only, and no page of another origin", async () => {
+    const server = await startPprofServer(await profiler(), { addr: "127.0.0.1", port: 0, vhosts: ["node.example"] });
+    onTestFinished(() => server.close());
+    const get = (headers: Record<string, string>): Promise<readonly [number, string]> =>
+      new Promise((resolve, reject) => {
+        request({ host: "127.0.0.1", port: server.port, path: "/debug/pprof/", headers, agent: false }, (response) => {
+          let text = "";
+          response.on("data", (part) => (text += part));
+          response.on("end", () => resolve([response.statusCode ?? 0, text]));
+        })
+          .on("error", reject)
+          .end();
+      });
+    expect(await get({ host: "evil.example" })).toEqual([403, expect.stringContaining("--pprof.vhosts")]);
+    expect(await get({ host: "127.0.0.1", origin: "http://evil.example" })).toEqual([403, "origin not allowed\n"]);
+    expect(await get({ host: "node.example" })).toEqual([200, expect.stringContaining("profile")]);
+  });
+
+  const OPERATIONS = ["heap?gc=1", "heap", "goroutine", "profile?seconds=0.2", "allocs?seconds=0.2"] as const;
+  it.each(OPERATIONS.flatMap((first) => OPERATIONS.map((second) => [first, second] as const)))(
+    "refuses, during %s and right after it, %s",
+    async (first, second) => {
+      const server = await startPprofServer(await profiler(), { addr: "127.0.0.1", port: 0 });
+      onTestFinished(() => server.close());
+      const get = (name: string): Promise<Response> => fetch(`http://127.0.0.1:${server.port}/debug/pprof/${name}`);
+      const together = await Promise.all([get(first), get(second)]);
+      expect(together.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 503]);
+      const after = await get(second);
+      expect([after.status, Number(after.headers.get("retry-after")) > 0]).toEqual([503, true]);
+    },
+    20_000,
+  );
+
+  it("leaves a program most of its time, however often one client asks it to collect garbage", async () => {
+    const server = await startPprofServer(await profiler(), { addr: "127.0.0.1", port: 0 });
+    onTestFinished(() => server.close());
+    const statuses: number[] = [];
+    for (const endMs = performance.now() + 900; performance.now() < endMs; )
+      statuses.push((await fetch(`http://127.0.0.1:${server.port}/debug/pprof/heap?gc=1`)).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.length).toBeGreaterThan(10);
   });
 });
