@@ -75,4 +75,4 @@ export {
   type UpgradeErrorCode,
   upgradeArtifactsFromFiles,
 } from "./upgrade-artifacts.ts";
-export { upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";
+export { upgradeGasAt, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";

@@ -306,7 +306,8 @@ export class EngineControl {
       return await call();
     } catch (error) {
       if (!isCodedError(error, "engine/")) throw error;
-      return { kind: "temporary", reason: `${what}: ${error.message}` };
+      const hasTimedOut = isCodedError(error.cause, "rpc/timeout");
+      return { kind: "temporary", reason: `${what}: ${error.message}`, ...(hasTimedOut && { hasTimedOut }) };
     }
   }
 }

@@ -59,6 +59,7 @@ import { SequencingTime } from "./sequencing-time.ts";
 import { withStepLog } from "./step-log.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
 import { type MissingBlocks, UnsafeGap } from "./unsafe-gap.ts";
+import { UnsafeGasLimit } from "./unsafe-gas-limit.ts";
 import { type Offered, UnsafeInbox } from "./unsafe-inbox.ts";
 import { UnsafeInserter } from "./unsafe-inserter.ts";
 import { VERSION } from "./version.ts";
@@ -293,7 +294,7 @@ export class RollupNode {
     metrics.observeInbox(inbox);
     const { peers, requestGap = peers && options.p2p.syncReqResp ? (missing) => peers.requestGap(missing) : undefined } = deps;
     const gap = new UnsafeGap({ config, control, inbox, request: requestGap, clock, log });
-    const unsafe = new UnsafeInserter({ inbox, control, gap, clock, log });
+    const unsafe = new UnsafeInserter({ inbox, control, gap, gasLimit: new UnsafeGasLimit({ config, l1, l2 }), clock, log });
     const engineSync =
       syncmode === "execution-layer"
         ? new ExecutionLayerSync(

@@ -9,7 +9,12 @@ export type Progress =
 /** The kind of trouble follows from its cause, and decides what the driver does next. */
 export type Trouble =
   /** try again, with growing pauses */
-  | { readonly kind: "temporary"; readonly reason: string; readonly retryAfterMs?: number | undefined }
+  | {
+      readonly kind: "temporary";
+      readonly reason: string;
+      readonly retryAfterMs?: number | undefined;
+      readonly hasTimedOut?: boolean;
+    }
   /** what we believe about the chain is wrong: determine the heads again */
   | { readonly kind: "reset"; readonly reason: string }
   /** stop the node: an operator has to act */

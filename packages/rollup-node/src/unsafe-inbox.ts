@@ -9,6 +9,9 @@ import {
 import { orderedTrieRoot } from "@rnode/trie";
 import { payloadSizeBytes, type QueuedPayload, UnsafeQueue, type UnsafeQueueLimits } from "./unsafe-queue.ts";
 
+/** Far above what the SystemConfig contract lets any chain have (500 million), and below what stops an engine for good. */
+const MAX_PLAUSIBLE_GAS_LIMIT = 10_000_000_000n;
+
 /** What happened to a payload that was offered. */
 export type Offered =
   | { readonly kind: "queued" | "duplicate" }
@@ -79,20 +82,21 @@ export class UnsafeInbox {
 type CheckedPayload = { readonly kind: "valid"; readonly ref: L2BlockRef } | Extract<Offered, { kind: "bad-hash" | "malformed" }>;
 
 /**
- * Checks what can be checked without the parent: the payload's hash covers its content, the payload names its L1 origin, and its time is
- * that of its number.
+ * Checks what can be checked without the parent: the payload's hash covers its content, the payload names its L1 origin, its time is that
+ * of its number, and its gas limit is one that a chain may have.
  */
 export function checkUnsafePayload(
   config: RollupConfig,
   envelope: ExecutionPayloadEnvelope,
   hashOf: NonNullable<UnsafeInboxDeps["hashOf"]> = ({ forkTimes }) => payloadHash(forkTimes, envelope, orderedTrieRoot),
 ): CheckedPayload {
-  const { blockHash, blockNumber, timestamp } = envelope.executionPayload;
+  const { blockHash, blockNumber, timestamp, gasLimit } = envelope.executionPayload;
   const { genesis, blockTimeSec } = config;
   const dueSec = genesis.l2TimeSec + (blockNumber - genesis.l2.number) * blockTimeSec;
   if (timestamp !== dueSec) {
     return { kind: "malformed", reason: `block ${blockNumber} has the time ${timestamp}, but is due at ${dueSec}` };
   }
+  if (gasLimit > MAX_PLAUSIBLE_GAS_LIMIT) return { kind: "malformed", reason: `its gas limit is ${gasLimit}` };
   try {
     const actual = hashOf(config, envelope);
     if (!equalBytes(actual, blockHash)) return { kind: "bad-hash", stated: bytesToHex(blockHash), actual: bytesToHex(actual) };

@@ -1,9 +1,10 @@
 import type { LogFields, Logger } from "@rnode/observe";
-import type { Clock, Hex } from "@rnode/primitives";
+import { type Clock, type Hex, LruCache } from "@rnode/primitives";
 import type { ExecutionPayload } from "@rnode/protocol";
 import type { EngineControl } from "./engine-control.ts";
 import { IDLE, PROGRESS, type Progress } from "./progress.ts";
 import type { UnsafeGap } from "./unsafe-gap.ts";
+import type { UnsafeGasLimit } from "./unsafe-gas-limit.ts";
 import type { UnsafeInbox } from "./unsafe-inbox.ts";
 import type { QueuedPayload } from "./unsafe-queue.ts";
 
@@ -11,9 +12,14 @@ export interface UnsafeInserterDeps {
   readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly control: EngineControl;
   readonly gap: Pick<UnsafeGap, "takeForEngine">;
+  readonly gasLimit: Pick<UnsafeGasLimit, "ofChild" | "ofDescendant">;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Logger;
 }
+
+const MAX_TIMED_OUT = 1_000;
+/** How often a payload is given to an engine that answers everything else. */
+const MAX_TIMEOUTS = 2;
 
 /**
  * Extends the unsafe chain with payloads that others made. It does not replace a block, except where the engine was handed a payload with
@@ -24,6 +30,8 @@ export class UnsafeInserter {
   private readonly deps: UnsafeInserterDeps;
   /** the payload whose parents the engine is fetching */
   private syncedTo: Hex | undefined;
+  /** how often the engine did not answer in time when it was given a payload */
+  private readonly timeouts = new LruCache<Hex, number>(MAX_TIMED_OUT);
 
   constructor(deps: UnsafeInserterDeps) {
     this.deps = deps;
@@ -42,9 +50,14 @@ export class UnsafeInserter {
       if (!isKnown) log.debug("unsafe payload does not build on our chain, dropping it", fields);
       return PROGRESS;
     }
-    if (ref.parentHash !== unsafe.hash) return this.deps.gap.takeForEngine(ref.hash) ? this.handOver(lowest) : IDLE;
+    const isChild = ref.parentHash === unsafe.hash;
+    if (!isChild && !this.deps.gap.takeForEngine(ref.hash)) return IDLE;
+    const stopped = await this.whyNotGiven(lowest, isChild);
+    if (stopped !== undefined) return stopped;
+    if (!isChild) return this.handOver(lowest);
     const startMs = clock.monotonicMs();
     const inserted = await control.insert(envelope);
+    if (inserted.kind === "temporary") this.noteTimeout(ref.hash, inserted);
     if (inserted.kind === "invalid") {
       inbox.remove(ref.hash);
       log.warn("unsafe payload is invalid, dropping it", { ...fields, reason: inserted.reason });
@@ -56,6 +69,40 @@ export class UnsafeInserter {
     const told = await control.sendForkchoice();
     log.info("new unsafe block", { ...fields, ...blockFacts(envelope.executionPayload, clock.monotonicMs() - startMs) });
     return told;
+  }
+
+  /** What stops a payload from being given to the engine. It is dropped, or the reason may pass. */
+  private async whyNotGiven(payload: QueuedPayload, isChild: boolean): Promise<Progress | undefined> {
+    const { control, inbox, log } = this.deps;
+    const { ref, envelope } = payload;
+    const { gasLimit } = envelope.executionPayload;
+    const fields = { number: ref.number, hash: ref.hash };
+    const timeouts = this.timeouts.get(ref.hash) ?? 0;
+    if (timeouts >= MAX_TIMEOUTS) {
+      inbox.remove(ref.hash);
+      log.warn("the engine did not finish an unsafe payload in time, and does not get it again", { ...fields, attempts: timeouts });
+      return PROGRESS;
+    }
+    const verdict = await this.deps.gasLimit[isChild ? "ofChild" : "ofDescendant"](control.heads.unsafe, payload);
+    if (verdict.kind === "wrong") {
+      inbox.remove(ref.hash);
+      log.warn("unsafe payload has a gas limit that L1 does not allow, dropping it", {
+        ...fields,
+        gasLimit,
+        expected: verdict.expected,
+      });
+      return PROGRESS;
+    }
+    if (verdict.kind !== "right") return verdict;
+    if (timeouts === 0) return undefined;
+    // an engine that answers nothing says nothing about the payload
+    control.forgetSentForkchoice();
+    const told = await control.sendForkchoice();
+    return told.kind === "progress" ? undefined : told;
+  }
+
+  private noteTimeout(hash: Hex, { hasTimedOut = false }: Extract<Progress, { kind: "temporary" }>): void {
+    if (hasTimedOut) this.timeouts.set(hash, (this.timeouts.get(hash) ?? 0) + 1);
   }
 
   /** Hands the engine a payload with missing parents. Its chain is ours once the engine has all of it. */
@@ -70,7 +117,10 @@ export class UnsafeInserter {
       return IDLE;
     }
     this.syncedTo = undefined;
-    if (outcome.kind === "temporary") return outcome;
+    if (outcome.kind === "temporary") {
+      this.noteTimeout(ref.hash, outcome);
+      return outcome;
+    }
     inbox.remove(ref.hash);
     if (outcome.kind === "invalid") {
       log.warn("the engine refuses an unsafe payload with missing parents, dropping it", { ...fields, reason: outcome.reason });

@@ -35,6 +35,7 @@ import { SafeHeads } from "../safe-heads.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
 import { SequencingTime } from "../sequencing-time.ts";
 import { type MissingBlocks, UnsafeGap } from "../unsafe-gap.ts";
+import { UnsafeGasLimit } from "../unsafe-gas-limit.ts";
 import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import type { UnsafeQueueLimits } from "../unsafe-queue.ts";
@@ -279,7 +280,10 @@ export function createHarness(options: HarnessOptions = {}) {
   const missing: MissingBlocks[] = [];
   const request = options.hasPeers === false ? undefined : (blocks: MissingBlocks) => void missing.push(blocks);
   const gap = new UnsafeGap({ config, control, inbox, clock, log, request });
-  const unsafe = new UnsafeInserter({ inbox, control, gap, clock, log });
+  const unsafe = new UnsafeInserter({
+    ...{ inbox, control, gap, clock, log },
+    gasLimit: new UnsafeGasLimit({ config, l1, l2: engine }),
+  });
   const found: { next: FoundHeads | undefined } = { next: undefined };
   const driver: Driver = new Driver({
     control,
