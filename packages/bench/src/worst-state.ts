@@ -54,7 +54,7 @@ function readerOf({ contracts, bulk = new Uint8Array(32) }: WorstCase): StateRea
     },
     readBlockHash: (number) => {
       const hash = new Uint8Array(32);
-      new DataView(hash.buffer).setUint32(28, number);
+      new DataView(hash.buffer).setUint32(28, Number(number));
       return hash;
     },
   };

@@ -16,6 +16,8 @@ export function describeFault(fault: BlockFault): string {
 export type ChainErrorCode =
   /** the store begins with the genesis of another chain */
   | "chain/other-genesis"
+  /** the genesis block has a number that the database cannot hold */
+  | "chain/genesis-number-too-large"
   /** the store has no genesis block yet */
   | "chain/no-genesis"
   /** a witness or block file has an unexpected form */
@@ -36,6 +38,8 @@ export type ChainErrorCode =
 export class ChainError extends codedErrors<ChainErrorCode>({
   "chain/other-genesis":
     "the database holds another chain: its genesis block is {database}, the one of --chain is {configured}; give another --datadir, or the chain of this one",
+  "chain/genesis-number-too-large":
+    "the genesis block has number {number}, the database holds numbers up to {maximum}: set a lower number in the genesis file",
   "chain/no-genesis": "the database has no genesis block yet",
   "chain/bad-block-file": "the file does not have the expected form: {reason}",
   "chain/unknown-network": "the node's chain is none of the known networks; say which it is",

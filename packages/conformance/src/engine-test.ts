@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { genesisBlock } from "@rnode/chain";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { type ChainConfig, type Genesis, type Header, hashHeader } from "@rnode/protocol";
+import { type ChainConfig, type Genesis, type Header, hashHeader, positionFields } from "@rnode/protocol";
 import { genesisOfTest } from "./blockchain-test.ts";
 import { wrongRefusal } from "./expected-exceptions.ts";
 import { chainConfigOfSuite, isKnownNetwork, type SuiteConfig } from "./suite-forks.ts";
@@ -165,10 +165,9 @@ function headerOf(json: Readonly<Record<string, string>>): Header {
     receiptsRoot: bytes("receiptTrie"),
     logsBloom: bytes("bloom"),
     difficulty: number("difficulty"),
-    number: Number(number("number")),
+    ...positionFields(number("number"), number("timestamp")),
     gasLimit: number("gasLimit"),
     gasUsed: number("gasUsed"),
-    timestamp: Number(number("timestamp")),
     extraData: bytes("extraData"),
     mixHash: bytes("mixHash"),
     nonce: bytes("nonce"),

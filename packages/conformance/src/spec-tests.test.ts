@@ -2,8 +2,22 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { genesisBlock, newEngine } from "@rnode/chain";
-import { bytesToHex, keccak256 } from "@rnode/primitives";
-import { type Block, encodeBlock, hashHeader, parseChainConfig, parseGenesis } from "@rnode/protocol";
+import { bytesToHex, hexToBytes, keccak256, privateKeyToAddress } from "@rnode/primitives";
+import {
+  BEACON_ROOTS_ADDRESS,
+  type Block,
+  encodeBlock,
+  encodeReceipts,
+  encodeTransaction,
+  hashHeader,
+  logsBloom,
+  parseChainConfig,
+  parseGenesis,
+  positionFields,
+  type SignedTransaction,
+  signTransaction,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runBlockchainTests } from "./blockchain-test.ts";
 import { compareException } from "./expected-exceptions.ts";
@@ -151,6 +165,92 @@ describe("blockchain tests", () => {
     ]);
     expect(run(undefined)).toEqual([expect.stringMatching(/block 0: timestamp-not-after-parent/)]);
   });
+
+  // EIP-4788: the ring buffers have 8191 slots each. The state after the block follows from its fields, without our execution.
+  const RING = 8191n;
+  const BEACON_ROOTS = {
+    balance: "0x00",
+    nonce: "0x01",
+    code: "0x3373fffffffffffffffffffffffffffffffffffffffe14604d57602036146024575f5ffd5b5f35801560495762001fff810690815414603c575f5ffd5b62001fff01545f5260205ff35b5f5ffd5b62001fff42064281555f359062001fff015500",
+    storage: {},
+  };
+  it.each([1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n])(
+    "execute block %i at that second exactly: TIMESTAMP, NUMBER, BLOCKHASH, and the slots of its beacon root",
+    (at) => {
+      const quantity = (value: bigint) => `0x${value.toString(16)}`;
+      const key = new Uint8Array(32).fill(0x5e);
+      const sender = bytesToHex(privateKeyToAddress(key));
+      const observer = `0x${"aa".repeat(20)}`;
+      const root = new Uint8Array(32).fill(0xbe);
+      const pre = {
+        [sender]: { balance: "0xde0b6b3a7640000", nonce: "0x00", code: "0x", storage: {} },
+        [observer]: { balance: "0x00", nonce: "0x01", code: "0x425f554360015560014303406002555f4060035500", storage: {} },
+        [bytesToHex(BEACON_ROOTS_ADDRESS)]: BEACON_ROOTS,
+      };
+      const config = chainConfigOfSuite("Cancun")!;
+      const place = { number: quantity(at - 1n), timestamp: quantity(at - 1n) };
+      const given = { ...place, config: { chainId: 1 }, gasLimit: "0x5f5e100", baseFeePerGas: "0x8" };
+      const rootAfter = (alloc: object) => genesisBlock(parseGenesis({ ...given, alloc }), config).block.header.stateRoot;
+      const { block: genesis, hash } = genesisBlock(parseGenesis({ ...given, alloc: pre }), config);
+
+      const unsigned = {
+        chainId: 1n,
+        nonce: 0n,
+        gasPrice: 7n,
+        gasLimit: 500_000n,
+        to: hexToBytes(observer),
+        value: 0n,
+        data: new Uint8Array(0),
+      };
+      const transaction = signTransaction<SignedTransaction>({ type: 0, ...unsigned }, key);
+      // TIMESTAMP PUSH0 SSTORE · NUMBER PUSH1 SSTORE · PUSH1 NUMBER SUB BLOCKHASH PUSH1 SSTORE · PUSH0 BLOCKHASH PUSH1 SSTORE of the genesis
+      // or of nothing: all slots were empty and cold; writing 0 into one costs 100 instead of 20000
+      const isGenesisZero = at === 1n;
+      const gasUsed =
+        21_000n +
+        4n +
+        5n +
+        (3n + 2n + 3n + 20n + 3n) +
+        (2n + 20n + 3n) +
+        4n * 2_100n +
+        3n * 20_000n +
+        (isGenesisZero ? 20_000n : 100n);
+      const logs: [] = [];
+      const receipt = { type: 0, status: 1 as const, cumulativeGasUsed: gasUsed, bloom: logsBloom(logs), logs };
+      const word = (value: bigint) => `0x${value.toString(16).padStart(64, "0")}`;
+      const parentHash = bytesToHex(hash);
+      const post = {
+        [sender]: { ...pre[sender], nonce: "0x01", balance: quantity(10n ** 18n - 7n * gasUsed) },
+        [observer]: {
+          ...pre[observer],
+          storage: { "0x00": word(at), "0x01": word(at), "0x02": parentHash, ...(isGenesisZero && { "0x03": parentHash }) },
+        },
+        [bytesToHex(BEACON_ROOTS_ADDRESS)]: {
+          ...BEACON_ROOTS,
+          storage: { [word(at % RING)]: word(at), [word((at % RING) + RING)]: bytesToHex(root) },
+        },
+      };
+      const header = {
+        ...genesis.header,
+        ...positionFields(at, at),
+        parentHash: hash,
+        stateRoot: rootAfter(post),
+        transactionsRoot: orderedTrieRoot([encodeTransaction(transaction)]),
+        receiptsRoot: orderedTrieRoot(encodeReceipts([receipt])),
+        gasUsed,
+        baseFeePerGas: 7n,
+        parentBeaconBlockRoot: root,
+      };
+      const block: Block = { header, transactions: [transaction], ommers: [], withdrawals: [] };
+      const test = {
+        ...{ network: "Cancun", genesisRLP: bytesToHex(encodeBlock(genesis)), pre, postState: post },
+        blocks: [{ rlp: bytesToHex(encodeBlock(block)) }],
+        ...{ lastblockhash: bytesToHex(hashHeader(header)), config: { chainid: "0x01" } },
+      };
+      writeFileSync(join(folder, "own.json"), JSON.stringify({ own: test }));
+      expect(runBlockchainTests(folder).failures).toEqual([]);
+    },
+  );
 });
 
 it("npm run conformance finds the folders of a release", async () => {

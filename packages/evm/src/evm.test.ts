@@ -1,4 +1,14 @@
-import { bytesToHex, EMPTY_BYTES, type Hex, hexToBytes, keccak256, sha256 } from "@rnode/primitives";
+import {
+  bytesToHex,
+  concatBytes,
+  EMPTY_BYTES,
+  type ExactInteger,
+  exactInteger,
+  type Hex,
+  hexToBytes,
+  keccak256,
+  sha256,
+} from "@rnode/primitives";
 import type { EvmFork, SignedTransaction } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { createEvm } from "./evm.ts";
@@ -94,15 +104,16 @@ describe("instructions", () => {
   it("BLOCKHASH asks the state once a block for each hash, known or not", () => {
     const code = asm(`:a ${"744 BLOCKHASH 745 BLOCKHASH ADD 0 MSTORE ".repeat(3)} 32 0 RETURN`);
     const state = new MemoryState({ [SENDER]: {}, [MAIN]: { code } });
-    const asked: number[] = [];
+    const asked: ExactInteger[] = [];
     const run = (hashes: Readonly<Record<number, bigint>>): bigint => {
       const reader = {
         readAccount: (address: Uint8Array) => state.readAccount(address),
         readStorage: (address: Uint8Array, slot: Uint8Array) => state.readStorage(address, slot),
         readCode: (codeHash: Uint8Array) => state.readCode(codeHash),
-        readBlockHash: (number: number) => {
+        readBlockHash: (number: ExactInteger) => {
           asked.push(number);
-          return hashes[number] === undefined ? undefined : word(hashes[number]);
+          const hash = hashes[Number(number)];
+          return hash === undefined ? undefined : word(hash);
         },
       };
       const block = engine.beginBlock(ethereumRules("cancun"), environment, reader);
@@ -114,6 +125,22 @@ describe("instructions", () => {
     expect(asked).toEqual([744, 745]);
     expect(run({ 744: 6n, 745: 7n })).toBe(13n); // another block, with other hashes
     expect(asked).toEqual([744, 745, 744, 745]);
+  });
+
+  it.each([2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n])("number and timestamp %i are exact, and so are the ancestors", (value) => {
+    const asked: ExactInteger[] = [];
+    const code = asm(
+      "NUMBER 0 MSTORE TIMESTAMP 32 MSTORE 1 NUMBER SUB BLOCKHASH 64 MSTORE 2 NUMBER SUB BLOCKHASH 96 MSTORE 128 0 RETURN",
+    );
+    const state = new MemoryState({ [SENDER]: {}, [MAIN]: { code } });
+    state.readBlockHash = (number) => {
+      asked.push(number);
+      return word(BigInt(number));
+    };
+    const block = engine.beginBlock(ethereumRules("cancun"), { ...environment, number: value, timestamp: value }, state);
+    const { output } = block.call(message());
+    expect(bytesToHex(output)).toBe(bytesToHex(concatBytes(...[value, value, value - 1n, value - 2n].map(word))));
+    expect(asked).toEqual([value - 1n, value - 2n].map(exactInteger));
   });
 
   it("SHA-256 of long inputs is left to native code, at the same price and with the same result", () => {

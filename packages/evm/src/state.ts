@@ -1,3 +1,5 @@
+import type { ExactInteger } from "@rnode/primitives";
+
 /** An account as execution sees it. */
 export interface AccountRecord {
   readonly nonce: bigint;
@@ -23,7 +25,7 @@ export interface StateReader {
    */
   hasStorage?(address: Uint8Array): boolean;
   /** hash of an ancestor, undefined if unknown; only called for the last 256 blocks */
-  readBlockHash(number: number): Uint8Array | undefined;
+  readBlockHash(number: ExactInteger): Uint8Array | undefined;
 }
 
 /** The change of one account in a block. */

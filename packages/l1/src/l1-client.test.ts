@@ -1,5 +1,6 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
-import { hexToBytes, isCodedError } from "@rnode/primitives";
+import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
+import { hashHeader, headerFromRpc } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { L1Endpoints, type L1EndpointsOptions } from "./endpoints.ts";
 import { L1Client, type L1ClientDeps, type L1ClientOptions } from "./l1-client.ts";
@@ -59,6 +60,9 @@ const OTHER_VALUES: Record<string, unknown> = {
   requestsHash: null,
 };
 
+/** A block object with the hash of its own fields. */
+const rehashed = (json: object): object => ({ ...json, hash: bytesToHex(hashHeader(headerFromRpc(json))) });
+
 describe("L1Client blocks", () => {
   it("gives blocks by label, number and hash", async () => {
     const { l1 } = client();
@@ -102,6 +106,9 @@ describe("L1Client blocks", () => {
     ["a block without a hash", () => ({ ...SMALL.json, hash: undefined })],
     ["no object", () => "0x"],
     ["a field that is not hex", () => ({ ...SMALL.json, gasUsed: "many" })],
+    ["a timestamp that derivation cannot count with", () => rehashed({ ...SMALL.json, timestamp: "0x20000000000001" })],
+    ["a timestamp of 64 bits", () => rehashed({ ...SMALL.json, timestamp: "0xffffffffffffffff" })],
+    ["a number of 64 bits", () => rehashed({ ...SMALL.json, number: "0xffffffffffffffff" })],
   ])("treats %s as a faulty answer", async (_, answer) => {
     const { l1, endpoint, faulty } = client();
     endpoint.override = answer;

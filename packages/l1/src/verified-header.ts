@@ -33,6 +33,14 @@ export class VerifiedHeader implements L1BlockHeader {
     this.hash = hash;
     this.hasUnknownFields = hasUnknownFields;
     this.#header = header;
+    if (header.exact !== undefined) {
+      const { number, timestamp } = header.exact;
+      throw faultyAnswer("block number or timestamp above 2^53 - 1, which no L1 has that a rollup can follow", {
+        hash,
+        ...(number !== undefined && { number }),
+        ...(timestamp !== undefined && { timestamp }),
+      });
+    }
     this.number = header.number;
     this.parentHash = bytesToHex(header.parentHash);
     this.timestamp = header.timestamp;

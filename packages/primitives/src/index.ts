@@ -3,6 +3,7 @@ export * from "./bytes.ts";
 export * from "./checksum-address.ts";
 export * from "./clock.ts";
 export * from "./errors.ts";
+export * from "./exact-integer.ts";
 export * from "./hash.ts";
 export * from "./lru-cache.ts";
 export * from "./quantity.ts";

@@ -4,6 +4,10 @@ import { EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
 import { rollupRulesAt } from "./forks/fork-times.ts";
 import { type ForkRules, forkRules } from "./forks/rules.ts";
 
+/**
+ * Where a block stands, as far as its rules depend on it. A number or timestamp above 2^53 − 1 may be rounded: activations are below
+ * 2^53 (`jsonFlexibleNumber` reads them), rounding keeps the order, and so no comparison with an activation changes.
+ */
 export interface BlockPosition {
   readonly number: number;
   /** seconds */

@@ -1,3 +1,4 @@
+import type { ExactFields } from "./exact-fields.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Block header; the optional fields exist from their fork on, in this order. */
@@ -12,10 +13,11 @@ export interface Header {
   /** 256 bytes */
   readonly logsBloom: Uint8Array;
   readonly difficulty: bigint;
+  /** rounded above 2^53 − 1: see `exact` */
   readonly number: number;
   readonly gasLimit: bigint;
   readonly gasUsed: bigint;
-  /** seconds */
+  /** seconds; rounded above 2^53 − 1: see `exact` */
   readonly timestamp: number;
   readonly extraData: Uint8Array;
   /** mixHash; prevRandao after the merge */
@@ -32,6 +34,8 @@ export interface Header {
   readonly blockAccessListHash?: Uint8Array | undefined;
   /** of the beacon chain, 64 bits (EIP-7843) */
   readonly slotNumber?: bigint | undefined;
+  /** no field of its own: what `exactNumber` and `exactTimestamp` read */
+  readonly exact?: ExactFields | undefined;
 }
 
 export interface Withdrawal {

@@ -1,6 +1,7 @@
 import { CodedError, hexToBytes, isCodedError, padBytesLeft, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
 import type { ChainConfig } from "./chain-config.ts";
 import { parseChainConfig } from "./chain-config-json.ts";
+import { type ExactFields, positionFields } from "./exact-fields.ts";
 import {
   fieldKey,
   type JsonParser,
@@ -8,7 +9,6 @@ import {
   jsonBytes,
   jsonError,
   jsonFlexibleBigint,
-  jsonFlexibleNumber,
   jsonHash,
   jsonObject,
   optionalField,
@@ -55,6 +55,8 @@ export interface GenesisHeader {
   readonly blobGasUsed: bigint | undefined;
   readonly excessBlobGas: bigint | undefined;
   readonly parentBeaconBlockRoot: Uint8Array | undefined;
+  /** see `Header.exact` */
+  readonly exact?: ExactFields | undefined;
 }
 
 /** A genesis file without its accounts. */
@@ -85,14 +87,13 @@ export function parseGenesis(json: unknown): Genesis {
 export function parseGenesisHead(json: unknown): GenesisHead {
   const object = jsonObject(json, "genesis");
   const optional = <T>(name: string, parse: JsonParser<T>): T | undefined => optionalField(object, "", name, parse);
-  const timestamp = optional("timestamp", jsonFlexibleNumber) ?? 0;
+  const position = positionFields(optional("number", jsonUint64) ?? 0n, optional("timestamp", jsonUint64) ?? 0n);
   return {
-    config: optional("config", (config, key) => parseChainConfig(config, key, timestamp)),
+    config: optional("config", (config, key) => parseChainConfig(config, key, position.timestamp)),
     header: {
-      number: optional("number", jsonFlexibleNumber) ?? 0,
+      ...position,
       parentHash: optional("parentHash", jsonHash) ?? ZERO_HASH,
       nonce: optional("nonce", jsonNonce) ?? new Uint8Array(8),
-      timestamp,
       extraData: optional("extraData", jsonBytes()) ?? new Uint8Array(0),
       gasLimit: requiredField(object, "", "gasLimit", jsonUint64),
       gasUsed: optional("gasUsed", jsonUint64) ?? 0n,

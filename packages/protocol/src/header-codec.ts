@@ -3,7 +3,6 @@ import {
   decodeRlp,
   encodeRlp,
   expectRlpList,
-  expectRlpNumber,
   expectRlpString,
   expectRlpUint,
   isCodedError,
@@ -12,6 +11,7 @@ import {
   rlpUint,
 } from "@rnode/primitives";
 import type { Header } from "./block.ts";
+import { exactFields, exactNumber, exactTimestamp } from "./exact-fields.ts";
 
 export type HeaderErrorCode = "header/malformed" | "header/field-gap";
 
@@ -36,10 +36,10 @@ export function headerToRlp(header: Header): RlpItem[] {
     header.receiptsRoot,
     header.logsBloom,
     rlpUint(header.difficulty),
-    rlpUint(header.number),
+    rlpUint(exactNumber(header)),
     rlpUint(header.gasLimit),
     rlpUint(header.gasUsed),
-    rlpUint(header.timestamp),
+    rlpUint(exactTimestamp(header)),
     header.extraData,
     header.mixHash,
     header.nonce,
@@ -115,6 +115,9 @@ export function headerFromRlp(item: RlpItem): Header {
   if (items.length === FIELDS_WITHOUT_SLOT) {
     throw new CodedError<HeaderErrorCode>("header/malformed", { reason: "blockAccessListHash without slotNumber" });
   }
+  const number = expectRlpUint(items[8], 8);
+  const timestamp = expectRlpUint(items[11], 8);
+  const exact = exactFields(number, timestamp);
   const header: Header = {
     parentHash: expectRlpString(items[0], 32),
     ommersHash: expectRlpString(items[1], 32),
@@ -124,10 +127,10 @@ export function headerFromRlp(item: RlpItem): Header {
     receiptsRoot: expectRlpString(items[5], 32),
     logsBloom: expectRlpString(items[6], 256),
     difficulty: expectRlpUint(items[7], 32),
-    number: expectRlpNumber(items[8]),
+    number: Number(number),
     gasLimit: expectRlpUint(items[9], 8),
     gasUsed: expectRlpUint(items[10], 8),
-    timestamp: expectRlpNumber(items[11]),
+    timestamp: Number(timestamp),
     extraData: expectRlpString(items[12]),
     mixHash: expectRlpString(items[13], 32),
     nonce: expectRlpString(items[14], 8),
@@ -142,5 +145,6 @@ export function headerFromRlp(item: RlpItem): Header {
     ...(count > 4 && { parentBeaconBlockRoot: expectRlpString(items[19], 32) }),
     ...(count > 5 && { requestsHash: expectRlpString(items[20], 32) }),
     ...(count > 7 && { blockAccessListHash: expectRlpString(items[21], 32), slotNumber: expectRlpUint(items[22], 8) }),
+    ...(exact !== undefined && { exact }),
   };
 }

@@ -17,6 +17,7 @@ export * from "./da-size.ts";
 export * from "./dependency-set.ts";
 export * from "./deposits.ts";
 export * from "./eip1559-params.ts";
+export * from "./exact-fields.ts";
 export * from "./fastlz.ts";
 export * from "./fees.ts";
 export * from "./foreign-receipt.ts";

@@ -1,5 +1,6 @@
 import { bytesToHex, concatBytes, encodeRlp, type Hex, keccak256, sha256, uint64ToBytes } from "@rnode/primitives";
 import { withdrawalToRlp } from "./block-codec.ts";
+import { exactTimestamp } from "./exact-fields.ts";
 import type { PayloadAttributes } from "./payload.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { PayloadAttributes } from "./payload.ts";
  */
 export function payloadId(parentHash: Uint8Array, attributes: PayloadAttributes, version: number): Hex {
   const { transactions = [] } = attributes;
-  const parts = [parentHash, uint64ToBytes(attributes.timestamp), attributes.prevRandao, attributes.suggestedFeeRecipient];
+  const parts = [parentHash, uint64ToBytes(exactTimestamp(attributes)), attributes.prevRandao, attributes.suggestedFeeRecipient];
   if (attributes.withdrawals !== undefined) parts.push(encodeRlp(attributes.withdrawals.map(withdrawalToRlp)));
   if (attributes.parentBeaconBlockRoot !== undefined) parts.push(attributes.parentBeaconBlockRoot);
   if (attributes.noTxPool || transactions.length > 0) {

@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex, isHexOf, toQuantity } from "@rnode/primitives";
 import type { Withdrawal } from "./block.ts";
+import { exactFields, exactNumber, exactTimestamp } from "./exact-fields.ts";
 import {
   type JsonParser,
   jsonAddress,
@@ -10,7 +11,6 @@ import {
   jsonObject,
   jsonQuantity64,
   jsonQuantity256,
-  jsonQuantityNumber,
   optionalField,
   optionalHex,
   requiredField,
@@ -95,7 +95,7 @@ export const withdrawalFromJson: JsonParser<Withdrawal> = (value, path) => {
 export function attributesToJson(attributes: PayloadAttributes): PayloadAttributesJson {
   const { minBaseFee } = attributes;
   return withoutUndefined<PayloadAttributesJson>({
-    timestamp: toQuantity(attributes.timestamp),
+    timestamp: toQuantity(exactTimestamp(attributes)),
     prevRandao: bytesToHex(attributes.prevRandao),
     suggestedFeeRecipient: bytesToHex(attributes.suggestedFeeRecipient),
     withdrawals: attributes.withdrawals?.map(withdrawalToJson),
@@ -120,8 +120,10 @@ const jsonIntegerOrQuantity64: JsonParser<bigint> = (value, key) =>
  */
 export function attributesFromJson(value: unknown, path = "payloadAttributes"): PayloadAttributes {
   const object = jsonObject(value, path);
+  const timestamp = requiredField(object, path, "timestamp", jsonQuantity64);
+  const exact = exactFields(undefined, timestamp);
   return {
-    timestamp: requiredField(object, path, "timestamp", jsonQuantityNumber),
+    timestamp: Number(timestamp),
     prevRandao: requiredField(object, path, "prevRandao", jsonHash),
     suggestedFeeRecipient: requiredField(object, path, "suggestedFeeRecipient", jsonAddress),
     withdrawals: optionalField(object, path, "withdrawals", jsonArray(withdrawalFromJson)),
@@ -131,6 +133,7 @@ export function attributesFromJson(value: unknown, path = "payloadAttributes"): 
     gasLimit: optionalField(object, path, "gasLimit", jsonQuantity64),
     eip1559Params: optionalField(object, path, "eip1559Params", jsonBytes(8)),
     minBaseFee: optionalField(object, path, "minBaseFee", jsonIntegerOrQuantity64),
+    ...(exact !== undefined && { exact }),
   };
 }
 
@@ -142,10 +145,10 @@ export function payloadToJson(payload: ExecutionPayload): ExecutionPayloadJson {
     receiptsRoot: bytesToHex(payload.receiptsRoot),
     logsBloom: bytesToHex(payload.logsBloom),
     prevRandao: bytesToHex(payload.prevRandao),
-    blockNumber: toQuantity(payload.blockNumber),
+    blockNumber: toQuantity(exactNumber({ number: payload.blockNumber, exact: payload.exact })),
     gasLimit: toQuantity(payload.gasLimit),
     gasUsed: toQuantity(payload.gasUsed),
-    timestamp: toQuantity(payload.timestamp),
+    timestamp: toQuantity(exactTimestamp(payload)),
     extraData: bytesToHex(payload.extraData),
     baseFeePerGas: toQuantity(payload.baseFeePerGas),
     blockHash: bytesToHex(payload.blockHash),
@@ -172,6 +175,9 @@ export function payloadFromJson(
   const object = jsonObject(value, path);
   const blockHash = requiredField(object, path, "blockHash", jsonHash);
   const knownTransactions = known(blockHash);
+  const blockNumber = requiredField(object, path, "blockNumber", jsonQuantity64);
+  const timestamp = requiredField(object, path, "timestamp", jsonQuantity64);
+  const exact = exactFields(blockNumber, timestamp);
   const isKnown = knownTransactions !== undefined && isListOf(object.transactions, knownTransactions);
   return {
     parentHash: requiredField(object, path, "parentHash", jsonHash),
@@ -180,10 +186,10 @@ export function payloadFromJson(
     receiptsRoot: requiredField(object, path, "receiptsRoot", jsonHash),
     logsBloom: requiredField(object, path, "logsBloom", jsonBytes(256)),
     prevRandao: requiredField(object, path, "prevRandao", jsonHash),
-    blockNumber: requiredField(object, path, "blockNumber", jsonQuantityNumber),
+    blockNumber: Number(blockNumber),
     gasLimit: requiredField(object, path, "gasLimit", jsonQuantity64),
     gasUsed: requiredField(object, path, "gasUsed", jsonQuantity64),
-    timestamp: requiredField(object, path, "timestamp", jsonQuantityNumber),
+    timestamp: Number(timestamp),
     extraData: requiredField(object, path, "extraData", jsonBytes()),
     baseFeePerGas: requiredField(object, path, "baseFeePerGas", jsonQuantity256),
     blockHash,
@@ -192,6 +198,7 @@ export function payloadFromJson(
     blobGasUsed: optionalField(object, path, "blobGasUsed", jsonQuantity64),
     excessBlobGas: optionalField(object, path, "excessBlobGas", jsonQuantity64),
     withdrawalsRoot: optionalField(object, path, "withdrawalsRoot", jsonHash),
+    ...(exact !== undefined && { exact }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Hex } from "@rnode/primitives";
 import type { Withdrawal } from "./block.ts";
+import type { ExactFields } from "./exact-fields.ts";
 
 /**
  * What derivation and the sequencer hand to the engine.
@@ -22,6 +23,8 @@ export interface PayloadAttributes {
   readonly eip1559Params?: Uint8Array | undefined;
   /** from Jovian */
   readonly minBaseFee?: bigint | undefined;
+  /** see `Header.exact`; without a number */
+  readonly exact?: ExactFields | undefined;
 }
 
 /** An execution payload of any version: a block without the header fields that can be derived. */
@@ -46,6 +49,8 @@ export interface ExecutionPayload {
   readonly excessBlobGas?: bigint | undefined;
   /** from Isthmus: storage root of the message passer */
   readonly withdrawalsRoot?: Uint8Array | undefined;
+  /** see `Header.exact` */
+  readonly exact?: ExactFields | undefined;
 }
 
 /** A payload and the one header field that travels beside it. */

@@ -8,6 +8,7 @@ import {
   type Signature,
 } from "@rnode/primitives";
 import type { Header, Withdrawal } from "./block.ts";
+import { positionFields } from "./exact-fields.ts";
 import type { Log, Receipt } from "./receipt.ts";
 import type { AccessListEntry, Authorization, Transaction } from "./transaction.ts";
 
@@ -77,10 +78,9 @@ export function headerFromRpc(json: unknown): Header {
     receiptsRoot: hash(fields, "receiptsRoot"),
     logsBloom: bytesOf(fields, "logsBloom", 256),
     difficulty: isMissing(fields, "difficulty") ? 0n : bigintOf(fields, "difficulty"),
-    number: numberOf(fields, "number"),
+    ...positionFields(uint64Of(fields, "number"), uint64Of(fields, "timestamp")),
     gasLimit: bigintOf(fields, "gasLimit"),
     gasUsed: bigintOf(fields, "gasUsed"),
-    timestamp: numberOf(fields, "timestamp"),
     extraData: dataOf(fields, "extraData"),
     mixHash: hash(fields, "mixHash"),
     nonce: bytesOf(fields, "nonce", 8),

@@ -8,6 +8,7 @@ import {
   OP_FORKS,
   type PayloadAttributes,
   payloadToHeader,
+  positionFields,
   type RollupBlockRules,
   type RollupConfig,
   rollupRulesAt,
@@ -100,8 +101,10 @@ describe("attributesMismatch", () => {
   });
 });
 
+type HeaderField = Exclude<keyof Header, "exact">;
+
 /** Another value for each field; for those that the fork may leave out, also one where there is none, and none where there is one. */
-const MUTATIONS: Readonly<Record<keyof Header, readonly ((header: Header) => Partial<Header>)[]>> = {
+const MUTATIONS: Readonly<Record<HeaderField, readonly ((header: Header) => Partial<Header>)[]>> = {
   parentHash: [() => ({ parentHash: filled(32, 9) })],
   ommersHash: [() => ({ ommersHash: filled(32, 9) })],
   beneficiary: [() => ({ beneficiary: filled(20, 9) })],
@@ -110,10 +113,14 @@ const MUTATIONS: Readonly<Record<keyof Header, readonly ((header: Header) => Par
   receiptsRoot: [() => ({ receiptsRoot: filled(32, 9) })],
   logsBloom: [() => ({ logsBloom: filled(256, 9) })],
   difficulty: [() => ({ difficulty: 1n })],
-  number: [({ number }) => ({ number: number + 1 }), () => ({ number: 0 })],
+  number: [
+    ({ number }) => ({ number: number + 1 }),
+    () => ({ number: 0 }),
+    ({ timestamp }) => positionFields(2n ** 64n - 1n, BigInt(timestamp)),
+  ],
   gasLimit: [({ gasLimit }) => ({ gasLimit: gasLimit + 1n })],
   gasUsed: [({ gasUsed }) => ({ gasUsed: gasUsed + 1n })],
-  timestamp: [({ timestamp }) => ({ timestamp: timestamp + 2 })],
+  timestamp: [({ timestamp }) => ({ timestamp: timestamp + 2 }), ({ number }) => positionFields(BigInt(number), 2n ** 64n - 1n)],
   extraData: [
     ({ extraData: now }) => ({ extraData: Uint8Array.of(...now, 0) }),
     ({ extraData: now }) => ({ extraData: now.length === 0 ? Uint8Array.of(1) : new Uint8Array(0) }),
@@ -134,13 +141,13 @@ const MUTATIONS: Readonly<Record<keyof Header, readonly ((header: Header) => Par
 };
 
 /** Nothing but executing the block tells that these are wrong, and the engine has executed it. */
-const isExecuted = (field: keyof Header, { hasMessagePasserRoot, hasDaFootprint }: RollupBlockRules): boolean =>
+const isExecuted = (field: HeaderField, { hasMessagePasserRoot, hasDaFootprint }: RollupBlockRules): boolean =>
   ["stateRoot", "receiptsRoot", "logsBloom", "gasUsed", "baseFeePerGas"].includes(field) ||
   (field === "withdrawalsRoot" && hasMessagePasserRoot) ||
   (field === "blobGasUsed" && hasDaFootprint);
 
 describe("another value of a header field", () => {
-  const fields = Object.keys(MUTATIONS) as (keyof Header)[];
+  const fields = Object.keys(MUTATIONS) as HeaderField[];
   const forks = OP_FORKS.filter((fork) => fork !== "interop");
 
   it.each(forks.flatMap((fork) => fields.map((field) => [field, fork] as const)))("is noticed: %s, %s", (field, fork) => {

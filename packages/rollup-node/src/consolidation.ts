@@ -10,9 +10,12 @@ import {
   type Withdrawal,
 } from "@rnode/protocol";
 
+/** Derived numbers and timestamps are below 2^53: comparing them with the rounded ones of a header is exact. */
+type HeaderField = Exclude<keyof Header, "exact">;
+
 /** A field in which a block differs from the attributes derived for its height. */
 export type AttributesMismatch =
-  | Exclude<keyof Header, ExecutedField | "beneficiary" | "mixHash" | "number" | "transactionsRoot">
+  | Exclude<HeaderField, ExecutedField | "beneficiary" | "mixHash" | "number" | "transactionsRoot">
   | "blockNumber"
   | "feeRecipient"
   | "prevRandao"
@@ -38,7 +41,7 @@ const ZERO_NONCE = new Uint8Array(8);
 
 /** Every header field that does not follow from execution. Spec: docs/protocol/02-derivation.md#heads-and-consolidation */
 // biome-ignore format: a row for each field
-const COMPARISONS: Readonly<Record<Exclude<keyof Header, ExecutedField>, Comparison>> = {
+const COMPARISONS: Readonly<Record<Exclude<HeaderField, ExecutedField>, Comparison>> = {
   parentHash({ header }, { parent }) { if (bytesToHex(header.parentHash) !== parent.hash) return "parentHash"; },
   number({ header }, { parent }) { if (header.number !== parent.number + 1) return "blockNumber"; },
   timestamp({ header }, { attributes }) { if (header.timestamp !== attributes.timestamp) return "timestamp"; },

@@ -1,5 +1,5 @@
 import type { AccountRecord, StateChanges } from "@rnode/evm";
-import type { Hex } from "@rnode/primitives";
+import type { ExactInteger, Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
 import type { BlockParts } from "./blocks/block-parts.ts";
@@ -54,7 +54,7 @@ export interface StateView {
   /** @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array;
   /** hash of this block or an ancestor */
-  readBlockHash(number: number): Uint8Array | undefined;
+  readBlockHash(number: ExactInteger): Uint8Array | undefined;
   /** PERF: the same state for who executes the next block again. What that block changed is read faster, all else more slowly. */
   readonly forNextBlock?: (() => StateView) | undefined;
 }

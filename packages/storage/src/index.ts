@@ -5,6 +5,7 @@ export { LogMatcher } from "./blocks/log-matcher.ts";
 export { rlpDataStart, rlpEnd } from "./blocks/rlp-walk.ts";
 export { KeyTable } from "./buffers/key-table.ts";
 export { type Compaction, type CompactionOptions, compactDatabase } from "./database/compaction.ts";
+export { MAX_BLOCK_NUMBER } from "./database/keys.ts";
 export { describePageReading } from "./database/page-reading.ts";
 export { type StorageErrorCode, storageAdvice } from "./errors.ts";
 export { type ChainStoreOptions, DEFAULT_PROOF_WINDOW_BLOCKS, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";

@@ -3,8 +3,10 @@ import {
   type BlockRules,
   type ChainConfig,
   chainEip1559Params,
+  childNumber,
   decodeEip1559Params,
   decodeTransaction,
+  exactTimestamp,
   extraDataFromAttributes,
   type Header,
   type ExtraDataVersion,
@@ -13,6 +15,7 @@ import {
   nextBaseFee,
   nextExcessBlobGas,
   type PayloadAttributes,
+  positionFields,
   type Transaction,
 } from "@rnode/protocol";
 import type { UnsealedHeader } from "../execute/block-run.ts";
@@ -33,8 +36,10 @@ const GAS_LIMIT_BOUND_DIVISOR = 1024n;
 export function checkAttributes(rules: BlockRules, parent: Header, attributes: PayloadAttributes): AttributesProblem | undefined {
   const problem = (fault: AttributesFault, reason: string): AttributesProblem => ({ fault, reason });
   const fork = rules.op ?? rules.evm;
-  if (attributes.timestamp <= parent.timestamp) {
-    return problem("timestamp-not-after-head", `timestamp ${attributes.timestamp} is not after the head's ${parent.timestamp}`);
+  const timestamp = exactTimestamp(attributes);
+  const parentTimestamp = exactTimestamp(parent);
+  if (timestamp <= parentTimestamp) {
+    return problem("timestamp-not-after-head", `timestamp ${timestamp} is not after the head's ${parentTimestamp}`);
   }
   const { hasWithdrawals, hasBeaconRoot } = rules;
   if (hasWithdrawals && attributes.withdrawals === undefined)
@@ -96,9 +101,8 @@ export function headerOfAttributes(
     parentHash,
     beneficiary: attributes.suggestedFeeRecipient,
     difficulty: 0n,
-    number: parent.number + 1,
+    ...positionFields(BigInt(childNumber(parent)), BigInt(exactTimestamp(attributes))),
     gasLimit: attributes.gasLimit ?? nextGasLimit(parent.gasLimit, desiredGasLimit),
-    timestamp,
     mixHash: attributes.prevRandao,
     baseFeePerGas: nextBaseFee(config, parent, timestamp),
     extraData: extraDataOf(config, attributes),

@@ -8,6 +8,8 @@ import {
   type ChainConfig,
   CREATE2_DEPLOYER_ADDRESS,
   daFootprint,
+  exactNumber,
+  exactTimestamp,
   firstBlockFacts,
   forksBeginningAt,
   type Header,
@@ -41,13 +43,14 @@ export type UnsealedHeader = Pick<
   | "baseFeePerGas"
   | "excessBlobGas"
   | "parentBeaconBlockRoot"
+  | "exact"
 >;
 
 /** What the EVM sees of a block with this header. */
 export function blockEnvironment(rules: BlockRules, header: UnsealedHeader): BlockEnvironment {
   return {
-    number: BigInt(header.number),
-    timestamp: BigInt(header.timestamp),
+    number: BigInt(exactNumber(header)),
+    timestamp: BigInt(exactTimestamp(header)),
     beneficiary: header.beneficiary,
     gasLimit: header.gasLimit,
     baseFeePerGas: header.baseFeePerGas ?? 0n,

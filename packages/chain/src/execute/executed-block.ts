@@ -1,5 +1,6 @@
 import type { AccountChange } from "@rnode/evm";
-import { bytesToHex, type Hex } from "@rnode/primitives";
+import { bytesToHex, type ExactInteger, type Hex } from "@rnode/primitives";
+import { exactNumber } from "@rnode/protocol";
 import type { BlockCommit } from "@rnode/storage";
 import type { StoredBlock } from "../api.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
@@ -25,7 +26,7 @@ export interface StateLayer {
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
   /** by `nodeKey` */
   readonly nodes: ReadonlyMap<string, Uint8Array | undefined>;
-  readonly number: number;
+  readonly number: ExactInteger;
   readonly hash: Uint8Array;
 }
 
@@ -48,7 +49,7 @@ export function stateLayerOf(executed: ExecutedBlock): StateLayer {
         nodes ??= new Map(executed.nodes.map(({ owner, path, rlp }) => [nodeKey(owner, path), rlp]));
         return nodes;
       },
-      number: executed.block.header.number,
+      number: exactNumber(executed.block.header),
       hash: executed.hash,
     };
     layers.set(executed, layer);

@@ -1,5 +1,5 @@
 import type { AccountChange } from "@rnode/evm";
-import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, type ExactInteger, equalBytes, type Hex } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { StateView, StoredAccount } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
@@ -134,7 +134,7 @@ export class LayeredState implements StateView {
     return this.#layers.code(bytesToHex(codeHash)) ?? this.#base.readCode(codeHash);
   }
 
-  readBlockHash(number: number): Uint8Array | undefined {
+  readBlockHash(number: ExactInteger): Uint8Array | undefined {
     for (const layer of this.#layers.newestFirst(this.#depth)) if (layer.number === number) return layer.hash;
     return this.#base.readBlockHash(number);
   }

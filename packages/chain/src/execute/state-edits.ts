@@ -1,5 +1,14 @@
 import type { BlockExecution } from "@rnode/evm";
-import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, type Hex, hexToBytes, isZeroBytes, keccak256 } from "@rnode/primitives";
+import {
+  bytesToHex,
+  EMPTY_KECCAK,
+  EMPTY_TRIE_ROOT,
+  type ExactInteger,
+  type Hex,
+  hexToBytes,
+  isZeroBytes,
+  keccak256,
+} from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { StateView, StoredAccount } from "@rnode/storage";
 
@@ -74,7 +83,7 @@ export class EditedState implements StateView {
     return this.#base.readCode(codeHash);
   }
 
-  readBlockHash(number: number): Uint8Array | undefined {
+  readBlockHash(number: ExactInteger): Uint8Array | undefined {
     return this.#base.readBlockHash(number);
   }
 }

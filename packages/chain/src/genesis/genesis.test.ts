@@ -1,8 +1,13 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { bytesToHex, EMPTY_TRIE_ROOT, hexToBytes } from "@rnode/primitives";
-import { type ChainConfig, type Genesis, parseGenesis } from "@rnode/protocol";
+import { type ChainConfig, exactTimestamp, type Genesis, hashHeader, parseGenesis } from "@rnode/protocol";
+import { openChainStore } from "@rnode/storage";
 import { describe, expect, it } from "vitest";
 import { devConfig } from "../testing/dev-chain.ts";
-import { genesisBlock } from "./genesis.ts";
+import { genesisBlock, initGenesis, sealGenesis } from "./genesis.ts";
+import { GenesisState } from "./genesis-state.ts";
 
 const MESSAGE_PASSER = "0x4200000000000000000000000000000000000016";
 const WORD = (byte: string) => `0x${byte.padStart(64, "0")}`;
@@ -70,5 +75,43 @@ describe("genesisBlock", () => {
       alloc: [{ address: hexToBytes(`0x${"33".repeat(20)}`), balance: 0n, nonce: 0n, code: new Uint8Array(0), storage: [] }],
     };
     expect(genesisBlock(empty, devConfig("canyon")).block.header.stateRoot).not.toEqual(EMPTY_TRIE_ROOT);
+  });
+});
+
+describe("initGenesis", () => {
+  const config: ChainConfig = { chainId: 1n, forkBlocks: {}, evmForkTimes: {}, terminalTotalDifficulty: 0n, blobSchedule: [] };
+  const write = (number: string, timestamp: string) => {
+    const folder = mkdtempSync(join(tmpdir(), "genesis-"));
+    const store = openChainStore(folder, { sync: "interval" });
+    try {
+      const { header, alloc } = parseGenesis({ number, timestamp, gasLimit: "0x1", alloc: {} });
+      const sealed = sealGenesis(header, config, GenesisState.of(alloc));
+      initGenesis(store, sealed);
+      return { sealed: sealed.block.header, stored: store.readHeader(sealed.hash)! };
+    } finally {
+      store.close();
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+  it.each(["0x1fffffffffffff", "0x20000000000000", "0x20000000000001", "0x8000000000000000", "0xffffffffffffffff"])(
+    "stores the timestamp %s",
+    (timestamp) => {
+      const { sealed, stored } = write("0x7", timestamp);
+      expect(BigInt(exactTimestamp(stored))).toBe(BigInt(timestamp));
+      expect(hashHeader(stored)).toEqual(hashHeader(sealed));
+    },
+  );
+
+  it("refuses a number that no key of the database can have", () => {
+    expect(write("0xfffffffffffe", "0x0").stored.number).toBe(2 ** 48 - 2);
+    for (const number of ["0xffffffffffff", "0x1fffffffffffff", "0x20000000000001", "0xffffffffffffffff"]) {
+      expect(() => write(number, "0x0")).toThrow(
+        expect.objectContaining({
+          code: "chain/genesis-number-too-large",
+          message: expect.stringContaining(String(BigInt(number))),
+        }),
+      );
+    }
   });
 });

@@ -14,13 +14,22 @@ import {
   type Block,
   blockRules,
   type ChainConfig,
+  exactNumber,
   type Genesis,
   type GenesisHeader,
   type Header,
   hashHeader,
   PREDEPLOYS,
 } from "@rnode/protocol";
-import type { BlockCommit, ChainStoreBulk, ChainStoreReader, ChainStoreWriter, SnapshotBase, SnapshotRows } from "@rnode/storage";
+import {
+  type BlockCommit,
+  type ChainStoreBulk,
+  type ChainStoreReader,
+  type ChainStoreWriter,
+  MAX_BLOCK_NUMBER,
+  type SnapshotBase,
+  type SnapshotRows,
+} from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import { ChainError } from "../faults.ts";
 import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
@@ -90,6 +99,7 @@ function blockOf(
     extraData: given.extraData,
     mixHash: given.mixHash,
     nonce: given.nonce,
+    ...(given.exact !== undefined && { exact: given.exact }),
     ...(rules.hasBaseFee && { baseFeePerGas: given.baseFeePerGas ?? INITIAL_BASE_FEE_WEI }),
     ...(hasWithdrawals && { withdrawalsRoot: hasMessagePasserRoot ? roots.messagePasserRoot : EMPTY_TRIE_ROOT }),
     ...(rules.hasBlobGas && { blobGasUsed: given.blobGasUsed ?? 0n, excessBlobGas: given.excessBlobGas ?? 0n }),
@@ -130,11 +140,14 @@ export type GenesisStore = Pick<ChainStoreReader, "head" | "readMeta"> &
  * which the last makes it valid. If the process is killed before that, it is written again from the start.
  *
  * @returns "again": rows of an interrupted attempt were removed first
- * @throws {CodedError} chain/other-genesis, naming both hashes
+ * @throws {CodedError} chain/other-genesis, naming both hashes; chain/genesis-number-too-large
  */
 export function initGenesis(store: GenesisStore, { block, hash, state }: SealedGenesis): "present" | "written" | "again" {
   const stored = storedGenesisHash(store);
   if (stored === undefined) {
+    const number = exactNumber(block.header);
+    if (number >= MAX_BLOCK_NUMBER)
+      throw new ChainError("chain/genesis-number-too-large", { number, maximum: MAX_BLOCK_NUMBER - 1 });
     store.writeMeta(GENESIS_HASH_KEY, hash); // has no effect until there is a head
     return store.writeLargeGenesis(block, hash, (rows) => state.rowsInto(rows)) ? "again" : "written";
   }

@@ -13,7 +13,7 @@ const baseOf = (nonce: number): StateReader => ({
   readAccount: () => record(nonce),
   readStorage: (_, slot) => (equalBytes(slot, word(1)) ? word(nonce) : undefined),
   readCode: (codeHash) => codeHash,
-  readBlockHash: (number) => word(number),
+  readBlockHash: (number) => word(Number(number)),
 });
 
 /** A group of one block that sets the nonce and slot 2 of accounts. */

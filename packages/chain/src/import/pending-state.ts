@@ -1,4 +1,5 @@
 import type { AccountRecord, StateReader } from "@rnode/evm";
+import type { ExactInteger } from "@rnode/primitives";
 import type { BlockGroup } from "@rnode/storage";
 
 /**
@@ -9,7 +10,7 @@ export class PendingState implements StateReader {
   #base: StateReader;
   /** newest first */
   readonly #groups: BlockGroup[] = [];
-  readonly #hashes = new Map<number, Uint8Array>();
+  readonly #hashes = new Map<ExactInteger, Uint8Array>();
 
   constructor(base: StateReader) {
     this.#base = base;
@@ -64,7 +65,7 @@ export class PendingState implements StateReader {
     return this.#base.readCode(codeHash);
   }
 
-  readBlockHash(number: number): Uint8Array | undefined {
+  readBlockHash(number: ExactInteger): Uint8Array | undefined {
     return this.#hashes.get(number) ?? this.#base.readBlockHash(number);
   }
 }

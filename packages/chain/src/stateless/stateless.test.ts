@@ -1,5 +1,14 @@
-import { bytesToHex, padBytesLeft } from "@rnode/primitives";
-import { attributesToJson, encodeHeader, encodeTransaction } from "@rnode/protocol";
+import { bytesToHex, exactInteger, keccak256, padBytesLeft } from "@rnode/primitives";
+import {
+  attributesToJson,
+  decodeHeader,
+  encodeHeader,
+  encodeTransaction,
+  exactNumber,
+  exactTimestamp,
+  positionFields,
+} from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newEngine } from "../execute/engine-module.ts";
 import { genesisBlock } from "../genesis/genesis.ts";
@@ -14,6 +23,7 @@ import {
   transaction,
 } from "../testing/dev-chain.ts";
 import { executeStateless, parseBlockFile } from "./stateless.ts";
+import { witnessState } from "./witness-state.ts";
 
 let dev: DevChain;
 beforeEach(() => {
@@ -69,6 +79,47 @@ describe("executeStateless", () => {
     const wrong = { ...file, expectedBlockHash: `0x${"00".repeat(32)}`, gasUsed: 1, number: 2 };
     const fields = executeStateless(parseBlockFile(wrong), { engine: newEngine() }).mismatches.map(({ field }) => field);
     expect(fields).toEqual(["blockHash", "number", "gasUsed"]);
+  });
+
+  it("is exact at numbers and timestamps of 64 bits, and in what it compares", () => {
+    const { file } = blockFile();
+    const { header: genesis } = genesisBlock(devGenesis("jovian"), devConfig("jovian")).block;
+    const parent = encodeHeader({ ...genesis, ...positionFields(2n ** 64n - 2n, 2n ** 64n - 3n) });
+    const late = {
+      ...{ ...file, parentHeaderRlp: bytesToHex(parent), parentHash: bytesToHex(keccak256(parent)) },
+      payloadAttributes: { ...(file.payloadAttributes as object), timestamp: "0xfffffffffffffffe" },
+      ...{ expectedBlockHash: undefined, expectedHeaderRlp: undefined, gasUsed: undefined },
+      ...{ number: "18446744073709551615", timestamp: "0xfffffffffffffffe" },
+    };
+    const parsed = parseBlockFile(late);
+    const { executed, mismatches } = executeStateless(parsed, { engine: newEngine() });
+    expect(mismatches).toEqual([]);
+    const { header } = executed.block;
+    expect([exactNumber(header), exactTimestamp(header)]).toEqual([2n ** 64n - 1n, 2n ** 64n - 2n]);
+    expect(decodeHeader(encodeHeader(header))).toEqual(header);
+    const other = { ...header, ...positionFields(2n ** 64n - 2n, 2n ** 64n - 1n) };
+    const compared = executeStateless({ ...parsed, expected: { ...parsed.expected, header: other } }, { engine: newEngine() });
+    expect(compared.mismatches).toEqual([
+      { field: "header.number", expected: "0xfffffffffffffffe", computed: "0xffffffffffffffff" },
+      { field: "header.timestamp", expected: "0xffffffffffffffff", computed: "0xfffffffffffffffe" },
+    ]);
+  });
+
+  it("finds the hashes of ancestors whose numbers no JavaScript number can be", () => {
+    const headers: Uint8Array[] = [];
+    let parentHash = new Uint8Array(32);
+    const first = 2n ** 53n - 2n;
+    for (let number = first; number < first + 6n; number++) {
+      const encoded = encodeHeader({ ...headerOf({ parentHash }), ...positionFields(number, number) });
+      headers.push(encoded);
+      parentHash = Uint8Array.from(keccak256(encoded));
+    }
+    const newest = decodeHeader(headers.at(-1)!);
+    const { reader } = witnessState(newest, parentHash, { state: [], codes: [], headers });
+    for (const [index, encoded] of headers.entries()) {
+      expect(reader.readBlockHash(exactInteger(first + BigInt(index)))).toEqual(keccak256(encoded));
+    }
+    expect(reader.readBlockHash(exactInteger(first + 6n))).toBeUndefined();
   });
 
   it("needs nothing expected, and takes the witness as maps too", () => {

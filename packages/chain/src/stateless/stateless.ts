@@ -1,10 +1,12 @@
 import type { EvmEngine } from "@rnode/evm";
-import { bytesToHex, equalBytes, type Hex, toQuantity } from "@rnode/primitives";
+import { bytesToHex, type ExactInteger, equalBytes, type Hex, toQuantity } from "@rnode/primitives";
 import {
   attributesFromJson,
   type ChainConfig,
   decodeHeader,
   encodeHeader,
+  exactNumber,
+  exactTimestamp,
   type Header,
   hashHeader,
   headerFromRpc,
@@ -45,8 +47,8 @@ export interface ExpectedResult {
   readonly header: Header | undefined;
   readonly headerRlp: Uint8Array | undefined;
   readonly gasUsed: bigint | undefined;
-  readonly number: number | undefined;
-  readonly timestamp: number | undefined;
+  readonly number: bigint | undefined;
+  readonly timestamp: bigint | undefined;
 }
 
 export interface Mismatch {
@@ -114,8 +116,8 @@ export function parseBlockFile(json: unknown): BlockFile {
       header: optional("expectedHeader", headerFromRpc),
       headerRlp: optional("expectedHeaderRlp", jsonBytes()),
       gasUsed: optional("gasUsed", jsonFlexibleBigint),
-      number: optional("number", jsonFlexibleNumber),
-      timestamp: optional("timestamp", jsonFlexibleNumber),
+      number: optional("number", jsonFlexibleBigint),
+      timestamp: optional("timestamp", jsonFlexibleBigint),
     },
   };
 }
@@ -189,17 +191,26 @@ function compare(expected: ExpectedResult, { block, hash }: ExecutedBlock): Mism
   };
   const hex = (bytes: Uint8Array | undefined): Hex | undefined => (bytes === undefined ? undefined : bytesToHex(bytes));
   check("blockHash", hex(expected.blockHash), bytesToHex(hash));
-  check("number", expected.number?.toString(), header.number.toString());
-  check("timestamp", expected.timestamp?.toString(), header.timestamp.toString());
+  check("number", expected.number?.toString(), exactNumber(header).toString());
+  check("timestamp", expected.timestamp?.toString(), exactTimestamp(header).toString());
   check("gasUsed", expected.gasUsed?.toString(), header.gasUsed.toString());
   check("transactionsRoot", hex(expected.transactionsRoot), bytesToHex(header.transactionsRoot));
   if (expected.header !== undefined) {
-    for (const field of Object.keys({ ...expected.header, ...header }) as (keyof Header)[]) {
-      check(`header.${field}`, shown(expected.header[field]), shown(header[field]));
+    const [wanted, computed] = [fieldsOf(expected.header), fieldsOf(header)];
+    for (const field of Object.keys({ ...wanted, ...computed }) as (keyof typeof wanted)[]) {
+      check(`header.${field}`, shown(wanted[field]), shown(computed[field]));
     }
   }
   check("headerRlp", hex(expected.headerRlp), bytesToHex(encodeHeader(header)));
   return mismatches;
+}
+
+/** What is encoded of a header. */
+function fieldsOf(
+  header: Header,
+): Omit<Header, "exact" | "number" | "timestamp"> & Readonly<Record<"number" | "timestamp", ExactInteger>> {
+  const { exact: _, ...fields } = header;
+  return { ...fields, number: exactNumber(header), timestamp: exactTimestamp(header) };
 }
 
 function shown(value: Uint8Array | bigint | number | undefined): string {

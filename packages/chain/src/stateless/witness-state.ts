@@ -3,13 +3,15 @@ import {
   bytesToHex,
   decodeRlp,
   EMPTY_TRIE_ROOT,
+  type ExactInteger,
   equalBytes,
+  exactInteger,
   expectRlpString,
   type Hex,
   keccak256,
   padBytesLeft,
 } from "@rnode/primitives";
-import { decodeHeader, type Header } from "@rnode/protocol";
+import { decodeHeader, exactNumber, type Header } from "@rnode/protocol";
 import { decodeAccount, readTrie, type TrieAccount, witnessNodeReader } from "@rnode/trie";
 import type { ParentState } from "../execute/block-execution.ts";
 import { ChainError } from "../faults.ts";
@@ -76,14 +78,14 @@ function ancestorHashes(
   parent: Header,
   parentHash: Uint8Array,
   headers: readonly Uint8Array[],
-): (number: number) => Uint8Array | undefined {
+): (number: ExactInteger) => Uint8Array | undefined {
   const byHash = new Map<Hex, Uint8Array>();
   for (const rlp of headers) byHash.set(bytesToHex(keccak256(rlp)), rlp);
-  const hashes = new Map<number, Uint8Array>([[parent.number, parentHash]]);
+  const hashes = new Map<ExactInteger, Uint8Array>([[exactNumber(parent), parentHash]]);
   let oldest = parent;
   return (number) => {
-    while (oldest.number > number) {
-      hashes.set(oldest.number - 1, oldest.parentHash);
+    while (exactNumber(oldest) > number) {
+      hashes.set(exactInteger(BigInt(exactNumber(oldest)) - 1n), oldest.parentHash);
       const rlp = byHash.get(bytesToHex(oldest.parentHash));
       if (rlp === undefined) break;
       oldest = decodeHeader(rlp);

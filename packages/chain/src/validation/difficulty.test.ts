@@ -1,5 +1,5 @@
-import { EMPTY_OMMERS_HASH } from "@rnode/primitives";
-import { type BlockRules, type ChainConfig, type EvmFork, forkRules } from "@rnode/protocol";
+import { EMPTY_OMMERS_HASH, exactInteger } from "@rnode/primitives";
+import { type BlockRules, type ChainConfig, type EvmFork, forkRules, positionFields } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { expectedDifficulty } from "./difficulty.ts";
 
@@ -60,6 +60,22 @@ describe("expectedDifficulty", () => {
 
   it.each(["frontier", "homestead", "byzantium"] as const)("%s: never below the minimum", (evm) => {
     expect(difficultyOf(evm, { number: 1000, elapsedSec: 5000, difficulty: 131_072n })).toBe(131_072n);
+  });
+
+  it.each(["frontier", "homestead", "byzantium", "london"] as const)("%s: exact at timestamps above 2^53", (evm) => {
+    const at = (parentTime: bigint, elapsed: bigint) => {
+      const parent = { ...positionFields(999n, parentTime), difficulty: PARENT, ommersHash: EMPTY_OMMERS_HASH };
+      return expectedDifficulty(config, rules(evm), parent, exactInteger(parentTime + elapsed));
+    };
+    for (const elapsed of [1n, 8n, 9n, 12n, 13n, 19n, 20n, 1000n]) {
+      for (const late of [2n ** 53n - 5n, 2n ** 53n + 1n, 2n ** 64n - 1001n]) expect(at(late, elapsed)).toBe(at(1000n, elapsed));
+    }
+    expect(at(0n, 2n ** 64n - 1n)).toBe(at(0n, 5000n));
+  });
+
+  it.each(["frontier", "homestead", "byzantium", "london"] as const)("%s: no header has the bomb of block 2^53 - 1", (evm) => {
+    const difficulty = difficultyOf(evm, { number: Number.MAX_SAFE_INTEGER, elapsedSec: 13, difficulty: PARENT });
+    expect(difficulty >> 256n).toBeGreaterThan(0n);
   });
 
   const bombs: [string, EvmFork, Case["bombs"], number][] = [

@@ -1,5 +1,5 @@
-import { EMPTY_OMMERS_HASH, equalBytes } from "@rnode/primitives";
-import type { BlockRules, ChainConfig, Header } from "@rnode/protocol";
+import { EMPTY_OMMERS_HASH, type ExactInteger, equalBytes } from "@rnode/primitives";
+import { type BlockRules, type ChainConfig, exactTimestamp, type Header } from "@rnode/protocol";
 
 const MIN_DIFFICULTY = 131_072n;
 const BOUND_DIVISOR = 2048n;
@@ -13,11 +13,19 @@ const BYZANTIUM_STEP_SEC = 9;
 /** The total delay of the difficulty bomb, in blocks, by forks that do nothing else: EIP-2384, 4345, 5133 */
 const BOMB_DELAY = { muirGlacier: 9_000_000, arrowGlacier: 10_700_000, grayGlacier: 11_400_000 } as const;
 
-export type DifficultyParent = Pick<Header, "number" | "timestamp" | "difficulty" | "ommersHash">;
+export type DifficultyParent = Pick<Header, "number" | "timestamp" | "exact" | "difficulty" | "ommersHash">;
+
+/** Above this the bomb alone exceeds the 256 bits of a difficulty, whatever the exact number. */
+const MAX_BOMB_EXPONENT = 256;
 
 /** The required difficulty of a proof-of-work block. Spec: yellow paper §4.4.4, EIP-2, EIP-100 and the bomb delays */
-export function expectedDifficulty(config: ChainConfig, rules: BlockRules, parent: DifficultyParent, timestampSec: number): bigint {
-  const elapsedSec = timestampSec - parent.timestamp;
+export function expectedDifficulty(
+  config: ChainConfig,
+  rules: BlockRules,
+  parent: DifficultyParent,
+  timestampSec: ExactInteger,
+): bigint {
+  const elapsedSec = Number(BigInt(timestampSec) - BigInt(exactTimestamp(parent)));
   const number = parent.number + 1;
   const unit = parent.difficulty / BOUND_DIVISOR;
   if (rules.difficultyAdjustment === "threshold") {
@@ -38,7 +46,7 @@ const atLeastMinimum = (difficulty: bigint): bigint => (difficulty < MIN_DIFFICU
 /** 2^(periods − 2), 0 in the first two periods */
 function bomb(number: number): bigint {
   const periods = Math.floor(number / BOMB_PERIOD_BLOCKS);
-  return periods > 1 ? 1n << BigInt(periods - 2) : 0n;
+  return periods > 1 ? 1n << BigInt(Math.min(periods - 2, MAX_BOMB_EXPONENT)) : 0n;
 }
 
 function bombDelay({ difficultyBombBlocks = {} }: ChainConfig, { bombDelayBlocks }: BlockRules, number: number): number {

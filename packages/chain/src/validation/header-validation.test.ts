@@ -1,5 +1,5 @@
-import { EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, hexToBytes, ZERO_HASH } from "@rnode/primitives";
-import { type ChainConfig, type Header, nextBaseFee, type OpFork } from "@rnode/protocol";
+import { EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, exactInteger, hexToBytes, ZERO_HASH } from "@rnode/primitives";
+import { type ChainConfig, type Header, nextBaseFee, type OpFork, positionFields } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import type { BlockRule } from "../api.ts";
@@ -101,6 +101,38 @@ describe("checkHeader on an OP Stack chain", () => {
     const { config, parent, child } = validPair("jovian");
     const jumped = { ...child, gasLimit: 300_000_000n };
     expect(checkHeader(config, rulesOfBlock(config, jumped), parent, jumped)).toBeUndefined();
+  });
+});
+
+describe("checkHeader above 2^53", () => {
+  const { config, parent, child } = validPair("jovian");
+  const MAX = 2n ** 64n - 1n;
+  const judge = (of: readonly [bigint, bigint], by: readonly [bigint, bigint]) => {
+    const header = { ...child, ...positionFields(...by) };
+    return checkHeader(config, rulesOfBlock(config, header), { ...parent, ...positionFields(...of) }, header);
+  };
+  const late = 2n ** 53n;
+
+  it.each([late - 2n, late - 1n, late, late + 1n, 2n ** 63n, MAX - 1n])("only number and time above %i follow it", (at) => {
+    expect(judge([at, at], [at + 1n, at + 1n])).toBeUndefined();
+    expect(judge([at, at], [at + 1n, MAX])).toBeUndefined();
+    for (const number of [0n, at - 1n, at, at + 2n]) {
+      expect(judge([at, at], [number, at + 1n])).toEqual({
+        rule: "number-not-consecutive",
+        data: { expected: exactInteger(at + 1n), got: exactInteger(number) },
+      });
+    }
+    for (const time of [0n, at - 1n, at]) {
+      expect(judge([at, at], [at + 1n, time])).toEqual({
+        rule: "timestamp-not-after-parent",
+        data: { parent: exactInteger(at), got: exactInteger(time) },
+      });
+    }
+  });
+
+  it("nothing follows the last number or the last second", () => {
+    for (const number of [0n, MAX - 1n, MAX]) expect(judge([MAX, 1n], [number, 2n])?.rule).toBe("number-not-consecutive");
+    for (const time of [0n, MAX]) expect(judge([1n, MAX], [2n, time])?.rule).toBe("timestamp-not-after-parent");
   });
 });
 

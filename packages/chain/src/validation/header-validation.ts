@@ -11,6 +11,9 @@ import {
   assertEip1559ExtraData,
   type BlockRules,
   type ChainConfig,
+  childNumber,
+  exactNumber,
+  exactTimestamp,
   GAS_PER_BLOB,
   type Header,
   nextBaseFee,
@@ -32,11 +35,12 @@ const MAX_EXTRA_DATA_BYTES = 32;
  * Spec: docs/protocol/01-execution.md#header-and-body-validity
  */
 export function checkHeader(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
-  if (header.number !== parent.number + 1) {
-    return blockFault("number-not-consecutive", { expected: parent.number + 1, got: header.number });
-  }
-  if (header.timestamp <= parent.timestamp) {
-    return blockFault("timestamp-not-after-parent", { parent: parent.timestamp, got: header.timestamp });
+  const number = exactNumber(header);
+  const expectedNumber = childNumber(parent);
+  if (number !== expectedNumber) return blockFault("number-not-consecutive", { expected: expectedNumber, got: number });
+  const timestamp = exactTimestamp(header);
+  if (timestamp <= exactTimestamp(parent)) {
+    return blockFault("timestamp-not-after-parent", { parent: exactTimestamp(parent), got: timestamp });
   }
   if (header.gasUsed > header.gasLimit) {
     return blockFault("gas-used-above-limit", { gasUsed: header.gasUsed, gasLimit: header.gasLimit });
@@ -83,7 +87,7 @@ function checkExtraData(config: ChainConfig, rules: BlockRules, header: Header):
 /** The proof of work itself is not verified. */
 function checkSeal(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
   if (!rules.isPostMerge) {
-    const expected = expectedDifficulty(config, rules, parent, header.timestamp);
+    const expected = expectedDifficulty(config, rules, parent, exactTimestamp(header));
     return header.difficulty === expected ? undefined : blockFault("difficulty-mismatch", { expected, got: header.difficulty });
   }
   if (header.difficulty !== 0n) return blockFault("difficulty-mismatch", { expected: 0, got: header.difficulty });

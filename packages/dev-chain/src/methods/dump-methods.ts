@@ -13,6 +13,7 @@ import {
   padBytesLeft,
   toQuantity,
 } from "@rnode/primitives";
+import { exactTimestamp } from "@rnode/protocol";
 import type { ChainDatabase, StoredAccount } from "@rnode/storage";
 import type { DevChainAccess } from "../block-maker.ts";
 import type { DevChain } from "../dev-chain.ts";
@@ -47,7 +48,7 @@ export function dumpMethods(
       handler: () => {
         const { header } = dev.maker.head;
         const accounts = dumpedAccounts(chain, store, editsOf());
-        const dump = { block: { number: toQuantity(header.number), timestamp: toQuantity(header.timestamp) }, accounts };
+        const dump = { block: { number: toQuantity(header.number), timestamp: toQuantity(exactTimestamp(header)) }, accounts };
         return bytesToHex(gzipSync(JSON.stringify(dump)));
       },
     }),

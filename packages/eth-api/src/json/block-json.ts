@@ -1,6 +1,14 @@
 import type { StoredBlock } from "@rnode/chain";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { encodeBlock, type Header, hashHeader, hashTransaction, withdrawalToJson } from "@rnode/protocol";
+import {
+  encodeBlock,
+  exactNumber,
+  exactTimestamp,
+  type Header,
+  hashHeader,
+  hashTransaction,
+  withdrawalToJson,
+} from "@rnode/protocol";
 import type { Profile } from "../profile/profile.ts";
 import { placeOf } from "./receipt-json.ts";
 import { type JsonObject, transactionToJson } from "./transaction-json.ts";
@@ -8,7 +16,7 @@ import { type JsonObject, transactionToJson } from "./transaction-json.ts";
 /** A header as `newHeads` sends it, which is also the first part of a block object. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 export function headerToJson(header: Header, hash: Uint8Array): JsonObject {
   return {
-    number: toQuantity(header.number),
+    number: toQuantity(exactNumber(header)),
     hash: bytesToHex(hash),
     parentHash: bytesToHex(header.parentHash),
     nonce: bytesToHex(header.nonce),
@@ -21,7 +29,7 @@ export function headerToJson(header: Header, hash: Uint8Array): JsonObject {
     extraData: bytesToHex(header.extraData),
     gasLimit: toQuantity(header.gasLimit),
     gasUsed: toQuantity(header.gasUsed),
-    timestamp: toQuantity(header.timestamp),
+    timestamp: toQuantity(exactTimestamp(header)),
     transactionsRoot: bytesToHex(header.transactionsRoot),
     receiptsRoot: bytesToHex(header.receiptsRoot),
     ...(header.baseFeePerGas !== undefined && { baseFeePerGas: toQuantity(header.baseFeePerGas) }),

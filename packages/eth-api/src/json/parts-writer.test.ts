@@ -4,13 +4,16 @@ import {
   type AccessListEntry,
   type BlockRules,
   encodeTransaction,
+  exactTimestamp,
   FIRST_BLOB_PARAMS,
   forkRules,
   hashHeader,
+  headerFromRpc,
   L1_INFO_LAYOUT_NAMES,
   type Log,
   logsBloom,
   OP_FORKS,
+  positionFields,
   type Receipt,
   rollupRules,
   signTransaction,
@@ -116,8 +119,9 @@ const blocks = fc
     baseFeePerGas: fc.option(fc.oneof(fc.constant(GWEI), big), { nil: undefined }),
     excessBlobGas: fc.option(fc.bigInt({ min: 0n, max: 2n ** 27n }), { nil: undefined }),
     number: fc.nat(2 ** 31),
+    timestamp: uint64,
   })
-  .map(({ items: all, hasBlobs, layout, operatorFee, withdrawals, ommers, number, ...given }): StoredBlock => {
+  .map(({ items: all, hasBlobs, layout, operatorFee, withdrawals, ommers, number, timestamp, ...given }): StoredBlock => {
     const items = all.filter(([{ type }]) => hasBlobs || type !== 0x03);
     const first =
       layout === undefined ? [] : [l1Info(layout, { operatorFeeScalar: operatorFee, operatorFeeConstant: BigInt(operatorFee) })];
@@ -144,7 +148,7 @@ const blocks = fc
       };
     });
     const own = header({
-      number,
+      ...positionFields(BigInt(number), timestamp),
       logsBloom: logsBloom(receipts.flatMap(({ logs }) => logs)),
       withdrawalsRoot: undefined,
       blobGasUsed: undefined,
@@ -182,6 +186,8 @@ describe.each([PROFILE_R, PROFILE_G])("what is written from bytes, profile $name
           const options = { full, totalDifficulty: 5n };
           const { text } = blockPartsText(writer, profile, parts, { ...options, isPending: false });
           expectSame(text, JSON.stringify(blockToJson(profile, stored, options)));
+          const read = headerFromRpc(JSON.parse(text));
+          expect(exactTimestamp(read)).toBe(exactTimestamp(stored.block.header));
         }
         if (rules.op !== undefined && stored.block.transactions.some(({ type }) => type === 0x03)) return; // an OP chain has no blobs
         const receipts = receiptsToJson(profile, rules, stored);

@@ -143,7 +143,7 @@ export class PartsWriter {
   /** Goes on with another block; what was written stays. */
   goOn(parts: BlockParts): this {
     this.#parts = parts;
-    const [hash, number, timestamp] = [bytesToHex(parts.hash), toQuantity(parts.number), toQuantity(parts.timestamp)];
+    const [hash, number, timestamp] = [bytesToHex(parts.hash), toQuantity(parts.number), toQuantity(parts.exactTimestamp)];
     this.#hash = asciiToBytes(hash);
     this.#number = asciiToBytes(number);
     this.#timestamp = asciiToBytes(timestamp);

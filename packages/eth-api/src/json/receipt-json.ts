@@ -5,6 +5,8 @@ import {
   blobBaseFee,
   effectiveGasPrice,
   encodeTransaction,
+  exactNumber,
+  exactTimestamp,
   GAS_PER_BLOB,
   hashTransaction,
   type Log,
@@ -43,8 +45,8 @@ export function logToJson(log: Log, place: LogPlace, removed = false): JsonObjec
 export const placeOf = ({ hash, block: { header } }: StoredBlock): BlockPlace => ({
   hash,
   hashHex: bytesToHex(hash),
-  number: header.number,
-  timestamp: header.timestamp,
+  number: exactNumber(header),
+  timestamp: exactTimestamp(header),
   baseFeePerGas: header.baseFeePerGas,
 });
 
@@ -88,7 +90,7 @@ export function receiptsToJson(profile: Profile, rules: BlockRules, stored: Stor
       transactionHash: bytesToHex(transactionHash),
       transactionIndex: toQuantity(index),
       blockHash: bytesToHex(stored.hash),
-      blockNumber: toQuantity(header.number),
+      blockNumber: toQuantity(place.number),
       gasUsed: toQuantity(receipt.cumulativeGasUsed - before),
       effectiveGasPrice: toQuantity(effectiveGasPrice(tx, header.baseFeePerGas)),
       from: bytesToHex(sender),

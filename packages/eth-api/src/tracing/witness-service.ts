@@ -9,7 +9,7 @@ import {
 } from "@rnode/chain";
 import type { StateReader } from "@rnode/evm";
 import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
+import { bytesToHex, type ExactInteger, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import {
   encodeHeader,
   encodeTransaction,
@@ -97,8 +97,8 @@ class ReadRecorder implements StateReader {
     return code;
   }
 
-  readBlockHash(number: number): Uint8Array | undefined {
-    if (number < this.lowestBlock) this.lowestBlock = number;
+  readBlockHash(number: ExactInteger): Uint8Array | undefined {
+    if (typeof number === "number" && number < this.lowestBlock) this.lowestBlock = number;
     return this.#state.readBlockHash(number);
   }
 

@@ -1,4 +1,4 @@
-import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
+import { bytesToHex, CodedError, exactInteger, type Hex } from "@rnode/primitives";
 import type { EvmErrorCode } from "../errors.ts";
 import type { StateReader } from "../state.ts";
 import type { EvmTracer, FaultyStep, TraceStep } from "../tracer.ts";
@@ -147,7 +147,7 @@ export class EngineInstance {
   }
 
   #blockHash(number: bigint): number {
-    const hash = this.reader.readBlockHash(Number(number));
+    const hash = this.reader.readBlockHash(exactInteger(BigInt.asUintN(64, number)));
     if (hash === undefined) return 0;
     this.memory.bytes.set(hash, X_HASH);
     return 1;

@@ -1,4 +1,4 @@
-import { bytesToHex, EMPTY_KECCAK, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
+import { bytesToHex, EMPTY_KECCAK, type ExactInteger, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { type BlockRules, type EvmFork, forkRules, type OpFork } from "@rnode/protocol";
 import type { BlockEnvironment } from "../execution.ts";
 import type { AccountRecord, StateReader } from "../state.ts";
@@ -47,7 +47,7 @@ export class MemoryState implements StateReader {
     return (this.#accounts.get(bytesToHex(address))?.storage.size ?? 0) > 0;
   }
 
-  readBlockHash(number: number): Uint8Array {
+  readBlockHash(number: ExactInteger): Uint8Array {
     return word(BigInt(number) + 0xb10c_0000n);
   }
 }

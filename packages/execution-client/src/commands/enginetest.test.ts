@@ -76,7 +76,7 @@ const genesisHeaderJson = (header: Header): Record<string, string> => {
 };
 
 /** A valid fixture of two blocks at these times. @param versions of newPayload, one a block */
-async function fixtureOf(network: string, times: readonly number[], versions: readonly number[]): Promise<Fixture> {
+async function fixtureOf(network: string, times: readonly (number | bigint)[], versions: readonly number[]): Promise<Fixture> {
   const config = chainConfigOfSuite(network, { blobSchedule: SCHEDULE })!;
   const given = parseGenesis({ config: { chainId: 1 }, gasLimit: "0x5f5e100", baseFeePerGas: "0x7", alloc: PRE });
   const { header } = genesisBlock(given, config).block;
@@ -134,8 +134,9 @@ function altered(fixture: Fixture, fields: object, expectation: object): Fixture
   const last = fixture.engineNewPayloads.at(-1)!;
   const given = last.params[0] as Payload;
   const payload = { ...given, ...fields };
+  const requestsHash = Number(last.newPayloadVersion) >= 4 ? EMPTY_REQUESTS_HASH : undefined;
   const envelope = { executionPayload: payloadFromJson(payload, ""), parentBeaconBlockRoot: hexToBytes(ZERO) };
-  const blockHash = bytesToHex(hashHeader(payloadToHeader(envelope, EMPTY_REQUESTS_HASH, orderedTrieRoot)));
+  const blockHash = bytesToHex(hashHeader(payloadToHeader(envelope, requestsHash, orderedTrieRoot)));
   const parent = fixture.engineNewPayloads.at(-2)!.params[0] as Payload;
   return {
     ...fixture,
@@ -169,7 +170,7 @@ async function report(fixture: object): Promise<{ passed: number; failures: read
 const failureOf = async (fixture: object): Promise<string | undefined> => (await report(fixture)).failures[0];
 
 describe("rengine enginetest", () => {
-  it.each<[string, readonly number[], readonly number[]]>([
+  it.each<[string, readonly (number | bigint)[], readonly number[]]>([
     ["Paris", [12, 24], [1, 1]],
     ["Shanghai", [12, 24], [2, 2]],
     ["Cancun", [12, 24], [3, 3]],
@@ -179,8 +180,31 @@ describe("rengine enginetest", () => {
     ["ShanghaiToCancunAtTime15k", [14_999, 15_000], [2, 3]],
     ["OsakaToBPO1AtTime15k", [14_999, 15_000], [4, 4]],
     ["BPO1ToBPO2AtTime15k", [14_999, 15_000], [4, 4]],
+    ["Cancun", [12, 2 ** 53 - 1, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 2n, 2n ** 64n - 1n], [3, 3, 3, 3, 3, 3, 3]],
   ])("runs valid payloads of %s", async (network, times, versions) => {
     expect(await report(await fixtureOf(network, times, versions))).toEqual({ passed: 1, failures: [], skipped: [] });
+  });
+
+  it("judges timestamps and numbers of 64 bits exactly, and refuses larger ones", async () => {
+    const late = await fixtureOf("Cancun", [2n ** 64n - 3n, 2n ** 64n - 2n], [3, 3]); // both round to 2^64
+    const older = { validationError: "BlockException.INVALID_BLOCK_TIMESTAMP_OLDER_THAN_PARENT" };
+    const notNext = { validationError: "BlockException.INVALID_BLOCK_NUMBER" };
+    for (const [fields, expectation] of [
+      [{ timestamp: "0xfffffffffffffffd" }, older],
+      [{ timestamp: "0xfffffffffffffffc" }, older],
+      [{ timestamp: "0x20000000000001" }, older],
+      [{ blockNumber: "0xffffffffffffffff" }, notNext],
+      [{ blockNumber: "0x20000000000001" }, notNext],
+    ] as const) {
+      expect([fields, await failureOf(altered(late, fields, expectation))]).toEqual([fields, undefined]);
+    }
+    const valid = late.engineNewPayloads.at(-1)!;
+    for (const field of ["timestamp", "blockNumber"]) {
+      const payload = { ...(valid.params[0] as Payload), [field]: "0x10000000000000000" };
+      const entry = { ...valid, params: [payload, ...valid.params.slice(1)], errorCode: "-32602" };
+      const fixture = { ...late, engineNewPayloads: [...late.engineNewPayloads, entry] };
+      expect([field, await failureOf(fixture)]).toEqual([field, undefined]);
+    }
   });
 
   it("runs payloads that are invalid or refused as the fixture says", async () => {

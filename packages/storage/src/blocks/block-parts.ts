@@ -1,4 +1,4 @@
-import { bytesToBigint } from "@rnode/primitives";
+import { bytesToBigint, type ExactInteger, exactInteger } from "@rnode/primitives";
 import { decodeHeader, type Header } from "@rnode/protocol";
 import { readUint32 } from "../database/keys.ts";
 import { storageError } from "../errors.ts";
@@ -178,9 +178,13 @@ export class BlockParts {
     return at < end ? bytesToBigint(row.subarray(rlpDataStart(row, at), rlpEnd(row, at))) : undefined;
   }
 
-  /** seconds */
+  /** seconds; rounded above 2^53 − 1 */
   get timestamp(): number {
-    return Number(this.#headerUint(TIMESTAMP_FIELD) ?? 0n);
+    return Number(this.exactTimestamp);
+  }
+
+  get exactTimestamp(): ExactInteger {
+    return exactInteger(this.#headerUint(TIMESTAMP_FIELD) ?? 0n);
   }
 
   get difficulty(): bigint {

@@ -1,4 +1,4 @@
-import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, type ExactInteger, equalBytes, type Hex } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { StateView, StoredAccount } from "../api.ts";
@@ -133,9 +133,9 @@ export class StoredStateView implements StateView {
     return this.#source.state.readCode(codeHash);
   }
 
-  readBlockHash(number: number): Uint8Array | undefined {
+  readBlockHash(number: ExactInteger): Uint8Array | undefined {
     this.#pinned.isHead(); // its ancestors are canonical as long as it is
-    return number > this.#pinned.number ? undefined : this.#source.blocks.canonicalHash(number);
+    return typeof number === "bigint" || number > this.#pinned.number ? undefined : this.#source.blocks.canonicalHash(number);
   }
 }
 

@@ -1,0 +1,43 @@
+import { type ExactInteger, exactInteger } from "@rnode/primitives";
+import type { Header } from "./block.ts";
+
+/**
+ * The values above 2^53 − 1 of fields that are numbers. Numbers and timestamps of blocks have 64 bits; those of real chains are far
+ * below 2^53, so that they are numbers, and a larger one is rounded. Its value counts only while it rounds to its field: a copy with
+ * another `timestamp` (`{ ...header, timestamp }`) does not have to remove the old value.
+ */
+export interface ExactFields {
+  readonly number?: bigint | undefined;
+  readonly timestamp?: bigint | undefined;
+}
+
+export type HasNumber = Pick<Header, "number" | "exact">;
+export type HasTimestamp = Pick<Header, "timestamp" | "exact">;
+
+/** A block's number as it is encoded. */
+export const exactNumber = ({ number, exact }: HasNumber): ExactInteger => exactOf(number, exact?.number);
+
+/** A block's timestamp as it is encoded. */
+export const exactTimestamp = ({ timestamp, exact }: HasTimestamp): ExactInteger => exactOf(timestamp, exact?.timestamp);
+
+function exactOf(rounded: number, exact: bigint | undefined): ExactInteger {
+  if (Number.isSafeInteger(rounded)) return rounded;
+  return exact !== undefined && Number(exact) === rounded ? exact : BigInt(rounded);
+}
+
+/** The number of a block's children. */
+export const childNumber = (parent: HasNumber): ExactInteger => exactInteger(BigInt(exactNumber(parent)) + 1n);
+
+/** The header fields for a number and a timestamp of at most 64 bits; `exact` is absent if both are below 2^53. */
+export function positionFields(number: bigint, timestamp: bigint): Pick<Header, "number" | "timestamp" | "exact"> {
+  const rounded = { number: Number(number), timestamp: Number(timestamp) };
+  const exact = exactFields(number, timestamp);
+  return exact === undefined ? rounded : { ...rounded, exact };
+}
+
+/** @param number undefined: the object has only a timestamp */
+export function exactFields(number: bigint | undefined, timestamp: bigint): ExactFields | undefined {
+  const isRounded = (value: bigint | undefined): boolean => value !== undefined && !Number.isSafeInteger(Number(value));
+  if (!isRounded(number) && !isRounded(timestamp)) return undefined;
+  return { ...(isRounded(number) && { number }), ...(isRounded(timestamp) && { timestamp }) };
+}
