@@ -14,9 +14,7 @@ export type SnapshotErrorCode =
   /** of another block than the one that was named: `what`, `file`, `expected` */
   | "snapshot/other-block"
   /** a snapshot cannot be made of this block: `number`, `reason` */
-  | "snapshot/no-such-state"
-  /** `url`, `reason` */
-  | "snapshot/download-failed";
+  | "snapshot/no-such-state";
 
 export class SnapshotError extends codedErrors<SnapshotErrorCode>({
   "snapshot/no-snapshot": "this is no snapshot file of rengine",
@@ -26,7 +24,6 @@ export class SnapshotError extends codedErrors<SnapshotErrorCode>({
   "snapshot/other-chain": "the snapshot is of another chain: its {what} is {file}, expected {expected}",
   "snapshot/other-block": "the snapshot is of another block: its {what} is {file}, expected {expected}",
   "snapshot/no-such-state": "no snapshot can be made of block {number}: {reason}",
-  "snapshot/download-failed": "{url} cannot be downloaded: {reason}",
 }) {}
 
 export const snapshotError = (code: SnapshotErrorCode, data: CodedError["data"] = {}, options?: ErrorOptions): SnapshotError =>

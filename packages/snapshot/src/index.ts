@@ -1,6 +1,5 @@
 export * from "./create/create-snapshot.ts";
 export * from "./download/download-snapshot.ts";
-export { type DownloadOptions, resumableBody } from "./download/resumable-body.ts";
 export * from "./errors.ts";
 export type { Manifest, Totals } from "./format/manifest.ts";
 export type { StartReach } from "./reach/start-reach.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openChain, PreparedBlock } from "@rnode/chain";
 import { type DevChain, forkchoice, produce } from "@rnode/chain/testing";
+import { type FlakyOptions, type FlakyServer, startFlakyServer } from "@rnode/download/testing";
 import { bytesToHex } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
 import { outputRoot, PREDEPLOYS, type Receipt } from "@rnode/protocol";
@@ -16,7 +17,6 @@ import { type LoadedSnapshot, loadSnapshot, type SnapshotExpectation } from "./r
 import { SnapshotFile } from "./read/snapshot-file.ts";
 import { restoreSnapshot } from "./restore/restore-snapshot.ts";
 import { type FrameContent, fileOf, framesOf } from "./testing/edit-frames.ts";
-import { type FlakyOptions, type FlakyServer, startFlakyServer } from "./testing/flaky-server.ts";
 import { CONFIG, DOOMED, openSnapshotChain, produceChanges, snapshotOf } from "./testing/snapshot-chain.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rnode-snapshot-"));

@@ -45,7 +45,7 @@ export const verifySnapshotFile = command({ table, version: VERSION }, async ({ 
     }
     return 0;
   } catch (cause) {
-    if (isCodedError(cause, "snapshot/download-failed")) isKept = download?.keep() === true;
+    if (isCodedError(cause, "download/")) isKept = download?.keep() === true;
     if (isKept) io.err(`what was downloaded is kept in ${download!.folder}: the same command goes on from there`);
     if (download === undefined && cause instanceof Error && "syscall" in cause) throw fileError(from, cause);
     throw cause;

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type FlakyServer, startFlakyServer } from "@rnode/download/testing";
 import { type Hex, toQuantity } from "@rnode/primitives";
 import { createRandomFraction } from "@rnode/primitives/testing";
-import { type FlakyServer, startFlakyServer } from "@rnode/snapshot/testing";
 import { openChainStore } from "@rnode/storage";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { databasePath } from "../setup/database.ts";

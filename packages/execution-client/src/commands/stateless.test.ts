@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fetchWitnessFile } from "@rnode/chain";
-import { startFlakyServer } from "@rnode/snapshot/testing";
+import { startFlakyServer } from "@rnode/download/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GENESIS, startTestClient, type TestClient } from "../testing/test-client.ts";
 import { init } from "./init.ts";

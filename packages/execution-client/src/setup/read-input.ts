@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
+import { resumableBody } from "@rnode/download";
 import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
-import { resumableBody } from "@rnode/snapshot";
 
 export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 export const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
@@ -52,7 +52,7 @@ export async function* downloadPieces(url: string, maxBytes = MAX_DOWNLOAD_BYTES
   try {
     yield* resumableBody(url, { maxBytes, maxFailures: MAX_FAILURES });
   } catch (cause) {
-    if (!isCodedError(cause, "snapshot/download-failed")) throw cause;
+    if (!isCodedError(cause, "download/")) throw cause;
     throw new UserError(`${url}: cannot be read: ${String(cause.data.reason)}`, { cause });
   }
 }

@@ -1,12 +1,12 @@
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, statfsSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { type DownloadOptions, resumableBody } from "@rnode/download";
 import { concatBytes, isCodedError } from "@rnode/primitives";
 import { snapshotError } from "../errors.ts";
 import { ChecksumChain, checkFileStart, checkFrame, decodeFrameHeader, FRAME_HEADER_BYTES, START_BYTES } from "../format/frames.ts";
 import { type Manifest, parseManifest } from "../format/manifest.ts";
 import { unpackSync } from "../format/packing.ts";
 import { SnapshotFile } from "../read/snapshot-file.ts";
-import { type DownloadOptions, resumableBody } from "./resumable-body.ts";
 
 export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "onRetry"> {
   /** default: what is free on the disk */
@@ -22,7 +22,7 @@ export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxF
  * interrupted one left.
  *
  * @returns whether it went on with what was there
- * @throws {CodedError} snapshot/download-failed, snapshot/damaged, snapshot/no-snapshot, snapshot/newer-format, and what `onManifest` throws
+ * @throws {CodedError} download/*, snapshot/damaged, snapshot/no-snapshot, snapshot/newer-format, and what `onManifest` throws
  */
 export async function downloadSnapshot(url: string, path: string, options: SnapshotDownload = {}): Promise<boolean> {
   const file = new PartialSnapshot(path, options.onManifest);

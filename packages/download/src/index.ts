@@ -1,0 +1,4 @@
+export * from "./error-causes.ts";
+export * from "./errors.ts";
+export * from "./fetch-file.ts";
+export { type DownloadOptions, resumableBody } from "./resumable-body.ts";
