@@ -54,7 +54,6 @@ const rbatcher = (what: string, args: () => readonly string[], line: RegExp): Mi
 const devnet = (what: string, args: () => readonly string[], line: RegExp): Mistake => ({ what, program: "devnet", args, line });
 
 const MISTAKES: readonly Mistake[] = [
-  rnode("no options", () => [], /^--l2 or RNODE_L2_ENGINE_RPC is required: expected a URL starting with http:\/\/, https:\/\/$/),
   rnode("no network", () => ["--l2=http://127.0.0.1:9"], /--network.*--rollup\.config/),
   rnode(
     "a network and a file",

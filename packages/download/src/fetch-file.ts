@@ -2,12 +2,15 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { isCodedError } from "@rnode/primitives";
+import { errorCauses } from "./error-causes.ts";
 import { downloadError } from "./errors.ts";
 import { type DownloadOptions, resumableBody } from "./resumable-body.ts";
 
 export interface FetchOptions extends Omit<DownloadOptions, "from"> {
+  /** What is kept of the bytes; an error that it throws makes them the wrong ones. Default: the bytes themselves. */
+  readonly content?: ((bytes: Uint8Array) => Uint8Array) | undefined;
   /** What is wrong with the content; `undefined`: it is the expected file. */
-  readonly check: (bytes: Uint8Array) => string | undefined;
+  readonly check: (content: Uint8Array) => string | undefined;
   /** @param totalBytes undefined: the server does not say */
   readonly onProgress?: ((doneBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
@@ -18,20 +21,18 @@ const PARTIAL_SUFFIX = ".part";
  * Downloads a file that fits into memory to `path`, whose folders are made. What an interrupted download left in `path`.part is resumed. The
  * file is checked as a whole and appears at once, so that neither a kill nor another process at the same path leaves a wrong one.
  *
+ * @returns its content
  * @throws {CodedError} download/failed, download/not-found, download/replaced, download/wrong-content; errors of the file system; the signal's reason
  */
 export async function fetchFile(url: string, path: string, options: FetchOptions): Promise<Uint8Array> {
-  mkdirSync(dirname(path), { recursive: true });
   const partial = `${path}${PARTIAL_SUFFIX}`;
   for (let isFirst = true; ; isFirst = false) {
     const isResumed = isFirst && isWithin(partial, options.maxBytes);
     try {
-      const bytes = await download(url, partial, isResumed, options);
-      const fault = options.check(bytes);
-      if (fault !== undefined) throw downloadError("download/wrong-content", { url, reason: fault });
-      writeAtomically(path, bytes);
+      const content = checked(url, await download(url, partial, isResumed, options), options);
+      writeAtomically(path, content);
       rmSync(partial, { force: true });
-      return bytes;
+      return content;
     } catch (error) {
       const isReplaced = isCodedError(error, "download/replaced");
       const isWrong = isCodedError(error, "download/wrong-content");
@@ -43,13 +44,44 @@ export async function fetchFile(url: string, path: string, options: FetchOptions
   }
 }
 
+/**
+ * The same for a file of this machine.
+ *
+ * @param bytes undefined: there is no such file
+ * @throws {CodedError} download/not-found, download/wrong-content; errors of the file system
+ */
+export function keepCopy(
+  from: string,
+  bytes: Uint8Array | undefined,
+  path: string,
+  options: Pick<FetchOptions, "content" | "check">,
+): Uint8Array {
+  if (bytes === undefined) throw downloadError("download/not-found", { url: from, reason: "no such file" });
+  const content = checked(from, bytes, options);
+  mkdirSync(dirname(path), { recursive: true });
+  writeAtomically(path, content);
+  return content;
+}
+
+function checked(url: string, bytes: Uint8Array, options: Pick<FetchOptions, "content" | "check">): Uint8Array {
+  let content = bytes;
+  try {
+    content = options.content?.(bytes) ?? bytes;
+  } catch (cause) {
+    throw downloadError("download/wrong-content", { url, reason: errorCauses(cause) }, { cause });
+  }
+  const fault = options.check(content);
+  if (fault !== undefined) throw downloadError("download/wrong-content", { url, reason: fault });
+  return content;
+}
+
 function isWithin(path: string, maxBytes: number): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return size > 0 && size <= maxBytes;
 }
 
 async function download(url: string, partial: string, isResumed: boolean, options: FetchOptions): Promise<Uint8Array> {
-  const file = openSync(partial, isResumed ? "r+" : "w", 0o644);
+  let file: number | undefined; // not before there is something to write
   try {
     const pieces: Uint8Array[] = isResumed ? [readFileSync(partial)] : [];
     let size = pieces[0]?.length ?? 0;
@@ -59,15 +91,22 @@ async function download(url: string, partial: string, isResumed: boolean, option
       options.onTotal?.(bytes);
     };
     for await (const piece of resumableBody(url, { ...options, from: size, onTotal })) {
+      file ??= openPartial(partial, isResumed);
       writeAll(file, piece, size);
       pieces.push(piece);
       size += piece.length;
       options.onProgress?.(size, total);
     }
+    mkdirSync(dirname(partial), { recursive: true });
     return Buffer.concat(pieces);
   } finally {
-    closeSync(file);
+    if (file !== undefined) closeSync(file);
   }
+}
+
+function openPartial(path: string, isResumed: boolean): number {
+  mkdirSync(dirname(path), { recursive: true });
+  return openSync(path, isResumed ? "r+" : "w", 0o644);
 }
 
 function writeAll(file: number, bytes: Uint8Array, position: number): void {

@@ -2,10 +2,12 @@ import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import {
   type Chain,
+  CREATE2_DEPLOYER,
   createSenderCache,
   type Delay,
   type HeadChange,
   HistoryPruning,
+  needsCreate2Deployer,
   openChain,
   RowMigration,
   slowCurvesReason,
@@ -21,8 +23,9 @@ import {
 } from "@rnode/eth-api";
 import { createRpcServer, INTERNAL_ERROR, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
+import { defaultDataFolder, JWT_FILE, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
-import { type Clock, isCodedError } from "@rnode/primitives";
+import { type Clock, hexToBytes, isCodedError } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
 import {
   type BlobSidecar,
@@ -53,6 +56,7 @@ import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, logChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
 import { openDatabase } from "./setup/database.ts";
 import { describeError } from "./setup/describe-error.ts";
+import { fetchReportsIn } from "./setup/fetch-reports.ts";
 import { historyBlocksOf } from "./setup/history-option.ts";
 import { startSync } from "./sync/start-sync.ts";
 import { VERSION } from "./version.ts";
@@ -87,6 +91,24 @@ export interface ClientDependencies {
   readonly readiness?: Pick<Readiness, "expect"> | undefined;
 }
 
+/** The options with the folders that are in effect where none are named. */
+function withFolders(options: ClientOptions, chainId: bigint): ClientOptions {
+  const datadir = options.chain.datadir || defaultDataFolder(chainId);
+  const upgradesDir = options.chain.upgradesDir ?? join(datadir, UPGRADES_FOLDER);
+  return { ...options, chain: { ...options.chain, datadir, upgradesDir } };
+}
+
+/** Fetches the code that Canyon's first block needs, while that block is ahead. */
+function fetchUpgrades(
+  scope: Scope,
+  { upgradesDir, registry, offline }: ClientOptions["chain"],
+  { log, clock }: Pick<ClientDependencies, "log" | "clock">,
+): void {
+  const files = new UpgradeFiles({ folder: upgradesDir!, registry, offline, log, clock });
+  scope.onClose("upgrade files", () => files.close());
+  files.want([CREATE2_DEPLOYER]);
+}
+
 /**
  * Builds and starts the client. All parts are created here, once, in the order of their dependencies. The client stops when the scope
  * closes.
@@ -95,11 +117,11 @@ export interface ClientDependencies {
  */
 export async function startClient(
   scope: Scope,
-  options: ClientOptions,
+  given: ClientOptions,
   { log, clock, metrics, feed = noFeed, readiness }: ClientDependencies,
 ): Promise<RunningClient> {
-  const { chain: chainOptions, http, ws, authrpc, rollup, sending, limits, txpool } = options;
-  const profile = profileOf(options);
+  const { http, ws, authrpc, rollup, sending, limits, txpool } = given;
+  const profile = profileOf(given);
 
   const wanted = [
     ...(http.enabled ? [{ option: "http.port", ...http }] : []),
@@ -107,8 +129,10 @@ export async function startClient(
     { option: "authrpc.port", ...authrpc },
   ];
   await requireFreePorts(wanted, clock); // before anything is opened, and before peers see a node that ends at once
-  const spec = await loadChainSpec(chainOptions);
+  const spec = await loadChainSpec({ ...given.chain, datadir: given.chain.datadir || undefined });
   logChainSpec(spec, { log, clock });
+  const options = withFolders(given, spec.config.chainId);
+  const chainOptions = options.chain;
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
@@ -119,7 +143,8 @@ export async function startClient(
   log.info("database opened", { datadir: chainOptions.datadir, reading: describePageReading(store.pageReading) });
   if (store.droppedLastCommit)
     log.warn("the machine had stopped before the last block was on the disk: the chain goes on from the block before");
-  if ((await prepareGenesis(store, spec)) === "again") log.warn(INTERRUPTED_GENESIS);
+  if ((await prepareGenesis(store, spec, { ...chainOptions, ...fetchReportsIn(log, () => clock.monotonicMs()) })) === "again")
+    log.warn(INTERRUPTED_GENESIS);
 
   const caches = cacheSizesOf(options.memory.cache);
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
@@ -135,6 +160,10 @@ export async function startClient(
   isStoreOwned = false;
   scope.onClose("chain", () => chain.close());
   const head = chain.head();
+  const headTimeSec = store.readHeader(hexToBytes(head.hash))!.timestamp;
+  const isPublic = (spec.network ?? given.chain.registry) !== undefined;
+  if (isPublic && given.chain.upgradesDir === undefined && needsCreate2Deployer(spec.config, headTimeSec))
+    fetchUpgrades(scope, chainOptions, { log, clock });
   log.info("chain opened", { chainId: spec.config.chainId, genesis: chain.genesis.hash, head: head.number, hash: head.hash });
 
   const keepBlocks = historyBlocksOf(options.history);
@@ -243,7 +272,7 @@ export async function startClient(
   const { httpPort, wsPort } = publicPorts;
 
   // The rollup node need not wait for the readers.
-  const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, "jwt.hex");
+  const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, JWT_FILE);
   const { secret, isNew } = jwtSecretAt(jwtSecretPath);
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
   const readerPids = (): number[] => readers?.pool.pids() ?? [];

@@ -485,6 +485,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   genesis: "execution-client/src/commands/commands.test.ts",
   registry: "execution-client/src/setup/chain-spec.test.ts",
   datadir: "execution-client/src/commands/commands.test.ts",
+  offline: "execution-client/src/commands/commands.test.ts",
   profile: "execution-client/src/requirements.test.ts",
   full: "execution-client/src/commands/commands.test.ts",
   "history.blocks": "execution-client/src/pruning.test.ts",

@@ -1,5 +1,6 @@
 import { dashboardOptions } from "@rnode/dashboard";
 import { NAMESPACES } from "@rnode/eth-api";
+import { fetchOptions } from "@rnode/networks";
 import {
   address,
   bigUint,
@@ -83,19 +84,19 @@ const chain = optionGroup("", {
     requiredUnless: "dev",
     help: "Name of a network, a genesis file, or a chain's file of a superchain registry (superchain/configs/mainnet/op.toml).",
   },
-  registry: {
-    parse: path,
-    help: "Folder with a superchain registry, from which a named network is read instead of the table of this version.",
-  },
   genesis: { parse: textOf("file|url", "a file or URL"), help: "File or URL with the genesis allocations of a named network." },
   datadir: {
     parse: path,
-    required: true,
-    requiredUnless: "dev",
-    help: "Folder of the database. A development chain without one is temporary.",
+    default: "",
+    help: "Folder of the database. Default: rnode_data/<chain id> in the working directory; a development chain is then temporary.",
   },
+  ...fetchOptions("genesis and upgrade files of a public network"),
   profile: { parse: oneOf("R", "G"), default: "R", help: "Whose answers to give: R, as Reth does, or G, as Geth does." },
-  upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder with bundles of network upgrade transactions." },
+  upgradesDir: {
+    parse: path,
+    flag: "rollup.upgrades-dir",
+    help: "Folder with the files of network upgrades; none is then fetched. Default: upgrades in the data folder.",
+  },
 });
 
 const memory = optionGroup("", {

@@ -1,8 +1,13 @@
 export * from "./api.ts";
 export * from "./compare-networks.ts";
+export * from "./data-folder.ts";
 export * from "./find-network.ts";
-export { openRegistry } from "./open-registry.ts";
+export * from "./options.ts";
+export * from "./published-files.ts";
+export * from "./published-genesis.ts";
 export { type BadFile, CONFIGS, chainPaths, type RegistryContent, readNetwork, readRegistry } from "./registry-config.ts";
 export * from "./registry-error.ts";
 export { readBounded, registryFolder } from "./registry-folder.ts";
+export * from "./registry-url.ts";
 export { parseToml } from "./toml.ts";
+export * from "./upgrade-files.ts";

@@ -76,4 +76,4 @@ export {
   type UpgradeErrorCode,
   upgradeArtifactsFromFiles,
 } from "./upgrade-artifacts.ts";
-export { upgradeGasAt, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";
+export { upgradeFilesAfter, upgradeGasAt, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";

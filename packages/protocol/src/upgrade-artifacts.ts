@@ -83,6 +83,11 @@ export const UPGRADE_ARTIFACTS = {
     hashFunction: "sha256",
     hash: "0x08f5df36f7ff29a9421ab84beebe96684a7455df9a5d234a2468613a4008ad91",
   },
+  lagoonBundle: {
+    file: "lagoon_nut_bundle.json",
+    hashFunction: "sha256",
+    hash: "0x2124ce31c0947cac15f00114214dd4354848f7b4642ff2d12ebb3f94b28cc989",
+  },
 } as const satisfies Record<string, UpgradeArtifact>;
 
 /** Creation codes that EIP-4788 and EIP-2935 print. */
@@ -102,6 +107,9 @@ const BUILT_IN: ReadonlyMap<Hex, Uint8Array> = new Map([
     ),
   ],
 ]);
+
+/** Whether the artifact is a file that has to be provided. */
+export const isFile = ({ hash }: UpgradeArtifact): boolean => !BUILT_IN.has(hash);
 
 /**
  * The bytes of an artifact, checked against its pinned length and hash.

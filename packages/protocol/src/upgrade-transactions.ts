@@ -1,10 +1,17 @@
 import { hexToBytes, hexToFixedBytes } from "@rnode/primitives";
 import { upgradeSourceHash } from "./deposits.ts";
 import { firstBlockFacts, forksBeginningAt } from "./forks/fork-times.ts";
-import type { OpFork } from "./forks/op-forks.ts";
+import { OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import type { RollupConfig } from "./rollup-config.ts";
 import type { DepositTransaction } from "./transaction.ts";
-import { asciiText, loadUpgradeArtifact, type UpgradeArtifactSource, UpgradeError } from "./upgrade-artifacts.ts";
+import {
+  asciiText,
+  isFile,
+  loadUpgradeArtifact,
+  type UpgradeArtifact,
+  type UpgradeArtifactSource,
+  UpgradeError,
+} from "./upgrade-artifacts.ts";
 import type { UpgradeBundle } from "./upgrade-steps.ts";
 
 type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
@@ -41,6 +48,21 @@ export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource
     case "unknown":
       throw new UpgradeError("upgrade/not-supported", { fork });
   }
+}
+
+/**
+ * The files that the upgrades after a block need, in the order of the forks.
+ *
+ * @param l2TimestampSec of the last block that is there; forks of its time and before have begun
+ */
+export function upgradeFilesAfter({ forkTimes }: Pick<RollupConfig, "forkTimes">, l2TimestampSec: number): UpgradeArtifact[] {
+  return OP_FORKS.flatMap((fork) => {
+    if ((forkTimes[fork] ?? Number.NEGATIVE_INFINITY) <= l2TimestampSec) return [];
+    const { upgrade } = firstBlockFacts(fork);
+    if (upgrade.kind === "bundle") return [upgrade.bundle.artifact];
+    if (upgrade.kind !== "steps") return [];
+    return upgrade.steps.flatMap(({ data }) => (data instanceof Uint8Array || !isFile(data) ? [] : [data]));
+  });
 }
 
 /**

@@ -3,6 +3,7 @@ import { altDaOptions } from "@rnode/alt-da";
 import { createDecompressor } from "@rnode/compression";
 import { ExplainRun, type Explanation, explainRange, explanationLines, explanationToJson } from "@rnode/derivation";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
+import { registryPlace } from "@rnode/networks";
 import { createLogger, noMetrics } from "@rnode/observe";
 import { address, bool, listOf, optionGroup, optionTable, path, uint } from "@rnode/options";
 import { hexToBytes, isCodedError } from "@rnode/primitives";
@@ -42,6 +43,13 @@ const table = optionTable({
         help: "Time of the L1 block that the files are in, in seconds. Default: now.",
       },
       json: { parse: bool, default: false, env: false, help: "Print JSON." },
+    }),
+    files: optionGroup("", {
+      registry: {
+        parse: registryPlace,
+        env: false,
+        help: "A superchain registry that a named network is read from: a URL, or a folder.",
+      },
     }),
     rollup: rollupOptions,
     override: overrideOptions,

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { openDashboard } from "@rnode/dashboard";
+import { defaultDataFolder, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
@@ -44,12 +46,17 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
 
 async function start(options: RnodeOptions, { scope, log, clock, metrics, health, readiness }: ProgramContext): Promise<Started> {
   const dashboard = await openDashboard(options.dashboard, { name: "rnode", version: VERSION, scope, log, clock, readiness });
-  const derivation = await loadDerivationConfig(options, { log, clock });
+  const loaded = await loadDerivationConfig(options, { log, clock });
+  const isPublic = (options.rollup.network ?? options.files.registry) !== undefined;
+  const fetches = isPublic && loaded.upgradeArtifact === undefined;
+  const upgrades = fetches ? upgradeFilesOf(options, loaded.rollup.l2ChainId, { log, clock }) : undefined;
+  scope.onClose("upgrade files", () => upgrades?.close());
+  const derivation = { ...loaded, upgradeArtifact: loaded.upgradeArtifact ?? upgrades?.source };
   assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start
-  const engineSecret = readEngineSecret(options.l2.jwtSecret, log);
+  const engineSecret = readEngineSecret(options, derivation.rollup.l2ChainId, log);
   const { path: safeHeadsPath } = options.safedb;
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
@@ -90,6 +97,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
       );
   const node = new RollupNode(options, {
     derivation,
+    upgrades,
     peers,
     publishSigned: peers && ((envelope, signature) => peers.publishSigned(envelope, signature)),
     snapshots,
@@ -122,6 +130,14 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   };
   return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print } };
 }
+
+/** The files of network upgrades of a public chain, or of any that a mirror is named for. */
+const upgradeFilesOf = (
+  { files: { datadir, registry, offline } }: RnodeOptions,
+  l2ChainId: bigint,
+  deps: Pick<ProgramContext, "log" | "clock">,
+): UpgradeFiles =>
+  new UpgradeFiles({ folder: join(datadir ?? defaultDataFolder(l2ChainId), UPGRADES_FOLDER), registry, offline, ...deps });
 
 /** The database engine is loaded only by those who want it. */
 async function openSafeHeads(folder: string, genesis: Hex, log: Logger): Promise<SafeHeadDatabase> {

@@ -1,4 +1,11 @@
-import { compareNetworks, type NetworkChange, openRegistry, type RegistryContent, readRegistry } from "@rnode/networks";
+import {
+  compareNetworks,
+  type NetworkChange,
+  type RegistryContent,
+  readRegistry,
+  registryAt,
+  registryPlace,
+} from "@rnode/networks";
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
 import { type CommandIo, command, systemClock, UserError } from "@rnode/program";
@@ -11,7 +18,7 @@ const table = optionTable({
   envPrefix: "RNODE_",
   groups: {
     main: optionGroup("", {
-      registry: { parse: path, env: false, help: "Folder with a superchain registry to compare with." },
+      registry: { parse: registryPlace, env: false, help: "A superchain registry to compare with: a URL, or a folder." },
       json: { parse: bool, default: false, env: false, help: "Print JSON." },
     }),
   },
@@ -30,7 +37,7 @@ export const networksCommand = command({ table, version: VERSION }, async ({ opt
 
 async function contentOf(registry: string): Promise<RegistryContent> {
   try {
-    const content = await readRegistry(openRegistry(registry));
+    const content = await readRegistry(registryAt(registry));
     if (content !== undefined) return content;
   } catch (cause) {
     if (!isCodedError(cause, "registry/")) throw cause;

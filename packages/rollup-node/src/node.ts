@@ -9,10 +9,17 @@ import {
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
+import type { UpgradeFiles } from "@rnode/networks";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { assertPortIsFree, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";
-import type { DependencySet, ExecutionPayloadEnvelope, L1BlockRef, L2BlockRef } from "@rnode/protocol";
+import {
+  type DependencySet,
+  type ExecutionPayloadEnvelope,
+  type L1BlockRef,
+  type L2BlockRef,
+  upgradeFilesAfter,
+} from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
@@ -66,6 +73,8 @@ import { VERSION } from "./version.ts";
 
 export interface NodeDeps {
   readonly derivation: DerivationConfig;
+  /** Fetches the files of network upgrades that are ahead. `undefined`: the operator provides them. */
+  readonly upgrades?: Pick<UpgradeFiles, "want"> | undefined;
   /** makes what the node talks to */
   readonly connect: (deps: Omit<ConnectionsDeps, "engineSecret">) => NodeConnections;
   /** the safe-head database; undefined: none is kept */
@@ -492,11 +501,22 @@ export class RollupNode {
     });
     await this.connections.check(scope.signal);
     const { engine } = this.connections;
+    await this.fetchUpgrades();
     await checkEngineKind(this.options.l2, { version: VERSION }, { engine, log: this.deps.log });
     await this.deps.peers?.start(scope, {
       onUnsafePayload: (envelope) => void this.offerUnsafePayload(envelope),
       payloadByNumber: (number) => this.payloadByNumber(number),
     });
+  }
+
+  /** Derivation starts from the safe block: upgrades of its time and before are never derived again. */
+  private async fetchUpgrades(): Promise<void> {
+    const { upgrades, derivation } = this.deps;
+    const { rollup } = derivation;
+    if (upgrades === undefined || upgradeFilesAfter(rollup, rollup.genesis.l2TimeSec).length === 0) return;
+    const { l2 } = this.connections;
+    const safe = (await l2.blockByLabel("safe")) ?? (await l2.blockByLabel("finalized"));
+    upgrades.want(upgradeFilesAfter(rollup, safe?.ref.timestamp ?? rollup.genesis.l2TimeSec));
   }
 
   private async work(scope: Scope): Promise<{ readonly ended: Promise<void> }> {

@@ -17,7 +17,9 @@ const EXTRA = [
   "l1.beacon-header-file",
   "l1.beacon.slot-duration-override",
   "l2.engine-extensions",
+  "datadir",
   "registry",
+  "offline",
   "rollup.load-protocol-versions",
   "rollup.upgrades-dir",
   "override.keep-karst-upgrade-gas",
@@ -172,7 +174,6 @@ describe("options that do nothing alone, or exclude each other", () => {
       'RNODE_L1_CACHE_SIZE: "x" is not valid, expected a whole number, 0 or more',
       '--rpc.port: "abc" is not valid, expected a port number from 0 to 65535',
       "--syncmode: a supervisor decides where its nodes start: execution-layer goes without --interop.rpc.addr",
-      "--l2 or RNODE_L2_ENGINE_RPC is required: expected a URL starting with http://, https://",
     ]);
   });
 

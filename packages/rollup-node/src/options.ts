@@ -1,6 +1,7 @@
 import { altDaOptions } from "@rnode/alt-da";
 import { dashboardOptions } from "@rnode/dashboard";
 import { L1_RPC_KINDS } from "@rnode/l1";
+import { fetchOptions } from "@rnode/networks";
 import {
   bool,
   decimal,
@@ -139,12 +140,18 @@ export const l1Options = optionGroup("l1", {
 });
 
 export const l2Options = optionGroup("l2", {
-  url: { parse: httpUrl, flag: "l2", env: "L2_ENGINE_RPC", required: true, help: "The execution client's authenticated endpoint." },
+  url: {
+    parse: httpUrl,
+    flag: "l2",
+    env: "L2_ENGINE_RPC",
+    default: "http://127.0.0.1:8551",
+    help: "The execution client's authenticated endpoint.",
+  },
   timeoutMs: { parse: duration, flag: "l2.engine-rpc-timeout", default: 10_000, help: "Time limit of an engine request." },
   jwtSecret: {
     parse: path,
     env: "L2_ENGINE_AUTH",
-    help: "File with the 32-byte secret in hex that is shared with the execution client. Default: rnode_jwt_secret.txt in the working directory, created if it does not exist.",
+    help: "File with the 32-byte secret in hex that is shared with the execution client. Default: jwt.hex in the data folder, as for rengine, created if it does not exist; without --datadir, rnode_jwt_secret.txt in the working directory if it exists.",
   },
   usesExtensions: {
     parse: bool,
@@ -160,17 +167,19 @@ export const l2Options = optionGroup("l2", {
   },
 });
 
+export const fileOptions = optionGroup("", {
+  datadir: {
+    parse: path,
+    help: "Folder of the engine secret and of fetched files: that of the execution client, if both run on one machine. Default: rnode_data/<L2 chain id> in the working directory.",
+  },
+  ...fetchOptions("files of network upgrades of a public chain"),
+});
+
 export const rollupOptions = optionGroup("rollup", {
   network: {
     parse: text,
     flag: "network",
     help: "A named network, such as op-mainnet; or a chain's file of a superchain registry (superchain/configs/mainnet/op.toml), or its folder and a name.",
-  },
-  registry: {
-    parse: path,
-    flag: "registry",
-    needs: "network",
-    help: "Folder with a superchain registry, from which a named network is read instead of the table of this version.",
   },
   config: { parse: text, help: "Rollup configuration: a JSON file, or the JSON itself." },
   halt: {
@@ -187,7 +196,10 @@ export const rollupOptions = optionGroup("rollup", {
     parse: path,
     help: "JSON file with the chain configuration, or the genesis, of an L1 that is not a public network.",
   },
-  upgradesDir: { parse: path, help: "Folder with bundles of network upgrade transactions, for chains that go through an upgrade." },
+  upgradesDir: {
+    parse: path,
+    help: "Folder with the files of network upgrades that the chain has ahead; none is then fetched. Default: upgrades in the data folder.",
+  },
   syncmode: {
     parse: oneOf("consensus-layer", "execution-layer"),
     flag: "syncmode",
@@ -347,6 +359,7 @@ export const rnodeOptions = optionTable({
   groups: {
     l1: l1Options,
     l2: l2Options,
+    files: fileOptions,
     rollup: rollupOptions,
     override: overrideOptions,
     sequencer: sequencerOptions,

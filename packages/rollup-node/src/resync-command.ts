@@ -29,7 +29,7 @@ export const resyncCommand = command({ table, version: VERSION }, async ({ optio
   const { rollup: config } = await loadDerivationConfig(options, { log, clock: systemClock });
   const connections = new Connections(options, {
     config,
-    engineSecret: readEngineSecret(options.l2.jwtSecret, log),
+    engineSecret: readEngineSecret(options, config.l2ChainId, log),
     clock: systemClock,
     log,
     metrics: createL1Metrics(noMetrics),

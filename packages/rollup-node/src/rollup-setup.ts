@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DerivationConfig, maxSequencerDriftSec } from "@rnode/derivation";
-import { findNetwork, openRegistry } from "@rnode/networks";
+import { findNetwork, registryAt } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
 import {
@@ -35,8 +35,10 @@ export interface SetupDeps {
   readonly clock: Pick<Clock, "unixMs">;
 }
 
+type RollupChoice = Pick<RnodeOptions, "rollup" | "override"> & { readonly files: Pick<RnodeOptions["files"], "registry"> };
+
 /** The rollup that the options select, with overrides applied. @throws {StartError} */
-export async function loadRollup(options: Pick<RnodeOptions, "rollup" | "override">, deps: SetupDeps): Promise<RollupConfig> {
+export async function loadRollup(options: RollupChoice, deps: SetupDeps): Promise<RollupConfig> {
   const config = withOverrides(await loadRollupConfig(options, deps), options.override);
   const reason = whyNoClientFollows(config.l2ChainId);
   if (reason !== undefined) deps.log.warn("this chain left the OP Stack, and the node will stop or fork there", { reason });
@@ -109,9 +111,9 @@ export function assertAltDa({ altda }: Pick<RnodeOptions, "altda">, { altDa }: R
 
 const isInline = (config: string): boolean => config.trimStart().startsWith("{");
 
-async function loadRollupConfig({ rollup }: Pick<RnodeOptions, "rollup">, deps: SetupDeps): Promise<RollupConfig> {
+async function loadRollupConfig({ rollup, files }: Pick<RollupChoice, "rollup" | "files">, deps: SetupDeps): Promise<RollupConfig> {
   const { network, config } = rollup;
-  if (network !== undefined) return await loadNetwork(network, rollup.registry, deps);
+  if (network !== undefined) return await loadNetwork(network, files.registry, deps);
   if (config === undefined) {
     throw new StartError(
       "start/bad-config",
@@ -128,7 +130,7 @@ async function loadRollupConfig({ rollup }: Pick<RnodeOptions, "rollup">, deps: 
 
 async function loadNetwork(name: string, registry: string | undefined, { log, clock }: SetupDeps): Promise<RollupConfig> {
   try {
-    const { network, from } = (await findNetwork(name, registry === undefined ? undefined : openRegistry(registry))) ?? {
+    const { network, from } = (await findNetwork(name, registry === undefined ? undefined : registryAt(registry))) ?? {
       network: expectNetwork(name),
       from: undefined,
     };

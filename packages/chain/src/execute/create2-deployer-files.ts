@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadUpgradeArtifact, upgradeArtifactsFromFiles } from "@rnode/protocol";
 import { CREATE2_DEPLOYER } from "./create2-deployer.ts";
@@ -11,7 +11,7 @@ import { CREATE2_DEPLOYER } from "./create2-deployer.ts";
  */
 export function create2DeployerCodeFrom(upgradesDir: string | undefined): () => Uint8Array {
   return () => {
-    const files = upgradesDir === undefined ? [] : readdirSync(upgradesDir);
+    const files = upgradesDir === undefined || !existsSync(upgradesDir) ? [] : readdirSync(upgradesDir);
     const contents = files
       .filter((name) => /\.(?:txt|hex)$/.test(name))
       .map((name) => ({ name, content: readFileSync(join(upgradesDir!, name)) }));

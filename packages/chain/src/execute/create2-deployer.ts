@@ -1,5 +1,5 @@
 import { bytesToHex, keccak256 } from "@rnode/primitives";
-import { loadUpgradeArtifact, type UpgradeArtifact } from "@rnode/protocol";
+import { type ChainConfig, firstBlockFacts, loadUpgradeArtifact, OP_FORKS, type UpgradeArtifact } from "@rnode/protocol";
 
 /**
  * The code that Canyon's first block gives to CREATE2_DEPLOYER_ADDRESS (runtime code, not creation code). Chains that start with Canyon
@@ -11,6 +11,10 @@ export const CREATE2_DEPLOYER: UpgradeArtifact = {
   hash: "0xb0550b5b431e30d38000efb7107aaa0ade03d48a7198a140edda9d27134468b2",
   length: 1584,
 };
+
+/** Whether a block after one of this time will need the code. */
+export const needsCreate2Deployer = ({ optimism }: ChainConfig, timeSec: number): boolean =>
+  OP_FORKS.some((fork) => (optimism?.forkTimes[fork] ?? 0) > timeSec && firstBlockFacts(fork).setsCreate2Deployer === true);
 
 /**
  * Finds the code among those of a witness, or else asks for it.

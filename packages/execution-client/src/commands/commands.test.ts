@@ -141,7 +141,11 @@ describe("init", () => {
       ["--chain=op-seplia", "--datadir=DIR/data"],
       /^--chain: "op-seplia" is neither a file nor the name of a network/,
     ],
-    ["a network without allocations", ["--chain=op-sepolia", "--datadir=DIR/data"], /^--chain=op-sepolia needs --genesis=FILE/],
+    [
+      "a network without allocations that may not be fetched",
+      ["--chain=op-sepolia", "--datadir=DIR/data", "--offline"],
+      /^op-sepolia needs superchain\/extra\/genesis\/sepolia\/op\.json\.zst .*0x102de6ff.*--offline forbids.*--genesis=FILE/,
+    ],
     [
       "allocations of another chain",
       ["--chain=op-sepolia", "--genesis=DIR/genesis.json", "--datadir=DIR/data"],

@@ -2,11 +2,13 @@ import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
 import { type Chain, createSenderCache, describeImportRefusal, ImportPruning, openChain } from "@rnode/chain";
+import { fetchOptions } from "@rnode/networks";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
 import { type CommandIo, command, UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "../setup/chain-spec.ts";
 import { openDatabase, sayPageReading } from "../setup/database.ts";
+import { fetchReportsTo } from "../setup/fetch-reports.ts";
 import { history, historyBlocksOf, proofs } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 import { readBlocks } from "./read-blocks.ts";
@@ -20,6 +22,7 @@ const table = optionTable({
       chain: { parse: text, required: true, help: "Genesis file (JSON, also gzipped), or the name of a network." },
       genesis: { parse: text, help: "File or URL with the allocations of a named network." },
       datadir: { parse: path, required: true, help: "Folder of the database; made when missing." },
+      ...fetchOptions("the genesis of a named network"),
       batch: { parse: uint, default: 32, unit: "blocks", env: false, help: "Blocks written in one transaction." },
     }),
     history,
@@ -36,13 +39,14 @@ const table = optionTable({
  * remain.
  */
 export const importBlocks = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
-  const { chain: name, genesis, datadir, batch } = options.main;
+  const { chain: name, genesis, datadir, batch, registry, offline } = options.main;
   const spec = await loadChainSpec({ chain: name, genesis, datadir });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openDatabase(datadir, { proofWindowBlocks: options.proofs.window });
   sayPageReading(store, io);
   try {
-    if ((await prepareGenesis(store, spec)) === "again") io.err(INTERRUPTED_GENESIS);
+    if ((await prepareGenesis(store, spec, { datadir, registry, offline, ...fetchReportsTo(io) })) === "again")
+      io.err(INTERRUPTED_GENESIS);
     const chain = openChain(
       { store, config: spec.config, senders, nowMs: () => performance.now() },
       { upgradesDir: options.rollup.upgradesDir },

@@ -1,8 +1,10 @@
+import { fetchOptions } from "@rnode/networks";
 import { hash, optionGroup, optionTable, path, text } from "@rnode/options";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { command, UserError } from "@rnode/program";
 import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
+import { fetchReportsTo } from "../setup/fetch-reports.ts";
 import { VERSION } from "../version.ts";
 
 const table = optionTable({
@@ -22,15 +24,16 @@ const table = optionTable({
         help: "Hash that the genesis block must have, for a file or URL that is not of a named network.",
       },
       datadir: { parse: path, required: true, help: "Folder of the database." },
+      ...fetchOptions("the genesis of a named network"),
     }),
   },
 });
 
 /** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
 export const init = command({ table, version: VERSION }, async ({ options }, io) => {
-  const { chain, genesis: source, genesisHash, datadir } = options.main;
+  const { chain, genesis: source, genesisHash, datadir, registry, offline } = options.main;
   const spec = await loadChainSpec({ chain, genesis: source, datadir });
-  const genesis = await genesisOfSpec(spec, datadir);
+  const genesis = await genesisOfSpec(spec, datadir, { datadir, registry, offline, ...fetchReportsTo(io) });
   if (genesisHash !== undefined && !equalBytes(genesis.hash, genesisHash)) {
     genesis.state.close();
     throw new UserError(

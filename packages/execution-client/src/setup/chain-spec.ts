@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type GenesisStore, initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
-import { type FoundNetwork, findNetwork, openRegistry } from "@rnode/networks";
+import { type FoundNetwork, findNetwork, registryAt } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import {
   asciiToBytes,
@@ -26,6 +26,7 @@ import {
 } from "@rnode/protocol";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
 import { GenesisMemory } from "./genesis-memory.ts";
+import { FetchFailure, type GenesisFetch, PublishedGenesis } from "./published-genesis.ts";
 import { isUrl } from "./read-input.ts";
 
 /** The chain that `--chain` and `--genesis` describe. */
@@ -77,7 +78,7 @@ export async function loadChainSpec(given: {
 async function findRollup(chain: string, registry: string | undefined): Promise<FoundNetwork | undefined> {
   if (isUrl(chain)) return undefined;
   try {
-    return await findNetwork(chain, registry === undefined ? undefined : openRegistry(registry));
+    return await findNetwork(chain, registry === undefined ? undefined : registryAt(registry));
   } catch (cause) {
     if (!isCodedError(cause, "registry/")) throw cause;
     throw new UserError(`--chain: ${cause.message}`, { cause });
@@ -134,24 +135,42 @@ function whyUnknown(chain: string): string {
  * The genesis block, whose hash must match the table of networks. Its state has to be closed.
  *
  * @param folder for temporary files of a large state; default: that of the system
+ * @param fetch how the file of a named network is had where `--genesis` names none; undefined: it is not
  * @throws {UserError} naming both hashes, or saying that allocations are missing
  */
-export async function genesisOfSpec(spec: ChainSpec, folder?: string): Promise<SealedGenesis> {
-  const { chain, config, genesis, network } = spec;
-  if (genesis === undefined) {
+export async function genesisOfSpec(spec: ChainSpec, folder?: string, fetch?: GenesisFetch): Promise<SealedGenesis> {
+  const { chain, genesis, network } = spec;
+  if (network !== undefined && network.genesis.l2.number !== (genesis?.head.header.number ?? 0)) {
+    throw new UserError(
+      `${network.name} starts at block ${network.genesis.l2.number}, with the state of another client: it has no genesis file; take its state from a node's snapshot: rengine snapshot restore --chain=${network.name} --from=FILE|URL`,
+    );
+  }
+  if (genesis !== undefined) return await sealedGenesis(spec, genesis, folder);
+  if (network === undefined || fetch === undefined) {
     throw new UserError(
       `--chain=${chain} needs --genesis=FILE with the allocations of the network's genesis: the superchain registry has them as superchain/extra/genesis/…/….json.zst`,
     );
   }
-  const { header } = genesis.head;
-  if (network !== undefined && network.genesis.l2.number !== header.number) {
-    throw new UserError(
-      `${network.name} starts at block ${network.genesis.l2.number}, with the state of another client: it has no genesis file`,
-    );
+  const published = new PublishedGenesis(network, fetch);
+  for (;;) {
+    try {
+      return await sealedGenesis(spec, await published.open(), folder);
+    } catch (error) {
+      if (error instanceof FetchFailure || !(error instanceof UserError || isCodedError(error, "genesis/"))) throw error;
+      // What an earlier run left may be damaged: it is fetched once more.
+      const { isKept } = published;
+      published.drop();
+      if (!isKept) throw new UserError(`${published.places}: ${error.message}`, { cause: error });
+    }
   }
+}
+
+async function sealedGenesis({ config, network }: ChainSpec, genesis: GenesisFile, folder?: string): Promise<SealedGenesis> {
+  const { header } = genesis.head;
   const sealed = sealGenesis(header, config, await genesis.readState(folder));
   const hash = bytesToHex(sealed.hash);
   if (network !== undefined && network.genesis.l2.hash !== hash) {
+    sealed.state.close();
     throw new UserError(`the genesis file gives block ${hash}, but ${network.name} starts with ${network.genesis.l2.hash}`);
   }
   return sealed;
@@ -186,6 +205,7 @@ function assertChainId(store: Pick<GenesisStore, "head" | "readMeta">, { chain, 
 export async function prepareGenesis(
   store: GenesisStore & { readonly folder?: string },
   spec: ChainSpec,
+  fetch?: GenesisFetch,
 ): Promise<"present" | "written" | "again"> {
   const stored = storedGenesisHash(store);
   assertChainId(store, spec);
@@ -201,7 +221,7 @@ export async function prepareGenesis(
       return "present";
     }
   }
-  return writeGenesis(store, spec, await genesisOfSpec(spec, store.folder));
+  return writeGenesis(store, spec, await genesisOfSpec(spec, store.folder, fetch));
 }
 
 /** Remembers that the database begins with the genesis of the chain, which was checked. */

@@ -5,15 +5,9 @@ import { sealGenesis } from "@rnode/chain";
 import { bytesToHex } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { DICTIONARY } from "../testing/zstd-dictionary.ts";
 import { openGenesisFile } from "./genesis-file.ts";
 
-/** `zstd --train` on genesis files with random accounts, `--maxdict=512 --dictID=77`. */
-const DICTIONARY =
-  "N6Qw7E0AAAAYEOAqhQP/////2/dXyvKvM+2KiAju/wkC0wMAAAAAC3J8AQAABCCFAQBIhIFBiYoBAIACgJhLQgA4GQAAAAAAAFwAAADAKwAAAAAAAKRLBEBAYEBg4KBjTAAQAAADwUBQGMTmAAAA" +
-  "AAEAAAAEAAAACAAAAGNiMjAwMDUzMzM0MmI5ZThlOTJiNTY3MDNkNyI6IHsiYmFsYW5jZSI6ICIweDY5NDQ2ZDc1OTgiLCAibm9uZjQ0MmU0NzFlZDM4NzlkIjogeyJiYWxhbmNlIjogIjB4NDVm" +
-  "YTIwOTBhYiIsICJub24yMzU2MmI3YjVkMjhkZWUiOiB7ImJhbGFuY2UiOiAiMHhhMjY2ZTQ3OTI3IiwgIm5vbmFhYmNiNzhlZWMxNzU0YyI6IHsiYmFsYW5jZSI6ICIweGIxMGZmNDRmNjUiLCAi" +
-  "bm9uNDM2M2Q0YzM1ZjNhMzE1IjogeyJiYWxhbmNlIjogIjB4OGVmODVlYTQyNiIsICJub243M2Y4ZTUyMzdhN2Q5MDEiOiB7ImJhbGFuY2UiOiAiMHg5MGI4MTA0ZGVjIiwgIm5vbmMzODAiLCAi" +
-  "YWxsb2MiOiB7IjB4MjEyZDc3OTdkNTczNGUxYWQ0YmUyYzUyYWI1NjQ2Im5vbmNlIjogIjB4MSJ9fX17ImNvbmZpZyI=";
 /** `zstd -19 -D` of `TEXT`. */
 const TEXT = `{"config": {"chainId": 1337, "homesteadBlock": 0}, "gasLimit": "0x1c9c380", "alloc": {"0x${"aa".repeat(20)}": {"balance": "0x1", "nonce": "0x1"}}}`;
 const WITH_DICTIONARY =
@@ -44,7 +38,7 @@ it.each([
   ["beside the file", "extra/genesis/sepolia/dictionary"],
   ["where the registry has it", "extra/dictionary"],
 ])("a genesis is read with the dictionary %s", async (_, dictionary) => {
-  write(dictionary, fromBase64(DICTIONARY));
+  write(dictionary, DICTIONARY);
   const path = write("extra/genesis/sepolia/a.json.zst", fromBase64(WITH_DICTIONARY));
   expect(await hashOf(path)).toBe(await hashOf(write("a.json", Buffer.from(TEXT))));
 });
@@ -59,7 +53,7 @@ it("a missing dictionary, or another one, is named with the places it was looked
   const words =
     /a\.json\.zst: is compressed with dictionary 77, which is neither .*sepolia\/dictionary nor .*extra\/dictionary; .* put it beside/;
   await expect(openGenesisFile(path)).rejects.toThrow(words);
-  const other = fromBase64(DICTIONARY);
+  const other = new Uint8Array(DICTIONARY);
   other[4] = 78;
   write("extra/dictionary", other);
   await expect(openGenesisFile(path)).rejects.toThrow(words);

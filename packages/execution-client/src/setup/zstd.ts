@@ -12,6 +12,7 @@ const TOO_SMALL = /code -70$/;
 
 /** The library may be initialized only once. */
 let ready: Promise<void> | undefined;
+export const zstdReady = (): Promise<void> => (ready ??= init());
 
 export const isZstd = (bytes: Uint8Array): boolean =>
   bytes[0] === 0x28 && bytes[1] === 0xb5 && bytes[2] === 0x2f && bytes[3] === 0xfd;
@@ -29,7 +30,7 @@ export async function unpackZstd(source: string, chunks: AsyncIterable<Uint8Arra
   if (size !== undefined && size > MAX_BYTES)
     throw new UserError(`${source}: ${size} bytes when decompressed, at most ${MAX_BYTES}`);
   const dictionary = dictionaryId === 0 ? new Uint8Array() : await readDictionary(source, dictionaryId);
-  await (ready ??= init());
+  await zstdReady();
   const context = createDCtx();
   try {
     return decompress(source, context, packed, dictionary);
@@ -77,15 +78,22 @@ function frameHeader(source: string, packed: Uint8Array): { readonly dictionaryI
 
 const DICTIONARY_MAGIC = 0xec30a437;
 
+/** The id of the dictionary that a file was compressed with; 0: none. @throws {UserError} */
+export const dictionaryIdOf = (source: string, packed: Uint8Array): number => frameHeader(source, packed).dictionaryId;
+
+export function isDictionary(bytes: Uint8Array, id: number): boolean {
+  if (bytes.length < 8) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  return view.getUint32(0, true) === DICTIONARY_MAGIC && view.getUint32(4, true) === id;
+}
+
 async function readDictionary(source: string, id: number): Promise<Uint8Array> {
   const candidates = isUrl(source)
     ? [new URL("dictionary", source).href, new URL("../../dictionary", source).href]
     : [join(dirname(source), "dictionary"), join(dirname(source), "..", "..", "dictionary")];
   for (const candidate of candidates) {
     const bytes = await (isUrl(candidate) ? download(candidate) : readFile(candidate)).catch(() => undefined);
-    if (bytes === undefined || bytes.length < 8) continue;
-    const view = new DataView(bytes.buffer, bytes.byteOffset);
-    if (view.getUint32(0, true) === DICTIONARY_MAGIC && view.getUint32(4, true) === id) return bytes;
+    if (bytes !== undefined && isDictionary(bytes, id)) return bytes;
   }
   throw new UserError(
     `${source}: is compressed with dictionary ${id}, which is neither ${candidates.join(" nor ")}; ` +

@@ -17,7 +17,7 @@ export const REFERENCE: readonly (readonly [flag: string, env: string, defaultTe
   ["l1.rpckind", "L1_RPC_KIND", "standard"],
   ["l1.runtime-config-reload-interval", "L1_RUNTIME_CONFIG_RELOAD_INTERVAL", "10m0s"],
   ["l1.trustrpc", "L1_TRUST_RPC", "false"],
-  ["l2", "L2_ENGINE_RPC", undefined],
+  ["l2", "L2_ENGINE_RPC", "http://127.0.0.1:8551"], // the reference has none
   ["l2.engine-rpc-timeout", "L2_ENGINE_RPC_TIMEOUT", "10s"],
   ["l2.jwt-secret", "L2_ENGINE_AUTH", undefined],
   ["l2.enginekind", "L2_ENGINE_KIND", "reth"],
