@@ -138,7 +138,7 @@ export class UpgradeFiles {
         return;
       } catch (error) {
         if (this.#ending.signal.aborted) return;
-        const reason = errorCauses(error);
+        const reason = isCodedError(error) ? error.message : errorCauses(error);
         this.#failures.set(hash, reason);
         log.warn("a file of a network upgrade cannot be fetched: put it into the folder by hand, or wait", {
           ...{ file, [artifact.hashFunction]: hash, folder: this.#deps.folder, retryMs: pauseMs, reason },

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { errorCauses } from "@rnode/download";
 import { fetchPublished, isUrl, PUBLISHED_DICTIONARY, type PublishedFile, placesOf, publishedGenesis } from "@rnode/networks";
 import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
@@ -94,7 +93,7 @@ export class PublishedGenesis {
       if (!isCodedError(cause) && !(cause instanceof Error && "syscall" in cause)) throw cause;
       if (isCodedError(cause, "download/wrong-content")) this.drop(); // the genesis may name a dictionary that there never was
       throw new FetchFailure(
-        `${needs}, which cannot be had: ${errorCauses(cause)}; give the genesis with --genesis=FILE|URL, or a mirror with --registry`,
+        `${needs}, which cannot be had: ${cause.message}; give the genesis with --genesis=FILE|URL, or a mirror with --registry`,
         { cause },
       );
     }
