@@ -1,7 +1,11 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { silentLogger } from "@rnode/observe";
+import { hexToBytes } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
 import { firstBlockFacts, OP_FORKS, type OpFork } from "@rnode/protocol";
 import { createPublicClient, createWalletClient, type Hex, http, numberToHex } from "viem";
@@ -38,6 +42,8 @@ const IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a92
 const CREATE2_DEPLOYER = "0x13b0D85CcB8bf860b6b79AF3029fCA081AE9beF2";
 
 const forks: readonly OpFork[] = OP_FORKS.slice(1, OP_FORKS.indexOf(LAST) + 1);
+/** paths asked of the mirror */
+const asked: string[] = [];
 const datadir = mkdtempSync(join(tmpdir(), "rnode-forks-e2e-"));
 const scope = new Scope({ log: silentLogger, clock: systemClock });
 afterAll(async () => {
@@ -50,16 +56,29 @@ if (published === undefined)
 
 const firstBlockOf = (fork: OpFork): number => DELAYS_SEC[fork]!;
 
-function upgradesFolder(): string {
-  const folder = join(datadir, "upgrades");
-  mkdirSync(folder, { recursive: true });
-  if (published !== undefined) cpSync(published, folder, { recursive: true });
-  writeFileSync(join(folder, "canyon-create2deployer.txt"), loadContracts().preinstalls.Create2Deployer!.code);
-  return folder;
+/** A mirror with the paths of upstream's repositories, served on loopback; the programs fetch what they need from it. */
+async function serveMirror(): Promise<string> {
+  const create2Deployer = gzipSync(hexToBytes(loadContracts().preinstalls.Create2Deployer!.code));
+  const server = createServer(({ url = "" }, response) => {
+    asked.push(url);
+    const [, name] = /^\/(?:specs\/static\/bytecode|op-core\/nuts\/bundles)\/([\w.-]+)$/.exec(url) ?? [];
+    const file = name === undefined || published === undefined ? undefined : join(published, name);
+    if (/^\/superchain\/extra\/bytecodes\/0x[0-9a-f]{64}\.bin\.gz$/.test(url)) response.end(create2Deployer);
+    else if (file !== undefined && existsSync(file)) response.end(readFileSync(file));
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  scope.onClose("mirror", async () => {
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+    });
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, on the verifier`, async () => {
-  const upgrades = `--rollup.upgrades-dir=${upgradesFolder()}`;
+  const registry = `--registry=${await serveMirror()}`;
   const knowsForks: readonly ProgramName[] = ["sequencerEngine", "sequencerNode", "verifierEngine", "verifierNode"];
   const devnet = await startDevnet(scope, {
     datadir: join(datadir, "devnet"),
@@ -70,7 +89,14 @@ it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, 
       forkDelaysSec: Object.fromEntries(OP_FORKS.slice(1).map((fork) => [fork, forks.includes(fork) ? firstBlockOf(fork) : null])),
     },
     supervise: false,
-    changeArgs: (program, args) => (knowsForks.includes(program) ? [...args, upgrades] : args),
+    changeArgs: (program, args) => {
+      if (!knowsForks.includes(program)) return args;
+      return [
+        ...args,
+        registry,
+        ...(args.some((arg) => arg.startsWith("--datadir=")) ? [] : [`--datadir=${join(datadir, program)}`]),
+      ];
+    },
   });
   const view = new ChainView(devnet);
   if (published !== undefined) loadTrustedSetup();
@@ -97,6 +123,8 @@ it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, 
     expect({ fork, ...(await firstBlock(view, fork)) }).toEqual({ fork, deposits: 1 + upgradesOf(fork), failed: [] });
   }
   const codeAt = (address: Hex, number: number) => view.engine<Hex>("verifier", "eth_getCode", [address, numberToHex(number)]);
+  expect(new Set(asked.filter((path) => path.includes("/bytecodes/"))).size).toBe(1);
+  expect(asked.filter((path) => path.includes("/bytecodes/")).length).toBe(2); // once for each engine
   const created = firstBlockOf("canyon");
   expect([await codeAt(CREATE2_DEPLOYER, created - 1), (await codeAt(CREATE2_DEPLOYER, created)).length]).toEqual([
     "0x",
