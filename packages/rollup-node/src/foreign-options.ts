@@ -55,11 +55,6 @@ export const opNode: ForeignProgram = {
       text: "leave it out, rnode derives every block from L1 and follows no other node",
       flags: ["l2.follow.source", "l2.follow.source.rpc-timeout"],
     },
-    {
-      text: "set keep_karst_upgrade_gas in the file of --rollup.config",
-      flags: ["override.keep-karst-upgrade-gas"],
-      switches: ["override.keep-karst-upgrade-gas"],
-    },
     { text: "use --override.lagoon", flags: ["override.interop"] },
   ],
   variables: {

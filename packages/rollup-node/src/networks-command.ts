@@ -6,7 +6,7 @@ import {
   registryAt,
   registryPlace,
 } from "@rnode/networks";
-import { bool, optionGroup, optionTable, path } from "@rnode/options";
+import { bool, optionGroup, optionTable } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
 import { type CommandIo, command, systemClock, UserError } from "@rnode/program";
 import { isNetworksTableOld, NETWORKS, NETWORKS_SOURCE, type Network, rollupForkTimesToJson } from "@rnode/protocol";
