@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { silentLogger } from "@rnode/observe";
-import { hexToBytes } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
 import { firstBlockFacts, OP_FORKS, type OpFork } from "@rnode/protocol";
 import { createPublicClient, createWalletClient, type Hex, http, numberToHex } from "viem";
@@ -58,7 +57,7 @@ const firstBlockOf = (fork: OpFork): number => DELAYS_SEC[fork]!;
 
 /** A mirror with the paths of upstream's repositories, served on loopback; the programs fetch what they need from it. */
 async function serveMirror(): Promise<string> {
-  const create2Deployer = gzipSync(hexToBytes(loadContracts().preinstalls.Create2Deployer!.code));
+  const create2Deployer = gzipSync(Buffer.from(loadContracts().preinstalls.Create2Deployer!.code.slice(2), "hex"));
   const server = createServer(({ url = "" }, response) => {
     asked.push(url);
     const [, name] = /^\/(?:specs\/static\/bytecode|op-core\/nuts\/bundles)\/([\w.-]+)$/.exec(url) ?? [];
