@@ -1,4 +1,4 @@
-import type { ForeignProgram } from "./foreign-options.ts";
+import type { ForeignProgram } from "./foreign-program.ts";
 import { type Parser, path } from "./parsers.ts";
 
 /** One option: its flag, environment variable, default, type, help and reference row all come from this declaration. */

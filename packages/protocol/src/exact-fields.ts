@@ -1,5 +1,4 @@
 import { type ExactInteger, exactInteger } from "@rnode/primitives";
-import type { Header } from "./block.ts";
 
 /**
  * The values above 2^53 − 1 of fields that are numbers. Numbers and timestamps of blocks have 64 bits; those of real chains are far
@@ -11,8 +10,15 @@ export interface ExactFields {
   readonly timestamp?: bigint | undefined;
 }
 
-export type HasNumber = Pick<Header, "number" | "exact">;
-export type HasTimestamp = Pick<Header, "timestamp" | "exact">;
+interface HasExact {
+  readonly exact?: ExactFields | undefined;
+}
+export interface HasNumber extends HasExact {
+  readonly number: number;
+}
+export interface HasTimestamp extends HasExact {
+  readonly timestamp: number;
+}
 
 /** A block's number as it is encoded. */
 export const exactNumber = ({ number, exact }: HasNumber): ExactInteger => exactOf(number, exact?.number);
@@ -29,7 +35,7 @@ function exactOf(rounded: number, exact: bigint | undefined): ExactInteger {
 export const childNumber = (parent: HasNumber): ExactInteger => exactInteger(BigInt(exactNumber(parent)) + 1n);
 
 /** The header fields for a number and a timestamp of at most 64 bits; `exact` is absent if both are below 2^53. */
-export function positionFields(number: bigint, timestamp: bigint): Pick<Header, "number" | "timestamp" | "exact"> {
+export function positionFields(number: bigint, timestamp: bigint): HasNumber & HasTimestamp {
   const rounded = { number: Number(number), timestamp: Number(timestamp) };
   const exact = exactFields(number, timestamp);
   return exact === undefined ? rounded : { ...rounded, exact };

@@ -18,7 +18,8 @@ import {
   hashTransaction,
   type Transaction,
 } from "@rnode/protocol";
-import { type L1Block, type L1Transaction, type SimL1, unknownField } from "./sim-l1.ts";
+import type { L1Transaction } from "./l1-rules.ts";
+import { type L1Block, type SimL1, unknownField } from "./sim-l1.ts";
 import { UNKNOWN_TYPE } from "./unknown-transaction.ts";
 
 export interface L1ServerDeps {

@@ -1,6 +1,7 @@
 import { bigintToBytes, concatBytes, hexToBytes } from "@rnode/primitives";
-import { type Log, recoverSender } from "@rnode/protocol";
-import type { L1Transaction } from "./sim-l1.ts";
+import { type BlobTransaction, type FeeMarketTransaction, type Log, recoverSender } from "@rnode/protocol";
+
+export type L1Transaction = FeeMarketTransaction | BlobTransaction;
 
 /** What L1's rules make of a transaction. Spec: EIP-7623, EIP-7976, EIP-2780, EIP-7708 */
 

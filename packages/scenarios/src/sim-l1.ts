@@ -10,10 +10,8 @@ import {
   uint64ToBytes,
 } from "@rnode/primitives";
 import {
-  type BlobTransaction,
   encodeReceipt,
   encodeTransaction,
-  type FeeMarketTransaction,
   type Header,
   hashTransaction,
   headerToRlp,
@@ -25,10 +23,8 @@ import {
   recoverSender,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import { minimumGas, transferLogs } from "./l1-rules.ts";
+import { type L1Transaction, minimumGas, transferLogs } from "./l1-rules.ts";
 import { encodeUnknownReceipt, encodeUnknownTransaction, type ReceiptForm } from "./unknown-transaction.ts";
-
-export type L1Transaction = FeeMarketTransaction | BlobTransaction;
 
 /** A transaction and what it leaves, as far as no rule of L1 adds to it. */
 interface Entry {

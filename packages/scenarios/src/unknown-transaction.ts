@@ -1,6 +1,6 @@
 import { bigintToBytes, concatBytes, encodeRlp, type RlpItem } from "@rnode/primitives";
 import { type Receipt, recoverSender } from "@rnode/protocol";
-import type { L1Transaction } from "./sim-l1.ts";
+import type { L1Transaction } from "./l1-rules.ts";
 
 /** Transactions of a type that no program knows, with fields as those of frame transactions (EIP-8141). */
 

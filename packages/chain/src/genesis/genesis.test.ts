@@ -80,7 +80,7 @@ describe("genesisBlock", () => {
 
 describe("initGenesis", () => {
   const config: ChainConfig = { chainId: 1n, forkBlocks: {}, evmForkTimes: {}, terminalTotalDifficulty: 0n, blobSchedule: [] };
-  const write = (number: string, timestamp: string) => {
+  const write = async (number: string, timestamp: string) => {
     const folder = mkdtempSync(join(tmpdir(), "genesis-"));
     const store = openChainStore(folder, { sync: "interval" });
     try {
@@ -89,24 +89,24 @@ describe("initGenesis", () => {
       initGenesis(store, sealed);
       return { sealed: sealed.block.header, stored: store.readHeader(sealed.hash)! };
     } finally {
-      store.close();
+      await store.close();
       rmSync(folder, { recursive: true });
     }
   };
 
   it.each(["0x1fffffffffffff", "0x20000000000000", "0x20000000000001", "0x8000000000000000", "0xffffffffffffffff"])(
     "stores the timestamp %s",
-    (timestamp) => {
-      const { sealed, stored } = write("0x7", timestamp);
+    async (timestamp) => {
+      const { sealed, stored } = await write("0x7", timestamp);
       expect(BigInt(exactTimestamp(stored))).toBe(BigInt(timestamp));
       expect(hashHeader(stored)).toEqual(hashHeader(sealed));
     },
   );
 
-  it("refuses a number that no key of the database can have", () => {
-    expect(write("0xfffffffffffe", "0x0").stored.number).toBe(2 ** 48 - 2);
+  it("refuses a number that no key of the database can have", async () => {
+    expect((await write("0xfffffffffffe", "0x0")).stored.number).toBe(2 ** 48 - 2);
     for (const number of ["0xffffffffffff", "0x1fffffffffffff", "0x20000000000001", "0xffffffffffffffff"]) {
-      expect(() => write(number, "0x0")).toThrow(
+      await expect(write(number, "0x0")).rejects.toThrow(
         expect.objectContaining({
           code: "chain/genesis-number-too-large",
           message: expect.stringContaining(String(BigInt(number))),

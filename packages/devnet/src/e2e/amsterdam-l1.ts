@@ -44,7 +44,7 @@ const PORTAL = parseAbi([
 /** The whole system on an L1 of go-ethereum with Amsterdam. @returns how many cases passed and failed */
 export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
   const stageOf = (onClose: (close: () => Promise<unknown>) => void): Stage => {
-    const closers: (() => Promise<unknown> | unknown)[] = [];
+    const closers: (() => unknown)[] = [];
     onClose(async () => {
       for (const close of closers.reverse()) await close();
     });

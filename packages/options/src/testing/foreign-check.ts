@@ -1,4 +1,5 @@
-import { type ForeignProgram, foreignOutcomes, variableSuffix } from "../foreign-options.ts";
+import { foreignOutcomes, variableSuffix } from "../foreign-options.ts";
+import type { ForeignProgram } from "../foreign-program.ts";
 import type { OptionTable, ResolvedOption } from "../option-group.ts";
 import { resolveOptions } from "../option-group.ts";
 import { parseOptions } from "../parse-options.ts";

@@ -1,0 +1,23 @@
+/** Options with one answer. */
+export interface ForeignAnswer {
+  /** a whole sentence without its full stop */
+  readonly text: string;
+  /** flags without dashes */
+  readonly flags: readonly string[];
+  /** those of `flags` that take no value */
+  readonly switches?: readonly string[];
+}
+
+/** A program whose operators come to one of ours. What is not named here is an option of ours with the same name and meaning. */
+export interface ForeignProgram {
+  /** as operators know it */
+  readonly name: string;
+  /** prefix of its environment variables, with the underscore */
+  readonly envPrefix: string;
+  /** accepted, with a warning that says why they do nothing here */
+  readonly noEffect: readonly ForeignAnswer[];
+  /** refused, with what to use instead */
+  readonly instead: readonly ForeignAnswer[];
+  /** variables of options that are ours as well, by suffix, with the flag, where it does not follow from the suffix */
+  readonly variables?: Readonly<Record<string, string>>;
+}
