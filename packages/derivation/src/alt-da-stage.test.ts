@@ -333,6 +333,22 @@ describe("finality of data outside of L1", () => {
     expect(number).toBe(posted.l1Block - 1 - KECCAK.daChallengeWindow);
   });
 
+  it("does not outlive a reset: expired data may be used again until the challenges are read again", async () => {
+    const { sim, post, challenge } = setUp();
+    const posted = await post();
+    challenge(posted);
+    sim.l1.mineEmpty(2 * (KECCAK.daChallengeWindow + KECCAK.daResolveWindow));
+    expect(await sim.derive()).toBe("reset");
+    expect(await sim.derive()).toBe("idle");
+    const finalized = await sim.pipeline.finalizedBy(sim.l1.head);
+    expect(finalized?.number).toBeGreaterThanOrEqual(posted.l1Block);
+    await sim.reset();
+    sim.l1.visibleTo = posted.l1Block;
+    expect(await sim.derive()).toBe("idle");
+    const { number = -1 } = (await sim.pipeline.finalizedBy(sim.l1.refs.at(-1)!)) ?? {};
+    expect(number).toBeLessThan(posted.l1Block);
+  });
+
   it("without any commitment is that of the L1 block a challenge window earlier", async () => {
     const { sim } = setUp();
     sim.l1.mineEmpty(12);

@@ -88,6 +88,8 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     this.#isOwnReset = false;
     this.#challengeOrigin = number - 1;
     this.#commitmentOrigin = number - 1;
+    // Until the challenges are read again, data that was not shown may be used again.
+    this.#finalizedL1 = undefined;
   }
 
   activateStrictOrder(): void {}

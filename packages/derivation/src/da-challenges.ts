@@ -127,6 +127,7 @@ export class DaChallenges {
     this.#commitments = [];
     this.#expired = [];
     this.#challenges.clear();
+    this.#lastPruned = undefined;
   }
 
   #endOf({ commitment, inclusion, windowEnd }: TrackedCommitment): number {

@@ -40,7 +40,12 @@ type Verdict = "canonical" | "replaced" | "ahead";
  *
  * @throws {SearchFailed}
  */
-export async function searchStart(window: number, chains: StartChains, heads: CurrentHeads): Promise<FoundStart> {
+export async function searchStart(
+  window: number,
+  chains: StartChains,
+  heads: CurrentHeads,
+  startsFromFinalized = false,
+): Promise<FoundStart> {
   const { unsafe: head, safe, finalized } = heads;
   const blockAt = async (number: number): Promise<L2BlockRef> => {
     if (number === head.number) return head;
@@ -70,6 +75,7 @@ export async function searchStart(window: number, chains: StartChains, heads: Cu
   const isReplacedAfter = canonical.number < head.number && (await verdictOf(await blockAt(canonical.number + 1))) === "replaced";
   const unsafe = isReplacedAfter ? canonical : head;
   if (isReplacedAfter && isTooDeep(canonical)) return atFinalized(unsafe, { isTooDeep: true });
+  if (startsFromFinalized) return atFinalized(unsafe);
 
   // Derivation has to start more than a window below the highest canonical origin, with the first block of an origin.
   const newest = canonical.l1Origin.number - window - 1;

@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
+import type { AltDaConfig, L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { findSyncStart, type SyncStartOptions } from "./sync-start.ts";
 import { hashOf, testConfig } from "./testing/test-config.ts";
@@ -68,6 +68,18 @@ describe("sync start", () => {
     ["the head of a rewound engine", l1Chain(120), { unsafe: 30, safe: 35, finalized: 12 }, 30],
   ])("the highest former safe block is %s", async (_, l1, l2, expected) => {
     expect((await findSyncStart(config, l1, l2Chain(l2))).highestFormerSafe.number).toBe(expected);
+  });
+
+  it.each<[AltDaConfig["daCommitmentType"], number]>([
+    ["KeccakCommitment", 12],
+    ["GenericCommitment", 29],
+  ])("what an expired challenge of data may take back is derived again: %s", async (daCommitmentType, expected) => {
+    const altDa = { daCommitmentType, daChallengeContractAddress: undefined, daChallengeWindow: 2, daResolveWindow: 1 };
+    const l2 = l2Chain({ unsafe: 40, safe: 36, finalized: 12 });
+    for (const more of [{}, { blockRefByNumber: async (number: number) => block(number) }]) {
+      const { unsafe, safe, finalized } = await findSyncStart({ ...config, altDa }, l1Chain(120), { ...l2, ...more });
+      expect([unsafe.number, safe.number, finalized.number]).toEqual([40, expected, 12]);
+    }
   });
 
   it.each<[string, ReturnType<typeof l1Chain>, L2, number[]]>([

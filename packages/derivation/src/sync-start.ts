@@ -98,6 +98,12 @@ function lookbackL1Blocks({ seqWindowSize, altDa }: RollupConfig): number {
   return altDa === undefined ? seqWindowSize : Math.max(seqWindowSize, altDa.daChallengeWindow + altDa.daResolveWindow);
 }
 
+/**
+ * Whether every block after the finalized one has to be derived again. An expired challenge takes back what was derived from its data. Derivation
+ * may be any number of L1 blocks behind the unsafe head by then, as it waits for missing data.
+ */
+const startsFromFinalized = ({ altDa }: RollupConfig): boolean => altDa?.daCommitmentType === "KeccakCommitment";
+
 async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<CurrentHeads> {
   const finalized = (await l2.blockRefByLabel("finalized")) ?? (await blockByHash(l2, config.genesis.l2.hash));
   const safe = (await l2.blockRefByLabel("safe")) ?? finalized;
@@ -122,7 +128,8 @@ async function search(
   };
   let found: FoundStart;
   try {
-    found = await searchStart(lookbackL1Blocks(config), { l1ByNumber: (number) => l1.blockByNumber(number), l2ByNumber }, heads);
+    const chains = { l1ByNumber: (number: number) => l1.blockByNumber(number), l2ByNumber };
+    found = await searchStart(lookbackL1Blocks(config), chains, heads, startsFromFinalized(config));
   } catch (error) {
     if (error instanceof SearchFailed) return undefined;
     throw error;
@@ -180,6 +187,7 @@ async function walkBack(
       highestCanonical = undefined;
     }
     const isReady =
+      !startsFromFinalized(config) &&
       block.number <= safe.number &&
       block.sequenceNumber === 0 &&
       highestCanonical !== undefined &&
