@@ -30,6 +30,8 @@ export interface L1ClientDeps {
   readonly endpoints: L1Endpoints;
   readonly clock: Clock;
   readonly metrics?: Pick<L1Metrics, "asked" | "blockRead"> | undefined;
+  /** lets others run between two blocks; default: a turn of the event loop */
+  readonly yieldToOthers?: (() => Promise<void>) | undefined;
   /** where it is said that L1 has something that this version does not know */
   readonly log?: Pick<L1Log, "warn"> | undefined;
 }
@@ -80,11 +82,13 @@ export class L1Client implements L1Provider {
   private readonly said = new Map<number, Hex>();
   private readonly receiptsFetchers = new WeakMap<L1Endpoint, ReceiptsFetcher>();
   private readonly newer: NewerL1;
+  private readonly yieldToOthers: () => Promise<void>;
 
   constructor(options: L1ClientOptions, deps: L1ClientDeps) {
     this.options = options;
     this.deps = deps;
     this.newer = new NewerL1(deps.clock, deps.log);
+    this.yieldToOthers = deps.yieldToOthers ?? yieldToOthers;
     const { cacheSize: count, cacheBytes = DEFAULT_CACHE_BYTES } = options;
     this.headers = new VerifiedCache({ count, bytes: cacheBytes * HEADERS_PART });
     this.transactionLists = new VerifiedCache({ count, bytes: cacheBytes * TRANSACTIONS_PART });
@@ -216,7 +220,7 @@ export class L1Client implements L1Provider {
         this.checkHead(transactions.block);
         this.transactionLists.add(transactions);
         read.push(transactions);
-        await yieldToOthers();
+        await this.yieldToOthers();
       }
       return read;
     });
@@ -374,7 +378,7 @@ export class L1Client implements L1Provider {
   private receiptsFetcher(endpoint: L1Endpoint): ReceiptsFetcher {
     const known = this.receiptsFetchers.get(endpoint);
     if (known !== undefined) return known;
-    const created = new ReceiptsFetcher(this.options.rpcKind, endpoint.rpc, this.deps.clock);
+    const created = new ReceiptsFetcher(this.options.rpcKind, endpoint.rpc, this.deps.clock, this.yieldToOthers);
     this.receiptsFetchers.set(endpoint, created);
     return created;
   }

@@ -7,7 +7,6 @@ import { faultyAnswer, L1Error } from "./l1-error.ts";
 import { isRefusal } from "./raw-block.ts";
 import { mayHaveLargeReceipts, ReceiptsCollector, VerifiedReceipts } from "./verified-receipts.ts";
 import type { VerifiedTransactions } from "./verified-transactions.ts";
-import { yieldToOthers } from "./yield.ts";
 
 /** `l1.rpckind`: the kind of endpoint, which decides the cheapest way to fetch receipts. */
 export const L1_RPC_KINDS = [
@@ -82,13 +81,15 @@ export class ReceiptsFetcher {
   private readonly rpc: L1Rpc;
   private readonly kind: L1RpcKind;
   private readonly clock: Clock;
+  private readonly yieldToOthers: () => Promise<void>;
   private readonly unsupported = new Set<BlockMethod>();
   private restoredAtMs: number;
 
-  constructor(kind: L1RpcKind, rpc: L1Rpc, clock: Clock) {
+  constructor(kind: L1RpcKind, rpc: L1Rpc, clock: Clock, yieldToOthers: () => Promise<void>) {
     this.kind = kind;
     this.rpc = rpc;
     this.clock = clock;
+    this.yieldToOthers = yieldToOthers;
     this.restoredAtMs = clock.monotonicMs();
   }
 
@@ -126,7 +127,7 @@ export class ReceiptsFetcher {
       const outcome = outcomes[index];
       if (outcome?.kind === "result") {
         fetched.set(transactions, await this.verified(listOf(method, outcome.result), transactions, method));
-        await yieldToOthers();
+        await this.yieldToOthers();
         continue;
       }
       if (isUnsupportedMethodError(outcome?.error)) this.unsupported.add(method);

@@ -1,7 +1,7 @@
 import { forksUpTo, isDepositTransaction, type OpFork } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { scheduleFaults } from "./faults.ts";
-import { type Plan, planOf } from "./plan.ts";
+import { NO_L1_FORKS, type Plan, planOf } from "./plan.ts";
 import { SimNetwork } from "./sim-network.ts";
 
 const L1_BLOCK_TIME_SEC = 6;
@@ -15,6 +15,8 @@ const RECOVERY_MS = 240_000;
 const planWith = (fork: OpFork, args: readonly string[]): Plan => ({
   ...planOf(1, { hasUpgradeCode: false }),
   l1BlockTimeSec: L1_BLOCK_TIME_SEC,
+  // L1 replaces none of its heads: a sequencer without confirmations would build other blocks than the published ones.
+  l1Forks: NO_L1_FORKS,
   blockTimeSec: 2,
   seqWindowSize: SEQ_WINDOW_SIZE,
   channelTimeout: 10,

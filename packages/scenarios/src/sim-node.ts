@@ -245,7 +245,11 @@ export class SimNode {
         log: logger.child({ part: "l1" }),
       },
     );
-    const l1Client = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 200 }, { endpoints, clock: process.clock });
+    const l1Client = new L1Client(
+      { trustRpc: false, rpcKind: "standard", cacheSize: 200 },
+      // During a turn of the event loop, which this clock does not see, others would let minutes pass.
+      { endpoints, clock: process.clock, yieldToOthers: () => process.clock.sleep(0) },
+    );
     return {
       l1: l1Client,
       blobs: this.#blobs(process),
