@@ -126,6 +126,7 @@ class Cluster {
             l1,
             l1Server: server,
             beacon: undefined,
+            da: undefined,
             log: this.log,
             gossip: (from, envelope) => {
               for (const other of nodes) if (other.name !== from) clock.after(20, () => other.receive(envelope));
@@ -151,6 +152,7 @@ class Cluster {
           log: this.log,
           areBlobsRead: () => false,
           onChannel: () => {},
+          da: undefined,
         },
       );
       let next = 0;

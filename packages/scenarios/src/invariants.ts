@@ -53,6 +53,8 @@ interface Seen {
 
 export interface InvariantsDeps {
   readonly l1: SimL1;
+  /** data outside of L1 can turn out not to be available, and what was derived from it does not hold any more */
+  readonly areSafeBlocksTakenBack: boolean;
   /** whether the batcher's data must always be accepted */
   readonly isBatcherUndisturbed: boolean;
   /** whether a batcher that still runs made the channel */
@@ -211,6 +213,20 @@ export class Invariants {
     }
   }
 
+  /** In the end, all nodes have the same chain up to the lowest safe head. */
+  checkSameChain(nodes: readonly SimNode[]): void {
+    if (!this.#deps.areSafeBlocksTakenBack) return;
+    const [first, ...others] = nodes;
+    const common = Math.min(...nodes.map(({ heads }) => heads?.safe.number ?? 0));
+    for (const { name, engine } of others) {
+      for (let at = 0; at <= common; at++) {
+        if (engine.canonicalRef(at)?.hash === first!.engine.canonicalRef(at)?.hash) continue;
+        this.#deps.onViolation({ rule: "agreement", detail: `${name} has another block ${at} than ${first!.name}` });
+        break;
+      }
+    }
+  }
+
   /** Nodes that sync from peers must have the chain of the others, and blame no honest peer, unless they were misled. */
   checkLate(late: readonly { readonly node: SimNode; readonly peers: SyncPeers }[]): void {
     const { l1, isSequenced, onViolation } = this.#deps;
@@ -257,9 +273,10 @@ export class Invariants {
   }
 
   #checkSafe(node: SimNode, seen: Seen, safe: L2BlockRef): void {
-    const { l1 } = this.#deps;
+    const { l1, areSafeBlocksTakenBack } = this.#deps;
     const before = seen.lastSafe;
     seen.lastSafe = safe;
+    if (areSafeBlocksTakenBack) return; // compared at the end
     if (before !== undefined && safe.number < before.number) {
       const was = seen.safe[before.number];
       if (was !== undefined && l1.isCanonical(was.derivedFrom)) {

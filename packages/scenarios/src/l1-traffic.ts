@@ -142,7 +142,9 @@ export class L1Traffic {
   #sendUnknown({ receipts }: NonNullable<L1Forks["next"]>): void {
     const random = this.#random;
     const to = random.pick([this.#config.batchInboxAddress, PAYEE]);
-    this.#l1.force(this.#signed(to, BigInt(random.below(2))), random.chance(0.5) ? [this.#depositLog(7n)] : [], receipts);
+    this.#l1.force(this.#signed(to, BigInt(random.below(2))), random.chance(0.5) ? [this.#depositLog(7n)] : [], {
+      unknown: receipts,
+    });
   }
 
   #depositLog(mint: bigint): Log {

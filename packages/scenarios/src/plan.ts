@@ -72,6 +72,8 @@ export interface Plan {
   readonly usesBlobs: boolean;
   /** how nodes get blobs: by their versioned hashes from L1, or with the client of beacon nodes, which takes longer */
   readonly blobSource: "l1" | "beacon" | "beacon-since-fulu";
+  /** the data is on a DA server, and can be challenged; undefined: it is on L1 */
+  readonly altDa: { readonly challengeWindow: number; readonly resolveWindow: number } | undefined;
   readonly batcherArgs: readonly string[];
   /** the batcher's transactions are large enough for it to keep up with the sequencer */
   readonly hasRoom: boolean;
@@ -146,6 +148,8 @@ export type JunkKind = (typeof JUNK_KINDS)[number];
 const REAL_ENGINES = 0.15;
 /** Share of the scenarios with blobs in which nodes have the client of beacon nodes: a blob's commitment and proof take 0.1 s. */
 const BEACON_CLIENTS = 0.15;
+/** Share of the scenarios with simulated execution clients and without blobs whose data is on a DA server. */
+const ALT_DA = 0.15;
 /** Share of the scenarios with rengine in which verifiers join late. */
 const LATE_VERIFIERS = 0.6;
 /** Share of the scenarios with Amsterdam in which the fork after it comes. */
@@ -192,6 +196,12 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const keepsSafeHeads = more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [];
   const engine = goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"] as const);
   const later = new Random(seed, "late");
+  const da = new Random(seed, "alt-da");
+  const altDa =
+    engine === "simulated" && !usesBlobs && da.chance(ALT_DA)
+      ? { challengeWindow: da.between(2, 7), resolveWindow: da.between(2, 5) }
+      : undefined;
+  const challengeableBlocks = altDa === undefined ? 0 : altDa.challengeWindow + altDa.resolveWindow;
   const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, { seed, faultsMs, hasRoom }) : [];
   return {
     seed,
@@ -204,7 +214,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     forkTimes,
     verifiers,
     late,
-    keepsSafeHeads: [...keepsSafeHeads, ...late.map(({ name }) => name).filter(() => later.chance(0.4))],
+    keepsSafeHeads: altDa !== undefined ? [] : [...keepsSafeHeads, ...late.map(({ name }) => name).filter(() => later.chance(0.4))],
     engine,
     maxLatencyMs: random.pick([0, 0, 20, 150]),
     sequencerConfs: random.pick([0, 0, 1, 2]),
@@ -212,6 +222,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     finalDistance: random.between(5, 14),
     usesBlobs,
     blobSource,
+    altDa,
     batcherArgs: [
       `--poll-interval=${random.pick([500, 1000, 2000])}ms`,
       `--max-channel-duration=${random.between(1, 3)}`,
@@ -232,7 +243,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     hasRoom,
     userIntervalMs: random.pick([700, 2500, 9000]),
     faultsMs,
-    recoveryMs: (2 * seqWindowSize + 20) * l1BlockTimeSec * 1000 + 120_000,
+    recoveryMs: (2 * seqWindowSize + 20 + 3 * challengeableBlocks) * l1BlockTimeSec * 1000 + 120_000,
     faults: [
       ...faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
       ...(blobSource === "l1" ? [] : beaconFaults(more, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
@@ -405,8 +416,8 @@ export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs :
 const EXCUSES: ReadonlySet<Fault["kind"]> = new Set(["l1-reorg", "engine-crash", "inclusion", "l1-pause", "pool-drop"]);
 
 /** Whether everything that the batcher publishes has to be accepted. */
-export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs }: Plan): boolean {
-  if (!hasRoom) return false;
+export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs, altDa }: Plan): boolean {
+  if (!hasRoom || altDa !== undefined) return false;
   // L1 replaces its head now and then, and no endpoint may be able to show a block for a while.
   if (l1Forks.amsterdamSec !== undefined && sequencerConfs === 0) return false;
   if (l1Forks.next !== undefined && l1Forks.next.rawMethodsSec > 0) return false;
@@ -447,6 +458,16 @@ export function configOf(plan: Plan, l1Genesis: { readonly hash: Hex; readonly n
     depositContractAddress: filled(20, 0xdd),
     l1SystemConfigAddress: filled(20, 0xcc),
     protocolVersionsAddress: filled(20, 0),
+    ...(plan.altDa === undefined
+      ? {}
+      : {
+          altDa: {
+            daChallengeContractAddress: filled(20, 0xda),
+            daCommitmentType: "KeccakCommitment",
+            daChallengeWindow: plan.altDa.challengeWindow,
+            daResolveWindow: plan.altDa.resolveWindow,
+          },
+        }),
     chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
   };
   const hash =

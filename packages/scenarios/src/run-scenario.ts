@@ -3,6 +3,7 @@ import { scheduleFaults } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
 import type { L1Passed } from "./l1-traffic.ts";
 import { type Plan, planOf } from "./plan.ts";
+import type { DaEvents } from "./sim-da.ts";
 import { SimNetwork } from "./sim-network.ts";
 import type { SimNode } from "./sim-node.ts";
 
@@ -25,6 +26,8 @@ export interface ScenarioResult {
   /** what all safe heads are past */
   readonly passed: L1Passed;
   readonly labelsGoneBack: number;
+  /** undefined: the data is on L1 */
+  readonly da: DaEvents | undefined;
   /** of verifiers that join late: how many finished a sync from peers, and how many of those were misled by the sequencer */
   readonly late: { readonly synced: number; readonly misled: number };
 }
@@ -48,7 +51,9 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     network.start();
     scheduleFaults(network);
     await network.run(plan.faultsMs);
+    if (network.da !== undefined) network.da.areChallenged = false;
     if (network.violations.length === 0) await recover(network);
+    network.invariants.checkSameChain(network.nodes);
     network.invariants.checkRecords(network.nodes);
     network.invariants.checkEpochs(network.nodes);
     const { refusedForGas } = network.l1;
@@ -74,6 +79,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     replacedL1Blocks: network.l1.replacedBlocks,
     passed,
     labelsGoneBack: network.invariants.labelsGoneBack,
+    da: network.da?.events,
     late,
   };
 }

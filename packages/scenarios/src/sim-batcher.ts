@@ -22,6 +22,7 @@ import { type BlobProver, createTxMetrics, TransactionManager } from "@rnode/tx-
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
 import type { Random } from "./random.ts";
+import type { SimDa } from "./sim-da.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimLog } from "./sim-log.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -49,6 +50,8 @@ export interface SimBatcherDeps {
   /** whether data in blobs would be read now */
   readonly areBlobsRead: () => boolean;
   readonly onChannel: (id: Hex) => void;
+  /** undefined: data goes to L1 */
+  readonly da: SimDa | undefined;
 }
 
 const TIMEOUT_MS = 5_000;
@@ -148,6 +151,10 @@ export class SimBatcher {
         address: manager.address,
         send: (candidate, signal) => {
           const { carries } = candidate;
+          const { da } = this.#deps;
+          if (da !== undefined && carries.kind === "calldata") {
+            return manager.send({ ...candidate, carries: { ...carries, data: da.put(carries.data) } }, signal);
+          }
           const isBlob = carries.kind === "calldata" && this.#options.usesBlobs && this.#deps.areBlobsRead();
           return manager.send(
             isBlob ? { ...candidate, carries: { kind: "blobs", blobs: [encodeBlob(carries.data)] } } : candidate,

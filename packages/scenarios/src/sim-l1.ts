@@ -31,7 +31,9 @@ interface Entry {
   readonly tx: L1Transaction;
   readonly logs: readonly Log[];
   /** `tx` only stands for a transaction of a type that no program knows, with such a receipt */
-  readonly unknown: ReceiptForm | undefined;
+  readonly unknown?: ReceiptForm | undefined;
+  /** whether the contract takes it in the block with this number: otherwise it fails, which leaves no logs; undefined: always */
+  readonly isTaken?: ((blockNumber: number) => boolean) | undefined;
 }
 
 export interface L1Block {
@@ -180,14 +182,15 @@ export class SimL1 {
   }
 
   /** The next block contains this one, which emits these logs, whatever is in the pool for its nonce. */
-  force(tx: L1Transaction, logs: readonly Log[] = [], unknown?: ReceiptForm): void {
-    this.#forced.push({ tx, logs, unknown });
+  force(tx: L1Transaction, logs: readonly Log[] = [], more: Pick<Entry, "unknown" | "isTaken"> = {}): void {
+    this.#forced.push({ tx, logs, ...more });
   }
 
   mine(nowMs: number): L1Block {
     const parent = this.head;
     const timestamp = Math.max(Math.floor(nowMs / 1000), parent.ref.timestamp + 1);
-    const included = this.#forced.splice(0);
+    const number = parent.ref.number + 1;
+    const included = this.#forced.splice(0).filter(({ isTaken }) => isTaken?.(number) !== false);
     const next = new Map<Hex, bigint>();
     for (const { tx } of included) next.set(bytesToHex(recoverSender(tx)), tx.nonce + 1n);
     const senders = new Set([...this.#pool.values()].map(({ sender }) => sender));
@@ -197,7 +200,7 @@ export class SimL1 {
         const pooled = this.#pooled(sender, nonce);
         if (pooled === undefined || pooled.notBeforeMs > nowMs || pooled.tx.maxFeePerGas < BASE_FEE) break;
         if (!this.#hasEnoughGas(pooled.tx, timestamp)) break;
-        included.push({ tx: pooled.tx, logs: [], unknown: undefined });
+        included.push({ tx: pooled.tx, logs: [] });
         this.#pool.delete(pooled.hash);
         nonce++;
       }

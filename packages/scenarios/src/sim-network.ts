@@ -23,6 +23,7 @@ import type { ScenarioEngine } from "./scenario-engine.ts";
 import { SimBatcher } from "./sim-batcher.ts";
 import { SimBeacon } from "./sim-beacon.ts";
 import { KnownBlocks } from "./sim-block.ts";
+import { SimDa } from "./sim-da.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimLog } from "./sim-log.ts";
 import { SimNode, type SimNodeOptions } from "./sim-node.ts";
@@ -59,6 +60,8 @@ export class SimNetwork {
   readonly #node: (name: string, isSequencer: boolean, more?: Partial<SimNodeOptions>) => SimNode;
   readonly late: readonly LateNode[];
   readonly batcher: SimBatcher;
+  /** undefined: the data is on L1 */
+  readonly da: SimDa | undefined;
   /** undefined: nodes get blobs without it */
   readonly beacon: SimBeacon | undefined;
   readonly invariants: Invariants;
@@ -104,8 +107,22 @@ export class SimNetwork {
     const isFulu = blobSource === "beacon-since-fulu";
     this.beacon = blobSource === "l1" ? undefined : new SimBeacon(l1, { isFulu, l1ChainId: rollup.l1ChainId });
     const { beacon } = this;
+    const { altDa } = rollup;
+    this.da =
+      altDa &&
+      new SimDa({
+        config: altDa,
+        inbox: rollup.batchInboxAddress,
+        l1,
+        random: new Random(plan.seed, "challenges"),
+        transaction: (calldata) =>
+          this.#l1Transaction(STRANGER_KEY, this.#strangerNonce++, calldata, altDa.daChallengeContractAddress),
+        onEvent: (text) => log.note("l1", text),
+      });
+    const { da } = this;
     this.invariants = new Invariants({
       l1,
+      areSafeBlocksTakenBack: altDa !== undefined,
       isBatcherUndisturbed: isBatcherUndisturbed(plan),
       isHonestChannel: (id) => this.#honestChannels.has(id),
       isSequenced: (hash) => this.#sequenced.has(hash),
@@ -137,6 +154,7 @@ export class SimNetwork {
           l1,
           l1Server: server,
           beacon,
+          da,
           log,
           gossip: (from, envelope) => this.#spread(from, envelope),
           observer: (of) => this.invariants.observer(of),
@@ -166,6 +184,7 @@ export class SimNetwork {
         log,
         areBlobsRead: () => derivationFactsAt(rollup.forkTimes, l1.head.ref.timestamp).readsBlobs,
         onChannel: (id) => this.#honestChannels.add(id),
+        da,
       },
     );
   }
@@ -242,7 +261,7 @@ export class SimNetwork {
     l1.force(this.#l1Transaction(key, nonce, data));
   }
 
-  #l1Transaction(key: Uint8Array, nonce: bigint, data: Uint8Array): FeeMarketTransaction {
+  #l1Transaction(key: Uint8Array, nonce: bigint, data: Uint8Array, to?: Uint8Array): FeeMarketTransaction {
     const { l1ChainId, batchInboxAddress } = this.derivation.rollup;
     const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 9n };
     const tx = {
@@ -251,7 +270,7 @@ export class SimNetwork {
       nonce,
       ...fees,
       gasLimit: 500_000n,
-      to: batchInboxAddress,
+      to: to ?? batchInboxAddress,
       value: 0n,
       data,
       accessList: [],
@@ -288,6 +307,7 @@ export class SimNetwork {
     const { clock, plan } = this;
     clock.after(plan.l1BlockTimeSec * 1000, () => {
       if (!this.isL1Paused) {
+        this.da?.beforeBlock();
         const block = this.l1Traffic.mine(clock.unixMs());
         const what =
           block === undefined

@@ -6,7 +6,7 @@ import { parseOptions } from "@rnode/options";
 import { LruCache } from "@rnode/primitives";
 import { Scope } from "@rnode/program";
 import type { SimClock } from "@rnode/program/testing";
-import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { DaCommitment, ExecutionPayloadEnvelope } from "@rnode/protocol";
 import {
   type BlockGossip,
   type Heads,
@@ -24,6 +24,7 @@ import { type GenesisContract, RealEngine } from "./real-engine.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import type { BeaconState, SimBeacon } from "./sim-beacon.ts";
 import type { KnownBlocks } from "./sim-block.ts";
+import type { SimDa } from "./sim-da.ts";
 import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
 import type { SimL1 } from "./sim-l1.ts";
@@ -59,6 +60,7 @@ export interface SimNodeDeps {
   readonly l1Server: L1Server;
   /** undefined: blobs are found by their versioned hashes, without commitments and proofs */
   readonly beacon: SimBeacon | undefined;
+  readonly da: SimDa | undefined;
   readonly log: SimLog;
   readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => void;
   readonly observer: (node: SimNode) => Partial<DerivationObserver>;
@@ -227,7 +229,7 @@ export class SimNode {
   }
 
   #connect(process: SimProcess) {
-    const { clock, random, derivation, l1, l1Server, log } = this.#deps;
+    const { clock, random, derivation, l1, l1Server, log, da } = this.#deps;
     const config = derivation.rollup;
     const logger = log.loggerOf(this.name);
     const link = (name: string, state: ServerState, timeoutMs: number, handle: Handle): Link =>
@@ -253,6 +255,7 @@ export class SimNode {
     return {
       l1: l1Client,
       blobs: this.#blobs(process),
+      daInputs: da && { get: (commitment: DaCommitment) => process.wait(da.get(commitment)) },
       engine: new EngineClient(engineLink, config.forkTimes),
       l2: new L2Blocks(engineLink, config),
       check: () => Promise.resolve(),
