@@ -4,6 +4,7 @@ import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { Datastore } from "interface-datastore";
+import type { Equivocation } from "./equivocation.ts";
 import type { Published, UnsafeGap } from "./network.ts";
 import type { P2PMetrics } from "./p2p-metrics.ts";
 import type { PeerApi } from "./peers/peer-api.ts";
@@ -64,6 +65,8 @@ export interface NetworkView {
   latencyNs(peer: string): number;
   /** undefined: discovery is off */
   readonly discovery: DiscoveryView | undefined;
+  /** heights with two signed blocks, the newest first */
+  readonly equivocations: () => readonly Equivocation[];
 }
 
 export interface DiscoveryView {
@@ -83,6 +86,8 @@ export interface GossipPart {
   start(): void;
   setUnsafeBlockSigner(address: Uint8Array): void;
   publish(envelope: ExecutionPayloadEnvelope, signature: Uint8Array): Promise<Published>;
+  /** heights with two signed blocks, the newest first */
+  equivocations(): readonly Equivocation[];
   close(): Promise<void>;
 }
 

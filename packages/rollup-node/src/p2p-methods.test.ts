@@ -43,6 +43,10 @@ const dump = {
   bannedSubnets: ["10.0.0.0/8"],
 };
 const stats = { connected: 1, table: 3, blocksTopic: 1, blocksTopicV2: 1, blocksTopicV3: 1, blocksTopicV4: 1, banned: 1, known: 9 };
+const equivocation = {
+  number: 7,
+  blocks: ["0x01", "0x02"].map((hash) => ({ hash, from: OTHER, signature: "0x03", payloadHash: "0x04", message: null })),
+};
 const ban = { banned: OTHER, expiry: 1_800_000_000, secondsLeft: 3599, reason: "score -112 is below -100: invalid blocks 1" };
 
 describe("the methods of the network", () => {
@@ -77,6 +81,7 @@ describe("the methods of the network", () => {
     },
     disconnectPeer: note("disconnectPeer"),
     listBans: async () => [ban],
+    listEquivocations: async () => [equivocation],
   };
   const server = createRpcServer({
     http: { host: "127.0.0.1", port: 0 },
@@ -106,6 +111,7 @@ describe("the methods of the network", () => {
     expect(await call(`${namespace}_listBlockedAddrs`)).toEqual(["192.0.2.7"]);
     expect(await call(`${namespace}_listBlockedSubnets`)).toEqual([]);
     expect(await call(`${namespace}_listBans`)).toEqual([ban]);
+    expect(await call(`${namespace}_listEquivocations`)).toEqual([equivocation]);
     expect(await call(`${namespace}_peerCount`)).toEqual({ connectedDiscovery: 3, connectedGossip: 1 });
   });
 

@@ -99,6 +99,7 @@ export function p2pMethods(peers: PeerApi): MethodTable {
     disconnectPeer: changing("peerId", peerIdShape, (peer) => peers.disconnectPeer(peer)),
     // not upstream
     listBans: asking(() => peers.listBans()),
+    listEquivocations: asking(() => peers.listEquivocations()),
   };
   return Object.fromEntries(
     Object.entries(methods).flatMap(([name, declaration]) => [

@@ -236,6 +236,33 @@ describe("a gap that no peer fills", () => {
     expect(harness.heads().unsafe).toBe(5);
   });
 
+  it("is asked for ever less often while nothing comes of it, and at once at the old pace when the chain moves", async () => {
+    const { harness, chain } = await behind(30);
+    harness.engine.nextForkchoice.length = 0;
+    await harness.advance(3_600_000, 1_000);
+    // 900 checks in an hour otherwise
+    expect(gapsOf(harness).length).toBeLessThan(30);
+    expect(given(harness)).toBeLessThan(30);
+    const before = gapsOf(harness).length;
+    harness.inbox.offer(chain[0]!.envelope);
+    await harness.advance(3 * CHECK_MS, 500);
+    expect(harness.heads().unsafe).toBe(1);
+    expect(gapsOf(harness).length).toBeGreaterThanOrEqual(before + 2);
+  });
+
+  it.each([
+    ["further down", 20, 21],
+    ["further up, as gossip brings it once peers are back", 30, 30],
+  ])("is asked for at the old pace when a payload arrives %s", async (_, at, end) => {
+    const { harness } = await behind(30);
+    const chain = chainOfOthers(harness, 31);
+    await harness.advance(600_000, 1_000);
+    const before = gapsOf(harness).length;
+    harness.inbox.offer(chain[at]!.envelope);
+    await harness.advance(CHECK_MS, 500);
+    expect(gapsOf(harness).slice(before)[0]).toEqual([0, end]);
+  });
+
   it("does not stop derivation, whose labels the engine still gets", async () => {
     const { harness } = await behind(9);
     await harness.advance(2 * CHECK_MS, 500);

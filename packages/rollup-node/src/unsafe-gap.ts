@@ -13,7 +13,7 @@ export interface MissingBlocks {
 export interface UnsafeGapDeps {
   readonly config: Pick<RollupConfig, "blockTimeSec">;
   readonly control: { readonly headsIfKnown: Pick<Heads, "unsafe"> | undefined };
-  readonly inbox: Pick<UnsafeInbox, "peek">;
+  readonly inbox: Pick<UnsafeInbox, "peek" | "queuedCount">;
   /**
    * Asks other nodes for the blocks, which then arrive in the inbox, highest first. Asking again costs nothing. `undefined` without a
    * network, or if requests are switched off.
@@ -25,6 +25,9 @@ export interface UnsafeGapDeps {
 
 /** How many block times the unsafe head has to stand still before a gap is more than blocks that arrive in another order. */
 const BLOCK_TIMES = 2;
+/** After this many checks without progress, the time until the next one doubles each time. */
+const PATIENT_CHECKS = 6;
+const MAX_DOUBLINGS = 6;
 
 /**
  * Has the blocks fetched that gossip did not bring: those between the unsafe head and the lowest payload that waits. Peers are asked first.
@@ -34,9 +37,14 @@ const BLOCK_TIMES = 2;
 export class UnsafeGap {
   private readonly deps: UnsafeGapDeps;
   private lastHead: Hex | undefined;
-  private checkAtMs = 0;
+  /** of the last check, or of the last change of the head; monotonic milliseconds */
+  private checkedMs = 0;
   /** the gap for which peers were asked last */
   private asked: { readonly head: Hex; readonly lowest: number } | undefined;
+  /** checks since the gap changed, or a payload arrived, the last time */
+  private idleChecks = 0;
+  /** payloads that had arrived at the last check */
+  private queuedCount = 0;
   private forEngine: Hex | undefined;
 
   constructor(deps: UnsafeGapDeps) {
@@ -53,17 +61,21 @@ export class UnsafeGap {
     const nowMs = clock.monotonicMs();
     if (head === undefined || !isDerivationReady || head.hash !== this.lastHead) {
       this.lastHead = head?.hash;
-      this.checkAtMs = nowMs + this.intervalMs;
+      this.checkedMs = nowMs;
+      this.idleChecks = 0;
       this.forEngine = undefined;
       return false;
     }
     const lowest = inbox.peek()?.ref;
     if (lowest === undefined || nowMs < this.checkAtMs) return false;
-    this.checkAtMs = nowMs + this.intervalMs;
+    this.checkedMs = nowMs;
     if (lowest.number <= head.number + 1) return false;
     const { number, hash, parentHash } = lowest;
     const { asked } = this;
-    const isUnanswered = request === undefined || (asked?.head === head.hash && asked.lowest <= number);
+    const isUnchanged = asked?.head === head.hash && asked.lowest <= number;
+    const isUnanswered = request === undefined || isUnchanged;
+    this.idleChecks = isUnchanged && inbox.queuedCount === this.queuedCount ? this.idleChecks + 1 : 0;
+    this.queuedCount = inbox.queuedCount;
     this.asked = { head: head.hash, lowest: number };
     log.debug("blocks are missing", { after: head.number, before: number, asked: isUnanswered ? "the engine" : "peers" });
     request?.({
@@ -84,6 +96,16 @@ export class UnsafeGap {
   /** undefined: nothing waits that could have a gap below it */
   dueInMs(): number | undefined {
     return this.deps.inbox.peek() === undefined ? undefined : Math.max(0, this.checkAtMs - this.deps.clock.monotonicMs());
+  }
+
+  /**
+   * A payload whose ancestors no node has, for example one that is signed far ahead, is not asked for at every check. Blocks that arrive
+   * show that there are peers again: then the pause ends.
+   */
+  private get checkAtMs(): number {
+    const isQuiet = this.deps.inbox.queuedCount === this.queuedCount;
+    const doublings = isQuiet ? Math.min(Math.max(0, this.idleChecks - PATIENT_CHECKS), MAX_DOUBLINGS) : 0;
+    return this.checkedMs + this.intervalMs * 2 ** doublings;
   }
 
   private get intervalMs(): number {

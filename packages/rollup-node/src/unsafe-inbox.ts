@@ -40,6 +40,8 @@ export interface UnsafeInboxDeps {
 export class UnsafeInbox {
   private readonly deps: UnsafeInboxDeps;
   private readonly queue: UnsafeQueue;
+  /** payloads that were queued since the start */
+  queuedCount = 0;
 
   constructor(deps: UnsafeInboxDeps) {
     this.deps = deps;
@@ -65,7 +67,10 @@ export class UnsafeInbox {
     const enqueued = this.queue.push({ ref: checked.ref, envelope }, this.deps.headNumber());
     if (enqueued === "full") return { kind: "full", waiting: this.queue.length };
     if (enqueued === "too-large") return { kind: "too-large", sizeBytes, maxBytes };
-    if (enqueued === "queued") this.deps.onQueued();
+    if (enqueued === "queued") {
+      this.queuedCount++;
+      this.deps.onQueued();
+    }
     return { kind: enqueued };
   }
 

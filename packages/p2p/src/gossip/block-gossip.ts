@@ -3,15 +3,17 @@ import { type GossipSub, type GossipSubComponents, type GossipsubOpts, gossipsub
 import type { RPC } from "@libp2p/gossipsub/message";
 import type { Logger } from "@rnode/observe";
 import { compressSnappyBlock } from "@rnode/peering";
-import { type Clock, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import { ClockWatch } from "../clock-watch.ts";
+import type { Equivocation } from "../equivocation.ts";
 import type { Published } from "../network.ts";
 import type { GossipPart, PartDeps, PayloadSink } from "../parts.ts";
 import { encodeGossipMessage, MAX_MESSAGE_BYTES, messageId } from "../wire/gossip-message.ts";
 import { type BlockTopic, blockTopics, publishingTopic } from "../wire/topics.ts";
 import { BlockSigners } from "./block-signers.ts";
 import { BlockValidator, type BlockVerdict, openGossipMessage } from "./block-validator.ts";
+import { Equivocations } from "./equivocations.ts";
 import type { DropReason, GossipMetrics } from "./gossip-metrics.ts";
 import { guardRouter, type MessageGate, withBoundedStreams } from "./guarded-router.ts";
 import { PeerBudgets } from "./peer-budgets.ts";
@@ -59,6 +61,7 @@ class BlockGossip implements GossipPart, MessageGate {
   private router: GossipSub | undefined;
   private readonly signers: BlockSigners;
   private readonly clockWatch: ClockWatch;
+  private readonly twice = new Equivocations();
   private work: Work | undefined;
   private isClosed = false;
 
@@ -127,6 +130,7 @@ class BlockGossip implements GossipPart, MessageGate {
     // published before: peers have it, and would ignore it
     if (verdict.kind === "ignore" && verdict.fault === "seen") return { kind: "published", peers: 0 };
     if (verdict.kind !== "accept") return { kind: "refused", reason: textOf(verdict) };
+    this.noteHeight(verdict.envelope, "self", message);
     if (this.outbound(message).length > MAX_MESSAGE_BYTES - ENVELOPE_BYTES) {
       return { kind: "refused", reason: `the block is larger than a message may be, ${MAX_MESSAGE_BYTES} bytes` };
     }
@@ -179,6 +183,7 @@ class BlockGossip implements GossipPart, MessageGate {
     switch (verdict.kind) {
       case "accept":
         this.clockWatch.confirm();
+        this.noteHeight(verdict.envelope, peer, message);
         this.sink.accept(verdict.envelope, peer);
         return TopicValidatorResult.Accept;
       case "ignore":
@@ -186,6 +191,23 @@ class BlockGossip implements GossipPart, MessageGate {
       case "reject":
         return TopicValidatorResult.Reject;
     }
+  }
+
+  equivocations(): readonly Equivocation[] {
+    return this.twice.list();
+  }
+
+  private noteHeight({ executionPayload }: ExecutionPayloadEnvelope, from: string, message: Uint8Array): void {
+    const { blockNumber, blockHash } = executionPayload;
+    const noted = this.twice.note(blockNumber, bytesToHex(blockHash), from, message);
+    if (noted === undefined) return;
+    this.metrics.equivocations.inc();
+    if (noted === "further") return;
+    const [first, second] = noted;
+    this.log.warn(
+      "the chain's signer signed two blocks of one height: its key may be stolen, or two sequencers run with it; see rnodep2p_listEquivocations",
+      { number: blockNumber, first: first.hash, firstFrom: first.from, second: second.hash, secondFrom: second.from },
+    );
   }
 
   private validate(topic: string, message: Uint8Array): BlockVerdict {

@@ -304,11 +304,11 @@ describe("rules 15 to 17: blocks of one height", () => {
     ]);
   });
 
-  it("accepts six blocks of a height, and then rejects all, repeats included", () => {
+  it("accepts six blocks of a height, and then ignores all others, which cost nobody score", () => {
     const validator = validatorOf(4);
     for (let n = 1; n <= 6; n++) expect(outcome(validator.validate(nth(n), NOW))).toBe("accept");
-    expect(outcome(validator.validate(nth(7), NOW))).toBe("reject too-many-of-height");
-    expect(outcome(validator.validate(nth(1), NOW))).toBe("reject too-many-of-height");
+    expect(outcome(validator.validate(nth(7), NOW))).toBe("ignore too-many-of-height");
+    expect(outcome(validator.validate(nth(1), NOW))).toBe("ignore seen");
     expect(outcome(validator.validate(nth(1, 1001), NOW))).toBe("accept");
   });
 

@@ -127,7 +127,8 @@ export class BlockValidator {
 
     switch (this.seen.check(blockNumber, hash)) {
       case "full":
-        return reject("too-many-of-height", `block ${blockNumber}`);
+        // the signer made too many; the peer may have accepted other six
+        return ignore("too-many-of-height", `block ${blockNumber}`);
       case "seen":
         return ignore("seen", `block ${blockNumber}`);
       case "new":

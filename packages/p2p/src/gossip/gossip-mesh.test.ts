@@ -2,7 +2,7 @@ import type { GossipSub } from "@libp2p/gossipsub";
 import { RPC } from "@libp2p/gossipsub/message";
 import type { Stream } from "@libp2p/interface";
 import { noMetrics, silentLogger } from "@rnode/observe";
-import { type Clock, concatBytes, EMPTY_REQUESTS_HASH, signHash, ZERO_ADDRESS } from "@rnode/primitives";
+import { bytesToHex, type Clock, concatBytes, EMPTY_REQUESTS_HASH, keccak256, signHash, ZERO_ADDRESS } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, type ForkTimes, forksUpTo, hashHeader, payloadToHeader } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { compress } from "snappyjs";
@@ -69,6 +69,7 @@ async function startNode(
   const metrics: GossipMetrics = {
     blocks: { inc: ({ verdict, fault }) => count(`${verdict} ${fault}`), add: () => {} },
     dropped: { inc: ({ reason }) => count(`dropped ${reason}`), add: () => {} },
+    equivocations: { inc: () => count("equivocation"), add: () => {} },
     validationSeconds: { observe: () => {}, time: () => () => {} },
   };
   const gossip = createGossip(
@@ -435,5 +436,53 @@ describe("a node whose own clock or process was off", () => {
     atNode = node.next();
     await publish(honest, blockAt(51));
     await atNode;
+  });
+});
+
+describe("two signed blocks of one height", () => {
+  const sibling = (number: number, salt: number): ExecutionPayloadEnvelope => blockAt(number, 50 + salt);
+
+  it("are kept as a proof and counted, and blame nobody, six or more of them neither", async () => {
+    const [node, honest] = [await startNode(1, JOVIAN, PUNISHING), await startNode(2, JOVIAN)];
+    await connect(honest, node, TOPIC);
+    const raw = await connectRaw(3, node);
+    for (let salt = 0; salt < 6; salt++) raw.send(messageFrame(compressedBlock(sibling(1, salt))));
+    await node.counted("accept ", 6);
+    await publish(honest, blockAt(1));
+    await node.counted("ignore too-many-of-height", 1);
+    for (let beats = 0; beats < 3; beats++) await heartbeat(node);
+    const { pubsub } = node.host.services;
+    const peers = node.host.getPeers().map(String);
+    expect(peers.length).toBeGreaterThan(1);
+    for (const peer of peers) expect((pubsub as unknown as { getScore(id: string): number }).getScore(peer)).toBe(0);
+    expect(node.counts.get("equivocation")).toBe(5);
+
+    const [found, ...others] = node.gossip.equivocations();
+    expect(others).toEqual([]);
+    expect(found?.number).toBe(1);
+    const pair = [0, 1].map((salt) => {
+      const envelope = sibling(1, salt);
+      const { body, signature } = signedBlock(envelope);
+      return {
+        hash: bytesToHex(envelope.executionPayload.blockHash),
+        from: expect.any(String),
+        signature: bytesToHex(signature),
+        payloadHash: bytesToHex(keccak256(body)),
+        message: bytesToHex(concatBytes(signature, body)),
+      };
+    });
+    expect(found?.blocks).toEqual(pair);
+    const atNode = node.next();
+    await publish(honest, blockAt(2));
+    await atNode;
+  });
+
+  it("are kept if one of them is our own", async () => {
+    const node = await startNode(1, JOVIAN);
+    const raw = await connectRaw(3, node);
+    await publish(node, blockAt(1));
+    raw.send(messageFrame(compressedBlock(sibling(1, 1))));
+    await node.counted("equivocation", 1);
+    expect(node.gossip.equivocations()[0]?.blocks.map(({ from }) => from === "self")).toEqual([true, false]);
   });
 });

@@ -7,6 +7,7 @@ export type DropReason = "peer-over-budget" | "queue-full" | "waited-too-long";
 export interface GossipMetrics {
   readonly blocks: Counter<{ readonly verdict: BlockVerdict["kind"]; readonly fault: BlockFault | "" }>;
   readonly dropped: Counter<{ readonly reason: DropReason }>;
+  readonly equivocations: Counter;
   readonly validationSeconds: Histogram;
 }
 
@@ -16,6 +17,7 @@ export const createGossipMetrics = (m: MetricFactory): GossipMetrics => ({
     "fault",
   ]),
   dropped: m.counter("p2p_gossip_dropped_total", "Messages of gossip that were dropped unread, by reason.", ["reason"]),
+  equivocations: m.counter("p2p_equivocations_total", "Signed blocks received at a height that had another signed block already."),
   validationSeconds: m.histogram(
     "p2p_gossip_validation_seconds",
     "Time to judge a block received by gossip.",

@@ -12,8 +12,8 @@ export class SeenBlocks {
   check(number: number, hash: Uint8Array): "new" | "seen" | "full" {
     const hashes = this.heights.get(number);
     if (hashes === undefined) return "new";
-    if (hashes.size >= MAX_BLOCKS_OF_HEIGHT) return "full";
-    return hashes.has(bytesToHex(hash)) ? "seen" : "new";
+    if (hashes.has(bytesToHex(hash))) return "seen";
+    return hashes.size >= MAX_BLOCKS_OF_HEIGHT ? "full" : "new";
   }
 
   /** Of a block that `check` called new. */

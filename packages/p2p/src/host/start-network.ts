@@ -154,6 +154,7 @@ async function start(
     pubsub: host.services.pubsub,
     latencyNs: (peer) => latencies.ofPeer(peer),
     discovery,
+    equivocations: () => gossip.equivocations(),
   });
   finder.start();
   const statics = new StaticDialer([...staticPeers.values()], { node: host, clock, log });

@@ -74,7 +74,11 @@ async function start(key: number, options: Partial<PeersOptions> = {}, discovery
     );
     gossip.subscribe(topic);
   }
-  const api = peers.attach({ node: node as unknown as Libp2p, pubsub: gossip, latencyNs: () => 1_500_000, discovery });
+  const api = peers.attach({
+    ...{ node: node as unknown as Libp2p, pubsub: gossip, discovery },
+    latencyNs: () => 1_500_000,
+    equivocations: () => [],
+  });
   const started: TestNode = {
     clock,
     peers,

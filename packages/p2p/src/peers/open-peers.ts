@@ -110,6 +110,7 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
         host,
         gossip,
         discovery,
+        equivocations: network.equivocations,
         latencyNs: (peer) => network.latencyNs(peer),
         records,
         gate,

@@ -1,3 +1,4 @@
+import type { Equivocation } from "../equivocation.ts";
 /** What `rnodep2p_*` answers. Shapes: docs/protocol/04-rpc.md#namespace-rnodep2p */
 export interface PeerInfo {
   readonly peerID: string;
@@ -76,7 +77,7 @@ export interface PeerBan {
 }
 
 /**
- * The seventeen methods of `rnodep2p_*`. Arguments were parsed: peer ids, IP addresses, CIDR texts and multiaddresses are well-formed.
+ * The methods of `rnodep2p_*`. Arguments were parsed: peer ids, IP addresses, CIDR texts and multiaddresses are well-formed.
  * Blocking, unblocking and protecting again changes nothing.
  */
 export interface PeerApi {
@@ -102,4 +103,6 @@ export interface PeerApi {
   disconnectPeer(peerId: string): Promise<void>;
   /** Not upstream: the bans for scores, which end by themselves and are in no list of blocked peers. */
   listBans(): Promise<readonly PeerBan[]>;
+  /** Not upstream: heights at which the chain's signer signed two blocks, with the proof. */
+  listEquivocations(): Promise<readonly Equivocation[]>;
 }

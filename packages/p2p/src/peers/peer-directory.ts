@@ -1,5 +1,6 @@
 import { defaultCrypto } from "@chainsafe/enr";
 import { parseIp, parseSubnet } from "@rnode/peering";
+import type { Equivocation } from "../equivocation.ts";
 import type { DiscoveryView } from "../parts.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
 import type { GossipView } from "./gossip-view.ts";
@@ -26,6 +27,7 @@ interface DirectoryDeps {
   readonly chainId: number;
   readonly nowSec: () => number;
   readonly onPeerUnbanned: (peer: string) => void;
+  readonly equivocations: () => readonly Equivocation[];
 }
 
 const CONNECT_TIMEOUT_MS = 30_000;
@@ -227,6 +229,10 @@ export class PeerDirectory implements PeerApi {
     await host.disconnect(peer);
     await host.forget(peer);
     await this.unblockPeer(peer);
+  }
+
+  async listEquivocations(): Promise<readonly Equivocation[]> {
+    return this.#deps.equivocations();
   }
 
   async listBans(): Promise<readonly PeerBan[]> {

@@ -76,6 +76,20 @@ function start(peers: Readonly<Record<string, FakePeer>>, { mayAsk = () => true 
   return { clock, client, asked, askedOf, received, count, most };
 }
 
+describe("a waiting block that names a parent that nobody has", () => {
+  it("blames none of the peers that send the block of the chain, however often it is asked for", async () => {
+    const { client, clock, received, count } = start({ a: {}, b: {}, c: {} });
+    const { start: from, end } = gapBetween(chain, 3, 12);
+    for (let round = 0; round < 20; round++) {
+      client.requestGap({ start: from, end: { ...end, parentHash: new Uint8Array(32).fill(7) } });
+      await clock.advance(4_000);
+    }
+    expect(received).toEqual([]);
+    for (const peer of ["a", "b", "c"]) expect(count(peer, "rejected") + count(peer, "error")).toBe(0);
+    await client.close();
+  });
+});
+
 describe("a process that stood still", () => {
   it.each([75_000, 90_000])("for %i ms blames no peer for a request that was under way, and asks it again", async (ms) => {
     const { client, clock, received, count, askedOf } = start({

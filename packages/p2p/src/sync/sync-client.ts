@@ -77,6 +77,8 @@ export class SyncClient {
   /** hashes that a trusted block names, and when the block was handed over */
   private readonly trusted = new LruCache<Hex, { readonly handedOverMs: number | undefined }>(MAX_TRUSTED);
   private readonly quarantine = new Quarantine();
+  /** hash that a waiting block names as its parent → peers that sent another block of that number: one of the two is of another chain */
+  private readonly suspects = new LruCache<Hex, Set<string>>(MAX_TRUSTED);
   /** number → who was asked, and since when */
   private readonly inFlight = new Map<number, Map<Peer, number>>();
   private walk: Walk | undefined;
@@ -231,7 +233,7 @@ export class SyncClient {
       if (hash === walk.next.hash) {
         this.handOver(walk, entry);
         this.advance(walk);
-      } else this.reject(entry);
+      } else this.reject(walk, entry);
     } else if (walk !== undefined && number > walk.start && number < walk.next.number) this.quarantine.add(entry);
     else if (this.trusted.get(hash)?.handedOverMs === undefined && this.trusted.has(hash)) this.handOver(undefined, entry);
   }
@@ -247,7 +249,7 @@ export class SyncClient {
       if (waiting === undefined) return;
       if (waiting.block.hash === walk.next.hash) this.handOver(walk, waiting);
       else {
-        this.reject(waiting);
+        this.reject(walk, waiting);
         return;
       }
     }
@@ -255,16 +257,21 @@ export class SyncClient {
 
   /** @param walk undefined: the block is of a range that is no longer wanted */
   private handOver(walk: Walk | undefined, { block, peer }: Quarantined): void {
+    for (const suspect of this.suspects.get(block.hash) ?? []) this.deps.scores.onRejectedPayload(suspect);
+    this.suspects.delete(block.hash);
     this.trusted.set(block.hash, { handedOverMs: this.deps.clock.monotonicMs() });
     this.trust(block.parentHash);
     if (walk !== undefined) walk.next = { number: block.number - 1, hash: block.parentHash };
     this.deps.sink.accept(block.envelope, peer);
   }
 
-  /** The block has proved to be none of the chain. */
-  private reject({ block, peer }: Quarantined): void {
+  /**
+   * The block is not the parent of the block that waits. The peer is blamed once the parent exists: until then the waiting block may be the
+   * one that lies, since whoever has the signer's key can name any parent.
+   */
+  private reject({ next }: Walk, { block, peer }: Quarantined): void {
     this.deps.log.debug("a peer sent a block of another chain", { peer, number: block.number, hash: block.hash });
-    this.deps.scores.onRejectedPayload(peer);
+    this.suspects.set(next.hash, (this.suspects.get(next.hash) ?? new Set()).add(peer));
     const sender = this.peers.get(peer);
     if (sender === undefined) return;
     sender.tokens.spend(ERROR_COST);
