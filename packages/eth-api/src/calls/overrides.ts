@@ -9,7 +9,7 @@ export function overriddenEnvironment(environment: BlockEnvironment, override: B
   return {
     ...environment,
     number: override.number ?? environment.number,
-    timestamp: override.time === undefined ? environment.timestamp : BigInt(override.time),
+    timestamp: override.time ?? environment.timestamp,
     difficulty: override.difficulty ?? environment.difficulty,
     gasLimit: override.gasLimit ?? environment.gasLimit,
     beneficiary: override.feeRecipient ?? environment.beneficiary,

@@ -23,6 +23,7 @@ import {
   daFootprint,
   encodeTransaction,
   encodeWithdrawal,
+  exactTimestamp,
   GAS_PER_BLOB,
   type Header,
   HISTORY_STORAGE_ADDRESS,
@@ -31,6 +32,7 @@ import {
   mergeBlooms,
   nextBaseFee,
   nextExcessBlobGas,
+  positionFields,
   type Receipt,
   type SignedTransaction,
 } from "@rnode/protocol";
@@ -48,13 +50,14 @@ import { checkSimulated, failureOf, simulationError, transactionOfCall } from ".
 import { interruptible, limitedCall } from "./time-limit.ts";
 import { type IndexedLog, TransferTracer } from "./transfer-tracer.ts";
 
-const SECONDS_A_BLOCK = 12;
+const SECONDS_A_BLOCK = 12n;
 const WEI_PER_GWEI = 1_000_000_000n;
 
 /** A block to simulate, with its number and timestamp decided. */
 interface PlannedBlock {
   readonly number: number;
-  readonly timestampSec: number;
+  /** seconds */
+  readonly timestamp: bigint;
   readonly asked: SimulatedBlock;
 }
 
@@ -215,7 +218,9 @@ export class SimulateService {
   }
 
   /** The header fields that are known before the block runs. */
-  #openHeader({ base, request }: Simulation, parent: HeaderAt, { number, timestampSec, asked }: PlannedBlock): Header {
+  #openHeader({ base, request }: Simulation, parent: HeaderAt, { number, timestamp, asked }: PlannedBlock): Header {
+    const position = positionFields(BigInt(number), timestamp);
+    const timestampSec = position.timestamp;
     const { profile, chain } = this.#backend;
     const { config } = chain;
     const overrides = asked.blockOverrides;
@@ -233,10 +238,9 @@ export class SimulateService {
       receiptsRoot: EMPTY_TRIE_ROOT,
       logsBloom: new Uint8Array(256),
       difficulty,
-      number,
+      ...position,
       gasLimit: overrides?.gasLimit ?? parent.header.gasLimit,
       gasUsed: 0n,
-      timestamp: timestampSec,
       // On an OP Stack chain, extraData holds the parameters for the base fee of the next block.
       extraData: rules.op === undefined || !profile.simulation.keepsExtraData ? new Uint8Array(0) : parent.header.extraData,
       mixHash: overrides?.prevRandao ?? ZERO_HASH,
@@ -316,7 +320,8 @@ function planBlocks(asked: readonly SimulatedBlock[], base: Header): PlannedBloc
   if (asked.length === 0) throw simulationError("invalid-params", "empty input: blockStateCalls has no block");
   if (asked.length > MAX_SIMULATED_BLOCKS) throw simulationError("client-limit", `too many blocks: limit ${MAX_SIMULATED_BLOCKS}`);
   const planned: PlannedBlock[] = [];
-  let { number, timestamp } = base;
+  let { number } = base;
+  let timestamp = BigInt(exactTimestamp(base));
   for (const block of asked) {
     const wanted = block.blockOverrides?.number ?? number + 1;
     if (wanted <= number) throw simulationError("number-order", `block numbers must be in order: ${wanted} <= ${number}`);
@@ -325,13 +330,14 @@ function planBlocks(asked: readonly SimulatedBlock[], base: Header): PlannedBloc
     while (number + 1 < wanted) {
       number++;
       timestamp += SECONDS_A_BLOCK;
-      planned.push({ number, timestampSec: timestamp, asked: EMPTY });
+      planned.push({ number, timestamp, asked: EMPTY });
     }
     const time = block.blockOverrides?.time ?? timestamp + SECONDS_A_BLOCK;
     if (time <= timestamp) throw simulationError("time-order", `block timestamps must be in order: ${time} <= ${timestamp}`);
+    if (time >> 64n) throw simulationError("time-order", `block timestamps must be below 2^64: ${time}`);
     number = wanted;
     timestamp = time;
-    planned.push({ number, timestampSec: time, asked: block });
+    planned.push({ number, timestamp, asked: block });
   }
   return planned;
 }

@@ -2,7 +2,6 @@ import {
   addressShape,
   arrayShape,
   bytesShape,
-  countShape,
   dataShape,
   hashShape,
   objectShape,
@@ -160,7 +159,7 @@ export const blockOverrideShape = objectShape(
   {},
   {
     number: uint64Shape,
-    time: countShape,
+    time: uint64Shape,
     gasLimit: uint64Shape,
     feeRecipient: addressShape,
     prevRandao: bytesShape(32),

@@ -25,7 +25,7 @@ const simulatedBlockOverrideShape = objectShape(
   {},
   {
     number: countShape,
-    time: countShape,
+    time: uint64Shape,
     difficulty: uint256Shape,
     gasLimit: uint64Shape,
     feeRecipient: addressShape,

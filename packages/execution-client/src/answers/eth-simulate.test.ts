@@ -35,6 +35,16 @@ describe("eth_simulateV1", () => {
     node.rpc.call<SimulatedBlock[]>("eth_simulateV1", [payload, block]);
   const withCounter = { [COUNTER]: { code: COUNTER_RUNTIME } };
 
+  it("keeps times of 64 bits exact", async () => {
+    const times = ["0x1fffffffffffff", undefined, "0x20000000000010", "0xfffffffffffffff2", undefined, "0xffffffffffffffff"];
+    const blockStateCalls = times.map((time) => ({ blockOverrides: { ...(time !== undefined && { time }) }, calls: [] }));
+    const blocks = await simulate({ blockStateCalls });
+    expect(blocks.map(({ timestamp }) => timestamp)).toEqual(
+      times.map((time, index) => time ?? `0x${(BigInt(times[index - 1]!) + 12n).toString(16)}`),
+    );
+    expect(blocks.slice(1).map(({ parentHash }) => parentHash)).toEqual(blocks.slice(0, -1).map(({ hash }) => hash));
+  });
+
   it("runs blocks one on the other: state, numbers, times, hashes, logs", async () => {
     const blocks = await simulate({
       blockStateCalls: [
@@ -172,6 +182,7 @@ describe("eth_simulateV1", () => {
     ["too little ether", -38014, one([{ from: OTHER, to: CALLER, value: "0x1" }])],
     ["more gas than the block has", -38015, one([{ ...call, gas: "0x1c9c381" }])],
     ["numbers out of order", -38020, { blockStateCalls: ["0x5", "0x5"].map((number) => ({ blockOverrides: { number } })) }],
+    ["a block after the last second", -38021, { blockStateCalls: [{ blockOverrides: { time: "0xffffffffffffffff" } }, {}] }],
     ["times out of order", -38021, { blockStateCalls: [{ blockOverrides: { time: toQuantity(GENESIS_TIME_SEC) } }] }],
     [
       "a nonce that cannot grow",

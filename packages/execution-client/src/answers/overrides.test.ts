@@ -41,6 +41,7 @@ const CASES: readonly Case[] = [
     expected: bytesToHex(sha256(new Uint8Array(0))),
   },
   { name: "number", reads: "NUMBER", block: { number: "0x99" }, expected: word("99") },
+  { name: "time of 64 bits", reads: "TIMESTAMP", block: { time: "0xffffffffffffffff" }, expected: word("ffffffffffffffff") },
   { name: "time", reads: "TIMESTAMP", block: { time: "0x77777777" }, expected: word("77777777") },
   { name: "gasLimit", reads: "GASLIMIT", block: { gasLimit: "0x5f5e100" }, expected: word("5f5e100") },
   { name: "feeRecipient", reads: "COINBASE", block: { feeRecipient: OTHER }, expected: word(OTHER.slice(2)) },
