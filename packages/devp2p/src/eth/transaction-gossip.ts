@@ -11,13 +11,20 @@ import type { Announcement } from "./messages.ts";
 const MAX_TRANSACTION_BYTES = 128 * 1024;
 const BLOB_TYPE = 0x03;
 const DEPOSIT_TYPE = 0x7e;
-/** hashes that were seen, of all peers */
-const MAX_SEEN = 65_536;
+/** hashes of transactions that the pool has or had */
+const MAX_HAD = 65_536;
 /** of those that a peer knows */
 const MAX_KNOWN_OF_PEER = 4_096;
-/** announced, and not asked for yet */
+/** announced, and not delivered yet; all that announced a transaction remember it */
 const MAX_WANTED_OF_PEER = 4_096;
-const MAX_WANTED = 32_768;
+/** A peer that was asked for a transaction has this long to deliver it before another one that announced it is asked. */
+const RESERVE_MS = 500;
+/** For this long, a peer that did not deliver a transaction is not asked for it again. */
+const FORGIVE_MS = 60_000;
+/** hashes that a peer did not deliver */
+const MAX_MISSED_OF_PEER = 4_096;
+/** So many more missed than delivered are a fault. A pool may drop a few between announcement and request. */
+const MAX_MISSED_MORE = 64;
 /** what a newcomer is told of */
 const MAX_POOL = 4_096;
 const MAX_QUEUED = 4_096;
@@ -25,15 +32,26 @@ const ANNOUNCE_INTERVAL_MS = 100;
 const MAX_REQUEST_BYTES = 128 * 1024;
 /** Recovering a sender takes about 65 µs of the network's thread. */
 const TRANSACTIONS_OF_PEER: Rate = { perSec: 200, burst: 2_000 };
+/** A peer's share that others cannot use up, with whatever they send. */
+const SHARE_OF_PEER: Rate = { perSec: 20, burst: 200 };
 const TRANSACTIONS: Rate = { perSec: 1_000, burst: 4_000 };
+/** What a transaction that does not decode takes of its peer's budget. */
+const JUNK_COST = 10;
+/** An announced size may differ this much from the transaction's, as in Geth. */
+const SIZE_TOLERANCE_BYTES = 8;
 
 interface GossipPeer {
   readonly peer: EthPeer;
   readonly known: LruCache<Hex, true>;
   readonly queued: Announcement[];
-  /** announced, not asked for */
+  /** announced, and neither delivered nor refused */
   readonly wanted: Map<Hex, Announcement>;
+  /** asked for in vain, with the time */
+  readonly missed: LruCache<Hex, number>;
+  /** missed less delivered, since the last fault */
+  missedMore: number;
   readonly budget: TokenBucket;
+  readonly share: TokenBucket;
   isAsking: boolean;
 }
 
@@ -50,11 +68,13 @@ export class TransactionGossip implements TransactionExchange {
   readonly #deps: TransactionGossipDeps;
   readonly #isOn: boolean;
   readonly #peers = new Map<EthPeer, GossipPeer>();
-  /** in the pool, asked for, or received lately */
-  readonly #seen = new LruCache<Hex, true>(MAX_SEEN);
+  /** in the pool, or received lately. What was only asked for is not here. */
+  readonly #had = new LruCache<Hex, true>(MAX_HAD);
+  /** asked for; until then no other peer is */
+  readonly #reserved = new Map<Hex, { readonly gossip: GossipPeer; readonly untilMs: number }>();
   readonly #pool = new LruCache<Hex, Announcement>(MAX_POOL);
   readonly #budget: TokenBucket;
-  #wanted = 0;
+  #isRetrying = false;
   #isFlushing = false;
 
   constructor(isOn: boolean, deps: TransactionGossipDeps) {
@@ -67,23 +87,22 @@ export class TransactionGossip implements TransactionExchange {
     if (!this.#isOn) return;
     const known = new LruCache<Hex, true>(MAX_KNOWN_OF_PEER);
     const budget = new TokenBucket(TRANSACTIONS_OF_PEER, this.#deps.clock);
+    const share = new TokenBucket(SHARE_OF_PEER, this.#deps.clock);
     const queued = [...this.#pool.values()];
-    this.#peers.set(peer, { peer, known, queued, wanted: new Map(), budget, isAsking: false });
+    const missed = new LruCache<Hex, number>(MAX_MISSED_OF_PEER);
+    this.#peers.set(peer, { peer, known, queued, wanted: new Map(), missed, missedMore: 0, budget, share, isAsking: false });
     this.#flushSoon();
   }
 
   leave(peer: EthPeer): void {
-    const gone = this.#peers.get(peer);
-    if (gone === undefined) return;
-    this.#peers.delete(peer);
-    this.#wanted -= gone.wanted.size;
+    this.#peers.delete(peer); // the request to it fails, which frees what it was asked for
   }
 
   /** The pool has these. */
   offer(announcements: readonly Announcement[]): void {
     for (const announcement of announcements) {
       const hash = bytesToHex(announcement.hash);
-      this.#seen.set(hash, true);
+      this.#had.set(hash, true);
       if (announcement.type === BLOB_TYPE) continue;
       this.#pool.set(hash, announcement);
       for (const { known, queued } of this.#peers.values())
@@ -112,92 +131,152 @@ export class TransactionGossip implements TransactionExchange {
   announced(peer: EthPeer, announcements: readonly Announcement[]): void {
     const gossip = this.#peers.get(peer);
     if (gossip === undefined) return;
+    const nowMs = this.#deps.clock.monotonicMs();
+    let isAgain = false;
     for (const announcement of announcements) {
       const hash = bytesToHex(announcement.hash);
       gossip.known.set(hash, true);
       const isOurs =
         announcement.type !== BLOB_TYPE && announcement.type !== DEPOSIT_TYPE && announcement.size <= MAX_TRANSACTION_BYTES;
-      if (!isOurs || this.#seen.has(hash) || gossip.wanted.has(hash)) continue;
-      if (gossip.wanted.size >= MAX_WANTED_OF_PEER || this.#wanted >= MAX_WANTED) {
+      if (!isOurs || this.#had.has(hash) || gossip.wanted.has(hash) || this.#reserved.get(hash)?.gossip === gossip) continue;
+      const missedMs = gossip.missed.get(hash);
+      if (missedMs !== undefined && nowMs - missedMs < FORGIVE_MS) {
+        isAgain = true;
+        continue;
+      }
+      if (gossip.wanted.size >= MAX_WANTED_OF_PEER) {
         this.#deps.count("limit");
         continue;
       }
       gossip.wanted.set(hash, announcement);
-      this.#wanted++;
     }
+    if (isAgain) peer.report("useless", "announces again transactions that it did not deliver");
     void this.#ask(gossip);
   }
 
-  /** One request of a peer at a time; what another peer was asked for meanwhile is left out. */
+  /** One request of a peer at a time; what another peer was asked for just now is left for later. */
   async #ask(gossip: GossipPeer): Promise<void> {
     if (gossip.isAsking) return;
     gossip.isAsking = true;
     try {
-      while (gossip.wanted.size > 0 && this.#peers.has(gossip.peer)) {
-        const hashes = this.#nextOf(gossip);
-        if (hashes.length === 0) continue;
-        const asked = new Set(hashes.map((hash) => bytesToHex(hash)));
-        try {
-          const answer = await gossip.peer.pooledTransactions(hashes, this.#deps.signal);
-          if (answer.some((encoded) => !asked.delete(bytesToHex(keccak256(encoded)))))
-            throw new DevP2PError("devp2p/bad-answer", { reason: "transactions that were not asked for" });
-          this.#take(gossip, answer);
-        } finally {
-          for (const hash of asked) this.#seen.delete(hash); // another peer may have it
-        }
+      while (this.#peers.get(gossip.peer) === gossip) {
+        const asked = this.#nextOf(gossip);
+        if (asked.size === 0) break;
+        await this.#request(gossip, asked);
       }
     } catch (error) {
       if (isCodedError(error, "devp2p/bad-")) gossip.peer.report("lied", error.message);
       else if (isCodedError(error, "devp2p/request-timeout")) gossip.peer.report("slow", error.message);
-      this.#wanted -= gossip.wanted.size;
       gossip.wanted.clear();
     } finally {
       gossip.isAsking = false;
     }
   }
 
-  #nextOf({ wanted }: GossipPeer): Uint8Array[] {
-    const hashes: Uint8Array[] = [];
+  /** @throws {DevP2PError} the peer does not answer, or answers with what it was not asked for */
+  async #request(gossip: GossipPeer, asked: ReadonlyMap<Hex, Announcement>): Promise<void> {
+    const missing = new Map(asked);
+    try {
+      const hashes = [...asked.values()].map(({ hash }) => hash);
+      const answer = await gossip.peer.pooledTransactions(hashes, this.#deps.signal);
+      const fresh: Uint8Array[] = [];
+      let isAsAnnounced = true;
+      for (const encoded of answer) {
+        const hash = bytesToHex(keccak256(encoded));
+        const announcement = missing.get(hash);
+        if (announcement === undefined)
+          throw new DevP2PError("devp2p/bad-answer", { reason: "transactions that were not asked for" });
+        missing.delete(hash);
+        isAsAnnounced &&= isOfAnnouncement(encoded, announcement);
+        if (this.#had.has(hash)) this.#deps.count("seen");
+        else fresh.push(encoded);
+      }
+      gossip.missedMore = Math.max(0, gossip.missedMore - answer.length) + missing.size;
+      if (!isAsAnnounced) gossip.peer.report("useless", "transactions of another type or size than it announced");
+      if (gossip.missedMore >= MAX_MISSED_MORE) {
+        gossip.missedMore = 0;
+        gossip.peer.report("useless", "announces transactions that it does not deliver");
+      }
+      this.#take(gossip, fresh);
+    } finally {
+      const nowMs = this.#deps.clock.monotonicMs();
+      for (const hash of missing.keys()) gossip.missed.set(hash, nowMs);
+      for (const hash of asked.keys()) if (this.#reserved.get(hash)?.gossip === gossip) this.#reserved.delete(hash);
+      this.#askOthers(gossip, asked);
+    }
+  }
+
+  /** Asks the other peers that announced what this one has not delivered. */
+  #askOthers(asked: GossipPeer, transactions: ReadonlyMap<Hex, Announcement>): void {
+    for (const other of this.#peers.values()) {
+      if (other === asked || other.isAsking || other.wanted.size === 0) continue;
+      if ([...transactions.keys()].some((hash) => other.wanted.has(hash))) void this.#ask(other);
+    }
+  }
+
+  #nextOf(gossip: GossipPeer): ReadonlyMap<Hex, Announcement> {
+    const next = new Map<Hex, Announcement>();
+    const nowMs = this.#deps.clock.monotonicMs();
     let bytes = 0;
-    for (const [hash, announcement] of wanted) {
-      if (hashes.length >= MAX_POOLED_REQUEST || bytes >= MAX_REQUEST_BYTES) break;
-      wanted.delete(hash);
-      this.#wanted--;
-      if (this.#seen.has(hash)) continue;
-      this.#seen.set(hash, true);
-      hashes.push(announcement.hash);
+    for (const [hash, announcement] of gossip.wanted) {
+      if (next.size >= MAX_POOLED_REQUEST || bytes >= MAX_REQUEST_BYTES) break;
+      if (this.#had.has(hash)) {
+        gossip.wanted.delete(hash);
+        continue;
+      }
+      if ((this.#reserved.get(hash)?.untilMs ?? nowMs) > nowMs) {
+        this.#retrySoon();
+        continue;
+      }
+      gossip.wanted.delete(hash);
+      this.#reserved.set(hash, { gossip, untilMs: nowMs + RESERVE_MS });
+      next.set(hash, announcement);
       bytes += announcement.size;
     }
-    return hashes;
+    return next;
+  }
+
+  /** Asks again when what is reserved now is free. */
+  #retrySoon(): void {
+    if (this.#isRetrying) return;
+    this.#isRetrying = true;
+    void this.#deps.clock.sleep(RESERVE_MS / 2, this.#deps.signal).then(() => {
+      this.#isRetrying = false;
+      if (this.#deps.signal.aborted) return;
+      for (const gossip of this.#peers.values()) if (gossip.wanted.size > 0) void this.#ask(gossip);
+    });
   }
 
   received(peer: EthPeer, transactions: readonly Uint8Array[]): void {
     const gossip = this.#peers.get(peer);
     if (gossip === undefined) return;
-    this.#take(
-      gossip,
-      transactions.filter((encoded) => {
-        const hash = bytesToHex(keccak256(encoded));
-        gossip.known.set(hash, true);
-        if (this.#seen.has(hash)) {
-          this.#deps.count("seen");
-          return false;
-        }
-        this.#seen.set(hash, true);
-        return true;
-      }),
-    );
+    const fresh = transactions.filter((encoded) => {
+      const hash = bytesToHex(keccak256(encoded));
+      gossip.known.set(hash, true);
+      const isFresh = !this.#had.has(hash);
+      if (!isFresh) this.#deps.count("seen");
+      return isFresh;
+    });
+    this.#take(gossip, fresh);
   }
 
-  #take({ budget }: GossipPeer, transactions: readonly Uint8Array[]): void {
+  /** Hands over transactions within the budgets. One beyond them does not count as had: another peer may deliver it. */
+  #take({ peer, budget, share }: GossipPeer, transactions: readonly Uint8Array[]): void {
     const taken: ReceivedTransaction[] = [];
+    let fault: string | undefined;
     for (const encoded of transactions) {
-      if (encoded.length > MAX_TRANSACTION_BYTES || encoded[0] === BLOB_TYPE) continue;
       if (encoded[0] === DEPOSIT_TYPE) throw new DevP2PError("devp2p/bad-message", { reason: "a deposit, which only L1 can make" });
-      if (!budget.take() || !this.#budget.take()) {
+      const hash = bytesToHex(keccak256(encoded));
+      if (this.#had.has(hash)) continue; // twice in one message
+      if (encoded.length > MAX_TRANSACTION_BYTES || encoded[0] === BLOB_TYPE) {
+        this.#had.set(hash, true);
+        continue;
+      }
+      if (!budget.take() || !(share.take() || this.#budget.take())) {
         this.#deps.count("limit");
         continue;
       }
+      this.#had.set(hash, true);
       try {
         const transaction = decodeTransaction(encoded);
         if (transaction.type === DEPOSIT_TYPE) continue;
@@ -206,8 +285,15 @@ export class TransactionGossip implements TransactionExchange {
       } catch (error) {
         if (!isCodedError(error)) throw error; // of the codec or the curve
         this.#deps.count("invalid");
+        const { message } = error;
+        // a type of a later fork is no fault of an honest peer
+        if (!isCodedError(error, "tx/unknown-type")) {
+          fault = message;
+          budget.spend(JUNK_COST);
+        }
       }
     }
+    if (fault !== undefined) peer.report("useless", `a transaction that is none: ${fault}`);
     if (taken.length > 0) this.#deps.onTransactions(taken);
   }
 
@@ -215,3 +301,6 @@ export class TransactionGossip implements TransactionExchange {
     return this.#isOn ? await this.#deps.pooled(hashes) : [];
   }
 }
+
+const isOfAnnouncement = (encoded: Uint8Array, { type, size }: Announcement): boolean =>
+  (encoded[0]! >= 0xc0 ? 0 : encoded[0]) === type && Math.abs(encoded.length - size) <= SIZE_TOLERANCE_BYTES;
