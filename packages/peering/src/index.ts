@@ -1,5 +1,15 @@
 export { defaultBootnodes } from "./default-bootnodes.ts";
-export { canonicalIp, type IpBytes, ipText, isPrivateIp, parseIp, parseSubnet, type Subnet, subnetContains } from "./ip-address.ts";
+export {
+  canonicalIp,
+  type IpBytes,
+  ipText,
+  isPrivateIp,
+  isRelayable,
+  parseIp,
+  parseSubnet,
+  type Subnet,
+  subnetContains,
+} from "./ip-address.ts";
 export { KeyFileError, readOrCreateNetworkKey } from "./key-file.ts";
 export { type Mapping, PortMapper, type PortMapperDeps, type PortMapperOptions } from "./nat.ts";
 export type { NetworkTypes } from "./network-messages.ts";

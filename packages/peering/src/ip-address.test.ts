@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canonicalIp, parseIp, parseSubnet, subnetContains } from "./ip-address.ts";
+import { canonicalIp, isRelayable, parseIp, parseSubnet, subnetContains } from "./ip-address.ts";
 
 describe("IP addresses", () => {
   it.each([
@@ -48,4 +48,23 @@ describe("networks", () => {
     ["::/0", "192.0.2.1", false],
     ["0.0.0.0/0", "2001:db8::1", false],
   ])("%s and %s: %s", (subnet, ip, isIn) => expect(subnetContains(parseSubnet(subnet)!, parseIp(ip)!)).toBe(isIn));
+});
+
+describe("addresses that a node names", () => {
+  const PUBLIC = ["8.8.8.8", "1.1.1.1", "2606:4700::1", "172.32.0.1", "11.0.0.1", "198.20.0.1"];
+  const PRIVATE = ["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1", "fd00::1"];
+  const LOOPBACK = ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"];
+  const NEVER = [
+    ...["0.0.0.0", "0.1.2.3", "169.254.169.254", "224.0.0.1", "239.255.255.255", "255.255.255.255", "240.0.0.1", "192.0.2.1"],
+    ...["198.18.0.1", "203.0.113.1", "::", "fe80::1", "ff02::1", "2001:db8::1", "::ffff:224.0.0.1", "example.org", ""],
+  ];
+  const cases = [
+    ...PUBLIC.flatMap((told) => [...PUBLIC, ...PRIVATE, ...LOOPBACK].map((teller) => [told, teller, true] as const)),
+    ...PRIVATE.flatMap((told) => PUBLIC.map((teller) => [told, teller, false] as const)),
+    ...PRIVATE.flatMap((told) => PRIVATE.map((teller) => [told, teller, true] as const)),
+    ...LOOPBACK.flatMap((told) => [...PUBLIC, ...PRIVATE].map((teller) => [told, teller, false] as const)),
+    ...LOOPBACK.flatMap((told) => LOOPBACK.map((teller) => [told, teller, true] as const)),
+    ...NEVER.flatMap((told) => [...PUBLIC, ...PRIVATE, ...LOOPBACK].map((teller) => [told, teller, false] as const)),
+  ];
+  it.each(cases)("%s, named by %s: %s", (told, teller, expected) => expect(isRelayable(told, teller)).toBe(expected));
 });

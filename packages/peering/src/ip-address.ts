@@ -95,3 +95,28 @@ export function subnetContains({ network, prefixLength }: Subnet, address: IpByt
 export const isPrivateIp = (ip: string): boolean =>
   /^(?:10\.|127\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)/.test(ip) ||
   /^(?:::1$|f[cd]|fe[89ab])/i.test(ip);
+
+/** Addresses that no node has: unspecified, multicast, broadcast, documentation, benchmarks and other reserved networks (IANA registries). */
+const SPECIAL_NETWORKS = [
+  ...["0.0.0.0/8", "192.0.0.0/29", "192.0.0.9/32", "192.0.0.170/31", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24"],
+  ...["192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
+  ...["::/128", "100::/64", "2001::/32", "2001:1::1/128", "2001:2::/48", "2001:3::/32", "2001:4:112::/48", "2001:5::/32"],
+  ...["2001:10::/28", "2001:20::/28", "2001:db8::/32", "2002::/16", "ff00::/8"],
+].map((text) => parseSubnet(text)!);
+
+const isLinkLocalIp = (ip: string): boolean => /^169\.254\./.test(ip) || /^fe[89ab]/i.test(ip);
+const isLoopbackIp = (ip: string): boolean => /^127\./.test(ip) || ip === "::1";
+
+/**
+ * Whether a node at `teller` may name `told` as the address of another node. Special addresses are never accepted. Loopback and private
+ * addresses are accepted from nodes of the same kind only, so that a stranger cannot have packets sent into our own network.
+ * Source: `CheckRelayAddr` of go-ethereum's p2p/netutil.
+ */
+export function isRelayable(told: string, teller: string): boolean {
+  const address = parseIp(told);
+  if (address === undefined || SPECIAL_NETWORKS.some((network) => subnetContains(network, address))) return false;
+  const [toldIp, tellerIp] = [canonicalIp(told)!, canonicalIp(teller) ?? ""];
+  if (isLoopbackIp(toldIp)) return isLoopbackIp(tellerIp);
+  if (isLinkLocalIp(toldIp)) return false;
+  return !isPrivateIp(toldIp) || isPrivateIp(tellerIp);
+}

@@ -12,7 +12,7 @@ const nodeOf = (byte: number, ip = `10.0.${byte}.1`): V4Node => ({
   tcpPort: 30_303,
   publicKey: privateKeyToPublicKey(keyOf(byte)),
 });
-const clock = { ...systemClock, nowMs: () => NOW_SEC * 1000 };
+const clock = { ...systemClock, unixMs: () => NOW_SEC * 1000 };
 
 const MESSAGES: readonly V4Message[] = [
   { kind: "ping", from: nodeOf(1), to: nodeOf(2, "2001:db8::1"), recordSequence: 7n },
@@ -90,5 +90,47 @@ describe("a node of discv4", () => {
         port: i,
       });
     expect(node.table.size).toBe(0); // nobody has proved an address
+  });
+
+  it("asks one address for few records, whatever number of keys it has", () => {
+    const sent: string[] = [];
+    const node = new DiscV4({
+      ...{ privateKey: keyOf(1), publicKey: nodeOf(1).publicKey, clock },
+      endpoint: () => nodeOf(1),
+      record: () => ({ encoded: Uint8Array.of(0xc0), sequence: 1n }),
+      send: (data) => sent.push(decodeV4(data, NOW_SEC)!.message.kind),
+      onRecord: () => {},
+    });
+    for (let i = 2; i < 200; i++)
+      node.receive(encodeV4({ kind: "ping", from: nodeOf(i), to: nodeOf(1) }, keyOf(i), NOW_SEC).packet, {
+        ip: "8.8.8.8",
+        port: 30_303,
+      });
+    expect(sent.filter((kind) => kind === "ping")).toHaveLength(16);
+  });
+
+  it("sends nothing to addresses of its own network that a stranger names", async () => {
+    const stranger = nodeOf(2, "8.8.8.8");
+    const named = ["127.0.0.1", "10.0.0.1", "169.254.169.254", "224.0.0.1", "::1", "1.1.1.1"].map((ip, at) => nodeOf(20 + at, ip));
+    const asked = new Set<string>();
+    const node: DiscV4 = new DiscV4({
+      ...{ privateKey: keyOf(1), publicKey: nodeOf(1).publicKey, clock: { ...clock, sleep: () => Promise.resolve() } },
+      endpoint: () => nodeOf(1),
+      record: () => ({ encoded: Uint8Array.of(0xc0), sequence: 1n }),
+      send: (data, ip) => {
+        asked.add(ip);
+        const { message, hash } = decodeV4(data, NOW_SEC)!;
+        const answer = (reply: V4Message): void => {
+          const { packet } = encodeV4(reply, keyOf(2), NOW_SEC);
+          setImmediate(() => node.receive(packet, { ip: stranger.ip, port: stranger.udpPort }));
+        };
+        if (ip !== stranger.ip) return;
+        if (message.kind === "ping") answer({ kind: "pong", to: nodeOf(1), pingHash: hash, recordSequence: 1n });
+        if (message.kind === "find-node") answer({ kind: "neighbours", nodes: named });
+      },
+      onRecord: () => {},
+    });
+    await node.walk([stranger], AbortSignal.timeout(5_000));
+    expect([...asked].sort()).toEqual(["1.1.1.1", "8.8.8.8"]);
   });
 });

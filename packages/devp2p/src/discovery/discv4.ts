@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { isRelayable } from "@rnode/peering";
 import { type Clock, equalBytes, keccak256, LruCache } from "@rnode/primitives";
 import { decodeV4, type Endpoint, encodeV4, idOf, isV4Packet, type V4Message, type V4Node, type V4Packet } from "./v4-packets.ts";
 import { byDistance, V4Table } from "./v4-table.ts";
@@ -28,6 +29,11 @@ const NODES_OF_PACKET = 12;
 const ALPHA = 3;
 const MAX_ASKED = 24;
 const MAX_FAILURES = 3;
+/** Ports below are of other services, which are not to get packets because a node says so (as in Geth). */
+const MIN_PORT = 1_024;
+/** Keys of one address whose records are asked for in a bond's time; more keys are no more nodes. */
+const MAX_KEYS_OF_ADDRESS = 16;
+const KEYS_MS = 600_000;
 
 interface Bond {
   /** when it answered a ping of ours: it is where it says */
@@ -54,6 +60,7 @@ export class DiscV4 {
   readonly table: V4Table;
   readonly #deps: DiscV4Deps;
   readonly #bonds = new LruCache<string, Bond>(MAX_BONDS);
+  readonly #keysOf = new LruCache<string, { count: number; readonly sinceMs: number }>(MAX_BONDS);
   readonly #pending = new Map<string, Pending>();
 
   constructor(deps: DiscV4Deps) {
@@ -82,11 +89,12 @@ export class DiscV4 {
         const node: V4Node = { ip, udpPort: port, tcpPort: message.from.tcpPort, publicKey };
         this.#send({ kind: "pong", to: node, pingHash: hash, recordSequence: this.#deps.record().sequence }, node);
         bond.knowsUsAtMs = nowMs;
-        if (nowMs - bond.provedAtMs > BOND_MS)
+        if (nowMs - bond.provedAtMs > BOND_MS) {
+          if (this.#hasManyKeys(ip, nowMs)) return;
           void this.ping(node).then(async (isThere) => {
             if (isThere) await this.#askRecord(node);
           });
-        else this.table.seen(node, nowMs);
+        } else this.table.seen(node, nowMs);
         return;
       }
       case "find-node": {
@@ -111,6 +119,14 @@ export class DiscV4 {
         }
       }
     }
+  }
+
+  /** Counts a key that is new at an address. @returns whether there were too many of late */
+  #hasManyKeys(ip: string, nowMs: number): boolean {
+    const counted = this.#keysOf.get(ip);
+    const keys = counted === undefined || nowMs - counted.sinceMs > KEYS_MS ? { count: 0, sinceMs: nowMs } : counted;
+    this.#keysOf.set(ip, keys);
+    return ++keys.count > MAX_KEYS_OF_ADDRESS;
   }
 
   #bondOf(publicKey: Uint8Array, ip: string): Bond {
@@ -198,7 +214,10 @@ export class DiscV4 {
     });
     this.#send({ kind: "find-node", target }, node);
     await answered;
-    return found.filter(({ ip, udpPort, publicKey }) => ip !== "" && udpPort > 0 && !equalBytes(publicKey, this.#deps.publicKey));
+    return found.filter(
+      ({ ip, udpPort, publicKey }) =>
+        isRelayable(ip, node.ip) && udpPort >= MIN_PORT && !equalBytes(publicKey, this.#deps.publicKey),
+    );
   }
 
   /**

@@ -62,4 +62,13 @@ describe("whom to dial next", () => {
       }
     }
   });
+
+  it("one address does not fill the plan, whatever number of keys it has", () => {
+    const { plan } = planAt(0);
+    const enodeOf = (index: number, host: string) => parseEnode(`enode://${index.toString(16).padStart(128, "0")}@${host}:30303`);
+    plan.offer(enodeOf(1, "198.20.0.1"));
+    for (let index = 2; index < 2_000; index++) plan.offer(enodeOf(index, "198.20.0.2"));
+    expect(plan.candidateCount).toBe(9);
+    expect(plan.take(100, nobody).map(({ host }) => host)).toContain("198.20.0.1");
+  });
 });

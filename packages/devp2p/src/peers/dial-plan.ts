@@ -9,6 +9,8 @@ const LONGEST_STATIC_DELAY_MS = 60_000;
 const SHORTEST_COLLISION_DELAY_MS = 200;
 const LONGEST_COLLISION_DELAY_MS = 3_200;
 const MAX_CANDIDATES = 1_024;
+/** of one address: more keys there are no more nodes */
+const MAX_CANDIDATES_OF_HOST = 8;
 const MAX_HISTORY = 8_192;
 
 interface StaticNode {
@@ -46,7 +48,12 @@ export class DialPlan {
 
   /** A node that was found; a later one of the same key replaces it. */
   offer(enode: Enode): void {
-    if (enode.tcpPort > 0) this.#candidates.set(enode.id, enode);
+    if (enode.tcpPort === 0) return;
+    if (!this.#candidates.has(enode.id)) {
+      const own = [...this.#candidates.values()].filter(({ host }) => host === enode.host);
+      if (own.length >= MAX_CANDIDATES_OF_HOST) this.#candidates.delete(own[0]!.id);
+    }
+    this.#candidates.set(enode.id, enode);
   }
 
   get candidateCount(): number {
