@@ -220,14 +220,17 @@ const MISTAKES: readonly Mistake[] = [
     () => ["--l2=http://127.0.0.1:9", "--network=op-sepolia", "--p2p.peers.lo=40"],
     /^--p2p\.peers\.lo: peers lo\/hi tides are invalid: 40, 30: expected 0 < lo ≤ hi$/,
   ),
-  rengine("no chain", () => [], /^--chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file$/),
-  rengine("no data folder", () => ["--chain=op-sepolia"], /^--datadir or RENGINE_DATADIR is required: expected a path$/),
+  rengine(
+    "no chain",
+    () => [],
+    /^--chain or RENGINE_CHAIN is required: expected the name of a network, a genesis file, or a chain's file of a registry$/,
+  ),
   rengine(
     "a genesis that is not there",
     () => [`--chain=${path("none.json")}`, `--datadir=${path("client")}`],
     /--chain.*none\.json/,
   ),
-  rengine("a network without its allocations", () => CLIENT(), /--genesis/),
+  rengine("a network without its allocations", () => [...CLIENT(), "--offline"], /--genesis/),
   rengine(
     "a data folder that cannot be made",
     () => ["--chain=op-sepolia", "--datadir=/proc/none"],

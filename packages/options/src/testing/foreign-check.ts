@@ -140,7 +140,9 @@ function sameRow(
 ): [key: string, here: string, note: string] {
   const { parse, default: standard } = ours.declaration;
   const read = fallback === undefined ? undefined : parse.parse(fallback);
-  const theirs = read === undefined ? fallback : parse.format(read);
+  const formatted = read === undefined ? fallback : parse.format(read);
+  // A path is read relative to the working directory, which is no part of the fact.
+  const theirs = formatted?.endsWith(`/${fallback}`) ? fallback : formatted;
   const here = standard === undefined ? "" : parse.format(standard);
   // Go's flag tables do not say which switches are on, and have 0 for a number that is not given.
   const isSilent = theirs === undefined || parse.placeholder === undefined || (here === "" && theirs === "0");
