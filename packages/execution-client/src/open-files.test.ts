@@ -77,7 +77,7 @@ describe("a limit of open files", () => {
           { timeout: 15_000, interval: 100 },
         )
         .toBeGreaterThanOrEqual(-1);
-      expect(client.log).toMatch(/lvl=warn msg="connections are refused"/);
+      await expect.poll(() => client.log, { timeout: 5_000 }).toMatch(/lvl=warn msg="connections are refused"/);
       expect(client.log).not.toMatch(/lvl=error|takes its place/);
     },
   );

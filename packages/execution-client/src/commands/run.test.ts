@@ -59,11 +59,13 @@ describe("rengine's options", () => {
     for (const flag of flags) expect(referenceTable(clientTable)).toContain(`\`--${flag}\` `);
   });
 
+  const NO_CHAIN =
+    "--chain or RENGINE_CHAIN is required: expected the name of a network, a genesis file, or a chain's file of a registry";
   it.each([
-    [["--datadir=d"], "rengine: --chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file\n"],
+    [["--datadir=d"], `rengine: ${NO_CHAIN}\n`],
     [
       ["--http.port=abc"],
-      'rengine: --http.port: "abc" is not valid, expected a port number from 0 to 65535\nrengine: --chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file\nrengine: --datadir or RENGINE_DATADIR is required: expected a path\n',
+      `rengine: --http.port: "abc" is not valid, expected a port number from 0 to 65535\nrengine: ${NO_CHAIN}\n`,
     ],
     [["--chain=x", "--datadir=d", "--http.port=1"], "rengine: --http.port does nothing without --http or --dev\n"],
     [["--dev.block-time=1s", "--chain=x", "--datadir=d"], "rengine: --dev.block-time does nothing without --dev\n"],
@@ -72,7 +74,6 @@ describe("rengine's options", () => {
       ["--chain=x", "--datadir=d", "--full", "--history.blocks=200"],
       "rengine: --full and --history.blocks exclude each other: give one of them\n",
     ],
-    [["--chain=x"], "rengine: --datadir or RENGINE_DATADIR is required: expected a path\n"],
     [["--chain=x", "--datadir=d", "--http.api=eth,ens"], /^rengine: --http\.api: "eth,ens" is not valid, expected [^\n]*\n$/],
     [["--chain=x", "--datadir=d", "--profile=Q"], 'rengine: --profile: "Q" is not valid, expected one of R, G\n'],
     [["--chain=x", "--datadir=d", "--htpp"], "rengine: unknown option --htpp: did you mean --http? (--help lists all)\n"],
