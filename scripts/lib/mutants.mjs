@@ -183,7 +183,7 @@ export const MUTANTS = [
   off("config updates: padding", UPDATES, "if (!isZeroBytes(word.subarray(0, 32 - length))) {", "if (false as boolean) {"),
   off("config updates: exactly one zero in the EIP-1559 parameters", UPDATES, "if (isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))) {", "if (false as boolean) {"),
   off("config updates: two zeros in the EIP-1559 parameters", UPDATES, "isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))", "isZeroBytes(params.subarray(0, 4)) || isZeroBytes(params.subarray(4))"),
-  off("span batch: a rebuilt transaction is one of its type", ROWS, "decodeTransaction(encoded);", "void decodeTransaction;"),
+  off("span batch: a rebuilt transaction is one of its type", ROWS, "readTransaction(encoded);", "void readTransaction;"),
   off("frame queue: numbers have 16 bits", FRAMES, " % (MAX_FRAME_NUMBER + 1)", " + 0 * MAX_FRAME_NUMBER"),
   off("alt-DA: the events up to an expiry are read before any data", ALT_DA, "this.#isOwnReset ? this.#challengeOrigin : -1", "-1"),
   off("alt-DA: blocks read ahead are L1's", ALT_DA, "if (known.hash !== origin.hash) return reorganised(known, origin.hash);", "void reorganised;"),

@@ -16,7 +16,7 @@ import {
   trimBytesLeft,
 } from "@rnode/primitives";
 import { type ByteCursor, encodeBitlist, encodeUvarint, joinBytes } from "./byte-cursor.ts";
-import { decodeTransaction } from "./transaction-codec.ts";
+import { readTransaction } from "./transaction-codec.ts";
 
 export type SpanBatchErrorCode =
   | "span-batch/no-blocks"
@@ -127,7 +127,7 @@ export function rebuildSpanTransactions(transactions: SpanTransactions, chainId:
   return transactions.map((transaction, index) => {
     try {
       const encoded = rebuild(transaction, chainId);
-      decodeTransaction(encoded);
+      readTransaction(encoded);
       return encoded;
     } catch (error) {
       if (!isCodedError(error, "rlp/") && !isCodedError(error, "tx/")) throw error;

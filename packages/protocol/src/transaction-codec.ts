@@ -177,13 +177,18 @@ function depositFields(tx: DepositTransaction): RlpItem[] {
  * @throws {CodedError} tx/*; the cause of tx/malformed is the rlp/* error
  */
 export function decodeTransaction(encoded: Uint8Array): Transaction {
+  const tx = readTransaction(encoded);
+  encodings.set(tx, encoded);
+  return tx;
+}
+
+/** As {@link decodeTransaction}, for a caller who wants to know whether it can be decoded, and drops it: nothing is remembered. */
+export function readTransaction(encoded: Uint8Array): Transaction {
   const type = encoded[0];
   if (type === undefined) throw new CodedError<TransactionErrorCode>("tx/empty");
   try {
     const plain = type === 0x02 ? decodePlainFeeMarket(encoded) : undefined;
-    const tx = plain ?? (type >= 0xc0 ? decodeLegacy(decodeRlp(encoded)) : decodeTyped(type, encoded.subarray(1)));
-    encodings.set(tx, encoded);
-    return tx;
+    return plain ?? (type >= 0xc0 ? decodeLegacy(decodeRlp(encoded)) : decodeTyped(type, encoded.subarray(1)));
   } catch (error) {
     if (isCodedError(error, "rlp/")) {
       throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: error.message }, { cause: error });

@@ -30,6 +30,8 @@ export interface ConductorClientDeps {
 
 const ATTEMPTS = 2;
 const PAUSE_MS = 50;
+/** longer than every `rpcTimeoutMs`, and within what a timer takes */
+const NO_OWN_LIMIT_MS = 2 ** 31 - 1;
 
 /**
  * Asks a conductor over RPC: whether this node leads, and to commit each block before anybody else sees it. Only the exact answers
@@ -82,7 +84,8 @@ export class ConductorClient implements SequencerConductor {
     const outcome = await within({ clock, limitMs, ...(stop && { stop }) }, async (signal) => {
       for (let attempt = 1; ; attempt++) {
         try {
-          const answer = await rpc.call(method, params, { signal, timeoutMs: limitMs });
+          // the signal ends it: a timer of the same length beside it would make the reason a matter of luck
+          const answer = await rpc.call(method, params, { signal, timeoutMs: NO_OWN_LIMIT_MS });
           const understood = read(answer);
           if (understood !== undefined) return understood.value;
           throw new TypeError(`${JSON.stringify(answer).slice(0, 100)} is no answer to it`);
