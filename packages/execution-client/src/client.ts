@@ -23,7 +23,7 @@ import {
 } from "@rnode/eth-api";
 import { createRpcServer, INTERNAL_ERROR, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
-import { defaultDataFolder, JWT_FILE, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
+import { defaultDataFolder, JWT_FILE, registryRetriesIn, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import { type Clock, hexToBytes, isCodedError } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
@@ -129,7 +129,7 @@ export async function startClient(
     { option: "authrpc.port", ...authrpc },
   ];
   await requireFreePorts(wanted, clock); // before anything is opened, and before peers see a node that ends at once
-  const spec = await loadChainSpec({ ...given.chain, datadir: given.chain.datadir || undefined });
+  const spec = await loadChainSpec({ ...given.chain, datadir: given.chain.datadir || undefined }, registryRetriesIn(log));
   logChainSpec(spec, { log, clock });
   const options = withFolders(given, spec.config.chainId);
   const chainOptions = options.chain;

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { type Network, networkByName, networkName } from "@rnode/protocol";
+import { expectNetwork, type Network, networkByName, networkName } from "@rnode/protocol";
 import type { RegistrySource } from "./api.ts";
 import { CONFIGS, chainPaths, readNetwork, readNetworkByName, readNetworkFile } from "./registry-config.ts";
 import { RegistryError } from "./registry-error.ts";
@@ -25,15 +25,16 @@ export interface FoundNetwork {
 export async function findNetwork(value: string, registry: RegistrySource | undefined): Promise<FoundNetwork | undefined> {
   const onDisk = await networkOnDisk(value);
   if (onDisk !== undefined) return onDisk;
+  const network = networkByName(value);
   if (registry !== undefined && !looksLikePath(value)) {
     const paths = await chainPaths(registry);
     if (paths !== undefined) {
-      const network = await readNetworkByName(registry, value);
-      if (network === undefined) throw noNetwork(registry.describe(), value, paths);
-      return { network, from: registry.describe() };
+      const named = await readNetworkByName(registry, value);
+      if (named === undefined) throw noNetwork(registry.describe(), value, paths);
+      return { network: named, from: registry.describe() };
     }
+    if (network === undefined && (await kindOf(resolve(value))) === undefined) throw notInTable(registry, value);
   }
-  const network = networkByName(value);
   return network && { network, from: undefined };
 }
 
@@ -78,6 +79,16 @@ const ambiguous = (folder: string, example: string, names: readonly string[]): R
 
 const noNetwork = (registry: string, name: string, paths: readonly string[]): RegistryError =>
   new RegistryError("registry/no-network", { registry, name, expected: paths.map((path) => networkName(path)).join(", ") });
+
+function notInTable(registry: RegistrySource, name: string): RegistryError {
+  try {
+    expectNetwork(name);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return new RegistryError("registry/no-list", { registry: registry.describe(), reason }, { cause });
+  }
+  throw new TypeError(`${name} is in the table`);
+}
 
 async function kindOf(path: string): Promise<"file" | "folder" | undefined> {
   try {

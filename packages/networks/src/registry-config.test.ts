@@ -295,6 +295,14 @@ describe("the network that an option names", () => {
   it("is not there", async () => {
     await expect(idOf("zora-mainnet", source())).rejects.toThrow(/has no network zora-mainnet; it has op-mainnet$/);
     expect(await idOf("no-such")).toBeUndefined();
+    const mirror: RegistrySource = { read: (path, maxBytes) => source().read(path, maxBytes), describe: () => "http://mirror" };
+    expect(await idOf("op-sepolia", mirror)).toBe(11155420);
+    await expect(idOf("no-such", mirror)).rejects.toThrow(
+      /^http:\/\/mirror has neither chainList.json .* unknown network no-such; known are /,
+    );
+    await expect(idOf("base-mainnet", mirror)).rejects.toThrow(/Azul/);
+    write("chainList.json", JSON.stringify([{ identifier: "mainnet/none" }]));
+    await expect(idOf("none-mainnet", mirror)).rejects.toThrow(/^cannot read .*none\.toml: the registry lists it/);
     await expect(idOf(join(root, "none.toml"))).rejects.toThrow(/^cannot read .*none\.toml: no such file$/);
     expect(await idOf(folder)).toBeUndefined();
     write("genesis.json", "{}");

@@ -134,12 +134,20 @@ async function readNetworkFiles({ path, file, superchainFile, read, nameOf: name
   }
 }
 
-/** Reads a network by its name. @returns `undefined` if the registry has none of this name @throws {RegistryError} */
+/** Reads a network by its name. @returns `undefined` if the registry lists none of this name @throws {RegistryError} */
 export async function readNetworkByName(source: RegistrySource, name: string): Promise<Network | undefined> {
   const paths = (await chainPaths(source)) ?? [];
   const named = paths.filter((path) => isNameOf(name, path));
   const path = named.find((candidate) => networkName(candidate) === name) ?? named[0];
-  return path === undefined ? undefined : readNetwork(source, path);
+  if (path === undefined) return undefined;
+  const network = await readNetwork(source, path);
+  if (network === undefined) {
+    throw new RegistryError("registry/unreadable", {
+      file: nameOf(source, `${CONFIGS}/${path}.toml`),
+      reason: "the registry lists it and does not have it",
+    });
+  }
+  return network;
 }
 
 /** Reads all networks. A bad file is named and does not hide the others. @throws {RegistryError} the registry itself cannot be read */

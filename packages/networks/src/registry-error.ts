@@ -15,6 +15,8 @@ export type RegistryErrorCode =
   | "registry/no-superchain"
   /** the registry does not have the network */
   | "registry/no-network"
+  /** the table of this version does not have the network, and the registry does not say which it has */
+  | "registry/no-list"
   /** a folder has several networks, and none of them is named */
   | "registry/ambiguous";
 
@@ -26,5 +28,7 @@ export class RegistryError extends codedErrors<RegistryErrorCode>({
   "registry/bad-config": "{file} is not the configuration of a chain",
   "registry/no-superchain": "{file} is missing: its l1.chain_id says which L1 the chain has",
   "registry/no-network": "{registry} has no network {name}; it has {expected}",
+  "registry/no-list":
+    "{registry} has neither chainList.json nor superchain/configs, so that only the table of this version can be asked",
   "registry/ambiguous": "{folder} has several networks: name one of them, as in {example}; it has {expected}",
 }) {}

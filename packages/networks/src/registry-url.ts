@@ -1,4 +1,5 @@
 import { type DownloadOptions, errorCauses, resumableBody } from "@rnode/download";
+import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import type { RegistrySource } from "./api.ts";
 import { isUrl } from "./published-files.ts";
@@ -9,10 +10,18 @@ import { registryFolder } from "./registry-folder.ts";
 export const registryAt = (place: string, options?: RegistryUrlOptions): RegistrySource =>
   isUrl(place) ? registryUrl(place, options) : registryFolder(place);
 
-export type RegistryUrlOptions = Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "onRetry" | "signal">;
+export interface RegistryUrlOptions extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "signal"> {
+  /** the registry gave no answer, or an unfinished one, and is asked again */
+  readonly onRetry?: (url: string, reason: string, waitMs: number) => void;
+}
+
+/** For a program's log. */
+export const registryRetriesIn = (log: Pick<Logger, "warn">): Required<Pick<RegistryUrlOptions, "onRetry">> => ({
+  onRetry: (url, reason, waitMs) => log.warn("the registry does not answer: asking again", { url, reason, waitMs }),
+});
 
 /** A registry behind an http(s) URL: `<base>/superchain/configs/…`. */
-export function registryUrl(base: string, options: RegistryUrlOptions = {}): RegistrySource {
+export function registryUrl(base: string, { onRetry, ...limits }: RegistryUrlOptions = {}): RegistrySource {
   const root = base.replace(/\/+$/, "");
   return {
     describe: () => root,
@@ -22,7 +31,8 @@ export function registryUrl(base: string, options: RegistryUrlOptions = {}): Reg
       const file = `${root}/${path}`;
       const pieces: Uint8Array[] = [];
       try {
-        for await (const piece of resumableBody(file, { ...options, maxBytes })) pieces.push(piece);
+        const options = { ...limits, maxBytes, onRetry: (reason: string, waitMs: number) => onRetry?.(file, reason, waitMs) };
+        for await (const piece of resumableBody(file, options)) pieces.push(piece);
       } catch (error) {
         if (isCodedError(error, "download/not-found")) return undefined;
         if (!isCodedError(error, "download/")) throw error;

@@ -26,7 +26,8 @@ export type UpgradeErrorCode =
   | "upgrade/not-supported";
 
 export class UpgradeError extends codedErrors<UpgradeErrorCode>({
-  "upgrade/missing-artifact": "{file} is not in the folder of --rollup.upgrades-dir; it is published at {publishedAt}",
+  "upgrade/missing-artifact":
+    "{file} is not in the folder of --rollup.upgrades-dir (by default, upgrades in the data folder); it is published at {publishedAt}",
   "upgrade/wrong-artifact": "{file} is not the published file: its hash is {got}, expected {expected}",
   "upgrade/bad-bundle": "the bundle of {fork} is not the published one",
   "upgrade/not-supported": "the network upgrade transactions of {fork} are not known",

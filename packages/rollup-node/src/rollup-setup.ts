@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DerivationConfig, maxSequencerDriftSec } from "@rnode/derivation";
-import { findNetwork, registryAt } from "@rnode/networks";
+import { findNetwork, registryAt, registryRetriesIn } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
 import {
@@ -130,7 +130,8 @@ async function loadRollupConfig({ rollup, files }: Pick<RollupChoice, "rollup" |
 
 async function loadNetwork(name: string, registry: string | undefined, { log, clock }: SetupDeps): Promise<RollupConfig> {
   try {
-    const { network, from } = (await findNetwork(name, registry === undefined ? undefined : registryAt(registry))) ?? {
+    const source = registry === undefined ? undefined : registryAt(registry, registryRetriesIn(log));
+    const { network, from } = (await findNetwork(name, source)) ?? {
       network: expectNetwork(name),
       from: undefined,
     };

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type GenesisStore, initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
-import { type FoundNetwork, findNetwork, registryAt } from "@rnode/networks";
+import { type FoundNetwork, findNetwork, type RegistryUrlOptions, registryAt } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import {
   asciiToBytes,
@@ -48,17 +48,20 @@ export interface ChainSpec {
  *
  * @throws {UserError} on anything that does not fit, naming it; CodedError from the genesis parser
  */
-export async function loadChainSpec(given: {
-  readonly chain: string;
-  readonly genesis?: string | undefined;
-  /** the superchain registry to read a named network from; default: the table of networks */
-  readonly registry?: string | undefined;
-  /** remembers a large genesis file */
-  readonly datadir?: string | undefined;
-}): Promise<ChainSpec> {
+export async function loadChainSpec(
+  given: {
+    readonly chain: string;
+    readonly genesis?: string | undefined;
+    /** the superchain registry to read a named network from; default: the table of networks */
+    readonly registry?: string | undefined;
+    /** remembers a large genesis file */
+    readonly datadir?: string | undefined;
+  },
+  registryOptions?: RegistryUrlOptions,
+): Promise<ChainSpec> {
   const { chain } = given;
   const memory = given.datadir === undefined ? undefined : new GenesisMemory(given.datadir);
-  const found = await findRollup(chain, given.registry);
+  const found = await findRollup(chain, given.registry, registryOptions);
   const l1 = L1_CHAINS[chain.toLowerCase() as L1ChainName] as ChainConfig | undefined;
   const config = found === undefined ? l1 : chainConfigOf(found.network);
   if (config === undefined) return await chainSpecOfFile(chain, given.genesis, memory);
@@ -75,10 +78,14 @@ export async function loadChainSpec(given: {
   return { chain, config, genesis, network, networkFrom };
 }
 
-async function findRollup(chain: string, registry: string | undefined): Promise<FoundNetwork | undefined> {
+async function findRollup(
+  chain: string,
+  registry: string | undefined,
+  options: RegistryUrlOptions | undefined,
+): Promise<FoundNetwork | undefined> {
   if (isUrl(chain)) return undefined;
   try {
-    return await findNetwork(chain, registry === undefined ? undefined : registryAt(registry));
+    return await findNetwork(chain, registry === undefined ? undefined : registryAt(registry, options));
   } catch (cause) {
     if (!isCodedError(cause, "registry/")) throw cause;
     throw new UserError(`--chain: ${cause.message}`, { cause });
@@ -160,7 +167,11 @@ export async function genesisOfSpec(spec: ChainSpec, folder?: string, fetch?: Ge
       // What an earlier run left may be damaged: it is fetched once more.
       const { isKept } = published;
       published.drop();
-      if (!isKept) throw new UserError(`${published.places}: ${error.message}`, { cause: error });
+      if (isKept) continue;
+      throw new UserError(
+        `${published.places} does not have the genesis: ${error.message}; give it with --genesis=FILE|URL, or another mirror with --registry`,
+        { cause: error },
+      );
     }
   }
 }
