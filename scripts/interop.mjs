@@ -1,5 +1,6 @@
-// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop, packages/conductor/interop, packages/devnet/interop),
-// and has each and ours connect and exchange what they exchange. `-- p2p`, `-- devp2p`, `-- conductor` or `-- amsterdam`: only this one. The
+// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop, packages/conductor/interop, packages/conformance/interop,
+// packages/devnet/interop),
+// and has each and ours connect and exchange what they exchange. `-- p2p`, `-- devp2p`, `-- conductor`, `-- derivation` or `-- amsterdam`: only this one. The
 // last line is `N passed, M failed`.
 // Where Go is not installed, one line says that nothing was run.
 import { join } from "node:path";
@@ -11,6 +12,7 @@ const CASES = {
   p2p: ["p2p/dist/testing/interop.js"],
   devp2p: ["devp2p/dist/testing/interop.js"],
   conductor: ["conductor/dist/testing/interop.js", "rollup-node/dist/testing/interop.js"],
+  derivation: ["conformance/dist/testing/interop.js"],
   amsterdam: ["devnet/dist/e2e/amsterdam-l1.js"],
 };
 const names = Object.keys(CASES);

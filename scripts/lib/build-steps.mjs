@@ -90,6 +90,7 @@ export const INTEROP = {
   p2p: { folder: "packages/p2p", binary: "p2p-interop" },
   devp2p: { folder: "packages/devp2p", binary: "devp2p-interop" },
   conductor: { folder: "packages/conductor", binary: "conductor-interop" },
+  derivation: { folder: "packages/conformance", binary: "derivation-interop" },
   amsterdam: { folder: "packages/devnet", binary: "amsterdam-l1" },
 };
 

@@ -117,6 +117,7 @@ describe("L1 attributes calldata", () => {
     ["a time above 64 bits", patched(VECTORS.bedrock, 36, 1), "l1-info/bad-padding"],
     ["a sequence number above 64 bits", patched(VECTORS.bedrock, 4 + 32 * 4, 1), "l1-info/bad-padding"],
     ["an address above 20 bytes", patched(VECTORS.bedrock, 4 + 32 * 5 + 11, 1), "l1-info/bad-padding"],
+    ["an address above 20 bytes from Ecotone on", patched(VECTORS.ecotone, 132 + 11, 1), "l1-info/bad-padding"],
     ["a number above 2^53", patched(VECTORS.ecotone, 28, 0xff), "l1-info/number-too-large"],
   ])("refuses %s", (_, data, code) => {
     expect(() => decodeL1BlockInfo(data)).toThrow(expect.objectContaining({ code }));

@@ -136,7 +136,7 @@ export function decodeL1BlockInfo(data: Uint8Array): L1BlockInfo {
     baseFee: bytesToBigint(at(36, 32)),
     blockHash: at(100, 32),
     sequenceNumber: toNumber(at(12, 8)),
-    batcherHash: at(132, 32),
+    batcherHash: padBytesLeft(padded(at(132, 32), 20), 32),
     overhead: ZERO_WORD,
     scalar: ZERO_WORD,
     blobBaseFee: bytesToBigint(at(68, 32)),

@@ -106,8 +106,6 @@ describe("SystemConfig updates", () => {
     ["another length", patched(update(2, "01"), 63, 0x21), "system-config/bad-update"],
     ["an address above 20 bytes", update(0, `01${"11".repeat(20)}`), "system-config/bad-update"],
     ["a gas limit above 64 bits", update(2, "010000000000000000"), "system-config/bad-update"],
-    ["EIP-1559 parameters above 64 bits", update(4, "010000000000000000"), "system-config/bad-update"],
-    ["operator fee parameters above 96 bits", update(5, `01${"00".repeat(12)}`), "system-config/bad-update"],
     ["a DA footprint scalar above 16 bits", update(7, "010000"), "system-config/bad-update"],
   ])("skip %s, and keep its neighbours", (_, log, reason, l1Time) => {
     const skipped = [{ logIndex: 1, reason }];
@@ -115,7 +113,12 @@ describe("SystemConfig updates", () => {
     expect(applyAll([update(2, "07"), log, update(6, "08")], l1Time)).toEqual({ systemConfig, skipped });
   });
 
-  it("skip every form that the contract cannot emit, and keep its neighbours", () => {
+  it("read the low bytes of EIP-1559 and operator fee parameters, whatever is before them", () => {
+    expect(apply([update(4, "ff000000fa00000006")]).eip1559Params).toEqual(hexToBytes("000000fa00000006"));
+    expect(apply([update(5, `01000000020000000000000003`)])).toMatchObject({ operatorFeeScalar: 2, operatorFeeConstant: 3n });
+  });
+
+  it("skip every form that has no effect, and keep its neighbours", () => {
     const bad = badConfigUpdates(config.l1SystemConfigAddress);
     const systemConfig = { ...initial, gasLimit: 7n, minBaseFee: 8n };
     const wrong = bad.filter((malformed) => {

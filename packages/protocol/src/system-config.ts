@@ -82,7 +82,7 @@ function updateFromLog({ topics, data }: Log, hasVersionedFeeScalars: boolean): 
       uint(20);
       return {};
     case CONFIG_UPDATE_TYPES.eip1559Params: {
-      const params = uint(8);
+      const params = payload(1).subarray(24); // the bytes before it may be anything, as in op-node
       // Two zeros stand for the chain's constants. One zero has no meaning, and no block can have it.
       if (isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))) {
         throw new CodedError<SystemConfigErrorCode>("system-config/bad-eip1559-params");
@@ -90,7 +90,7 @@ function updateFromLog({ topics, data }: Log, hasVersionedFeeScalars: boolean): 
       return { eip1559Params: params };
     }
     case CONFIG_UPDATE_TYPES.operatorFeeParams: {
-      const params = uint(12);
+      const params = payload(1).subarray(20); // the bytes before it may be anything, as in op-node and kona
       return {
         operatorFeeScalar: Number(bytesToBigint(params.subarray(0, 4))),
         operatorFeeConstant: bytesToBigint(params.subarray(4)),
