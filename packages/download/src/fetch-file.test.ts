@@ -92,6 +92,18 @@ describe("a file", () => {
     expectWhole();
   });
 
+  it("is whole after a source without an end, also from a server that refuses ranges in its own way", async () => {
+    const endless = await serve({ answer: answering((response) => void response.writeHead(200).write(randomBytes(150_000))) });
+    await expect(fetchFile(endless.url, path, QUICK)).rejects.toMatchObject({ code: "download/too-large" });
+    expect(existsSync(`${path}.part`)).toBe(false);
+    writeFileSync(`${path}.part`, randomBytes(60_000));
+    const refusing = await serve({
+      answer: (request, response) => request === 0 && response.writeHead(400).end() !== undefined,
+    });
+    await fetchFile(refusing.url, path, QUICK);
+    expectWhole();
+  });
+
   it("is whole for several that fetch it to one place at once", async () => {
     const { url } = await serve({ breaksAfter: (request) => (request % 3 === 0 ? 11_000 : undefined) });
     await Promise.all(Array.from({ length: 6 }, () => fetchFile(url, path, { ...QUICK, maxFailures: 20 }).catch(() => undefined)));
@@ -137,13 +149,13 @@ describe("a file that cannot be had fails with its reason", () => {
     [
       "has no end",
       { answer: answering((response) => void response.writeHead(200).write(randomBytes(150_000))) },
-      "download/failed",
+      "download/too-large",
       /it has at least \d+ bytes, allowed are 100000/,
     ],
     [
       "says that it is huge",
       { answer: answering((response) => void response.writeHead(200, { "content-length": 1e12 }).write("x")) },
-      "download/failed",
+      "download/too-large",
       /it has 1000000000000 bytes/,
     ],
     ["is damaged", { alter: (bytes) => bytes.fill(1, 500, 510) }, "download/wrong-content", /its hash is/],

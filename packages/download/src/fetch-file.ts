@@ -22,7 +22,7 @@ const PARTIAL_SUFFIX = ".part";
  * file is checked as a whole and appears at once, so that neither a kill nor another process at the same path leaves a wrong one.
  *
  * @returns its content
- * @throws {CodedError} download/failed, download/not-found, download/replaced, download/wrong-content; errors of the file system; the signal's reason
+ * @throws {CodedError} download/*; errors of the file system; the signal's reason
  */
 export async function fetchFile(url: string, path: string, options: FetchOptions): Promise<Uint8Array> {
   const partial = `${path}${PARTIAL_SUFFIX}`;
@@ -35,7 +35,7 @@ export async function fetchFile(url: string, path: string, options: FetchOptions
       return content;
     } catch (error) {
       const isReplaced = isCodedError(error, "download/replaced");
-      const isWrong = isCodedError(error, "download/wrong-content");
+      const isWrong = isCodedError(error, "download/wrong-content") || isCodedError(error, "download/too-large");
       if (!isReplaced && !isWrong) throw error;
       rmSync(partial, { force: true });
       // What was there before may be of another file, or damaged: the file is downloaded once more from its beginning.

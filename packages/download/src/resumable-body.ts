@@ -37,7 +37,7 @@ const NOT_FOUND = new Set([404, 410]);
  * The bytes behind an http(s) URL. Where a connection breaks, it goes on from there with a Range request; of a server that does not know them, what was
  * there already is read again and dropped.
  *
- * @throws {CodedError} download/failed, download/not-found; the signal's reason
+ * @throws {CodedError} download/failed, download/not-found, download/too-large, download/replaced; the signal's reason
  */
 export async function* resumableBody(url: string, options: DownloadOptions): AsyncGenerator<Uint8Array> {
   const { maxFailures = MAX_FAILURES, firstWaitMs = FIRST_WAIT_MS } = options;
@@ -139,8 +139,7 @@ class Download {
     if (status === 416 && range?.[2] === String(this.offset)) return undefined;
     if (status === 416) throw this.#failed(`the file has no byte ${this.offset}`, "download/replaced");
     if (status >= 500 || PASSING_STATUSES.has(status)) throw new PassingFailure(`HTTP status ${status}`);
-    if (status !== 200 && status !== 206)
-      throw this.#failed(`HTTP status ${status}`, NOT_FOUND.has(status) ? "download/not-found" : "download/failed");
+    if (status !== 200 && status !== 206) throw this.#failed(`HTTP status ${status}`, this.#codeOf(status));
     const version = headers.get("etag") ?? headers.get("last-modified") ?? undefined;
     if (this.#version !== undefined && version !== this.#version)
       throw this.#failed("the file was replaced during the download", "download/replaced");
@@ -150,6 +149,12 @@ class Download {
     const length = status === 206 ? range![2] : headers.get("content-length");
     if (typeof length === "string" && /^\d+$/.test(length) && !headers.has("content-encoding")) this.#setTotal(Number(length));
     return status === 206 ? this.offset : 0;
+  }
+
+  #codeOf(status: number): DownloadError["code"] {
+    if (NOT_FOUND.has(status)) return "download/not-found";
+    // Some servers refuse a range that the file does not have in this way.
+    return this.offset > 0 ? "download/replaced" : "download/failed";
   }
 
   #setTotal(total: number): void {
@@ -162,7 +167,7 @@ class Download {
 
   #assertSize(bytes: number, atLeast = "at least "): void {
     const { maxBytes } = this.#options;
-    if (bytes > maxBytes) throw this.#failed(`it has ${atLeast}${bytes} bytes, allowed are ${maxBytes}`);
+    if (bytes > maxBytes) throw this.#failed(`it has ${atLeast}${bytes} bytes, allowed are ${maxBytes}`, "download/too-large");
   }
 
   async *#read(response: Response, start: number, patience: Patience): AsyncGenerator<Uint8Array> {
