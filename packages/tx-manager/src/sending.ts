@@ -171,7 +171,7 @@ export class Sending {
       this.#sayFailure(`L1 asks more than the operator pays: ${tooDear}`);
       return this.#options.receiptQueryIntervalMs;
     }
-    const fees = this.#nextFees(market);
+    const fees = this.#nextFees(market) ?? ((await this.#forgetAbandoned()) ? this.#nextFees(market) : undefined);
     if (fees === undefined) return this.#options.resubmissionTimeoutMs;
     await this.#prepare(head.timestamp);
     const sidecar = this.#sidecar;
@@ -276,6 +276,21 @@ export class Sending {
     if (allowsFees(candidate, fees)) return fees;
     this.#logFeeLimit(fees, "L1 asks more than a transaction may offer");
     return undefined;
+  }
+
+  /**
+   * Forgets the fees of an abandoned transaction that the pool does not hold any more: there is nothing to outbid. Otherwise a price spike
+   * that is over would forbid every later transaction with this nonce.
+   *
+   * @returns whether there was one
+   */
+  async #forgetAbandoned(): Promise<boolean> {
+    const { account, nonce, previousFees } = this.#task;
+    if (previousFees === undefined || this.#lastFees !== previousFees) return false;
+    if ((await this.#deps.l1.nonce(account.address, "pending")) > nonce) return false;
+    this.#deps.log.info("L1's pool has lost the abandoned transaction: its fees are no longer the minimum", { nonce });
+    this.#lastFees = undefined;
+    return true;
   }
 
   #logFeeLimit(fees: TxFees, text: string): void {

@@ -275,6 +275,28 @@ describe("TransactionManager", () => {
     expect(next.maxFeePerGas * 10n).toBeGreaterThanOrEqual(stuck.maxFeePerGas * 11n);
   });
 
+  it.each([
+    ["blobs", blobsOf(1), blobsOf(2)],
+    ["calldata", calldata(CALL.data), calldata(Uint8Array.of(5))],
+  ])("is not held up by the price of an abandoned transaction that the pool has lost: %s", async (_, candidate, later) => {
+    const { clock, l1, send } = setUp({ sendTimeoutMs: 150_000, feeLimitThresholdWei: GWEI });
+    Object.assign(l1, { includes: false, baseFee: 200n * GWEI, blobBaseFee: 100n * GWEI });
+    const first = send(candidate);
+    await clock.advance(151_000);
+    expect(first.outcome).toEqual({ kind: "failed", reason: "send-timeout", isPublished: true });
+    Object.assign(l1, { includes: true, baseFee: 10n * GWEI, blobBaseFee: GWEI });
+    const second = send(later);
+    await clock.advance(50_000);
+    expect(l1.pool.get(0n)!.maxFeePerGas).toBe(401n * GWEI); // the abandoned one is still there, and too dear to replace
+    l1.pool.clear();
+    await clock.advance(49_000);
+    expect(l1.pool.get(0n)!.maxFeePerGas).toBe(21n * GWEI);
+    l1.mine();
+    l1.mine();
+    await clock.advance(5000);
+    expect(second.outcome).toMatchObject({ kind: "confirmed", nonce: 0n });
+  });
+
   it("waits for an L1 that is away", async () => {
     const { clock, l1, send } = setUp();
     l1.isDown = true;
