@@ -19,6 +19,10 @@ describe("the submitter on a hostile L1", () => {
       expect(hostileFaults(ideal, ideal)).toEqual([]);
       expect(hostileFaults(hostile, ideal)).toEqual([]);
       expect(Object.values(hostile.faults).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(30);
+      for (const { l1Blocks, l1BlocksSinceAmsterdam: since } of [ideal, hostile]) {
+        expect(Math.min(since, l1Blocks - since)).toBeGreaterThan(100);
+      }
+      expect(hostile.faults["head replaced"]).toBeGreaterThan(10);
     },
     120_000,
   );

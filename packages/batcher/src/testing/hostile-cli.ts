@@ -51,12 +51,12 @@ export async function printHostileRun(options: HostileCliOptions): Promise<numbe
   const ideal = await run(false);
   console.log("with faults");
   const hostile = await run(true);
-  for (const [name, { l1Blocks, l2Blocks, safeBlocks, transactions, spentWei, spentAtBaseFeeWei }] of [
+  for (const [name, { l1Blocks, l1BlocksSinceAmsterdam, l2Blocks, safeBlocks, transactions, spentWei, spentAtBaseFeeWei }] of [
     ["ideal", ideal],
     ["hostile", hostile],
   ] as const) {
     console.log(
-      `${name}: ${l1Blocks} L1 blocks, ${safeBlocks} of ${l2Blocks} L2 blocks safe, ${transactions} transactions, ${ether(spentWei)} ETH (${ether(spentAtBaseFeeWei)} without raised tips and cancellations)`,
+      `${name}: ${l1Blocks} L1 blocks (${l1BlocksSinceAmsterdam} since Amsterdam), ${safeBlocks} of ${l2Blocks} L2 blocks safe, ${transactions} transactions, ${ether(spentWei)} ETH (${ether(spentAtBaseFeeWei)} without raised tips and cancellations)`,
     );
   }
   console.log(

@@ -13,6 +13,8 @@ export interface HostileRunOptions {
 
 export interface HostileRunResult {
   readonly l1Blocks: number;
+  /** of them, those with Amsterdam's rules */
+  readonly l1BlocksSinceAmsterdam: number;
   readonly l2Blocks: number;
   readonly safeBlocks: number;
   /** blocks in batches that were safe already, and in batches that derivation drops */
@@ -36,12 +38,18 @@ const L1_CONFS = 6;
 const MAX_REORG_DEPTH = 4;
 const KEPT_BLOBS = 400;
 
+/** Since Amsterdam, of the slots: those that are empty, and those whose block replaces the one before (EIP-7732). */
+const EMPTY_SLOTS = 0.05;
+const REPLACED_HEADS = 0.05;
+
 /**
- * Months of a submitter's life on an L1 that drops, delays and reorganises its transactions, is away, raises prices and kills it. All
- * follows from the seed; prices and L2 blocks also without the faults, so that two runs can be compared.
+ * Months of a submitter's life on an L1 that drops, delays and reorganises its transactions, is away, raises prices and kills it. Within
+ * the run, L1 crosses Amsterdam. All follows from the seed; prices, the fork and L2 blocks also without the faults, so that two runs can
+ * be compared.
  */
 export async function hostileRun(options: HostileRunOptions): Promise<HostileRunResult> {
   const simulation = new Simulation({
+    hasL1Rpc: true,
     maxPendingTransactions: 2,
     confirmations: 10,
     pollIntervalMs: SLOT_MS,
@@ -63,6 +71,8 @@ class HostileWorld {
   readonly #chance: () => number;
   readonly #faults: Record<string, number> = {};
   readonly #transactions = Array.from({ length: 512 }, (_, i) => simTransactions(i, 1, 200));
+  /** by the slot, so that both runs pay the same prices for data */
+  readonly #forkSlot: number;
   /** slots in which each lasting fault is over */
   #l1AwayUntil = 0;
   #l1StandsUntil = 0;
@@ -75,6 +85,7 @@ class HostileWorld {
     this.#options = options;
     this.#prices = new Prices(options.seed);
     this.#chance = createRandomFraction(options.seed + 1);
+    this.#forkSlot = Math.floor(options.hours * SLOTS_PER_HOUR * (0.2 + 0.4 * createRandomFraction(options.seed + 2)()));
     simulation.rollup.l1Confs = L1_CONFS;
     simulation.rollup.transactionsOf = (number) => this.#transactions[number % this.#transactions.length]!;
   }
@@ -85,6 +96,7 @@ class HostileWorld {
     const slots = this.#options.hours * SLOTS_PER_HOUR;
     for (let slot = 0; slot < slots; slot++) {
       this.#prices.step(l1);
+      l1.amsterdamAt ??= slot >= this.#forkSlot ? l1.headNumber + 1 : undefined;
       rollup.produce();
       if (!this.#options.isHostile || !this.#disturb(slot)) l1.mine();
       await clock.advance(SLOT_MS);
@@ -136,6 +148,13 @@ class HostileWorld {
     l1.losesAnswers = begins("answer lost", 6);
     if (begins("passed over", 8)) this.#passedOverUntil = slot + 1 + Math.floor(9 * this.#chance());
     l1.includes = slot >= this.#passedOverUntil;
+    if (l1.amsterdamAt !== undefined && l1.headNumber >= l1.amsterdamAt) {
+      if (this.#chance() < EMPTY_SLOTS) return true;
+      if (this.#chance() < REPLACED_HEADS) {
+        l1.replaceHead();
+        this.#faults["head replaced"] = (this.#faults["head replaced"] ?? 0) + 1;
+      }
+    }
     return slot < this.#l1StandsUntil || begins("slot missed", 5);
   }
 
@@ -150,6 +169,7 @@ class HostileWorld {
     const { derived, errors, l1, rollup, spentWei, spentAtBaseFeeWei } = this.#simulation;
     return {
       l1Blocks: l1.headNumber,
+      l1BlocksSinceAmsterdam: l1.headNumber + 1 - (l1.amsterdamAt ?? Number.POSITIVE_INFINITY),
       l2Blocks: rollup.unsafeHead.number,
       safeBlocks: derived.safe.number,
       repeated: derived.repeated,

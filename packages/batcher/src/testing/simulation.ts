@@ -1,14 +1,16 @@
+import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { type LogFields, type Logger, noMetrics } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
 import { localSigner } from "@rnode/signer";
-import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
+import { createTxMetrics, type L1Access, TransactionManager } from "@rnode/tx-manager";
 import { SimL1, simFeeWei, simProver } from "@rnode/tx-manager/testing";
-import { BatchSubmitter, type BatchSubmitterOptions } from "../batch-submitter.ts";
+import { BatchSubmitter, type BatchSubmitterDeps, type BatchSubmitterOptions } from "../batch-submitter.ts";
 import { createBatcherMetrics } from "../batcher-metrics.ts";
 import type { ChannelOptions } from "../channel-config.ts";
 import type { SpendLimits } from "../spend-limit.ts";
 import { simChannelConfigs, simChannelOuts } from "./sim-channels.ts";
+import { SIM_L1_CHAIN_ID, SimL1Rpc } from "./sim-l1-rpc.ts";
 import { SimRollup, simRollupConfig } from "./sim-rollup.ts";
 
 const GWEI = 10n ** 9n;
@@ -25,6 +27,8 @@ export interface SimOptions {
   readonly pollIntervalMs?: number;
   readonly seqWindowSize?: number;
   readonly receiptQueryIntervalMs?: number;
+  /** L1 is behind its JSON-RPC interface, and the batcher has the client for it; otherwise the batcher calls the simulated L1 itself */
+  readonly hasL1Rpc?: boolean;
 }
 
 export interface LogLine {
@@ -56,18 +60,21 @@ function seenBy<T extends object>(target: T, life: Life): T {
 /** A batcher in a simulated world, which can be killed and started again. */
 export class Simulation {
   readonly clock = new SimClock();
-  readonly l1 = new SimL1();
+  readonly l1: SimL1;
   readonly rollup: SimRollup;
   readonly log: LogLine[] = [];
   /** the batcher that the SystemConfig names */
   batcherOnL1: Uint8Array | undefined;
   readonly #options: SimOptions;
+  readonly #l1Rpc: SimL1Rpc | undefined;
   #timeMs = 0;
   #processes = 0;
   #life: Life = { callsLeft: 0 };
 
   constructor(options: SimOptions = {}) {
     this.#options = options;
+    this.#l1Rpc = options.hasL1Rpc === true ? new SimL1Rpc() : undefined;
+    this.l1 = this.#l1Rpc?.l1 ?? new SimL1();
     const { seqWindowSize } = options;
     this.rollup = new SimRollup(this.l1, simRollupConfig(seqWindowSize === undefined ? {} : { seq_window_size: seqWindowSize }));
   }
@@ -107,7 +114,7 @@ export class Simulation {
   /** Starts a process beside the one that runs. */
   startAnother(life: Life = { callsLeft: Number.POSITIVE_INFINITY }): BatchSubmitter {
     const { maxPendingTransactions = 1, confirmations = 1, channels } = this.#options;
-    const l1 = seenBy(this.l1, life);
+    const l1 = this.#l1Seen(life);
     const rollup = seenBy(this.rollup, life);
     const clock = seenBy(this.clock, life);
     const configs = simChannelConfigs({ maxChannelDuration: 2, ...channels }, this.rollup.config);
@@ -125,7 +132,7 @@ export class Simulation {
         feeLimitThresholdWei: 100n * GWEI,
       },
       {
-        l1ChainId: 900n,
+        l1ChainId: SIM_L1_CHAIN_ID,
         l1,
         signer: localSigner(new Uint8Array(32).fill(0x11)),
         clock,
@@ -160,6 +167,17 @@ export class Simulation {
     });
     submitter.start();
     return submitter;
+  }
+
+  #l1Seen(life: Life): BatchSubmitterDeps["l1"] & L1Access {
+    if (this.#l1Rpc === undefined) return seenBy(this.l1, life);
+    const clock = seenBy(this.clock, life);
+    const endpoints = new L1Endpoints(
+      { chainId: SIM_L1_CHAIN_ID },
+      { endpoints: [{ name: "l1", rpc: seenBy(this.#l1Rpc, life) }], clock, log: this.#logger() },
+    );
+    const deps = { endpoints, clock, log: this.#logger(), yieldToOthers: () => Promise.resolve() };
+    return new L1AccountClient({ endpoints, l1: new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 100 }, deps) });
   }
 
   #logger(): Logger {

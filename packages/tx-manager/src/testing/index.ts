@@ -1,2 +1,2 @@
-export { SimL1, type SimL1Block, simFeeWei } from "./sim-l1.ts";
+export { SimL1, type SimL1Block, type SimL1Draft, type SimTransaction, simFeeWei } from "./sim-l1.ts";
 export { simProver } from "./sim-prover.ts";

@@ -30,6 +30,12 @@ export interface SimL1Block {
   readonly nonce: bigint;
 }
 
+export type SimL1Draft = Omit<SimL1Block, "ref"> & {
+  readonly ref: Omit<L1BlockRef, "hash">;
+  /** different for each block that the chain ever had */
+  readonly salt: number;
+};
+
 const GWEI = 10n ** 9n;
 /** Before the first block, for `accountAfter`. */
 const FIRST_BALANCE = 10n ** 24n;
@@ -51,8 +57,10 @@ export class SimL1 implements L1Access {
   baseFee = 10n * GWEI;
   tip = GWEI;
   blobBaseFee = GWEI;
-  /** changes when it crosses a fork */
+  /** of the newest block, and of the next one unless `amsterdamAt` says otherwise */
   dataPricing: L1DataPricing = L1_DATA_PRICINGS[1];
+  /** the first block with Amsterdam's pricing; undefined: `dataPricing` stays */
+  amsterdamAt: number | undefined;
   accountBalance = 10n ** 18n;
   /** true: calls fail, as those to an unreachable endpoint do */
   isDown = false;
@@ -74,9 +82,12 @@ export class SimL1 implements L1Access {
   readonly blobs = new Map<Hex, Uint8Array>();
   /** where each transaction was included last */
   readonly #places = new Map<Hex, number>();
+  readonly #hash: (draft: SimL1Draft) => Hex;
   #salt = 0;
 
-  constructor() {
+  /** @param hash of a block */
+  constructor(hash: (draft: SimL1Draft) => Hex = numberedHash) {
+    this.#hash = hash;
     this.mine();
   }
 
@@ -87,6 +98,7 @@ export class SimL1 implements L1Access {
   /** Mines a block with everything in the pool that pays enough, in the order of nonces. */
   mine(): void {
     const number = this.blocks.length;
+    if (this.amsterdamAt !== undefined) this.dataPricing = L1_DATA_PRICINGS[number < this.amsterdamAt ? 1 : 2];
     const included: SimTransaction[] = [];
     let nonce = this.#nonceAt(number - 1);
     for (;;) {
@@ -99,23 +111,21 @@ export class SimL1 implements L1Access {
       nonce++;
     }
     for (const old of this.pool.keys()) if (old < nonce) this.pool.delete(old);
-    const parent = this.blocks[number - 1]?.ref;
-    const hash = bytesToHex(keccak256(uint64ToBytes(number), uint64ToBytes(this.#salt++)));
-    const ref = {
-      number,
-      hash,
-      parentHash: parent?.hash ?? (`0x${"00".repeat(32)}` as Hex),
-      timestamp: 1_800_000_000 + 12 * number,
-    };
     for (const tx of included) this.#places.set(bytesToHex(hashTransaction(tx)), number);
-    this.blocks.push({
-      ref,
+    const draft: SimL1Draft = {
+      ref: {
+        number,
+        parentHash: this.blocks[number - 1]?.ref.hash ?? `0x${"00".repeat(32)}`,
+        timestamp: 1_800_000_000 + 12 * number,
+      },
+      salt: this.#salt++,
       transactions: included,
       baseFee: this.baseFee,
       blobBaseFee: this.blobBaseFee,
       dataPricing: this.dataPricing,
       nonce,
-    });
+    };
+    this.blocks.push({ ...draft, ref: { ...draft.ref, hash: this.#hash(draft) } });
   }
 
   #hasEnoughGas(tx: SimTransaction): boolean {
@@ -135,6 +145,12 @@ export class SimL1 implements L1Access {
     this.includes = false;
     for (let i = 0; i <= depth; i++) this.mine();
     this.includes = includes;
+  }
+
+  /** Replaces the newest block by a sibling with the same transactions, or other ones if more have come. */
+  replaceHead(): void {
+    for (const tx of this.blocks.pop()!.transactions) this.pool.set(tx.nonce, tx);
+    this.mine();
   }
 
   get transactions(): readonly SimTransaction[] {
@@ -230,3 +246,5 @@ export class SimL1 implements L1Access {
     return this.#answer({ blockNumber: block.ref.number, blockHash: block.ref.hash, feeWei });
   }
 }
+
+const numberedHash = ({ ref, salt }: SimL1Draft): Hex => bytesToHex(keccak256(uint64ToBytes(ref.number), uint64ToBytes(salt)));
