@@ -1,24 +1,41 @@
 import type { BlockRules } from "./chain-config.ts";
 import type { ForkRules } from "./forks/rules.ts";
 import { floorDataGas, intrinsicGas } from "./intrinsic-gas.ts";
-import type { BlobTransaction, Transaction, TransactionType } from "./transaction.ts";
+import type { Authorization, Transaction, TransactionType } from "./transaction.ts";
+
+/** Why no block under these rules can contain a transaction with these contents, whatever its sender, nonce, gas and fees. */
+export type ContentsFault =
+  | "initcode-too-large"
+  | "no-blobs"
+  | "bad-blob-version"
+  | "too-many-blobs"
+  | "blob-creates-contract"
+  | "empty-authorization-list"
+  | "set-code-creates-contract";
 
 /** Why no block under these rules can contain a transaction, whatever the state. */
 export type TransactionFault =
+  | ContentsFault
   | "type-not-supported"
   | "wrong-chain-id"
   | "nonce-max"
   | "gas-overflow"
   | "gas-limit-exceeds-cap"
   | "tip-above-fee-cap"
-  | "initcode-too-large"
   | "intrinsic-gas-too-low"
   | "floor-data-gas-too-high"
-  | "no-blobs"
-  | "bad-blob-version"
-  | "too-many-blobs"
-  | "empty-authorization-list"
   | "system-transaction-after-regolith";
+
+/** The fields of a transaction, or of a call, that decide whether its contents are valid. */
+export interface TransactionContents {
+  /** `undefined` for a creation */
+  readonly to: Uint8Array | undefined;
+  readonly data: Uint8Array;
+  /** `undefined` unless it is a blob transaction */
+  readonly blobVersionedHashes?: readonly Uint8Array[] | undefined;
+  /** `undefined` unless it is a set-code transaction */
+  readonly authorizationList?: readonly Authorization[] | undefined;
+}
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 const BLOB_HASH_VERSION = 0x01;
@@ -59,18 +76,27 @@ export function checkTransaction(rules: BlockRules, tx: Transaction): Transactio
   if ((tx.gasLimit * maxPrice) >> 256n) return "gas-overflow";
   if ("maxPriorityFeePerGas" in tx && tx.maxPriorityFeePerGas > tx.maxFeePerGas) return "tip-above-fee-cap";
   if (rules.maxTransactionGas !== undefined && tx.gasLimit > rules.maxTransactionGas) return "gas-limit-exceeds-cap";
-  if (tx.to === undefined && tx.data.length > rules.maxInitcodeBytes) return "initcode-too-large";
+  const fault = checkContents(rules, tx);
+  if (fault !== undefined) return fault;
   if (tx.gasLimit < intrinsicGas(rules, tx)) return "intrinsic-gas-too-low";
-  if (tx.gasLimit < floorDataGas(rules, tx.data)) return "floor-data-gas-too-high";
-  if (tx.type === 0x03) return checkBlobs(rules, tx);
-  if (tx.type === 0x04 && tx.authorizationList.length === 0) return "empty-authorization-list";
-  return undefined;
+  return tx.gasLimit < floorDataGas(rules, tx.data) ? "floor-data-gas-too-high" : undefined;
 }
 
-function checkBlobs(rules: BlockRules, tx: BlobTransaction): TransactionFault | undefined {
-  const count = tx.blobVersionedHashes.length;
-  if (count === 0) return "no-blobs";
-  if (tx.blobVersionedHashes.some((hash) => hash[0] !== BLOB_HASH_VERSION)) return "bad-blob-version";
-  const max = rules.blobParams?.max ?? 0;
-  return count > Math.min(rules.maxBlobsPerTransaction, max) ? "too-many-blobs" : undefined;
+/** The checks that transactions and calls have in common. An OP Stack chain bounds a call's blobs only by the transaction limit. */
+export function checkContents(
+  rules: Pick<BlockRules, "maxInitcodeBytes" | "acceptsBlobs" | "maxBlobsPerTransaction" | "blobParams">,
+  { to, data, blobVersionedHashes: hashes, authorizationList }: TransactionContents,
+): ContentsFault | undefined {
+  if (hashes !== undefined) {
+    if (to === undefined) return "blob-creates-contract";
+    if (hashes.length === 0) return "no-blobs";
+    if (hashes.some((hash) => hash[0] !== BLOB_HASH_VERSION)) return "bad-blob-version";
+    const max = rules.blobParams?.max ?? (rules.acceptsBlobs ? 0 : hashes.length);
+    if (hashes.length > Math.min(rules.maxBlobsPerTransaction, max)) return "too-many-blobs";
+  }
+  if (authorizationList !== undefined) {
+    if (to === undefined) return "set-code-creates-contract";
+    if (authorizationList.length === 0) return "empty-authorization-list";
+  }
+  return to === undefined && data.length > rules.maxInitcodeBytes ? "initcode-too-large" : undefined;
 }

@@ -10,16 +10,19 @@ import {
 } from "@rnode/evm";
 import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
-import type { AccessListEntry } from "@rnode/protocol";
+import { type AccessListEntry, hashTransaction, type SignedTransaction } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
+import { LATEST } from "../params/block-selector.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "../params/call-request.ts";
-import type { AskedCall, CallFault } from "../profile/profile.ts";
+import type { AskedCall, CallFault, Profile } from "../profile/profile.ts";
 import { AccessListTracer } from "./access-list-tracer.ts";
+import { blobCost, contentsFault, feeCapOf, feeFault, gasPriceOf } from "./call-validity.ts";
 import { HeadBlock } from "./head-block.ts";
 import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
 import { revertReason } from "./revert-reason.ts";
+import { transactionOfCall } from "./simulated-call.ts";
 import { interruptible, limitedCall } from "./time-limit.ts";
 
 export interface CallLimits {
@@ -41,7 +44,17 @@ export interface CallWatch {
   readonly tracer?: EvmTracer | undefined;
   /** default: the EVM of the calls that are not plain calls on `latest`. Control must not be yielded between `prepare` and the last message. */
   readonly engine?: EvmEngine | undefined;
+  readonly rules?: MessageRules | undefined;
 }
+
+/** What is different for the message of an estimate. */
+export interface MessageRules {
+  /** the gas is a first guess: it may be too little, and it is lowered to what the sender can pay for */
+  readonly isEstimate: boolean;
+}
+
+const CALL: MessageRules = { isEstimate: false };
+const ESTIMATE: MessageRules = { isEstimate: true };
 
 /** A call ready to run on the state after a block, with its environment. */
 export interface PreparedCall {
@@ -141,13 +154,16 @@ export class CallService {
 
   #estimateGas(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides): bigint {
     const header = this.#backend.chain.headerOf(selector)?.header;
-    const limit = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : header?.gasLimit;
+    const { honorsLittleGas } = this.#backend.profile.calls;
+    const limit =
+      request.gas !== undefined && (honorsLittleGas || request.gas >= PLAIN_TRANSFER_GAS) ? request.gas : header?.gasLimit;
     const wanted = limit ?? this.#limits.gasCap;
     const cap = header && rulesAt(this.#backend, header).maxTransactionGas; // EIP-7825: no block includes a transaction with more
     const asked = { ...request, gas: cap !== undefined && wanted > cap ? cap : wanted };
     checkOverrides(work, overrides);
-    const prepared = this.#worded("estimate", asked, () => this.prepare(asked, selector, overrides));
-    const { execution, message } = prepared;
+    const { execution, message } = this.#worded("estimate", asked, () =>
+      this.prepare(asked, selector, overrides, { rules: ESTIMATE }),
+    );
     const run = (gasLimit: bigint): CallOutcome => {
       work.check();
       return execution.call({ ...message, gasLimit });
@@ -156,6 +172,7 @@ export class CallService {
     let high = message.gasLimit;
     const isPlainTransfer = message.to !== undefined && message.data.length === 0 && execution.getCode(message.to).length === 0;
     if (isPlainTransfer && run(PLAIN_TRANSFER_GAS).status === 1) return PLAIN_TRANSFER_GAS;
+    this.#worded("estimate", { ...asked, gas: high }, () => this.#checkGas(execution, message));
     const first = run(high);
     if (first.status === 0) {
       if (first.halt === "out-of-gas") throw this.#refuse({ kind: "gas-exceeds-allowance", allowance: high });
@@ -194,7 +211,8 @@ export class CallService {
       const from = request.from ?? ZERO_ADDRESS;
       const excluded = request.to === undefined ? [from] : [from, request.to];
       const tracer = new AccessListTracer(work, accessList, excluded);
-      const { execution, message } = this.prepare({ ...request, accessList }, selector, overrides, { tracer });
+      const asked = { ...request, accessList };
+      const { execution, message } = this.#worded("access-list", asked, () => this.prepare(asked, selector, overrides, { tracer }));
       const { gasUsed, halt, invalidOpcode, status } = execution.call(message);
       const touched = tracer.list();
       if (sizeOf(touched) === sizeOf(accessList))
@@ -208,75 +226,73 @@ export class CallService {
     request: CallRequest,
     selector: BlockSelector,
     overrides: CallOverrides = {},
-    { tracer, engine = this.#engine }: CallWatch = {},
+    { tracer, engine = this.#engine, rules: messageRules }: CallWatch = {},
   ): PreparedCall {
     const at = requireState(this.#backend, selector);
     const rules = rulesAt(this.#backend, at.header);
     const environment = overriddenEnvironment(blockEnvironment(rules, at.header), overrides.block);
-    const gasPrice = this.#gasPrice(request, environment.baseFeePerGas);
     // A call without a fee sees a base fee of zero.
-    const seen = gasPrice === 0n ? { ...environment, baseFeePerGas: 0n } : environment;
+    const { profile } = this.#backend;
+    const isFree = gasPriceOf(profile, request, environment.baseFeePerGas) === 0n;
+    const isBlobFree = profile.calls.ignoresZeroBlobFee && request.blobVersionedHashes !== undefined && !request.maxFeePerBlobGas;
+    const seen = { ...environment, ...(isFree && { baseFeePerGas: 0n }), ...(isBlobFree && { blobBaseFee: 0n }) };
     engine.setTracer(tracer);
     const execution = engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
     applyStateOverrides(execution, overrides.state ?? []);
-    return { execution, message: this.message(execution, request), at };
+    return { execution, message: this.message(execution, request, messageRules), at };
   }
 
-  /** The message for a call on a block in progress. @throws {RpcError} wrong chain, unacceptable fees or insufficient funds */
-  message(execution: BlockExecution, request: CallRequest): CallMessage {
-    const { chainId } = this.#backend.chain.config;
+  /** The message for a call on a block in progress. @throws {RpcError} wrong chain, an invalid transaction, or insufficient funds */
+  message(execution: BlockExecution, request: CallRequest, { isEstimate }: MessageRules = CALL): CallMessage {
+    const { profile, chain } = this.#backend;
+    const { chainId } = chain.config;
     if (request.chainId !== undefined && request.chainId !== chainId)
       throw this.#refuse({ kind: "wrong-chain-id", have: request.chainId, want: chainId });
-    const gasPrice = this.#gasPrice(request, execution.environment.baseFeePerGas);
+    const { rules, environment } = execution;
+    const surroundings = { rules, ...environment };
+    const faultOfFees = feeFault(profile, request, surroundings);
+    if (faultOfFees !== undefined) throw this.#refuse(faultOfFees);
+    const faultOfContents = contentsFault(profile, request, surroundings);
+    if (faultOfContents !== undefined) throw this.#refuse(faultOfContents);
     const from = request.from ?? ZERO_ADDRESS;
-    const gasLimit = this.#gasLimit(execution, request, from);
+    const gasLimit = this.#gasLimit(execution, request, from, isEstimate);
+    const gasPrice = gasPriceOf(profile, request, environment.baseFeePerGas);
     const { to, value, data, accessList, authorizationList, blobVersionedHashes } = request;
     const message = { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
-    const shortage = gasShortage(execution.rules, message);
-    if (shortage !== undefined) throw this.#refuse({ kind: "intrinsic-gas", gasLimit, ...shortage });
+    if (!isEstimate) this.#checkGas(execution, message);
     return message;
   }
 
-  /** Wei per unit of gas; 0 when the request specifies no fee. */
-  #gasPrice(request: CallRequest, baseFeeWei: bigint): bigint {
-    const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request;
-    const address = bytesToHex(request.from ?? ZERO_ADDRESS);
-    if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
-      throw this.#refuse({ kind: "both-fee-models" });
-    }
-    const cap = gasPrice ?? maxFeePerGas ?? 0n;
-    const tip = gasPrice ?? maxPriorityFeePerGas ?? 0n;
-    if (gasPrice === undefined && maxFeePerGas !== undefined && tip > cap) {
-      throw this.#refuse({ kind: "tip-above-fee-cap", address, tipWei: tip, maxFeeWei: cap });
-    }
-    if (cap === 0n) return 0n;
-    if (cap < baseFeeWei) throw this.#refuse({ kind: "fee-below-base-fee", address, maxFeeWei: cap, baseFeeWei });
-    const offered = baseFeeWei + tip;
-    return gasPrice ?? (offered < cap ? offered : cap);
+  #checkGas({ rules }: BlockExecution, message: CallMessage): void {
+    const shortage = gasShortage(rules, message);
+    if (shortage !== undefined) throw this.#refuse({ kind: "intrinsic-gas", gasLimit: message.gasLimit, ...shortage });
   }
 
   /**
-   * The least of three limits: what the request specifies, what the cap allows, and what the sender can pay for at the highest price it
-   * offers.
+   * The least of three limits: what the request specifies, what the cap allows, and, for an estimate or if the profile says so, what the sender
+   * can pay for at the highest price it offers.
    */
-  #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array): bigint {
-    const highest = request.gasPrice ?? request.maxFeePerGas ?? 0n;
+  #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array, isEstimate: boolean): bigint {
+    const { profile } = this.#backend;
+    const highest = feeCapOf(profile, request, execution.environment.baseFeePerGas);
     const wanted = this.#wantedGas(request);
     const balance = execution.getBalance(from);
+    const fixed = request.value + blobCost(request);
     const insufficient = (affordableGas?: bigint): RpcError =>
       this.#refuse({
         kind: "insufficient-funds",
         address: bytesToHex(from),
         haveWei: balance,
-        valueWei: request.value,
+        valueWei: fixed,
         gasWei: wanted * highest,
         affordableGas,
       });
-    if (balance < request.value) throw insufficient();
+    if (balance < fixed) throw insufficient();
     if (highest === 0n) return wanted;
-    const affordable = (balance - request.value) / highest;
+    const affordable = (balance - fixed) / highest;
     if (affordable >= wanted) return wanted;
-    if (affordable < PLAIN_TRANSFER_GAS) throw insufficient(affordable);
+    const isCapped = isEstimate || profile.calls.capsGasByFunds;
+    if (!isCapped || affordable < PLAIN_TRANSFER_GAS) throw insufficient(affordable);
     return affordable;
   }
 
@@ -291,8 +307,17 @@ export class CallService {
       return run();
     } catch (error) {
       if (!(error instanceof CallRefusal)) throw error;
-      throw rpcError(this.#backend.profile.errors.call(error.fault, { method, gas: this.#wantedGas(request) }));
+      const gas = this.#wantedGas(request);
+      const transactionHash =
+        method === "access-list" ? () => bytesToHex(hashTransaction(this.#transactionOf(request, gas))) : undefined;
+      throw rpcError(this.#backend.profile.errors.call(error.fault, { method, gas, transactionHash }));
     }
+  }
+
+  /** The transaction that a call stands for, unsigned. */
+  #transactionOf(request: CallRequest, gas: bigint): SignedTransaction {
+    const nonce = requireState(this.#backend, LATEST).state.readAccount(request.from ?? ZERO_ADDRESS)?.nonce ?? 0n;
+    return transactionOfCall(request, this.#backend.chain.config.chainId, nonce, gas).tx;
   }
 
   /** The same work with the time limit of calls. */
@@ -311,7 +336,7 @@ export class CallService {
 
   #failure(outcome: CallOutcome, gasLimit: bigint): RpcError {
     const { halt, invalidOpcode } = outcome;
-    if (halt === undefined || halt === "revert") return revertError(outcome.output);
+    if (halt === undefined || halt === "revert") return revertError(this.#backend.profile, outcome.output);
     return this.#refuse({ kind: "halt", halt, invalidOpcode, gasLimit });
   }
 }
@@ -324,16 +349,16 @@ function checkOverrides(work: Work, { state = [] }: CallOverrides): void {
   if (bytes > LARGE_CODE_BYTES) work.check(BigInt(bytes));
 }
 
-const offersNoFee = ({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: CallRequest): boolean =>
-  gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined;
+const offersNoFee = ({ gasPrice, maxFeePerGas, maxPriorityFeePerGas, blobVersionedHashes }: CallRequest): boolean =>
+  gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined && blobVersionedHashes === undefined;
 
-/** Error code 3, with the reason if there is one, and the revert data. */
-export function revertError(output: Uint8Array): RpcError {
+/** Error code 3, with the reason if there is one, and the revert data; without data, the profile decides whether it is `0x` or absent. */
+export function revertError({ calls }: Profile, output: Uint8Array): RpcError {
   const reason = revertReason(output);
   return new RpcError(
     REVERT_CODE,
     reason === undefined ? "execution reverted" : `execution reverted: ${reason}`,
-    bytesToHex(output),
+    output.length > 0 || calls.revertsHaveEmptyData ? bytesToHex(output) : undefined,
   );
 }
 

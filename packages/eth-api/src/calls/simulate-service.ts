@@ -16,6 +16,7 @@ import {
   stateUpdate,
 } from "@rnode/chain";
 import type { BlockExecution, CallOutcome, EvmEngine } from "@rnode/evm";
+import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, toQuantity, ZERO_HASH } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
@@ -45,8 +46,9 @@ import { logToJson, placeOf } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { MAX_SIMULATED_BLOCKS, type SimulatedBlock, type SimulateRequest } from "../params/simulate-request.ts";
 import type { CallLimits } from "./call-service.ts";
+import { gasPriceOf } from "./call-validity.ts";
 import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
-import { checkSimulated, failureOf, simulationError, transactionOfCall } from "./simulated-call.ts";
+import { failureOf, simulationError, simulationFault, transactionOfCall } from "./simulated-call.ts";
 import { interruptible, limitedCall } from "./time-limit.ts";
 import { type IndexedLog, TransferTracer } from "./transfer-tracer.ts";
 
@@ -105,7 +107,7 @@ export class SimulateService {
     const base = requireState(this.#backend, selector);
     const baseNodes = this.#backend.chain.trieNodesAt(blockIdOf(base));
     if (baseNodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(selector));
-    const planned = planBlocks(request.blockStateCalls, base.header);
+    const planned = planBlocks(request.blockStateCalls, base.header, this.#backend.profile.simulation.noBlocksText);
     const limited = limitedCall(work, this.#limits.timeoutMs, this.#backend.profile);
     const simulation: Simulation = {
       work: limited,
@@ -274,12 +276,16 @@ export class SimulateService {
     const { gasCap } = this.#limits;
     if (gasBudget <= 0n) throw simulationError("client-limit", `gas cap of the simulation is used up: ${gasCap}`);
     const wanted = call.gas ?? gasLeft;
-    if (wanted > gasLeft) throw simulationError("block-gas-limit", `block gas limit reached: ${wanted} > ${gasLeft}`);
+    if (wanted > gasLeft)
+      throw simulationError("block-gas-limit", `block gas limit reached: remaining: ${gasLeft}, required: ${wanted}`);
     const gasLimit = wanted < gasBudget ? wanted : gasBudget;
     const nonce = execution.getNonce(call.from ?? new Uint8Array(20));
     const simulated = transactionOfCall(call, this.#backend.chain.config.chainId, nonce, gasLimit);
     const { tx, sender } = simulated;
-    const gasPrice = checkSimulated(execution, simulated, { validation: request.validation ?? false, gasLeft });
+    const { profile } = this.#backend;
+    const fault = simulationFault({ profile, execution, validation: request.validation ?? false }, call, simulated);
+    if (fault !== undefined) throw rpcError(profile.errors.simulation(fault));
+    const gasPrice = gasPriceOf(profile, call, execution.environment.baseFeePerGas);
     if (tx.type === 0x03) payBlobFee(execution, sender, tx.blobVersionedHashes.length);
     const outcome = execution.applyMessage({
       from: sender,
@@ -316,17 +322,16 @@ export class SimulateService {
 }
 
 /** Decides the numbers and timestamps of the blocks, and fills gaps in the numbers with empty blocks. @throws {RpcError} */
-function planBlocks(asked: readonly SimulatedBlock[], base: Header): PlannedBlock[] {
-  if (asked.length === 0) throw simulationError("invalid-params", "empty input: blockStateCalls has no block");
-  if (asked.length > MAX_SIMULATED_BLOCKS) throw simulationError("client-limit", `too many blocks: limit ${MAX_SIMULATED_BLOCKS}`);
+function planBlocks(asked: readonly SimulatedBlock[], base: Header, noBlocksText: string): PlannedBlock[] {
+  if (asked.length === 0) throw new RpcError(INVALID_PARAMS, noBlocksText);
+  if (asked.length > MAX_SIMULATED_BLOCKS) throw simulationError("client-limit", "too many blocks");
   const planned: PlannedBlock[] = [];
   let { number } = base;
   let timestamp = BigInt(exactTimestamp(base));
   for (const block of asked) {
     const wanted = block.blockOverrides?.number ?? number + 1;
     if (wanted <= number) throw simulationError("number-order", `block numbers must be in order: ${wanted} <= ${number}`);
-    if (wanted - base.number > MAX_SIMULATED_BLOCKS)
-      throw simulationError("client-limit", `too many blocks: limit ${MAX_SIMULATED_BLOCKS}`);
+    if (wanted - base.number > MAX_SIMULATED_BLOCKS) throw simulationError("client-limit", "too many blocks");
     while (number + 1 < wanted) {
       number++;
       timestamp += SECONDS_A_BLOCK;

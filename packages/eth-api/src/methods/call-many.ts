@@ -65,7 +65,7 @@ export function ethCallManyMethods({ backend, calls, traces }: ReadServices): Ap
             if (status === 1) return { value: bytesToHex(output) };
             const isRevert = halt === undefined || halt === "revert";
             const failure = isRevert
-              ? revertError(output)
+              ? revertError(backend.profile, output)
               : errors.call({ kind: "halt", halt, invalidOpcode, gasLimit: own.gasLimit });
             return { error: failure.message };
           },

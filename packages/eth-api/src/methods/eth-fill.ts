@@ -18,27 +18,32 @@ type Fees = Pick<CallRequest, "gasPrice" | "maxFeePerGas" | "maxPriorityFeePerGa
 /** A transaction without a signature from what somebody says of it. @throws {RpcError} */
 export type TransactionFiller = (given: CallRequest, work: Work) => Promise<SignedTransaction>;
 
-/** Fills in what a transaction lacks before it can be signed: nonce, gas and fees. */
-export function createTransactionFiller({ backend, writer, calls, gasPrice }: ReadServices): TransactionFiller {
-  const { chain, profile } = backend;
-  const refuse = (fault: CallFault): RpcError => rpcError(profile.errors.call(fault));
-
-  /** Fills in fees as Geth and Reth do: the suggested tip, and room for twice the base fee of the head. */
-  function feesOf(request: CallRequest, baseFeeWei: bigint | undefined): Fees {
-    const { gasPrice: price, maxFeePerGas, maxPriorityFeePerGas } = request;
-    const isMarket = maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined;
-    if (price !== undefined && isMarket) throw refuse({ kind: "both-fee-models" });
-    const none = { gasPrice: undefined, maxFeePerGas: undefined, maxPriorityFeePerGas: undefined };
-    if (price !== undefined) return { ...none, gasPrice: price };
-    if (baseFeeWei === undefined && !isMarket) return { ...none, gasPrice: gasPrice.gasPriceWei() };
-    const tipWei = maxPriorityFeePerGas ?? gasPrice.suggestedTipWei();
-    const capWei = maxFeePerGas ?? tipWei + 2n * (baseFeeWei ?? 0n);
-    if (capWei < tipWei) {
-      const address = bytesToHex(request.from ?? ZERO_ADDRESS);
-      throw refuse({ kind: "tip-above-fee-cap", address, tipWei, maxFeeWei: capWei });
-    }
-    return { ...none, maxFeePerGas: capWei, maxPriorityFeePerGas: tipWei };
+/** Fills in fees as Geth and Reth do: the suggested tip, and room for twice the base fee of the head. @throws {RpcError} */
+export function feesOf(
+  { backend, gasPrice }: Pick<ReadServices, "backend" | "gasPrice">,
+  request: CallRequest,
+  baseFeeWei: bigint | undefined,
+): Fees {
+  const refuse = (fault: CallFault): RpcError => rpcError(backend.profile.errors.call(fault));
+  const { gasPrice: price, maxFeePerGas, maxPriorityFeePerGas } = request;
+  const isMarket = maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined;
+  if (price !== undefined && isMarket) throw refuse({ kind: "both-fee-models" });
+  const none = { gasPrice: undefined, maxFeePerGas: undefined, maxPriorityFeePerGas: undefined };
+  if (price !== undefined) return { ...none, gasPrice: price };
+  if (baseFeeWei === undefined && !isMarket) return { ...none, gasPrice: gasPrice.gasPriceWei() };
+  const tipWei = maxPriorityFeePerGas ?? gasPrice.suggestedTipWei();
+  const capWei = maxFeePerGas ?? tipWei + 2n * (baseFeeWei ?? 0n);
+  if (capWei < tipWei) {
+    const address = bytesToHex(request.from ?? ZERO_ADDRESS);
+    throw refuse({ kind: "tip-above-fee-cap", address, tipWei, maxFeeWei: capWei });
   }
+  return { ...none, maxFeePerGas: capWei, maxPriorityFeePerGas: tipWei };
+}
+
+/** Fills in what a transaction lacks before it can be signed: nonce, gas and fees. */
+export function createTransactionFiller(services: ReadServices): TransactionFiller {
+  const { backend, writer, calls } = services;
+  const { chain } = backend;
 
   /**
    * Estimated with the fees that were filled in, as contracts may look at the base fee, which is zero where no price is named. Libraries also ask
@@ -59,7 +64,7 @@ export function createTransactionFiller({ backend, writer, calls, gasPrice }: Re
     if (given.gasPrice !== undefined && given.authorizationList !== undefined)
       throw new RpcError(SERVER_ERROR, "both gasPrice and authorizationList specified");
     const { header } = requireState(backend, LATEST);
-    const request = { ...given, ...feesOf(given, header.baseFeePerGas) };
+    const request = { ...given, ...feesOf(services, given, header.baseFeePerGas) };
     const sender = request.from ?? ZERO_ADDRESS;
     const gasLimit = given.gas ?? estimateOf(given, request, work);
     const nonce =

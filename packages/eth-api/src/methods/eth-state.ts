@@ -18,6 +18,7 @@ import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../params/call-request.ts";
 import { haltText } from "../profile/halt-texts.ts";
 import * as results from "../schemas/results.ts";
+import { feesOf } from "./eth-fill.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
@@ -97,7 +98,8 @@ function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarge
 }
 
 /** Accounts, storage, proofs and calls. */
-export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMethods {
+export function ethStateMethods(services: ReadServices): ApiMethods {
+  const { backend, writer, calls } = services;
   const callParams = [
     param("call", callRequestShape),
     block,
@@ -193,7 +195,10 @@ export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMe
       result: results.accessList,
       params: callParams,
       handler: ([request, selector, state, overrides], work) => {
-        const { accessList, gasUsed, halt, invalidOpcode } = calls.createAccessList(work, request, selector ?? LATEST, {
+        const at = selector ?? LATEST;
+        const fees =
+          backend.profile.calls.accessListFillsFees && feesOf(services, request, requireState(backend, at).header.baseFeePerGas);
+        const { accessList, gasUsed, halt, invalidOpcode } = calls.createAccessList(work, { ...request, ...fees }, at, {
           state,
           block: overrides,
         });

@@ -1,11 +1,23 @@
 import type { AttributesFault } from "@rnode/chain";
-import { GO_DIALECT, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rnode/jsonrpc";
+import { GO_DIALECT, INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex, checksumAddress, hexToBytes } from "@rnode/primitives";
+import type { ContentsFault } from "@rnode/protocol";
 import { GO_TARGET } from "./build-target.ts";
 import { engineError } from "./engine-errors.ts";
 import { gethDecodingText } from "./geth-decoding.ts";
 import { haltText } from "./halt-texts.ts";
-import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import type {
+  AskedCall,
+  CallFault,
+  ContentsDetails,
+  ErrorTable,
+  FeeHistoryFault,
+  LogQueryFault,
+  Profile,
+  SimulationFault,
+  SubmissionFault,
+} from "./profile.ts";
+import { SIMULATION_CODES } from "./simulation-codes.ts";
 import { notReady, SYNC_TIMEOUT } from "./sync-errors.ts";
 import { GETH_TRACES } from "./trace-dialect.ts";
 
@@ -16,8 +28,20 @@ const checksummed = (address: string): string => checksumAddress(hexToBytes(addr
 /** A call that breaks a rule for transactions. The wording depends on the method that was called. */
 function notBegun(text: string, asked: AskedCall | undefined): RpcErrorBody {
   if (asked === undefined) return failed(text);
+  if (asked.method === "access-list") return failed(`failed to apply transaction: ${asked.transactionHash?.()} err: ${text}`);
   return failed(asked.method === "call" ? `err: ${text} (supplied gas ${asked.gas})` : `failed with ${asked.gas} gas: ${text}`);
 }
+
+const CONTENTS_TEXTS: Readonly<Record<ContentsFault, (details: ContentsDetails, sender: string) => string>> = {
+  "initcode-too-large": ({ initcodeBytes, maxInitcodeBytes }) =>
+    `max initcode size exceeded: code size ${initcodeBytes} limit ${maxInitcodeBytes}`,
+  "no-blobs": () => "blob transaction missing blob hashes",
+  "bad-blob-version": ({ badBlob }) => `blob ${badBlob} has invalid hash version`,
+  "too-many-blobs": () => "blob transaction has too many blobs",
+  "blob-creates-contract": () => "blob transaction of type create",
+  "empty-authorization-list": (_, sender) => `EIP-7702 transaction with empty auth list (sender ${sender})`,
+  "set-code-creates-contract": (_, sender) => `EIP-7702 transaction cannot be used to create contract (sender ${sender})`,
+};
 
 function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
   switch (fault.kind) {
@@ -26,7 +50,8 @@ function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
     case "gas-exceeds-allowance":
       return failed(`gas required exceeds allowance (${fault.allowance})`);
     case "intrinsic-gas": {
-      if (asked?.method === "estimate") return callError({ kind: "gas-exceeds-allowance", allowance: fault.gasLimit });
+      if (asked?.method === "estimate" && fault.of === "transaction")
+        return callError({ kind: "gas-exceeds-allowance", allowance: fault.gasLimit });
       const what = fault.of === "floor" ? "insufficient gas for floor data gas cost" : "intrinsic gas too low";
       return notBegun(`${what}: have ${fault.gasLimit}, want ${fault.minimum}`, asked);
     }
@@ -52,8 +77,55 @@ function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
       return { ...failed(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };
     case "wrong-chain-id":
       return failed(`chainId does not match node's (have=${fault.have}, want=${fault.want})`);
+    case "contents":
+      return notBegun(CONTENTS_TEXTS[fault.fault](fault.details, checksummed(fault.address)), asked);
+    case "type-not-supported":
+      return notBegun(`transaction type not supported: ${fault.field} tx (sender ${checksummed(fault.address)})`, asked);
+    case "blob-fee-too-low":
+      return notBegun(
+        `max fee per blob gas less than block blob gas fee: address ${checksummed(fault.address)} blobGasFeeCap: ${fault.maxFeeWei}, blobBaseFee: ${fault.blobBaseFeeWei}`,
+        asked,
+      );
+    case "blob-fee-without-blobs":
+      return failed("maxFeePerBlobGas specified without blobVersionedHashes");
     case "both-fee-models":
       return failed("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+  }
+}
+
+const NONCE_FAULTS = {
+  "too-low": ["nonce-too-low", "nonce too low"],
+  "too-high": ["nonce-too-high", "nonce too high"],
+  max: ["nonce-max", "nonce has max value"],
+} as const;
+
+function simulationError(fault: SimulationFault): RpcErrorBody {
+  if (fault.kind === "nonce") {
+    const [code, text] = NONCE_FAULTS[fault.fault];
+    const numbers = fault.fault === "max" ? `nonce: ${fault.want}` : `tx: ${fault.have} state: ${fault.want}`;
+    return { code: SIMULATION_CODES[code], message: `${text}: address ${checksummed(fault.address)}, ${numbers}` };
+  }
+  return { ...callError(fault), code: simulationCode(fault) };
+}
+
+/** As op-geth has them; Geth 1.17.10 has −38012 for a fee cap below the base fee. */
+function simulationCode(fault: SimulationFault): number {
+  switch (fault.kind) {
+    case "insufficient-funds":
+      return SIMULATION_CODES[fault.kind];
+    case "intrinsic-gas":
+      return fault.of === "transaction" ? SIMULATION_CODES[fault.kind] : INTERNAL_ERROR;
+    case "contents":
+      return fault.fault === "initcode-too-large" ? SIMULATION_CODES[fault.fault] : INTERNAL_ERROR;
+    case "tip-above-fee-cap":
+    case "fee-below-base-fee":
+      return INVALID_PARAMS;
+    case "both-fee-models":
+    case "wrong-chain-id":
+    case "blob-fee-without-blobs":
+      return SERVER_ERROR;
+    default:
+      return INTERNAL_ERROR;
   }
 }
 
@@ -175,6 +247,7 @@ const errors: ErrorTable = {
     "pool-full": () => failed("txpool is full"),
   },
   call: callError,
+  simulation: simulationError,
   blockNotFound: (selector, isKnown = false) => {
     if (selector.kind === "hash") return failed(isKnown ? "hash is not currently canonical" : "header for hash not found");
     const isLabel = selector.kind === "tag" && (selector.tag === "safe" || selector.tag === "finalized");
@@ -244,8 +317,20 @@ export const PROFILE_G: Profile = {
     l1FeeScalarByFork: false,
     depositsHaveBlobGasUsed: false,
   },
+  calls: {
+    comparesGasPrice: true,
+    comparesBaseFeeFirst: false,
+    tipAloneOffersBaseFee: false,
+    capsGasByFunds: false,
+    honorsLittleGas: false,
+    revertsHaveEmptyData: true,
+    ignoresZeroBlobFee: true,
+    blobFeeNeedsBlobs: false,
+    checksNonceLate: false,
+    accessListFillsFees: true,
+  },
   feeHistoryCountsFootprint: false,
-  simulation: { keepsExtraData: false, countsFootprint: true },
+  simulation: { noBlocksText: "empty input", keepsExtraData: false, countsFootprint: true },
   witness: { hasKeys: false, hasHeaderObjects: true, servesPayloads: false },
   txpool: { hasChecksumAddresses: true },
   dump: { hasPrefix: false, leavesOutIncompletes: true },

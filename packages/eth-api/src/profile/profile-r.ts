@@ -2,11 +2,23 @@ import type { BlockSelector } from "@rnode/chain";
 import type { HaltReason } from "@rnode/evm";
 import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
+import type { ContentsFault } from "@rnode/protocol";
 import { OP } from "../instructions/opcodes.ts";
 import { RUST_TARGET } from "./build-target.ts";
 import { engineError } from "./engine-errors.ts";
-import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import type {
+  AskedCall,
+  CallFault,
+  ContentsDetails,
+  ErrorTable,
+  FeeHistoryFault,
+  LogQueryFault,
+  Profile,
+  SimulationFault,
+  SubmissionFault,
+} from "./profile.ts";
 import { selectorText } from "./selector-text.ts";
+import { SIMULATION_CODES } from "./simulation-codes.ts";
 import { notReady, SYNC_TIMEOUT } from "./sync-errors.ts";
 import { RETH_TRACES } from "./trace-dialect.ts";
 
@@ -40,6 +52,18 @@ const HALT_NAMES: Readonly<Record<Exclude<HaltReason, "revert" | "out-of-gas" | 
 /** A duration as Rust prints it, to the millisecond. */
 const rustDuration = (ms: number): string => (ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`);
 
+const MISSING_BLOBS = "blob transaction missing blob hashes";
+
+const CONTENTS_TEXTS: Readonly<Record<ContentsFault, (details: ContentsDetails) => string>> = {
+  "initcode-too-large": () => "max initcode size exceeded",
+  "no-blobs": () => MISSING_BLOBS,
+  "bad-blob-version": () => "blob hash version mismatch",
+  "too-many-blobs": ({ blobs }) => `blob transaction exceeds max blobs per block; got ${blobs}`,
+  "blob-creates-contract": () => "blob transaction is a create transaction",
+  "empty-authorization-list": () => "EIP-7702 authorization list has invalid fields",
+  "set-code-creates-contract": () => "EIP-7702 authorization list has invalid fields",
+};
+
 function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
   switch (fault.kind) {
     case "halt":
@@ -53,6 +77,7 @@ function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
       if (asked?.method === "estimate") return callError({ kind: "gas-exceeds-allowance", allowance: fault.gasLimit });
       return invalidInput("intrinsic gas too low");
     case "insufficient-funds":
+      if (asked?.method === "estimate" && fault.gasWei === 0n) return rejected(`EVM error: ${HALT_NAMES["insufficient-balance"]}`);
       if (asked?.method === "estimate" && fault.affordableGas !== undefined)
         return callError({ kind: "gas-exceeds-allowance", allowance: fault.affordableGas });
       return rejected(
@@ -66,8 +91,38 @@ function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
       return { ...invalidInput(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };
     case "wrong-chain-id":
       return invalidInput("invalid chain ID");
+    case "contents":
+      return rejected(CONTENTS_TEXTS[fault.fault](fault.details));
+    case "type-not-supported":
+      return rejected("transaction type not supported");
+    case "blob-fee-too-low":
+      return rejected("max fee per blob gas less than block blob gas fee");
+    case "blob-fee-without-blobs":
+      return rejected(MISSING_BLOBS);
     case "both-fee-models":
       return invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+  }
+}
+
+/** Codes of the simulation's faults that the specification has; the others are worded as in a call. */
+function simulationError(fault: SimulationFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "nonce":
+      if (fault.fault === "too-low")
+        return body(SIMULATION_CODES["nonce-too-low"], `nonce too low: next nonce ${fault.want}, tx nonce ${fault.have}`);
+      return fault.fault === "too-high"
+        ? body(SIMULATION_CODES["nonce-too-high"], "nonce too high")
+        : body(SIMULATION_CODES["nonce-max"], "nonce has max value");
+    case "insufficient-funds":
+    case "fee-below-base-fee":
+    case "intrinsic-gas":
+      return { ...callError(fault), code: SIMULATION_CODES[fault.kind] };
+    case "contents":
+      return fault.fault === "initcode-too-large"
+        ? { ...callError(fault), code: SIMULATION_CODES["initcode-too-large"] }
+        : callError(fault);
+    default:
+      return callError(fault);
   }
 }
 
@@ -167,6 +222,7 @@ const errors: ErrorTable = {
     "pool-full": () => rejected("txpool is full"),
   },
   call: callError,
+  simulation: simulationError,
   blockNotFound,
   stateUnavailable: (_, header, oldest) =>
     body(
@@ -239,8 +295,20 @@ export const PROFILE_R: Profile = {
     l1FeeScalarByFork: true,
     depositsHaveBlobGasUsed: true,
   },
+  calls: {
+    comparesGasPrice: false,
+    comparesBaseFeeFirst: true,
+    tipAloneOffersBaseFee: true,
+    capsGasByFunds: true,
+    honorsLittleGas: true,
+    revertsHaveEmptyData: false,
+    ignoresZeroBlobFee: false,
+    blobFeeNeedsBlobs: true,
+    checksNonceLate: true,
+    accessListFillsFees: false,
+  },
   feeHistoryCountsFootprint: true,
-  simulation: { keepsExtraData: true, countsFootprint: false },
+  simulation: { noBlocksText: "calls are empty.", keepsExtraData: true, countsFootprint: false },
   witness: { hasKeys: true, hasHeaderObjects: false, servesPayloads: true },
   txpool: { hasChecksumAddresses: false },
   dump: { hasPrefix: true, leavesOutIncompletes: false },

@@ -2,7 +2,7 @@ import type { AttributesFault, BlockSelector, ForkchoiceFault } from "@rnode/cha
 import type { HaltReason } from "@rnode/evm";
 import type { RpcDialect, RpcErrorBody } from "@rnode/jsonrpc";
 import type { CodedError } from "@rnode/primitives";
-import type { Header } from "@rnode/protocol";
+import type { ContentsFault, Header } from "@rnode/protocol";
 import type { PoolRefusal, PoolWait } from "@rnode/txpool";
 import type { ConditionalFault } from "../params/conditional.ts";
 import type { TraceDialect } from "./trace-dialect.ts";
@@ -51,14 +51,45 @@ export type CallFault =
     }
   | { readonly kind: "fee-below-base-fee"; readonly address: string; readonly maxFeeWei: bigint; readonly baseFeeWei: bigint }
   | { readonly kind: "tip-above-fee-cap"; readonly address: string; readonly tipWei: bigint; readonly maxFeeWei: bigint }
+  /** the contents make no valid transaction, whatever its gas and fees */
+  | { readonly kind: "contents"; readonly fault: ContentsFault; readonly address: string; readonly details: ContentsDetails }
+  /** the block's fork has no transactions with this field */
+  | { readonly kind: "type-not-supported"; readonly field: "access list" | "blob" | "setcode"; readonly address: string }
+  | { readonly kind: "blob-fee-too-low"; readonly address: string; readonly maxFeeWei: bigint; readonly blobBaseFeeWei: bigint }
+  | { readonly kind: "blob-fee-without-blobs" }
   | { readonly kind: "both-fee-models" }
   | { readonly kind: "wrong-chain-id"; readonly have: bigint; readonly want: bigint }
   | { readonly kind: "timeout"; readonly timeoutMs: number };
 
+/** Numbers that the texts of contents faults name. */
+export interface ContentsDetails {
+  readonly initcodeBytes: number;
+  readonly maxInitcodeBytes: number;
+  readonly blobs: number;
+  /** index of the first blob hash of another version than 1; −1: none */
+  readonly badBlob: number;
+}
+
+/** Why no block could contain the transaction that a call stands for. */
+export type ValidityFault = Exclude<CallFault, { readonly kind: "halt" | "gas-exceeds-allowance" | "timeout" }>;
+
+/** A fault of a simulated call, which ends `eth_simulateV1`. */
+export type SimulationFault =
+  | ValidityFault
+  | {
+      readonly kind: "nonce";
+      readonly fault: "too-low" | "too-high" | "max";
+      readonly address: string;
+      readonly have: bigint;
+      readonly want: bigint;
+    };
+
 /** The method by which a call was requested, and the gas it specified. */
 export interface AskedCall {
-  readonly method: "call" | "estimate";
+  readonly method: "call" | "estimate" | "access-list";
   readonly gas: bigint;
+  /** hash of the transaction that the call stands for; only for an access list */
+  readonly transactionHash?: (() => string) | undefined;
 }
 
 /** Why a log query was refused. */
@@ -91,6 +122,7 @@ export interface ErrorTable {
   readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
   /** @param asked undefined: a method without wording of its own */
   readonly call: (fault: CallFault, asked?: AskedCall) => RpcErrorBody;
+  readonly simulation: (fault: SimulationFault) => RpcErrorBody;
   /** @param isKnown the block exists but is not canonical, as the request demands */
   readonly blockNotFound: (selector: BlockSelector, isKnown?: boolean) => RpcErrorBody;
   /**
@@ -167,10 +199,34 @@ export interface Profile {
     /** deposits have `blobGasUsed` from Jovian on */
     readonly depositsHaveBlobGasUsed: boolean;
   };
+  readonly calls: {
+    /** a `gasPrice` below the base fee is refused, as a `maxFeePerGas` is; otherwise it is charged as it is */
+    readonly comparesGasPrice: boolean;
+    /** the fee cap is compared with the base fee before the tip is compared with the fee cap */
+    readonly comparesBaseFeeFirst: boolean;
+    /** a call with a tip and no fee cap offers the base fee and the tip; otherwise its fee cap is 0, and the tip above it */
+    readonly tipAloneOffersBaseFee: boolean;
+    /** the gas of `eth_call` is at most what the sender can pay for; otherwise a sender who cannot pay for all of it is refused */
+    readonly capsGasByFunds: boolean;
+    /** an estimate whose request names less than 21,000 gas fails; otherwise such gas is ignored */
+    readonly honorsLittleGas: boolean;
+    /** a revert without data has `data: "0x"` instead of none */
+    readonly revertsHaveEmptyData: boolean;
+    /** a blob fee cap of 0 counts as none */
+    readonly ignoresZeroBlobFee: boolean;
+    /** a blob fee cap without blob hashes is refused */
+    readonly blobFeeNeedsBlobs: boolean;
+    /** simulated calls are checked for their fees, contents and gas before the sender's nonce */
+    readonly checksNonceLate: boolean;
+    /** `eth_createAccessList` without fees takes the suggested ones, so that the sender must be able to pay */
+    readonly accessListFillsFees: boolean;
+  };
   /** `blobGasUsedRatio` of `eth_feeHistory` on an OP Stack chain: the DA footprint as a part of Ethereum's blob maximum, instead of 0 */
   readonly feeHistoryCountsFootprint: boolean;
   /** blocks of `eth_simulateV1` on an OP Stack chain */
   readonly simulation: {
+    /** the error for a request without blocks */
+    readonly noBlocksText: string;
     /** `extraData` is the parent's, not empty */
     readonly keepsExtraData: boolean;
     /** `blobGasUsed` is their DA footprint, not 0 */

@@ -135,13 +135,11 @@ function check(
   let maxCost = tx.gasLimit * maxPrice + tx.value + charges.l1Fee;
   if (charges.l1Params !== undefined) maxCost += operatorFee(rules, charges.l1Params, tx.gasLimit);
   if (tx.type === 0x03) {
-    if (tx.to === undefined) return rejected("blob-creates-contract");
     if (tx.maxFeePerBlobGas < environment.blobBaseFee) {
       return rejected("blob-fee-cap-too-low", { feeCap: tx.maxFeePerBlobGas, blobBaseFee: environment.blobBaseFee });
     }
     maxCost += GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length) * tx.maxFeePerBlobGas;
   }
-  if (tx.type === 0x04 && tx.to === undefined) return rejected("set-code-creates-contract");
   const balance = state.balance(sender);
   if (balance < maxCost) return rejected("insufficient-funds", { balance, cost: maxCost });
   if (tx.gasLimit > blockGasLeft) return rejected("gas-limit-exceeds-block", { gasLimit: tx.gasLimit, left: blockGasLeft });

@@ -30,7 +30,7 @@ const rows: readonly Row[] = [
     ],
     [
       -32003,
-      "insufficient funds for gas * price + value: have 0 want 1000",
+      "EVM error: OutOfFunds",
       `failed with 30000000 gas: insufficient funds for gas * price + value: address ${POOR} have 0 want 1000`,
     ],
   ],
@@ -87,13 +87,17 @@ const rows: readonly Row[] = [
     "less gas than a transaction costs",
     { gas: "0x10" },
     [-32000, "intrinsic gas too low", "err: intrinsic gas too low: have 16, want 21000 (supplied gas 16)"],
-    "answered", // gas below 21,000 is not looked at
+    "answered", // a plain transfer is tried with 21,000 first
   ],
   [
     "less gas than the floor for its data",
     { gas: toQuantity(22_500n), data: `0x${"11".repeat(64)}` },
     [-32000, "intrinsic gas too low", "err: insufficient gas for floor data gas cost: have 22500, want 23560 (supplied gas 22500)"],
-    [-32000, "gas required exceeds allowance (22500)", "gas required exceeds allowance (22500)"],
+    [
+      -32000,
+      "gas required exceeds allowance (22500)",
+      "failed with 22500 gas: insufficient gas for floor data gas cost: have 22500, want 23560",
+    ],
   ],
   [
     "INVALID",

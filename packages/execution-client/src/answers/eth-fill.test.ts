@@ -97,7 +97,9 @@ describe.each([
     expect(await text({ to: OTHER, maxFeePerGas: "0x1", maxPriorityFeePerGas: "0x2" })).toMatch(
       /^max priority fee per gas higher than max fee per gas/,
     );
-    expect(await text({ to: OTHER, value: `0x1${"0".repeat(24)}` })).toMatch(/insufficient funds for /);
+    expect(await text({ to: OTHER, value: `0x1${"0".repeat(24)}` })).toMatch(
+      profile === "R" ? /^EVM error: OutOfFunds$/ : /insufficient funds for /,
+    );
   });
 });
 
