@@ -1,15 +1,16 @@
 import type { EvmEngine } from "@rnode/evm";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
-import { bytesToHex, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
-import type {
-  Block,
-  BlockId,
-  ChainConfig,
-  DaBytes,
-  Header,
-  PayloadAttributes,
-  PayloadStatusV1,
-  Transaction,
+import { bytesToHex, type Hex, hexToBytes, isCodedError, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
+import {
+  type Block,
+  type BlockId,
+  type ChainConfig,
+  type DaBytes,
+  type Header,
+  type PayloadAttributes,
+  type PayloadStatusV1,
+  payloadId,
+  type Transaction,
 } from "@rnode/protocol";
 import type { BlockGroup, BlockParts, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
@@ -32,13 +33,14 @@ import type {
   StoredBlock,
   StoredItem,
 } from "./api.ts";
-import { startBuild, UNLIMITED_TIME } from "./build/payload-builder.ts";
+import { type BuildStart, startBuild, UNLIMITED_TIME } from "./build/payload-builder.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import { type ExecutionContext, executeBlock, type ParentState, runBlock } from "./execute/block-execution.ts";
 import { create2DeployerCodeFrom } from "./execute/create2-deployer-files.ts";
 import { newEngine } from "./execute/engine-module.ts";
 import { type ExecutedBlock, storedBlockOf } from "./execute/executed-block.ts";
+import { ExecutionLimit } from "./execute/execution-limit.ts";
 import { EditedState, type StateEdits } from "./execute/state-edits.ts";
 import { blockFault, ChainError, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
@@ -91,6 +93,8 @@ export interface ChainOptions {
   /** limit for the decoded code that each of the two engines keeps across blocks */
   readonly codeCacheBytes?: number | undefined;
   readonly building?: PayloadJobsOptions;
+  /** time limit of the first attempt to execute a block; 0: none. Default: none */
+  readonly maxExecutionMs?: number | undefined;
   /** the folder with the Canyon bytecode bundle */
   readonly upgradesDir?: string | undefined;
 }
@@ -123,6 +127,7 @@ class StoredChain implements Chain {
   readonly #editsAfter: (blockHash: Hex) => StateEdits | undefined;
   readonly #startGroupRoots: (stateRoot: Uint8Array) => StateRoots;
   readonly #codeCacheBytes: number | undefined;
+  readonly #limit: ExecutionLimit;
   /** the engine that executes the blocks of an import */
   #importEngine: EvmEngine | undefined;
   /** settles when the import in progress ends */
@@ -147,6 +152,7 @@ class StoredChain implements Chain {
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
     const { codeCacheBytes } = options;
     this.#codeCacheBytes = codeCacheBytes;
+    this.#limit = new ExecutionLimit(nowMs, options.maxExecutionMs ?? 0);
     this.#liveRoots = liveRoots ?? startedRoots(store, options.maxStateTrieNodes);
     this.#readAhead = dependencies.readAhead ?? startReadAhead(store);
     const { startGroupRoots = startStateRoots } = dependencies;
@@ -166,7 +172,7 @@ class StoredChain implements Chain {
     );
     this.#branches = new Branches(store, this.#tree);
     // A build keeps its engine busy between calls, so it has one of its own.
-    this.#jobs = new PayloadJobs(buildContext, nowMs, options.building);
+    this.#jobs = new PayloadJobs(buildContext, nowMs, this.#limit, options.building);
     this.genesis = this.#branches.storedBlock(genesisHash)!;
   }
 
@@ -326,7 +332,7 @@ class StoredChain implements Chain {
   readonly #runImported: ImportingChain["runBlock"] = (parent, block) => {
     const startMs = this.#nowMs();
     const engine = (this.#importEngine ??= newEngine({ codeCacheBytes: this.#codeCacheBytes }));
-    const outcome = runBlock({ ...this.#context, engine }, parent, block);
+    const outcome = this.#limit.run(engine, block.hashHex, false, () => runBlock({ ...this.#context, engine }, parent, block));
     if (outcome.kind === "run") {
       this.#readAhead?.learn(block.block.transactions, outcome.senders, outcome.result.changes);
       this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: "valid" });
@@ -379,7 +385,15 @@ class StoredChain implements Chain {
       if (parent === undefined) throw new Error(`no state at the head ${bytesToHex(tip)}`); // the head's state is always there
       const startMs = performance.now();
       const stopTimer = this.#metrics.extend.time();
-      const started = startBuild(this.#context, parent, attributes, {}, transactions);
+      let started: BuildStart;
+      try {
+        started = this.#limit.run(this.#context.engine, payloadId(tip, attributes, EXTENSION_VERSION), false, () =>
+          startBuild(this.#context, parent, attributes, {}, transactions),
+        );
+      } catch (error) {
+        if (blocks.length === 0 || !isCodedError(error, "chain/execution-too-long")) throw error;
+        break; // the next call begins with it
+      }
       if (started.kind === "invalid") {
         refusal = started.problem;
         break;
@@ -495,7 +509,7 @@ class StoredChain implements Chain {
     if (parent === undefined) return SYNCING;
     const startMs = this.#nowMs();
     const spentFromMs = performance.now();
-    const verdict = executeBlock(this.#context, parent, prepared);
+    const verdict = this.#limit.run(this.#context.engine, hashHex, true, () => executeBlock(this.#context, parent, prepared));
     this.#spentMs += performance.now() - spentFromMs;
     this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: verdict.kind });
     if (verdict.kind === "invalid") {
@@ -577,6 +591,9 @@ class StoredChain implements Chain {
 
 /** PERF: a commit costs as much as executing several small blocks; each block that waits for one makes reading the state slower. */
 const BLOCKS_PER_COMMIT = 64;
+
+/** in the ids of blocks that `extend` builds */
+const EXTENSION_VERSION = 3;
 
 function startedRoots(store: ChainDependencies["store"], maxNodes = MAX_STATE_TRIE_NODES): LiveRoots | undefined {
   return store.folder === undefined ? undefined : startLiveRoots(store.folder, maxNodes);

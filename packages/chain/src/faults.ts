@@ -30,6 +30,8 @@ export type ChainErrorCode =
   | "chain/missing-code"
   /** the requested block fails in its post-processing (a system contract is missing) */
   | "chain/unbuildable"
+  /** the time limit of an execution has passed; another attempt gets twice the time. Temporary */
+  | "chain/execution-too-long"
   /** another import is in progress */
   | "chain/importing"
   /** the chain was closed before all blocks were imported */
@@ -46,6 +48,8 @@ export class ChainError extends codedErrors<ChainErrorCode>({
   "chain/no-block": "the node has no block {block}",
   "chain/missing-code": "the witness lacks the code with hash {codeHash}",
   "chain/unbuildable": "the block cannot be built: {reason}",
+  "chain/execution-too-long":
+    "the execution of block {block} was stopped after {limitSec} s (--engine.max-execution-time); the next attempt may begin in {pauseSec} s and gets twice the time",
   "chain/importing": "another import is under way",
   "chain/closed": "the chain was closed before all blocks were imported",
 }) {}

@@ -10,6 +10,7 @@ export * from "./execute/create2-deployer.ts";
 export * from "./execute/create2-deployer-files.ts";
 export * from "./execute/engine-module.ts";
 export * from "./execute/executed-block.ts";
+export { ExecutionLimit } from "./execute/execution-limit.ts";
 export { createKzgVerifier } from "./execute/kzg.ts";
 export * from "./execute/layered-state.ts";
 export { requestsHash } from "./execute/requests.ts";

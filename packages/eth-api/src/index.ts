@@ -40,7 +40,7 @@ export { type CallRequest, callRequestShape, slotShape } from "./params/call-req
 export { checkConditional, conditionalToJson, type TransactionConditional } from "./params/conditional.ts";
 export type { LogFilter } from "./params/log-filter.ts";
 export { attributesShape, protocolShape } from "./params/payload-attributes.ts";
-export { type EngineErrorName, engineError } from "./profile/engine-errors.ts";
+export { type EngineErrorName, engineError, stoppedExecution } from "./profile/engine-errors.ts";
 export type { Profile } from "./profile/profile.ts";
 export { PROFILE_G } from "./profile/profile-g.ts";
 export { PROFILE_R } from "./profile/profile-r.ts";

@@ -109,7 +109,7 @@ import {
 import { codeOf, finishCode, findCode, freeTemporaryCode, reserveCode, setDeepestFrame, temporaryCode } from "./code";
 import { entryOf } from "./decoder";
 import { expandMemory, placeOf, rangeEnd } from "./evm-memory";
-import { hostHasStorage, hostNewCode, hostPrecompile, hostTraceEnter, hostTraceExit } from "./host";
+import { announceBytes, hostHasStorage, hostLongStep, hostNewCode, hostPrecompile, hostTraceEnter, hostTraceExit } from "./host";
 import { blake2F } from "./blake2";
 import { appendWord, J_CODE, journalPosition, revertTo } from "./journal";
 import { digest } from "./keccak";
@@ -124,6 +124,8 @@ import { copyWord, fits64, isZero, less, readRaw, setWord, writeRaw, zeroWord } 
 @inline const MAX_INITCODE_BYTES: u32 = 49152; // EIP-3860
 @inline const CODE_DEPOSIT_GAS: i64 = 200;
 @inline const STIPEND: i64 = 2300;
+/** BLAKE2 rounds that take about a millisecond. */
+@inline const LONG_ROUNDS: i64 = 50_000;
 
 /** The frame the interpreter runs. */
 export let currentFrame: u32 = FRAMES;
@@ -211,12 +213,14 @@ function runPrecompile(id: u32, input: u32, length: u32, gas: i64): i64 {
       const cost = 60 + 12 * words;
       if (cost > gas) return -1;
       if (length >= hostSha256From) return hostPrecompile(id, input, length, gas);
+      announceBytes(length);
       sha256(input, length, reserveOutput(32));
       return cost;
     }
     case 4: {
       const cost = 15 + 3 * words;
       if (cost > gas) return -1;
+      announceBytes(length);
       if (length != 0) memory.copy(reserveOutput(length), input, length);
       return cost;
     }
@@ -224,6 +228,7 @@ function runPrecompile(id: u32, input: u32, length: u32, gas: i64): i64 {
       if (length != 213 || load<u8>(input, 212) > 1) return -1;
       const rounds: i64 = bswap<u32>(load<u32>(input));
       if (rounds > gas) return -1;
+      if (rounds > LONG_ROUNDS) hostLongStep(rounds);
       blake2F(input, reserveOutput(64));
       return rounds;
     }

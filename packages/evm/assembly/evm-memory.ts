@@ -5,6 +5,7 @@
  */
 import { F_MEMORY, F_MEMORY_CAPACITY, F_MEMORY_SIZE } from "./layout";
 import { enlarge } from "./heap";
+import { announceBytes } from "./host";
 import { fits64, zeroWord } from "./word";
 
 /** Larger than any size that can be paid for: 2^36 bytes cost 2^53 gas. */
@@ -80,6 +81,7 @@ export function expandMemory(frame: u32, end: u64, gas: i64): i64 {
 export function copyPadded(destination: u32, source: u32, sourceLength: u32, offset: u32, length: u32): void {
   let from: u64 = sourceLength;
   if (fits64(offset) && load<u64>(offset) < from) from = load<u64>(offset);
+  announceBytes(length);
   const available = sourceLength - <u32>from;
   const copied = min(available, length);
   memory.copy(destination, source + <u32>from, copied);

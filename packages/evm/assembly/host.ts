@@ -20,6 +20,16 @@
 @external("host", "outOfMemory") export declare function hostOutOfMemory(): void;
 /** Called after some milliseconds of execution, so that the host may throw to end it. */
 @external("host", "slice") export declare function hostSlice(): void;
+/** Called before a step that takes longer than a slice, with its gas, so that the host may throw to end the execution. */
+@external("host", "longStep") export declare function hostLongStep(gas: i64): void;
+
+/** A hash or a copy of so many bytes takes about a millisecond. */
+@inline const LONG_BYTES: u32 = 1 << 20;
+
+/** Lets the host end the execution before a step over many bytes. The gas is that of KECCAK256, the slowest of these steps. */
+@inline export function announceBytes(length: u32): void {
+  if (length >= LONG_BYTES) hostLongStep(6 * <i64>(length >> 5));
+}
 /** Tracing only: before an instruction. */
 @external("host", "traceStep") export declare function hostTraceStep(frame: u32, pc: u32, opcode: u32): void;
 /** Tracing only: a message is about to be executed (M_*). */

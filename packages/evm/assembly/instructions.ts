@@ -39,7 +39,7 @@ import {
 } from "./accounts";
 import { codeOf } from "./code";
 import { copyPadded, expandMemory, placeOf, rangeEnd, touchRange } from "./evm-memory";
-import { hostBlockHash, hostTraceSelfDestruct } from "./host";
+import { announceBytes, hostBlockHash, hostTraceSelfDestruct } from "./host";
 import { keccakPair, keccakWord } from "./keccak";
 import { appendLog } from "./logs";
 import { returnData, returnDataLength } from "./output";
@@ -60,7 +60,10 @@ export function keccakInstruction(f: u32, sp: u32, gas: i64): i64 {
   if (left < 0) return left;
   const from = placeOf(f, sp, sp - 32);
   if (load<u64>(sp - 32) == 64) keccakPair(from, sp - 32);
-  else keccakWord(from, <u32>load<u64>(sp - 32), sp - 32);
+  else {
+    announceBytes(<u32>load<u64>(sp - 32));
+    keccakWord(from, <u32>load<u64>(sp - 32), sp - 32);
+  }
   return left;
 }
 
@@ -129,7 +132,10 @@ export function copyMemory(f: u32, sp: u32, gas: i64): i64 {
   left -= 3 * wordsOf(sp - 64);
   if (left < 0) return left;
   const n = <u32>load<u64>(sp - 64);
-  if (n != 0) memory.copy(placeOf(f, sp, sp - 64), placeOf(f, sp - 32, sp - 64), n);
+  if (n != 0) {
+    announceBytes(n);
+    memory.copy(placeOf(f, sp, sp - 64), placeOf(f, sp - 32, sp - 64), n);
+  }
   return left;
 }
 

@@ -1,7 +1,7 @@
 /** Log records of the transaction, in order; a frame that fails removes its own. Layout of a record: L_* in layout.ts. */
 import { A_RAW_ADDRESS, L_ADDRESS, L_DATA_LENGTH, L_SIZE, L_TOPICS, LOG_HEADER } from "./layout";
 import { allocate, enlarge, release } from "./heap";
-import { hostTraceLog } from "./host";
+import { announceBytes, hostTraceLog } from "./host";
 import { tracing } from "./rules";
 import { writeRaw } from "./word";
 
@@ -37,6 +37,7 @@ export function logsReset(): void {
 
 /** Appends a log; the topics are the words below `topics`, the first on top of the stack. */
 export function appendLog(account: u32, data: u32, length: u32, topics: u32, topicCount: u32): void {
+  announceBytes(length);
   const size = (LOG_HEADER + (topicCount << 5) + length + 7) & ~7;
   if (<u64>used + size > <u64>capacity) {
     let newCapacity = capacity;

@@ -378,6 +378,30 @@ describe("engine", () => {
     expect(asked[0]).toBe(45_000n + 30n * 34_000n);
   });
 
+  it.each([
+    ["KECCAK256 over 4 MiB", "4194304 0 KECCAK256 POP", 6n],
+    ["CALLDATACOPY", "4194304 0 0 CALLDATACOPY", 6n],
+    ["CODECOPY", "4194304 0 0 CODECOPY", 6n],
+    ["EXTCODECOPY", `4194304 0 0 ${OTHER} EXTCODECOPY`, 6n],
+    ["MCOPY", "4194304 0 1 MCOPY", 6n],
+    ["LOG0", "4194304 0 LOG0", 6n],
+    ["SHA-256", "0 0 4194304 0 2 GAS STATICCALL POP", 6n],
+    ["identity", "0 0 4194304 0 4 GAS STATICCALL POP", 6n],
+    ["BLAKE2", "0x00ffffff 224 SHL 0 MSTORE 0 0 213 0 9 GAS STATICCALL POP", undefined],
+  ])("can be interrupted between long steps without a jump: %s", (_, step, gasPerWord) => {
+    const evm = createEvm(engineModule);
+    const code = asm(`${step} `.repeat(3) + "STOP");
+    const asked: bigint[] = [];
+    evm.setInterrupt((stepGas) => {
+      if (stepGas > 0n) asked.push(stepGas);
+      if (asked.length === 2) throw new Error("too long");
+    });
+    const { block } = begin({ [MAIN]: { code } }, "cancun", evm);
+    expect(() => block.call(message({ gasLimit: 1n << 50n }))).toThrow("too long");
+    const expected = gasPerWord === undefined ? 0xffffffn : gasPerWord * 131_072n;
+    expect(asked).toEqual([expected, expected]);
+  });
+
   it("drops code when the cache is full, also in the middle of a transaction", () => {
     const evm = createEvm(engineModule, { codeCacheBytes: 20_000 });
     const accounts: Record<Hex, TestAccount> = {};

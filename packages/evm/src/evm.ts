@@ -53,6 +53,12 @@ export interface EvmEngine {
 const KEPT_MEMORY_BYTES = 192 << 20;
 const DEFAULT_CODE_CACHE_BYTES = 128 << 20;
 
+/**
+ * How fast gas is supposed to burn. The slowest gas that is known burns a third slower (packages/bench/README.md#worst): time limits that
+ * look ahead by it leave room for that.
+ */
+export const SUPPOSED_GAS_PER_MS = 50_000;
+
 /** PERF: calling native code takes as long as hashing this many bytes in the engine. */
 const NATIVE_SHA256_FROM_BYTES = 512;
 

@@ -2,7 +2,7 @@ export type { ChangeRecords } from "./change-records.ts";
 export type { MessageKind } from "./engine/layout.ts";
 export { compileEvm, type EvmModule } from "./engine/module.ts";
 export type { EvmErrorCode } from "./errors.ts";
-export { createEvm, type EvmEngine, type EvmOptions } from "./evm.ts";
+export { createEvm, type EvmEngine, type EvmOptions, SUPPOSED_GAS_PER_MS } from "./evm.ts";
 export * from "./execution.ts";
 export type { NativeArithmetic } from "./precompiles/arithmetic.ts";
 export { createOwnKzgVerifier, type KzgVerifier, type OwnKzgVerifier } from "./precompiles/point-evaluation.ts";

@@ -17,6 +17,7 @@ import {
   ethSubscriptions,
   methodsInWriter,
   methodsOf,
+  stoppedExecution,
   unservedNamespaces,
   WitnessService,
   withDescription,
@@ -153,6 +154,7 @@ export async function startClient(
     { store, config: spec.config, senders, metrics, nowMs: () => clock.monotonicMs() },
     {
       upgradesDir: chainOptions.upgradesDir,
+      maxExecutionMs: options.engine.maxExecutionMs,
       codeCacheBytes: caches.chainCode,
       tree: { maxStoredBytes: caches.executedBlocks },
     },
@@ -298,6 +300,7 @@ export async function startClient(
           witnesses: new WitnessService(services.backend, services.traces),
           log,
           nowMs: () => clock.monotonicMs(),
+          maxExecutionMs: options.engine.maxExecutionMs,
           onSignal: versionSignals(log),
         }),
       ),
@@ -307,6 +310,11 @@ export async function startClient(
     limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000, maxValues: ENGINE_MAX_VALUES },
     // What somebody can mend (a missing file, a full disk) is said to the rollup node, too; the rest is an internal error.
     mapError(error, method) {
+      const stopped = stoppedExecution(error);
+      if (stopped !== undefined) {
+        log.warn("execution of a block stopped", { method, reason: stopped.message });
+        return stopped;
+      }
       const reason = describeError(error);
       if (reason === undefined) return undefined;
       log.error("RPC method failed", { method, err: error });

@@ -491,6 +491,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "history.blocks": "execution-client/src/pruning.test.ts",
   "proofs.window": "execution-client/src/pruning.test.ts",
   "rollup.upgrades-dir": "chain/src/execute/create2-deployer.test.ts",
+  "engine.max-execution-time": "execution-client/src/engine/engine-faults.test.ts",
   "rollup.sequencer-http": "execution-client/src/pool/pool-service.test.ts",
   "rollup.disable-tx-pool-gossip": "execution-client/src/network/network.test.ts",
   "rollup.supervisor-http": "execution-client/src/pool/message-checks.test.ts",

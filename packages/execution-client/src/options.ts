@@ -149,6 +149,16 @@ const authrpc = optionGroup("authrpc", {
   },
 });
 
+const engine = optionGroup("engine", {
+  maxExecutionMs: {
+    parse: duration,
+    flag: "engine.max-execution-time",
+    default: 8_000,
+    check: (value: number) => (value < 0 ? "is negative: expected 0 or more" : undefined),
+    help: "How long the first attempt to execute one block may take; each further attempt at the same block gets twice the time. 0: no limit.",
+  },
+});
+
 const rollup = optionGroup("rollup", {
   sequencerHttp: { parse: httpUrl, aliases: ["rollup.sequencer"], help: "Sequencer that transactions are forwarded to." },
   supervisorHttp: {
@@ -461,6 +471,7 @@ export const clientTable = optionTable({
     http,
     ws,
     authrpc,
+    engine,
     rollup,
     readers,
     calls,

@@ -18,6 +18,9 @@ import {
 } from "./json-fields.ts";
 import type { ExecutionPayload, ExecutionPayloadEnvelope, PayloadAttributes } from "./payload.ts";
 
+/** `data.err` of the error with which rengine says that the execution of a block took too long. Code −32000 */
+export const EXECUTION_TOO_LONG = "execution-too-long";
+
 /**
  * JSON forms of the Engine API. Unknown keys are ignored, null counts as missing. Spec:
  * docs/protocol/04-rpc.md#payload-attributes-json, docs/protocol/04-rpc.md#execution-payload-json

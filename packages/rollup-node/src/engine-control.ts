@@ -5,8 +5,10 @@ import type {
   GetPayloadOutcome,
   NewPayloadOutcome,
 } from "@rnode/engine-client";
+import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
+  EXECUTION_TOO_LONG,
   type ExecutionPayloadEnvelope,
   isDepositTransaction,
   type L2BlockRef,
@@ -306,8 +308,12 @@ export class EngineControl {
       return await call();
     } catch (error) {
       if (!isCodedError(error, "engine/")) throw error;
-      const hasTimedOut = isCodedError(error.cause, "rpc/timeout");
+      const hasTimedOut = isCodedError(error.cause, "rpc/timeout") || saysTooLong(error.cause);
       return { kind: "temporary", reason: `${what}: ${error.message}`, ...(hasTimedOut && { hasTimedOut }) };
     }
   }
 }
+
+/** Whether the engine itself stopped an execution after its time limit. */
+const saysTooLong = (error: unknown): boolean =>
+  error instanceof RpcError && (error.data as { readonly err?: unknown } | null | undefined)?.err === EXECUTION_TOO_LONG;

@@ -17,9 +17,12 @@ import { p2pConfig } from "./p2p-setup.ts";
 import { PeerNetwork } from "./peer-network.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
+import { TimedOutPayloads } from "./timed-out-payloads.ts";
 import { VERSION } from "./version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
+/** in the data folder: unsafe payloads that the engine did not finish in time */
+const TIMED_OUT_FILE = "timed-out-payloads.json";
 const METRICS_PREFIX = "rnode_default_";
 
 const rnode: Program<(typeof rnodeOptions)["groups"]> = {
@@ -104,6 +107,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     supervisor,
     dependencySet,
     safeHeads: safeHeads || undefined,
+    timeouts: new TimedOutPayloads(join(dataFolder(options, derivation.rollup.l2ChainId), TIMED_OUT_FILE), log),
     connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,
     clock,
@@ -131,13 +135,13 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print } };
 }
 
+const dataFolder = ({ files: { datadir } }: RnodeOptions, l2ChainId: bigint): string => datadir ?? defaultDataFolder(l2ChainId);
+
 /** The files of network upgrades of a public chain, or of any that a mirror is named for. */
-const upgradeFilesOf = (
-  { files: { datadir, registry, offline } }: RnodeOptions,
-  l2ChainId: bigint,
-  deps: Pick<ProgramContext, "log" | "clock">,
-): UpgradeFiles =>
-  new UpgradeFiles({ folder: join(datadir ?? defaultDataFolder(l2ChainId), UPGRADES_FOLDER), registry, offline, ...deps });
+function upgradeFilesOf(options: RnodeOptions, l2ChainId: bigint, deps: Pick<ProgramContext, "log" | "clock">): UpgradeFiles {
+  const { registry, offline } = options.files;
+  return new UpgradeFiles({ folder: join(dataFolder(options, l2ChainId), UPGRADES_FOLDER), registry, offline, ...deps });
+}
 
 /** The database engine is loaded only by those who want it. */
 async function openSafeHeads(folder: string, genesis: Hex, log: Logger): Promise<SafeHeadDatabase> {

@@ -65,6 +65,7 @@ import { Sequencer } from "./sequencer.ts";
 import { SequencingTime } from "./sequencing-time.ts";
 import { withStepLog } from "./step-log.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
+import { TimedOutPayloads } from "./timed-out-payloads.ts";
 import { type MissingBlocks, UnsafeGap } from "./unsafe-gap.ts";
 import { UnsafeGasLimit } from "./unsafe-gas-limit.ts";
 import { type Offered, UnsafeInbox } from "./unsafe-inbox.ts";
@@ -73,6 +74,8 @@ import { VERSION } from "./version.ts";
 
 export interface NodeDeps {
   readonly derivation: DerivationConfig;
+  /** unsafe payloads that the engine did not finish. `undefined`: a list in memory */
+  readonly timeouts?: TimedOutPayloads | undefined;
   /** Fetches the files of network upgrades that are ahead. `undefined`: the operator provides them. */
   readonly upgrades?: Pick<UpgradeFiles, "want"> | undefined;
   /** makes what the node talks to */
@@ -303,7 +306,9 @@ export class RollupNode {
     metrics.observeInbox(inbox);
     const { peers, requestGap = peers && options.p2p.syncReqResp ? (missing) => peers.requestGap(missing) : undefined } = deps;
     const gap = new UnsafeGap({ config, control, inbox, request: requestGap, clock, log });
-    const unsafe = new UnsafeInserter({ inbox, control, gap, gasLimit: new UnsafeGasLimit({ config, l1, l2 }), clock, log });
+    const { timeouts = new TimedOutPayloads(undefined, log) } = deps;
+    const gasLimit = new UnsafeGasLimit({ config, l1, l2 });
+    const unsafe = new UnsafeInserter({ inbox, control, gap, gasLimit, timeouts, clock, log });
     const engineSync =
       syncmode === "execution-layer"
         ? new ExecutionLayerSync(

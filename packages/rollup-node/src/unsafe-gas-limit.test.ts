@@ -1,10 +1,15 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { EngineError } from "@rnode/engine-client";
-import { RpcTransportError } from "@rnode/jsonrpc";
+import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
 import { bigintToBytes, concatBytes } from "@rnode/primitives";
-import { CONFIG_UPDATE_TOPIC, type Log, upgradeGasAt } from "@rnode/protocol";
+import { CONFIG_UPDATE_TOPIC, EXECUTION_TOO_LONG, type Log, upgradeGasAt } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, testConfig } from "./testing/fake-chain.ts";
 import { createHarness, type Harness, type HarnessOptions } from "./testing/harness.ts";
+import { TimedOutPayloads } from "./timed-out-payloads.ts";
 
 const LIMIT = 30_000_000n;
 const word = (value: bigint): Uint8Array => bigintToBytes(value, 32);
@@ -129,6 +134,30 @@ describe("a payload that the engine does not finish in time", () => {
     harness.inbox.offer(envelope);
     await harness.advance(10_000, 500);
     expect([given(harness), harness.inbox.length]).toEqual([2, 0]);
+  });
+
+  it("is given to it twice if the engine says that it stopped, and not again after a restart", async () => {
+    const tooLong = () =>
+      new EngineError(
+        "engine/rpc-error",
+        { method: "engine_newPayloadV4", rpcCode: -32000, reason: "stopped" },
+        { cause: new RpcError(-32000, "stopped", { err: EXECUTION_TOO_LONG }) },
+      );
+    const folder = mkdtempSync(join(tmpdir(), "rnode-timeouts-"));
+    const timeouts = () => new TimedOutPayloads(join(folder, "list.json"), silentLogger);
+    const harness = await start({ timeouts: timeouts() });
+    const { envelope } = blockOf(harness, 0, LIMIT);
+    harness.engine.calls.length = 0;
+    harness.engine.nextNewPayload.push(tooLong(), tooLong());
+    harness.inbox.offer(envelope);
+    await harness.advance(60_000, 500);
+    expect([given(harness), harness.inbox.length]).toEqual([2, 0]);
+    const restarted = await start({ timeouts: timeouts() });
+    restarted.engine.calls.length = 0;
+    restarted.inbox.offer(envelope);
+    await restarted.advance(10_000, 500);
+    expect([given(restarted), restarted.inbox.length]).toEqual([0, 0]);
+    rmSync(folder, { recursive: true });
   });
 
   it("is given to it as often as needed while the engine answers nothing at all, as one that was stopped", async () => {

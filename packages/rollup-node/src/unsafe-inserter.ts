@@ -1,8 +1,9 @@
 import type { LogFields, Logger } from "@rnode/observe";
-import { type Clock, type Hex, LruCache } from "@rnode/primitives";
+import type { Clock, Hex } from "@rnode/primitives";
 import type { ExecutionPayload } from "@rnode/protocol";
 import type { EngineControl } from "./engine-control.ts";
 import { IDLE, PROGRESS, type Progress } from "./progress.ts";
+import type { TimedOutPayloads } from "./timed-out-payloads.ts";
 import type { UnsafeGap } from "./unsafe-gap.ts";
 import type { UnsafeGasLimit } from "./unsafe-gas-limit.ts";
 import type { UnsafeInbox } from "./unsafe-inbox.ts";
@@ -13,11 +14,11 @@ export interface UnsafeInserterDeps {
   readonly control: EngineControl;
   readonly gap: Pick<UnsafeGap, "takeForEngine">;
   readonly gasLimit: Pick<UnsafeGasLimit, "ofChild" | "ofDescendant">;
+  readonly timeouts: Pick<TimedOutPayloads, "count" | "add">;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Logger;
 }
 
-const MAX_TIMED_OUT = 1_000;
 /** How often a payload is given to an engine that answers everything else. */
 const MAX_TIMEOUTS = 2;
 
@@ -30,8 +31,6 @@ export class UnsafeInserter {
   private readonly deps: UnsafeInserterDeps;
   /** the payload whose parents the engine is fetching */
   private syncedTo: Hex | undefined;
-  /** how often the engine did not answer in time when it was given a payload */
-  private readonly timeouts = new LruCache<Hex, number>(MAX_TIMED_OUT);
 
   constructor(deps: UnsafeInserterDeps) {
     this.deps = deps;
@@ -77,7 +76,7 @@ export class UnsafeInserter {
     const { ref, envelope } = payload;
     const { gasLimit } = envelope.executionPayload;
     const fields = { number: ref.number, hash: ref.hash };
-    const timeouts = this.timeouts.get(ref.hash) ?? 0;
+    const timeouts = this.deps.timeouts.count(ref.hash);
     if (timeouts >= MAX_TIMEOUTS) {
       inbox.remove(ref.hash);
       log.warn("the engine did not finish an unsafe payload in time, and does not get it again", { ...fields, attempts: timeouts });
@@ -102,7 +101,7 @@ export class UnsafeInserter {
   }
 
   private noteTimeout(hash: Hex, { hasTimedOut = false }: Extract<Progress, { kind: "temporary" }>): void {
-    if (hasTimedOut) this.timeouts.set(hash, (this.timeouts.get(hash) ?? 0) + 1);
+    if (hasTimedOut) this.deps.timeouts.add(hash);
   }
 
   /** Hands the engine a payload with missing parents. Its chain is ours once the engine has all of it. */

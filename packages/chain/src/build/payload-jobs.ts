@@ -1,9 +1,11 @@
+import { SUPPOSED_GAS_PER_MS } from "@rnode/evm";
 import { type Hex, LruCache } from "@rnode/primitives";
 import { daBytes, type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
 import type { PendingSource } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
+import type { ExecutionLimit } from "../execute/execution-limit.ts";
 import { type FillLimits, type PayloadBuild, startBuild } from "./payload-builder.ts";
 
 export interface PayloadJobsOptions {
@@ -25,12 +27,6 @@ const DEFAULT_OPTIONS: PayloadJobsOptions = { fillMs: 400 };
 const MAX_JOBS = 8;
 
 /**
- * How fast a transaction's gas is supposed to burn. The slowest gas that is known burns a third slower (packages/bench/README.md#worst): with
- * this, a block full of it takes little more than `fillMs`, and large gas limits still find time behind other transactions.
- */
-const SUPPOSED_GAS_PER_MS = 50_000;
-
-/**
  * Payloads under construction, by id. A build stays open for pool transactions until it is fetched, so that each transaction is
  * executed once and the latest are still included. At most one build is open, because it occupies the engine.
  */
@@ -39,12 +35,14 @@ export class PayloadJobs {
   source: PendingSource | undefined;
   readonly #context: ExecutionContext;
   readonly #nowMs: () => number;
+  readonly #limit: ExecutionLimit;
   readonly #options: PayloadJobsOptions;
   readonly #jobs = new LruCache<Hex, Job>(MAX_JOBS);
 
-  constructor(context: ExecutionContext, nowMs: () => number, options: PayloadJobsOptions = DEFAULT_OPTIONS) {
+  constructor(context: ExecutionContext, nowMs: () => number, limit: ExecutionLimit, options: PayloadJobsOptions = DEFAULT_OPTIONS) {
     this.#context = context;
     this.#nowMs = nowMs;
+    this.#limit = limit;
     this.#options = options;
   }
 
@@ -62,7 +60,9 @@ export class PayloadJobs {
     const id = payloadId(parent.hash, attributes, version);
     if (this.#jobs.has(id)) return { kind: "started", id };
     this.suspend();
-    const started = startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#desiredGasLimit });
+    const started = this.#limit.run(this.#context.engine, id, false, () =>
+      startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#desiredGasLimit }),
+    );
     if (started.kind === "invalid") return started;
     const { build } = started;
     if (build.usesPool) {

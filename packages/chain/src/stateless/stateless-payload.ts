@@ -3,6 +3,7 @@ import { type ChainConfig, decodeHeader } from "@rnode/protocol";
 import { type ExecutionContext, receiptsRoot, runTransactions } from "../execute/block-execution.ts";
 import { create2DeployerCodeIn } from "../execute/create2-deployer.ts";
 import { newEngine } from "../execute/engine-module.ts";
+import type { ExecutionLimit } from "../execute/execution-limit.ts";
 import { describeFault } from "../faults.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
 import type { SenderLookup } from "../senders/find-senders.ts";
@@ -13,16 +14,22 @@ export type StatelessVerdict =
   | { readonly kind: "valid"; readonly stateRoot: Uint8Array; readonly receiptsRoot: Uint8Array }
   | { readonly kind: "invalid"; readonly reason: string };
 
+export interface StatelessSources {
+  readonly config: ChainConfig;
+  readonly senders: SenderLookup;
+  readonly limit?: ExecutionLimit | undefined;
+}
+
 const invalid = (reason: string): StatelessVerdict => ({ kind: "invalid", reason });
 
 /**
  * Executes a block on the state of a witness. Its state root and receipts root are computed, not compared: whoever asks may leave them out.
  *
  * @param witness the headers include the parent
- * @throws {CodedError} the witness lacks something
+ * @throws {CodedError} the witness lacks something; chain/execution-too-long
  */
 export function executePayloadStateless(
-  { config, senders }: { readonly config: ChainConfig; readonly senders: SenderLookup },
+  { config, senders, limit }: StatelessSources,
   prepared: PreparedBlock,
   witness: Witness,
 ): StatelessVerdict {
@@ -36,7 +43,8 @@ export function executePayloadStateless(
     senders,
     create2DeployerCode: create2DeployerCodeIn(witness.codes),
   };
-  const ran = runTransactions(context, parent, prepared);
+  const run = () => runTransactions(context, parent, prepared);
+  const ran = limit === undefined ? run() : limit.run(context.engine, prepared.hashHex, true, run);
   if (ran.kind === "invalid") return invalid(describeFault(ran.fault));
   const { result } = ran;
   if (result.gasUsed !== header.gasUsed) return invalid(`gas used: ${header.gasUsed} in the payload, ${result.gasUsed} computed`);

@@ -1,3 +1,4 @@
+import { SUPPOSED_GAS_PER_MS } from "@rnode/evm";
 import { LIMIT_EXCEEDED, RpcError } from "@rnode/jsonrpc";
 
 /**
@@ -13,6 +14,9 @@ export interface Work {
   /** Counts gas that an engine has burned for the request, whatever becomes of the execution. */
   burn(gas: bigint): void;
 }
+
+/** @returns how long a step may take that cannot be interrupted */
+export const stepMs = (stepGas = 0n): number => Number(stepGas) / SUPPOSED_GAS_PER_MS;
 
 /** For work that nothing ends. */
 export const UNLIMITED_WORK: Work = { check() {}, burn() {} };
@@ -61,7 +65,7 @@ export function limitedWork(work: Work, timeoutMs: number, tooLong: () => Error,
   return {
     check(stepGas) {
       work.check(stepGas);
-      if (nowMs() > endMs) throw tooLong();
+      if (nowMs() + stepMs(stepGas) > endMs) throw tooLong();
     },
     burn: (gas) => work.burn(gas),
   };

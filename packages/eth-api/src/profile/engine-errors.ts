@@ -1,4 +1,6 @@
 import { INVALID_PARAMS, type RpcErrorBody } from "@rnode/jsonrpc";
+import { isCodedError } from "@rnode/primitives";
+import { EXECUTION_TOO_LONG } from "@rnode/protocol";
 
 /** Errors of the Engine API. Spec: execution-apis src/engine/common.md#errors */
 const ENGINE_ERRORS = {
@@ -12,6 +14,15 @@ const ENGINE_ERRORS = {
 } as const satisfies Record<string, RpcErrorBody>;
 
 export type EngineErrorName = keyof typeof ENGINE_ERRORS;
+
+/** Source: execution-apis src/engine/common.md#errors, "Generic client error while processing request" */
+const SERVER_ERROR = -32000;
+
+/** The answer of a method whose execution of a block was stopped; undefined for any other error. */
+export function stoppedExecution(error: unknown): RpcErrorBody | undefined {
+  if (!isCodedError(error, "chain/execution-too-long")) return undefined;
+  return { code: SERVER_ERROR, message: error.message, data: { err: EXECUTION_TOO_LONG } };
+}
 
 /** @param detail what exactly is wrong; placed in `data.err`, as other clients do */
 export function engineError(name: EngineErrorName, detail?: string): RpcErrorBody {

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { EvmEngine } from "@rnode/evm";
 import { LIMIT_EXCEEDED, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { formatDurationMs } from "@rnode/options";
-import type { Work } from "../backend/work.ts";
+import { stepMs, type Work } from "../backend/work.ts";
 import { gasCounter } from "../calls/time-limit.ts";
 
 export interface SlotLimits {
@@ -56,10 +56,10 @@ export class ExecutionSlots {
     await this.#turn(endMs);
     const engine = this.#idle.pop() ?? this.#newEngine();
     const count = gasCounter(engine, work);
-    const check = (): void => {
+    const check = (stepGas?: bigint): void => {
       count();
-      work.check();
-      if (this.#nowMs() > endMs) throw this.#timedOut();
+      work.check(stepGas);
+      if (this.#nowMs() + stepMs(stepGas) > endMs) throw this.#timedOut();
     };
     let sliceStartMs = this.#nowMs();
     engine.setInterrupt(check);
@@ -68,7 +68,7 @@ export class ExecutionSlots {
         engine,
         maxBytes,
         keptBytes: 0,
-        check,
+        check: () => check(),
         burn: (gas) => work.burn(gas),
         pause: async () => {
           check();

@@ -90,6 +90,7 @@ export class EngineInstance {
         this.tracer?.onTick?.(); // stepping, there are no slices
         this.onSlice?.(0n);
       },
+      longStep: (gas: bigint) => this.onSlice?.(gas),
       traceStep: (frame: number, pc: number, opcode: number) => {
         this.#lastFrame = frame;
         this.#lastOpcode = opcode;

@@ -1,4 +1,4 @@
-import { type BuiltPayload, type Chain, requestsHash, type SenderSource } from "@rnode/chain";
+import { type BuiltPayload, type Chain, ExecutionLimit, requestsHash, type SenderSource } from "@rnode/chain";
 import {
   attributesShape,
   blobsBundle,
@@ -76,6 +76,8 @@ export interface EngineServices {
   readonly sidecars?: SidecarSource | undefined;
   readonly log: Logger;
   readonly nowMs: () => number;
+  /** of the first execution of a payload on a witness; 0: no limit. Default: 0 */
+  readonly maxExecutionMs?: number | undefined;
   /** called with the protocol versions that L1 recommends and requires */
   readonly onSignal: (versions: SignalledVersions) => void;
 }
@@ -109,6 +111,7 @@ export function engineMethods({
   log,
   onSignal,
   nowMs,
+  maxExecutionMs = 0,
   heads = chain,
 }: EngineServices): MethodTable {
   const { config } = chain;
@@ -358,6 +361,7 @@ export function engineMethods({
         chain,
         senders,
         witnesses,
+        limit: new ExecutionLimit(nowMs, maxExecutionMs),
         newPayload,
         forkchoiceUpdated,
         refuse,

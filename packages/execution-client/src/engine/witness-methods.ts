@@ -1,6 +1,7 @@
 import {
   type Chain,
   decodeWitness,
+  type ExecutionLimit,
   encodeWitness,
   executePayloadStateless,
   requestsHash,
@@ -20,6 +21,8 @@ export interface WitnessedMethods {
   readonly chain: Chain;
   readonly senders: SenderSource;
   readonly witnesses: Pick<WitnessService, "collect">;
+  /** of the execution on a witness */
+  readonly limit: ExecutionLimit;
   readonly newPayload: (version: NewPayloadVersion, input: NewPayloadInput) => Promise<JsonObject>;
   readonly forkchoiceUpdated: (version: 1 | 2 | 3, args: never) => Promise<JsonObject>;
   readonly refuse: (fault: VersionFault | undefined) => void;
@@ -49,7 +52,7 @@ export async function witnessText(witnesses: Pick<WitnessService, "collect">, bl
  * Source: op-geth eth/catalyst/witness.go
  */
 export function witnessMethods(own: WitnessedMethods): MethodTable {
-  const { chain, senders, witnesses, refuse } = own;
+  const { chain, senders, witnesses, limit, refuse } = own;
 
   async function newPayloadWithWitness(version: NewPayloadVersion, input: NewPayloadInput): Promise<JsonObject> {
     const status = await own.newPayload(version, input);
@@ -67,9 +70,9 @@ export function witnessMethods(own: WitnessedMethods): MethodTable {
       const hash = executionRequests === undefined ? undefined : requestsHash(executionRequests);
       const sources = { chain: { preparedBlockOf: () => undefined, readAhead: () => undefined }, senders };
       const block = await receivedBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, sources);
-      verdict = executePayloadStateless({ config: chain.config, senders }, block, witness);
+      verdict = executePayloadStateless({ config: chain.config, senders, limit }, block, witness);
     } catch (error) {
-      if (!isCodedError(error)) throw error;
+      if (!isCodedError(error) || error.code === "chain/execution-too-long") throw error;
       verdict = { kind: "invalid", reason: error.message };
     }
     return verdict.kind === "valid"

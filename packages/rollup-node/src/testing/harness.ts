@@ -34,6 +34,7 @@ import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { SafeHeads } from "../safe-heads.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
 import { SequencingTime } from "../sequencing-time.ts";
+import { TimedOutPayloads } from "../timed-out-payloads.ts";
 import { type MissingBlocks, UnsafeGap } from "../unsafe-gap.ts";
 import { UnsafeGasLimit } from "../unsafe-gas-limit.ts";
 import { UnsafeInbox } from "../unsafe-inbox.ts";
@@ -136,6 +137,7 @@ export interface HarnessOptions {
   readonly engine?: FakeEngine;
   readonly l1?: FakeL1;
   readonly safeHeads?: SafeHeadDatabase | undefined;
+  readonly timeouts?: TimedOutPayloads;
   readonly inboxLimits?: UnsafeQueueLimits;
   /** `--syncmode=execution-layer`, with an engine of this kind */
   readonly engineSync?: EngineKind;
@@ -283,6 +285,7 @@ export function createHarness(options: HarnessOptions = {}) {
   const unsafe = new UnsafeInserter({
     ...{ inbox, control, gap, clock, log },
     gasLimit: new UnsafeGasLimit({ config, l1, l2: engine }),
+    timeouts: options.timeouts ?? new TimedOutPayloads(undefined, log),
   });
   const found: { next: FoundHeads | undefined } = { next: undefined };
   const driver: Driver = new Driver({
