@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
+import { isNewerL1 } from "@rnode/l1";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { type Clock, type Ether, etherOf, isCodedError } from "@rnode/primitives";
 import { type DaBytes, daBytes, type L1BlockRef } from "@rnode/protocol";
@@ -458,7 +459,7 @@ export class PublishingRun {
   #logFailure(error: unknown): void {
     const { log } = this.#deps;
     const text = errorText(error);
-    const isNews = text !== this.#lastError;
+    const isNews = text !== this.#lastError && !isNewerL1(error);
     this.#lastError = text;
     if (isCodedError(error, "batcher/block-too-large") || isCodedError(error, "span-batch/")) {
       log.error("a block cannot be published", { error: text });

@@ -1,7 +1,7 @@
 import { RpcTransportError } from "@rnode/jsonrpc";
 import { type Clock, isCodedError, parseQuantity } from "@rnode/primitives";
 import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
-import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
+import { faultyAnswer, isNewerL1, L1Error, readAnswer } from "./l1-error.ts";
 
 export interface L1EndpointsOptions {
   /** an endpoint of another chain is never used; undefined: any chain is accepted */
@@ -160,7 +160,7 @@ export class L1Endpoints {
     }
     if (error instanceof RpcTransportError) state.checkedAtLoss = undefined;
     // where the block asks too much of each endpoint, going round between them is not worth a line each time
-    this.moveOnFrom(state, isCodedError(error, "l1/raw-needed") || isCodedError(error, "l1/unreadable") ? "debug" : "warn");
+    this.moveOnFrom(state, isNewerL1(error) ? "debug" : "warn");
   }
 
   /** Moves on to the next endpoint, unless another request that failed at the same time has already done so. */

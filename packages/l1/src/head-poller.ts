@@ -1,6 +1,7 @@
 import type { Clock } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
 import type { L1BlockLabel } from "./l1-client.ts";
+import { isNewerL1 } from "./l1-error.ts";
 
 export interface HeadPollerOptions {
   /** for the latest block; 0 or less: never */
@@ -146,7 +147,7 @@ export class HeadPoller {
     if (lastMs !== undefined && nowMs - lastMs < COMPLAIN_EVERY_MS) return;
     this.complainedAtMs.set(label, nowMs);
     const reason = error instanceof Error ? error.message : String(error);
-    this.deps.log.warn("cannot read the L1 head, trying again", { label, reason });
+    if (!isNewerL1(error)) this.deps.log.warn("cannot read the L1 head, trying again", { label, reason });
   }
 
   private async loop(intervalMs: number, labels: readonly L1BlockLabel[]): Promise<void> {

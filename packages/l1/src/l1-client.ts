@@ -4,7 +4,7 @@ import { bytesToHex, type Clock, type Hex, isCodedError, toQuantity } from "@rno
 import type { L1Transaction, Receipt } from "@rnode/protocol";
 import type { L1Endpoint, L1Rpc } from "./endpoint.ts";
 import type { L1Endpoints, L1Log } from "./endpoints.ts";
-import { L1Error } from "./l1-error.ts";
+import { isNewerL1, L1Error } from "./l1-error.ts";
 import type { L1Metrics } from "./l1-metrics.ts";
 import { NewerL1 } from "./newer-l1.ts";
 import { RawBlock } from "./raw-block.ts";
@@ -324,7 +324,7 @@ export class L1Client implements L1Provider {
     try {
       return await asked;
     } catch (error) {
-      if (isCodedError(error, "l1/raw-needed") || isCodedError(error, "l1/unreadable")) this.newer.stuck(error.message, l1Block);
+      if (isNewerL1(error) && error instanceof Error) this.newer.stuck(error.message, l1Block);
       throw error;
     }
   }

@@ -24,6 +24,17 @@ export class L1Error extends codedErrors<L1ErrorCode>({
   "l1/blobs-unavailable": "the blobs of L1 block {l1Block} are not available: {reason}",
 }) {}
 
+/**
+ * Whether L1 has something that this version, or the endpoint, is too old for. The L1 client has logged it once with the remedy: who tries
+ * again need not repeat it.
+ */
+export function isNewerL1(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (isCodedError(cause, "l1/raw-needed") || isCodedError(cause, "l1/unreadable")) return true;
+  }
+  return false;
+}
+
 export const faultyAnswer = (what: string, data: CodedError["data"] = {}): L1Error =>
   new L1Error("l1/faulty-answer", { what, ...data });
 

@@ -169,6 +169,29 @@ describe("ReadAhead", () => {
     for (const number of [10, 11, 12, 13]) expect((await reader.blockByNumber(number))?.hash).toBe(hashOf(number, "bb"));
   });
 
+  it("fetches nothing ahead again for a reader that asks for the same block again", async () => {
+    const { reader, calls, state } = fake(100);
+    state.failing.add(10).add(15);
+    for (let attempt = 0; attempt < 20; attempt++) await expect(reader.blockByNumber(10)).rejects.toThrow();
+    state.failing.delete(10);
+    await reader.blockByNumber(10);
+    await reader.blockByNumber(10); // its transactions were not to be had
+    await settle();
+    expect(calls.filter((call) => call.startsWith("blocks"))).toEqual([
+      "blocks 11 to 12",
+      "blocks 13 to 14",
+      "blocks 15 to 16",
+      "blocks 17 to 18",
+    ]);
+    // 15 was fetched ahead in vain: once the reader is past it, reading ahead starts anew
+    for (let number = 11; number < 15; number++) await reader.blockByNumber(number);
+    await expect(reader.blockByNumber(15)).rejects.toThrow();
+    state.failing.clear();
+    for (let number = 15; number < 21; number++) expect((await reader.blockByNumber(number))?.number).toBe(number);
+    await settle();
+    expect(calls.filter((call) => /^block (1[89]|20)$/.test(call))).toEqual([]);
+  });
+
   it("asks again for what failed ahead of time, and passes a failure on", async () => {
     const { reader, state } = fake(100);
     state.failing.add(11);

@@ -68,7 +68,8 @@ export class ReadAhead implements L1Provider {
     const head = this.deps.l1Head();
     // the reader is woken when there is a new head
     if (head !== undefined && number > head.number) return undefined;
-    if (number !== this.expected) {
+    // A reader that failed asks for the same block again: what was read ahead of it stays, and is not fetched at each attempt.
+    if (number !== this.expected && number !== this.expected - 1) {
       this.forget(number);
       this.lastHash = undefined;
     }
@@ -84,6 +85,8 @@ export class ReadAhead implements L1Provider {
     const block = isNext ? read : await this.deps.l1.blockToRead(number);
     if (block === undefined) this.expected = number;
     else {
+      // what failed was fetched ahead in vain: the reader goes on, so it is worth fetching again
+      if (known !== undefined && read === undefined) this.forget(number);
       this.lastHash = block.hash;
       if (!isNext) this.warm(block);
     }

@@ -1,4 +1,4 @@
-import type { ContractAnswer, ContractCall } from "@rnode/l1";
+import { type ContractAnswer, type ContractCall, isNewerL1 } from "@rnode/l1";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Ether, etherOf } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
@@ -343,7 +343,7 @@ class ProposingRun {
   #logFailure(error: unknown): void {
     const { log } = this.#deps;
     const text = errorText(error);
-    if (text === this.#lastError) log.debug("cannot go on for now", { error: text });
+    if (text === this.#lastError || isNewerL1(error)) log.debug("cannot go on for now", { error: text });
     else log.warn("cannot go on for now", { error: text });
     this.#lastError = text;
   }

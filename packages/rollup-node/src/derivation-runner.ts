@@ -8,7 +8,7 @@ import { attributesMismatch } from "./consolidation.ts";
 import type { EngineControl } from "./engine-control.ts";
 import { withDerived, withDerivedTip } from "./heads.ts";
 import { PipelinePuller, type PullEnd } from "./pipeline-puller.ts";
-import { critical, IDLE, PROGRESS, type Progress, reset, type Trouble, temporary } from "./progress.ts";
+import { critical, IDLE, PROGRESS, type Progress, reset, type Trouble, temporary, temporaryBy } from "./progress.ts";
 import type { SafeChainCheck } from "./safe-chain-check.ts";
 
 export interface DerivationRunnerDeps {
@@ -163,7 +163,7 @@ export class DerivationRunner {
     if (this.deps.isCritical(error)) return critical(reason);
     if (isCodedError(error, "derivation/l1-origin-missing")) return reset(reason);
     if (!isCodedError(error)) throw error;
-    return temporary(reason);
+    return temporaryBy(error, "derivation");
   }
 
   private async processQueue(): Promise<Progress> {

@@ -212,7 +212,11 @@ export class Driver {
         const pauseMs = progress.retryAfterMs ?? part.backoff.nextMs();
         part.retryAtMs = this.deps.clock.monotonicMs() + pauseMs;
         if (part.name === "derivation") this.deps.metrics.derivationError();
-        log.warn("trying again after a pause", { part: part.name, reason: progress.reason, pauseMs });
+        log[progress.isSaid === true ? "debug" : "warn"]("trying again after a pause", {
+          part: part.name,
+          reason: progress.reason,
+          pauseMs,
+        });
         return;
       }
       case "reset":
@@ -240,7 +244,13 @@ export class Driver {
     if (trouble.kind === "critical") throw new DriverError("driver/critical", { part: "reset", reason: trouble.reason });
     const pauseMs = this.resetBackoff.nextMs();
     this.resetAtMs = clock.monotonicMs() + pauseMs;
-    log.warn("cannot find the heads yet, trying again after a pause", { reason: trouble.reason, pauseMs });
+    log[trouble.kind === "temporary" && trouble.isSaid === true ? "debug" : "warn"](
+      "cannot find the heads yet, trying again after a pause",
+      {
+        reason: trouble.reason,
+        pauseMs,
+      },
+    );
   }
 
   private slowDownResets(reason: string): void {

@@ -1,7 +1,7 @@
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
-import { IDLE, PROGRESS, type Progress, reset, temporary } from "./progress.ts";
+import { IDLE, PROGRESS, type Progress, reset, temporaryBy } from "./progress.ts";
 
 export interface FinalizerDeps {
   readonly l1: { blockByNumber(number: number): Promise<L1BlockRef | undefined> };
@@ -112,7 +112,7 @@ export class Finalizer {
       return PROGRESS;
     } catch (error) {
       if (!FAILURES.some((prefix) => isCodedError(error, prefix))) throw error;
-      return temporary(`finality: ${(error as Error).message}`);
+      return temporaryBy(error as Error, "finality");
     }
   }
 }

@@ -13,7 +13,7 @@ import { type CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { FoundHeads } from "./found-heads.ts";
 import type { Heads } from "./heads.ts";
-import { critical, type Trouble, temporary } from "./progress.ts";
+import { critical, type Trouble, temporary, temporaryBy } from "./progress.ts";
 import { type Doubt, resyncAdvice } from "./safe-chain-check.ts";
 import { type SafeHeadRecord, startFromRecord } from "./safe-start.ts";
 
@@ -146,7 +146,7 @@ export async function findHeads(
     return { kind: "found", ...heads, base };
   } catch (error) {
     if (!isCodedError(error)) throw error;
-    if (!CRITICAL.has(error.code)) return temporary(error.message);
+    if (!CRITICAL.has(error.code)) return temporaryBy(error);
     return critical(await contradictionByL1(rollup, { l1, l2 }, error));
   }
 }

@@ -3,7 +3,7 @@ import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { type Hex, isCodedError } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
-import { reset, type Trouble, temporary } from "./progress.ts";
+import { reset, type Trouble, temporaryBy } from "./progress.ts";
 
 export interface L1OriginSelectorOptions {
   /** number of L1 blocks to stay behind the L1 head */
@@ -66,14 +66,14 @@ export class L1OriginSelector {
     try {
       current = await l1.blockByHash(head.l1Origin.hash);
     } catch (error) {
-      return temporary(`L1 origin: ${l1Failure(error).message}`);
+      return temporaryBy(l1Failure(error), "L1 origin");
     }
     if (current === undefined) return reset(`the L1 origin ${head.l1Origin.number} of the unsafe head is gone`);
     const timestampSec = head.timestamp + config.blockTimeSec;
     const isPastDrift = timestampSec > current.timestamp + maxSequencerDriftSec(config, current.timestamp);
     const next = await this.next(current, isPastDrift);
     if ("error" in next) {
-      if (isPastDrift) return temporary(`next L1 origin: ${next.error.message}`);
+      if (isPastDrift) return temporaryBy(next.error, "next L1 origin");
       log.debug("cannot read the next L1 origin, staying with the current one", {
         number: current.number,
         reason: next.error.message,

@@ -6,7 +6,7 @@ import {
   prepareAttributes,
 } from "@rnode/derivation";
 import { isCodedError } from "@rnode/primitives";
-import { critical, reset, temporary } from "./progress.ts";
+import { critical, reset, temporary, temporaryBy } from "./progress.ts";
 import type { PrepareAttributes } from "./sequencer.ts";
 
 /** Prepares the sequencer's attributes by the same rules as derived ones. */
@@ -22,7 +22,7 @@ export function attributesPreparer(
       return temporary("attributes are not ready");
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      return isCriticalDerivationError(error) ? critical(error.message) : temporary(error.message);
+      return isCriticalDerivationError(error) ? critical(error.message) : temporaryBy(error);
     }
   };
 }

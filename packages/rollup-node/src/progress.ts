@@ -1,3 +1,5 @@
+import { isNewerL1 } from "@rnode/l1";
+
 /** What a part of the driver reports after its turn. */
 export type Progress =
   /** something was done, and there may be more to do at once */
@@ -14,6 +16,8 @@ export type Trouble =
       readonly reason: string;
       readonly retryAfterMs?: number | undefined;
       readonly hasTimedOut?: boolean;
+      /** a warning with the remedy was logged before */
+      readonly isSaid?: boolean;
     }
   /** what we believe about the chain is wrong: determine the heads again */
   | { readonly kind: "reset"; readonly reason: string }
@@ -24,5 +28,11 @@ export const PROGRESS = { kind: "progress" } as const;
 export const IDLE = { kind: "idle" } as const;
 
 export const temporary = (reason: string, retryAfterMs?: number): Trouble => ({ kind: "temporary", reason, retryAfterMs });
+/** @param part for example "finality" */
+export const temporaryBy = (error: Error, part?: string): Trouble => ({
+  kind: "temporary",
+  reason: part === undefined ? error.message : `${part}: ${error.message}`,
+  isSaid: isNewerL1(error),
+});
 export const reset = (reason: string): Trouble => ({ kind: "reset", reason });
 export const critical = (reason: string): Trouble => ({ kind: "critical", reason });

@@ -7,7 +7,7 @@ import type { AttributesMismatch } from "./consolidation.ts";
 import { DerivedFrom, type DerivedUpTo } from "./derived-from.ts";
 import type { FoundHeads } from "./found-heads.ts";
 import type { Heads } from "./heads.ts";
-import { critical, reset, type Trouble, temporary } from "./progress.ts";
+import { critical, reset, type Trouble, temporaryBy } from "./progress.ts";
 
 export interface SafeChainCheckDeps {
   readonly config: Pick<RollupConfig, "genesis" | "seqWindowSize" | "altDa">;
@@ -130,7 +130,7 @@ export class SafeChainCheck {
       log.warn("deriving again from before safe blocks whose data L1 does not have any more", { from: ref.number, reason });
       return { ...start, safe: ref, base: ref, derivedFrom: undefined };
     } catch (error) {
-      if (isCodedError(error)) return temporary(error.message);
+      if (isCodedError(error)) return temporaryBy(error);
       throw error;
     }
   }
@@ -221,7 +221,7 @@ export class SafeChainCheck {
       return undefined;
     } catch (error) {
       if (!isCodedError(error, "l1/") && !isCodedError(error, "engine/")) throw error;
-      return temporary(`comparing a safe block with L1: ${error.message}`);
+      return temporaryBy(error, "comparing a safe block with L1");
     }
   }
 

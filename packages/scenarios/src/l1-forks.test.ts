@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { planOf } from "./plan.ts";
 import { runPlan } from "./run-scenario.ts";
+import { SimNetwork } from "./sim-network.ts";
 
 const TIMEOUT_MS = 120_000;
 
@@ -37,6 +38,41 @@ describe("L1's own forks", () => {
       expect(violations).toEqual([]);
       expect(passed.unknownTransactions).toBeGreaterThan(0);
       expect(passed.unknownFields > 0).toBe(hasHeaderField);
+    },
+    TIMEOUT_MS,
+  );
+
+  test.each([
+    ["a transaction type", false, /type 0x6.*update this program, or name an L1 endpoint that offers eth_getRawTransactionByHash/],
+    ["a header field", true, /inclusionListRoot.*update this program, or name an L1 endpoint that offers debug_getRawHeader/],
+  ])(
+    "%s that no program knows, and no endpoint with raw methods: each program says once what helps, and resumes when there is one",
+    async (_, hasHeaderField, remedy) => {
+      const [atSec, stuckSec] = [60, 400];
+      const next = { atSec, receipts: "foreign" as const, hasHeaderField, rawMethodsSec: atSec + stuckSec };
+      const plan = { ...planOf(56, { hasUpgradeCode: false }), late: [], l1Forks: { amsterdamSec: 0, next } };
+      const network = new SimNetwork(plan, { isLogKept: true });
+      network.start();
+      await network.run(1000 * (atSec + stuckSec));
+      const { nodes, log, violations } = network;
+      const programs = [...nodes.map(({ name }) => name), "batcher"];
+      const linesOf = (who: string, what: RegExp): string[] =>
+        log.lines.filter((line) => line.includes(` ${who} `) && what.test(line));
+      for (const who of programs) {
+        // the sequencer says besides that it cannot follow L1, as it goes on without it
+        const said = linesOf(who, / warn .*so its bytes are needed/).filter((line) => !line.includes("sequencing is delayed"));
+        expect(said).toEqual([expect.stringMatching(remedy)]);
+      }
+      // what cannot be read ahead is not asked for again at each attempt: a request is tried four times
+      for (const { name } of nodes) {
+        const ranges = linesOf(name, /L1 request failed .*what=blocks/).map((line) => /blocks \d+ to \d+/.exec(line)![0]);
+        for (const range of ranges) expect(ranges.filter((other) => other === range).length, `${name}, ${range}`).toBeLessThan(5);
+      }
+      const safeBefore = nodes.map(({ heads }) => heads!.safe.number);
+      await network.run(120_000);
+      for (const [i, { heads }] of nodes.entries()) expect(heads!.safe.number).toBeGreaterThan(safeBefore[i]!);
+      expect(violations).toEqual([]);
+      await network.remove();
     },
     TIMEOUT_MS,
   );

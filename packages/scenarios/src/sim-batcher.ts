@@ -114,11 +114,12 @@ export class SimBatcher {
       }
       return payloads;
     });
+    const l1Deps = { clock: process.clock, log: logger.child({ part: "l1" }) };
     const endpoints = new L1Endpoints(
       { chainId: config.l1ChainId, maxAttempts: 1 },
-      { endpoints: [{ name: "l1", rpc: l1Link }], clock: process.clock, log: logger.child({ part: "l1" }) },
+      { endpoints: [{ name: "l1", rpc: l1Link }], ...l1Deps },
     );
-    const l1Client = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 64 }, { endpoints, clock: process.clock });
+    const l1Client = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 64 }, { endpoints, ...l1Deps });
     const access = new L1AccountClient({ endpoints, l1: l1Client });
     const manager = new TransactionManager(transactions, {
       l1ChainId: config.l1ChainId,

@@ -250,7 +250,10 @@ export class SimNode {
     const l1Client = new L1Client(
       { trustRpc: false, rpcKind: "standard", cacheSize: 200 },
       // During a turn of the event loop, which this clock does not see, others would let minutes pass.
-      { endpoints, clock: process.clock, yieldToOthers: () => process.clock.sleep(0) },
+      {
+        ...{ endpoints, clock: process.clock, log: logger.child({ part: "l1" }) },
+        yieldToOthers: () => process.clock.sleep(0),
+      },
     );
     return {
       l1: l1Client,

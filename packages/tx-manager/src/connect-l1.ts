@@ -23,6 +23,9 @@ export function connectL1(
     { chainId, maxAttempts: clients.length },
     { endpoints: clients.map((rpc) => ({ name: rpc.endpoint, rpc })), ...deps },
   );
-  const blocks = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: CACHE_SIZE }, { endpoints, clock: deps.clock });
+  const blocks = new L1Client(
+    { trustRpc: false, rpcKind: "standard", cacheSize: CACHE_SIZE },
+    { endpoints, clock: deps.clock, log: deps.log },
+  );
   return { endpoints, blocks, account: new L1AccountClient({ endpoints, l1: blocks }) };
 }

@@ -1,4 +1,4 @@
-import type { L1FeeMarket, L1Inclusion } from "@rnode/l1";
+import { isNewerL1, type L1FeeMarket, type L1Inclusion } from "@rnode/l1";
 import { errorText, type Feed, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Ether, etherOf, gweiOf, type Hex, keccak256 } from "@rnode/primitives";
 import type { BlobSidecar } from "@rnode/protocol";
@@ -128,7 +128,7 @@ export class Sending {
         }
       } catch (error) {
         metrics.rpcErrors.inc();
-        this.#sayFailure(errorText(error));
+        this.#sayFailure(errorText(error), isNewerL1(error) ? "debug" : "warn");
         publishAtMs = Math.max(publishAtMs, clock.monotonicMs() + RETRY_MS);
       }
       const untilPublishMs = Math.max(0, publishAtMs - clock.monotonicMs());
@@ -136,12 +136,12 @@ export class Sending {
     }
   }
 
-  #sayFailure(error: string): void {
+  #sayFailure(error: string, level: "debug" | "warn" = "warn"): void {
     const { clock, log } = this.#deps;
     const nowMs = clock.monotonicMs();
     if (this.#failure?.error === error && nowMs - this.#failure.saidMs < REPEAT_FAILURE_MS) return;
     this.#failure = { error, saidMs: nowMs };
-    log.warn("a transaction cannot be sent for now", { nonce: this.#task.nonce, error });
+    log[level]("a transaction cannot be sent for now", { nonce: this.#task.nonce, error });
   }
 
   /** Whether a transaction that is not included is given up now. */
