@@ -3,7 +3,7 @@ import { Discv5 } from "@chainsafe/discv5";
 import { ENR, type SignableENR } from "@chainsafe/enr";
 import type { Logger } from "@rnode/observe";
 import { isPrivateIp } from "@rnode/peering";
-import { asTransport, UdpTransport } from "@rnode/peering/discv5";
+import { asTransport, doDiscv5Duties, UdpTransport } from "@rnode/peering/discv5";
 import { useRecordCrypto } from "@rnode/peering/records";
 import type { Clock } from "@rnode/primitives";
 import type { ForkId } from "@rnode/protocol";
@@ -130,6 +130,7 @@ export class Discovery {
   async start(): Promise<void> {
     await this.#discv5.start();
     if (this.#options.listen.udpPort === 0) setEndpoint(this.#record, undefined, this.#options.tcpPort, this.udpPort);
+    this.#loops.push(doDiscv5Duties(this.#discv5, this.#deps.clock, this.#closing.signal));
     const events = this.#discv5 as unknown as Discv5Events;
     events.on("discovered", (record) => this.#offer(record));
     events.on("enrAdded", (record) => this.#offer(record));

@@ -1,4 +1,4 @@
-import { privateKeyToPublicKey } from "@rnode/primitives";
+import { concatBytes, encodeRlp, keccak256, privateKeyToPublicKey, rlpUint, signHash } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { describe, expect, it } from "vitest";
 import { DiscV4 } from "./discv4.ts";
@@ -33,6 +33,15 @@ describe("packets of discv4", () => {
     const from = message.kind === "ping" ? { from: { ip, udpPort, tcpPort } } : {};
     expect(decoded).toEqual({ message: { ...message, ...plain, ...from }, hash, publicKey: nodeOf(9).publicKey });
     expect(decodeV4(packet, NOW_SEC + 21)).toBeUndefined();
+  });
+
+  it.each([2n ** 63n, 2n ** 64n - 1n, BigInt(NOW_SEC - 1), 0n])("are late with the expiry %d", (expiry) => {
+    const body = concatBytes(Uint8Array.of(5), encodeRlp([rlpUint(expiry)]));
+    const { r, s, yParity } = signHash(keccak256(body), keyOf(9));
+    const signed = concatBytes(r, s, Uint8Array.of(yParity), body);
+    const exact = concatBytes(keccak256(signed), signed);
+    expect(isV4Packet(exact)).toBe(true);
+    expect(decodeV4(exact, NOW_SEC)).toBeUndefined();
   });
 
   it("are nothing else than what was signed", () => {
@@ -74,6 +83,31 @@ describe("a node of discv4", () => {
     node.receive(ping, { ip: "1.2.3.4", port: 5 });
     expect(sent.map(({ data }) => decodeV4(data, NOW_SEC)?.message.kind)).toEqual(["pong", "ping"]);
     expect(node.receive(Buffer.from("something else"), { ip: "1.2.3.4", port: 5 })).toBe(false);
+  });
+
+  it("lets a node that pings it ask first, before it asks for its record", async () => {
+    const sent: { readonly kind: string; readonly hash: Uint8Array }[] = [];
+    let wake: () => void = () => {};
+    const node = new DiscV4({
+      ...{ privateKey: keyOf(1), publicKey: nodeOf(1).publicKey },
+      clock: { ...clock, sleep: () => new Promise((resolve) => (wake = resolve)) },
+      endpoint: () => nodeOf(1),
+      record: () => ({ encoded: Uint8Array.of(0xc0), sequence: 1n }),
+      send: (data) => {
+        const { message, hash } = decodeV4(data, NOW_SEC)!;
+        sent.push({ kind: message.kind, hash });
+      },
+      onRecord: () => {},
+    });
+    const say = (message: V4Message) => node.receive(encodeV4(message, keyOf(2), NOW_SEC).packet, { ip: "8.8.8.8", port: 30_303 });
+    say({ kind: "ping", from: nodeOf(2), to: nodeOf(1) });
+    say({ kind: "pong", to: nodeOf(1), pingHash: sent[1]!.hash, recordSequence: 1n });
+    await new Promise(setImmediate);
+    say({ kind: "find-node", target: nodeOf(3).publicKey });
+    expect(sent.map(({ kind }) => kind)).toEqual(["pong", "ping", "neighbours"]);
+    wake();
+    await new Promise(setImmediate);
+    expect(sent.at(-1)!.kind).toBe("record-request");
   });
 
   it("does not let an attacker grow its memory or its table", () => {

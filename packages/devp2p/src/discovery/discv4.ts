@@ -20,6 +20,8 @@ export interface DiscV4Deps {
 
 const REPLY_MS = 700;
 /** both ends have proved their address for so long */
+/** between a node's first ping and our question for its record */
+const RECORD_PAUSE_MS = 1_000;
 const BOND_MS = 12 * 3_600_000;
 const MAX_BONDS = 4_096;
 const MAX_PENDING = 256;
@@ -92,7 +94,9 @@ export class DiscV4 {
         if (nowMs - bond.provedAtMs > BOND_MS) {
           if (this.#hasManyKeys(ip, nowMs)) return;
           void this.ping(node).then(async (isThere) => {
-            if (isThere) await this.#askRecord(node);
+            if (!isThere) return;
+            await this.#deps.clock.sleep(RECORD_PAUSE_MS); // it pinged because it has questions of its own
+            await this.#askRecord(node);
           });
         } else this.table.seen(node, nowMs);
         return;

@@ -130,7 +130,8 @@ export function decodeV4(data: Uint8Array, nowSec: number): V4Packet | undefined
 }
 
 function readMessage(type: number, fields: RlpCursor, nowSec: number): V4Message | undefined {
-  const isLate = (): boolean => fields.number() < nowSec;
+  // Nodes in Go read a time as a signed number: one above is long past.
+  const isLate = (): boolean => BigInt.asIntN(64, fields.uint()) < nowSec;
   const sequence = (): bigint | undefined => (fields.isAtEnd ? undefined : fields.uint());
   switch (type) {
     case TYPES.ping: {

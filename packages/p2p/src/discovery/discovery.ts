@@ -3,7 +3,7 @@ import type { ENR, SignableENR } from "@chainsafe/enr";
 import type { PrivateKey } from "@libp2p/interface";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { defaultBootnodes } from "@rnode/peering";
-import { asTransport, UdpBindError, UdpTransport } from "@rnode/peering/discv5";
+import { asTransport, doDiscv5Duties, UdpBindError, UdpTransport } from "@rnode/peering/discv5";
 import { useRecordCrypto } from "@rnode/peering/records";
 import { type Clock, LruCache } from "@rnode/primitives";
 import type { DiscoveryView } from "../parts.ts";
@@ -128,6 +128,7 @@ export class Discovery implements DiscoveryView {
     });
     const { listen, advertise } = this.#options;
     if (listen.udpPort === 0 && advertise.udpPort === undefined) this.#setUdpPort(this.#transport.boundPort);
+    this.#loops.push(doDiscv5Duties(this.#discv5, this.#deps.clock, this.#closing.signal));
     const events = this.#discv5 as unknown as Discv5Events;
     events.on("discovered", (record) => this.#offer(record));
     events.on("enrAdded", (record) => this.#offer(record));

@@ -1,0 +1,2 @@
+export * from "./discv5-duties.ts";
+export * from "./udp-transport.ts";
