@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ENR } from "@chainsafe/enr";
 import { bytesToHex, decodeRlp, encodeRlp, equalBytes, keccak256, type RlpItem, rlpUint } from "@rnode/primitives";
 import {
   encodeBlock,
@@ -10,6 +11,7 @@ import {
   signTransaction,
 } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import { enodeOfRecord, forkIdOf } from "./discovery/node-record.ts";
 import { eventually, startTestNode, TEST_CHAIN, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
 
 const nodes: TestNode[] = [];
@@ -67,6 +69,13 @@ describe("the network", () => {
       asked.map((commit) => commit.receipts.map(({ type, cumulativeGasUsed }) => [rlpUint(type), rlpUint(cumulativeGasUsed)])),
     );
     expect(asked.some(({ receipts: some }) => some.length > 0)).toBe(true);
+  });
+
+  it("has a record of itself, with and without discovery", async () => {
+    const { identity } = (await start({ key: 1 })).network;
+    const record = ENR.decodeTxt(identity.enr!);
+    expect(enodeOfRecord(record)).toMatchObject({ id: identity.publicKey, host: "127.0.0.1", tcpPort: identity.tcpPort });
+    expect(forkIdOf(record)?.hash).toHaveLength(4);
   });
 
   it("stops an answer at a block that is not there", async () => {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { SignableENR } from "@chainsafe/enr";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { findRouters } from "@rnode/peering";
 import { bytesToHex, type Clock, equalBytes, isCodedError, keccak256 } from "@rnode/primitives";
@@ -134,6 +135,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   }
   address.map(tcpPort, discovery?.udpPort);
   const telling = tellRanges();
+  const unannounced = discovery === undefined ? await createUnannouncedRecord() : undefined;
   const identity = (): DevP2PIdentity => {
     const { mapping } = address;
     const ip = address.givenIp ?? mapping?.ip ?? discovery?.advertisedIp ?? config.listen.ip;
@@ -144,13 +146,21 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
       nodeId: bytesToHex(keccak256(publicKey)).slice(2),
       publicKey: id,
       enode: enodeText({ id, host: ip, ...reached }),
-      enr: discovery?.enr,
+      enr: discovery?.enr ?? unannounced?.encodeTxt(),
       ip,
       clientId: config.clientId,
       tcpPort,
       udpPort,
     };
   };
+
+  /** Without discovery, the record is only for those who ask this node's operator for it. */
+  async function createUnannouncedRecord(): Promise<SignableENR> {
+    const { createOwnRecord, setEndpoint } = await import("./discovery/node-record.ts");
+    const record = createOwnRecord(config.nodeKey, forkIds.at(chain.head()), BigInt(clock.unixMs()));
+    setEndpoint(record, address.givenIp ?? config.listen.ip, tcpPort, 0);
+    return record;
+  }
 
   /** @throws {DevP2PError} devp2p/bad-setting */
   async function startDiscovery(): Promise<Discovery | undefined> {

@@ -396,7 +396,7 @@ const ERRORS: readonly {
     code: -32602,
     message: "failed to decode signed transaction",
     params: ["0xdeadbeef"],
-    elsewhere: -32000, // Geth's text and code
+    elsewhere: -32602, // and not Geth's own code
   },
   { method: "rpc_modules", ...NO_METHOD, params: [], elsewhere: undefined },
 ];

@@ -7,12 +7,19 @@ export interface Param<T> {
   readonly name: string;
   readonly shape: Shape<T>;
   readonly optional: boolean;
+  /** an optional parameter that may be null but not absent: Go's servers fill in a zero value for null; default: it may be absent */
+  readonly mustBePresent?: boolean | undefined;
+  /** further names that requests by name may use */
+  readonly aliases?: readonly string[] | undefined;
 }
 
 export const param = <T>(name: string, shape: Shape<T>): Param<T> => ({ name, shape, optional: false });
 
 /** undefined if the argument is missing or null. */
-export const optionalParam = <T>(name: string, shape: Shape<T>): Param<T | undefined> => ({ name, shape, optional: true });
+export const optionalParam = <T>(name: string, shape: Shape<T>, aliases?: readonly string[]): Param<T | undefined> => ({
+  ...{ name, shape, aliases },
+  optional: true,
+});
 
 export type Params = readonly Param<unknown>[];
 export type ArgsOf<P extends Params> = { readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never };

@@ -7,7 +7,11 @@ export interface OpenRpcInfo {
 }
 
 const describeParams = (params: Params): Record<string, unknown>[] =>
-  params.map(({ name, shape, optional }) => ({ name, required: !optional, schema: shape.schema }));
+  params.map(({ name, shape, optional, mustBePresent = false }) => ({
+    name,
+    required: !optional || mustBePresent,
+    schema: shape.schema,
+  }));
 
 /** The parameters of `eth_subscribe` and its kin: the kind, and the kind's own parameter. */
 function describeSubscriptions(subscriptions: SubscriptionTable): Record<string, unknown>[] {

@@ -62,7 +62,9 @@ export function wordShape<const Words extends readonly string[]>(...words: Words
   return shape({ enum: words }, (value) => words.find((word) => word === value) ?? refuse(`one of ${words.join(", ")}`, value));
 }
 
-const QUANTITY_SCHEMA = { type: "string", pattern: "^0x(0|[1-9a-f][0-9a-f]*)$" };
+/** In a schema, of a number as hex text. Shapes also take numbers with leading zeros. */
+export const QUANTITY_PATTERN = "^0x(0|[1-9a-f][0-9a-f]*)$";
+const QUANTITY_SCHEMA = { type: "string", pattern: QUANTITY_PATTERN };
 
 /** A quantity of at most `bits` bits. */
 export function quantityShape(bits: number): Shape<bigint> {

@@ -51,7 +51,7 @@ const full: Record<string, unknown> = {
   batch_inbox_address: address("5"),
   deposit_contract_address: address("6"),
   l1_system_config_address: address("7"),
-  protocol_versions_address: address("0"),
+  protocol_versions_address: address("7"),
   alt_da: {
     da_challenge_contract_address: address("8"),
     da_commitment_type: "KeccakCommitment",
@@ -62,6 +62,13 @@ const full: Record<string, unknown> = {
 };
 
 describe("rollupConfigFromJson", () => {
+  it("leaves protocol_versions_address out unless it is set", () => {
+    const { protocol_versions_address: given, ...without } = full;
+    expect(rollupConfigToJson(rollupConfigFromJson(without))).toEqual(without);
+    expect(rollupConfigToJson(rollupConfigFromJson({ ...full, protocol_versions_address: address("0") }))).toEqual(without);
+    expect(given).toBe(address("7"));
+  });
+
   it("reads every field", () => {
     const config = rollupConfigFromJson(full);
     expect(rollupConfigToJson(config)).toEqual(full);

@@ -307,7 +307,7 @@ export function rollupConfigToJson(config: RollupConfig): RollupConfigJson {
     batch_inbox_address: bytesToHex(config.batchInboxAddress),
     deposit_contract_address: bytesToHex(config.depositContractAddress),
     l1_system_config_address: bytesToHex(config.l1SystemConfigAddress),
-    protocol_versions_address: bytesToHex(config.protocolVersionsAddress),
+    protocol_versions_address: isZeroBytes(config.protocolVersionsAddress) ? undefined : bytesToHex(config.protocolVersionsAddress),
     alt_da: altDa && altDaToJson(altDa),
     chain_op_config: { ...config.chainOpConfig },
   });

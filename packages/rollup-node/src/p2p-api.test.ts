@@ -176,6 +176,14 @@ describe("rnodep2p_* of a running network", () => {
     expect(await call("peerStats")).toMatchObject({ connected: 1, banned: 1 });
     expect(await call("disconnectPeer", peerId)).toBeNull();
     expect(await call("peers", false)).toMatchObject({ totalConnected: 0, peers: {}, bannedPeers: [] });
+    // ids that are well formed, of keys that nobody can have: x coordinates that are not on the curve
+    for (const noPoint of [
+      "16Uiu2HAmCezMHmQ1H2K5qAzUHwZV7Cy6yL8XG3EbdKF6n5HDEMJE",
+      "16Uiu2HAkuRfynyeQUyaKG6D44mPBuzAaiqVCWqAW9GHmv9rSiQ3y",
+    ]) {
+      for (const method of ["disconnectPeer", "blockPeer", "unblockPeer", "protectPeer", "unprotectPeer"])
+        expect([method, await call(method, noPoint)]).toEqual([method, null]);
+    }
     await call("blockPeer", peerId);
     await expect(call("connectPeer", addresses[0])).rejects.toMatchObject({
       code: -32000,

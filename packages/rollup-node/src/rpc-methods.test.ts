@@ -271,6 +271,9 @@ describe("the RPC of rnode", () => {
     for (const method of ["admin_startSequencer", "admin_stopSequencer", "admin_overrideLeader"]) {
       await expect(call(method, [], "verifier")).rejects.toMatchObject({ code: -32000, message: "sequencer is not enabled" });
     }
+    asked.length = 0;
+    expect(await call("admin_setRecoverMode", [true], "verifier")).toBeNull(); // as in op-node, where nothing happens
+    expect(asked).toEqual([]);
   });
 
   it("with a conductor says so, overrides it, and stops at the head whose hash it returns", async () => {

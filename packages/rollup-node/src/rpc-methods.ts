@@ -261,8 +261,8 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
     admin_setRecoverMode: method({
       params: [param("recover", booleanShape)],
       handler: async ([isOn]) => {
-        assertSequencer();
-        await inWords(admin.setRecoverMode(isOn));
+        // without a sequencer nothing changes, as in op-node
+        if (admin.hasSequencer) await inWords(admin.setRecoverMode(isOn));
         return null;
       },
     }),

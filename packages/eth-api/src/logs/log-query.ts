@@ -48,11 +48,12 @@ export function queryLogs(
     if (parts === undefined) return refuse({ kind: "unknown-block", hash });
     return logsOfParts(backend, filter, parts);
   }
+  if (profile.logs.refusesPending && (isPending(filter.fromBlock) || isPending(filter.toBlock))) refuse({ kind: "pending" });
   const head = chain.head().number;
   const from = numberOf(backend, filter.fromBlock ?? LATEST);
   const to = numberOf(backend, filter.toBlock ?? LATEST);
   if (from > to) refuse({ kind: "bad-range" });
-  if (Math.max(from, to) > head) refuse({ kind: "beyond-head", head });
+  if (Math.max(from, to) > head) refuse({ kind: "beyond-head", requested: Math.max(from, to), head });
   assertRetained(store, profile, from);
   const { maxBlocks } = limits;
   if (to - from + 1 > maxBlocks) {
@@ -65,6 +66,37 @@ export function queryLogs(
   const search = new LogSearch(backend, work, filter, limits, from, to, nowMs);
   return search.step() ? search.result() : rest(search);
 }
+
+const isPending = (selector: BlockSelector | undefined): boolean => selector?.kind === "tag" && selector.tag === "pending";
+
+/** Checks the block or range of a filter that is to be installed. @throws {RpcError} */
+export function checkFilterRange({ profile }: ReadBackend, filter: LogFilter): void {
+  const refuse = (fault: LogQueryFault): never => {
+    throw rpcError(profile.errors.logQuery(fault));
+  };
+  const { blockHash, fromBlock = LATEST, toBlock = LATEST } = filter;
+  const { refusesPending, checksFilterRange } = profile.logs;
+  if (blockHash !== undefined && (filter.fromBlock !== undefined || filter.toBlock !== undefined))
+    refuse({ kind: "hash-and-range" });
+  if (refusesPending && (isPending(fromBlock) || isPending(toBlock))) refuse({ kind: "pending" });
+  if (!checksFilterRange) return;
+  const from = numberOrTag(fromBlock);
+  const to = numberOrTag(toBlock);
+  const isValid =
+    to === "latest"
+      ? typeof from === "number" || from === "latest"
+      : typeof from === "number" && typeof to === "number" && from <= to;
+  if (!isValid) refuse({ kind: "bad-range" });
+}
+
+const numberOrTag = (selector: BlockSelector): number | string | undefined =>
+  selector.kind === "number"
+    ? selector.number
+    : selector.kind === "tag"
+      ? selector.tag === "earliest"
+        ? 0
+        : selector.tag
+      : undefined;
 
 /** Of answers about one block, mostly the newest, for which many clients ask. */
 const ANSWER_BYTES = 4 * 1024 * 1024;

@@ -1,8 +1,10 @@
+import type { BlockSelector } from "@rnode/chain";
 import { hashShape, param } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
-import { findTransaction, requireBlock, requireHeader, rpcError } from "../backend/backend.ts";
+import { findTransaction, requireBlock, rpcError } from "../backend/backend.ts";
 import { blockSelectorShape } from "../params/block-selector.ts";
+import type { RawPart } from "../profile/profile.ts";
 import * as results from "../schemas/debug-results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -10,13 +12,23 @@ import type { ReadServices } from "./services.ts";
 /** The raw encodings of headers, blocks, receipts and transactions. */
 export function debugRawMethods({ backend }: ReadServices): ApiMethods {
   const block = param("block", blockSelectorShape);
+  const { raw, errors } = backend.profile;
+  const unknownTransaction = raw.unknownTransactionIsNull ? null : "0x";
+  /** What is answered for a block that does not exist. @throws {RpcError} */
+  const unknown = <T>(selector: BlockSelector, what: RawPart, ofNumber: T): T => {
+    if (selector.kind === "number" && raw.unknownNumberIsEmpty) return ofNumber;
+    throw rpcError(errors.rawNotFound(selector, what));
+  };
   return {
     debug_getRawHeader: method({
       runs: "reader",
       cost: "cheap",
       result: results.rawHeader,
       params: [block],
-      handler: ([selector]) => bytesToHex(encodeHeader(requireHeader(backend, selector).header)),
+      handler: ([selector]) => {
+        const found = backend.chain.headerOf(selector);
+        return found === undefined ? unknown(selector, "header", "0x") : bytesToHex(encodeHeader(found.header));
+      },
     }),
     debug_getRawBlock: method({
       runs: "reader",
@@ -25,8 +37,7 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
       params: [block],
       handler: ([selector]) => {
         const found = backend.chain.bodyOf(selector);
-        if (found === undefined) throw rpcError(backend.profile.errors.blockNotFound(selector));
-        return bytesToHex(encodeBlock(found.block));
+        return found === undefined ? unknown(selector, "block", "0x") : bytesToHex(encodeBlock(found.block));
       },
     }),
     debug_getRawReceipts: method({
@@ -34,7 +45,12 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
       cost: "search",
       result: results.rawReceipts,
       params: [block],
-      handler: ([selector]) => requireBlock(backend, selector).receipts.map((receipt) => bytesToHex(encodeReceipt(receipt))),
+      handler: ([selector]) => {
+        const found = backend.chain.resolve(selector);
+        return found === undefined
+          ? unknown(selector, "receipts", null)
+          : found.receipts.map((receipt) => bytesToHex(encodeReceipt(receipt)));
+      },
     }),
     debug_getRawTransactions: method({
       runs: "reader",
@@ -47,14 +63,16 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
       runs: "reader-first",
       result: results.rawTransaction,
       params: [param("hash", hashShape)],
-      summary: "EIP-2718 encoding; `0x` when unknown.",
+      summary: `EIP-2718 encoding; ${unknownTransaction === null ? "null" : "`0x`"} when unknown.`,
       handler: ([hash]) => {
         const found = findTransaction(backend, hash);
-        return found === undefined ? "0x" : bytesToHex(encodeTransaction(found.stored.block.transactions[found.index]!));
+        return found === undefined
+          ? unknownTransaction
+          : bytesToHex(encodeTransaction(found.stored.block.transactions[found.index]!));
       },
       inWriter: ([hash], { pool }) => {
         const pooled = pool.get(hash);
-        return pooled === undefined ? "0x" : bytesToHex(pooled.encoded);
+        return pooled === undefined ? unknownTransaction : bytesToHex(pooled.encoded);
       },
     }),
   };

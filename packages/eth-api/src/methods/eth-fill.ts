@@ -91,6 +91,7 @@ export function ethFillMethods(services: ReadServices): ApiMethods {
         for (const field of results.PLACE_FIELDS) delete shown[field];
         // Libraries send back what they receive, so it has only one of the two fee models.
         if ("maxFeePerGas" in filled) delete shown.gasPrice;
+        if (profile.fillsNullFees) for (const field of ["gasPrice", "maxFeePerGas", "maxPriorityFeePerGas"]) shown[field] ??= null;
         return { raw: bytesToHex(encodeTransaction(filled)), tx: shown };
       },
     }),

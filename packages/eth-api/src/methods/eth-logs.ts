@@ -1,5 +1,5 @@
 import { param, textShape } from "@rnode/jsonrpc";
-import { queryLogs } from "../logs/log-query.ts";
+import { checkFilterRange, queryLogs } from "../logs/log-query.ts";
 import { logFilterShape } from "../params/log-filter.ts";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
@@ -21,7 +21,10 @@ export function ethLogMethods({ backend, filters, logLimits }: ReadServices): Ap
       cost: "cheap",
       result: results.filterId,
       params: [param("filter", logFilterShape)],
-      handler: ([filter], { remoteAddress }) => filters.install(remoteAddress, "logs", filter),
+      handler: ([filter], { remoteAddress }) => {
+        checkFilterRange(backend, filter);
+        return filters.install(remoteAddress, "logs", filter);
+      },
     }),
     eth_newBlockFilter: method({
       runs: "reader",
@@ -57,6 +60,7 @@ export function ethLogMethods({ backend, filters, logLimits }: ReadServices): Ap
       runs: "filter-owner",
       result: results.flag("removed"),
       params: [id],
+      ifUnknown: false,
       handler: ([filterId]) => filters.uninstall(filterId),
     }),
   };

@@ -4,7 +4,7 @@ import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, toQ
 import { type ReadBackend, requireState } from "../backend/backend.ts";
 import { placeOf } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
-import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { BLOCK_ALIASES, blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -15,7 +15,7 @@ const { arrayOf, DATA, HASH, nullable, object, QUANTITY, TRANSACTION } = results
 export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
   const { profile } = backend;
   const address = param("address", addressShape);
-  const block = optionalParam("block", blockSelectorShape);
+  const block = optionalParam("block", blockSelectorShape, BLOCK_ALIASES);
   return {
     eth_getAccount: method({
       runs: "reader",

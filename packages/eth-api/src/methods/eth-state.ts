@@ -14,7 +14,7 @@ import { createProof, rememberNodes } from "@rnode/trie";
 import { blockIdOf, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
-import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { BLOCK_ALIASES, blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../params/call-request.ts";
 import { haltText } from "../profile/halt-texts.ts";
 import * as results from "../schemas/results.ts";
@@ -54,7 +54,7 @@ const storageRequestShape: Shape<readonly { readonly address: Uint8Array; readon
   },
 );
 
-const block = optionalParam("block", blockSelectorShape);
+const block = optionalParam("block", blockSelectorShape, BLOCK_ALIASES);
 const address = param("address", addressShape);
 
 type ProofTarget = readonly [address: Uint8Array, keys: readonly { readonly text: string; readonly slot: Uint8Array }[]];
@@ -76,15 +76,16 @@ function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarge
   return targets.map(([who, keys]) => {
     work.check();
     const account = at.state.readAccount(who);
+    const isZero = account === undefined && backend.profile.proofsHaveZeroHashes;
     const storageRoot = account?.storageRoot ?? EMPTY_TRIE_ROOT;
     const owner = keccak256(who);
     return {
       address: bytesToHex(who),
       accountProof: createProof(nodes, undefined, at.header.stateRoot, owner).map(bytesToHex),
       balance: toQuantity(account?.balance ?? 0n),
-      codeHash: bytesToHex(account?.codeHash ?? EMPTY_KECCAK),
+      codeHash: bytesToHex(isZero ? ZERO_WORD : (account?.codeHash ?? EMPTY_KECCAK)),
       nonce: toQuantity(account?.nonce ?? 0n),
-      storageHash: bytesToHex(storageRoot),
+      storageHash: bytesToHex(isZero ? ZERO_WORD : storageRoot),
       storageProof: keys.map(({ text, slot }) => {
         work.check();
         return {

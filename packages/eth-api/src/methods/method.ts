@@ -55,6 +55,8 @@ interface InReaderFirst<Args> {
 /** Runs in the process that keeps the filter. The first parameter is the filter's id, which contains the number of that process. */
 interface InFilterOwner<Args> {
   readonly runs: "filter-owner";
+  /** the answer for an id that no process has given out; default: the profile's error */
+  readonly ifUnknown?: unknown;
   readonly handler: Handler<Args>;
 }
 

@@ -1,4 +1,5 @@
 import { type MethodTable, openRpcDocument, type SubscriptionTable } from "@rnode/jsonrpc";
+import { applyParameterRules } from "../profile/parameter-rules.ts";
 import type { Profile } from "../profile/profile.ts";
 import * as results from "../schemas/results.ts";
 import { adminMethods } from "./admin.ts";
@@ -72,6 +73,10 @@ export function methodsOf(namespaces: readonly Namespace[], services: ReadServic
   const listed = namespaces.filter((name) => name !== "rpc" && !unserved.includes(name));
   const methods: Record<string, ApiMethods[string]> = {};
   for (const name of listed) Object.assign(methods, TABLES[name as Exclude<Namespace, "rpc">](services));
+  for (const [name, own] of Object.entries(methods)) {
+    const params = applyParameterRules(profile.parameters, name, own.params);
+    if (params !== own.params) methods[name] = { ...own, params };
+  }
   if (profile.servesRpcModules) {
     const modules = Object.fromEntries([...listed, "rpc"].map((name) => [name, "1.0"]));
     methods.rpc_modules = method({

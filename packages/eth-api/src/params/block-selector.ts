@@ -1,8 +1,21 @@
 import type { BlockSelector } from "@rnode/chain";
-import { booleanShape, countShape, hashShape, objectShape, type Shape, ShapeError, shape, shown } from "@rnode/jsonrpc";
+import {
+  booleanShape,
+  countShape,
+  hashShape,
+  objectShape,
+  QUANTITY_PATTERN,
+  type Shape,
+  ShapeError,
+  shape,
+  shown,
+} from "@rnode/jsonrpc";
 
 const TAGS = ["latest", "pending", "safe", "finalized", "earliest"] as const;
 const EXPECTED = `a block number as hex quantity, or one of ${TAGS.join(", ")}`;
+
+/** What Reth calls the block in requests by name. */
+export const BLOCK_ALIASES = ["blockNumber", "block_number"] as const;
 
 export const LATEST: BlockSelector = { kind: "tag", tag: "latest" };
 
@@ -19,7 +32,7 @@ function tagOrNumber(value: unknown): BlockSelector | undefined {
 export const blockNumberShape: Shape<BlockSelector> = shape(
   {
     oneOf: [
-      { title: "Block number", type: "string", pattern: "^0x(0|[1-9a-f][0-9a-f]*)$" },
+      { title: "Block number", type: "string", pattern: QUANTITY_PATTERN },
       { title: "Block tag", enum: TAGS },
     ],
   },

@@ -13,6 +13,8 @@ export function gethDecodingText(raw: Uint8Array, error: CodedError): string {
   const struct = `types.${type >= 0xc0 ? "LegacyTx" : (STRUCTS[type] ?? "Transaction")}`;
   const { code, data } = error.cause instanceof Error && "code" in error.cause ? (error.cause as CodedError) : error;
   switch (code) {
+    case "tx/unknown-type":
+      return "transaction type not supported";
     case "rlp/trailing-bytes":
       return "rlp: input contains more than one value";
     case "rlp/non-canonical-length":

@@ -135,12 +135,19 @@ function etherText(wei: bigint): string {
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;
 }
 
+/** The requirements' code and text; Geth's own text is in the data. */
+const undecodable = (data: string): RpcErrorBody => ({
+  code: INVALID_PARAMS,
+  message: "failed to decode signed transaction",
+  data,
+});
+
 function submissionError(fault: SubmissionFault): RpcErrorBody {
   switch (fault.kind) {
     case "empty":
-      return failed("typed transaction too short");
+      return undecodable("typed transaction too short");
     case "undecodable":
-      return failed(gethDecodingText(fault.raw, fault.error));
+      return undecodable(gethDecodingText(fault.raw, fault.error));
     case "bad-blobs":
     case "message-refused":
       return failed(fault.reason);
@@ -159,6 +166,8 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
   switch (fault.kind) {
     case "unknown-block":
       return failed("unknown block");
+    case "pending":
+      return { code: INVALID_PARAMS, message: "pending logs are not supported" };
     case "bad-range":
       return { code: INVALID_PARAMS, message: "invalid block range params" };
     case "beyond-head":
@@ -172,7 +181,10 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
         `query exceeds max response size ${fault.limitBytes} bytes, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
       );
     case "hash-and-range":
-      return { code: INVALID_PARAMS, message: "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other" };
+      return {
+        code: INVALID_PARAMS,
+        message: "invalid argument 0: cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other",
+      };
   }
 }
 
@@ -258,6 +270,10 @@ const errors: ErrorTable = {
     const root = bytesToHex(header.stateRoot);
     return failed(`missing trie node ${root.slice(2)} (path ) state ${root} is not available`);
   },
+  rawNotFound: (selector, what) =>
+    selector.kind === "hash" && what !== "receipts"
+      ? failed(`${what} #[${selector.hash.join(" ")}] not found`)
+      : errors.blockNotFound(selector),
   historyPruned: failed("pruned history unavailable"),
   proofUnavailable: () => failed("missing trie node: the block is outside the proof window"),
   transactionNotFound: failed("transaction not found"),
@@ -295,6 +311,29 @@ export const PROFILE_G: Profile = {
   name: "G",
   dialect: GO_DIALECT,
   errors,
+  parameters: {
+    wanted: {
+      ...Object.fromEntries(
+        [
+          ...[
+            "eth_getBalance",
+            "eth_getCode",
+            "eth_getTransactionCount",
+            "eth_getStorageAt",
+            "eth_getStorageValues",
+            "eth_getProof",
+          ],
+          ...["eth_getBlockReceipts", "debug_traceCall"],
+        ].map((method) => [method, ["block"]]),
+      ),
+      eth_getBlockByNumber: ["full"],
+      eth_getBlockByHash: ["full"],
+      eth_feeHistory: ["rewardPercentiles"],
+      debug_accountRange: ["nocode", "nostorage", "incompletes"],
+    },
+    takesNull: true,
+    refusesLeadingZeros: true,
+  },
   clientVersion: (version) => `rengine/v${version}-stable/${GO_TARGET}/node${process.versions.node}`,
   hasSyncStages: false,
   servesRpcModules: true,
@@ -317,6 +356,10 @@ export const PROFILE_G: Profile = {
     l1FeeScalarByFork: false,
     depositsHaveBlobGasUsed: false,
   },
+  logs: { refusesPending: true, checksFilterRange: true },
+  proofsHaveZeroHashes: true,
+  raw: { unknownNumberIsEmpty: true, unknownTransactionIsNull: false },
+  fillsNullFees: true,
   calls: {
     comparesGasPrice: true,
     comparesBaseFeeFirst: false,

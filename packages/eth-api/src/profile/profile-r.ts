@@ -152,10 +152,12 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
   switch (fault.kind) {
     case "unknown-block":
       return blockNotFound({ kind: "hash", hash: fault.hash, requireCanonical: false });
+    case "pending":
+      return invalidParams("pending logs are not supported");
     case "bad-range":
       return invalidParams("invalid block range params");
     case "beyond-head":
-      return invalidParams("block range extends beyond current head block");
+      return invalidParams(`block range extends beyond current head block: requested ${fault.requested}, head ${fault.head}`);
     case "too-many-blocks":
       return invalidParams(
         `query exceeds max block range ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
@@ -167,7 +169,10 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
         `query exceeds max response size ${fault.limitBytes} bytes, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
       );
     case "hash-and-range":
-      return invalidParams("cannot specify both blockHash and fromBlock/toBlock, choose one or the other");
+      return {
+        ...invalidParams("Invalid params"),
+        data: "cannot specify both blockHash and fromBlock/toBlock, choose one or the other",
+      };
   }
 }
 
@@ -231,6 +236,7 @@ const errors: ErrorTable = {
         ? "pruned history unavailable"
         : `pruned history unavailable: requested ${header.number}, earliest available ${oldest}`,
     ),
+  rawNotFound: blockNotFound,
   historyPruned: body(PRUNED, "pruned history unavailable"),
   proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),
   transactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),
@@ -273,6 +279,11 @@ export const PROFILE_R: Profile = {
   name: "R",
   dialect: RUST_DIALECT,
   errors,
+  parameters: {
+    wanted: { eth_getBlockByNumber: ["full"], eth_getBlockByHash: ["full"], eth_getBlockReceipts: ["block"] },
+    takesNull: false,
+    refusesLeadingZeros: false,
+  },
   clientVersion: (version) => `rengine/v${version}/${RUST_TARGET}`,
   hasSyncStages: true,
   servesRpcModules: false,
@@ -295,6 +306,10 @@ export const PROFILE_R: Profile = {
     l1FeeScalarByFork: true,
     depositsHaveBlobGasUsed: true,
   },
+  logs: { refusesPending: false, checksFilterRange: false },
+  proofsHaveZeroHashes: false,
+  raw: { unknownNumberIsEmpty: false, unknownTransactionIsNull: true },
+  fillsNullFees: false,
   calls: {
     comparesGasPrice: false,
     comparesBaseFeeFirst: true,

@@ -5,6 +5,7 @@ import type { CodedError } from "@rnode/primitives";
 import type { ContentsFault, Header } from "@rnode/protocol";
 import type { PoolRefusal, PoolWait } from "@rnode/txpool";
 import type { ConditionalFault } from "../params/conditional.ts";
+import type { ParameterRules } from "./parameter-rules.ts";
 import type { TraceDialect } from "./trace-dialect.ts";
 
 export type ProfileName = "R" | "G";
@@ -61,6 +62,9 @@ export type CallFault =
   | { readonly kind: "wrong-chain-id"; readonly have: bigint; readonly want: bigint }
   | { readonly kind: "timeout"; readonly timeoutMs: number };
 
+/** What `debug_getRaw…` encodes of a block. */
+export type RawPart = "header" | "block" | "receipts";
+
 /** Numbers that the texts of contents faults name. */
 export interface ContentsDetails {
   readonly initcodeBytes: number;
@@ -94,10 +98,12 @@ export interface AskedCall {
 
 /** Why a log query was refused. */
 export type LogQueryFault =
+  /** the range begins or ends at `pending` */
+  | { readonly kind: "pending" }
   /** no block has that hash */
   | { readonly kind: "unknown-block"; readonly hash: Uint8Array }
   | { readonly kind: "bad-range" }
-  | { readonly kind: "beyond-head"; readonly head: number }
+  | { readonly kind: "beyond-head"; readonly requested: number; readonly head: number }
   | { readonly kind: "too-many-blocks"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
   | { readonly kind: "too-many-logs"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
   /** the answer would exceed the limit */
@@ -131,6 +137,8 @@ export interface ErrorTable {
    * @param oldest number of the oldest block whose state can be read; undefined: unknown
    */
   readonly stateUnavailable: (selector: BlockSelector, header?: Header, oldest?: number) => RpcErrorBody;
+  /** `debug_getRaw…` of a block that does not exist */
+  readonly rawNotFound: (selector: BlockSelector, what: RawPart) => RpcErrorBody;
   /** the block exists, but its receipts, senders and logs were pruned */
   readonly historyPruned: RpcErrorBody;
   readonly proofUnavailable: (selector: BlockSelector) => RpcErrorBody;
@@ -162,6 +170,7 @@ export interface Profile {
   readonly name: ProfileName;
   readonly dialect: RpcDialect;
   readonly errors: ErrorTable;
+  readonly parameters: ParameterRules;
   /** @param version version of the program */
   readonly clientVersion: (version: string) => string;
   /** a synced node answers `eth_syncing` with an object that lists stages, instead of false */
@@ -199,6 +208,24 @@ export interface Profile {
     /** deposits have `blobGasUsed` from Jovian on */
     readonly depositsHaveBlobGasUsed: boolean;
   };
+  /** log queries and filters */
+  readonly logs: {
+    /** a range may not name `pending` */
+    readonly refusesPending: boolean;
+    /** the range of a filter is checked when the filter is installed: it ends after it begins, and only at a number or `latest` */
+    readonly checksFilterRange: boolean;
+  };
+  /** the code hash and storage hash of an absent account in proofs are zero instead of the empty ones */
+  readonly proofsHaveZeroHashes: boolean;
+  /** raw encodings of an unknown block number or transaction */
+  readonly raw: {
+    /** a block of an unknown number is empty bytes instead of an error */
+    readonly unknownNumberIsEmpty: boolean;
+    /** an unknown transaction is null instead of empty bytes */
+    readonly unknownTransactionIsNull: boolean;
+  };
+  /** `eth_fillTransaction` shows the fees of the other fee model as null */
+  readonly fillsNullFees: boolean;
   readonly calls: {
     /** a `gasPrice` below the base fee is refused, as a `maxFeePerGas` is; otherwise it is charged as it is */
     readonly comparesGasPrice: boolean;

@@ -92,10 +92,11 @@ export class StructLogger implements TransactionTracer {
     if (enableMemory) {
       const memory = bytesToHex(step.memory()).slice(2);
       this.#heldBytes += memory.length;
-      log.memory = Array.from(
-        { length: memory.length / 64 },
-        (_, i) => `${hasPrefix ? "0x" : ""}${memory.slice(64 * i, 64 * i + 64)}`,
-      );
+      if (showsEmpty || memory.length > 0)
+        log.memory = Array.from(
+          { length: memory.length / 64 },
+          (_, i) => `${hasPrefix ? "0x" : ""}${memory.slice(64 * i, 64 * i + 64)}`,
+        );
     }
     if (enableReturnData) {
       const data = step.returnData();

@@ -161,6 +161,7 @@ describe.each([
         const expected = await ask(method, number);
         for (const form of own) {
           if (form === "pending" && SHOWS_PENDING.includes(method)) continue;
+          if (form === "pending" && profile === "G" && method === "eth_getLogs") continue; // refused
           expect([method, form, await ask(method, form)]).toEqual([method, form, expected]);
         }
         if (!SAME_AT_GENESIS.includes(method))
@@ -180,6 +181,8 @@ describe.each([
   it("that are not there are an error, or nothing", async () => {
     for (const method of [...served(BY_ANY), ...served(BY_NUMBER)].filter((name) => !WAITS.includes(name))) {
       const answer = (await failure(method, "0xffff")) as { code?: number; result?: unknown };
+      // `0x`, or null, on G
+      if (profile === "G" && /^debug_getRaw(Block|Header|Receipts)$/.test(method)) continue;
       if (NULL_IF_UNKNOWN.includes(method)) expect([method, answer]).toEqual([method, { result: null }]);
       else expect([method, answer]).toEqual([method, { code: expect.any(Number) }]);
     }

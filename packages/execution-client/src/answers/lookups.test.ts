@@ -173,7 +173,7 @@ describe.each(["R", "G"] as const)("methods beyond the standard, profile %s", (p
     const bare = await rpc<{ accounts: Record<string, Json> }>("debug_accountRange", "latest", key, 1, true, true, true);
     expect(Object.values(bare.accounts)).toEqual([expect.not.objectContaining({ code: expect.anything() })]);
     // Not asked for accounts whose addresses it does not know, Geth leaves them out.
-    const known = await rpc<{ accounts: Record<string, Json> }>("debug_accountRange", "latest", "0x", 2);
+    const known = await rpc<{ accounts: Record<string, Json> }>("debug_accountRange", "latest", "0x", 2, false, false, false);
     expect(Object.keys(known.accounts)).toHaveLength(profile === "R" ? 2 : 0);
   });
 

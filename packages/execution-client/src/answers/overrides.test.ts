@@ -90,9 +90,10 @@ describe.each(["R", "G"] as const)("overrides, profile %s", (profile) => {
     const [own, other] = ["0x385", "0x1"].map((chainId) => ({ from: RICH_ADDRESS, to: OTHER, chainId }));
     const methods = ["eth_call", "eth_estimateGas", "eth_createAccessList", "eth_fillTransaction", "debug_traceCall"];
     const refusal = profile === "R" ? "invalid chain ID" : "chainId does not match node's (have=1, want=901)";
+    const at = (method: string) => (method === "eth_fillTransaction" ? [] : ["latest"]);
     for (const method of methods) {
-      expect([method, await rpc(method, own)]).toEqual([method, expect.anything()]);
-      await expect(rpc(method, other)).rejects.toMatchObject({ code: -32000, message: refusal });
+      expect([method, await rpc(method, own, ...at(method))]).toEqual([method, expect.anything()]);
+      await expect(rpc(method, other, ...at(method))).rejects.toMatchObject({ code: -32000, message: refusal });
     }
   });
 });

@@ -102,10 +102,17 @@ describe.each(["R", "G"] as const)("the block pending, profile %s", (profile) =>
   it("ends log queries and fee histories", async () => {
     const logs = await rpc<Json[]>("eth_getLogs", { fromBlock: "earliest", toBlock: "latest", address: counter });
     expect(logs).toHaveLength(1);
-    expect(await rpc("eth_getLogs", { fromBlock: "earliest", toBlock: "pending", address: counter })).toEqual(logs);
-    expect(await rpc("eth_getLogs", { fromBlock: "pending", toBlock: "pending", address: counter })).toEqual(logs);
-    const filter = await rpc<Hex>("eth_newFilter", { fromBlock: "pending", toBlock: "pending", address: counter });
-    expect(await rpc("eth_getFilterLogs", filter)).toEqual(logs);
+    for (const fromBlock of ["earliest", "pending"]) {
+      const range = { fromBlock, toBlock: "pending", address: counter };
+      if (profile === "G") {
+        const refusal = { code: -32602, message: "pending logs are not supported" };
+        await expect(rpc("eth_getLogs", range)).rejects.toMatchObject(refusal);
+        await expect(rpc("eth_newFilter", range)).rejects.toMatchObject(refusal);
+        continue;
+      }
+      expect(await rpc("eth_getLogs", range)).toEqual(logs);
+      expect(await rpc("eth_getFilterLogs", await rpc<Hex>("eth_newFilter", range))).toEqual(logs);
+    }
     expect(await rpc("eth_feeHistory", "0x2", "pending", [50])).toEqual(await rpc("eth_feeHistory", "0x2", "latest", [50]));
   });
 

@@ -47,7 +47,6 @@ export function readSubmission(
     if (raw[0] === 0x03) ({ transaction, sidecar } = decodeBlobTransactionWithSidecar(raw));
     else transaction = decodeSigned(raw);
   } catch (error) {
-    if (isCodedError(error, "tx/unknown-type")) throw refuse({ kind: "type-not-supported" });
     if (isCodedError(error)) throw refuse({ kind: "undecodable", raw, error });
     throw error;
   }

@@ -95,6 +95,7 @@ function routed(name: string, method: ApiMethod, options: RoutingOptions): Metho
         const owner = tagOfFilterId(String(args[0]));
         if (owner === reader) return answer(args, context);
         if (owner !== undefined && owner < count) return there(read, context, owner);
+        if (method.ifUnknown !== undefined) return method.ifUnknown;
         const { code, message, data } = filterNotFound;
         throw new RpcError(code, message, data);
       });

@@ -48,6 +48,15 @@ export interface PeerHost {
   onConnection(listener: () => void): () => void;
 }
 
+/** @returns `undefined` if no key has this id: the bytes in it are no point of the curve. No such peer can be connected or known. */
+function possiblePeerId(peer: string): ReturnType<typeof peerIdFromString> | undefined {
+  try {
+    return peerIdFromString(peer);
+  } catch {
+    return undefined;
+  }
+}
+
 /** More are not listed, and are forgotten sooner or later. Whoever connects is known for a week, under as many ids as he likes. */
 export const MAX_KNOWN_PEERS = 5000;
 /** A peer writes these texts: longer ones are cut. */
@@ -103,8 +112,14 @@ export function libp2pHost(node: Libp2p): PeerHost {
       await node.dial(multiaddr(multiaddress), { signal });
     },
     // Without a limit, a peer that does not answer to the end of a connection could hold it open.
-    disconnect: (peer) => node.hangUp(peerIdFromString(peer), { signal: AbortSignal.timeout(CLOSE_LIMIT_MS) }),
-    forget: (peer) => node.peerStore.delete(peerIdFromString(peer)),
+    async disconnect(peer) {
+      const id = possiblePeerId(peer);
+      if (id !== undefined) await node.hangUp(id, { signal: AbortSignal.timeout(CLOSE_LIMIT_MS) });
+    },
+    async forget(peer) {
+      const id = possiblePeerId(peer);
+      if (id !== undefined) await node.peerStore.delete(id);
+    },
     onConnection(listener) {
       node.addEventListener("connection:open", listener);
       return () => node.removeEventListener("connection:open", listener);
