@@ -23,7 +23,9 @@ describe("the costly requests of a reader", () => {
   let requests: CostlyRequests;
   let learned: number[];
   let budgets: GasBudgets;
+  let startsAtOnce: boolean;
   beforeEach(() => {
+    startsAtOnce = true;
     vi.useFakeTimers();
     nowMs = 0;
     threads = [];
@@ -48,7 +50,9 @@ describe("the costly requests of a reader", () => {
             thread.exit = resolve;
           });
           return {
-            post: (message) => thread.posted.push(message),
+            post: (message) => {
+              if (thread.posted.push(message) === 1 && startsAtOnce) events.onReady();
+            },
             end: () => {
               thread.isToEnd = true;
               return exited;
@@ -175,6 +179,41 @@ describe("the costly requests of a reader", () => {
     finish("stays");
     expect(await stays).toBe("answer to stays");
     await expect(run("late", running)).rejects.toThrow(CLIENT_GONE);
+  });
+
+  it("wait for a thread that starts, which is kept whoever leaves meanwhile", async () => {
+    startsAtOnce = false;
+    open({ hardLimitMs: 5_000 });
+    const impatient = Array.from({ length: 4 }, () => from());
+    for (const [index, client] of impatient.entries()) {
+      void run(`call ${index}`, client);
+      pass(3_000);
+      client.leave();
+      pass(3_000);
+    }
+    const patient = run("patient");
+    pass(20_000);
+    expect(threads).toHaveLength(1);
+    const [thread] = threads;
+    thread!.events.onReady();
+    pass(800); // what was given up may still end by itself, from now on
+    finish("call 0");
+    pass(4_000);
+    finish("patient");
+    expect(await patient).toBe("answer to patient");
+    expect([threads.length, thread!.isToEnd]).toEqual([1, false]);
+  });
+
+  it("wait for another thread if one does not start in two minutes", () => {
+    startsAtOnce = false;
+    open();
+    const client = from();
+    void run("patient", client);
+    pass(119_000);
+    expect(threads).toHaveLength(1);
+    pass(2_000);
+    expect([threads.length, threads[0]!.isToEnd]).toEqual([2, true]);
+    expect(textsBegun()).toEqual(["patient"]);
   });
 
   it("that do not stop when they are given up are left alone with their thread; the others begin again, alone", async () => {

@@ -77,6 +77,8 @@ const IDLE_MS = 60_000;
 const CHECK_INTERVAL_MS = 250;
 /** A request that has been given up and goes on for longer (in one long step) is left alone with its thread, which ends after it. */
 const GIVEN_UP_LIMIT_MS = 1000;
+/** A thread that is not ready after this is replaced. Loading its code takes half a second alone, and tens of seconds on a busy machine. */
+const START_LIMIT_MS = 120_000;
 /** A thread that is left alone is terminated after this. */
 const LEFT_ALONE_LIMIT_MS = 10_000;
 /** The same, when the reader ends. */
@@ -111,6 +113,9 @@ export class CostlyRequests implements CostlyRunner {
   #leftAlone = 0;
   readonly #metrics: ReturnType<typeof createCostlyMetrics>;
   #thread: CostlyThread | undefined;
+  #threadStartedMs = 0;
+  /** undefined: the thread is still starting */
+  #threadReadyMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #notBeforeMs = 0;
   #idleSinceMs = 0;
@@ -279,7 +284,12 @@ export class CostlyRequests implements CostlyRunner {
 
   #startThread(): CostlyThread {
     this.#givenUp = placesOf(this.#limits); // one that is left alone has its own
+    this.#threadStartedMs = this.#nowMs();
+    this.#threadReadyMs = undefined;
     const thread = this.#dependencies.startThread(this.#givenUp, {
+      onReady: () => {
+        if (this.#thread === thread) this.#threadReadyMs = this.#nowMs();
+      },
       onMessage: (message) => {
         if (this.#thread === thread) this.#receive(thread, message);
       },
@@ -341,9 +351,16 @@ export class CostlyRequests implements CostlyRunner {
   #check(): void {
     const nowMs = this.#nowMs();
     const { hardLimitMs } = this.#limits;
+    const readyMs = this.#threadReadyMs;
+    if (readyMs === undefined) {
+      // A start is kept whatever becomes of the request that caused it: the next one would begin it anew, and wait as long.
+      if (this.#thread !== undefined && nowMs - this.#threadStartedMs > START_LIMIT_MS) this.#lose("it does not start");
+      return;
+    }
     for (const { job, startedMs, givenUpMs } of this.#running.values()) {
-      const isTooLong = hardLimitMs > 0 && nowMs - startedMs > hardLimitMs;
-      const isStuck = givenUpMs !== undefined && nowMs - givenUpMs > GIVEN_UP_LIMIT_MS && this.#leftAlone === 0;
+      const isTooLong = hardLimitMs > 0 && nowMs - Math.max(startedMs, readyMs) > hardLimitMs;
+      const isStuck =
+        givenUpMs !== undefined && nowMs - Math.max(givenUpMs, readyMs) > GIVEN_UP_LIMIT_MS && this.#leftAlone === 0;
       if (!isTooLong && !isStuck) continue;
       this.#running.delete(job.id);
       this.#queue.charge(job.client, nowMs - startedMs);

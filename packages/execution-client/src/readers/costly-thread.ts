@@ -4,6 +4,8 @@ import { errorText } from "@rnode/observe";
 import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
 
 export interface CostlyThreadEvents {
+  /** Called once it has loaded its code and opened the database. Messages posted before wait for that. */
+  readonly onReady: () => void;
   readonly onMessage: (message: Exclude<MessageFromCostly, { kind: "ready" | "failed" }>) => void;
   /** Called once, as the last call, unless `end` was called before. */
   readonly onEnd: (reason: string) => void;
@@ -21,7 +23,7 @@ export interface CostlyThread {
 }
 
 /** Starts the thread. It must have been built, as readers are. */
-export function startCostlyThread(start: CostlyStart, { onMessage, onEnd }: CostlyThreadEvents): CostlyThread {
+export function startCostlyThread(start: CostlyStart, { onReady, onMessage, onEnd }: CostlyThreadEvents): CostlyThread {
   const worker = new Worker(new URL("./costly-main.js", import.meta.url), {
     workerData: start,
     execArgv: [],
@@ -35,7 +37,11 @@ export function startCostlyThread(start: CostlyStart, { onMessage, onEnd }: Cost
     onEnd(reason);
   };
   worker.on("message", (message: MessageFromCostly) => {
-    if (hasEnded || message.kind === "ready") return;
+    if (hasEnded) return;
+    if (message.kind === "ready") {
+      onReady();
+      return;
+    }
     if (message.kind !== "failed") {
       onMessage(message);
       return;
