@@ -13,6 +13,8 @@ export type SnapshotErrorCode =
   | "snapshot/other-chain"
   /** of another block than the one that was named: `what`, `file`, `expected` */
   | "snapshot/other-block"
+  /** the disk is nearly full: `folder`, `freeBytes`, `reserveBytes` */
+  | "snapshot/no-room"
   /** a snapshot cannot be made of this block: `number`, `reason` */
   | "snapshot/no-such-state";
 
@@ -23,6 +25,8 @@ export class SnapshotError extends codedErrors<SnapshotErrorCode>({
   "snapshot/false-content": "the snapshot is intact, but what it says is not so: {reason}",
   "snapshot/other-chain": "the snapshot is of another chain: its {what} is {file}, expected {expected}",
   "snapshot/other-block": "the snapshot is of another block: its {what} is {file}, expected {expected}",
+  "snapshot/no-room":
+    "the disk of {folder} has {freeBytes} bytes free, and {reserveBytes} are kept free: make room, or name a folder on another disk",
   "snapshot/no-such-state": "no snapshot can be made of block {number}: {reason}",
 }) {}
 

@@ -1,17 +1,18 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openChain, PreparedBlock } from "@rnode/chain";
 import { type DevChain, forkchoice, produce } from "@rnode/chain/testing";
 import { type FlakyOptions, type FlakyServer, startFlakyServer } from "@rnode/download/testing";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, concatBytes } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
 import { outputRoot, PREDEPLOYS, type Receipt } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore, type StateRow } from "@rnode/storage";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { downloadSnapshot } from "./download/download-snapshot.ts";
 import { encodeBlockRecords } from "./format/block-records.ts";
+import { ChecksumChain, encodeFrameHeader, fileStart } from "./format/frames.ts";
 import { encodeTotals, parseTotals } from "./format/manifest.ts";
 import { type LoadedSnapshot, loadSnapshot, type SnapshotExpectation } from "./read/load-snapshot.ts";
 import { SnapshotFile } from "./read/snapshot-file.ts";
@@ -380,12 +381,66 @@ describe("a download", () => {
     await expect(downloadSnapshot(url, path, { ...QUICK, maxBytes: 1_000_000 })).rejects.toThrow(words);
   });
 
+  /** Sends whole frames with right checksums for ever, as fast as they are taken. @param length what the server promises */
+  const endless = (length?: number): FlakyOptions => ({
+    answer: answering((response) => {
+      response.writeHead(200, length === undefined ? {} : { "content-length": length });
+      const chain = new ChecksumChain();
+      const start = framesOf(snapshot).slice(0, 1);
+      const block = framesOf(snapshot).find(({ kind }) => kind === "state")!;
+      const frame = ({ kind, content }: FrameContent): Uint8Array =>
+        concatBytes(encodeFrameHeader(kind, content, content.length, chain), content);
+      response.write(concatBytes(fileStart(), ...start.map(({ content }) => frame({ kind: "state", content }))));
+      const more = (): void => {
+        for (let count = 0; count < 20; count++) {
+          const junk = { kind: "state", content: concatBytes(...Array.from({ length: 50 }, () => block.content)) } as const;
+          if (!response.write(frame(junk))) break;
+        }
+        if (!response.destroyed) setTimeout(more, 1);
+      };
+      more();
+    }),
+  });
+
+  it.each<[string, FlakyOptions, { maxBytes?: number; expected?: SnapshotExpectation }, RegExp]>([
+    ["says no size", endless(), {}, /the server does not say its size: allow a size with --max-size$/],
+    ["says no size and never ends", endless(), { maxBytes: 1_000_000 }, /it has at least \d+ bytes, allowed are 1000000/],
+    ["promises more than the disk has", endless(2 ** 50), {}, /it has 1125899906842624 bytes, allowed are \d+/],
+    ["sends something other than it promises", endless(500_000), {}, /damaged at byte \d+: the file ends here/],
+    ["does not begin with a manifest", endless(10_000_000), { expected: { config: CONFIG } }, /its manifest does not come first/],
+  ])("of a server that %s ends within what was promised", async (_, options, limits, words) => {
+    const path = newPath();
+    const url = await serve(options);
+    await expect(downloadSnapshot(url, path, { ...QUICK, reserveBytes: 1, ...limits })).rejects.toThrow(words);
+    expect(statSync(path).size).toBeLessThanOrEqual(limits.maxBytes ?? 500_000);
+  });
+
+  it("and its check leave the reserve of the disk alone", async () => {
+    const path = newPath();
+    const reserveBytes = 2 ** 50;
+    await expect(downloadSnapshot(await serve({}), path, { ...QUICK, reserveBytes })).rejects.toMatchObject({
+      code: "download/too-large",
+    });
+    writeFileSync(path, snapshot);
+    const options = { folder: root, reserveBytes };
+    await expect(loadSnapshot(path, { config: CONFIG }, options)).rejects.toMatchObject({ code: "snapshot/no-room" });
+  });
+
+  it("of blocks that are not those of the chain is given up before the state comes", async () => {
+    const frames = framesOf(snapshot);
+    const blocks = frames.findIndex(({ kind }) => kind === "blocks");
+    frames[blocks] = { kind: "blocks", content: encodeBlockRecords([]) };
+    const bytes = await fileOf(frames);
+    const path = newPath();
+    const url = await serve({ alter: () => bytes });
+    const expected = { config: CONFIG };
+    await expect(downloadSnapshot(url, path, { ...QUICK, expected })).rejects.toThrow(/block \d+ stands where block 1 should/);
+  });
+
   it("of the wrong block is given up with the first frame", async () => {
     const path = newPath();
-    const onManifest = (): never => {
-      throw new Error("not this one");
-    };
-    await expect(downloadSnapshot(await serve({}), path, { ...QUICK, onManifest })).rejects.toThrow("not this one");
+    const expected = { config: CONFIG, blockHash: new Uint8Array(32) };
+    await expect(downloadSnapshot(await serve({}), path, { ...QUICK, expected })).rejects.toThrow("of another block");
     expect(existsSync(path) && readFileSync(path).length).toBeLessThan(snapshot.length / 2);
   });
 });

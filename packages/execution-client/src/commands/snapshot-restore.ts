@@ -1,14 +1,25 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { bool, optionGroup, optionTable, path, textOf } from "@rnode/options";
-import { bytesToHex, isCodedError } from "@rnode/primitives";
+import { bytesToHex } from "@rnode/primitives";
 import { type CommandIo, command, makeFolder, UserError } from "@rnode/program";
 import { loadSnapshot, restoreSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
 import { type ChainSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { isUrl } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
-import { chainOptions, downloaded, genesisHashOf, noteReach, percent, printSnapshot, trust } from "./snapshot-shared.ts";
+import {
+  bytesOfMib,
+  chainOptions,
+  downloaded,
+  genesisHashOf,
+  isUseless,
+  maxSize,
+  noteReach,
+  percent,
+  printSnapshot,
+  trust,
+} from "./snapshot-shared.ts";
 
 const table = optionTable({
   program: "rengine snapshot restore",
@@ -28,6 +39,7 @@ const table = optionTable({
         env: false,
         help: "The snapshot. From a URL it is downloaded into the folder first; an interrupted download goes on where it was.",
       },
+      maxSize,
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
     }),
     trust,
@@ -48,6 +60,7 @@ const PARTIAL_FILE = "snapshot.partial";
 /** `rengine snapshot restore`: prints what was restored. Until the last moment, the folder holds no chain. */
 export const restoreFromSnapshot = command({ table, version: VERSION }, async ({ options }, io) => {
   const { chain, datadir, from, json } = options.main;
+  const maxBytes = bytesOfMib(options.main.maxSize);
   const { blockHash, outputRoot } = options.trust;
   if (blockHash === undefined && outputRoot === undefined && !options.unsafe.trustSnapshot) {
     throw new UserError(
@@ -63,7 +76,7 @@ export const restoreFromSnapshot = command({ table, version: VERSION }, async ({
     const head = store.head();
     if (head !== undefined)
       throw new UserError(`${datadir}: the database has a chain already, up to block ${head.number}; name an empty folder`);
-    const file = isUrl(from) ? await downloaded(from, join(datadir, PARTIAL_FILE), expected, io) : from;
+    const file = isUrl(from) ? await downloaded(from, join(datadir, PARTIAL_FILE), { expected, maxBytes }, io) : from;
     await restore(file, { store, spec, expected, datadir, json }, io);
     if (file !== from) rmSync(file, { force: true });
     return 0;
@@ -84,7 +97,7 @@ async function restore(file: string, { store, spec, expected, datadir, json }: T
   const loaded = await loadSnapshot(file, expected, { folder: datadir, onProgress: percent(io, "checking") }).catch(
     (error: unknown) => {
       // Another download may bring another file; this one would only be refused again.
-      if (isCodedError(error, "snapshot/") && file.endsWith(PARTIAL_FILE)) rmSync(file, { force: true });
+      if (isUseless(error) && file.endsWith(PARTIAL_FILE)) rmSync(file, { force: true });
       throw error;
     },
   );

@@ -1,14 +1,26 @@
 import { rmSync } from "node:fs";
-import { hash, optionGroup, text } from "@rnode/options";
+import { hash, integerBetween, optionGroup, text } from "@rnode/options";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import type { CommandIo } from "@rnode/program";
-import { checkManifest, downloadSnapshot, type LoadedSnapshot, type SnapshotExpectation, type StartReach } from "@rnode/snapshot";
+import { downloadSnapshot, type LoadedSnapshot, type SnapshotExpectation, type StartReach } from "@rnode/snapshot";
 import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
 
 /** Options that say which chain a snapshot must be of. */
 export const chainOptions = {
   chain: { parse: text, required: true, help: "Genesis file (JSON, also with gzip or Zstandard), or the name of a network." },
 } as const;
+
+/** Of a snapshot at a URL. */
+export const maxSize = {
+  parse: integerBetween(1, 1_000_000_000),
+  env: false,
+  unit: "MiB",
+  help: "Maximum size of a snapshot that is downloaded. Default: the size that the server states first. 1 GiB of the disk is kept free in any case.",
+} as const;
+
+const MIB = 1 << 20;
+export const bytesOfMib = (mebibytes: number | undefined): number | undefined =>
+  mebibytes === undefined ? undefined : mebibytes * MIB;
 
 /** Options that say which block it must be of. */
 export const trust = optionGroup("", {
@@ -88,18 +100,30 @@ export function noteReach(io: CommandIo, { l1Blocks, neededL1Blocks, isEnough }:
 }
 
 /** Downloads into `file`, going on with what it has. @returns `file` */
-export async function downloaded(url: string, file: string, expected: SnapshotExpectation, io: CommandIo): Promise<string> {
+export async function downloaded(
+  url: string,
+  file: string,
+  { expected, maxBytes }: { readonly expected: SnapshotExpectation; readonly maxBytes: number | undefined },
+  io: CommandIo,
+): Promise<string> {
   const wentOn = await downloadSnapshot(url, file, {
-    onManifest: (manifest) => checkManifest(manifest, expected),
+    expected,
+    maxBytes,
     onProgress: (doneBytes, totalBytes) => percent(io, "downloading")({ doneBytes, totalBytes }),
     onRetry: (reason, waitMs) => io.err(`${url}: ${reason}; trying again in ${waitMs / 1000} s`),
   }).catch((error: unknown) => {
-    if (isCodedError(error, "snapshot/other-block") || isCodedError(error, "snapshot/other-chain")) rmSync(file, { force: true });
+    if (isUseless(error)) rmSync(file, { force: true });
     throw error;
   });
   if (wentOn) io.err("went on with what an earlier attempt had downloaded");
   return file;
 }
+
+/** Whether no later attempt can go on with what is there of the file. */
+export const isUseless = (error: unknown): boolean =>
+  isCodedError(error, "download/too-large") ||
+  isCodedError(error, "download/replaced") ||
+  (isCodedError(error, "snapshot/") && error.code !== "snapshot/no-room");
 
 /** Reports progress in percent. */
 export const percent =

@@ -7,7 +7,18 @@ import { loadChainSpec } from "../setup/chain-spec.ts";
 import { fileError, isUrl } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
 import { KeptDownload } from "./kept-download.ts";
-import { chainOptions, downloaded, genesisHashOf, noteReach, percent, printSnapshot, trust } from "./snapshot-shared.ts";
+import {
+  bytesOfMib,
+  chainOptions,
+  downloaded,
+  genesisHashOf,
+  isUseless,
+  maxSize,
+  noteReach,
+  percent,
+  printSnapshot,
+  trust,
+} from "./snapshot-shared.ts";
 
 const table = optionTable({
   program: "rengine snapshot verify",
@@ -17,6 +28,7 @@ const table = optionTable({
   groups: {
     main: optionGroup("", {
       ...chainOptions,
+      maxSize,
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
     }),
     trust,
@@ -28,11 +40,13 @@ const table = optionTable({
 export const verifySnapshotFile = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const spec = await loadChainSpec({ chain: options.main.chain });
   const expected = { config: spec.config, genesisHash: await genesisHashOf(spec), ...options.trust };
+  const maxBytes = bytesOfMib(options.main.maxSize);
   const from = positionals[0]!;
   const download = isUrl(from) ? KeptDownload.of(from) : undefined;
   let isKept = false;
   try {
-    const file = download === undefined ? from : await downloaded(from, join(download.folder, "snapshot"), expected, io);
+    const file =
+      download === undefined ? from : await downloaded(from, join(download.folder, "snapshot"), { expected, maxBytes }, io);
     const loaded = await loadSnapshot(file, expected, { folder: download?.folder, onProgress: percent(io, "reading") });
     try {
       noteReach(io, loaded.reach);
@@ -45,7 +59,7 @@ export const verifySnapshotFile = command({ table, version: VERSION }, async ({ 
     }
     return 0;
   } catch (cause) {
-    if (isCodedError(cause, "download/")) isKept = download?.keep() === true;
+    if (isCodedError(cause, "download/") && !isUseless(cause)) isKept = download?.keep() === true;
     if (isKept) io.err(`what was downloaded is kept in ${download!.folder}: the same command goes on from there`);
     if (download === undefined && cause instanceof Error && "syscall" in cause) throw fileError(from, cause);
     throw cause;

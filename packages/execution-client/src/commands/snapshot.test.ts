@@ -129,6 +129,29 @@ describe("rengine snapshot", () => {
     }
   }, 30_000);
 
+  it.each([
+    [
+      "never ends",
+      (bytes: Uint8Array) => Buffer.concat([bytes.subarray(0, bytes.length - 60), Buffer.alloc(3_000_000)]),
+      undefined,
+    ],
+    ["never ends, and says no size", () => Buffer.alloc(3_000_000, "rnodesnp\0\0\0\x01"), {}],
+    ["is larger than --max-size", () => Buffer.alloc(0), { "content-length": 2 ** 40 }],
+  ] as const)("from a server whose file %s leaves nothing behind", async (_, made, headers) => {
+    const bytes = made(readFileSync(file));
+    server = await startFlakyServer(() => bytes, {
+      answer(_request, response) {
+        if (headers === undefined) return false;
+        response.writeHead(200, headers).write(bytes.length > 0 ? bytes : "r");
+        return true;
+      },
+    });
+    const datadir = join(root, "hostile");
+    const args = [chain, `--datadir=${datadir}`, `--from=${server.url}`, `--block-hash=${hashes[AT]}`];
+    await expect(run("restore", ...args, "--max-size=1")).rejects.toThrow(/allowed are 1048576|damaged|no snapshot/);
+    expect(existsSync(join(datadir, "snapshot.partial"))).toBe(false);
+  });
+
   /** What a node does that was restored. */
   async function followOn(folder: string, profile: string): Promise<void> {
     const node = await startTestClient([`--profile=${profile}`], folder, CHAIN);

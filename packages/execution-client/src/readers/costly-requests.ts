@@ -359,8 +359,7 @@ export class CostlyRequests implements CostlyRunner {
     }
     for (const { job, startedMs, givenUpMs } of this.#running.values()) {
       const isTooLong = hardLimitMs > 0 && nowMs - Math.max(startedMs, readyMs) > hardLimitMs;
-      const isStuck =
-        givenUpMs !== undefined && nowMs - Math.max(givenUpMs, readyMs) > GIVEN_UP_LIMIT_MS && this.#leftAlone === 0;
+      const isStuck = givenUpMs !== undefined && nowMs - Math.max(givenUpMs, readyMs) > GIVEN_UP_LIMIT_MS && this.#leftAlone === 0;
       if (!isTooLong && !isStuck) continue;
       this.#running.delete(job.id);
       this.#queue.charge(job.client, nowMs - startedMs);

@@ -1,18 +1,22 @@
-import { closeSync, constants, fsyncSync, ftruncateSync, openSync, statfsSync, writeSync } from "node:fs";
+import { closeSync, constants, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { type DownloadOptions, resumableBody } from "@rnode/download";
+import { type DownloadOptions, downloadError, resumableBody } from "@rnode/download";
 import { concatBytes, isCodedError } from "@rnode/primitives";
+import { assertRoom, roomAt } from "../disk-reserve.ts";
 import { snapshotError } from "../errors.ts";
 import { ChecksumChain, checkFileStart, checkFrame, decodeFrameHeader, FRAME_HEADER_BYTES, START_BYTES } from "../format/frames.ts";
-import { type Manifest, parseManifest } from "../format/manifest.ts";
 import { unpackSync } from "../format/packing.ts";
+import { ArrivalChecks } from "../read/arrival-checks.ts";
+import type { SnapshotExpectation } from "../read/load-snapshot.ts";
 import { SnapshotFile } from "../read/snapshot-file.ts";
 
 export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "onRetry"> {
-  /** default: what is free on the disk */
+  /** Default: what the server promises. What is free on the disk, without the reserve, bounds both. */
   readonly maxBytes?: number | undefined;
-  /** Is told what the file is of before the rest is downloaded; throws to give up. */
-  readonly onManifest?: ((manifest: Manifest) => void) | undefined;
+  /** kept free on the disk; default: 1 GiB */
+  readonly reserveBytes?: number | undefined;
+  /** The manifest and the blocks are checked as they arrive. The state has no order that its root could be checked in. */
+  readonly expected?: SnapshotExpectation | undefined;
   /** @param totalBytes undefined: the server does not say */
   readonly onProgress?: ((doneBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
@@ -22,13 +26,14 @@ export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxF
  * interrupted one left.
  *
  * @returns whether it went on with what was there
- * @throws {CodedError} download/*, snapshot/damaged, snapshot/no-snapshot, snapshot/newer-format, and what `onManifest` throws
+ * @throws {CodedError} download/*, snapshot/*
  */
 export async function downloadSnapshot(url: string, path: string, options: SnapshotDownload = {}): Promise<boolean> {
-  const file = new PartialSnapshot(path, options.onManifest);
+  const folder = dirname(path);
+  const file = new PartialSnapshot(path, options.expected);
   try {
     const found = file.recover();
-    const maxBytes = options.maxBytes ?? file.offset + freeBytesAt(path);
+    const maxBytes = Math.min(options.maxBytes ?? Number.POSITIVE_INFINITY, file.offset + roomAt(folder, options.reserveBytes));
     let damagedAt: number | undefined;
     let isAnew = false;
     while (!file.isComplete) {
@@ -38,7 +43,11 @@ export async function downloadSnapshot(url: string, path: string, options: Snaps
       };
       try {
         for await (const bytes of resumableBody(url, { ...options, maxBytes, from: file.offset, onTotal })) {
-          file.append(bytes);
+          if (totalBytes === undefined && options.maxBytes === undefined) {
+            const reason = "the server does not say its size: allow a size with --max-size";
+            throw downloadError("download/too-large", { url, reason });
+          }
+          if (file.append(bytes)) assertRoom(folder, options.reserveBytes);
           options.onProgress?.(file.offset, totalBytes);
         }
         file.assertComplete();
@@ -60,15 +69,11 @@ export async function downloadSnapshot(url: string, path: string, options: Snaps
   }
 }
 
-function freeBytesAt(path: string): number {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  return bavail * bsize;
-}
-
 /** A snapshot whose end is not there yet. */
 class PartialSnapshot {
   readonly #path: string;
-  readonly #onManifest: ((manifest: Manifest) => void) | undefined;
+  readonly #expected: SnapshotExpectation | undefined;
+  #checks: ArrivalChecks | undefined;
   readonly #file: number;
   /** position after the last frame that was written */
   offset = 0;
@@ -78,9 +83,10 @@ class PartialSnapshot {
   #pieces: Uint8Array[] = [];
   #bytes = 0;
 
-  constructor(path: string, onManifest: ((manifest: Manifest) => void) | undefined) {
+  constructor(path: string, expected: SnapshotExpectation | undefined) {
     this.#path = path;
-    this.#onManifest = onManifest;
+    this.#expected = expected;
+    this.#resetChecks();
     this.#file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644);
   }
 
@@ -89,7 +95,7 @@ class PartialSnapshot {
     const file = SnapshotFile.open(this.#path);
     try {
       for (const { kind, end, payload, contentBytes, offset, checksum } of file.frames()) {
-        if (kind === "manifest") this.#onManifest?.(parseManifest(unpackSync(payload, contentBytes, offset)));
+        this.#checks?.take(kind, () => unpackSync(payload, contentBytes, offset));
         this.offset = end;
         this.#chain = new ChecksumChain(checksum);
         this.isComplete = kind === "end";
@@ -104,10 +110,17 @@ class PartialSnapshot {
     return this.offset > 0;
   }
 
-  append(bytes: Uint8Array): void {
+  #resetChecks(): void {
+    this.#checks = this.#expected && new ArrivalChecks(this.#expected);
+  }
+
+  /** @returns whether something was written */
+  append(bytes: Uint8Array): boolean {
+    const before = this.offset;
     this.#pieces.push(bytes);
     this.#bytes += bytes.length;
     while (this.#takeFrame());
+    return this.offset > before;
   }
 
   /** Writes the next frame, if all of it is there. */
@@ -136,7 +149,7 @@ class PartialSnapshot {
       this.#chain = before;
       throw error;
     }
-    if (header.kind === "manifest") this.#onManifest?.(parseManifest(unpackSync(payload, header.contentBytes, this.offset)));
+    this.#checks?.take(header.kind, () => unpackSync(payload, header.contentBytes, this.offset));
     this.#write(frame);
     this.isComplete = header.kind === "end";
     if (this.isComplete) fsyncSync(this.#file);
@@ -159,6 +172,7 @@ class PartialSnapshot {
     this.offset = 0;
     this.#chain = undefined;
     this.isComplete = false;
+    this.#resetChecks();
   }
 
   #peek(size: number): Uint8Array {

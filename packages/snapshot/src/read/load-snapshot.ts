@@ -2,6 +2,7 @@ import { GenesisState } from "@rnode/chain";
 import { bytesToHex, EMPTY_KECCAK, equalBytes, padBytesLeft } from "@rnode/primitives";
 import { type ChainConfig, outputRoot, PREDEPLOYS } from "@rnode/protocol";
 import { type GenesisRows, KeyTable } from "@rnode/storage";
+import { assertRoom } from "../disk-reserve.ts";
 import { falseContent, snapshotError } from "../errors.ts";
 import { type BlockRecord, decodeBlockRecords } from "../format/block-records.ts";
 import { type Manifest, parseManifest, parseTotals, type Totals } from "../format/manifest.ts";
@@ -27,6 +28,8 @@ export interface LoadProgress {
 export interface LoadOptions {
   /** for temporary files of a large state */
   readonly folder?: string | undefined;
+  /** kept free on the disk of `folder`; default: 1 GiB */
+  readonly reserveBytes?: number | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -133,6 +136,7 @@ class Loading {
 
   async run(): Promise<LoadedSnapshot> {
     const frames = this.#file.frames();
+    const { folder, reserveBytes } = this.#options;
     let end: { readonly totals: Totals; readonly reach: StartReach } | undefined;
     // PERF: one frame is decompressed in another thread while the one before is taken in.
     let step = frames.next();
@@ -145,6 +149,7 @@ class Loading {
       content?.catch(() => {}); // awaited in the next round
       if (frame.kind === "end") end = this.#takeEnd(bytes);
       else this.#take(frame, bytes);
+      if (folder !== undefined) assertRoom(folder, reserveBytes);
       this.#options.onProgress?.({ doneBytes: frame.end, totalBytes: this.#file.sizeBytes });
     }
     const checksum = step.value as Uint8Array;
