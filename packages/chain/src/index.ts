@@ -25,6 +25,7 @@ export { describeImportRefusal, IMPORT_LIMITS } from "./import/block-import.ts";
 export * from "./prepared-block.ts";
 export { plainSenders, type SenderLookup, type SendersResult } from "./senders/find-senders.ts";
 export * from "./senders/senders.ts";
+export { IntermediateRoots } from "./state-roots/intermediate-roots.ts";
 export * from "./state-roots/state-root.ts";
 export * from "./stateless/stateless.ts";
 export * from "./stateless/stateless-payload.ts";

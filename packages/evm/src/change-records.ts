@@ -71,16 +71,18 @@ export class ChangeRecords {
   /** The changes as objects, which do not refer to the bytes. */
   toAccountChanges(): AccountChange[] {
     const changes: AccountChange[] = [];
-    for (let at = 0; at < this.bytes.length; at = this.nextAfter(at)) changes.push(this.#changeAt(at));
+    for (let at = 0; at < this.bytes.length; at = this.nextAfter(at)) changes.push(this.changeAt(at));
     return changes;
   }
 
-  #changeAt(at: number): AccountChange {
+  /** A record as an object. @param first number of the first slot that is wanted. @param last of the one after the last */
+  changeAt(at: number, first = 0, last = this.slotCountOf(at)): AccountChange {
     const { bytes } = this;
     const flags = bytes[at + RECORD_FLAGS]!;
     const storage: AccountChange["storage"][number][] = [];
-    const end = this.nextAfter(at);
-    for (let slot = at + RECORD_SIZE; slot < end; slot += RECORD_SLOT_SIZE) {
+    const slots = this.slotsOf(at);
+    const end = slots + last * RECORD_SLOT_SIZE;
+    for (let slot = slots + first * RECORD_SLOT_SIZE; slot < end; slot += RECORD_SLOT_SIZE) {
       storage.push({
         slot: bytes.slice(slot, slot + 32),
         before: bytes.slice(slot + 64, slot + 96),

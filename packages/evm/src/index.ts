@@ -1,4 +1,4 @@
-export type { ChangeRecords } from "./change-records.ts";
+export { ChangeRecords } from "./change-records.ts";
 export type { MessageKind } from "./engine/layout.ts";
 export { compileEvm, type EvmModule } from "./engine/module.ts";
 export type { EvmErrorCode } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { type BlockSelector, stateUpdate } from "@rnode/chain";
+import { type BlockSelector, IntermediateRoots } from "@rnode/chain";
 import {
   anyJson,
   booleanShape,
@@ -11,7 +11,7 @@ import {
   RpcError,
   SERVER_ERROR,
 } from "@rnode/jsonrpc";
-import { bytesToHex, decodeRlp, EMPTY_KECCAK, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
+import { bytesToHex, decodeRlp, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
 import type { StateView } from "@rnode/storage";
 import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
 import { blockIdOf, requireState, rpcError } from "../backend/backend.ts";
@@ -87,17 +87,13 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
         const parent = requireState(backend, selector);
         const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
         if (nodes === undefined) throw rpcError(errors.proofUnavailable(selector));
-        const trie = {
-          stateRoot: parent.header.stateRoot,
-          nodes,
-          storageRootOf: (address: Uint8Array) => parent.state.readAccount(address)?.storageRoot,
-        };
         return traces.inSlot(work, async (slot) => {
           const run = traces.beginBlock(slot, stored);
+          const intermediate = new IntermediateRoots({ stateRoot: parent.header.stateRoot, nodes });
           const roots: string[] = [];
           for (let count = 0; count < transactions.length; count++) {
             await traces.applyAll(slot, run, stored, count, count + 1);
-            roots.push(bytesToHex(stateUpdate(trie, run.execution.changes()).stateRoot));
+            roots.push(bytesToHex(intermediate.next(run.execution.changes())));
           }
           return roots;
         });
@@ -200,13 +196,15 @@ function dumpedAccount(
 ): JsonObject {
   const account = decodeAccount(leaf);
   const isContract = !equalBytes(account.codeHash, EMPTY_KECCAK);
+  // an account that took back its delegation (EIP-7702) has slots without code
+  const hasSlots = isContract || !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
   return {
     balance: String(account.balance),
     nonce: Number(account.nonce),
     root: bytesToHex(account.storageRoot),
     codeHash: bytesToHex(account.codeHash),
     ...(hasCode && isContract && { code: bytesToHex(state.readCode(account.codeHash)) }),
-    ...(hasStorage && isContract && { storage: dumpedStorage(work, nodes, key, account.storageRoot) }),
+    ...(hasStorage && hasSlots && { storage: dumpedStorage(work, nodes, key, account.storageRoot) }),
     key: bytesToHex(key),
   };
 }

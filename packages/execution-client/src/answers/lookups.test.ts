@@ -10,6 +10,8 @@ import { CHAIN_ID, GENESIS, RICH_ADDRESS, RICH_KEY, startTestClient, type TestCl
 const account = privateKeyToAccount(RICH_KEY);
 const FEES = { type: "eip1559", maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 10n ** 9n } as const;
 const OTHER: Hex = `0x${"5a".repeat(20)}`;
+/** has slots and no code, as an account that took back its delegation (EIP-7702) */
+const CODELESS: Hex = `0x${"7e".repeat(20)}`;
 const UNKNOWN: Hex = `0x${"77".repeat(20)}`;
 /** counts its calls in slot 0, and answers the count; reverts when it is given 32 bytes */
 const CODE = assemble("CALLDATASIZE 32 EQ 25 JUMPI 0 SLOAD 1 ADD DUP1 0 SSTORE 0 MSTORE 32 0 RETURN JUMPDEST 0 0 REVERT");
@@ -31,7 +33,8 @@ describe.each(["R", "G"] as const)("methods beyond the standard, profile %s", (p
   };
 
   beforeAll(async () => {
-    node = await startTestClient([`--profile=${profile}`, "--http.api=eth,debug,admin,net"]);
+    const alloc = { [CODELESS]: { balance: "0x1", storage: { [word(1)]: word(5), [word(2)]: word(0x1234) } } };
+    node = await startTestClient([`--profile=${profile}`, "--http.api=eth,debug,admin,net"], undefined, { alloc });
     described = holdingToDescription(node.rpc);
     const creation = await send({ data: bytesToHex(deployerOf(CODE)) });
     await node.buildBlock();
@@ -153,6 +156,10 @@ describe.each(["R", "G"] as const)("methods beyond the standard, profile %s", (p
     const rich = all.accounts[`pre(${bytesToHex(keccak256(hexToBytes(RICH_ADDRESS)))})`]!;
     expect(BigInt(rich.balance as string)).toBe(BigInt(await rpc<Hex>("eth_getBalance", RICH_ADDRESS, "latest")));
     expect(rich).toMatchObject({ root: EMPTY_ROOT });
+    const codeless = all.accounts[`pre(${bytesToHex(keccak256(hexToBytes(CODELESS)))})`]!;
+    const hashOf = (slot: number): Hex => bytesToHex(keccak256(hexToBytes(word(slot))));
+    expect(codeless.storage).toEqual({ [hashOf(1)]: "05", [hashOf(2)]: "1234" });
+    expect(codeless).not.toHaveProperty("code");
     const paged: Record<string, Json> = {};
     let pages = 0;
     for (let start: Hex | undefined = "0x"; start !== undefined; pages++) {
