@@ -31,9 +31,11 @@ import { encodeTransaction, hashTransaction, type SignedTransaction, signTransac
 import type { DevPool } from "../dev-pool.ts";
 import type { DevAccount } from "../genesis/dev-accounts.ts";
 import { ANYTHING, DONE, NOTHING } from "./shapes.ts";
-import { typedDataHash } from "./typed-data.ts";
+import { readTypedData } from "./typed-data.ts";
 
 export interface AccountMethodsDeps {
+  /** the chain that the keys sign for, and no other */
+  readonly chainId: bigint;
   readonly accounts: readonly DevAccount[];
   readonly fill: TransactionFiller;
   readonly pool: DevPool;
@@ -53,7 +55,7 @@ const HASH_RESULT = { name: "hash", schema: hashShape.schema };
 const BYTES_RESULT = (name: string) => ({ name, schema: dataShape.schema });
 
 /** The accounts with keys, and those that are impersonated: transactions without a signature of their own. */
-export function accountMethods({ accounts, fill, pool, submit, onTransaction }: AccountMethodsDeps): AccountMethods {
+export function accountMethods({ chainId, accounts, fill, pool, submit, onTransaction }: AccountMethodsDeps): AccountMethods {
   const keys = new Map(accounts.map(({ address, privateKey }) => [bytesToHex(address), privateKey]));
   const impersonated = new Set<Hex>();
   let impersonatesAll = false;
@@ -63,8 +65,15 @@ export function accountMethods({ accounts, fill, pool, submit, onTransaction }: 
     if (key === undefined) throw new RpcError(SERVER_ERROR, `No Signer available: there is no key for ${bytesToHex(address)}`);
     return key;
   };
-  const filled = (request: CallRequest): Promise<SignedTransaction> =>
-    fill({ ...request, from: request.from ?? accounts[0]?.address }, UNLIMITED_WORK);
+  /** A signature for another chain would be valid there. */
+  const requireOwnChain = (given: bigint | undefined): void => {
+    if (given !== undefined && given !== chainId)
+      throw new RpcError(SERVER_ERROR, `chain id ${given}: the keys of this development chain sign for its own, ${chainId}, only`);
+  };
+  const filled = (request: CallRequest): Promise<SignedTransaction> => {
+    requireOwnChain(request.chainId);
+    return fill({ ...request, from: request.from ?? accounts[0]?.address }, UNLIMITED_WORK);
+  };
 
   async function sendAs(request: CallRequest, isUnsigned: boolean): Promise<Hex> {
     const from = request.from ?? accounts[0]?.address;
@@ -97,7 +106,15 @@ export function accountMethods({ accounts, fill, pool, submit, onTransaction }: 
         return signatureHex(signHash(hashOf(data), keyOf(addressShape.parse(address))));
       },
     });
-  const typedData = sign("Signs typed data (EIP-712) with the key of a development account.", typedDataHash, true);
+  const typedData = sign(
+    "Signs typed data (EIP-712) with the key of a development account.",
+    (data) => {
+      const { hash, domainChainId } = readTypedData(data);
+      requireOwnChain(domainChainId);
+      return hash;
+    },
+    true,
+  );
 
   const methods: ApiMethods = {
     eth_accounts: method({
