@@ -29,9 +29,6 @@ export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] =>
 const feedArgs = (port: number | undefined): string[] =>
   port === undefined ? [] : ["--dashboard", "--dashboard.addr=127.0.0.1", `--dashboard.port=${port}`];
 
-/** Of the devnet's page, whose verifier asks nodes for blocks. */
-const pageOrigins = (port: number): string[] => ["127.0.0.1", "localhost"].map((host) => `http://${host}:${port}`);
-
 /** @param peering undefined: it takes no part in the network of execution clients */
 export function rengineArgs(
   paths: DevnetPaths,
@@ -45,8 +42,8 @@ export function rengineArgs(
     `--chain=${paths.genesis}`,
     `--datadir=${paths.engine(role)}`,
     ...["--http", "--http.addr=127.0.0.1", `--http.port=${http}`, `--http.api=${HTTP_API}`],
-    ...(hasDashboard ? [`--http.corsdomain=${pageOrigins(ports.dashboard).join(",")}`] : []),
-    ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3"],
+    "--http.corsdomain=local", // wallets, dApps under development, the devnet's own page
+    ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3", "--ws.origins=local"],
     ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
     ...peeringArgs(peering),
     ...feedArgs(hasDashboard ? ports[`${role}EngineFeed`] : undefined),
@@ -127,7 +124,7 @@ export function rnodeArgs(
     ...(l1ChainConfig(BigInt(parameters.l1ChainId)) === undefined ? [`--rollup.l1-chain-config=${paths.l1ChainConfig}`] : []),
     ...altDaArgs(ports, parameters),
     ...p2pArgs(paths, ports, role, staticPeers),
-    ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin"],
+    ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin", "--rpc.corsdomain=local"],
     ...feedArgs(hasDashboard ? ports[`${role}NodeFeed`] : undefined),
     ...(role === "sequencer" ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerL1Confs}`] : [`--syncmode=${syncmode}`]),
   ];

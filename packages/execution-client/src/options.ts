@@ -135,7 +135,7 @@ const ws = optionGroup("ws", {
     parse: listOf(text),
     default: [],
     needs: "ws",
-    help: "Origins that browsers may connect from; * is all. Default: this machine.",
+    help: "Origins that browsers may connect from; * is all, local is this machine and browser extensions. Default: this machine.",
   },
 });
 

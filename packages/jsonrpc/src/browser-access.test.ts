@@ -43,3 +43,39 @@ describe("the page a request comes from", () => {
     expect([isAllowedOrigin(headers, allowed), isAllowedWsOrigin(headers, allowed)]).toEqual([http, ws]);
   });
 });
+
+describe("local origins", () => {
+  const LOCAL = [
+    ...["http://localhost:5173", "https://localhost", "http://LOCALHOST:3000", "http://127.0.0.1:8080", "http://[::1]:3000"],
+    ...["chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn", "moz-extension://0aef8a42-7a1c-4d5c-8d0e-6b0e7a4a9d11"],
+    "safari-web-extension://7A1C4D5C-8D0E-4B0E-8A4A-9D110AEF8A42",
+  ];
+  const FOREIGN = [
+    ...["https://evil.example", "null", "file://", "http://localhost.evil.example", "http://127.0.0.1.evil.example:80"],
+    ...["http://evil.example/chrome-extension://x", "https://chrome-extension.example", "ftp://localhost", "http://[::1].evil"],
+    ...[
+      "http://localhost:80@evil.example",
+      "extension://x",
+      "chrome-extension://x.evil.example",
+      "http://127.0.0.2:1",
+      "local",
+      "",
+    ],
+  ];
+  const headers = (origin: string) => ({ host: "node.example:8545", origin });
+  const verdicts = (origin: string, allowed: readonly string[]): boolean[] => [
+    isAllowedOrigin(headers(origin), allowed),
+    isAllowedWsOrigin(headers(origin), allowed),
+  ];
+
+  it.each(LOCAL)("%s is served where local is listed, alone or with others", (origin) => {
+    expect(verdicts(origin, ["local"])).toEqual([true, true]);
+    expect(verdicts(origin, ["https://app.example", "local"])).toEqual([true, true]);
+    expect(verdicts(origin, ["https://app.example"])).toEqual([false, false]);
+  });
+
+  it.each(FOREIGN)("%s is not local", (origin) => {
+    if (origin !== "local") expect(verdicts(origin, ["local"])).toEqual([false, false]);
+    expect(isAllowedOrigin(headers(origin), [])).toBe(false);
+  });
+});

@@ -7,7 +7,12 @@ import { isIP } from "node:net";
 /** Names accepted in the Host header when nothing else is said. */
 export const DEFAULT_VHOSTS: readonly string[] = ["localhost"];
 
+/** In a list of origins: pages of this machine and browser extensions, such as wallets. */
+export const LOCAL_ORIGINS = "local";
+
 const LOCAL_PAGE = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
+/** Its user installed the extension; a page cannot send this origin. */
+const EXTENSION = /^(?:chrome|moz|safari-web)-extension:\/\/[\w-]+$/i;
 
 /** Addresses always pass, for no name was resolved to reach them; so does a request without the header, which browsers do not send. */
 export function isAllowedHost(header: string | undefined, vhosts: readonly string[]): boolean {
@@ -28,8 +33,11 @@ export function isAllowedWsOrigin(headers: IncomingHttpHeaders, allowed: readonl
   return allowed.length === 0 && LOCAL_PAGE.test(headers.origin ?? "");
 }
 
-const isListed = (origin: string, allowed: readonly string[]): boolean =>
-  allowed.includes("*") || allowed.some((one) => one.toLowerCase() === origin.toLowerCase());
+/** Whether a list of origins contains this one. */
+export const isListed = (origin: string, allowed: readonly string[]): boolean =>
+  allowed.includes("*") ||
+  allowed.some((one) => one.toLowerCase() === origin.toLowerCase()) ||
+  (allowed.includes(LOCAL_ORIGINS) && (LOCAL_PAGE.test(origin) || EXTENSION.test(origin)));
 
 /** Texts of the two refusals, status 403. */
 export const INVALID_HOST = "invalid host specified";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Answer, AnswerBytes } from "./answer-bytes.ts";
-import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
+import { INVALID_HOST, isAllowedHost, isAllowedOrigin, isListed, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -30,7 +30,7 @@ export interface HttpHandlerOptions {
   readonly dispatcher: Dispatcher;
   readonly dialect: RpcDialect;
   readonly maxRequestBytes: number;
-  /** origins that browsers may call from, besides the server's own; `*`: all */
+  /** origins that browsers may call from, besides the server's own; `*`: all; `local`: pages of this machine and extensions */
   readonly cors: readonly string[];
   /** names accepted in the Host header, besides addresses; `*`: all */
   readonly vhosts: readonly string[];
@@ -191,9 +191,7 @@ function allowOrigin(request: IncomingMessage, response: ServerResponse, cors: r
   if (origin === undefined || cors.length === 0) return;
   response.setHeader("vary", "origin");
   if (cors.includes("*")) response.setHeader("access-control-allow-origin", "*");
-  else if (cors.some((allowed) => allowed.toLowerCase() === origin.toLowerCase())) {
-    response.setHeader("access-control-allow-origin", origin);
-  }
+  else if (isListed(origin, cors)) response.setHeader("access-control-allow-origin", origin);
 }
 
 function preflight(request: IncomingMessage, response: ServerResponse): void {

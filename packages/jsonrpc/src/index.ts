@@ -1,5 +1,5 @@
 export { AnswerBytes } from "./answer-bytes.ts";
-export { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
+export { INVALID_HOST, isAllowedHost, isAllowedOrigin, LOCAL_ORIGINS, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 export { CLIENT_GONE, ClientConnection, NO_CLIENT } from "./client-connection.ts";
 export { clientOf } from "./connection-places.ts";
 export * from "./dialect.ts";

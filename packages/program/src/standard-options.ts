@@ -70,7 +70,7 @@ export const browserOptions = (group: string) =>
       parse: listOf(text),
       flag: `${group}.corsdomain`,
       default: [],
-      help: "Origins that browsers may call from; * is all. Requests from others are refused.",
+      help: "Origins that browsers may call from; * is all, local is this machine and browser extensions. Requests from others are refused.",
     },
     vhosts: {
       parse: listOf(text),

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { createSenderCache, openChain } from "@rnode/chain";
-import { BlobStore, DevChain, devAccounts, devMethods, StateEditor } from "@rnode/dev-chain";
+import { BlobStore, DEV_MNEMONIC, DevChain, devAccounts, devMethods, StateEditor } from "@rnode/dev-chain";
 import {
   createTransactionFiller,
   methodsInWriter,
@@ -11,6 +11,7 @@ import {
   type ReadServices,
   unservedNamespaces,
 } from "@rnode/eth-api";
+import { LOCAL_ORIGINS } from "@rnode/jsonrpc";
 import { createKzg, verifySidecar, withCellProofs } from "@rnode/kzg";
 import type { LogFields } from "@rnode/observe";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
@@ -148,7 +149,7 @@ export async function startDevClient(
 
   const write = writeServicesOf(chain, pool);
   const own = devMethods({
-    ...{ dev: devChain, chain, blobs, store, accounts, submit },
+    ...{ dev: devChain, chain, blobs, store, accounts, submit, chainId },
     pool: devPool,
     fill: createTransactionFiller(services),
     setLogging: (isOn) => {
@@ -201,17 +202,22 @@ function warningsOf({ http, ws }: ClientOptions, profile: Profile): string[] {
   });
 }
 
-/** A development chain serves everything, to everybody on its address. */
+/**
+ * A development chain serves all namespaces. It also serves all web pages, because the keys of the test phrase are public. With another phrase,
+ * a page could have the user's own keys sign: then only local pages are served, and only under the names of this machine (DNS rebinding).
+ */
 function optionsForDev(given: ClientOptions): ClientOptions {
-  const { http, ws } = given;
+  const { http, ws, dev } = given;
+  const isPublic = dev.mnemonic === DEV_MNEMONIC;
   const isDefaultHosts = http.vhosts.length === 1 && http.vhosts[0] === "localhost";
+  const origins = http.cors.length > 0 ? http.cors : [isPublic ? "*" : LOCAL_ORIGINS];
   const api = NAMESPACES.filter((name) => name !== "testing" && name !== "admin");
   const open = {
     ...http,
     enabled: true,
     api,
-    cors: http.cors.length > 0 ? http.cors : ["*"],
-    vhosts: isDefaultHosts ? ["*"] : http.vhosts,
+    cors: origins,
+    vhosts: isDefaultHosts && isPublic ? ["*"] : http.vhosts,
   };
-  return { ...given, http: open, ws: { ...ws, enabled: true, host: http.host, port: http.port, api, origins: ["*"] } };
+  return { ...given, http: open, ws: { ...ws, enabled: true, host: http.host, port: http.port, api, origins } };
 }

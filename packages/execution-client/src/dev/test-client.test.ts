@@ -261,7 +261,7 @@ describe("what users of anvil ask besides", () => {
     expect(await recoverMessageAddress({ message: "hello", signature })).toBe(alice.address);
     expect(signature).toBe(await alice.signMessage({ message: "hello" }));
     const typed = {
-      domain: { name: "Ether Mail", version: "1", chainId: 1, verifyingContract: NOBODY },
+      domain: { name: "Ether Mail", version: "1", chainId: foundry.id, verifyingContract: NOBODY },
       types: {
         Person: [
           { name: "name", type: "string" },
