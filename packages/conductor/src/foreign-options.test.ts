@@ -12,6 +12,12 @@ describeMigration(
     beside: {
       "healthcheck.safe-interval": ["--healthcheck.safe-enabled"],
       ...Object.fromEntries(
+        ["min-peer-count", "rpc-url", "check-api"].map((name) => [
+          `healthcheck.execution-p2p-${name}`,
+          ["--healthcheck.execution-p2p-enabled"],
+        ]),
+      ),
+      ...Object.fromEntries(
         ["metrics", "pprof"].flatMap((group) =>
           ["addr", "port"].map((name) => [`${group}.${name}`, [`--${group}.enabled`]] as const),
         ),
@@ -19,7 +25,10 @@ describeMigration(
       "pprof.path": ["--pprof.type=heap"],
     },
     notes: Object.fromEntries(
-      ["interval", "unsafe-interval", "min-peer-count"].map((name) => [`healthcheck.${name}`, "required in op-conductor"]),
+      ["interval", "unsafe-interval", "min-peer-count", "execution-p2p-min-peer-count"].map((name) => [
+        `healthcheck.${name}`,
+        "required in op-conductor",
+      ]),
     ),
   },
   new URL("../../../docs/migrate/op-conductor.md", import.meta.url),

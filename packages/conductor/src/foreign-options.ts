@@ -63,15 +63,5 @@ export const opConductor: ForeignProgram = {
       flags: ["rollup-boost.enabled", "rollup-boost.next-enabled", "rollup-boost.next-healthcheck-url", "rollupboost.ws-url"],
       switches: ["rollup-boost.enabled", "rollup-boost.next-enabled"],
     },
-    {
-      text: "leave it out and watch net_peerCount of the execution client by other means, rconductor counts the rollup node's peers only",
-      flags: [
-        "healthcheck.execution-p2p-enabled",
-        "healthcheck.execution-p2p-min-peer-count",
-        "healthcheck.execution-p2p-rpc-url",
-        "healthcheck.execution-p2p-check-api",
-      ],
-      switches: ["healthcheck.execution-p2p-enabled"],
-    },
   ],
 };

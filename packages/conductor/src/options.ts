@@ -6,6 +6,7 @@ import {
   integerBetween,
   listOf,
   type OptionsOfAll,
+  oneOf,
   optionGroup,
   optionTable,
   path,
@@ -144,6 +145,8 @@ export const etcdOptions = optionGroup("etcd", {
   },
 });
 
+const EXECUTION_P2P = "healthcheck.execution-p2p-enabled";
+
 export const healthOptions = optionGroup("healthcheck", {
   intervalSec: {
     parse: integerBetween(1, 3600),
@@ -169,6 +172,32 @@ export const healthOptions = optionGroup("healthcheck", {
     help: "How far the safe head may be behind the clock.",
   },
   minPeerCount: { parse: uint, default: 1, help: "Peers that the rollup node must have. 0: they are not counted." },
+  executionP2pEnabled: {
+    parse: bool,
+    flag: EXECUTION_P2P,
+    default: false,
+    help: "An execution client with few peers is unhealthy, too.",
+  },
+  executionP2pMinPeerCount: {
+    parse: integerBetween(1, 1_000_000),
+    flag: "healthcheck.execution-p2p-min-peer-count",
+    default: 1,
+    needs: EXECUTION_P2P,
+    help: "Peers that the execution client must have.",
+  },
+  executionP2pRpcUrl: {
+    parse: httpUrl,
+    flag: "healthcheck.execution-p2p-rpc-url",
+    needs: EXECUTION_P2P,
+    help: "JSON-RPC endpoint that counts the execution client's peers. Default: --execution.rpc.",
+  },
+  executionP2pCheckApi: {
+    parse: oneOf("net", "admin"),
+    flag: "healthcheck.execution-p2p-check-api",
+    default: "net",
+    needs: EXECUTION_P2P,
+    help: "How peers of the execution client are counted: by net_peerCount or by admin_peers.",
+  },
 });
 
 export const rpcOptions = optionGroup("rpc", {

@@ -142,6 +142,23 @@ describe("startConductor", () => {
     await until(() => b.node.subscribers === 0);
   });
 
+  it.each(["net", "admin"])("lets another one lead when its execution client has too few peers by %s", async (api) => {
+    const args = [
+      "--healthcheck.execution-p2p-enabled",
+      "--healthcheck.execution-p2p-min-peer-count=3",
+      `--healthcheck.execution-p2p-check-api=${api}`,
+    ];
+    const etcd = await etcdServer();
+    const a = await start(etcd, "a", ["--bootstrap", ...args]);
+    await until(() => a.node.isActive);
+    await produce(a);
+    const b = await start(etcd, "b", args);
+    await until(() => String(a.status().members) === "a, b");
+    a.node.executionPeers = 2;
+    await until(() => isLeader(b));
+    expect(a.status().trouble).toMatch(/2 peers are connected to the execution client, fewer than 3/);
+  });
+
   it("lets another one lead when it is closed, without waiting for its lease", async () => {
     const { a, b } = await startPair();
     await a.close();

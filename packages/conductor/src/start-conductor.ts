@@ -37,6 +37,9 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
   const serverId = options.server.serverId ?? hostname().replace(/[^\w.-]/g, "-");
   const node = createRpcClient({ url: options.server.rollupRpc, timeoutMs: networkTimeoutMs });
   const engine = createRpcClient({ url: options.server.executionRpc, timeoutMs: networkTimeoutMs });
+  const { executionP2pEnabled, executionP2pRpcUrl, executionP2pCheckApi } = options.health;
+  const peersRpc =
+    executionP2pRpcUrl === undefined ? engine : createRpcClient({ url: executionP2pRpcUrl, timeoutMs: networkTimeoutMs });
   const etcd = new EtcdGateway(options.etcd, {
     onRequest: (_, outcome, ms) => {
       metrics.etcdRequests.inc({ outcome });
@@ -44,7 +47,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
     },
   });
   etcd.followFiles(deps);
-  scope.onClose("endpoints", () => Promise.all([node.close(), engine.close(), etcd.close()]));
+  scope.onClose("endpoints", () => Promise.all([node.close(), engine.close(), peersRpc.close(), etcd.close()]));
   const keys = new ClusterKeys(options.etcd.prefix);
   const store = new CommitStore(DEFAULT_COMMIT_OPTIONS, { etcd, keys, id: serverId });
   let conductor: Conductor | undefined;
@@ -95,7 +98,13 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
         keys,
         store,
         checkPayload: (envelope) => assertPayloadHash(rollup.forkTimes, envelope),
-        node: new RpcSequencer({ countsPeers: options.health.minPeerCount > 0 }, { node, engine }),
+        node: new RpcSequencer(
+          {
+            countsPeers: options.health.minPeerCount > 0,
+            executionPeers: executionP2pEnabled ? { rpc: peersRpc, api: executionP2pCheckApi } : undefined,
+          },
+          { node, engine },
+        ),
         clock,
         monotonicMs: () => performance.now(),
         log,

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type HealthOptions, HealthRules, type HealthSample } from "./health-rules.ts";
 
-const OPTIONS: HealthOptions = { intervalSec: 1, unsafeIntervalSec: 10, safeEnabled: true, safeIntervalSec: 60, minPeerCount: 2 };
+const OPTIONS: HealthOptions = {
+  intervalSec: 1,
+  unsafeIntervalSec: 10,
+  safeEnabled: true,
+  safeIntervalSec: 60,
+  minPeerCount: 2,
+  executionP2pMinPeerCount: 3,
+};
 const NOW_SEC = 1_000_000;
 
 function sample(
@@ -24,6 +31,19 @@ describe("a sequencer", () => {
     ["from the future is healthy", sample({ ageSec: -500 }), "healthy", undefined],
     ["whose safe head is old is unfit", sample({ safeAgeSec: 61 }), "unfit", /safe head is 61 s behind/],
     ["with few peers is unfit", sample({ peers: { connected: 1 } }), "unfit", /1 peers are connected, fewer than 2/],
+    ["whose execution client has enough peers is healthy", sample({ executionPeers: { connected: 3 } }), "healthy", undefined],
+    [
+      "whose execution client has few peers is unfit",
+      sample({ executionPeers: { connected: 2 } }),
+      "unfit",
+      /2 peers are connected to the execution client, fewer than 3/,
+    ],
+    [
+      "whose execution client does not count its peers is unfit",
+      sample({ executionPeers: { error: "x" } }),
+      "unfit",
+      /peers of the execution client cannot be counted: x/,
+    ],
     ["whose peers are not counted is healthy", sample({ peers: undefined }), "healthy", undefined],
     ["whose engine is behind is unfit", sample({ engine: { number: 96 } }), "unfit", /at block 96, the rollup node at 100/],
     ["whose engine is a little behind is healthy", sample({ engine: { number: 97 } }), "healthy", undefined],

@@ -10,6 +10,8 @@ export interface HealthOptions {
   readonly safeIntervalSec: number;
   /** 0: peers are not asked for */
   readonly minPeerCount: number;
+  /** of the execution client */
+  readonly executionP2pMinPeerCount: number;
 }
 
 interface HeadSample {
@@ -22,6 +24,8 @@ export interface HealthSample {
   readonly sync: { readonly unsafe: HeadSample; readonly safe: HeadSample } | { readonly error: string };
   /** undefined: not asked for */
   readonly peers: { readonly connected: number } | { readonly error: string } | undefined;
+  /** of the execution client; undefined: not asked for */
+  readonly executionPeers?: { readonly connected: number } | { readonly error: string } | undefined;
   /** head of the execution client */
   readonly engine: { readonly number: number } | { readonly error: string };
 }
@@ -56,13 +60,13 @@ export class HealthRules {
   }
 
   /** @param monotonicMs time that never jumps; @param nowSec seconds since 1970, with which blocks' times are compared */
-  judge({ sync, peers, engine }: HealthSample, monotonicMs: number, nowSec: number): HealthVerdict {
+  judge({ sync, peers, executionPeers, engine }: HealthSample, monotonicMs: number, nowSec: number): HealthVerdict {
     if ("error" in sync) return { fitness: "down", reasons: [`the rollup node does not answer: ${sync.error}`] };
     const { unsafe, safe } = sync;
     const stalls = this.#stalls(unsafe, monotonicMs, nowSec);
     if ("error" in engine) return { fitness: "down", reasons: [`the execution client does not answer: ${engine.error}`] };
     if (peers !== undefined && "error" in peers) return { fitness: "down", reasons: [`peers cannot be counted: ${peers.error}`] };
-    const { safeEnabled, safeIntervalSec, minPeerCount } = this.#options;
+    const { safeEnabled, safeIntervalSec, minPeerCount, executionP2pMinPeerCount } = this.#options;
     const faults: string[] = [];
     if (engine.number + MAX_ENGINE_LAG < unsafe.number)
       faults.push(`the execution client is at block ${engine.number}, the rollup node at ${unsafe.number}`);
@@ -70,6 +74,12 @@ export class HealthRules {
       faults.push(`the safe head is ${Math.round(nowSec - safe.timestampSec)} s behind, more than ${safeIntervalSec} s`);
     if (peers !== undefined && peers.connected < minPeerCount)
       faults.push(`${peers.connected} peers are connected, fewer than ${minPeerCount}`);
+    if (executionPeers !== undefined && "error" in executionPeers)
+      faults.push(`peers of the execution client cannot be counted: ${executionPeers.error}`);
+    else if (executionPeers !== undefined && executionPeers.connected < executionP2pMinPeerCount)
+      faults.push(
+        `${executionPeers.connected} peers are connected to the execution client, fewer than ${executionP2pMinPeerCount}`,
+      );
     if (faults.length > 0) return { fitness: "unfit", reasons: [...faults, ...stalls] };
     return { fitness: stalls.length > 0 ? "stalled" : "healthy", reasons: stalls };
   }

@@ -1,5 +1,6 @@
 import { type RpcClient, RpcError } from "@rnode/jsonrpc";
 import { errorText } from "@rnode/observe";
+import { parseQuantityNumber } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
 import { RpcRollupNode } from "@rnode/rollup-client";
 import type { BlockName } from "../cluster/records.ts";
@@ -10,6 +11,8 @@ const METHOD_NOT_FOUND = -32601;
 
 export interface RpcSequencerOptions {
   readonly countsPeers: boolean;
+  /** where and how the execution client's peers are counted; undefined: they are not */
+  readonly executionPeers?: { readonly rpc: RpcClient; readonly api: "net" | "admin" } | undefined;
 }
 
 /** A rollup node with the admin namespace, ours or upstream's, and its execution client. */
@@ -27,7 +30,8 @@ export class RpcSequencer implements SequencerNode {
   }
 
   async sample(): Promise<HealthSample & { readonly isActive: boolean | undefined }> {
-    const [sync, peers, engine, isActive] = await Promise.all([
+    const { countsPeers, executionPeers: counted } = this.#options;
+    const [sync, peers, executionPeers, engine, isActive] = await Promise.all([
       orError(async () => {
         const { unsafeL2, safeL2 } = await this.#rollup.syncStatus();
         return {
@@ -35,11 +39,12 @@ export class RpcSequencer implements SequencerNode {
           safe: { number: safeL2.number, timestampSec: safeL2.timestamp },
         };
       }),
-      this.#options.countsPeers ? orError(() => this.#peers()) : undefined,
+      countsPeers ? orError(() => this.#peers()) : undefined,
+      counted && orError(async () => ({ connected: await executionPeersOf(counted) })),
       orError(async () => ({ number: Number(await this.#engine.call<string>("eth_blockNumber")) })),
       this.#rollup.isSequencing().catch(() => undefined),
     ]);
-    return { sync, peers, engine, isActive };
+    return { sync, peers, executionPeers, engine, isActive };
   }
 
   async unsafeHead(): Promise<BlockName> {
@@ -83,6 +88,13 @@ export class RpcSequencer implements SequencerNode {
     const stats = await this.#node.call<{ readonly connected?: unknown } | null>("opp2p_peerStats");
     return { connected: Number(stats?.connected ?? 0) };
   }
+}
+
+async function executionPeersOf({ rpc, api }: NonNullable<RpcSequencerOptions["executionPeers"]>): Promise<number> {
+  if (api === "net") return parseQuantityNumber(String(await rpc.call("net_peerCount")));
+  const peers = await rpc.call("admin_peers");
+  if (!Array.isArray(peers)) throw new Error("admin_peers answered with no list");
+  return peers.length;
 }
 
 async function orError<T>(ask: () => Promise<T>): Promise<T | { readonly error: string }> {

@@ -211,7 +211,14 @@ export class SimCluster {
     const program = new Conductor(
       {
         session: { id: machine.id, leaseTtlSec: 3, pollIntervalMs: 250, compactionIntervalMs: 30_000 },
-        health: { intervalSec: 1, unsafeIntervalSec: 10, safeEnabled: false, safeIntervalSec: 0, minPeerCount: 1 },
+        health: {
+          intervalSec: 1,
+          unsafeIntervalSec: 10,
+          safeEnabled: false,
+          safeIntervalSec: 0,
+          minPeerCount: 1,
+          executionP2pMinPeerCount: 0,
+        },
         blockTimeSec: 1,
         mayBootstrap: machine === this.machines[0] || this.#options.mutant === "start-anywhere",
         isPaused: false,

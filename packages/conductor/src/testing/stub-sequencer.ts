@@ -22,6 +22,7 @@ export interface StubSequencer {
   asksConductor: boolean;
   l2ChainId: number;
   peers: number;
+  executionPeers: number;
   /** names the L1 blocks from `l1ReplacedFrom` on (`sampleOrigin`) */
   l1Branch: string;
   l1ReplacedFrom: number;
@@ -60,6 +61,8 @@ export async function startStubSequencer(): Promise<StubSequencer> {
     optimism_syncStatus: () => ({ of: stub.url }),
     optimism_outputAtBlock: (number) => ({ of: stub.url, number }),
     opp2p_peerStats: () => ({ connected: stub.peers }),
+    net_peerCount: () => `0x${stub.executionPeers.toString(16)}`,
+    admin_peers: () => Array.from({ length: stub.executionPeers }, (_, i) => ({ id: String(i) })),
     eth_blockNumber: () => `0x${stub.head.number.toString(16)}`,
     eth_chainId: () => "0x385",
     eth_getBlockByNumber: (number, isFull) => ({ number, isFull }),
@@ -118,6 +121,7 @@ export async function startStubSequencer(): Promise<StubSequencer> {
     asksConductor: true,
     l2ChainId: 901,
     peers: 2,
+    executionPeers: 5,
     l1Branch: "",
     l1ReplacedFrom: 0,
     calls: [],
