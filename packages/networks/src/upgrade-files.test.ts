@@ -129,6 +129,7 @@ describe("files of network upgrades", () => {
       () => (files["/op-core/nuts/bundles/x_nut_bundle.json"] = BUNDLE),
     ],
     ["at a server that is down", () => (isDown = true), () => (isDown = false)],
+    ["for a folder that cannot be made", () => writeFileSync(join(folder, "upgrades"), ""), () => rmSync(join(folder, "upgrades"))],
   ])("that are %s are asked for until they are right", async (_, damage, mend) => {
     damage();
     let attempts = 0;
@@ -142,6 +143,26 @@ describe("files of network upgrades", () => {
     one.want([bundle]);
     await one.settled();
     expect([attempts, load(one, bundle)]).toEqual([2, BUNDLE]);
+  });
+
+  it("that are a decompression bomb are not unpacked beyond the bound, and are asked for again", async () => {
+    const path = `/superchain/extra/bytecodes/${deployer.hash}.bin.gz`;
+    files[path] = gzipSync(Buffer.alloc(64 << 20));
+    const reasons: string[] = [];
+    const one = filesFrom(mirror(), {
+      onSleep: () => {
+        try {
+          load(one, deployer);
+        } catch (error) {
+          reasons.push((error as Error).message);
+        }
+        files[path] = gzipSync(RUNTIME);
+      },
+    });
+    one.want([deployer]);
+    await one.settled();
+    expect(reasons).toEqual([expect.stringMatching(/Cannot create a Buffer larger than 4194304 bytes/)]);
+    expect(load(one, deployer)).toEqual(RUNTIME);
   });
 
   it("that an operator puts there meanwhile are taken", async () => {

@@ -1,7 +1,10 @@
 import { optionGroup, path, port, text } from "@rnode/options";
 
 export const interopOptions = optionGroup("interop", {
-  dependencySet: { parse: path, help: "JSON file that lists the chains of the interop cluster. (experimental)" },
+  dependencySet: {
+    parse: path,
+    help: "JSON file that lists the chains of the interop cluster. Default: those of a named network. (experimental)",
+  },
   jwtSecret: {
     parse: path,
     needs: "interop.rpc.addr",

@@ -54,7 +54,8 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const fetches = isPublic && loaded.upgradeArtifact === undefined;
   const upgrades = fetches ? upgradeFilesOf(options, loaded.rollup.l2ChainId, { log, clock }) : undefined;
   scope.onClose("upgrade files", () => upgrades?.close());
-  const derivation = { ...loaded, upgradeArtifact: loaded.upgradeArtifact ?? upgrades?.source };
+  const { dependencySet: namedDependencies, ...config } = loaded;
+  const derivation = { ...config, upgradeArtifact: loaded.upgradeArtifact ?? upgrades?.source };
   assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);
@@ -64,7 +65,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
-  const { supervisor, dependencySet } = interopSetup(options.interopServer, derivation.rollup, log);
+  const { supervisor, dependencySet } = interopSetup(options.interopServer, derivation.rollup, namedDependencies, log);
 
   const { file: snapshotFile } = options.snapshotlog;
   const snapshots =

@@ -85,6 +85,7 @@ describe("loadDerivationConfig", () => {
       expect.objectContaining({ l2ChainId: expected.l2ChainId, forkTimes: expected.forkTimes }),
     );
     expect((await local()).l1BlobSchedule).toEqual(schedule);
+    expect((await local()).dependencySet).toBeUndefined();
     const inline = await load(
       `--rollup.config=${JSON.stringify(rollupConfigToJson(expected))}`,
       `--rollup.l1-chain-config=${file("l1-genesis.json")}`,
@@ -94,7 +95,8 @@ describe("loadDerivationConfig", () => {
   });
 
   it.each(NETWORKS.map(({ name }) => name))("takes --network=%s, and needs nothing else", async (name) => {
-    const { rollup, l1BlobSchedule } = await load(`--network=${name}`);
+    const { rollup, l1BlobSchedule, dependencySet } = await load(`--network=${name}`);
+    expect(dependencySet?.chainIds).toContain(rollup.l2ChainId);
     expect(rollup.l2ChainId).toBe(BigInt(networkByName(name)!.l2ChainId));
     expect(l1BlobSchedule.length).toBeGreaterThanOrEqual(2);
   });

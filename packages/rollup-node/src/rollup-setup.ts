@@ -7,6 +7,8 @@ import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
 import {
   type BlobScheduleEntry,
   type ChainConfig,
+  type DependencySet,
+  dependencySetOf,
   expectNetwork,
   FORK_FACTS,
   isNetworksTableOld,
@@ -39,18 +41,29 @@ type RollupChoice = Pick<RnodeOptions, "rollup" | "override"> & { readonly files
 
 /** The rollup that the options select, with overrides applied. @throws {StartError} */
 export async function loadRollup(options: RollupChoice, deps: SetupDeps): Promise<RollupConfig> {
-  const config = withOverrides(await loadRollupConfig(options, deps), options.override);
-  const reason = whyNoClientFollows(config.l2ChainId);
+  return (await loadChosenRollup(options, deps)).rollup;
+}
+
+interface ChosenRollup {
+  readonly rollup: RollupConfig;
+  /** of a named network; undefined: a configuration file says nothing about it */
+  readonly dependencySet: DependencySet | undefined;
+}
+
+async function loadChosenRollup(options: RollupChoice, deps: SetupDeps): Promise<ChosenRollup> {
+  const { rollup, dependencySet } = await loadRollupConfig(options, deps);
+  const reason = whyNoClientFollows(rollup.l2ChainId);
   if (reason !== undefined) deps.log.warn("this chain left the OP Stack, and the node will stop or fork there", { reason });
-  return config;
+  return { rollup: withOverrides(rollup, options.override), dependencySet };
 }
 
 /** The same, with everything that derivation needs to know of L1 and of upgrades. @throws {StartError} */
-export async function loadDerivationConfig(options: RnodeOptions, deps: SetupDeps): Promise<DerivationConfig> {
-  const rollup = await loadRollup(options, deps);
+export async function loadDerivationConfig(options: RnodeOptions, deps: SetupDeps): Promise<DerivationConfig & ChosenRollup> {
+  const { rollup, dependencySet } = await loadChosenRollup(options, deps);
   const upgradesDir = options.rollup.upgradesDir;
   return {
     rollup,
+    dependencySet,
     l1BlobSchedule: loadL1BlobSchedule(rollup, options.rollup.l1ChainConfig),
     upgradeArtifact: upgradesDir === undefined ? undefined : loadUpgrades(upgradesDir),
   };
@@ -111,7 +124,7 @@ export function assertAltDa({ altda }: Pick<RnodeOptions, "altda">, { altDa }: R
 
 const isInline = (config: string): boolean => config.trimStart().startsWith("{");
 
-async function loadRollupConfig({ rollup, files }: Pick<RollupChoice, "rollup" | "files">, deps: SetupDeps): Promise<RollupConfig> {
+async function loadRollupConfig({ rollup, files }: Pick<RollupChoice, "rollup" | "files">, deps: SetupDeps): Promise<ChosenRollup> {
   const { network, config } = rollup;
   if (network !== undefined) return await loadNetwork(network, files.registry, deps);
   if (config === undefined) {
@@ -123,12 +136,12 @@ async function loadRollupConfig({ rollup, files }: Pick<RollupChoice, "rollup" |
   const text = isInline(config) ? config : readText("--rollup.config", config);
   const file = isInline(config) ? undefined : config;
   const unknownKeys = (key: string): void => deps.log.warn("the rollup configuration has a key that is not known", { file, key });
-  return orBadConfig(`--rollup.config${file === undefined ? "" : ` ${file}`}`, () =>
-    rollupConfigFromJson(parseJson(text), { unknownKeys }),
-  );
+  const source = `--rollup.config${file === undefined ? "" : ` ${file}`}`;
+  const parsed = orBadConfig(source, () => rollupConfigFromJson(parseJson(text), { unknownKeys }));
+  return { rollup: parsed, dependencySet: undefined };
 }
 
-async function loadNetwork(name: string, registry: string | undefined, { log, clock }: SetupDeps): Promise<RollupConfig> {
+async function loadNetwork(name: string, registry: string | undefined, { log, clock }: SetupDeps): Promise<ChosenRollup> {
   try {
     const source = registry === undefined ? undefined : registryAt(registry, registryRetriesIn(log));
     const { network, from } = (await findNetwork(name, source)) ?? {
@@ -140,7 +153,7 @@ async function loadNetwork(name: string, registry: string | undefined, { log, cl
       const remedy = "update rnode, or give --registry: forks may have been scheduled since";
       log.warn("the table of networks is older than six months", { network: network.name, day: NETWORKS_SOURCE.day, remedy });
     }
-    return rollupConfigOf(network);
+    return { rollup: rollupConfigOf(network), dependencySet: dependencySetOf(network) };
   } catch (cause) {
     if (!isCodedError(cause)) throw cause;
     throw new StartError("start/bad-config", `--network: ${cause.message}`, { cause });

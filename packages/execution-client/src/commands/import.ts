@@ -40,7 +40,7 @@ const table = optionTable({
  */
 export const importBlocks = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { chain: name, genesis, datadir, batch, registry, offline } = options.main;
-  const spec = await loadChainSpec({ chain: name, genesis, datadir });
+  const spec = await loadChainSpec({ chain: name, genesis, datadir, registry });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openDatabase(datadir, { proofWindowBlocks: options.proofs.window });
   sayPageReading(store, io);

@@ -32,7 +32,7 @@ const table = optionTable({
 /** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
 export const init = command({ table, version: VERSION }, async ({ options }, io) => {
   const { chain, genesis: source, genesisHash, datadir, registry, offline } = options.main;
-  const spec = await loadChainSpec({ chain, genesis: source, datadir });
+  const spec = await loadChainSpec({ chain, genesis: source, datadir, registry });
   const genesis = await genesisOfSpec(spec, datadir, { datadir, registry, offline, ...fetchReportsTo(io) });
   if (genesisHash !== undefined && !equalBytes(genesis.hash, genesisHash)) {
     genesis.state.close();

@@ -37,9 +37,9 @@ const table = optionTable({
 
 /** `rengine snapshot create`: prints what the file is of, and its checksum. */
 export const createSnapshotFile = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
-  const { chain, datadir, block, blocks, json } = options.main;
+  const { chain, registry, datadir, block, blocks, json } = options.main;
   const file = positionals[0]!;
-  const { config, network } = await loadChainSpec({ chain });
+  const { config, network } = await loadChainSpec({ chain, registry });
   const store = openExistingDatabase(datadir, { readOnly: true });
   const partial = `${file}.partial`;
   try {

@@ -59,7 +59,7 @@ const PARTIAL_FILE = "snapshot.partial";
 
 /** `rengine snapshot restore`: prints what was restored. Until the last moment, the folder holds no chain. */
 export const restoreFromSnapshot = command({ table, version: VERSION }, async ({ options }, io) => {
-  const { chain, datadir, from, json } = options.main;
+  const { chain, registry, datadir, from, json } = options.main;
   const maxBytes = bytesOfMib(options.main.maxSize);
   const { blockHash, outputRoot } = options.trust;
   if (blockHash === undefined && outputRoot === undefined && !options.unsafe.trustSnapshot) {
@@ -68,7 +68,7 @@ export const restoreFromSnapshot = command({ table, version: VERSION }, async ({
     );
   }
   if (!isUrl(from) && !existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
-  const spec = await loadChainSpec({ chain });
+  const spec = await loadChainSpec({ chain, registry });
   const expected = { config: spec.config, genesisHash: await genesisHashOf(spec), blockHash, outputRoot };
   makeFolder(datadir);
   const store = openDatabase(datadir);

@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { registryPlace } from "@rnode/networks";
 import { hash, integerBetween, optionGroup, text } from "@rnode/options";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import type { CommandIo } from "@rnode/program";
@@ -8,6 +9,10 @@ import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
 /** Options that say which chain a snapshot must be of. */
 export const chainOptions = {
   chain: { parse: text, required: true, help: "Genesis file (JSON, also with gzip or Zstandard), or the name of a network." },
+  registry: {
+    parse: registryPlace,
+    help: "A superchain registry: a URL, or a folder with the same paths. A named network is read from it instead of the table of this version.",
+  },
 } as const;
 
 /** Of a snapshot at a URL. */

@@ -38,7 +38,7 @@ const table = optionTable({
 
 /** `rengine snapshot verify`: prints what the file is of; exits with 1 and the reason if anything is wrong. */
 export const verifySnapshotFile = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
-  const spec = await loadChainSpec({ chain: options.main.chain });
+  const spec = await loadChainSpec({ chain: options.main.chain, registry: options.main.registry });
   const expected = { config: spec.config, genesisHash: await genesisHashOf(spec), ...options.trust };
   const maxBytes = bytesOfMib(options.main.maxSize);
   const from = positionals[0]!;

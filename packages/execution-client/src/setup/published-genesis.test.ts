@@ -8,9 +8,13 @@ import { sealGenesis } from "@rnode/chain";
 import { bytesToHex } from "@rnode/primitives";
 import { type Network, networkByName } from "@rnode/protocol";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { importBlocks } from "../commands/import.ts";
 import { init } from "../commands/init.ts";
+import { createSnapshotFile } from "../commands/snapshot-create.ts";
+import { restoreFromSnapshot } from "../commands/snapshot-restore.ts";
+import { verifySnapshotFile } from "../commands/snapshot-verify.ts";
 import { DICTIONARY } from "../testing/zstd-dictionary.ts";
-import { type ChainSpec, genesisOfSpec } from "./chain-spec.ts";
+import { type ChainSpec, genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
 import { openGenesisFile } from "./genesis-file.ts";
 import type { GenesisFetch } from "./published-genesis.ts";
 import { zstdReady } from "./zstd.ts";
@@ -188,6 +192,65 @@ describe("the genesis of a network", () => {
     const io = { out: () => {}, err: () => {}, progress: () => {} };
     const args = ["--chain=op-sepolia", `--datadir=${folder}`, `--registry=http://127.0.0.1:${portOf()}`];
     await expect(init(args, {}, io)).rejects.toThrow(/but op-sepolia starts with 0x102de6ff/);
-    expect(asked).toEqual([GENESIS_PATH, DICTIONARY_PATH]);
+    expect(asked.slice(-2)).toEqual([GENESIS_PATH, DICTIONARY_PATH]);
+  });
+
+  it("and its configuration come from the registry for `rengine init`, `import` and `snapshot`, where only the registry has the network", async () => {
+    const registry = join(folder, "registry");
+    const word = (digit: string): string => `"0x${digit.repeat(64)}"`;
+    const files = (genesisHash: string): Record<string, Uint8Array | string> => ({
+      "superchain/configs/sepolia/superchain.toml": "[l1]\nchain_id = 11155111\n",
+      "superchain/configs/sepolia/mine.toml": `name = "Mine"
+chain_id = 1337
+block_time = 2
+seq_window_size = 3600
+max_sequencer_drift = 600
+data_availability_type = "eth-da"
+batch_inbox_addr = "${address(1)}"
+optimism = { eip1559_elasticity = 6, eip1559_denominator = 50, eip1559_denominator_canyon = 250 }
+addresses = { OptimismPortalProxy = "${address(2)}", SystemConfigProxy = "${address(3)}" }
+hardforks = {}
+[genesis]
+l2_time = 1
+l1 = { hash = ${word("4")}, number = 1 }
+l2 = { hash = "${genesisHash}", number = 0 }
+system_config = { batcherAddress = "${address(4)}", overhead = ${word("0")}, scalar = ${word("1")}, gasLimit = 30000000 }
+`,
+      "superchain/extra/genesis/sepolia/mine.json.zst": packed,
+      "superchain/extra/dictionary": DICTIONARY,
+    });
+    const write = (genesisHash: string): void => {
+      for (const [path, content] of Object.entries(files(genesisHash))) {
+        mkdirSync(dirname(join(registry, path)), { recursive: true });
+        writeFileSync(join(registry, path), content);
+      }
+    };
+    write(network.genesis.l2.hash); // that of the same allocations without the rules of an OP Stack chain
+    const { config } = await loadChainSpec({ chain: "mine-sepolia", registry });
+    const file = await openGenesisFile(join(registry, "superchain/extra/genesis/sepolia/mine.json.zst"));
+    const sealed = sealGenesis(file.head.header, config, await file.readState());
+    sealed.state.close();
+    const hash = bytesToHex(sealed.hash);
+    write(hash);
+    writeFileSync(join(folder, "none.rlp"), "");
+    const out: string[] = [];
+    const io = { out: (line: string) => void out.push(line), err: () => {}, progress: () => {} };
+    const chain = ["--chain=mine-sepolia", `--registry=${registry}`];
+    const at = (name: string): string => `--datadir=${join(folder, name)}`;
+    expect(await init([...chain, at("a")], {}, io)).toBe(0);
+    expect(await importBlocks([...chain, at("b"), join(folder, "none.rlp")], {}, io)).toBe(0);
+    expect(out.filter((line) => line.includes(hash)).length).toBe(2);
+    // the network is known: what is wrong comes after it
+    const none = join(folder, "none.rlp");
+    await expect(createSnapshotFile([...chain, at("a"), join(folder, "x")], {}, io)).rejects.toThrow(
+      /block 0: it is the genesis block/,
+    );
+    await expect(verifySnapshotFile([...chain, none], {}, io)).rejects.toMatchObject({
+      code: expect.stringMatching(/^snapshot\//),
+    });
+    await expect(restoreFromSnapshot([...chain, at("c"), `--from=${none}`, "--trust-snapshot"], {}, io)).rejects.toMatchObject({
+      code: expect.stringMatching(/^snapshot\//),
+    });
+    await expect(verifySnapshotFile(["--chain=mine-sepolia", none], {}, io)).rejects.toThrow("mine-sepolia");
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
-import { forksUpTo } from "@rnode/protocol";
+import { type DependencySet, forksUpTo } from "@rnode/protocol";
 import { afterAll, describe, expect, it } from "vitest";
 import { rnodeOptions } from "../options.ts";
 import { testConfig } from "../testing/fake-chain.ts";
@@ -19,11 +19,12 @@ const fileOf = (name: string, content: string): string => {
 };
 
 const config = testConfig("jovian", { forkTimes: forksUpTo("interop") });
-const setup = (args: string[], rollup = config, log = silentLogger) => {
+const interop = (args: string[], rollup = config, log = silentLogger, named?: DependencySet) => {
   const parsed = parseOptions(rnodeOptions, ["--l2=http://127.0.0.1:1", "--network=op-sepolia", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
-  return interopSetup(parsed.options.interopServer, rollup, log).supervisor;
+  return interopSetup(parsed.options.interopServer, rollup, named, log);
 };
+const setup = (...args: Parameters<typeof interop>) => interop(...args).supervisor;
 const ADDRESS = "--interop.rpc.addr=127.0.0.1";
 
 describe("a supervisor's server", () => {
@@ -71,6 +72,15 @@ describe("--interop.jwt-secret", () => {
 });
 
 describe("--interop.dependency-set", () => {
+  it("replaces that of a named network, which has no other chains to be supervised for", () => {
+    const { log, logs } = recordingLogger();
+    const named = { chainIds: [901n], expiryWindowSec: 604_800 };
+    expect(interop([], config, log, named).dependencySet).toBe(named);
+    expect(logs).toEqual([]);
+    const own = `--interop.dependency-set=${fileOf("own.json", '{"dependencies":{"902":{},"901":{}}}')}`;
+    expect(interop([own], config, log, named).dependencySet?.chainIds).toEqual([901n, 902n]);
+  });
+
   const set = (content: string) => setup([`--interop.dependency-set=${fileOf("set.json", content)}`]);
 
   it("is read at the start, and said in the log", () => {

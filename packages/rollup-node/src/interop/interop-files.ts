@@ -61,20 +61,26 @@ export function readDependencySet(path: string, { l2ChainId }: Pick<RollupConfig
 }
 
 export interface InteropSetup {
-  /** `undefined` without `--interop.dependency-set` */
+  /** `undefined` without `--interop.dependency-set` and without a named network */
   readonly dependencySet: DependencySet | undefined;
   /** `undefined` without a supervisor */
   readonly supervisor: ManagedServerOptions | undefined;
 }
 
-/** What the options say about the interop cluster. @throws {StartError} start/bad-config */
+/**
+ * What the options say about the interop cluster.
+ *
+ * @param named the dependency set of a named network, which `--interop.dependency-set` replaces
+ * @throws {StartError} start/bad-config
+ */
 export function interopSetup(
   { dependencySet, jwtSecret, rpcAddr, rpcPort }: RnodeOptions["interopServer"],
   rollup: RollupConfig,
+  named: DependencySet | undefined,
   log: Logger,
 ): InteropSetup {
-  const set = dependencySet === undefined ? undefined : readDependencySet(dependencySet, rollup);
-  if (set !== undefined) {
+  const set = dependencySet === undefined ? named : readDependencySet(dependencySet, rollup);
+  if (set !== undefined && dependencySet !== undefined) {
     log.info("the chains whose messages can be executed", {
       chains: set.chainIds.join(","),
       expiryWindowSec: set.expiryWindowSec,
