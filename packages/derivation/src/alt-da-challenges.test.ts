@@ -138,7 +138,8 @@ class Follower {
   async startAgain(): Promise<void> {
     this.#resetsHandled = this.resets;
     this.sim.verifier.rewind(this.finalized);
-    await this.sim.reset(this.#derivedFrom[this.finalized]);
+    const l1Block = this.#derivedFrom[this.finalized];
+    await this.sim.reset(l1Block && { l1Block, isWhole: true });
   }
 
   async finalize(l1Finalized: BlockId): Promise<void> {

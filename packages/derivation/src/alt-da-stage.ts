@@ -55,8 +55,6 @@ export class AltDaStage implements PipelineStage<BatcherData> {
   #commitmentOrigin = -1;
   /** the commitment whose data is looked for */
   #current: { readonly data: BatcherData; readonly commitment: DaCommitment } | undefined;
-  /** a reset that this stage asked for */
-  #isOwnReset = false;
   #finalizedL1: BlockId | undefined;
 
   constructor(
@@ -76,16 +74,15 @@ export class AltDaStage implements PipelineStage<BatcherData> {
   }
 
   /**
-   * Nothing that is known of commitments and challenges outlives a reset, because finality has removed a part of it. After a reset that an expired
-   * challenge has caused, the events up to its end are read again before any data, so that the data is not used again.
+   * Nothing that is known of commitments and challenges outlives a reset, because finality has removed a part of it. The events that were known are
+   * read again before any data, so that data whose challenge has expired is not used again.
    */
   reset(): void {
     const { number } = this.#position.origin;
     this.#current = undefined;
     this.#challenges.clear();
     this.#ahead = [];
-    this.#readAheadTo = this.#isOwnReset ? this.#challengeOrigin : -1;
-    this.#isOwnReset = false;
+    this.#readAheadTo = Math.max(this.#readAheadTo, this.#challengeOrigin);
     this.#challengeOrigin = number - 1;
     this.#commitmentOrigin = number - 1;
     // Until the challenges are read again, data that was not shown may be used again.
@@ -168,7 +165,6 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     const isReorgRequired = this.#challenges.expireCommitments(origin.number);
     this.#commitmentOrigin = origin.number;
     if (!isReorgRequired) return undefined;
-    this.#isOwnReset = true;
     const detail = `data that was used was challenged and not shown by L1 block ${origin.number}`;
     return { kind: "reset", reason: "da-challenge-expired", detail };
   }

@@ -1,10 +1,10 @@
-import type { BlockId, L2BlockRef, RollupConfig } from "@rnode/protocol";
+import type { L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { BatchQueue, type NextBatch } from "./batch-queue.ts";
 import { BatchStage } from "./batch-stage.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
-import type { NextParent } from "./pipeline-types.ts";
+import type { NextParent, SafeSince } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
 import type { PipelineStage, Pull } from "./pull.ts";
 import type { BatchSource } from "./read-batch.ts";
@@ -35,8 +35,8 @@ export class BatchMux implements PipelineStage<NextBatch> {
   }
 
   /** See `DerivationPipeline.reset`. Before Holocene, batches that are read twice lead to the same blocks. */
-  skip(l2SafeHead: L2BlockRef, readUpTo: BlockId): void {
-    this.#stage.skip(l2SafeHead, readUpTo);
+  skip(l2SafeHead: L2BlockRef, madeSafeBy: SafeSince): void {
+    this.#stage.skip(l2SafeHead, madeSafeBy);
   }
 
   /** Waiting batches are dropped, the L1 blocks are kept. */

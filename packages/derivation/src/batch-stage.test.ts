@@ -119,7 +119,7 @@ describe("the batch stage", () => {
     const again = stageWith(102, ...channel);
     expect(await again.take(block(1022))).toBe(2);
     const { stage, take, reads, position } = stageWith(102, ...channel);
-    stage.skip(block(1022), { number: 102, hash: hashOf(102) });
+    stage.skip(block(1022), { l1Block: { number: 102, hash: hashOf(102) }, isWhole: true });
     expect(await take(block(1022))).toBeUndefined();
     position.origin = l1(103);
     reads.push(singular(block(1022), 3));
@@ -128,7 +128,7 @@ describe("the batch stage", () => {
 
   it("skips nothing after another block than the one it started after, and nothing once it starts over", async () => {
     const { stage, take, reads } = stageWith(102, singular(block(1022), 2));
-    stage.skip(block(1020), { number: 102, hash: hashOf(102) });
+    stage.skip(block(1020), { l1Block: { number: 102, hash: hashOf(102) }, isWhole: true });
     expect(await take(block(1022))).toBe(2);
     stage.reset();
     reads.push(singular(block(1020), 1));
@@ -137,7 +137,7 @@ describe("the batch stage", () => {
 
   it("asks to start over when the L1 block that was read before is another one now", async () => {
     const { stage } = stageWith(102, singular(block(1020), 1));
-    stage.skip(block(1020), { number: 102, hash: hashOf(7) });
+    stage.skip(block(1020), { l1Block: { number: 102, hash: hashOf(7) }, isWhole: true });
     expect(await stage.next(block(1020))).toMatchObject({ kind: "reset", reason: "l1-reorg" });
   });
 

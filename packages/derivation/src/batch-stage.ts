@@ -6,10 +6,10 @@ import { ACCEPT, type BatchVerdict, drop } from "./batch-verdict.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
-import { DerivationError, type NextParent } from "./pipeline-types.ts";
+import { DerivationError, type NextParent, type SafeSince } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
-import { type BatchSource, type BlockBatch, observed, observedBlock, type SpanRead } from "./read-batch.ts";
+import { type BatchSource, type BlockBatch, observed, observedBlock, type ReadBatch, type SpanRead } from "./read-batch.ts";
 import { checkSpanOverlap, checkSpanPrefix } from "./span-batch-checks.ts";
 import { SpanQueue } from "./span-queue.ts";
 
@@ -35,8 +35,8 @@ export class BatchStage implements Stage<NextBatch> {
   readonly #span = new SpanQueue();
   /** read, but not checked yet because a provider failed */
   #arriving: SpanRead | undefined;
-  /** what was read before and made `safeHead` the safe head */
-  #known: { readonly safeHead: string; readonly readUpTo: BlockId } | undefined;
+  /** what was read before and made `safeHead` the safe head; `isReached`: so was what has been read since the last reset */
+  #known: (SafeSince & { readonly safeHead: string; isReached: boolean }) | undefined;
 
   constructor(
     config: { readonly rollup: RollupConfig; readonly checksOverlap: boolean },
@@ -61,8 +61,8 @@ export class BatchStage implements Stage<NextBatch> {
   }
 
   /** Batches up to an L1 block were read before, and led to `l2SafeHead`. */
-  skip(l2SafeHead: L2BlockRef, readUpTo: BlockId): void {
-    this.#known = { safeHead: l2SafeHead.hash, readUpTo };
+  skip(l2SafeHead: L2BlockRef, madeSafeBy: SafeSince): void {
+    this.#known = { ...madeSafeBy, safeHead: l2SafeHead.hash, isReached: false };
   }
 
   /** Forward invalidation: what follows in the span and in the channel builds on a block that is not in the chain. */
@@ -84,14 +84,16 @@ export class BatchStage implements Stage<NextBatch> {
   async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
     const { origin } = this.#position;
     this.#window.update(origin, l2SafeHead);
-    const known = this.#known?.safeHead === l2SafeHead.hash ? this.#known.readUpTo : undefined;
-    if (known !== undefined && origin.number === known.number && origin.hash !== known.hash) return replaced(known, origin);
+    const known = this.#known?.safeHead === l2SafeHead.hash ? this.#known : undefined;
+    const l1Block = known?.l1Block;
+    if (l1Block !== undefined && origin.number === l1Block.number && origin.hash !== l1Block.hash) return replaced(l1Block, origin);
+    const readUpTo = l1Block === undefined ? 0 : known?.isWhole === true ? l1Block.number : l1Block.number - 1;
     // A channel that ends in the safe head's origin, or before it, can only contain blocks of the safe chain.
-    if (origin.number <= Math.max(l2SafeHead.l1Origin.number, known?.number ?? 0)) {
-      const pulled = await this.#previous.next(l2SafeHead);
-      if (pulled.kind !== "value") return pulled;
-      this.#observer.onBatch({ batch: observed(pulled.value, origin), verdict: { kind: "past" } });
-      return AGAIN;
+    if (origin.number <= Math.max(l2SafeHead.l1Origin.number, readUpTo)) return this.#past(l2SafeHead);
+    if (known?.isReached === false && origin.number === known.l1Block.number) {
+      const pulled = await this.#past(l2SafeHead);
+      if (pulled.kind !== "exhausted") return pulled;
+      known.isReached = true;
     }
     const blocks = this.#window.blocks.length;
     if (blocks < 2) throw new DerivationError("derivation/l1-blocks-missing", { known: blocks, l1Origin: origin.number });
@@ -101,6 +103,24 @@ export class BatchStage implements Stage<NextBatch> {
     if (pulled.kind === "exhausted") return this.#empty(l2SafeHead);
     if (pulled.kind !== "value") return pulled;
     return this.#judge(pulled.value, l2SafeHead);
+  }
+
+  /** Reads a batch that was read before. */
+  async #past(l2SafeHead: L2BlockRef): Promise<Pull<never>> {
+    const pulled = await this.#previous.next(l2SafeHead);
+    if (pulled.kind !== "value") return pulled;
+    const read = pulled.value;
+    const known = this.#known;
+    if (known !== undefined && known.l1Block.number === this.#position.origin.number && hasBlock(read, l2SafeHead)) {
+      known.isReached = true;
+      // The rest of a span may not have been read yet.
+      if (read.kind === "span" && !known.isWhole) {
+        this.#arriving = read;
+        return AGAIN;
+      }
+    }
+    this.#observer.onBatch({ batch: observed(read, this.#position.origin), verdict: { kind: "past" } });
+    return AGAIN;
   }
 
   async #candidate(l2SafeHead: L2BlockRef): Promise<Pull<Candidate>> {
@@ -174,6 +194,13 @@ export class BatchStage implements Stage<NextBatch> {
     const l1InclusionBlock = this.#position.origin;
     this.#observer.onBatch({ batch: { ...observedBlock(batch), type, channelId, l1InclusionBlock, fromSpan }, verdict });
   }
+}
+
+/** Whether a batch is the one of `block`, as far as that can be seen without its transactions. */
+function hasBlock(read: ReadBatch, { timestamp, parentHash, l1Origin }: L2BlockRef): boolean {
+  if (read.kind === "span") return read.span.firstTimestamp <= timestamp && timestamp <= read.span.lastTimestamp;
+  const { batch } = read;
+  return batch.timestamp === timestamp && batch.parentHash === parentHash && batch.epoch.number === l1Origin.number;
 }
 
 function replaced(known: BlockId, origin: BlockId): Pull<never> {

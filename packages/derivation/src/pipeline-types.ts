@@ -71,6 +71,14 @@ export class DerivationError extends codedErrors<DerivationErrorCode>({
  */
 export type NextParent = "unnamed" | Hex;
 
+/** Since when a block was the safe head. */
+export interface SafeSince {
+  /** the canonical L1 block with its batch, or at whose end its sequencing window was over */
+  readonly l1Block: BlockId;
+  /** whether all of that L1 block was read, and it still was the safe head */
+  readonly isWhole: boolean;
+}
+
 export interface DerivationPipeline {
   /** the L1 block whose data is being read; undefined before the first reset */
   readonly origin: L1BlockRef | undefined;
@@ -92,10 +100,10 @@ export interface DerivationPipeline {
    * Starts over so that the block after `l2SafeHead` comes next. Walks back to the L1 block from which every channel that can
    * contain this block is read. Rejects like `step`; the pipeline then needs another `reset`.
    *
-   * @param readUpTo the canonical L1 block after which `l2SafeHead` was the safe head, if that is known. From Holocene on, a batch that does not
-   * fit ends its channel, and later nothing shows that it did not fit: with this, batches up to there are not considered a second time
+   * @param madeSafeBy where `l2SafeHead` became the safe head, if that is known. From Holocene on, a batch that does not fit ends its channel, and
+   * later nothing shows that it did not fit, or that it did not fit yet: with this, batches up to there are not considered a second time
    */
-  reset(l2SafeHead: L2BlockRef, readUpTo?: BlockId): Promise<void>;
+  reset(l2SafeHead: L2BlockRef, madeSafeBy?: SafeSince): Promise<void>;
   /**
    * Which L1 block counts as final once L1 calls another one final: earlier ones, where data outside of L1 can be challenged. undefined: none yet.
    * Rejects when a provider does.

@@ -1,5 +1,5 @@
 import { CodedError, isCodedError } from "@rnode/primitives";
-import { type BlockId, isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import { AltDaStage } from "./alt-da-stage.ts";
 import { AttributesStage } from "./attributes-stage.ts";
 import { BatchMux } from "./batch-mux.ts";
@@ -16,6 +16,7 @@ import {
   type DerivationPipeline,
   type DerivationProviders,
   type DerivedAttributes,
+  type SafeSince,
 } from "./pipeline-types.ts";
 import type { L1BlockHeader, L1Provider } from "./providers.ts";
 import type { PipelineStage, Pull } from "./pull.ts";
@@ -76,14 +77,14 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     return outcome;
   }
 
-  async function reset(l2SafeHead: L2BlockRef, readUpTo?: BlockId): Promise<void> {
+  async function reset(l2SafeHead: L2BlockRef, madeSafeBy?: SafeSince): Promise<void> {
     isReady = false;
     const start = await pipelineStart(rollup, providers, l2SafeHead);
     const systemConfig = await l2.systemConfigByHash(start.l2Block.hash);
     if (systemConfig === undefined) throw missing(start.l2Block);
     traversal.reset(start.l1Block, systemConfig);
     for (const stage of stages) stage.reset();
-    if (readUpTo !== undefined) batches.skip(l2SafeHead, readUpTo);
+    if (madeSafeBy !== undefined) batches.skip(l2SafeHead, madeSafeBy);
     isReady = true;
   }
 

@@ -2,7 +2,7 @@ import type { DerivationPipeline, DerivedAttributes } from "@rnode/derivation";
 import type { L2Block } from "@rnode/engine-client";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
-import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { type BlockId, isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { BlocksAhead } from "./blocks-ahead.ts";
 import { attributesMismatch } from "./consolidation.ts";
 import type { EngineControl } from "./engine-control.ts";
@@ -79,9 +79,12 @@ export class DerivationRunner {
   async reset({
     base,
     highestFormerSafe,
+    derivedFrom,
   }: {
     readonly base: L2BlockRef;
     readonly highestFormerSafe: L2BlockRef;
+    /** the L1 block whose data made `base` the safe head, where that is recorded */
+    readonly derivedFrom?: BlockId | undefined;
   }): Promise<Trouble | undefined> {
     await this.puller.clear();
     this.queue = [];
@@ -91,10 +94,10 @@ export class DerivationRunner {
     this.concluded = base;
     const { safeChain, pipeline } = this.deps;
     try {
-      const readUpTo = await safeChain.readUpTo(base);
+      const since = await safeChain.safeSince(base, derivedFrom);
       safeChain.onReset(base, highestFormerSafe);
       this.deps.onReset(base);
-      await pipeline.reset(base, readUpTo);
+      await pipeline.reset(base, since);
       return undefined;
     } catch (error) {
       return this.failureOf(error);

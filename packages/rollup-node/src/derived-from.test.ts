@@ -39,14 +39,18 @@ describe("which L1 block a safe block came from", () => {
 
   it("has been read up to there when the next one came from a later L1 block", () => {
     const from = derived([1, l1(5)], [2, l1(5)], [6, l1(8)]);
-    const lastOf = () => [1, 2, 6].map((number) => from.lastOf(l2(number))?.hash);
-    expect(lastOf()).toEqual([undefined, "0x1a5", undefined]);
+    const whole = () =>
+      [1, 2, 6].map((number) => {
+        const since = from.lastOf(l2(number));
+        return since && `${since.l1Block.hash} ${since.isWhole}`;
+      });
+    expect(whole()).toEqual([undefined, "0x1a5 true", "0x1a8 false"]);
     from.onReset(l2(2)); // what was read whole stays known
-    expect(lastOf()).toEqual([undefined, "0x1a5", undefined]);
+    expect(whole()).toEqual([undefined, "0x1a5 true", "0x1a8 false"]);
     from.onSafe(l2(3), l1(6));
-    expect(lastOf()).toEqual([undefined, "0x1a5", undefined]);
+    expect(whole()).toEqual([undefined, "0x1a5 true", "0x1a8 false"]);
     from.onSafe(l2(6), l1(7));
-    expect(from.lastOf(l2(3))).toEqual(l1(6));
+    expect(from.lastOf(l2(3))).toEqual({ l1Block: l1(6), isWhole: true });
     expect(from.lastOf({ number: 3, hash: "0x2other" })).toBeUndefined();
   });
 

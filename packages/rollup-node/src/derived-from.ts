@@ -1,3 +1,4 @@
+import type { SafeSince } from "@rnode/derivation";
 import type { BlockId } from "@rnode/protocol";
 
 /** The safe head after an L1 block had been read. */
@@ -49,9 +50,10 @@ export class DerivedFrom {
     return at === -1 ? [] : this.entries.slice(0, at + 1).reverse();
   }
 
-  /** The L1 block after which `block` was the safe head; undefined: not known, or there may have been more in that L1 block */
-  lastOf({ hash }: BlockId): BlockId | undefined {
-    return this.entries.find(({ safeHead, isWhole }) => safeHead.hash === hash && isWhole === true)?.l1Block;
+  /** Since which L1 block `block` was the safe head; undefined: not known */
+  lastOf({ hash }: BlockId): SafeSince | undefined {
+    const entry = this.entries.find(({ safeHead }) => safeHead.hash === hash);
+    return entry && { l1Block: entry.l1Block, isWhole: entry.isWhole === true };
   }
 
   /** The first safe head that includes block `number`, and the L1 block that it came from; undefined: not known */

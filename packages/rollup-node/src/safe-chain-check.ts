@@ -1,4 +1,4 @@
-import type { BatchDropReason, DerivationObserver, DerivedAttributes } from "@rnode/derivation";
+import type { BatchDropReason, DerivationObserver, DerivedAttributes, SafeSince } from "@rnode/derivation";
 import type { L2Block } from "@rnode/engine-client";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
@@ -142,15 +142,15 @@ export class SafeChainCheck {
   }
 
   /**
-   * The L1 block after which `base` was the safe head, while this process derived what is after it. Data outside of L1 is another matter, as
-   * it can be taken back.
+   * Since when `base` was the safe head. Data outside of L1 is another matter, as it can be taken back.
    *
+   * @param recorded the L1 block whose data made it the safe head, by what is recorded
    * @throws what L1 rejects with
    */
-  async readUpTo(base: BlockId): Promise<BlockId | undefined> {
+  async safeSince(base: BlockId, recorded: BlockId | undefined): Promise<SafeSince | undefined> {
     if (this.deps.config.altDa !== undefined) return undefined;
-    const l1Block = this.derivedFrom.lastOf(base);
-    return l1Block !== undefined && (await this.isCanonical(l1Block)) ? l1Block : undefined;
+    const since = this.derivedFrom.lastOf(base) ?? (recorded && { l1Block: recorded, isWhole: false });
+    return since !== undefined && (await this.isCanonical(since.l1Block)) ? since : undefined;
   }
 
   /** Derivation starts after `base`; blocks up to `highestFormerSafe` were safe before. */

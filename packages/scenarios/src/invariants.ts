@@ -215,16 +215,21 @@ export class Invariants {
 
   /** In the end, all nodes have the same chain up to the lowest safe head. */
   checkSameChain(nodes: readonly SimNode[]): void {
-    if (!this.#deps.areSafeBlocksTakenBack) return;
+    for (const detail of this.differences(nodes)) this.#deps.onViolation({ rule: "agreement", detail });
+  }
+
+  /** In which safe blocks nodes differ, where that is no violation at once: not all of them have read yet that a challenge has expired. */
+  differences(nodes: readonly SimNode[]): readonly string[] {
+    if (!this.#deps.areSafeBlocksTakenBack) return [];
     const [first, ...others] = nodes;
     const common = Math.min(...nodes.map(({ heads }) => heads?.safe.number ?? 0));
-    for (const { name, engine } of others) {
+    return others.flatMap(({ name, engine }) => {
       for (let at = 0; at <= common; at++) {
-        if (engine.canonicalRef(at)?.hash === first!.engine.canonicalRef(at)?.hash) continue;
-        this.#deps.onViolation({ rule: "agreement", detail: `${name} has another block ${at} than ${first!.name}` });
-        break;
+        if (engine.canonicalRef(at)?.hash !== first!.engine.canonicalRef(at)?.hash)
+          return [`${name} has another block ${at} than ${first!.name}`];
       }
-    }
+      return [];
+    });
   }
 
   /** Nodes that sync from peers must have the chain of the others, and blame no honest peer, unless they were misled. */

@@ -91,12 +91,12 @@ async function recover(network: SimNetwork): Promise<void> {
   const stepMs = plan.l1BlockTimeSec * 1000;
   const isThere = (node: SimNode): boolean =>
     invariants.isMisled(node) || (node.heads !== undefined && node.heads.safe.number > target);
-  const isDone = (): boolean => nodes.every(isThere);
+  const isDone = (): boolean => nodes.every(isThere) && invariants.differences(nodes).length === 0;
   for (let passedMs = 0; passedMs < plan.recoveryMs && !isDone(); passedMs += stepMs) {
     await network.run(stepMs);
     if (network.violations.length > 0) return;
   }
-  if (isDone()) return;
+  if (nodes.every(isThere)) return;
   const safe = nodes.map(({ name, heads }) => `${name} ${heads?.safe.number ?? "nothing"}`).join(", ");
   network.report({
     rule: "liveness",

@@ -18,7 +18,7 @@ import { prepareAttributes } from "../attributes.ts";
 import type { DerivationConfig } from "../config.ts";
 import type { DerivationObserver } from "../observer.ts";
 import { createDerivationPipeline } from "../pipeline.ts";
-import type { DerivationPipeline, DerivedAttributes } from "../pipeline-types.ts";
+import type { DerivationPipeline, DerivedAttributes, SafeSince } from "../pipeline-types.ts";
 import type { DaInputs, Decompressor } from "../providers.ts";
 import type { ResetReason } from "../pull.ts";
 import { BATCHER, INBOX, L1_CHAIN_ID, PORTAL, SimL1, SYSTEM_CONFIG } from "./sim-l1.ts";
@@ -59,6 +59,8 @@ export class Sim {
   readonly events: string[] = [];
   readonly derived: DerivedAttributes[] = [];
   readonly resets: ResetReason[] = [];
+  /** of the verifier's blocks, by hash */
+  readonly derivedFrom = new Map<Hex, BlockId>();
   /** whether the verifier's engine finds these attributes invalid */
   isInvalid: (attributes: DerivedAttributes) => boolean = () => false;
   #userNonce = 0;
@@ -192,8 +194,8 @@ export class Sim {
   }
 
   /** Resets the verifier's pipeline to the verifier's safe head, which does not change. */
-  async reset(readUpTo?: BlockId): Promise<void> {
-    await this.pipeline.reset(this.verifier.head, readUpTo);
+  async reset(madeSafeBy?: SafeSince): Promise<void> {
+    await this.pipeline.reset(this.verifier.head, madeSafeBy);
     this.#pending = { head: this.verifier.head, safe: this.verifier.head };
   }
 
@@ -231,6 +233,7 @@ export class Sim {
       this.derived.push(accepted);
     }
     heads.head = this.verifier.build(accepted.parent, accepted.attributes);
+    this.derivedFrom.set(heads.head.hash, attributes.derivedFrom);
     if (accepted.isLastInSpan) heads.safe = heads.head;
   }
 
