@@ -110,7 +110,8 @@ export const MUTANTS = [
 
   off("batch stage: data up to the safe head's origin", STAGE, "Math.max(l2SafeHead.l1Origin.number,", "Math.max(l2SafeHead.l1Origin.number - 1,"),
   off("batch stage: two origins", STAGE, 'if (blocks < 2) throw', "if (blocks < 0) throw"),
-  off("batch stage: what was read before a start", STAGE, "known?.number ?? 0", "0"),
+  off("batch stage: what was read before a start", STAGE, "Math.max(l2SafeHead.l1Origin.number, readUpTo)", "l2SafeHead.l1Origin.number"),
+  off("batch stage: what was read before in the L1 block that a start is from", STAGE, "known?.isReached === false", "known?.isReached === undefined"),
   off("batch stage: the rest of a span whose block was not built", STAGE, "      this.#span.clear();\n    }\n    if (this.#arriving", "    }\n    if (this.#arriving"),
   off("batch stage: a wrong span ends its channel", STAGE, 'if (verdict.kind === "drop") this.flush();', ""),
   off("batch stage: a wrong batch ends its channel", STAGE, 'case "drop":\n        this.flush();', 'case "drop":'),
@@ -185,7 +186,7 @@ export const MUTANTS = [
   off("config updates: two zeros in the EIP-1559 parameters", UPDATES, "isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))", "isZeroBytes(params.subarray(0, 4)) || isZeroBytes(params.subarray(4))"),
   off("span batch: a rebuilt transaction is one of its type", ROWS, "readTransaction(encoded);", "void readTransaction;"),
   off("frame queue: numbers have 16 bits", FRAMES, " % (MAX_FRAME_NUMBER + 1)", " + 0 * MAX_FRAME_NUMBER"),
-  off("alt-DA: the events up to an expiry are read before any data", ALT_DA, "this.#isOwnReset ? this.#challengeOrigin : -1", "-1"),
+  off("alt-DA: the events up to an expiry are read before any data", ALT_DA, "Math.max(this.#readAheadTo, this.#challengeOrigin)", "-1"),
   off("alt-DA: blocks read ahead are L1's", ALT_DA, "if (known.hash !== origin.hash) return reorganised(known, origin.hash);", "void reorganised;"),
   off("alt-DA: finality does not run ahead of derivation", ALT_DA, "Math.min(l1Finalized.number, this.#commitmentOrigin)", "l1Finalized.number"),
   off("alt-DA: a challenge stays while its commitment waits", CHALLENGES, " && !waiting.has(key)"),

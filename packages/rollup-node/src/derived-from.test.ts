@@ -44,11 +44,11 @@ describe("which L1 block a safe block came from", () => {
         const since = from.lastOf(l2(number));
         return since && `${since.l1Block.hash} ${since.isWhole}`;
       });
-    expect(whole()).toEqual([undefined, "0x1a5 true", "0x1a8 false"]);
+    expect(whole()).toEqual(["0x1a5 false", "0x1a5 true", "0x1a8 false"]);
     from.onReset(l2(2)); // what was read whole stays known
-    expect(whole()).toEqual([undefined, "0x1a5 true", "0x1a8 false"]);
+    expect(whole()).toEqual(["0x1a5 false", "0x1a5 true", "0x1a8 false"]);
     from.onSafe(l2(3), l1(6));
-    expect(whole()).toEqual([undefined, "0x1a5 true", "0x1a8 false"]);
+    expect(whole()).toEqual(["0x1a5 false", "0x1a5 true", "0x1a8 false"]);
     from.onSafe(l2(6), l1(7));
     expect(from.lastOf(l2(3))).toEqual({ l1Block: l1(6), isWhole: true });
     expect(from.lastOf({ number: 3, hash: "0x2other" })).toBeUndefined();

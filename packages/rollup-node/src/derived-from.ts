@@ -1,4 +1,5 @@
 import type { SafeSince } from "@rnode/derivation";
+import { type Hex, LruCache } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 
 /** The safe head after an L1 block had been read. */
@@ -14,6 +15,8 @@ const MAX_ENTRIES = 4_096;
 export class DerivedFrom {
   /** the heights of both chains grow; `isWhole`: all of the L1 block was read by then */
   private entries: (DerivedUpTo & { isWhole?: boolean })[] = [];
+  /** of every block that became the safe head in this process, by its hash: some of several in one L1 block are in no entry */
+  private readonly l1BlockOf = new LruCache<Hex, BlockId>(MAX_ENTRIES);
   /** the block that was derived last since the last reset; entries above it are from before that reset */
   private tip = 0;
 
@@ -33,6 +36,7 @@ export class DerivedFrom {
   }
 
   onSafe({ hash, number }: BlockId, l1: BlockId): void {
+    this.l1BlockOf.set(hash, { hash: l1.hash, number: l1.number });
     const known = this.entries.findLastIndex(({ safeHead }) => safeHead.number <= this.tip) + 1;
     let replaced = known;
     while (replaced < this.entries.length && this.entries[replaced]!.safeHead.number <= number) replaced++;
@@ -53,7 +57,9 @@ export class DerivedFrom {
   /** Since which L1 block `block` was the safe head; undefined: not known */
   lastOf({ hash }: BlockId): SafeSince | undefined {
     const entry = this.entries.find(({ safeHead }) => safeHead.hash === hash);
-    return entry && { l1Block: entry.l1Block, isWhole: entry.isWhole === true };
+    if (entry !== undefined) return { l1Block: entry.l1Block, isWhole: entry.isWhole === true };
+    const l1Block = this.l1BlockOf.get(hash);
+    return l1Block && { l1Block, isWhole: false };
   }
 
   /** The first safe head that includes block `number`, and the L1 block that it came from; undefined: not known */
