@@ -119,7 +119,7 @@ function faultOf(value: unknown): string | undefined {
   return message === "Internal error" || message === "method handler crashed" ? `a handler failed: ${message}` : undefined;
 }
 
-const faultOfText = (text: string): string | undefined => (text === "" ? undefined : faultOf(JSON.parse(text)));
+const faultOfText = (text: string): string | undefined => (text === "null" ? undefined : faultOf(JSON.parse(text)));
 
 /** Sends requests, a limited number at a time, and checks the form of every answer. */
 async function eachAnswered(count: number, next: () => string | Uint8Array): Promise<void> {
@@ -218,7 +218,8 @@ describe("a server that gets ten thousand malformed requests", () => {
     for (let times = 0; times < 10; times++) {
       expect(await ask("POST", "/", { "content-type": "text/plain" })).toBe(415);
       expect(await ask("POST", "/", {})).toBe(415);
-      expect(await ask("POST", "/other", { "content-type": "application/json" })).toBe(404);
+      expect(await ask("POST", "/other", { "content-type": "application/json" })).toBe(200); // as Reth
+      expect(await ask("POST", "/", { "content-type": "application/json-rpc" })).toBe(200);
       expect(await ask("PUT", "/", { "content-type": "application/json" })).toBe(405);
       expect(await ask("POST", "/", { "content-type": "application/json", host: "evil.example" })).toBe(403);
     }

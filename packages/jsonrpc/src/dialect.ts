@@ -28,6 +28,10 @@ export interface RpcDialect {
   /** undefined: the answer is `false` */
   readonly subscriptionNotFound: RpcErrorBody | undefined;
   readonly tooManySubscriptions: (limit: number) => RpcErrorBody;
+  /** requests by POST are answered at every path, not only at `/` */
+  readonly servesEveryPath: boolean;
+  /** the body of the HTTP answer to a notification */
+  readonly notificationBody: "" | "null";
   /** a handler failed unexpectedly; the log has the reason */
   readonly handlerFailed: RpcErrorBody;
 }
@@ -57,6 +61,8 @@ export const GO_DIALECT: RpcDialect = {
   }),
   subscriptionNotFound: { code: SERVER_ERROR, message: "subscription not found" },
   tooManySubscriptions: (limit) => ({ code: SERVER_ERROR, message: `too many subscriptions on this connection, limit ${limit}` }),
+  servesEveryPath: false,
+  notificationBody: "",
   handlerFailed: { code: INTERNAL_ERROR, message: "method handler crashed" },
 };
 
@@ -82,5 +88,7 @@ export const RUST_DIALECT: RpcDialect = {
     message: "Too many subscriptions on the connection",
     data: `Exceeded max limit of ${limit}`,
   }),
+  servesEveryPath: true,
+  notificationBody: "null",
   handlerFailed: { code: INTERNAL_ERROR, message: "Internal error" },
 };

@@ -47,6 +47,8 @@ export interface HttpHandlerOptions {
 }
 
 const JSON_TYPE = "application/json";
+/** What Geth's servers accept. A web page can send none of them to another origin without a preflight. */
+const JSON_TYPES = [JSON_TYPE, "application/json-rpc", "application/jsonrequest"];
 
 /** Answers one HTTP request: JSON-RPC by POST, `GET /healthz` and `/readyz`, CORS preflights. */
 export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
@@ -88,14 +90,14 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
       const verdict = checkToken(request.headers.authorization);
       if (verdict.kind === "refused") return refuse(request, response, 401, verdict.reason);
     }
-    if (path !== "/") {
+    if (path !== "/" && !(dialect.servesEveryPath && request.method === "POST" && options.pages === undefined)) {
       if (options.pages === undefined || request.method !== "GET") return refuse(request, response, 404, "not found");
       return sendPage(options.pages(path, query), request, response, options.unsent);
     }
     // Load balancers probe this way whether the server listens.
     if (request.method === "GET" || request.method === "HEAD") return sendText(response, 200, "");
     if (request.method !== "POST") return refuse(request, response, 405, "method not allowed");
-    if (request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() !== JSON_TYPE) {
+    if (!JSON_TYPES.includes(request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "")) {
       return refuse(request, response, 415, "invalid content type, only application/json is supported");
     }
     if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes)
@@ -121,7 +123,7 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
     request.on("end", () => {
       incoming.close();
       const client = connectionOf(request.socket);
-      const reply = (given: Answer = ""): void => {
+      const reply = (given: Answer = dialect.notificationBody): void => {
         if (response.headersSent || response.destroyed) return;
         const unsent = options.unsent.open(client.remoteAddress, () => response.destroy());
         response.once("close", () => unsent.close());

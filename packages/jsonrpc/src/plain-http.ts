@@ -12,6 +12,8 @@ import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./un
 export interface PlainHttpOptions {
   /** turns the text of a request's body into that of the answer; undefined: an empty one */
   readonly answer: (text: string, client: RequestContext) => Answer | Promise<Answer>;
+  /** the body of the answer if there is no answer: to a notification; default: empty */
+  readonly emptyBody?: string | undefined;
   readonly isAllowedHost: (host: string) => boolean;
   /** requests with larger bodies are handed over */
   readonly maxBodyBytes: number;
@@ -336,7 +338,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     /** @returns whether the client has read enough for the next answer */
-    #send(answer: Answer = ""): boolean {
+    #send(answer: Answer = options.emptyBody ?? ""): boolean {
       this.#saysLast = this.#isLast;
       const text = typeof answer === "string" ? answer : undefined;
       const length = typeof answer === "string" ? Buffer.byteLength(answer, "utf8") : answer.byteLength;

@@ -210,6 +210,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     if (toHttp === undefined || others.length > 0) return; // a node:http that we do not know: it serves everything
     const quick = createPlainHttp({
       answer: (text, client) => dispatcher.handle(text, methods, client),
+      emptyBody: dialect.notificationBody,
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),

@@ -206,6 +206,13 @@ export class TransactionPool {
     return { kind: "fits", queue, old, isGapped };
   }
 
+  /** Drops all transactions. @returns how many there were */
+  clear(): number {
+    const all = [...this.#byHash.values()];
+    for (const pooled of all) this.#drop(pooled);
+    return all.length;
+  }
+
   remove(hash: Uint8Array): void {
     const pooled = this.get(hash);
     if (pooled !== undefined) this.#drop(pooled);

@@ -70,6 +70,7 @@ export interface AccessListResult {
   readonly halt: HaltReason | undefined;
   /** set if `halt` is invalid-opcode */
   readonly invalidOpcode: number | undefined;
+  readonly output: Uint8Array;
 }
 
 /** Lists only grow between runs, so comparing sizes shows whether anything was added. */
@@ -207,16 +208,24 @@ export class CallService {
 
   #createAccessList(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides): AccessListResult {
     checkOverrides(work, overrides);
+    let gasOfFirst: bigint | undefined;
     for (let accessList = request.accessList ?? []; ; ) {
       const from = request.from ?? ZERO_ADDRESS;
       const excluded = request.to === undefined ? [from] : [from, request.to];
       const tracer = new AccessListTracer(work, accessList, excluded);
       const asked = { ...request, accessList };
       const { execution, message } = this.#worded("access-list", asked, () => this.prepare(asked, selector, overrides, { tracer }));
-      const { gasUsed, halt, invalidOpcode, status } = execution.call(message);
+      const { gasUsed, halt, invalidOpcode, status, output } = execution.call(message);
+      gasOfFirst ??= gasUsed;
       const touched = tracer.list();
       if (sizeOf(touched) === sizeOf(accessList))
-        return { accessList: touched, gasUsed, halt: status === 0 ? halt : undefined, invalidOpcode };
+        return {
+          accessList: touched,
+          gasUsed: this.#backend.profile.calls.accessListGasIsWithout ? gasOfFirst : gasUsed,
+          halt: status === 0 ? halt : undefined,
+          invalidOpcode,
+          output,
+        };
       accessList = touched;
     }
   }

@@ -252,7 +252,12 @@ export class SimulateService {
         blobGasUsed: 0n,
         excessBlobGas: rules.op === undefined ? nextExcessBlobGas(config, parent.header, timestampSec) : 0n,
       }),
-      ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: overrides?.beaconRoot ?? ZERO_HASH }),
+      ...(rules.hasBeaconRoot && {
+        parentBeaconBlockRoot:
+          overrides?.beaconRoot ??
+          (profile.simulation.keepsBeaconRoot ? parent.header.parentBeaconBlockRoot : undefined) ??
+          ZERO_HASH,
+      }),
     };
   }
 

@@ -23,9 +23,10 @@ export function feeHistory(
   work: Work,
   blockCount: number,
   newest: BlockSelector,
-  percentiles: readonly number[],
+  asked: readonly number[] | undefined,
 ): JsonObject {
   const { chain, profile } = backend;
+  const percentiles = asked ?? [];
   checkPercentiles(backend, percentiles);
   const head = chain.head().number;
   if (newest.kind === "number" && newest.number > head) {
@@ -33,7 +34,7 @@ export function feeHistory(
   }
   const last = requireHeader(backend, newest).header.number;
   const count = Math.min(blockCount, MAX_BLOCKS, last + 1);
-  if (count < 1) return { oldestBlock: "0x0", gasUsedRatio: null };
+  if (count < 1) return { oldestBlock: "0x0", gasUsedRatio: profile.feeHistory.hasEmptyLists ? [] : null };
   const oldest = last - count + 1;
   const baseFees: bigint[] = [];
   const blobFees: bigint[] = [];
@@ -50,7 +51,7 @@ export function feeHistory(
     baseFees.push(header.baseFeePerGas ?? 0n);
     blobFees.push(blobFeeOf(rules, header.excessBlobGas));
     gasUsedRatio.push(header.gasLimit === 0n ? 0 : Number(header.gasUsed) / Number(header.gasLimit));
-    const countsBlobGas = rules.op === undefined || profile.feeHistoryCountsFootprint;
+    const countsBlobGas = rules.op === undefined || profile.feeHistory.countsFootprint;
     blobGasUsedRatio.push(countsBlobGas ? Number(header.blobGasUsed ?? 0n) / Number(maxBlobGas(rules)) : 0);
     if (stored !== undefined) reward.push(rewardsOf(stored, percentiles));
     newestHeader = header;
@@ -66,7 +67,7 @@ export function feeHistory(
   }
   return {
     oldestBlock: toQuantity(oldest),
-    ...(percentiles.length > 0 && { reward }),
+    ...((percentiles.length > 0 || (asked !== undefined && profile.feeHistory.hasEmptyLists)) && { reward }),
     baseFeePerGas: baseFees.map(toQuantity),
     gasUsedRatio,
     baseFeePerBlobGas: blobFees.map(toQuantity),

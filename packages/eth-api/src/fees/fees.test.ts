@@ -102,12 +102,16 @@ describe("feeHistory", () => {
     // 4 Mgas used of a target of 5: the base fee falls by 1/5 ÷ 250.
     const fees = feeHistory(backend, UNLIMITED_WORK, 1, latest, []).baseFeePerGas as string[];
     expect(fees.map(BigInt)).toEqual([GWEI, GWEI - GWEI / 5n / 250n]);
-    expect(feeHistory(backend, UNLIMITED_WORK, 1, latest, [])).not.toHaveProperty("reward");
+    expect(feeHistory(backend, UNLIMITED_WORK, 1, latest, [])).toHaveProperty("reward", []);
+    expect(feeHistory(backend, UNLIMITED_WORK, 1, latest, undefined)).not.toHaveProperty("reward");
+    const asGeth = { ...backend, profile: PROFILE_G };
+    expect(feeHistory(asGeth, UNLIMITED_WORK, 1, latest, [])).not.toHaveProperty("reward");
+    expect(feeHistory(asGeth, UNLIMITED_WORK, 0, latest, [])).toEqual({ oldestBlock: "0x0", gasUsedRatio: null });
   });
 
   it("counts no further than the chain goes", () => {
     expect((feeHistory(backend, UNLIMITED_WORK, 5000, latest, []).baseFeePerGas as string[]).length).toBe(3);
-    expect(feeHistory(backend, UNLIMITED_WORK, 0, latest, [])).toEqual({ oldestBlock: "0x0", gasUsedRatio: null });
+    expect(feeHistory(backend, UNLIMITED_WORK, 0, latest, [])).toEqual({ oldestBlock: "0x0", gasUsedRatio: [] });
   });
 
   it.each<[readonly number[], string]>([

@@ -71,6 +71,15 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
         },
       }),
     }),
+    ...(profile.servesClearTxpool && {
+      admin_clearTxpool: method({
+        runs: "writer",
+        result: { name: "dropped", schema: INTEGER },
+        params: [],
+        summary: "Drops all transactions of the pool; the answer is their number.",
+        handler: (_, { pool }) => pool.clear(),
+      }),
+    }),
     admin_peers: method({
       runs: "writer",
       result: {

@@ -3,7 +3,7 @@ import { booleanShape, countShape, hashShape, type JsonText, optionalParam, para
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { encodeBlock, hashHeader } from "@rnode/protocol";
 import type { BlockParts } from "@rnode/storage";
-import { findTransactionParts, rulesAt } from "../backend/backend.ts";
+import { findTransactionParts, type HeaderAt, rulesAt } from "../backend/backend.ts";
 import { partsWithReceipts } from "../backend/pruned-history.ts";
 import { TextCache } from "../backend/text-cache.ts";
 import { syncStatusToJson } from "../feeds/sync-feed.ts";
@@ -12,6 +12,7 @@ import { blockPartsText } from "../json/block-text.ts";
 import { PartsWriter } from "../json/parts-writer.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -50,6 +51,11 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
   const transactionCount = (selector: BlockSelector): string | null => {
     const parts = chain.partsOf(selector);
     return parts === undefined ? null : toQuantity(parts.count);
+  };
+  const index = param("index", profile.parameters.takesNumericIndices ? numberOrQuantityShape : countShape);
+  const headerAt = ({ header, hash }: HeaderAt): JsonObject => {
+    const body = profile.headersHaveSize ? chain.bodyOf(hashSelector(hash)) : undefined;
+    return { ...headerToJson(header, hash), ...(body !== undefined && { size: toQuantity(encodeBlock(body.block).length) }) };
   };
   const uncleCount = (selector: BlockSelector): string | null => {
     const found = chain.bodyOf(selector);
@@ -112,7 +118,7 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => {
         const at = chain.headerOf(selector);
-        return at === undefined ? null : asPending(selector, headerToJson(at.header, at.hash));
+        return at === undefined ? null : asPending(selector, headerAt(at));
       },
     }),
     eth_getHeaderByHash: method({
@@ -121,7 +127,7 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const at = chain.headerOf(hashSelector(hash));
-        return at === undefined ? null : headerToJson(at.header, at.hash);
+        return at === undefined ? null : headerAt(at);
       },
     }),
     eth_getBlockTransactionCountByNumber: method({
@@ -154,14 +160,14 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       runs: "reader",
       cost: "cheap",
       result: results.uncle,
-      params: [param("block", blockNumberShape), param("index", countShape)],
+      params: [param("block", blockNumberShape), index],
       handler: ([selector, index]) => uncle(selector, index),
     }),
     eth_getUncleByBlockHashAndIndex: method({
       runs: "reader",
       cost: "cheap",
       result: results.uncle,
-      params: [param("hash", hashShape), param("index", countShape)],
+      params: [param("hash", hashShape), index],
       handler: ([hash, index]) => uncle(hashSelector(hash), index),
     }),
     eth_getTransactionByHash: method({
@@ -181,13 +187,13 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       runs: "reader",
       cost: "cheap",
       result: results.transaction,
-      params: [param("block", blockNumberShape), param("index", countShape)],
+      params: [param("block", blockNumberShape), index],
       handler: ([selector, index]) => transactionAt(chain.partsOf(selector), index),
     }),
     eth_getTransactionByBlockHashAndIndex: method({
       runs: "reader-first",
       result: results.transaction,
-      params: [param("hash", hashShape), param("index", countShape)],
+      params: [param("hash", hashShape), index],
       handler: ([hash, index]) => transactionAt(chain.partsOf(hashSelector(hash)), index),
     }),
     eth_getRawTransactionByHash: method({
@@ -207,13 +213,13 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       runs: "reader",
       cost: "cheap",
       result: results.rawTransaction,
-      params: [param("block", blockNumberShape), param("index", countShape)],
+      params: [param("block", blockNumberShape), index],
       handler: ([selector, index]) => rawTransactionAt(chain.partsOf(selector), index),
     }),
     eth_getRawTransactionByBlockHashAndIndex: method({
       runs: "reader-first",
       result: results.rawTransaction,
-      params: [param("hash", hashShape), param("index", countShape)],
+      params: [param("hash", hashShape), index],
       handler: ([hash, index]) => rawTransactionAt(chain.partsOf(hashSelector(hash)), index),
     }),
     eth_getTransactionReceipt: method({

@@ -1,11 +1,12 @@
 import { crc32 } from "node:zlib";
-import { bytesToHex, toQuantity, ZERO_ADDRESS } from "@rnode/primitives";
+import { bytesToHex, hexToBytes, toQuantity, ZERO_ADDRESS } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
   type BlockRules,
   blockRules,
   type ChainConfig,
   CONSOLIDATION_REQUESTS_ADDRESS,
+  FIRST_BLOB_PARAMS,
   type Header,
   HISTORY_STORAGE_ADDRESS,
   WITHDRAWAL_REQUESTS_ADDRESS,
@@ -38,11 +39,13 @@ const PRECOMPILES: readonly (readonly [name: string, address: number])[] = [
   ["BLS12_MAP_FP2_TO_G2", 0x11],
 ];
 const P256 = ["P256VERIFY", 0x100] as const;
+const MAINNET_DEPOSIT_CONTRACT = hexToBytes("0x00000000219ab540356cbb839cbe05303d7705fa");
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, "0")}`;
 
 /** `eth_config` and `eth_capabilities`: the rules of this node's chain, and the history it keeps. */
 export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }: ReadServices): ApiMethods {
-  const { chain } = backend;
+  const { chain, profile } = backend;
+  const { configHasL1Rules: hasL1Rules } = profile;
   return {
     eth_config: method({
       runs: "reader",
@@ -56,10 +59,10 @@ export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }
         const now = times.filter((time) => time <= header.timestamp).at(-1) ?? 0;
         const next = times.find((time) => time > header.timestamp);
         const last = next === undefined ? undefined : times.at(-1);
-        const at = (time: number): JsonObject => forkConfig(chain.config, chain.genesis, header, time);
+        const at = (time: number): JsonObject => forkConfig(chain.config, chain.genesis, header, time, hasL1Rules);
         const current = {
           ...at(now),
-          ...(times.length === 0 && configOf(rulesAt(backend, header), chain.config.depositContractAddress)),
+          ...(times.length === 0 && configOf(rulesAt(backend, header), chain.config.depositContractAddress, hasL1Rules)),
         };
         return { current, next: next === undefined ? null : at(next), last: last === undefined ? null : at(last) };
       },
@@ -106,40 +109,47 @@ function forkConfig(
   genesis: ReadServices["backend"]["chain"]["genesis"],
   head: Header,
   time: number,
+  hasL1Rules: boolean,
 ): JsonObject {
   const isPostMerge = config.optimism !== undefined || head.difficulty === 0n;
   const rules = blockRules(config, { number: head.number + 1, timestamp: time, isPostMerge });
   return {
     activationTime: time,
     forkId: forkId(config, genesis, head.number, time),
-    ...configOf(rules, config.depositContractAddress),
+    ...configOf(rules, config.depositContractAddress, hasL1Rules),
   };
 }
 
-/** The part that depends on the rules alone. */
-function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): JsonObject {
-  const { chainId, op, blobParams } = rules;
+/** @param hasL1Rules an OP Stack chain shows what Ethereum has at its fork */
+function configOf(rules: BlockRules, depositContract: Uint8Array | undefined, hasL1Rules: boolean): JsonObject {
+  const { chainId, op } = rules;
+  const isRollup = op !== undefined;
+  const blobParams = isRollup
+    ? hasL1Rules && rules.hasBlobGas
+      ? (rules.defaultBlobParams ?? FIRST_BLOB_PARAMS)
+      : undefined
+    : rules.blobParams;
   const precompiles = PRECOMPILES.filter(([, address]) => address <= rules.lastPrecompile);
   const names = precompiles.map(([name, address]) => [name, addressOf(address)]);
   if (rules.hasP256Precompile) names.push([P256[0], addressOf(P256[1])]);
-  const hasBlobs = op === undefined && blobParams !== undefined;
   return {
-    blobSchedule: hasBlobs
-      ? {
-          baseFeeUpdateFraction: Number(blobParams.baseFeeUpdateFraction),
-          max: blobParams.max,
-          target: blobParams.target,
-        }
-      : null,
+    blobSchedule:
+      blobParams !== undefined
+        ? {
+            baseFeeUpdateFraction: Number(blobParams.baseFeeUpdateFraction),
+            max: blobParams.max,
+            target: blobParams.target,
+          }
+        : null,
     chainId: toQuantity(chainId),
     precompiles: Object.fromEntries(names),
     systemContracts: {
       ...(rules.hasBeaconRoot && { BEACON_ROOTS_ADDRESS: bytesToHex(BEACON_ROOTS_ADDRESS) }),
       ...(rules.storesParentHash && { HISTORY_STORAGE_ADDRESS: bytesToHex(HISTORY_STORAGE_ADDRESS) }),
       ...(rules.hasExecutionRequests &&
-        op === undefined && {
+        (!isRollup || hasL1Rules) && {
           CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: bytesToHex(CONSOLIDATION_REQUESTS_ADDRESS),
-          DEPOSIT_CONTRACT_ADDRESS: bytesToHex(depositContract ?? ZERO_ADDRESS),
+          DEPOSIT_CONTRACT_ADDRESS: bytesToHex(depositContract ?? (isRollup ? MAINNET_DEPOSIT_CONTRACT : ZERO_ADDRESS)),
           WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: bytesToHex(WITHDRAWAL_REQUESTS_ADDRESS),
         }),
     },

@@ -65,7 +65,7 @@ export function ethFeeMethods({ backend, gasPrice }: ReadServices): ApiMethods {
         param("newestBlock", blockNumberShape),
         optionalParam("rewardPercentiles", arrayShape(numberShape)),
       ],
-      handler: ([count, newest, percentiles], work) => feeHistory(backend, work, count, newest, percentiles ?? []),
+      handler: ([count, newest, percentiles], work) => feeHistory(backend, work, count, newest, percentiles),
     }),
   };
 }

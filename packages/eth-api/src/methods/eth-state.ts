@@ -1,6 +1,8 @@
 import type { BlockSelector } from "@rnode/chain";
+import type { HaltReason } from "@rnode/evm";
 import { addressShape, arrayShape, optionalParam, param, type Shape, ShapeError, shape } from "@rnode/jsonrpc";
 import {
+  bigintToBytes,
   bytesToBigint,
   bytesToHex,
   EMPTY_BYTES,
@@ -13,6 +15,7 @@ import {
 import { createProof, rememberNodes } from "@rnode/trie";
 import { blockIdOf, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
+import { revertReason } from "../calls/revert-reason.ts";
 import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
 import { BLOCK_ALIASES, blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../params/call-request.ts";
@@ -31,6 +34,15 @@ const MAX_REMEMBERED_NODES = 4_096;
 const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array }> = shape(slotShape.schema, (value) => {
   const slot = slotShape.parse(value);
   return { slot, text: (value as string).length === 66 ? bytesToHex(slot) : toQuantity(bytesToBigint(slot)) };
+});
+
+/** A slot, or its number as a JSON number or in decimal digits. */
+const numericSlotShape: Shape<Uint8Array> = shape({ oneOf: [slotShape.schema, { type: "integer", minimum: 0 }] }, (value) => {
+  const isNumber = typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  if (!isNumber && !(typeof value === "string" && /^\d{1,78}$/.test(value))) return slotShape.parse(value);
+  const number = BigInt(value as number | string);
+  if (number >> 256n) throw new ShapeError("expected a storage slot of at most 32 bytes");
+  return bigintToBytes(number, 32);
 });
 
 const proofKeysShape = arrayShape(writtenSlotShape, { maxItems: MAX_PROOF_KEYS });
@@ -107,6 +119,10 @@ export function ethStateMethods(services: ReadServices): ApiMethods {
     optionalParam("stateOverrides", stateOverrideShape),
     optionalParam("blockOverrides", blockOverrideShape),
   ] as const;
+  const errorText = (halt: HaltReason, invalidOpcode: number | undefined, output: Uint8Array): string => {
+    const reason = halt === "revert" && backend.profile.calls.accessListHasReason ? revertReason(output) : undefined;
+    return `${haltText(halt, invalidOpcode)}${reason === undefined ? "" : `: ${reason}`}`;
+  };
   return {
     eth_getBalance: method({
       runs: "reader",
@@ -143,7 +159,7 @@ export function ethStateMethods(services: ReadServices): ApiMethods {
       runs: "reader",
       cost: "cheap",
       result: results.hashOf("word"),
-      params: [address, param("slot", slotShape), block],
+      params: [address, param("slot", backend.profile.parameters.takesNumericIndices ? numericSlotShape : slotShape), block],
       handler: ([who, slot, selector]) =>
         bytesToHex(requireState(backend, selector ?? LATEST).state.readStorage(who, slot) ?? ZERO_WORD),
     }),
@@ -199,14 +215,14 @@ export function ethStateMethods(services: ReadServices): ApiMethods {
         const at = selector ?? LATEST;
         const fees =
           backend.profile.calls.accessListFillsFees && feesOf(services, request, requireState(backend, at).header.baseFeePerGas);
-        const { accessList, gasUsed, halt, invalidOpcode } = calls.createAccessList(work, { ...request, ...fees }, at, {
+        const { accessList, gasUsed, halt, invalidOpcode, output } = calls.createAccessList(work, { ...request, ...fees }, at, {
           state,
           block: overrides,
         });
         return {
           accessList: accessListToJson(accessList),
           gasUsed: toQuantity(gasUsed),
-          ...(halt !== undefined && { error: haltText(halt, invalidOpcode) }),
+          ...(halt !== undefined && { error: errorText(halt, invalidOpcode, output) }),
         };
       },
     }),

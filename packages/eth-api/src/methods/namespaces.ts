@@ -77,7 +77,7 @@ export function methodsOf(namespaces: readonly Namespace[], services: ReadServic
     const params = applyParameterRules(profile.parameters, name, own.params);
     if (params !== own.params) methods[name] = { ...own, params };
   }
-  if (profile.servesRpcModules) {
+  if (profile.servesRpcModules || namespaces.includes("rpc")) {
     const modules = Object.fromEntries([...listed, "rpc"].map((name) => [name, "1.0"]));
     methods.rpc_modules = method({
       runs: "reader",

@@ -114,7 +114,7 @@ export interface WriteServices {
   /** undefined: this client takes no part in the network */
   readonly network?: NetworkAccess | undefined;
   readonly chain: Pick<Chain, "setMaxDaSize" | "setGasLimit" | "badBlocks" | "buildBlock">;
-  readonly pool: Pick<TransactionPool, "get" | "content" | "counts">;
+  readonly pool: Pick<TransactionPool, "get" | "content" | "counts" | "clear">;
   readonly sidecars: SidecarSource;
   /** Sets the lowest tip for transactions in blocks built here. */
   readonly setMinimumTip: (tipWei: bigint) => void;

@@ -9,6 +9,7 @@ import {
   optionalParam,
   param,
   RpcError,
+  SERVER_ERROR,
   type Shape,
   ShapeError,
   shape,
@@ -16,7 +17,7 @@ import {
 } from "@rnode/jsonrpc";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
-import { requireHeader, rpcError } from "../backend/backend.ts";
+import { blockNotFound, requireHeader, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -87,7 +88,8 @@ export function traceMethods(services: ReadServices): ApiMethods {
       params: [param("block", blockSelectorShape)],
       handler: ([selector], work) => {
         const stored = findTraceable(backend, selector);
-        return stored === undefined ? null : placedTraces(work, stored);
+        if (stored === undefined) throw blockNotFound(backend, selector);
+        return placedTraces(work, stored);
       },
     }),
     trace_transaction: method({
@@ -206,8 +208,13 @@ export function traceMethods(services: ReadServices): ApiMethods {
       result: results.replay,
       params: [param("transaction", dataShape), types, block],
       handler: async ([raw, wanted, selector], work) => {
-        const one = { call: callOfRaw(raw, services), newTracer: replayer(wanted) };
-        const [trace] = await traces.traceCalls(work, [one], selector ?? LATEST);
+        const at = selector ?? LATEST;
+        const call = callOfRaw(raw, services);
+        const next = requireState(backend, at).state.readAccount(call.from!)?.nonce ?? 0n;
+        if (call.nonce! < next) throw new RpcError(SERVER_ERROR, `nonce too low: next nonce ${next}, tx nonce ${call.nonce}`);
+        if (call.nonce! > next) throw new RpcError(SERVER_ERROR, "nonce too high");
+        const one = { call, newTracer: replayer(wanted) };
+        const [trace] = await traces.traceCalls(work, [one], at);
         return trace!.result;
       },
     }),
@@ -222,6 +229,7 @@ const opcodeGasToJson = ({ hash, result }: TransactionTrace): JsonObject => ({
 /** @throws {RpcError} undecodable, a deposit or badly signed, as for `eth_sendRawTransaction` */
 function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
   const { submission } = backend.profile.errors;
+  if (raw.length === 0) throw rpcError(submission({ kind: "empty" }));
   let tx: SignedTransaction;
   let from: Uint8Array;
   try {
@@ -261,7 +269,8 @@ async function filtered(
   if (to - from + 1 > maxTraceFilterBlocks) {
     throw new RpcError(
       INVALID_PARAMS,
-      `Block range too large; currently limited to ${maxTraceFilterBlocks} blocks, retry with the range ${from}-${from + maxTraceFilterBlocks - 1}`,
+      `Block range too large; currently limited to ${maxTraceFilterBlocks} blocks`,
+      `retry with the range ${from}-${from + maxTraceFilterBlocks - 1}`,
     );
   }
   const matches = matcher(filter);

@@ -8,6 +8,8 @@ export interface ParameterRules {
   readonly takesNull: boolean;
   /** `0x01` is no quantity */
   readonly refusesLeadingZeros: boolean;
+  /** indices of transactions and uncles, and storage slots, may be JSON numbers; slots also decimal text */
+  readonly takesNumericIndices: boolean;
 }
 
 /** The parameters of a method as the profile reads them. */

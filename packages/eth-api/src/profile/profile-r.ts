@@ -1,7 +1,7 @@
 import type { BlockSelector } from "@rnode/chain";
 import type { HaltReason } from "@rnode/evm";
 import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
-import { bytesToHex } from "@rnode/primitives";
+import { ZERO_HASH } from "@rnode/primitives";
 import type { ContentsFault } from "@rnode/protocol";
 import { OP } from "../instructions/opcodes.ts";
 import { RUST_TARGET } from "./build-target.ts";
@@ -178,7 +178,7 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
 
 function feeHistoryError(fault: FeeHistoryFault): RpcErrorBody {
   return fault.kind === "bad-percentiles"
-    ? invalidParams(`invalid reward percentiles: ${fault.detail}`)
+    ? { ...invalidParams("invalid reward percentiles"), data: fault.detail }
     : invalidParams(`request beyond head block: requested ${fault.requested}, head ${fault.head}`);
 }
 
@@ -240,9 +240,8 @@ const errors: ErrorTable = {
   historyPruned: body(PRUNED, "pruned history unavailable"),
   proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),
   transactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),
-  tracedTransactionNotFound: invalidInput("transaction not found"),
-  tracedBlockNotFound: (selector) =>
-    invalidInput(`block ${selector.kind === "hash" ? bytesToHex(selector.hash) : selectorText(selector)} not found`),
+  tracedTransactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),
+  tracedBlockNotFound: blockNotFound,
   notReady,
   receiptTimeout: (hash, waitMs) => ({
     ...body(SYNC_TIMEOUT, `Transaction ${hash} was added to the mempool but wasn't confirmed within ${rustDuration(waitMs)}.`),
@@ -258,12 +257,13 @@ const errors: ErrorTable = {
     if (refusal.fault === "storage-value-mismatch") return invalidParams("storage value mismatch");
     return invalidParams("invalid conditional parameters");
   },
-  unknownAccount: (reason) => invalidParams(`unknown account: ${reason}`),
+  unknownAccount: (reason) => ({ ...invalidParams("unknown account"), data: reason }),
   unsupportedTracer: (name, native) => ({
-    ...body(INTERNAL_ERROR, `unsupported tracer: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`),
-    data: name,
+    ...body(INTERNAL_ERROR, "JS Tracer is not enabled"),
+    data: `${name}: only native tracers are run: ${native.join(", ")}`,
   }),
-  genesisNotTraceable: invalidInput("genesis is not traceable"),
+  // Reth looks for the state of the parent.
+  genesisNotTraceable: blockNotFound({ kind: "hash", hash: ZERO_HASH, requireCanonical: false }),
   invalidTracerConfig: () => invalidParams("invalid tracer config"),
   attributes: (fault, reason) => {
     const name = OP_ATTRIBUTE_FAULTS[fault];
@@ -283,10 +283,12 @@ export const PROFILE_R: Profile = {
     wanted: { eth_getBlockByNumber: ["full"], eth_getBlockByHash: ["full"], eth_getBlockReceipts: ["block"] },
     takesNull: false,
     refusesLeadingZeros: false,
+    takesNumericIndices: true,
   },
   clientVersion: (version) => `rengine/v${version}/${RUST_TARGET}`,
   hasSyncStages: true,
   servesRpcModules: false,
+  servesClearTxpool: true,
   servesTrace: true,
   servesMining: true,
   servesTransitionConfiguration: false,
@@ -320,10 +322,14 @@ export const PROFILE_R: Profile = {
     ignoresZeroBlobFee: false,
     blobFeeNeedsBlobs: true,
     checksNonceLate: true,
+    accessListGasIsWithout: true,
+    accessListHasReason: true,
     accessListFillsFees: false,
   },
-  feeHistoryCountsFootprint: true,
-  simulation: { noBlocksText: "calls are empty.", keepsExtraData: true, countsFootprint: false },
+  feeHistory: { countsFootprint: true, hasEmptyLists: true },
+  configHasL1Rules: true,
+  headersHaveSize: true,
+  simulation: { noBlocksText: "calls are empty.", keepsBeaconRoot: true, keepsExtraData: true, countsFootprint: true },
   witness: { hasKeys: true, hasHeaderObjects: false, servesPayloads: true },
   txpool: { hasChecksumAddresses: false },
   dump: { hasPrefix: true, leavesOutIncompletes: false },

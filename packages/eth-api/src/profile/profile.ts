@@ -177,6 +177,8 @@ export interface Profile {
   readonly hasSyncStages: boolean;
   readonly servesRpcModules: boolean;
   readonly servesTrace: boolean;
+  /** `admin_clearTxpool` */
+  readonly servesClearTxpool: boolean;
   /** proof-of-work methods still exist and answer with zero, false or "not implemented" */
   readonly servesMining: boolean;
   /** `engine_exchangeTransitionConfigurationV1`, which the specification has let clients omit since Cancun */
@@ -245,15 +247,29 @@ export interface Profile {
     readonly blobFeeNeedsBlobs: boolean;
     /** simulated calls are checked for their fees, contents and gas before the sender's nonce */
     readonly checksNonceLate: boolean;
+    /** the gas of `eth_createAccessList` is that of the call without the list */
+    readonly accessListGasIsWithout: boolean;
+    /** its error has the reason of a revert */
+    readonly accessListHasReason: boolean;
     /** `eth_createAccessList` without fees takes the suggested ones, so that the sender must be able to pay */
     readonly accessListFillsFees: boolean;
   };
-  /** `blobGasUsedRatio` of `eth_feeHistory` on an OP Stack chain: the DA footprint as a part of Ethereum's blob maximum, instead of 0 */
-  readonly feeHistoryCountsFootprint: boolean;
+  readonly feeHistory: {
+    /** `blobGasUsedRatio` on an OP Stack chain: the DA footprint as a part of Ethereum's blob maximum, instead of 0 */
+    readonly countsFootprint: boolean;
+    /** ratios of no blocks are `[]`, not null; rewards of no percentiles are `[]`, not absent */
+    readonly hasEmptyLists: boolean;
+  };
+  /** `eth_config` on an OP Stack chain: Ethereum's blob schedule and contracts for requests, which do nothing there */
+  readonly configHasL1Rules: boolean;
+  /** `eth_getHeaderBy…` has the size of the block */
+  readonly headersHaveSize: boolean;
   /** blocks of `eth_simulateV1` on an OP Stack chain */
   readonly simulation: {
     /** the error for a request without blocks */
     readonly noBlocksText: string;
+    /** `parentBeaconBlockRoot` is the parent's, not zero */
+    readonly keepsBeaconRoot: boolean;
     /** `extraData` is the parent's, not empty */
     readonly keepsExtraData: boolean;
     /** `blobGasUsed` is their DA footprint, not 0 */

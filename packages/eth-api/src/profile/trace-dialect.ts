@@ -26,18 +26,22 @@ export interface TraceDialect {
   readonly prestate: {
     /** fee vaults shown for every signed transaction */
     readonly vaults: readonly ("l1FeeVault" | "baseFeeVault" | "operatorFeeVault")[];
-    /** they are shown for deposits, too */
+    /** they, and the beneficiary, are shown for deposits as well */
     readonly hasVaultsOfDeposits: boolean;
     /** contains accounts that were empty before; without, only if `includeEmpty` asks for them */
     readonly hasEmpty: boolean;
     readonly hasCodeHash: boolean;
+    /** with `diffMode`, code that was removed is shown as `0x` */
+    readonly showsRemovedCode: boolean;
   };
   /** whether an instruction that failed for this reason still counts as touching the accounts and slots it names */
   readonly failedTouch: (halt: HaltReason, opcode: number) => boolean;
   /** `4byteTracer` counts calls to precompiles */
   readonly countsPrecompiles: boolean;
-  /** `flatCallTracer` gives the result of `trace_transaction`, with gas as the engine ran it */
+  /** `flatCallTracer` gives the result of `trace_transaction`, with the transaction's gas limit */
   readonly flatIsParity: boolean;
+  /** `callTracer` in `muxTracer` shows the gas with which the engine began, without the intrinsic gas */
+  readonly partsHaveRawGas: boolean;
 }
 
 const PUSH_LIMIT = 1024;
@@ -88,11 +92,12 @@ export const GETH_TRACES: TraceDialect = {
   stepError: (halt, last) =>
     halt === "out-of-gas" || halt === "stack-underflow" || halt === "stack-overflow" ? gethError(halt, last) : undefined,
   structLog: { hasPrefix: false, showsEmpty: false, failedCost: "wanted", creationCostHasForwarded: false },
-  prestate: { vaults: ["baseFeeVault"], hasVaultsOfDeposits: true, hasEmpty: false, hasCodeHash: true },
+  prestate: { vaults: ["baseFeeVault"], hasVaultsOfDeposits: true, hasEmpty: false, hasCodeHash: true, showsRemovedCode: true },
   // Geth calls its tracer only for instructions that the stack and the gas allow
   failedTouch: (halt) => halt !== "out-of-gas" && halt !== "stack-underflow" && halt !== "stack-overflow",
   countsPrecompiles: false,
   flatIsParity: false,
+  partsHaveRawGas: false,
 };
 
 /** The results of revm that have no other text, by revm's names for them. */
@@ -169,6 +174,7 @@ export const RETH_TRACES: TraceDialect = {
     hasVaultsOfDeposits: false,
     hasEmpty: true,
     hasCodeHash: false,
+    showsRemovedCode: false,
   },
   failedTouch(halt, opcode) {
     if (halt === "insufficient-balance" || halt === "call-depth" || halt === "nonce-overflow") {
@@ -178,4 +184,5 @@ export const RETH_TRACES: TraceDialect = {
   },
   countsPrecompiles: true,
   flatIsParity: true,
+  partsHaveRawGas: true,
 };

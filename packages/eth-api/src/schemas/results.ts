@@ -226,7 +226,7 @@ export const storageValues = result("words", mapOf(arrayOf(HASH)));
 export const accounts = result("accounts", arrayOf(ADDRESS));
 export const syncing = result("syncStatus", { oneOf: [{ const: false }, SYNC_STATUS] });
 export const block = result("block", nullable(BLOCK));
-export const header = result("header", nullable(HEADER));
+export const header = result("header", nullable(object(HEADER_FIELDS, { ...LATER_HEADER_FIELDS, size: QUANTITY })));
 export const uncle = result(
   "block",
   nullable(object({ ...HEADER_FIELDS, size: QUANTITY, uncles: arrayOf(HASH) }, LATER_HEADER_FIELDS)),

@@ -11,6 +11,8 @@ export interface CallTracerConfig {
   readonly onlyTopCall: boolean;
   /** add the logs of each frame; logs of failed frames, and of frames inside them, are dropped */
   readonly withLog: boolean;
+  /** runs as a part of `muxTracer` */
+  readonly isPart: boolean;
 }
 
 /** Geth's `callTracer`: one nested object per transaction. */
@@ -25,7 +27,9 @@ export class CallTracer extends FrameRecorder implements TransactionTracer {
   }
 
   result(outcome: TraceOutcome): JsonObject {
-    return this.#shown(this.transactionFrame(outcome), false);
+    const frame = this.transactionFrame(outcome);
+    const isRaw = this.#config.isPart && this.#dialect.partsHaveRawGas;
+    return this.#shown(isRaw ? { ...frame, gas: this.root(outcome).gas } : frame, false);
   }
 
   #shown(frame: Frame, isUndone: boolean): JsonObject {

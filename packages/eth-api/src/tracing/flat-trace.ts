@@ -111,6 +111,8 @@ function gethTrace({ result, action, ...rest }: JsonObject): JsonObject {
 export interface FlatCallTracerConfig {
   readonly convertParityErrors: boolean;
   readonly includePrecompiles: boolean;
+  /** runs as a part of `muxTracer`: Reth's then shows the gas with which the engine began, not the transaction's limit */
+  readonly isPart: boolean;
 }
 
 /** `flatCallTracer`: either Geth's, or Reth's, which is the same as its `trace_transaction`. */
@@ -135,7 +137,9 @@ export class FlatCallTracer extends FrameRecorder implements TransactionTracer {
   result(outcome: TraceOutcome): JsonObject[] {
     const dialect = this.#dialect;
     if (dialect.flatIsParity) {
-      return flatTraces(this.root(outcome), parityOptions(dialect, this.#isPrecompile)).map((trace) => placed(trace, this.#place));
+      const root = this.root(outcome);
+      const shown = this.#config.isPart ? root : { ...root, gas: this.gasLimit };
+      return flatTraces(shown, parityOptions(dialect, this.#isPrecompile)).map((trace) => placed(trace, this.#place));
     }
     const { convertParityErrors, includePrecompiles } = this.#config;
     const options: FlatTraceOptions = {

@@ -151,6 +151,11 @@ export class FrameRecorder implements EvmTracer {
     };
   }
 
+  /** of the transaction or call */
+  get gasLimit(): bigint {
+    return this.#message!.gasLimit;
+  }
+
   /** The same with the transaction's gas limit and the gas used from the receipt, as Geth shows it. */
   transactionFrame(outcome: TraceOutcome): Frame {
     const root = this.root(outcome);

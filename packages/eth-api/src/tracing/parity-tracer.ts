@@ -1,5 +1,5 @@
 import type { TraceMessage, TraceResult, TraceStep } from "@rnode/evm";
-import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { bytesToHex } from "@rnode/primitives";
 import type { BlockRules } from "@rnode/protocol";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
@@ -71,12 +71,9 @@ export class ReplayTracer extends FrameRecorder implements TransactionTracer {
     };
   }
 
-  /** The root frame shows the gas of the whole transaction. */
+  /** Gas as the engine ran the frames: without the intrinsic gas and refunds. */
   #traces(outcome: TraceOutcome): FlatTrace[] {
-    const options = parityOptions(this.#dialect, precompileTest(this.#rules));
-    const [root, ...inner] = flatTraces(this.root(outcome), options);
-    if (root === undefined || root.result === null) return root === undefined ? [] : [root, ...inner];
-    return [{ ...root, result: { ...root.result, gasUsed: toQuantity(outcome.gasUsed) } }, ...inner];
+    return flatTraces(this.root(outcome), parityOptions(this.#dialect, precompileTest(this.#rules)));
   }
 }
 

@@ -84,7 +84,7 @@ export class PrestateTracer implements TransactionTracer {
     if (!equalBytes(now.code, account.code)) {
       if (this.#dialect.hasCodeHash)
         changes.codeHash = now.code.length === 0 ? bytesToHex(ZERO_HASH) : bytesToHex(keccak256(now.code));
-      if (!disableCode) changes.code = bytesToHex(now.code);
+      if (!disableCode && (now.code.length > 0 || this.#dialect.showsRemovedCode)) changes.code = bytesToHex(now.code);
     }
     if (!disableStorage) {
       const storage: Record<string, string> = {};

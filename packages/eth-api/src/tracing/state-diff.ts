@@ -53,9 +53,9 @@ export class StateDiffTracer {
       }
       const balance = delta(toQuantity(before.balance), toQuantity(now.balance));
       const nonce = delta(toQuantity(before.nonce), toQuantity(now.nonce));
-      const code = delta(bytesToHex(before.code), bytesToHex(now.code));
-      const isSame = balance === "=" && nonce === "=" && code === "=" && Object.keys(storage).length === 0;
-      if (!isSame) diff[key] = { balance, code, nonce, storage };
+      // Reth shows code only of new accounts, so that delegations are no change.
+      const isSame = balance === "=" && nonce === "=" && Object.keys(storage).length === 0;
+      if (!isSame) diff[key] = { balance, code: "=", nonce, storage };
     }
     return diff;
   }

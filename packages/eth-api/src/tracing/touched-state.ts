@@ -1,5 +1,5 @@
 import type { EvmTracer, TraceResult, TraceStep } from "@rnode/evm";
-import { bigintToBytes, bytesToHex, encodeRlp, equalBytes, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
+import { bigintToBytes, bytesToHex, encodeRlp, equalBytes, type Hex, hexToBytes, isZeroBytes, keccak256 } from "@rnode/primitives";
 import { PREDEPLOYS } from "@rnode/protocol";
 import { OP } from "../instructions/opcodes.ts";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
@@ -62,14 +62,15 @@ export class TouchedState implements EvmTracer {
     } else {
       this.touch(from);
       this.touch(to);
-      this.#touchDelegate(to);
-    }
-    this.touch(beneficiary);
-    for (const { authority, target } of delegations) {
-      this.touch(authority);
-      if (to !== undefined && equalBytes(authority, to)) this.touch(target);
+      // The delegation of this transaction replaces the one that the account had.
+      if (!delegations.some(({ authority }) => equalBytes(authority, to))) this.#touchDelegate(to);
     }
     const { vaults, hasVaultsOfDeposits } = this.#dialect.prestate;
+    if (!isDeposit || hasVaultsOfDeposits) this.touch(beneficiary);
+    for (const { authority, target } of delegations) {
+      this.touch(authority);
+      if (to !== undefined && equalBytes(authority, to) && !isZeroBytes(target)) this.touch(target);
+    }
     if (rules.op !== undefined && (!isDeposit || hasVaultsOfDeposits)) for (const vault of vaults) this.touch(PREDEPLOYS[vault]);
     this.#ofLastStep.length = 0;
   }

@@ -57,12 +57,12 @@ export function tracerFactory(profile: Profile, request: TraceRequest): TracerFa
   return namedFactory(profile, tracer, request.tracerConfig);
 }
 
-function namedFactory(profile: Profile, name: string, config: unknown): TracerFactory {
+function namedFactory(profile: Profile, name: string, config: unknown, isPart = false): TracerFactory {
   const dialect = profile.traces;
   const read = <T>(shape: Shape<T>): T => readConfig(profile, shape, config);
   switch (name as (typeof NATIVE_TRACERS)[number]) {
     case "callTracer": {
-      const own = flags(read(callConfig));
+      const own = { ...flags(read(callConfig)), isPart };
       return withDetail("messages", () => new CallTracer(own, dialect));
     }
     case "prestateTracer": {
@@ -73,7 +73,7 @@ function namedFactory(profile: Profile, name: string, config: unknown): TracerFa
       return withDetail("touches", () => new PrestateTracer(own, dialect));
     }
     case "flatCallTracer": {
-      const own = flags(read(flatConfig));
+      const own = { ...flags(read(flatConfig)), isPart };
       return withDetail("messages", (rules) => new FlatCallTracer(own, dialect, precompileTest(rules)));
     }
     case "4byteTracer":
@@ -82,7 +82,7 @@ function namedFactory(profile: Profile, name: string, config: unknown): TracerFa
       return withDetail("messages", () => NOOP);
     case "muxTracer": {
       const parts = Object.entries(read(objectShape({}, {})) && ((config ?? {}) as object));
-      const factories = parts.map(([part, own]) => [part, namedFactory(profile, part, own)] as const);
+      const factories = parts.map(([part, own]) => [part, namedFactory(profile, part, own, true)] as const);
       return withDetail(
         widestDetail(factories.map(([, factory]) => factory)),
         (rules) => new MuxTracer(factories.map(([part, factory]) => [part, factory(rules)])),

@@ -17,7 +17,8 @@ interface PendingOp {
   readonly opcode: number;
   readonly gas: bigint;
   readonly stackCost: bigint;
-  readonly wrote: { readonly offset: number; readonly length: number } | undefined;
+  /** the whole memory before the instruction */
+  readonly mem: JsonObject;
   readonly store: JsonObject | null;
   returned: bigint;
 }
@@ -36,6 +37,8 @@ const OP_BYTES = 250;
 export class VmTracer implements EvmTracer {
   readonly #frames: VmFrame[] = [];
   #state: TraceState | undefined;
+  /** by address: the code before the transaction of accounts that it delegates */
+  readonly #codeBefore = new Map<Hex, Hex>();
   #root: VmTrace | undefined;
   #heldBytes = 0;
 
@@ -43,8 +46,11 @@ export class VmTracer implements EvmTracer {
     return this.#heldBytes;
   }
 
-  onStart({ state }: TraceContext): void {
+  onStart({ state, message }: TraceContext): void {
     this.#state = state;
+    this.#codeBefore.clear();
+    for (const { authority } of message.delegations)
+      this.#codeBefore.set(bytesToHex(authority), bytesToHex(state.getCode(authority)));
   }
 
   onEnter({ kind, codeAddress, input }: TraceMessage): void {
@@ -60,10 +66,11 @@ export class VmTracer implements EvmTracer {
     const { opcode, gas, pc } = step;
     const op: JsonObject = { pc, cost: 0, ex: null, sub: null, op: instructionOf(opcode).name };
     frame.trace.ops.push(op);
-    this.#heldBytes += OP_BYTES;
-    frame.pending = { op, opcode, gas, stackCost: gasFromStack(step), wrote: written(step), store: stored(step), returned: 0n };
+    const mem = memoryOf(step);
+    this.#heldBytes += OP_BYTES + (mem.data as string).length;
+    frame.pending = { op, opcode, gas, stackCost: gasFromStack(step), mem, store: stored(step), returned: 0n };
     if (frame.codeAddress !== undefined) {
-      frame.trace.code = bytesToHex(this.#state!.getCode(frame.codeAddress));
+      frame.trace.code = this.#codeBefore.get(bytesToHex(frame.codeAddress)) ?? bytesToHex(this.#state!.getCode(frame.codeAddress));
       this.#heldBytes += frame.trace.code.length;
       frame.codeAddress = undefined;
     }
@@ -77,7 +84,7 @@ export class VmTracer implements EvmTracer {
       const isReturn = pending.opcode === OP.return;
       const hasFailed = halt !== undefined && halt !== "revert";
       pending.op.cost = Number(isReturn || hasFailed ? pending.stackCost : pending.gas - gasLeft);
-      pending.op.ex = { mem: null, push: [], store: null, used: Number(pending.gas) };
+      pending.op.ex = { mem: pending.mem, push: [], store: null, used: Number(pending.gas) };
     }
     const caller = this.#frames.at(-1)?.pending;
     if (caller === undefined) this.#root = trace;
@@ -91,17 +98,14 @@ export class VmTracer implements EvmTracer {
     return this.#root ?? { code: "0x", ops: [] };
   }
 
-  /** The previous instruction is over, so what it pushed and wrote is now visible. */
-  #settle({ pending }: VmFrame, { gas, stack, stackSize, memory }: TraceStep): void {
+  /** The previous instruction is over, so what it pushed is now visible. */
+  #settle({ pending }: VmFrame, { gas, stack, stackSize }: TraceStep): void {
     if (pending === undefined) return;
-    const { op, opcode, wrote, store, returned } = pending;
+    const { op, opcode, mem, store, returned } = pending;
     const pushes = Math.min(instructionOf(opcode).pushes, stackSize);
     op.cost = Number(pending.gas - gas + returned);
     op.ex = {
-      mem:
-        wrote === undefined
-          ? null
-          : { data: bytesToHex(memory().subarray(wrote.offset, wrote.offset + wrote.length)), off: wrote.offset },
+      mem,
       push: Array.from({ length: pushes }, (_, i) => toQuantity(stack(pushes - 1 - i))),
       store,
       used: Number(pending.gas),
@@ -109,35 +113,10 @@ export class VmTracer implements EvmTracer {
   }
 }
 
-/** The range of memory that the instruction will write. */
-function written({ opcode, stack, stackSize }: TraceStep): PendingOp["wrote"] {
-  const at = (offset: number, length: number | bigint): PendingOp["wrote"] => {
-    const bytes = typeof length === "bigint" ? length : stack(length);
-    const start = stack(offset);
-    return bytes === 0n || start + bytes > 1n << 32n ? undefined : { offset: Number(start), length: Number(bytes) };
-  };
-  if (stackSize < instructionOf(opcode).pops) return undefined;
-  switch (opcode) {
-    case OP.mstore:
-      return at(0, 32n);
-    case OP.mstore8:
-      return at(0, 1n);
-    case OP.calldataCopy:
-    case OP.codeCopy:
-    case OP.returnDataCopy:
-    case OP.mcopy:
-      return at(0, 2);
-    case OP.extCodeCopy:
-      return at(1, 3);
-    case OP.call:
-    case OP.callcode:
-      return at(5, 6);
-    case OP.delegatecall:
-    case OP.staticcall:
-      return at(4, 5);
-    default:
-      return undefined;
-  }
+/** As Reth shows it: all of the memory before each instruction, and its size as the offset. */
+function memoryOf(step: TraceStep): JsonObject {
+  const memory = step.memory();
+  return { data: bytesToHex(memory), off: memory.length };
 }
 
 const stored = ({ opcode, stack, stackSize }: TraceStep): JsonObject | null =>

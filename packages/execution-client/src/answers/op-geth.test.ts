@@ -109,11 +109,12 @@ describe.each(["G", "R"] as const)("face %s", (face) => {
   it("simulates blocks with its client's headers", async () => {
     type Simulated = Record<"hash" | "extraData" | "blobGasUsed" | "parentHash" | "size", string>;
     const payload = { blockStateCalls: [{ calls: [{ from: RICH_ADDRESS, to: STORE, data: "0x01" }] }, {}] };
+    const { parentBeaconBlockRoot } = await rpc<{ parentBeaconBlockRoot: Hex }>("eth_getBlockByNumber", "latest", false);
     const [first, second] = await rpc<[Simulated, Simulated]>("eth_simulateV1", payload, "latest");
     expect(first).toMatchObject(
       isG
         ? { extraData: "0x", blobGasUsed: "0x9c40", size: "0x291" }
-        : { extraData: "0x01000000fa000000060000000000000000", blobGasUsed: "0x0" },
+        : { extraData: "0x01000000fa000000060000000000000000", blobGasUsed: "0x9c40", parentBeaconBlockRoot },
     );
     if (isG) {
       expect(first.hash).toBe("0xe74a371557d90129575dc42fd17c4f8d25ab26dd10e93dddea99ebfe026351ae");
@@ -139,7 +140,7 @@ describe.each(["G", "R"] as const)("face %s", (face) => {
         })
       ).map(({ result }) => result);
     const [attributes, ofDeposit] = await trace("0x2");
-    expect(Object.keys(attributes!).sort()).toEqual(isG ? [L1_BLOCK, DEPOSITOR] : [VAULT, L1_BLOCK, DEPOSITOR]);
+    expect(Object.keys(attributes!).sort()).toEqual([L1_BLOCK, DEPOSITOR]);
     expect(ofDeposit![STORE]).toEqual({
       balance: "0x5",
       nonce: 1,
