@@ -87,10 +87,11 @@ export class BatchStage implements Stage<NextBatch> {
     const known = this.#known?.safeHead === l2SafeHead.hash ? this.#known : undefined;
     const l1Block = known?.l1Block;
     if (l1Block !== undefined && origin.number === l1Block.number && origin.hash !== l1Block.hash) return replaced(l1Block, origin);
-    const readUpTo = l1Block === undefined ? 0 : known?.isWhole === true ? l1Block.number : l1Block.number - 1;
+    const readUpTo = l1Block === undefined ? 0 : l1Block.number - 1;
     // A channel that ends in the safe head's origin, or before it, can only contain blocks of the safe chain.
     if (origin.number <= Math.max(l2SafeHead.l1Origin.number, readUpTo)) return this.#past(l2SafeHead);
     if (known?.isReached === false && origin.number === known.l1Block.number) {
+      // At the end of this L1 block, the window moved on as it does below.
       const pulled = await this.#past(l2SafeHead);
       if (pulled.kind !== "exhausted") return pulled;
       known.isReached = true;
@@ -111,10 +112,11 @@ export class BatchStage implements Stage<NextBatch> {
     if (pulled.kind !== "value") return pulled;
     const read = pulled.value;
     const known = this.#known;
-    if (known !== undefined && known.l1Block.number === this.#position.origin.number && hasBlock(read, l2SafeHead)) {
+    const isIn = known !== undefined && !known.isWhole && known.l1Block.number === this.#position.origin.number;
+    if (isIn && hasBlock(read, l2SafeHead)) {
       known.isReached = true;
       // The rest of a span may not have been read yet.
-      if (read.kind === "span" && !known.isWhole) {
+      if (read.kind === "span") {
         this.#arriving = read;
         return AGAIN;
       }
