@@ -292,7 +292,8 @@ export class Invariants {
         }
       }
     }
-    const derivedFrom: BlockId = seen.reading ?? l1.blocks[0]!.ref;
+    // A process that has just started says what an earlier one derived, from some L1 block up to the newest.
+    const derivedFrom: BlockId = seen.reading ?? l1.blocks.at(-1)!.ref;
     for (let block: L2BlockRef | undefined = safe; block !== undefined; block = node.engine.refByHash(block.parentHash)) {
       const known = seen.safe[block.number];
       if (known?.hash === block.hash) break;
