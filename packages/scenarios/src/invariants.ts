@@ -49,6 +49,8 @@ interface Seen {
   /** channels whose first frame the pipeline has seen since it last started over */
   begun: Set<Hex>;
   incarnation: number;
+  /** the last incarnation that has said what is safe */
+  saidSafe: number;
 }
 
 export interface InvariantsDeps {
@@ -271,6 +273,7 @@ export class Invariants {
         reading: undefined,
         begun: new Set(),
         incarnation: 0,
+        saidSafe: -1,
       };
       this.#seen.set(node, seen);
     }
@@ -292,8 +295,10 @@ export class Invariants {
         }
       }
     }
-    // A process that has just started says what an earlier one derived, from some L1 block up to the newest.
-    const derivedFrom: BlockId = seen.reading ?? l1.blocks.at(-1)!.ref;
+    // What a process says first after its start was derived by an earlier one, from some L1 block up to the newest.
+    const isFirst = seen.saidSafe !== node.incarnation;
+    seen.saidSafe = node.incarnation;
+    const derivedFrom: BlockId = isFirst || seen.reading === undefined ? l1.blocks.at(-1)!.ref : seen.reading;
     for (let block: L2BlockRef | undefined = safe; block !== undefined; block = node.engine.refByHash(block.parentHash)) {
       const known = seen.safe[block.number];
       if (known?.hash === block.hash) break;
