@@ -164,6 +164,73 @@ describe("parseChainConfig", () => {
     expect(() => parseChainConfig(json)).toThrow(message);
   });
 
+  const WRONG_TIMES = [
+    -5,
+    -1,
+    0.5,
+    1.5,
+    1e300,
+    2 ** 60,
+    Number.NaN,
+    "-5",
+    "0x-5",
+    "1.5",
+    "",
+    "soon",
+    true,
+    [],
+    {},
+    `0x1${"0".repeat(16)}`,
+  ];
+  const TIMES = [
+    "regolithTime",
+    "canyonTime",
+    "deltaTime",
+    "ecotoneTime",
+    "fjordTime",
+    "graniteTime",
+    "holoceneTime",
+    "isthmusTime",
+  ];
+  const MORE_TIMES = [
+    "jovianTime",
+    "karstTime",
+    "interopTime",
+    "lagoonTime",
+    "shanghaiTime",
+    "cancunTime",
+    "pragueTime",
+    "osakaTime",
+  ];
+  const OTHERS = [
+    "bpo1Time",
+    "amsterdamTime",
+    "bedrockBlock",
+    "londonBlock",
+    "mergeNetsplitBlock",
+    "daoForkBlock",
+    "grayGlacierBlock",
+  ];
+  it.each([...TIMES, ...MORE_TIMES, ...OTHERS])("refuses a %s that is no time or block, on a rollup and on an L1", (key) => {
+    for (const value of WRONG_TIMES) {
+      for (const chain of [rollup, { chainId: 5 }]) {
+        const refused = expect.objectContaining({ code: "json/invalid", data: expect.objectContaining({ key: `config.${key}` }) });
+        let thrown: unknown;
+        try {
+          parseChainConfig({ ...chain, [key]: value });
+        } catch (error) {
+          thrown = error;
+        }
+        expect(thrown, String(value)).toEqual(refused);
+      }
+    }
+  });
+
+  it("takes the largest uint64 for never, in every form that keeps it exact", () => {
+    for (const never of [`0x${"f".repeat(16)}`, "18446744073709551615"])
+      expect(parseChainConfig({ ...rollup, deltaTime: never, osakaTime: undefined, interopTime: null })).toBeDefined();
+  });
+
   it("takes other keys, forks that are not set, and forks of an L1 that it does not know", () => {
     const more = { cel2Time: null, deltaTime: 15, bpo1Time: 7, interopBlock: 5, lifetime: 5 };
     expect(parseChainConfig({ ...rollup, ...more })).toEqual(parseChainConfig(rollup));

@@ -49,6 +49,7 @@ const OTHER_OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
 const KNOWN_TIMES: ReadonlySet<string> = new Set([...TIME_KEYS, ...OP_TIME_KEYS, ...OTHER_OP_TIME_KEYS].map(([, key]) => key));
 /** Keys of times that change nothing on a rollup: its blocks have no blobs. */
 const BLOB_TIME = /^bpo\d+Time$/;
+const ACTIVATION = /(Time|Block)$/;
 
 /**
  * Parses the `config` of a Geth genesis file; unknown keys are ignored, as in every client, except those of a rollup's forks (`*Time`).
@@ -59,11 +60,13 @@ const BLOB_TIME = /^bpo\d+Time$/;
  */
 export function parseChainConfig(value: unknown, path = "config", genesisTimeSec?: number): ChainConfig {
   const object = jsonObject(value, path);
+  assertActivations(object, path);
   const forkBlocks = readForks(object, path, BLOCK_KEYS);
   const ethereumTimes = readForks(object, path, TIME_KEYS);
   const optimism = optionalField(object, path, "optimism", (inner, key) =>
     parseOptimism(object, path, jsonObject(inner, key), key, genesisTimeSec),
   );
+  const terminalTotalDifficulty = optionalField(object, path, "terminalTotalDifficulty", jsonFlexibleBigint);
   assertInOrder(path, BLOCK_KEYS, forkBlocks);
   assertInOrder(path, TIME_KEYS, ethereumTimes);
   const evmForkTimes = optimism === undefined ? ethereumTimes : coupledTimes(path, ethereumTimes, optimism.forkTimes);
@@ -71,8 +74,7 @@ export function parseChainConfig(value: unknown, path = "config", genesisTimeSec
     chainId: requiredField(object, path, "chainId", jsonFlexibleBigint),
     forkBlocks,
     evmForkTimes,
-    terminalTotalDifficulty:
-      optimism === undefined ? optionalField(object, path, "terminalTotalDifficulty", jsonFlexibleBigint) : 0n,
+    terminalTotalDifficulty: optimism === undefined ? terminalTotalDifficulty : 0n,
     daoForkBlock: optionalField(object, path, "daoForkBlock", jsonFlexibleNumber),
     daoForkSupport: optionalField(object, path, "daoForkSupport", jsonBoolean),
     difficultyBombBlocks: {
@@ -98,8 +100,14 @@ function readForks<Fork extends string>(object: JsonObject, path: string, keys: 
 /** "Never" is sometimes written as the largest uint64. That is beyond any block, so it is kept as the largest safe number. */
 const jsonActivation: JsonParser<number> = (value, key) => {
   const activation = jsonFlexibleBigint(value, key);
+  if (activation >> 64n !== 0n) throw jsonError(key, value, "a block number or a time of at most 64 bits");
   return activation > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(activation);
 };
+
+/** Also of forks that this chain does not have, or that change nothing in execution: a wrong value is a mistake in the file. */
+function assertActivations(object: JsonObject, path: string): void {
+  for (const name of Object.keys(object)) if (ACTIVATION.test(name)) optionalField(object, path, name, jsonActivation);
+}
 
 /** A missing fork is fine, as the next one implies it; a fork that activates before an earlier one is not. */
 function assertInOrder<Fork extends string>(path: string, keys: ForkKeys<Fork>, forks: Partial<Record<Fork, number>>): void {

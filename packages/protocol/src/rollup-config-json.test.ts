@@ -114,6 +114,16 @@ describe("rollupConfigFromJson", () => {
     ).not.toThrow();
   });
 
+  it("refuses every time of a fork that is none", () => {
+    const keys = Object.keys(full).filter((key) => key.endsWith("_time") && key !== "block_time");
+    expect(keys.length).toBeGreaterThan(9);
+    for (const key of [...keys, "karst_time", "interop_time", "lagoon_time"]) {
+      for (const value of [-5, -1, 0.5, 1.5, 1e300, 2 ** 60, Number.NaN, "5", "-5", "", true, [], {}]) {
+        expect(() => rollupConfigFromJson({ ...full, [key]: value }), `${key} ${String(value)}`).toThrow(key);
+      }
+    }
+  });
+
   it.each<[string, string, unknown, string]>([
     ["an unknown key", "blocktime", 2, "no such key"],
     ["an unknown inner key", "genesis.system_config.gaslimit", 2, "no such key"],
