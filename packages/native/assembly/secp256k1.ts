@@ -189,8 +189,13 @@ const SCALAR_PRODUCTS: usize = memory.data(2048, 8);
 const INVERSE: usize = memory.data(32, 8);
 const S: usize = memory.data(32, 8);
 
-/** Reads a record into the arrays at `place`. @returns false: r or s is 0 or not below the order, so that there is no key */
+/**
+ * Reads a record into the arrays at `place`.
+ *
+ * @returns false: r or s is 0 or not below the order, so that there is no key; or the flag is neither 0 nor 1, and would reach into other lanes
+ */
 function readRecord(record: usize, place: usize): bool {
+  if (load<u8>(record + FLAG) > 1) return false;
   const r = R + 32 * place;
   if (!fnRead(r, record + 32) || !fnRead(S, record + 64)) return false;
   if (fnIsZero(r) || fnIsZero(S)) return false;

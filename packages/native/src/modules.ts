@@ -32,7 +32,7 @@ export interface NativeBls12381 extends NativeModule {
 export interface NativeSecp256k1 extends NativeModule {
   /**
    * `count` records at `records`, one after the other, at most 64: hash 32 ‖ r 32 ‖ s 32 ‖ whether y is odd 1 → x 32 ‖ y 32 ‖ … ‖ whether
-   * there is a key 1. @returns 0: there are too many
+   * there is a key 1. A record whose flag is above 1 has no key. @returns 0: there are too many
    */
   recover(records: number, count: number): number;
   /** How many `recover` does at once, in the lanes of the processor's vectors: 8 (AVX-512), 4 (AVX2) or 0, one by one. */

@@ -255,6 +255,27 @@ describe("backends", () => {
     }
   });
 
+  it.skipIf(nativeModules === undefined)("find no key for a flag above 1, and leave the other lanes alone", () => {
+    const native = nativeModules!.secp256k1;
+    const records = Array.from({ length: 16 }, (_, i) => {
+      const key = keccak256(Uint8Array.of(i + 1));
+      const message = keccak256(key);
+      const [yParity, ...signature] = noble.sign(message, key, { prehash: false, format: "recovered" });
+      return [...message, ...signature, yParity!];
+    });
+    const right = keysOf(native, 0, records);
+    expect(right).not.toContain("none");
+    for (const lanes of laneCounts) {
+      for (const flag of [2, 3, 4, 127, 128, 254, 255]) {
+        for (const wrong of [0, 1, 6, 7, 15]) {
+          const given = records.map((record, i) => (i === wrong ? [...record.slice(0, 96), flag] : record));
+          const expected = right.map((key, i) => (i === wrong ? "none" : key));
+          expect(keysOf(native, lanes, given), `flag ${flag} at ${wrong} in ${lanes} lanes`).toEqual(expected);
+        }
+      }
+    }
+  });
+
   it.skipIf(nativeModules === undefined)("do nothing in more lanes than there are, or in another number of them", () => {
     const native = nativeModules!.secp256k1;
     const count = native.laneCount();
