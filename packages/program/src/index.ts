@@ -1,5 +1,6 @@
 export * from "./command.ts";
 export * from "./failure.ts";
+export { openForOthers } from "./file-mode.ts";
 export * from "./launch.ts";
 export * from "./make-folder.ts";
 export * from "./metrics-server.ts";

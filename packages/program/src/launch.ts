@@ -1,4 +1,5 @@
 // Bin files load this module before the program itself, so it imports next to nothing.
+import { hideFiles } from "./file-mode.ts";
 import { isOutOfFiles, openFilesAdvice, openFilesFault } from "./open-files.ts";
 
 /** A leaked timer or socket does not keep the process alive for longer than this. */
@@ -18,6 +19,7 @@ export async function launch(name: string, load: () => Promise<{ readonly main: 
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });
+  hideFiles();
   process.exitCode = await runMain(name, load);
   setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();
 }

@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { optionGroup, optionTable, path, uint } from "@rnode/options";
-import { command, UserError } from "@rnode/program";
+import { command, openForOthers, UserError } from "@rnode/program";
 import { encodeBlock } from "@rnode/protocol";
 import type { ChainStoreReader } from "@rnode/storage";
 import { openExistingDatabase } from "../setup/database.ts";
@@ -33,7 +33,7 @@ export const exportBlocks = command({ table, version: VERSION }, async ({ option
     const last = to ?? head.number;
     if (last > head.number) throw new UserError(`--to: block ${last} is above the head, ${head.number}`);
     if (from > last) throw new UserError(`--from: ${from} is above the last block to export, ${last}`);
-    await pipeline(Readable.from(encodedBlocks(store, from, last)), createWriteStream(file));
+    await pipeline(Readable.from(encodedBlocks(store, from, last)), createWriteStream(file, { fd: openForOthers(file) }));
     io.out(`exported ${last - from + 1} blocks to ${file}`);
     return 0;
   } finally {

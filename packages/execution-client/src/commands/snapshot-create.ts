@@ -1,8 +1,8 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, renameSync, rmSync, writeSync } from "node:fs";
 import { storedGenesisHash } from "@rnode/chain";
 import { bool, integerBetween, optionGroup, optionTable, path, textOf } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
-import { command, UserError } from "@rnode/program";
+import { command, openForOthers, UserError } from "@rnode/program";
 import { createSnapshot, MIN_SNAPSHOT_BLOCKS } from "@rnode/snapshot";
 import type { ChainDatabase } from "@rnode/storage";
 import { loadChainSpec } from "../setup/chain-spec.ts";
@@ -50,7 +50,7 @@ export const createSnapshotFile = command({ table, version: VERSION }, async ({ 
         `the database begins with block ${bytesToHex(genesisHash)}, but ${chain} begins with ${network.genesis.l2.hash}`,
       );
     }
-    const output = openSync(partial, "w");
+    const output = openForOthers(partial);
     const made = await createSnapshot(
       store,
       {

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type FlakyServer, startFlakyServer } from "@rnode/download/testing";
@@ -209,6 +210,37 @@ describe("rengine snapshot", () => {
     );
     expect(existsSync(join(root, "x.partial"))).toBe(false);
   });
+
+  it.each([
+    [0o022, 0o644, 0o077],
+    [0o077, 0o600, 0o077],
+    [0o027, 0o640, 0o027],
+    [0o002, 0o664, 0o007],
+  ])(
+    "with the mask %o has mode %o, and a database nothing of %o",
+    (mask, mode, hidden) => {
+      buildPackage();
+      const made = join(root, `mode-${mask}.snap`);
+      const blocks = join(root, `mode-${mask}.rlp`);
+      const datadir = join(root, `mode-${mask}`);
+      const from = join(source.folder, "data");
+      const runs = [
+        ["snapshot", "create", chain, `--datadir=${from}`, `--block=${AT}`, made],
+        ["export", `--datadir=${from}`, "--to=3", blocks],
+        ["snapshot", "restore", chain, `--datadir=${datadir}`, `--from=${made}`, "--trust-snapshot"],
+      ];
+      for (const args of runs) {
+        const command = `umask ${mask.toString(8)}; exec "$0" "$@"`;
+        const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, PROGRAM, ...args], { encoding: "utf8" });
+        expect([status, status === 0 ? "" : stderr]).toEqual([0, ""]);
+      }
+      for (const path of [made, blocks]) expect([path, statSync(path).mode & 0o777]).toEqual([path, mode]);
+      const paths = readdirSync(datadir, { recursive: true, encoding: "utf8" }).map((name) => join(datadir, name));
+      expect(paths.length).toBeGreaterThan(2);
+      for (const path of [datadir, ...paths]) expect([path, statSync(path).mode & hidden]).toEqual([path, 0]);
+    },
+    60_000,
+  );
 
   it("is restored by the attempt after those that were killed, at whatever moment", { timeout: 120_000 }, async () => {
     buildPackage();
