@@ -221,7 +221,7 @@ describe("parseChainConfig", () => {
         } catch (error) {
           thrown = error;
         }
-        expect(thrown, String(value)).toEqual(refused);
+        expect(thrown, JSON.stringify(value)).toEqual(refused);
       }
     }
   });

@@ -1,7 +1,19 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { Readable } from "node:stream";
+import { createGzip, gzipSync } from "node:zlib";
 import { GenesisState, sealGenesis } from "@rnode/chain";
 import { bytesToHex, keccak256 } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
@@ -78,6 +90,38 @@ describe("a genesis file", () => {
     await expect(reading).rejects.toThrow(UserError);
     await expect(reading).rejects.toThrow(message);
     await expect(reading).rejects.toThrow(path);
+  });
+
+  const long = "a".repeat(1 << 20);
+  const fields = `{"alloc":{},${Array.from({ length: 400 }, (_, i) => `"x${i}":"${long}"`).join(",")}}`;
+  it.each<[string, string, string, RegExp]>([
+    ["text in place of config", '{"config":"', "a", /a value of more than 33554432 bytes begins at byte 10/],
+    ["config", '{"config":{"a":[', "1,", /a value of more than 33554432 bytes/],
+    ["number", '{"number":1', "0", /a number of more than 1024 bytes/],
+    ["key", '{"alloc":{},"', "k", /a value of more than 33554432 bytes/],
+    ["code", `{"alloc":{"${account}":{"code":"0x`, "60", /a value of more than 33554432 bytes/],
+    ["slot", `{"alloc":{"${account}":{"storage":{"0x1":"0x`, "0", /a value of more than 33554432 bytes/],
+    ["list of accounts", '{"alloc":[', "{},", /a value of more than 33554432 bytes/],
+    ["list", "[", "1,", /a value of more than 33554432 bytes/],
+  ])("with one huge %s is refused before it is in memory", async (_, start, repeated, message) => {
+    const file = openSync(at("genesis.json.gz"), "w");
+    const piece = Buffer.from(repeated.repeat((8 << 20) / repeated.length));
+    const packed = Readable.from([Buffer.from(start), ...Array.from({ length: 40 }, () => piece)]).pipe(createGzip({ level: 1 }));
+    for await (const bytes of packed) writeSync(file, bytes as Uint8Array);
+    closeSync(file);
+    const before = process.memoryUsage().arrayBuffers;
+    let peak = 0;
+    const watch = setInterval(() => (peak = Math.max(peak, process.memoryUsage().arrayBuffers - before)), 5);
+    const reading = openGenesisFile(at("genesis.json.gz")).then((opened) => opened.readState());
+    await expect(reading)
+      .rejects.toThrow(message)
+      .finally(() => clearInterval(watch));
+    expect(peak).toBeLessThan(256 << 20);
+  });
+
+  it("with many fields that are none of a genesis is refused", async () => {
+    const path = writeGenesis("genesis.json", fields);
+    await expect(openGenesisFile(path)).rejects.toThrow(/its fields beside "alloc" have more than 33554432 bytes/);
   });
 
   it("that is cut off in its compression is refused", async () => {

@@ -17,13 +17,14 @@ import {
 } from "@rnode/protocol";
 import { RowFile } from "@rnode/storage";
 import type { GenesisMemory } from "./genesis-memory.ts";
-import { JsonTextError, type MemberSink, readJsonPieces } from "./json-pieces.ts";
+import { JsonTextError, MAX_VALUE_BYTES, type MemberSink, readJsonPieces } from "./json-pieces.ts";
 import { downloadPieces, fileError, isGzip, isUrl } from "./read-input.ts";
 import { isZstd, unpackZstd } from "./zstd.ts";
 
 const CHUNK_BYTES = 1 << 20;
 /** An account with a longer text is read slot by slot. */
 const LARGE_ACCOUNT_BYTES = 1 << 18;
+const ACCOUNT_FIELDS: ReadonlySet<string> = new Set(["balance", "nonce", "code", "storage"]);
 
 /** A Geth-style genesis file of any size, as it is, with gzip or with Zstandard as in the superchain registry. Its accounts are read on demand. */
 export interface GenesisFile {
@@ -53,10 +54,16 @@ export async function openGenesisFile(source: string, memory?: GenesisMemory): P
   return await describingErrors(source, async () => {
     const hash = createHash("sha256");
     const fields: Record<string, unknown> = {};
+    let fieldBytes = 0;
     let hasAlloc = false;
     const other = await readJsonPieces(unpacked(source, hashed(chunks(), hash)), {
-      member(key, read) {
+      member(key, read, bytes) {
         if (key === "alloc") throw jsonError("alloc", read(), "an object");
+        fieldBytes += key.length + bytes;
+        if (fieldBytes > MAX_VALUE_BYTES)
+          throw new UserError(
+            `${source}: its fields beside "alloc" have more than ${MAX_VALUE_BYTES} bytes: remove those that are none of a genesis`,
+          );
         fields[key] = read();
       },
       open(key) {
@@ -113,7 +120,7 @@ const accountsInto = (state: GenesisState): MemberSink => ({
       minBytes: LARGE_ACCOUNT_BYTES,
       sink: {
         member(key, read) {
-          fields[key] = read();
+          if (ACCOUNT_FIELDS.has(key)) fields[key] = read();
         },
         open(key) {
           if (key !== "storage") return undefined;

@@ -1,7 +1,10 @@
 /** Receives the members of a JSON object, in the order of the text. */
 export interface MemberSink {
-  /** @param read parses the member's value. If it is not called, the text is skipped, and checked only for where the value ends. */
-  member(key: string, read: () => unknown): void;
+  /**
+   * @param read parses the member's value. If it is not called, the text is skipped, and checked only for where the value ends
+   * @param bytes length of the value's text
+   */
+  member(key: string, read: () => unknown, bytes: number): void;
   /**
    * Returns a sink for the members of an object, which then takes them one by one instead of the object's value if its text is at least
    * `minBytes` long. Undefined: the value is wanted as a whole, however long.
@@ -16,6 +19,12 @@ export class JsonTextError extends Error {
     this.name = "JsonTextError";
   }
 }
+
+/** Of a value that is held in memory as a whole. The longest of a real genesis file is the code of a contract, some 100 KB. */
+export const MAX_VALUE_BYTES = 32 << 20;
+
+/** Of a number, `true`, `false` or `null`. The longest number of a genesis file has 78 digits. */
+const MAX_NUMBER_BYTES = 1024;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -33,7 +42,7 @@ const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
  * sink opens are read one by one; everything else is passed to JSON.parse.
  *
  * @returns the value, if the text is not an object
- * @throws {JsonTextError} and whatever a sink throws
+ * @throws {JsonTextError} no JSON, or a value longer than `MAX_VALUE_BYTES`; and whatever a sink throws
  */
 export async function readJsonPieces(pieces: AsyncIterable<Uint8Array>, sink: MemberSink): Promise<unknown> {
   const text = new JsonText();
@@ -123,10 +132,14 @@ class JsonText {
       end = this.#valueEnd();
     }
     const start = this.#at;
-    sink.member(key, () => {
-      this.#at = start;
-      return this.#parse(end);
-    });
+    sink.member(
+      key,
+      () => {
+        this.#at = start;
+        return this.#parse(end);
+      },
+      end - start,
+    );
     this.#at = end;
   }
 
@@ -136,6 +149,7 @@ class JsonText {
       this.#at = this.#bytes.length;
       throw this.#error("the text ends");
     }
+    if (this.#bytes.length - this.#at > MAX_VALUE_BYTES) throw this.#error(`a value of more than ${MAX_VALUE_BYTES} bytes begins`);
     yield;
   }
 
@@ -169,7 +183,9 @@ class JsonText {
     let at = this.#at;
     if (bytes[at] === QUOTE) return stringEnd(bytes, at);
     if (bytes[at] !== OPEN_OBJECT && bytes[at] !== OPEN_LIST) {
-      while (at < length && !isSpace(bytes[at]!) && ![COMMA, CLOSE_OBJECT, CLOSE_LIST].includes(bytes[at]!)) at++;
+      while (at < length && !isSpace(bytes[at]!) && ![COMMA, CLOSE_OBJECT, CLOSE_LIST].includes(bytes[at]!)) {
+        if (++at - this.#at > MAX_NUMBER_BYTES) throw this.#error(`a number of more than ${MAX_NUMBER_BYTES} bytes begins`);
+      }
       return at < length || this.#isEnd ? at : -1;
     }
     for (let depth = 0; at < length; at++) {
