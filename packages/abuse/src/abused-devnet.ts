@@ -39,6 +39,7 @@ export async function startAbusedDevnet(
   };
   try {
     const metrics = { sequencerEngine: await freePort(), sequencerNode: await freePort() };
+    const pprof = { sequencerEngine: await freePort(), sequencerNode: await freePort() };
     const p2pArgs = [
       ...["--p2p.listen.ip=127.0.0.1", `--p2p.listen.tcp=${await freePort()}`, "--p2p.no-discovery"],
       ...[`--p2p.priv.path=${join(datadir, "abused-p2p-key.hex")}`, `--p2p.peerstore.path=${join(datadir, "abused-peerstore")}`],
@@ -53,13 +54,16 @@ export async function startAbusedDevnet(
         const args = name === "verifierNode" ? changed.flatMap((arg) => (arg === "--p2p.disable" ? p2pArgs : arg)) : changed;
         if (name === "batcher") return [...args, "--throttle.unsafe-da-bytes-lower-threshold=0"];
         return name === "sequencerEngine" || name === "sequencerNode"
-          ? [...args, "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${metrics[name]}`]
+          ? [
+              ...[...args, "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${metrics[name]}`],
+              ...["--pprof.enabled", "--pprof.addr=127.0.0.1", `--pprof.port=${pprof[name]}`],
+            ]
           : args;
       },
     });
     await untilFirstSafeBlock(devnet);
     const { addresses } = await rpcCall<{ addresses: string[] }>(devnet.info.endpoints.verifier.node, "rnodep2p_self");
-    return { devnet, target: targetOf(devnet, metrics, addresses[0]!), close };
+    return { devnet, target: targetOf(devnet, { metrics, pprof, p2p: addresses[0]! }), close };
   } catch (error) {
     await close();
     throw error;
@@ -74,13 +78,19 @@ async function untilFirstSafeBlock({ info }: Devnet): Promise<void> {
   }
 }
 
-interface MetricsPorts {
+interface SidePorts {
   readonly sequencerEngine: number;
   readonly sequencerNode: number;
 }
 
-function targetOf({ info }: Devnet, metrics: MetricsPorts, p2p: string): Target {
-  const { sequencer, batcher } = info.endpoints;
+interface Doors {
+  readonly metrics: SidePorts;
+  readonly pprof: SidePorts;
+  readonly p2p: string;
+}
+
+function targetOf({ info }: Devnet, { metrics, pprof, p2p }: Doors): Target {
+  const { sequencer, batcher, l1 } = info.endpoints;
   return {
     host: "127.0.0.1",
     http: portOf(sequencer.http),
@@ -90,6 +100,10 @@ function targetOf({ info }: Devnet, metrics: MetricsPorts, p2p: string): Target 
     batcher: portOf(batcher),
     engineMetrics: metrics.sequencerEngine,
     nodeMetrics: metrics.sequencerNode,
+    enginePprof: pprof.sequencerEngine,
+    nodePprof: pprof.sequencerNode,
+    l1: portOf(l1),
+    l2ChainFile: info.paths.genesis,
     p2p,
     l2ChainId: info.l2ChainId,
     privateKey: info.accounts[8]!.privateKey,

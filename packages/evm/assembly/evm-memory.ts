@@ -84,6 +84,7 @@ export function copyPadded(destination: u32, source: u32, sourceLength: u32, off
   announceBytes(length);
   const available = sourceLength - <u32>from;
   const copied = min(available, length);
-  memory.copy(destination, source + <u32>from, copied);
-  memory.fill(destination + copied, 0, length - copied);
+  // PERF: both call out of the module, also for nothing.
+  if (copied != 0) memory.copy(destination, source + <u32>from, copied);
+  if (copied != length) memory.fill(destination + copied, 0, length - copied);
 }

@@ -11,6 +11,13 @@ export interface Target {
   readonly batcher: number;
   readonly engineMetrics: number;
   readonly nodeMetrics: number;
+  /** profiles of the execution client and of the rollup node */
+  readonly enginePprof: number;
+  readonly nodePprof: number;
+  /** the development chain that is L1 */
+  readonly l1: number;
+  /** the genesis file of L2 */
+  readonly l2ChainFile: string;
   /** multiaddress of the verifier's rollup node */
   readonly p2p: string;
   readonly l2ChainId: number;
