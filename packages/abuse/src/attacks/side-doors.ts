@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Attacker } from "../attacker/attacker.ts";
@@ -75,15 +75,13 @@ export const pprofFloods: Attack = {
   },
 };
 
-/** Starts a program of its own, which ends with the attack. @returns the program, and its standard error so far */
-function startProgram(attacker: Attacker, script: string, args: readonly string[]): { child: ChildProcess; said: () => string } {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  child.stderr.on("data", (bytes: Buffer) => {
-    said = (said + bytes.toString("utf8")).slice(-20_000);
-  });
+/** Starts a program of its own, which ends with the attack. */
+function startProgram(attacker: Attacker, script: string, args: readonly string[]): ChildProcess {
+  const child = spawn(process.execPath, [script, ...args], { stdio: "ignore" });
+  // As the other programs that are attacked. Its priority is inherited from the attacker.
+  if (child.pid !== undefined && process.getuid?.() === 0) setPriority(child.pid, 0);
   attacker.signal.addEventListener("abort", () => child.kill("SIGKILL"));
-  return { child, said: () => said };
+  return child;
 }
 
 async function freePort(): Promise<number> {
@@ -99,15 +97,16 @@ export const slowDaConnections: Attack = {
   name: "slow-da-connections",
   what: "1,000 connections to a DA server that send a byte a second, while an honest client stores and reads data",
   bounds: { connections: 1000 },
-  async run(_, attacker) {
+  async prepare(attacker) {
     const folder = mkdtempSync(join(tmpdir(), "rnode-abuse-da-"));
     const port = await freePort();
-    const { child, said } = startProgram(attacker, DA_SERVER, [`--port=${port}`, `--datadir=${folder}`, "--generic-commitment"]);
+    startProgram(attacker, DA_SERVER, [`--port=${port}`, `--datadir=${folder}`, "--generic-commitment"]);
+    while ((await putting(port, "x")) !== 200) await attacker.pause(100);
+    return [folder, String(port)];
+  },
+  async run(_, attacker, prepared) {
+    const [folder, port] = [String(prepared[0]), Number(prepared[1])];
     try {
-      const url = `http://127.0.0.1:${port}`;
-      const isUp = async (): Promise<boolean> =>
-        (await fetch(`${url}/put`, { method: "POST", body: "x" }).catch(() => undefined))?.ok === true;
-      while (!(await isUp()) && !attacker.signal.aborted) await attacker.pause(100);
       const slow = attacker.onConnections(port, 1000, async (socket, lane) => {
         if (socket.bytesWritten === 0) {
           const head = lane % 2 === 0 ? "POST /put HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n" : "GET /get/0x00";
@@ -117,24 +116,26 @@ export const slowDaConnections: Attack = {
       });
       const honest = async (): Promise<void> => {
         for (let round = 0; !attacker.signal.aborted; round++) {
-          const limit = AbortSignal.timeout(5_000);
-          const answer = await fetch(`${url}/put`, { method: "POST", body: `round ${round}`, signal: limit }).catch(
-            () => undefined,
-          );
+          const answer = await putting(port, `round ${round}`);
           if (attacker.signal.aborted) return;
           attacker.count("honest requests");
-          if (answer?.ok !== true) attacker.breach(`the DA server does not serve: ${answer?.status ?? "no answer in 5 s"}`);
+          if (answer !== 200) attacker.breach(`the DA server does not serve: ${answer ?? "no answer in 5 s"}`);
           await attacker.pause(100);
         }
       };
       await Promise.all([slow, honest()]);
-      if (child.exitCode !== null) attacker.breach(`the DA server ended: ${said()}`);
     } finally {
-      child.kill("SIGKILL");
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
+
+/** @returns the HTTP status; undefined: there was no answer in five seconds */
+async function putting(port: number, body: string): Promise<number | undefined> {
+  const limit = AbortSignal.timeout(5_000);
+  const answer = await fetch(`http://127.0.0.1:${port}/put`, { method: "POST", body, signal: limit }).catch(() => undefined);
+  return answer?.status;
+}
 
 const MOST_BYTES = 64 << 20;
 /** The start of a snapshot file, and frames whose sizes are those of real ones. */
@@ -178,7 +179,7 @@ export const hostileSnapshots: Attack = {
 async function restoreFrom(url: string, { l2ChainFile }: Target, attacker: Attacker, behaviour: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-abuse-snapshot-"));
   const args = ["snapshot", "restore", `--chain=${l2ChainFile}`, `--datadir=${folder}`, `--from=${url}`, "--trust-snapshot"];
-  const { child } = startProgram(attacker, RENGINE, args);
+  const child = startProgram(attacker, RENGINE, args);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const sizeOf = (): number =>
     readdirSync(folder).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
