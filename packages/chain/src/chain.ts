@@ -509,7 +509,9 @@ class StoredChain implements Chain {
     if (parent === undefined) return SYNCING;
     const startMs = this.#nowMs();
     const spentFromMs = performance.now();
-    const verdict = this.#limit.run(this.#context.engine, hashHex, true, () => executeBlock(this.#context, parent, prepared));
+    const verdict = this.#limit.run(this.#context.engine, hashHex, this.config.optimism !== undefined, () =>
+      executeBlock(this.#context, parent, prepared),
+    );
     this.#spentMs += performance.now() - spentFromMs;
     this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: verdict.kind });
     if (verdict.kind === "invalid") {

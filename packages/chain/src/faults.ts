@@ -49,7 +49,7 @@ export class ChainError extends codedErrors<ChainErrorCode>({
   "chain/missing-code": "the witness lacks the code with hash {codeHash}",
   "chain/unbuildable": "the block cannot be built: {reason}",
   "chain/execution-too-long":
-    "the execution of block {block} was stopped after {limitSec} s (--engine.max-execution-time); the next attempt may begin in {pauseSec} s and gets twice the time",
+    "the execution of block {block} was stopped after {limitSec} s (--engine.max-execution-time); the next attempt may begin in {pauseSec} s",
   "chain/importing": "another import is under way",
   "chain/closed": "the chain was closed before all blocks were imported",
 }) {}

@@ -155,7 +155,7 @@ const engine = optionGroup("engine", {
     flag: "engine.max-execution-time",
     default: 8_000,
     check: (value: number) => (value < 0 ? "is negative: expected 0 or more" : undefined),
-    help: "How long the first attempt to execute one block may take; each further attempt at the same block gets twice the time. 0: no limit.",
+    help: "How long the first attempt to execute one block may take; each further attempt at a block derived from L1 gets twice the time. 0: no limit.",
   },
 });
 

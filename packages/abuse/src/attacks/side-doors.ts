@@ -119,7 +119,7 @@ export const slowDaConnections: Attack = {
           const answer = await putting(port, `round ${round}`);
           if (attacker.signal.aborted) return;
           attacker.count("honest requests");
-          if (answer !== 200) attacker.breach(`the DA server does not serve: ${answer ?? "no answer in 5 s"}`);
+          if (answer !== 200) attacker.breach(`the DA server does not serve: ${answer ?? "no answer in 15 s"}`);
           await attacker.pause(100);
         }
       };
@@ -130,9 +130,9 @@ export const slowDaConnections: Attack = {
   },
 };
 
-/** @returns the HTTP status; undefined: there was no answer in five seconds */
+/** @returns the HTTP status; undefined: there was no answer in 15 s. The attacker itself may wait for the processor for some seconds. */
 async function putting(port: number, body: string): Promise<number | undefined> {
-  const limit = AbortSignal.timeout(5_000);
+  const limit = AbortSignal.timeout(15_000);
   const answer = await fetch(`http://127.0.0.1:${port}/put`, { method: "POST", body, signal: limit }).catch(() => undefined);
   return answer?.status;
 }

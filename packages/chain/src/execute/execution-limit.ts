@@ -15,7 +15,8 @@ const PAUSE_FACTOR = 4;
 
 /**
  * Bounds the time of one attempt to execute a block. No block is refused for good, because a slow block can be valid: each further
- * attempt at the same block has twice the time.
+ * attempt at a block that was derived from L1 has twice the time. A block of a peer has the same time again, after a pause: it comes from L1
+ * as well if it is one of the chain.
  * Spec: docs/protocol/01-execution.md#time-limit-of-an-execution
  */
 export class ExecutionLimit {
@@ -32,22 +33,22 @@ export class ExecutionLimit {
   /**
    * @param engine the one that `execute` runs on
    * @param key hash of the block, or id of the payload to build
-   * @param pauses whether a stopped block must wait before its next attempt. Blocks that a rollup node derived must not wait
+   * @param isFromPeer whether it is a block that nobody derived
    * @throws {ChainError} chain/execution-too-long; the state is untouched
    */
-  run<T>(engine: EvmEngine, key: Hex, pauses: boolean, execute: () => T): T {
+  run<T>(engine: EvmEngine, key: Hex, isFromPeer: boolean, execute: () => T): T {
     if (this.#limitMs === 0) return execute();
     const startMs = this.#nowMs();
     const { limitMs, notBeforeMs } = this.#stopped.get(key) ?? { limitMs: this.#limitMs, notBeforeMs: startMs };
     if (startMs < notBeforeMs) {
       const pauseSec = Math.ceil((notBeforeMs - startMs) / 1000);
-      throw new ChainError("chain/execution-too-long", { block: key, limitSec: limitMs / 2000, pauseSec });
+      throw new ChainError("chain/execution-too-long", { block: key, limitSec: limitMs / 1000, pauseSec });
     }
     const endMs = startMs + limitMs;
     const stop = (cause?: unknown): ChainError => {
       const nowMs = this.#nowMs();
-      const pauseMs = pauses ? PAUSE_FACTOR * (nowMs - startMs) : 0;
-      this.#stopped.set(key, { limitMs: 2 * limitMs, notBeforeMs: nowMs + pauseMs });
+      const pauseMs = isFromPeer ? PAUSE_FACTOR * (nowMs - startMs) : 0;
+      this.#stopped.set(key, { limitMs: isFromPeer ? limitMs : 2 * limitMs, notBeforeMs: nowMs + pauseMs });
       const pauseSec = Math.ceil(pauseMs / 1000);
       return new ChainError("chain/execution-too-long", { block: key, limitSec: limitMs / 1000, pauseSec }, { cause });
     };
