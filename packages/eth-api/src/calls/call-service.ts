@@ -264,12 +264,20 @@ export class CallService {
     const faultOfContents = contentsFault(profile, request, surroundings);
     if (faultOfContents !== undefined) throw this.#refuse(faultOfContents);
     const from = request.from ?? ZERO_ADDRESS;
+    if (isEstimate && request.from === undefined) this.#fund(execution, request, from);
     const gasLimit = this.#gasLimit(execution, request, from, isEstimate);
     const gasPrice = gasPriceOf(profile, request, environment.baseFeePerGas);
     const { to, value, data, accessList, authorizationList, blobVersionedHashes } = request;
     const message = { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
     if (!isEstimate) this.#checkGas(execution, message);
     return message;
+  }
+
+  /** Nobody in particular sends an estimate without a sender, so its funds do not matter. */
+  #fund(execution: BlockExecution, request: CallRequest, from: Uint8Array): void {
+    const highest = feeCapOf(this.#backend.profile, request, execution.environment.baseFeePerGas);
+    const needed = request.value + blobCost(request) + this.#wantedGas(request) * highest;
+    if (needed < 1n << 256n && execution.getBalance(from) < needed) execution.setBalance(from, needed);
   }
 
   #checkGas({ rules }: BlockExecution, message: CallMessage): void {
