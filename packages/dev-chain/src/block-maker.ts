@@ -108,6 +108,20 @@ export class BlockMaker {
     return built;
   }
 
+  /** Sets a missing label, on a young chain and after its block has left: it is as far behind the head as it may be. */
+  fillLabels(): void {
+    const { chain } = this.#deps;
+    const { number } = chain.head();
+    const labels: Labels = {};
+    for (const label of ["safe", "finalized"] as const) {
+      if (chain.headerOf({ kind: "tag", tag: label }) !== undefined) continue;
+      const at = Math.max(chain.genesis.block.header.number, number - this.lag[label]);
+      const { hash } = chain.headerOf({ kind: "number", number: at })!;
+      labels[label] = { number: at, hash: bytesToHex(hash) };
+    }
+    if (Object.keys(labels).length > 0) chain.rewind(number, labels);
+  }
+
   #build(attributes: PayloadAttributes, choices: BuildChoices, labels: Labels): BuiltPayload {
     try {
       const built = this.#deps.chain.makeBlock(attributes, choices, labels);

@@ -76,9 +76,10 @@ export class DevChain {
     const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
     this.time = new ChainTime({ genesisSec, slotSec: options.slotSec, nowSec }, head.timestamp);
     this.beacon = new BeaconChain({ genesisSec, slotSec: options.slotSec, slotsPerEpoch: options.slotsPerEpoch }, chain, blobs);
-    this.beaconApi = new BeaconApi({ ...options, chainId: chain.config.chainId }, { beacon: this.beacon, blobs, kzg });
+    this.beaconApi = new BeaconApi({ ...options, config: chain.config }, { beacon: this.beacon, blobs, kzg });
     this.maker = new BlockMaker({ ...options, safeLag: options.slotsPerEpoch }, { ...deps, time: this.time, beacon: this.beacon });
     this.mining = new Mining({ maker: this.maker, pool, time: this.time, clock, log });
+    this.maker.fillLabels();
     this.#stop = chain.onHeadChange(({ removed }) => {
       for (const { hash } of removed) editor.forget(bytesToHex(hash));
     });
@@ -100,6 +101,10 @@ export class DevChain {
   get headEdits(): StateEdits | undefined {
     const { editor, chain } = this.#deps;
     return editor.after(chain.head().hash);
+  }
+
+  emptyPool(): void {
+    this.#deps.pool.clear();
   }
 
   snapshot(): number {
@@ -236,6 +241,7 @@ export class DevChain {
     } finally {
       stop();
     }
+    this.maker.fillLabels();
     if (!keepsTransactions) for (const hash of gone) pool.remove(hash);
   }
 }

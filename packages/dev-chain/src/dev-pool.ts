@@ -5,6 +5,8 @@ import type { BlobSidecar, SignedTransaction } from "@rnode/protocol";
 export interface DevPool {
   /** Whether some transaction pays this base fee and can be executed now. */
   hasExecutable(baseFeeWei: bigint): boolean;
+  /** What a transaction offers that waits for a block only; `undefined` if it waits for an earlier one of its sender, or is not there. */
+  offerOf(hash: Uint8Array): { readonly gasLimit: bigint; readonly maxFeeWei: bigint } | undefined;
   /** The blobs of its transactions. */
   sidecars(): Iterable<{ readonly versionedHashes: readonly Uint8Array[]; readonly sidecar: BlobSidecar }>;
   /** Takes in a transaction whose signature nobody has checked. @throws {RpcError} */

@@ -1,5 +1,6 @@
+import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
+import { bytesToHex, type Clock } from "@rnode/primitives";
 import type { BlockMaker } from "./block-maker.ts";
 import type { ChainTime } from "./chain-time.ts";
 import type { DevPool } from "./dev-pool.ts";
@@ -68,16 +69,39 @@ export class Mining {
     time.setNext(time.peek(timestamp) + count * time.slotSec, timestamp);
   }
 
-  /** To be called whenever the pool may have got something to execute. */
-  onTransaction(): void {
-    if (this.#mode.kind !== "auto" || this.#isStalled) return;
+  /**
+   * Takes in a transaction that has come into the pool. If blocks are made with transactions and none can include this one, nothing would ever
+   * change that: it is removed.
+   *
+   * @throws {RpcError} it is removed
+   */
+  admit(hash: Uint8Array): void {
+    const { maker, pool } = this.#deps;
+    const refuse = (): never => {
+      pool.remove(hash);
+      throw new RpcError(
+        SERVER_ERROR,
+        `transaction ${bytesToHex(hash)} fits into no block, and automine makes none without it: the next block has base fee ${maker.nextBaseFee} and gas limit ${maker.gasLimit}; raise its fees, lower its gas, or turn automine off`,
+      );
+    };
+    const makesBlocks = this.#mode.kind === "auto" && !this.#isStalled;
+    const offer = makesBlocks ? pool.offerOf(hash) : undefined;
+    if (offer !== undefined && (offer.gasLimit > maker.gasLimit || offer.maxFeeWei < maker.nextBaseFee)) refuse();
+    if (this.onTransaction() && pool.offerOf(hash) !== undefined) refuse(); // another reason, such as its blob fee
+  }
+
+  /** To be called whenever the pool may have got something to execute. @returns whether blocks were made as long as they had transactions */
+  onTransaction(): boolean {
+    if (this.#mode.kind !== "auto" || this.#isStalled) return false;
     const { maker, pool, log } = this.#deps;
     try {
       for (let made = 0; made < MAX_BLOCKS_A_TRANSACTION && pool.hasExecutable(maker.nextBaseFee); made++) {
-        if (maker.make().block.transactions.length === 0) return; // what is there does not fit into any block
+        if (maker.make().block.transactions.length === 0) return true; // what is there does not fit into any block
       }
+      return true;
     } catch (error) {
       log.error("no block was made", { error });
+      return false;
     }
   }
 

@@ -40,7 +40,11 @@ function rulesWith(config: ChainConfig, rules: ForkRules, blobParams: BlobParams
   if (ofChain === undefined) known.set(config, (ofChain = []));
   let found = ofChain.find(
     (each) =>
-      each.op === rules.op && each.evm === rules.evm && each.blobParams === blobParams && each.isDaoForkBlock === isDaoForkBlock,
+      each.chainId === config.chainId &&
+      each.op === rules.op &&
+      each.evm === rules.evm &&
+      each.blobParams === blobParams &&
+      each.isDaoForkBlock === isDaoForkBlock,
   );
   if (found === undefined) {
     const acceptsContractSenders = config.acceptsContractSenders === true;

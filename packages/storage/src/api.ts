@@ -53,6 +53,8 @@ export interface StateView {
   hasStorage(address: Uint8Array): boolean;
   /** @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array;
+  /** `undefined`: the root of `block` commits to this state. Otherwise the state that it commits to, before edits by hand. */
+  readonly proven?: StateView | undefined;
   /** hash of this block or an ancestor */
   readBlockHash(number: ExactInteger): Uint8Array | undefined;
   /** PERF: the same state for who executes the next block again. What that block changed is read faster, all else more slowly. */

@@ -52,6 +52,10 @@ export class EditedState implements StateView {
     return this.#base.block;
   }
 
+  get proven(): StateView {
+    return this.#base;
+  }
+
   readAccount(address: Uint8Array): StoredAccount | undefined {
     const account = this.#base.readAccount(address);
     const edit = this.#edits.get(bytesToHex(address));

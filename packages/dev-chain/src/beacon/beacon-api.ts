@@ -1,5 +1,6 @@
 import type { Kzg } from "@rnode/kzg";
 import { bytesToHex, type Hex, hexToFixedBytes } from "@rnode/primitives";
+import type { ChainConfig } from "@rnode/protocol";
 import { commitmentInclusionProof, NO_SIGNATURE } from "./beacon-block.ts";
 import type { BeaconBlock, BeaconChain } from "./beacon-chain.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
@@ -9,7 +10,7 @@ import type { BlobStore, StoredBlob } from "./blob-store.ts";
  */
 
 export interface BeaconApiOptions {
-  readonly chainId: bigint;
+  readonly config: Pick<ChainConfig, "chainId">;
   /** slots for which blobs are kept */
   readonly blobRetentionSlots: number;
   /** such as `rengine/v0.1.0` */
@@ -116,13 +117,13 @@ export class BeaconApi {
       MIN_EPOCHS_FOR_DATA_COLUMN_SIDECARS_REQUESTS: retentionEpochs,
       FIELD_ELEMENTS_PER_BLOB: "4096",
       MAX_BLOB_COMMITMENTS_PER_BLOCK: String(MAX_BLOBS_OF_BLOCK),
-      DEPOSIT_CHAIN_ID: String(this.#options.chainId),
-      DEPOSIT_NETWORK_ID: String(this.#options.chainId),
+      DEPOSIT_CHAIN_ID: String(this.#options.config.chainId),
+      DEPOSIT_NETWORK_ID: String(this.#options.config.chainId),
     };
   }
 
   #depositContract(): object {
-    return { chain_id: String(this.#options.chainId), address: `0x${"00".repeat(20)}` };
+    return { chain_id: String(this.#options.config.chainId), address: `0x${"00".repeat(20)}` };
   }
 
   #syncing(): object {

@@ -35,14 +35,14 @@ import { readTypedData } from "./typed-data.ts";
 
 export interface AccountMethodsDeps {
   /** the chain that the keys sign for, and no other */
-  readonly chainId: bigint;
+  readonly chainId: () => bigint;
   readonly accounts: readonly DevAccount[];
   readonly fill: TransactionFiller;
   readonly pool: DevPool;
   /** Takes in a raw transaction. @throws {RpcError} */
   readonly submit: (raw: Uint8Array) => Promise<unknown>;
-  /** to be called after a transaction was put into the pool in another way */
-  readonly onTransaction: () => void;
+  /** to be called after a transaction was put into the pool in another way @throws {RpcError} no block can include it */
+  readonly admit: (hash: Uint8Array) => void;
 }
 
 export interface AccountMethods {
@@ -55,7 +55,7 @@ const HASH_RESULT = { name: "hash", schema: hashShape.schema };
 const BYTES_RESULT = (name: string) => ({ name, schema: dataShape.schema });
 
 /** The accounts with keys, and those that are impersonated: transactions without a signature of their own. */
-export function accountMethods({ chainId, accounts, fill, pool, submit, onTransaction }: AccountMethodsDeps): AccountMethods {
+export function accountMethods({ chainId, accounts, fill, pool, submit, admit }: AccountMethodsDeps): AccountMethods {
   const keys = new Map(accounts.map(({ address, privateKey }) => [bytesToHex(address), privateKey]));
   const impersonated = new Set<Hex>();
   let impersonatesAll = false;
@@ -67,8 +67,11 @@ export function accountMethods({ chainId, accounts, fill, pool, submit, onTransa
   };
   /** A signature for another chain would be valid there. */
   const requireOwnChain = (given: bigint | undefined): void => {
-    if (given !== undefined && given !== chainId)
-      throw new RpcError(SERVER_ERROR, `chain id ${given}: the keys of this development chain sign for its own, ${chainId}, only`);
+    if (given !== undefined && given !== chainId())
+      throw new RpcError(
+        SERVER_ERROR,
+        `chain id ${given}: the keys of this development chain sign for its own, ${chainId()}, only`,
+      );
   };
   const filled = (request: CallRequest): Promise<SignedTransaction> => {
     requireOwnChain(request.chainId);
@@ -89,8 +92,9 @@ export function accountMethods({ chainId, accounts, fill, pool, submit, onTransa
     }
     const unsigned: SignedTransaction = { ...transaction, signature: signatureOfNobody(from) };
     pool.insert(unsigned, from);
-    onTransaction();
-    return bytesToHex(hashTransaction(unsigned));
+    const hash = hashTransaction(unsigned);
+    admit(hash);
+    return bytesToHex(hash);
   }
 
   const sign = (summary: string, hashOf: (data: unknown) => Uint8Array, isAddressFirst: boolean) =>

@@ -32,6 +32,7 @@ export interface ChainMethodsDeps {
   /** whether blocks are logged */
   readonly setLogging: (isOn: boolean) => void;
   readonly clientVersion: string;
+  readonly setChainId: (chainId: bigint) => void;
   /** of this run */
   readonly instanceId: string;
 }
@@ -72,6 +73,7 @@ export function chainMethods({
   send,
   setLogging,
   clientVersion,
+  setChainId,
   instanceId,
 }: ChainMethodsDeps): ApiMethods {
   const depthBelow = (number: number): number => {
@@ -112,6 +114,18 @@ export function chainMethods({
       summary: "Refused: no other chain is forked.",
       handler: () => {
         throw new RpcError(SERVER_ERROR, NO_FORKING);
+      },
+    }),
+    anvil_setChainId: method({
+      runs: "writer",
+      result: NOTHING,
+      params: [param("chainId", smallAmountShape)],
+      summary: "Another chain id from the next block on, until the program ends; the pool is emptied.",
+      handler: ([chainId]) => {
+        if (chainId === 0) throw new RpcError(SERVER_ERROR, "chain id 0: expected 1 or more");
+        dev.emptyPool();
+        setChainId(BigInt(chainId));
+        chain.announceEdits();
       },
     }),
     anvil_setLoggingEnabled: method({

@@ -4,15 +4,18 @@ import { isCodedError } from "@rnode/primitives";
 import { type AccountMethodsDeps, accountMethods } from "./account-methods.ts";
 import { type ChainMethodsDeps, chainMethods } from "./chain-methods.ts";
 import { type DumpSource, dumpMethods } from "./dump-methods.ts";
-import { miningMethods } from "./mining-methods.ts";
+import { type BlockJson, miningMethods } from "./mining-methods.ts";
 import { stateMethods } from "./state-methods.ts";
+import { type TokenMethodsDeps, tokenMethods } from "./token-methods.ts";
 
-export type DevMethodsDeps = Omit<AccountMethodsDeps, "onTransaction"> &
-  Omit<ChainMethodsDeps, "send"> & { readonly store: DumpSource };
+export type DevMethodsDeps = Omit<AccountMethodsDeps, "admit" | "chainId"> &
+  Omit<ChainMethodsDeps, "send"> &
+  Omit<TokenMethodsDeps, "dev"> & { readonly store: DumpSource; readonly blockJson: BlockJson };
 
 /** Other names under which test tools know a method. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
-  evm_mine: [],
+  evm_mine_detailed: ["evm_mineDetailed"],
+  anvil_dealERC20: ["hardhat_dealERC20", "tenderly_setErc20Balance"],
   anvil_mine: ["hardhat_mine"],
   evm_setAutomine: ["anvil_setAutomine"],
   anvil_getAutomine: ["hardhat_getAutomine"],
@@ -44,9 +47,14 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 /** The methods that only a development chain has; those of accounts take the place of the usual ones. */
 export function devMethods(deps: DevMethodsDeps): ApiMethods {
   const { dev, chain, store } = deps;
-  const { methods: ofAccounts, send } = accountMethods({ ...deps, onTransaction: () => dev.mining.onTransaction() });
+  const { methods: ofAccounts, send } = accountMethods({
+    ...deps,
+    chainId: () => chain.config.chainId,
+    admit: (hash) => dev.mining.admit(hash),
+  });
   const methods: ApiMethods = {
-    ...miningMethods(dev),
+    ...miningMethods(dev, deps.blockJson),
+    ...tokenMethods(deps),
     ...stateMethods(dev, chain),
     ...chainMethods({ ...deps, send }),
     ...dumpMethods(dev, chain, store, () => dev.headEdits),

@@ -1,4 +1,4 @@
-import { type ApiMethods, method } from "@rnode/eth-api";
+import { type ApiMethods, type JsonObject, method } from "@rnode/eth-api";
 import {
   addressShape,
   booleanShape,
@@ -17,6 +17,12 @@ import { ANYTHING, amountShape, DONE, NOTHING, smallAmountShape } from "./shapes
 /** More in one request would hold up everything else for too long. */
 const MAX_BLOCKS = 10_000;
 
+/** Their answer is held whole. */
+const MAX_DETAILED_BLOCKS = 256;
+
+/** A block as eth_getBlockByHash shows it, with its transactions. */
+export type BlockJson = (hash: Uint8Array) => JsonObject;
+
 interface MineRequest {
   readonly timestampSec: number | undefined;
   readonly blocks: number;
@@ -31,6 +37,8 @@ const mineShape: Shape<MineRequest> = shape({ oneOf: [smallAmountShape.schema, {
   return { timestampSec: given(timestamp), blocks: given(blocks) ?? 1 };
 });
 
+const ONE_BLOCK: MineRequest = { timestampSec: undefined, blocks: 1 };
+
 const blockCountShape: Shape<number> = shape(smallAmountShape.schema, (value) => {
   const count = smallAmountShape.parse(value);
   if (count > MAX_BLOCKS) throw new ShapeError(`expected at most ${MAX_BLOCKS} blocks`);
@@ -38,7 +46,12 @@ const blockCountShape: Shape<number> = shape(smallAmountShape.schema, (value) =>
 });
 
 /** When blocks are made, and what the next ones are like. */
-export function miningMethods({ mining, maker, time }: DevChain): ApiMethods {
+export function miningMethods({ mining, maker, time }: DevChain, blockJson: BlockJson): ApiMethods {
+  const mine = (request: MineRequest): Uint8Array[] => {
+    if (request.blocks > MAX_BLOCKS) throw new RpcError(SERVER_ERROR, `at most ${MAX_BLOCKS} blocks a request`);
+    if (request.timestampSec !== undefined) time.setNext(request.timestampSec, headSec());
+    return Array.from({ length: request.blocks }, () => maker.make().hash);
+  };
   const headSec = (): number => maker.head.header.timestamp;
   const refused = (reason: string) => (): never => {
     throw new RpcError(SERVER_ERROR, reason);
@@ -49,11 +62,20 @@ export function miningMethods({ mining, maker, time }: DevChain): ApiMethods {
       result: { name: "zero", schema: { const: "0x0" } },
       params: [optionalParam("options", mineShape)],
       summary: "Makes a block, or as many as `blocks` says, the first at `timestamp`.",
-      handler: ([request = { timestampSec: undefined, blocks: 1 }]) => {
-        if (request.blocks > MAX_BLOCKS) throw new RpcError(SERVER_ERROR, `at most ${MAX_BLOCKS} blocks a request`);
-        if (request.timestampSec !== undefined) time.setNext(request.timestampSec, headSec());
-        for (let made = 0; made < request.blocks; made++) maker.make();
+      handler: ([request = ONE_BLOCK]) => {
+        mine(request);
         return "0x0";
+      },
+    }),
+    evm_mine_detailed: method({
+      runs: "writer",
+      result: ANYTHING("blocks"),
+      params: [optionalParam("options", mineShape)],
+      summary: "Like evm_mine; the answer is the blocks, with their transactions.",
+      handler: ([request = ONE_BLOCK]) => {
+        if (request.blocks > MAX_DETAILED_BLOCKS)
+          throw new RpcError(SERVER_ERROR, `at most ${MAX_DETAILED_BLOCKS} blocks a request; evm_mine makes more`);
+        return mine(request).map((hash) => blockJson(hash));
       },
     }),
     anvil_mine: method({

@@ -85,9 +85,10 @@ function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarge
   const stored = backend.chain.trieNodesAt(blockIdOf(at));
   if (stored === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
   const nodes = rememberNodes(stored, MAX_REMEMBERED_NODES);
+  const state = at.state.proven ?? at.state;
   return targets.map(([who, keys]) => {
     work.check();
-    const account = at.state.readAccount(who);
+    const account = state.readAccount(who);
     const isZero = account === undefined && backend.profile.proofsHaveZeroHashes;
     const storageRoot = account?.storageRoot ?? EMPTY_TRIE_ROOT;
     const owner = keccak256(who);
@@ -102,7 +103,7 @@ function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarge
         work.check();
         return {
           key: text,
-          value: toQuantity(bytesToBigint(at.state.readStorage(who, slot) ?? ZERO_WORD)),
+          value: toQuantity(bytesToBigint(state.readStorage(who, slot) ?? ZERO_WORD)),
           proof: createProof(nodes, owner, storageRoot, keccak256(slot)).map(bytesToHex),
         };
       }),

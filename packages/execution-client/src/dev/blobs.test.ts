@@ -63,6 +63,7 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
       kzg,
       blobs: texts.flatMap((text) => toBlobs({ data: stringToHex(text) })),
       maxFeePerBlobGas,
+      gas: 21_000n, // an estimate refuses a low blob fee
       ...(nonce !== undefined && { nonce }),
     });
   beforeAll(async () => {
@@ -206,6 +207,7 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
     expect(await reader.getBlobBaseFee()).toBeLessThan(raised);
     // Too low a cap waits in the pool; a replacement must pay twice as much.
     await dev.rpc.call("dev_setBlobBaseFee", ["0x2540be400", 3]);
+    await dev.rpc.call("evm_setAutomine", [false]);
     const nonce = await reader.getTransactionCount({ address: alice.address });
     await sendBlobs(["waits"], 1000n, nonce);
     await expect(sendBlobs(["other"], 1999n, nonce)).rejects.toThrow(/replacement transaction underpriced/);
@@ -213,6 +215,10 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
       /address already reserved/,
     );
     await dev.rpc.call("anvil_dropAllTransactions", []);
+    await dev.rpc.call("evm_setAutomine", [true]);
+    // With automine nothing would lower the fee.
+    await expect(sendBlobs(["never"], 1000n, nonce)).rejects.toThrow(/fits into no block/);
+    expect(await dev.rpc.call("txpool_status", [])).toEqual({ pending: "0x0", queued: "0x0" });
   });
 
   it.runIf(foundryBinary("cast") !== undefined)("of cast arrive as it made them", { timeout: CAST_TIMEOUT_MS }, async () => {

@@ -54,6 +54,11 @@ export const dev = optionGroup("dev", {
     help: "Funds of each account of a new chain.",
   },
   mnemonic: { parse: text, default: DEV_MNEMONIC, needs: "dev", help: "Phrase that the accounts' keys come from." },
+  clientName: {
+    parse: text,
+    needs: "dev",
+    help: "What web3_clientVersion and hardhat_metadata answer, for tools that work with clients they know only: anvil/v1.0.0 for Hardhat's network helpers. Default: rengine's own.",
+  },
   gasLimit: { parse: bigUint, default: 30_000_000n, needs: "dev", unit: "gas", help: "Gas limit of the blocks." },
   baseFeeWei: {
     parse: bigUint,

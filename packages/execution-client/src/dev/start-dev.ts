@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { createSenderCache, openChain } from "@rnode/chain";
 import { BlobStore, DEV_MNEMONIC, DevChain, devAccounts, devMethods, StateEditor } from "@rnode/dev-chain";
 import {
+  type ApiMethods,
+  blockToJson,
   createTransactionFiller,
+  method,
   methodsInWriter,
   NAMESPACES,
   type Profile,
@@ -70,7 +73,7 @@ export async function startDevClient(
     throw new UserError(
       `--dev.chain-id ${dev.chainId}: the genesis in ${folder.genesisPath} says ${chainId}; leave the option out, or give another --datadir`,
     );
-  const config = { ...spec.config, acceptsContractSenders: true };
+  const config = { ...spec.config, acceptsContractSenders: true }; // anvil_setChainId changes it
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
@@ -121,7 +124,7 @@ export async function startDevClient(
   const access = writerAccessOf(chain, pool);
   const submit: typeof access.submit = async (raw, terms) => {
     const hash = await access.submit(raw, terms);
-    devChain.mining.onTransaction();
+    devChain.mining.admit(hash);
     return hash;
   };
   const services: ReadServices = createReadServices(options, {
@@ -149,18 +152,26 @@ export async function startDevClient(
 
   const write = writeServicesOf(chain, pool);
   const own = devMethods({
-    ...{ dev: devChain, chain, blobs, store, accounts, submit, chainId },
+    ...{ dev: devChain, chain, blobs, store, accounts, submit, calls: services.calls },
     pool: devPool,
     fill: createTransactionFiller(services),
     setLogging: (isOn) => {
       isLogging = isOn;
     },
-    clientVersion: version,
+    clientVersion: dev.clientName ?? version,
+    setChainId: (id) => {
+      config.chainId = id;
+    },
+    blockJson: (hash) => {
+      const stored = chain.resolve({ kind: "hash", hash, requireCanonical: false })!;
+      return blockToJson(profile, stored, { full: true, totalDifficulty: undefined });
+    },
     instanceId: bytesToHex(randomBytes(32)),
   });
   const server = createPublicServer(options, {
     ...{ services, pending: pool, log, metrics },
-    bind: (methods) => methodsInWriter({ ...methods, ...own }, write, options.calls.maxGasPerRequest),
+    bind: (methods) =>
+      methodsInWriter({ ...methods, ...own, ...clientNameMethods(dev.clientName) }, write, options.calls.maxGasPerRequest),
     maxOpenFiles: connectionBudget(),
     pages: (path, query) => devChain.beaconApi.answer(path, query),
   });
@@ -184,6 +195,20 @@ export async function startDevClient(
   });
   return { port: httpPort!, banner, status: () => statusOf(chain, pool) };
 }
+
+/** Tools such as Hardhat's network helpers refuse a chain whose client they do not know. */
+const clientNameMethods = (name: string | undefined): ApiMethods =>
+  name === undefined
+    ? {}
+    : {
+        web3_clientVersion: method({
+          runs: "writer",
+          result: { name: "version", schema: { type: "string" } },
+          params: [],
+          summary: "As --dev.client-name says.",
+          handler: () => name,
+        }),
+      };
 
 function statusOf(chain: Parameters<typeof writeServicesOf>[0], { pool }: PoolService): LogFields {
   const numberOf = (tag: "safe" | "finalized"): number | undefined => chain.headerOf({ kind: "tag", tag })?.header.number;
