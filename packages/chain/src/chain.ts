@@ -79,6 +79,8 @@ export interface ChainDependencies {
   readonly readAhead?: ReadAhead | undefined;
   /** of a development chain: what was set by hand in the state after a block */
   readonly editsAfter?: ((blockHash: Hex) => StateEdits | undefined) | undefined;
+  /** of a forked chain: the root of the tries that the store has after a block; default: the block's state root */
+  readonly trieRootOf?: ((header: Header) => Uint8Array) | undefined;
   /** the same for the groups of an import */
   readonly startGroupRoots?: ((store: RootStore, stateRoot: Uint8Array) => StateRoots) | undefined;
 }
@@ -170,7 +172,7 @@ class StoredChain implements Chain {
     this.#tree = new BlockTree({ ...DEFAULT_TREE_LIMITS, ...options.tree }, (hash, number) =>
       isCanonicalBlock(store, hash, number),
     );
-    this.#branches = new Branches(store, this.#tree);
+    this.#branches = new Branches(store, this.#tree, dependencies.trieRootOf);
     // A build keeps its engine busy between calls, so it has one of its own.
     this.#jobs = new PayloadJobs(buildContext, nowMs, this.#limit, options.building);
     this.genesis = this.#branches.storedBlock(genesisHash)!;

@@ -27,6 +27,8 @@ export interface DevChainDeps {
   readonly chain: DevChainAccess;
   readonly pool: DevPool;
   readonly editor: StateEditor;
+  /** set by hand after the first block, again after a reset */
+  readonly initialEdits?: StateEdits | undefined;
   readonly blobs: BlobStore;
   readonly kzg: Kzg;
   readonly clock: Clock;
@@ -79,6 +81,7 @@ export class DevChain {
     this.beaconApi = new BeaconApi({ ...options, config: chain.config }, { beacon: this.beacon, blobs, kzg });
     this.maker = new BlockMaker({ ...options, safeLag: options.slotsPerEpoch }, { ...deps, time: this.time, beacon: this.beacon });
     this.mining = new Mining({ maker: this.maker, pool, time: this.time, clock, log });
+    if (deps.initialEdits !== undefined) editor.replace(bytesToHex(chain.genesis.hash), deps.initialEdits);
     this.maker.fillLabels();
     this.#stop = chain.onHeadChange(({ removed }) => {
       for (const { hash } of removed) editor.forget(bytesToHex(hash));
@@ -145,14 +148,14 @@ export class DevChain {
 
   /** Back to the genesis, as the chain began. */
   reset(): void {
-    const { chain, editor, pool } = this.#deps;
+    const { chain, editor, pool, initialEdits } = this.#deps;
     const { block, hash } = chain.genesis;
     const { number } = block.header;
     this.#snapshots.clear();
     this.maker.holdBaseFee(0n, 0);
     this.maker.holdBlobBaseFee(0n, 0);
     pool.clear();
-    editor.replace(bytesToHex(hash), undefined);
+    editor.replace(bytesToHex(hash), initialEdits);
     if (chain.head().number > number) this.#rewind(number, false);
     else chain.announceEdits();
     pool.clear();

@@ -22,13 +22,19 @@ export interface Branch {
 export class Branches {
   readonly #store: ChainStoreReader;
   readonly #tree: Pick<BlockTree, "get">;
+  readonly #trieRootOf: (header: Header) => Uint8Array;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.header(hash));
   /** PERF: the branch whose state was asked for last, because that of its next block is likely to be the next; lowest first */
   #layered: ExecutedBlock[] = [];
   #layers = new StateLayers();
 
-  constructor(store: ChainStoreReader, tree: Pick<BlockTree, "get">) {
+  constructor(
+    store: ChainStoreReader,
+    tree: Pick<BlockTree, "get">,
+    trieRootOf: (header: Header) => Uint8Array = ({ stateRoot }) => stateRoot,
+  ) {
     this.#store = store;
+    this.#trieRootOf = trieRootOf;
     this.#tree = tree;
   }
 
@@ -123,7 +129,7 @@ export class Branches {
       hash,
       reader: view,
       trie: {
-        stateRoot: header.stateRoot,
+        stateRoot: this.#trieRootOf(header),
         nodes,
         storageRootOf: (address) => view.readAccount(address)?.storageRoot,
         base: () => {

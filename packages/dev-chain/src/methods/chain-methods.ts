@@ -254,4 +254,4 @@ export function chainMethods({
   };
 }
 
-const NO_FORKING = "this chain forks no other: it has its own genesis only (--chain takes a genesis file)";
+const NO_FORKING = "what this chain forks is fixed at its start: start another with rengine --dev --fork-url=URL --fork-block=N";

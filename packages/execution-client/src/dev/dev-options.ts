@@ -1,5 +1,5 @@
 import { DEFAULT_DEV_FORK, DEV_FORKS, DEV_MNEMONIC } from "@rnode/dev-chain";
-import { bigUint, bool, duration, integerBetween, oneOf, optionGroup, text, uint } from "@rnode/options";
+import { bigUint, bool, duration, httpUrl, integerBetween, oneOf, optionGroup, text, uint } from "@rnode/options";
 
 /** anvil's */
 export const DEFAULT_CHAIN_ID = 31_337;
@@ -54,6 +54,18 @@ export const dev = optionGroup("dev", {
     help: "Funds of each account of a new chain.",
   },
   mnemonic: { parse: text, default: DEV_MNEMONIC, needs: "dev", help: "Phrase that the accounts' keys come from." },
+  forkUrl: {
+    parse: httpUrl,
+    flag: "fork-url",
+    needs: "dev",
+    help: "Begin with the state of another Ethereum chain, fetched from this endpoint as it is touched.",
+  },
+  forkBlock: {
+    parse: uint,
+    flag: "fork-block",
+    needs: "fork-url",
+    help: "Block whose state a fork begins with. Default: the endpoint's latest.",
+  },
   clientName: {
     parse: text,
     needs: "dev",

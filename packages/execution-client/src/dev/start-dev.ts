@@ -2,7 +2,17 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { createSenderCache, openChain } from "@rnode/chain";
-import { BlobStore, DEV_MNEMONIC, DevChain, devAccounts, devMethods, StateEditor } from "@rnode/dev-chain";
+import {
+  BlobStore,
+  DEV_MNEMONIC,
+  DevChain,
+  devAccounts,
+  devMethods,
+  forkedMethods,
+  forkedStore,
+  forkedTrieRoot,
+  StateEditor,
+} from "@rnode/dev-chain";
 import {
   type ApiMethods,
   blockToJson,
@@ -19,6 +29,7 @@ import { createKzg, verifySidecar, withCellProofs } from "@rnode/kzg";
 import type { LogFields } from "@rnode/observe";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type Scope, UserError } from "@rnode/program";
+import { l1ChainConfig } from "@rnode/protocol";
 import { cacheSizesOf } from "../cache-sizes.ts";
 import type { ClientDependencies } from "../client.ts";
 import { type ClientOptions, DEFAULT_NAMESPACES } from "../options.ts";
@@ -32,6 +43,7 @@ import { VERSION } from "../version.ts";
 import { bannerOf } from "./banner.ts";
 import { openDevFolder } from "./dev-folder.ts";
 import { DEFAULT_CHAIN_ID } from "./dev-options.ts";
+import { openFork } from "./fork.ts";
 import { devPoolOf } from "./pool-access.ts";
 
 /** A running development chain. */
@@ -53,8 +65,11 @@ export async function startDevClient(
   given: ClientOptions,
   { log, clock, metrics }: ClientDependencies,
 ): Promise<RunningDevClient> {
-  const options = optionsForDev(given);
-  const { dev, http } = options;
+  const chosen = optionsForDev(given);
+  const { http } = chosen;
+  const fork = await openFork(scope, chosen, log);
+  const options = fork?.options ?? chosen;
+  const { dev } = options;
   const profile = profileOf(options);
   for (const warning of warningsOf(given, profile)) log.warn(warning);
   const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
@@ -69,24 +84,29 @@ export async function startDevClient(
   if (spec.config.optimism !== undefined)
     throw new UserError("--dev makes blocks of an Ethereum chain; this genesis is an OP Stack chain's");
   const { chainId } = spec.config;
-  if (dev.chainId !== DEFAULT_CHAIN_ID && BigInt(dev.chainId) !== chainId)
+  if (fork === undefined && dev.chainId !== DEFAULT_CHAIN_ID && BigInt(dev.chainId) !== chainId)
     throw new UserError(
       `--dev.chain-id ${dev.chainId}: the genesis in ${folder.genesisPath} says ${chainId}; leave the option out, or give another --datadir`,
     );
-  const config = { ...spec.config, acceptsContractSenders: true }; // anvil_setChainId changes it
+  const config = { ...(l1ChainConfig(chainId) ?? spec.config), acceptsContractSenders: true }; // anvil_setChainId changes it
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
     () => openDatabase(folder.path, { sync: folder.isTemporary ? "interval" : "each" }),
     (database) => (isStoreOwned ? database.close() : undefined),
   );
-  await prepareGenesis(store, { ...spec, config });
+  if (fork === undefined) await prepareGenesis(store, { ...spec, config });
+  else fork.begin(store);
   const editor = new StateEditor(store);
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   scope.onClose("sender recovery", () => senders.close());
   const caches = cacheSizesOf(options.memory.cache);
   const chain = openChain(
-    { store, config, senders, metrics, nowMs: () => clock.monotonicMs(), editsAfter: (hash) => editor.after(hash) },
+    {
+      ...{ config, senders, metrics, nowMs: () => clock.monotonicMs(), editsAfter: (hash) => editor.after(hash) },
+      store: fork === undefined ? store : forkedStore(store, fork.state),
+      trieRootOf: fork && forkedTrieRoot(fork.state),
+    },
     { codeCacheBytes: caches.chainCode, tree: { maxStoredBytes: caches.executedBlocks } },
   );
   isStoreOwned = false;
@@ -117,7 +137,7 @@ export async function startDevClient(
   const devPool = devPoolOf(pool);
   const devChain = new DevChain(
     { ...dev, slotSec: folder.slotSec, slotsPerEpoch: dev.slotsInAnEpoch, coinbase: ZERO_ADDRESS, version },
-    { chain, pool: devPool, editor, blobs, kzg, clock, log },
+    { initialEdits: fork?.fundsOf(accounts), chain, pool: devPool, editor, blobs, kzg, clock, log },
   );
   scope.onClose("mining", () => devChain.close());
 
@@ -170,8 +190,11 @@ export async function startDevClient(
   });
   const server = createPublicServer(options, {
     ...{ services, pending: pool, log, metrics },
-    bind: (methods) =>
-      methodsInWriter({ ...methods, ...own, ...clientNameMethods(dev.clientName) }, write, options.calls.maxGasPerRequest),
+    bind: (methods) => {
+      const all = { ...methods, ...own, ...clientNameMethods(dev.clientName) };
+      const bound = methodsInWriter(all, write, options.calls.maxGasPerRequest);
+      return fork === undefined ? bound : forkedMethods(bound, { ...fork, chain });
+    },
     maxOpenFiles: connectionBudget(),
     pages: (path, query) => devChain.beaconApi.answer(path, query),
   });

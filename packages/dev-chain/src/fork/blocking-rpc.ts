@@ -1,0 +1,131 @@
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** What an endpoint answers to one call. */
+export type RpcOutcome =
+  | { readonly kind: "result"; readonly result: unknown }
+  | { readonly kind: "error"; readonly code: number; readonly message: string };
+
+/** Asks an endpoint while this thread waits, as the EVM does for the state. */
+export interface BlockingRpc {
+  /** host and port; the path may hold a key */
+  readonly host: string;
+  /** HTTP requests so far */
+  readonly requests: number;
+  /** In one request. @throws {RpcError} the endpoint does not answer, or refuses the whole request */
+  batch(calls: readonly RpcCall[]): RpcOutcome[];
+  close(): Promise<void>;
+}
+
+/** The thread only carries bytes. It is a text, so that it runs from sources as well as from the build. */
+const CARRIER = `
+const { workerData: { port, signal, url, timeoutMs } } = require("node:worker_threads");
+const once = async (body) => {
+  try {
+    const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body, signal: AbortSignal.timeout(timeoutMs) });
+    return { status: answer.status, text: await answer.text() };
+  } catch (error) {
+    return { status: 0, text: String((error && error.cause && error.cause.code) || (error && error.name) || error) };
+  }
+};
+const isBusy = ({ status }) => status === 429 || status === 502 || status === 503 || status === 504;
+port.on("message", async (body) => {
+  let answer = await once(body);
+  for (let wait = 250; isBusy(answer) && wait <= 1000; wait *= 2) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    answer = await once(body);
+  }
+  port.postMessage(answer);
+  Atomics.store(signal, 0, 1);
+  Atomics.notify(signal, 0);
+});
+`;
+
+const TIMEOUT_MS = 30_000;
+/** three attempts, and the pauses between them */
+const WAIT_MS = 3 * TIMEOUT_MS + 5_000;
+/** in one request; providers refuse more */
+const MAX_BATCH = 100;
+
+/** @param url http or https */
+export function openBlockingRpc(url: string): BlockingRpc {
+  return new CarriedRpc(url);
+}
+
+class CarriedRpc implements BlockingRpc {
+  readonly host: string;
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  readonly #signal = new Int32Array(new SharedArrayBuffer(4));
+  requests = 0;
+
+  constructor(url: string) {
+    this.host = new URL(url).host;
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    const workerData = { port: port2, signal: this.#signal, url, timeoutMs: TIMEOUT_MS };
+    this.#worker = new Worker(CARRIER, { eval: true, workerData, transferList: [port2], execArgv: [] });
+    this.#worker.unref();
+    port1.unref();
+  }
+
+  batch(calls: readonly RpcCall[]): RpcOutcome[] {
+    const outcomes: RpcOutcome[] = [];
+    for (let from = 0; from < calls.length; from += MAX_BATCH) outcomes.push(...this.#batch(calls.slice(from, from + MAX_BATCH)));
+    return outcomes;
+  }
+
+  #batch(calls: readonly RpcCall[]): RpcOutcome[] {
+    const body = JSON.stringify(calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params })));
+    const answers = this.#post(body);
+    if (!Array.isArray(answers)) {
+      const { error } = (answers ?? {}) as { error?: { message?: unknown } };
+      throw this.#failure(`answered a batch with ${error === undefined ? "no list" : `"${String(error.message)}"`}`);
+    }
+    return calls.map(({ method }, id) => {
+      const answer = answers.find((each: unknown) => (each as { id?: unknown } | null)?.id === id) as
+        | { readonly result?: unknown; readonly error?: { readonly code?: unknown; readonly message?: unknown } }
+        | undefined;
+      if (answer === undefined) throw this.#failure(`did not answer ${method} of a batch`);
+      return answer.error === undefined
+        ? { kind: "result", result: answer.result }
+        : { kind: "error", code: Number(answer.error.code), message: String(answer.error.message) };
+    });
+  }
+
+  #post(body: string): unknown {
+    this.requests++;
+    Atomics.store(this.#signal, 0, 0);
+    this.#port.postMessage(body);
+    Atomics.wait(this.#signal, 0, 0, WAIT_MS);
+    const received = receiveMessageOnPort(this.#port) as
+      | { readonly message: { readonly status: number; readonly text: string } }
+      | undefined;
+    if (received === undefined) throw this.#failure(`did not answer within ${WAIT_MS / 1000} s`);
+    const { status, text } = received.message;
+    if (status === 0) throw this.#failure(`cannot be reached (${text})`);
+    if (status === 429)
+      throw this.#failure("limits the rate of requests (HTTP 429), three times in a row: wait, or use another endpoint");
+    let answer: unknown;
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      throw this.#failure(`answered with HTTP ${status} and no JSON`);
+    }
+    return answer;
+  }
+
+  #failure(what: string): RpcError {
+    return new RpcError(SERVER_ERROR, `the endpoint of --fork-url, ${this.host}, ${what}`);
+  }
+
+  async close(): Promise<void> {
+    this.#port.close();
+    await this.#worker.terminate();
+  }
+}
