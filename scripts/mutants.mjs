@@ -47,10 +47,11 @@ const NEAREST = {
 
 const { values } = parseArgs({ options: { only: { type: "string", default: "" }, help: { type: "boolean" } } });
 if (values.help) {
-  console.log("npm run mutants -- [--only=TEXT]\n  --only=TEXT  mutants whose rule contains it; default: all, which takes hours");
+  console.log("npm run mutants -- [--only=TEXT]\n  --only=TEXT  mutants whose rule contains it, or one of several texts with | between; default: all, which takes hours");
   process.exit(0);
 }
-const wanted = MUTANTS.filter(({ rule }) => rule.includes(values.only));
+const texts = values.only.split("|");
+const wanted = MUTANTS.filter(({ rule }) => texts.some((text) => rule.includes(text)));
 reportStale(wanted);
 const folder = mkdtempSync(join(tmpdir(), "rnode-mutants-"));
 const survivors = [];

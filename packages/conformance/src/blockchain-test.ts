@@ -19,7 +19,15 @@ import { type Block, type ChainConfig, decodeBlock, type Genesis, type Header, h
 
 import { wrongRefusal } from "./expected-exceptions.ts";
 import { chainConfigOfSuite, isKnownNetwork, type SuiteConfig } from "./suite-forks.ts";
-import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
+import {
+  type CaseResult,
+  jsonFilesBelow,
+  type NoteUncompared,
+  readJsonFile,
+  reportOf,
+  resultOf,
+  type SuiteReport,
+} from "./vectors.ts";
 
 interface TestBlock {
   readonly rlp: string;
@@ -51,7 +59,8 @@ export function runBlockchainTests(folder: string): SuiteReport {
       const title = `${basename(path)} ${name}`;
       if (!isKnownNetwork(test.network)) skipped.push(`${title}: network ${test.network}`);
       else {
-        const run = () => runCase(test, { config: chainConfigOfSuite(test.network, test.config)!, engine, ...CONTEXT });
+        const run = (note: NoteUncompared) =>
+          runCase(test, { config: chainConfigOfSuite(test.network, test.config)!, engine, ...CONTEXT }, note);
         results.push(resultOf(title, run));
       }
     }
@@ -66,7 +75,7 @@ const CONTEXT = {
   },
 };
 
-function runCase(test: BlockchainCase, context: ExecutionContext): string | undefined {
+function runCase(test: BlockchainCase, context: ExecutionContext, note: NoteUncompared): string | undefined {
   const { header } = decodeBlock(hexToBytes(test.genesisRLP));
   const chain = new MemoryChain(genesisOfTest(header, test.pre), context);
   if (chain.lastHash !== bytesToHex(hashHeader(header))) return `genesis: computed ${chain.lastHash}`;
@@ -75,7 +84,7 @@ function runCase(test: BlockchainCase, context: ExecutionContext): string | unde
     if (refusal !== undefined && expectException === undefined) return `block ${index}: ${refusal}`;
     if (refusal === undefined && expectException !== undefined)
       return `block ${index}: accepted, expected ${String(expectException)}`;
-    const wrong = refusal === undefined || expectException === undefined ? undefined : wrongRefusal(expectException, refusal);
+    const wrong = refusal === undefined || expectException === undefined ? undefined : wrongRefusal(expectException, refusal, note);
     if (wrong !== undefined) return `block ${index}: ${wrong}`;
   }
   if (chain.lastHash !== test.lastblockhash) return `last block ${chain.lastHash}, expected ${test.lastblockhash}`;

@@ -130,9 +130,14 @@ export function compareException(expected: string | readonly string[], reason: s
   return isKnown && alternativesOf(expected).every((name) => Object.hasOwn(REASONS, name)) ? "other" : "unknown";
 }
 
-/** What is wrong with a refusal; undefined: nothing, or there is nothing to compare it with. */
-export function wrongRefusal(expected: string | readonly string[], reason: string): string | undefined {
-  return compareException(expected, reason) === "other"
-    ? `refused (${reason}), expected ${alternativesOf(expected).join("|")}`
-    : undefined;
+/** What is wrong with a refusal; undefined: nothing, or there is nothing to compare it with, which `note` is told. */
+export function wrongRefusal(
+  expected: string | readonly string[],
+  reason: string,
+  note: (exception: string) => void,
+): string | undefined {
+  const names = alternativesOf(expected).join("|");
+  const verdict = compareException(expected, reason);
+  if (verdict === "unknown") note(names);
+  return verdict === "other" ? `refused (${reason}), expected ${names}` : undefined;
 }

@@ -212,6 +212,12 @@ async function runSuites(found: readonly Found[], isComplete: boolean, options: 
     const { skipped } = report;
     const notes = skipped.length === 0 ? "" : `, ${skipped.length} skipped`;
     console.log(`${suite.title}: ${report.passed} passed, ${report.failures.length} failed${notes} (${seconds} s)`);
+    const unknown = Object.entries(report.uncompared ?? {});
+    if (unknown.length > 0) {
+      const count = unknown.reduce((sum, [, times]) => sum + times, 0);
+      const names = unknown.map(([name, times]) => `${name} (${times})`).join(", ");
+      console.log(`  ${count} refusals were compared with no reason, as these exceptions are not known: ${names}`);
+    }
     for (const failure of report.failures.slice(0, SHOWN_FAILURES)) console.log(`  ${failure}`);
     if (report.failures.length > SHOWN_FAILURES) console.log(`  … and ${report.failures.length - SHOWN_FAILURES} more`);
     passed += report.passed;

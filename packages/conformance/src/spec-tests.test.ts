@@ -148,6 +148,7 @@ describe("blockchain tests", () => {
     const genesis: Block = { header, transactions: [], ommers: [], withdrawals: [] };
     const hash = bytesToHex(hashHeader(header));
     const child: Block = { ...genesis, header: { ...header, parentHash: hashHeader(header), number: 1 } };
+    let uncompared: Readonly<Record<string, number>> | undefined;
     const run = (expectException: unknown) => {
       const test = {
         ...{ network: "Prague", genesisRLP: bytesToHex(encodeBlock(genesis)), pre: {}, lastblockhash: hash },
@@ -156,8 +157,12 @@ describe("blockchain tests", () => {
       };
       mkdirSync(join(folder, "blockchain_tests"), { recursive: true });
       writeFileSync(join(folder, "blockchain_tests", "own.json"), JSON.stringify({ own: test }));
-      return runBlockchainTests(folder).failures;
+      const report = runBlockchainTests(folder);
+      uncompared = report.uncompared;
+      return report.failures;
     };
+    expect(run("BlockException.SOMETHING_NEW")).toEqual([]);
+    expect(uncompared).toEqual({ SOMETHING_NEW: 1 });
     expect(run("BlockException.INVALID_BLOCK_TIMESTAMP_OLDER_THAN_PARENT")).toEqual([]);
     expect(run(["BlockException.INVALID_BLOCK_TIMESTAMP_OLDER_THAN_PARENT"])).toEqual([]);
     expect(run("BlockException.INVALID_STATE_ROOT")).toEqual([

@@ -14,6 +14,7 @@ import { blobBaseFee, forkRules, type Log } from "@rnode/protocol";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
 import { wrongRefusal } from "./expected-exceptions.ts";
 import { type StateTest, type StateTestCase, testBytes, testNumber } from "./state-test-case.ts";
+import type { NoteUncompared } from "./vectors.ts";
 
 /** A state in maps, by lower-case hex. */
 interface MemoryAccount {
@@ -23,7 +24,7 @@ interface MemoryAccount {
 type MemoryState = Map<Hex, MemoryAccount>;
 
 /** Runs one case. @returns what is wrong; undefined: it passed */
-export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase): string | undefined {
+export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase, note: NoteUncompared): string | undefined {
   const { test, fork, expected } = testCase;
   const codes = new Map<Hex, Uint8Array>();
   const state = stateOf(test, codes);
@@ -35,7 +36,7 @@ export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase): st
   if (result?.kind === "included" && !forkRules(fork).clearsEmptyAccounts && !state.has(coinbaseHex))
     state.set(coinbaseHex, EMPTY_ACCOUNT());
 
-  const wrongRefusal = compareRefusal(expected.expectException, result);
+  const wrongRefusal = compareRefusal(expected.expectException, result, note);
   if (wrongRefusal !== undefined) return wrongRefusal;
   const root = bytesToHex(stateRoot(state));
   if (root !== expected.hash) return `state root ${root}, expected ${expected.hash}${describe(result)}`;
@@ -152,9 +153,13 @@ const logsHash = (logs: readonly Log[]): Uint8Array =>
   keccak256(encodeRlp(logs.map(({ address, topics, data }) => [address, [...topics], data])));
 
 /** A rejection for a reason other than the expected one is also a failure. */
-function compareRefusal(expectException: string | undefined, result: TransactionResult | undefined): string | undefined {
+function compareRefusal(
+  expectException: string | undefined,
+  result: TransactionResult | undefined,
+  note: NoteUncompared,
+): string | undefined {
   const refusal = result === undefined ? "not encodable" : result.kind === "rejected" ? result.reason : undefined;
   if (expectException === undefined) return refusal === undefined ? undefined : `refused (${refusal}), expected to be executed`;
   if (refusal === undefined) return `executed, expected ${expectException}`;
-  return wrongRefusal(expectException, refusal);
+  return wrongRefusal(expectException, refusal, note);
 }

@@ -29,7 +29,7 @@ export function traceStateTestCase(location: StateTestLocation): string[] {
   const trace = new StepTrace();
   const engine = newEngine();
   engine.setTracer(trace.tracer);
-  const { failure } = resultOf(testName, () => runStateTestCase(engine, stateTestCase(test, forkName, fork, index)));
+  const { failure } = resultOf(testName, (note) => runStateTestCase(engine, stateTestCase(test, forkName, fork, index), note));
   const end = {
     test: testName,
     fork: forkName,

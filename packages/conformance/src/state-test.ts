@@ -7,7 +7,7 @@ import { type StateTest, stateTestCase, stateTestCases } from "./state-test-case
 import { runStateTestCase } from "./state-test-run.ts";
 import type { StateTestLocation } from "./state-test-trace.ts";
 import { evmForkOfEra } from "./suite-forks.ts";
-import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
+import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport, sumOfUncompared } from "./vectors.ts";
 
 export interface StateTestOptions {
   /** only the cases of this fork, by the tests' name */
@@ -34,11 +34,13 @@ export async function runStateTests(paths: readonly string[], options: StateTest
   const jobs = Math.min(options.jobs ?? availableParallelism(), files.length);
   const isCompiled = import.meta.url.endsWith(".js");
   const parts = jobs > 1 && isCompiled ? await runInWorkers(files, jobs, options) : [runHere(files, options)];
+  const uncompared = sumOfUncompared(parts.map((part) => part.uncompared));
   return {
     passed: parts.reduce((sum, { passed }) => sum + passed, 0),
     failures: parts.flatMap(({ failures }) => failures),
     skipped: parts.flatMap(({ skipped }) => skipped),
     failedCases: parts.flatMap(({ failedCases }) => failedCases),
+    ...(uncompared !== undefined && { uncompared }),
   };
 }
 
@@ -81,7 +83,7 @@ export function runStateTestFile(
       const name = `${testName} [${forkName} ${index}]`;
       if (fork === undefined) skipped.push(`${name}: unknown fork`);
       else {
-        const result = resultOf(name, () => runStateTestCase(engine, stateTestCase(test, forkName, fork, index)));
+        const result = resultOf(name, (note) => runStateTestCase(engine, stateTestCase(test, forkName, fork, index), note));
         results.push({ ...result, location: { file, testName, forkName, index } });
       }
     }

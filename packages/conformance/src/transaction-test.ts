@@ -11,7 +11,15 @@ import {
 } from "@rnode/protocol";
 import { wrongRefusal } from "./expected-exceptions.ts";
 import { evmForkOfEra } from "./suite-forks.ts";
-import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
+import {
+  type CaseResult,
+  jsonFilesBelow,
+  type NoteUncompared,
+  readJsonFile,
+  reportOf,
+  resultOf,
+  type SuiteReport,
+} from "./vectors.ts";
 
 interface ForkResult {
   readonly exception?: string;
@@ -34,7 +42,9 @@ export function runTransactionTests(folder: string): SuiteReport {
   for (const path of jsonFilesBelow(folder)) {
     for (const [name, { txbytes, result }] of Object.entries(readJsonFile(path) as Record<string, TransactionCase>)) {
       for (const [fork, expected] of Object.entries(result)) {
-        results.push(resultOf(`${basename(path)} ${name} ${fork}`, () => compare(judge(txbytes, rulesOf(fork)), expected)));
+        results.push(
+          resultOf(`${basename(path)} ${name} ${fork}`, (note) => compare(judge(txbytes, rulesOf(fork)), expected, note)),
+        );
       }
     }
   }
@@ -60,10 +70,10 @@ function judge(txbytes: string, rules: BlockRules): ForkResult {
   }
 }
 
-function compare(ours: ForkResult, expected: ForkResult): string | undefined {
+function compare(ours: ForkResult, expected: ForkResult, note: NoteUncompared): string | undefined {
   if (expected.exception !== undefined) {
     if (ours.exception === undefined) return `accepted, expected ${expected.exception}`;
-    return wrongRefusal(expected.exception, ours.exception);
+    return wrongRefusal(expected.exception, ours.exception, note);
   }
   if (ours.exception !== undefined) return `refused with ${ours.exception}`;
   if (ours.hash !== expected.hash) return `hash ${ours.hash}, expected ${expected.hash}`;

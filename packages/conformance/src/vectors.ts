@@ -7,6 +7,8 @@ import { gunzipSync } from "node:zlib";
 export interface CaseResult {
   readonly name: string;
   readonly failure: string | undefined;
+  /** names of expected exceptions that nothing was compared with; undefined: none */
+  readonly uncompared?: readonly string[] | undefined;
 }
 
 /** Outcome of a suite; failures and skips are one line each, with the case's name. */
@@ -14,26 +16,45 @@ export interface SuiteReport {
   readonly passed: number;
   readonly failures: readonly string[];
   readonly skipped: readonly string[];
+  /** how often a refusal was compared with no reason, by the names of the expected exceptions; undefined: never */
+  readonly uncompared?: Readonly<Record<string, number>> | undefined;
+}
+
+/** The sum over parts of a suite. */
+export function sumOfUncompared(parts: Iterable<SuiteReport["uncompared"]>): SuiteReport["uncompared"] {
+  const sum: Record<string, number> = {};
+  for (const part of parts) {
+    for (const [name, count] of Object.entries(part ?? {})) sum[name] = (sum[name] ?? 0) + count;
+  }
+  return Object.keys(sum).length === 0 ? undefined : sum;
 }
 
 export function reportOf(results: Iterable<CaseResult>): SuiteReport {
   let passed = 0;
   const failures: string[] = [];
-  for (const { name, failure } of results) {
+  const unknown: SuiteReport["uncompared"][] = [];
+  for (const { name, failure, uncompared = [] } of results) {
+    for (const exception of uncompared) unknown.push({ [exception]: 1 });
     if (failure === undefined) passed++;
     else failures.push(`${name}: ${failure}`);
   }
-  return { passed, failures, skipped: [] };
+  const uncompared = sumOfUncompared(unknown);
+  return { passed, failures, skipped: [], ...(uncompared !== undefined && { uncompared }) };
 }
 
 /** A case that throws has failed, with the error as the reason. */
-export function resultOf(name: string, run: () => string | undefined): CaseResult {
+export function resultOf(name: string, run: (note: NoteUncompared) => string | undefined): CaseResult {
+  const uncompared: string[] = [];
   try {
-    return { name, failure: run() };
+    const failure = run((exception) => uncompared.push(exception));
+    return { name, failure, ...(uncompared.length > 0 && { uncompared }) };
   } catch (error) {
     return { name, failure: error instanceof Error ? error.message : String(error) };
   }
 }
+
+/** Is told the name of an expected exception that nothing is compared with. */
+export type NoteUncompared = (exception: string) => void;
 
 /** All `.json` and `.json.gz` files below a folder, in order of their paths. */
 export function jsonFilesBelow(folder: string): string[] {

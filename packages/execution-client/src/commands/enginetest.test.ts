@@ -259,6 +259,76 @@ describe("rengine enginetest", () => {
     expect([passed, failures, skipped]).toEqual([0, [], ["case.json tests/x.py::test[fork]: network BPO2ToAmsterdamAtTime15k"]]);
   });
 
+  it("counts refusals whose expected exceptions are not known", async () => {
+    const refused = altered(prague, { stateRoot: ZERO }, { validationError: "BlockException.A_NEW_ONE|BlockException.ANOTHER" });
+    expect(await report(refused)).toEqual({ passed: 1, failures: [], skipped: [], uncompared: { "A_NEW_ONE|ANOTHER": 1 } });
+  });
+
+  describe("with shared states", () => {
+    /** of a release since tests@v20.0.2. @param cases by name, in two files */
+    async function shared(cases: Readonly<Record<string, Fixture>>, change: Readonly<Record<string, unknown>> = {}) {
+      const own = join(mkdtempSync(join(folder, "shared-")), "blockchain_tests_engine_x");
+      for (const name of ["pre_alloc", "prague/a", "prague/b"]) mkdirSync(join(own, name), { recursive: true });
+      const group = {
+        network: "Prague",
+        chainId: 1,
+        testIds: [],
+        testCount: 2,
+        preAccountCount: 3,
+        genesis: prague.genesisBlockHeader,
+      };
+      writeFileSync(join(own, "pre_alloc", "0x0123456789abcdef.json"), JSON.stringify({ ...group, pre: PRE, ...change }));
+      writeFileSync(join(own, "pre_alloc", "index.json"), "{}");
+      const formed = Object.entries(cases).map(([name, { genesisBlockHeader: _, pre: __, ...test }]) => [
+        name,
+        { preHash: "0x0123456789abcdef", postStateDiff: {}, ...test },
+      ]);
+      for (const [at, file] of ["a", "b"].entries()) {
+        const part = Object.fromEntries(formed.filter((__, index) => index % 2 === at));
+        writeFileSync(join(own, "prague", file, "cases.json"), JSON.stringify(part));
+      }
+      let starts = 0;
+      const result = await runEngineTests([own], (...given) => {
+        starts++;
+        return startTestEngine(...given);
+      });
+      return { ...result, starts };
+    }
+
+    it("runs the cases of a group on one client, each from the genesis on", async () => {
+      const other = await fixtureOf("Prague", [13, 25, 37], [4, 4, 4]);
+      const short = await fixtureOf("Prague", [13], [4]);
+      const invalid = altered(prague, { stateRoot: ZERO }, { validationError: "BlockException.INVALID_STATE_ROOT" });
+      const cases = { first: prague, other, invalid, short, again: prague };
+      expect(await shared(cases)).toEqual({ passed: 5, failures: [], skipped: [], starts: 1 });
+    });
+
+    it("compares the end with the shared state and its difference", async () => {
+      const changed = (postStateDiff: unknown) => ({ ...prague, postStateHash: undefined, postStateDiff });
+      const sender = { ...PRE[SENDER], nonce: "0x01" };
+      const cases = {
+        removed: changed({ [SENDER]: null }),
+        other: changed({ [SENDER]: sender }),
+        same: changed({ [SENDER]: PRE[SENDER] }),
+      };
+      const { passed, failures } = await shared(cases);
+      expect([passed, failures.length]).toEqual([1, 2]);
+      for (const failure of failures) expect(failure).toMatch(/(removed|other): state root .*, expected 0x/);
+    });
+
+    it.each<[string, Record<string, unknown>, RegExp]>([
+      ["is of another genesis", { genesis: { stateRoot: ZERO } }, /has no parentHash/],
+      ["has no genesis", { genesis: undefined }, /has no genesis header: take a release of the tests from tests@v20\.0\.2 on/],
+      ["has other accounts", { pre: {} }, /genesis: computed/],
+    ])("fails where the shared state %s", async (_, change, words) => {
+      expect((await shared({ prague }, change)).failures).toEqual([expect.stringMatching(words)]);
+    });
+
+    it("fails where there is none", async () => {
+      expect(await failureOf({ ...prague, preHash: "0xff" })).toMatch(/there is no pre_alloc\/0xff\.json/);
+    });
+  });
+
   it("is a command, which fails when a case fails or there is none", async () => {
     const own = mkdtempSync(join(folder, "command-"));
     const run = async (fixtures: object) => {

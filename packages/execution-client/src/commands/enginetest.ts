@@ -7,7 +7,7 @@ import { VERSION } from "../version.ts";
 
 const table = optionTable({
   program: "rengine enginetest",
-  summary: "Runs engine tests of execution-spec-tests (blockchain_tests_engine) against the Engine API.",
+  summary: "Runs engine tests of execution-spec-tests (blockchain_tests_engine, blockchain_tests_engine_x) against the Engine API.",
   envPrefix: "RENGINE_",
   groups: {
     main: optionGroup("", { json: { parse: bool, default: false, env: false, help: "Print the result as JSON." } }),
@@ -23,6 +23,8 @@ export const enginetest = command({ table, version: VERSION }, async ({ options,
   if (options.main.json) io.out(JSON.stringify(report));
   else {
     for (const failure of failures) io.out(failure);
+    for (const [name, count] of Object.entries(report.uncompared ?? {}))
+      io.err(`${count} refusals were compared with no reason: the exception ${name} is not known`);
     if (skipped.length > 0) io.err(`${skipped.length} skipped: ${skipped[0]}`);
     io.out(`${passed} passed, ${failures.length} failed`);
   }
