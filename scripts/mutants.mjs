@@ -47,7 +47,9 @@ const NEAREST = {
 
 const { values } = parseArgs({ options: { only: { type: "string", default: "" }, help: { type: "boolean" } } });
 if (values.help) {
-  console.log("npm run mutants -- [--only=TEXT]\n  --only=TEXT  mutants whose rule contains it, or one of several texts with | between; default: all, which takes hours");
+  console.log(
+    "npm run mutants -- [--only=TEXT]\n  --only=TEXT  mutants whose rule contains it, or one of several texts with | between; default: all, which takes hours",
+  );
   process.exit(0);
 }
 const texts = values.only.split("|");

@@ -57,6 +57,11 @@ describe("SystemConfig updates", () => {
     expect(apply([log], l1Time)).toEqual({ ...initial, ...expected });
   });
 
+  it("take two zeros for the chain's own EIP-1559 parameters, also after others", () => {
+    const { systemConfig, skipped } = applyAll([update(4, "000000fa00000006"), update(4, "00")]);
+    expect([systemConfig.eip1559Params, skipped]).toEqual([new Uint8Array(8), []]);
+  });
+
   it("apply in order", () => {
     expect(apply([update(2, "01"), update(0, "22".repeat(20)), update(2, "02")])).toMatchObject({
       gasLimit: 2n,

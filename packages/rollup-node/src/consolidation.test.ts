@@ -71,6 +71,20 @@ describe("attributesMismatch", () => {
     expect(attributesMismatch(config, attributes, parent, blockOf(config, changed))).toBe(field);
   });
 
+  it("finds a withdrawals root that is missing, or that must not be there", () => {
+    for (const [fork, withdrawalsRoot] of [
+      ["canyon", undefined],
+      ["isthmus", undefined],
+      ["bedrock", filled(32, 9)],
+    ] as const) {
+      const { config, attributes, parent, envelope } = derived(testConfig(fork));
+      const block = blockOf(config, envelope);
+      expect(attributesMismatch(config, attributes, parent, block)).toBeUndefined();
+      const changed = { ...block, header: { ...block.header, withdrawalsRoot } };
+      expect(attributesMismatch(config, attributes, parent, changed)).toBe("withdrawalsRoot");
+    }
+  });
+
   it("finds another beacon root, and a missing one", () => {
     const { config, attributes, parent, envelope } = derived();
     for (const parentBeaconBlockRoot of [filled(32, 9), undefined]) {
