@@ -5,8 +5,8 @@ import { deflateSync } from "node:zlib";
 import { AltDaError } from "@rnode/alt-da";
 import { createDecompressor } from "@rnode/compression";
 import { ExplainRun, explainRange, explanationLines, explanationToJson } from "@rnode/derivation";
-import { anyJson, createRpcServer, method, param } from "@rnode/jsonrpc";
-import { blockFixture } from "@rnode/l1/testing";
+import { anyJson, createRpcServer, method, optionalParam, param } from "@rnode/jsonrpc";
+import { blockFixture, FakeEndpoint, foreignBlock } from "@rnode/l1/testing";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import {
@@ -252,6 +252,36 @@ describe("the command", () => {
       await expect(derive("--explain", "--from=99", "--to=101", `--l1=${url}`, "--l1.beacon.ignore")).rejects.toThrow(
         "--to=101 is after the L1 head, which is 100: name a block that L1 has",
       );
+    } finally {
+      await l1.close();
+    }
+  });
+
+  it.each([
+    ["is read from an endpoint with raw methods", true],
+    ["says what helps where the endpoint has none", false],
+  ])("an L1 block with a transaction of an unknown type %s", async (_, hasRawMethods) => {
+    const block = foreignBlock({ number: 100, types: [0x06, undefined] });
+    const fake = new FakeEndpoint([block]);
+    const raw = ["eth_getRawTransactionByHash", "debug_getRawReceipts"];
+    for (const name of raw) fake.extraMethods.add(name);
+    const optional = ["a", "b", "c"].map((name) => optionalParam(name, anyJson));
+    const names = [
+      "eth_chainId",
+      "eth_getBlockByNumber",
+      "eth_getBlockByHash",
+      "eth_getBlockReceipts",
+      ...(hasRawMethods ? raw : []),
+    ];
+    const methods = Object.fromEntries(
+      names.map((name) => [name, method({ params: optional, handler: (given) => fake.call(name, given) })]),
+    );
+    const l1 = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, log: silentLogger });
+    const url = `http://127.0.0.1:${(await l1.listen()).httpPort}`;
+    try {
+      const explaining = derive("--explain", "--from=100", "--to=100", `--l1=${url}`, "--l1.beacon.ignore", "--json");
+      if (hasRawMethods) expect(JSON.parse((await explaining).out.at(-1)!)).toMatchObject({ transactions: [], channels: [] });
+      else await expect(explaining).rejects.toThrow(/type 0x6.*update this program, or name an L1 endpoint that offers eth_getRaw/);
     } finally {
       await l1.close();
     }
