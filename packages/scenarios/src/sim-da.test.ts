@@ -1,4 +1,4 @@
-import { bytesToHex, equalBytes, type Hex, uint64ToBytes } from "@rnode/primitives";
+import { bytesToHex, equalBytes, uint64ToBytes } from "@rnode/primitives";
 import { CHALLENGE_STATUS_TOPIC, decodeDaCommitment, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
 import { expect, it } from "vitest";
 import { configOf, GENESIS_TIME_SEC, type Plan, planOf } from "./plan.ts";
@@ -99,7 +99,7 @@ it("the plans' challenges have each outcome, several in one window, and malforme
   );
   expect(plans.length).toBeGreaterThan(SEEDS / 20);
   const total = new Map<Outcome, number>();
-  const windows = new Set<Hex | string>();
+  const windows = new Set<string>();
   let [malformed, several, whole] = [0, 0, 0];
   for (const plan of plans) {
     const { counts, malformed: bad, mostOpen } = await outcomesOf(plan);

@@ -279,12 +279,12 @@ describe("rengine enginetest", () => {
       };
       writeFileSync(join(own, "pre_alloc", "0x0123456789abcdef.json"), JSON.stringify({ ...group, pre: PRE, ...change }));
       writeFileSync(join(own, "pre_alloc", "index.json"), "{}");
-      const formed = Object.entries(cases).map(([name, { genesisBlockHeader: _, pre: __, ...test }]) => [
+      const formed = Object.entries(cases).map(([name, { genesisBlockHeader: _genesis, pre: _pre, ...test }]) => [
         name,
         { preHash: "0x0123456789abcdef", postStateDiff: {}, ...test },
       ]);
       for (const [at, file] of ["a", "b"].entries()) {
-        const part = Object.fromEntries(formed.filter((__, index) => index % 2 === at));
+        const part = Object.fromEntries(formed.filter((_case, index) => index % 2 === at));
         writeFileSync(join(own, "prague", file, "cases.json"), JSON.stringify(part));
       }
       let starts = 0;
