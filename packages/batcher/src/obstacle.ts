@@ -33,7 +33,7 @@ export async function derivationObstacle(
   if (canonical === undefined || canonical === hash) return undefined;
   return {
     reason: "l1-origin-reorganised",
-    text: "publishing has stopped: L1 has reorganised away the L1 origin of blocks, so derivation would drop them. It goes on once the sequencer has replaced them",
+    text: "publishing has stopped: L1 has reorganised away the L1 origin of blocks, so derivation would drop them. It goes on once the sequencer has replaced them, which takes seconds after a reorganisation of L1. If this stays, no verifier will accept the block: call admin_resetDerivationPipeline of the sequencer's rollup node, or restart it, so that it returns to the last block whose L1 origin is on L1",
     fields: { block: newest.ref.number, l1Origin: number, hash, canonical },
   };
 }

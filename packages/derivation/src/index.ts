@@ -1,4 +1,5 @@
 export { prepareAttributes } from "./attributes.ts";
+export { checkTime, checkTransactions } from "./batch-checks.ts";
 export type { BatchDropReason, BatchVerdict } from "./batch-verdict.ts";
 export { blobIdsSentTo } from "./blob-ids.ts";
 export type { DerivationConfig } from "./config.ts";

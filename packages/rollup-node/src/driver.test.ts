@@ -333,7 +333,7 @@ describe("unsafe payloads from others", () => {
     harness.inbox.offer(child.envelope);
     await harness.untilIdle();
     expect(harness.heads().unsafe).toBe(1);
-    expect(harness.logs).toContainEqual(expect.objectContaining({ level: "warn", text: expect.stringContaining("invalid") }));
+    expect(harness.logs).toContainEqual(expect.objectContaining({ level: "warn", text: "unsafe block of another node refused" }));
   });
 });
 

@@ -5,6 +5,7 @@ import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { Clock, Hex } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
+import type { RefusalCause } from "./refused-blocks.ts";
 import type { ProtocolVersionMetrics } from "./runtime/protocol-version-watch.ts";
 import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
@@ -29,6 +30,11 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
   const publishingErrors = event("publishing_errors", "Sequenced blocks that the network did not accept.");
   const sequencingErrors = event("sequencing_errors", "Times that a block could not be built, sealed or let out.");
   const unsafePayloads = event("unsafe_payloads", "Blocks received from others.");
+  const refusedUnsafe = factory.counter<{ cause: RefusalCause }>(
+    "unsafe_payloads_refused_total",
+    "Unsafe blocks of other nodes that were not taken, by cause.",
+    ["cause"],
+  );
   const channelTimeouts = event("channel_timeout", "Channels that timed out.");
   const framesAdded = event("frame_added", "Frames read from L1.");
   const channelBytes = factory.counter("channel_input_bytes_total", "Bytes of the frames read from L1.");
@@ -99,6 +105,7 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
     reset: resets,
     derivationError: derivationErrors,
     unsafePayload: unsafePayloads,
+    refusedUnsafe: (cause: RefusalCause): void => refusedUnsafe.inc({ cause }),
     sequencer: {
       error: sequencingErrors,
       sealed: (sealingSec: number, buildingSec: number, blockTimeSec: number): void => {

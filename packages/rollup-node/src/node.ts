@@ -56,6 +56,7 @@ import type { RnodeOptions } from "./options.ts";
 import type { PeerNetwork } from "./peer-network.ts";
 import { PipelineFeed } from "./pipeline-feed.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
+import { RefusedBlocks } from "./refused-blocks.ts";
 import { readRuntimeConfig } from "./runtime/read-runtime-config.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
@@ -66,8 +67,8 @@ import { SequencingTime } from "./sequencing-time.ts";
 import { withStepLog } from "./step-log.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
 import { TimedOutPayloads } from "./timed-out-payloads.ts";
+import { UnsafeBlockCheck } from "./unsafe-block-check.ts";
 import { type MissingBlocks, UnsafeGap } from "./unsafe-gap.ts";
-import { UnsafeGasLimit } from "./unsafe-gas-limit.ts";
 import { type Offered, UnsafeInbox } from "./unsafe-inbox.ts";
 import { UnsafeInserter } from "./unsafe-inserter.ts";
 import { VERSION } from "./version.ts";
@@ -307,8 +308,8 @@ export class RollupNode {
     const { peers, requestGap = peers && options.p2p.syncReqResp ? (missing) => peers.requestGap(missing) : undefined } = deps;
     const gap = new UnsafeGap({ config, control, inbox, request: requestGap, clock, log });
     const { timeouts = new TimedOutPayloads(undefined, log) } = deps;
-    const gasLimit = new UnsafeGasLimit({ config, l1, l2 });
-    const unsafe = new UnsafeInserter({ inbox, control, gap, gasLimit, timeouts, clock, log });
+    const refused = new RefusedBlocks({ clock, log, metrics });
+    const prepareAttributes = attributesPreparer(deps.derivation, { l1, l2 });
     const engineSync =
       syncmode === "execution-layer"
         ? new ExecutionLayerSync(
@@ -326,7 +327,7 @@ export class RollupNode {
       config,
       control,
       origins,
-      prepareAttributes: attributesPreparer(deps.derivation, { l1, l2 }),
+      prepareAttributes,
       outlet: new BlockOutlet({
         leadership: conductor ?? onlySequencer,
         gossip: deps.gossip ?? deps.peers ?? noGossip,
@@ -341,6 +342,8 @@ export class RollupNode {
       metrics: metrics.sequencer,
     });
 
+    const check = new UnsafeBlockCheck({ config, l1, l1Head, l2, prepareAttributes, clock });
+    const unsafe = new UnsafeInserter({ inbox, control, gap, check, timeouts, sequencer: this.sequencer, refused, clock, log });
     this.driver = new Driver({
       control,
       sequencer: this.sequencer,
@@ -408,11 +411,19 @@ export class RollupNode {
     const isIdle = (): boolean => progress.isIdleAt(l1Head());
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
     this.server = createNodeServer(options.rpc, {
-      node: { config, version: VERSION, l2, dependencySet: deps.dependencySet, syncStatus: () => this.syncStatus(), safeHeads },
+      node: {
+        config,
+        version: VERSION,
+        l2,
+        dependencySet: deps.dependencySet,
+        syncStatus: () => this.syncStatus(),
+        safeHeads,
+        refusedBlocks: () => refused.list,
+      },
       peers: peers?.api,
       admin: nodeAdminApi(options, {
         ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, engineSync, adminState: deps.adminState, l1, log },
-        offer: (envelope) => this.offerUnsafePayload(envelope),
+        offer: (envelope) => this.inbox.offer(envelope, "operator"),
       }),
       testSequencer: new TestSequencer({
         ...{ config, control, l2, publish: deps.publishSigned },

@@ -68,6 +68,7 @@ describe("the RPC of rnode", () => {
     setLogLevel: (level) => asked.push(["level", level]),
   };
   const recorded = { l1Block: { hash: l1.blocks[2]!.hash, number: 2 }, safeHead: { hash: one.ref.hash, number: 1 } };
+  const refused = [{ block: one.ref, cause: "l1-origin", reason: "its L1 origin is not on L1", time: 1_700_000_000 }] as const;
   let recordFault: CodedError | undefined;
   const node = rollupMethods(
     { fetchWithdrawalRootFromState: false },
@@ -83,6 +84,7 @@ describe("the RPC of rnode", () => {
       dependencySet: { chainIds: [901n, 902n], expiryWindowSec: 604_800 },
       version: "v1.2.3",
       syncStatus: status,
+      refusedBlocks: () => refused,
       l2: {
         blockByNumber: (number) => engine.blockByNumber(number),
         messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
@@ -96,6 +98,7 @@ describe("the RPC of rnode", () => {
       config,
       version: "v1.2.3",
       syncStatus: status,
+      refusedBlocks: () => refused,
       l2: {
         blockByNumber: (number) => engine.blockByNumber(number),
         messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
@@ -202,6 +205,13 @@ describe("the RPC of rnode", () => {
     });
     await expect(call("rnode_outputAtBlock", [])).rejects.toMatchObject({ code: -32602 });
     await expect(call("rnode_outputAtBlock", [1])).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it("lists the unsafe blocks that were refused", async () => {
+    const [{ cause, reason, time }] = refused;
+    expect(await call("rnode_refusedUnsafeBlocks")).toMatchObject([
+      { block: { hash: one.ref.hash, number: 1 }, cause, reason, time },
+    ]);
   });
 
   it("answers with the recorded safe head, or says why it cannot", async () => {

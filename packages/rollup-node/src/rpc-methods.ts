@@ -25,6 +25,7 @@ import {
   rollupConfigToJson,
   rollupRulesAt,
 } from "@rnode/protocol";
+import type { RefusedBlock } from "./refused-blocks.ts";
 import type { SafeHeadEntry } from "./safe-head-database.ts";
 import type { SequencerRefusal } from "./sequencer.ts";
 import { l1RefToJson, l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
@@ -41,6 +42,8 @@ export interface NodeApi {
     messagePasserStorageRoot(block: L2Block): Promise<Uint8Array>;
   };
   syncStatus(): SyncStatusJson;
+  /** the oldest first */
+  refusedBlocks(): readonly RefusedBlock[];
   readonly safeHeads: {
     readonly isEnabled: boolean;
     /** undefined: not known. @throws {CodedError} */
@@ -155,6 +158,10 @@ export function rollupMethods(options: RollupMethodOptions, node: NodeApi): Meth
   return {
     ...shared("rnode"),
     ...shared("optimism"),
+    rnode_refusedUnsafeBlocks: method({
+      params: [],
+      handler: () => node.refusedBlocks().map(({ block, ...refusal }) => ({ block: l2RefToJson(block), ...refusal })),
+    }),
     rnode_outputAtBlock: method({
       params: blockNumber,
       handler: async ([number]) => [OUTPUT_VERSION, bytesToHex((await outputAtBlock(options, node, number)).outputRoot)],

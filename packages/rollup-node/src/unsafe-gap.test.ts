@@ -223,7 +223,7 @@ describe("a gap that no peer fills", () => {
     expect(harness.inbox.length).toBe(0);
     expect(harness.heads().unsafe).toBe(0);
     expect(harness.counts.resets).toBe(1);
-    expect(linesOf(harness, "refuses an unsafe payload with missing parents")).toHaveLength(1);
+    expect(linesOf(harness, "unsafe block of another node refused")).toHaveLength(1);
   });
 
   it("waits while the engine is away", async () => {

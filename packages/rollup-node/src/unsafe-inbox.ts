@@ -57,14 +57,14 @@ export class UnsafeInbox {
   }
 
   /** May be called at any time, even in the middle of a turn of the driver. */
-  offer(envelope: ExecutionPayloadEnvelope): Offered {
+  offer(envelope: ExecutionPayloadEnvelope, from: "peers" | "operator" = "peers"): Offered {
     const { maxBytes } = this.queue.limits;
     const sizeBytes = payloadSizeBytes(envelope);
     if (sizeBytes > maxBytes) return { kind: "too-large", sizeBytes, maxBytes };
     if (this.queue.has(bytesToHex(envelope.executionPayload.blockHash))) return { kind: "duplicate" };
     const checked = checkUnsafePayload(this.deps.config, envelope, this.deps.hashOf);
     if (checked.kind !== "valid") return checked;
-    const enqueued = this.queue.push({ ref: checked.ref, envelope }, this.deps.headNumber());
+    const enqueued = this.queue.push({ ref: checked.ref, envelope, isFromPeers: from === "peers" }, this.deps.headNumber());
     if (enqueued === "full") return { kind: "full", waiting: this.queue.length };
     if (enqueued === "too-large") return { kind: "too-large", sizeBytes, maxBytes };
     if (enqueued === "queued") {

@@ -3,9 +3,11 @@ import type { Clock, Hex } from "@rnode/primitives";
 import type { ExecutionPayload } from "@rnode/protocol";
 import type { EngineControl } from "./engine-control.ts";
 import { IDLE, PROGRESS, type Progress } from "./progress.ts";
+import type { RefusalCause, RefusedBlocks } from "./refused-blocks.ts";
+import type { Sequencer } from "./sequencer.ts";
 import type { TimedOutPayloads } from "./timed-out-payloads.ts";
+import type { UnsafeBlockCheck } from "./unsafe-block-check.ts";
 import type { UnsafeGap } from "./unsafe-gap.ts";
-import type { UnsafeGasLimit } from "./unsafe-gas-limit.ts";
 import type { UnsafeInbox } from "./unsafe-inbox.ts";
 import type { QueuedPayload } from "./unsafe-queue.ts";
 
@@ -13,7 +15,9 @@ export interface UnsafeInserterDeps {
   readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly control: EngineControl;
   readonly gap: Pick<UnsafeGap, "takeForEngine">;
-  readonly gasLimit: Pick<UnsafeGasLimit, "ofChild" | "ofDescendant">;
+  readonly check: Pick<UnsafeBlockCheck, "ofChild" | "ofDescendant">;
+  readonly sequencer: Pick<Sequencer, "isActive">;
+  readonly refused: Pick<RefusedBlocks, "add">;
   readonly timeouts: Pick<TimedOutPayloads, "count" | "add">;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Logger;
@@ -24,7 +28,7 @@ const MAX_TIMEOUTS = 2;
 
 /**
  * Extends the unsafe chain with payloads that others made. It does not replace a block, except where the engine was handed a payload with
- * missing parents.
+ * missing parents. While this node sequences, it takes none but those that its operator or conductor hands it.
  * Spec: docs/protocol/02-derivation.md#unsafe-payload-queue
  */
 export class UnsafeInserter {
@@ -49,6 +53,13 @@ export class UnsafeInserter {
       if (!isKnown) log.debug("unsafe payload does not build on our chain, dropping it", fields);
       return PROGRESS;
     }
+    if (lowest.isFromPeers && this.deps.sequencer.isActive) {
+      return this.refuse(
+        lowest,
+        "sequencing",
+        "this node is the sequencer: either another one is active, or its key is in other hands",
+      );
+    }
     const isChild = ref.parentHash === unsafe.hash;
     if (!isChild && !this.deps.gap.takeForEngine(ref.hash)) return IDLE;
     const stopped = await this.whyNotGiven(lowest, isChild);
@@ -58,9 +69,7 @@ export class UnsafeInserter {
     const inserted = await control.insert(envelope);
     if (inserted.kind === "temporary") this.noteTimeout(ref.hash, inserted);
     if (inserted.kind === "invalid") {
-      inbox.remove(ref.hash);
-      log.warn("unsafe payload is invalid, dropping it", { ...fields, reason: inserted.reason });
-      return PROGRESS;
+      return this.refuse(lowest, "engine", inserted.reason);
     }
     if (inserted.kind !== "inserted") return inserted;
     inbox.remove(ref.hash);
@@ -72,26 +81,14 @@ export class UnsafeInserter {
 
   /** What stops a payload from being given to the engine. It is dropped, or the reason may pass. */
   private async whyNotGiven(payload: QueuedPayload, isChild: boolean): Promise<Progress | undefined> {
-    const { control, inbox, log } = this.deps;
-    const { ref, envelope } = payload;
-    const { gasLimit } = envelope.executionPayload;
-    const fields = { number: ref.number, hash: ref.hash };
+    const { control } = this.deps;
+    const { ref } = payload;
     const timeouts = this.deps.timeouts.count(ref.hash);
     if (timeouts >= MAX_TIMEOUTS) {
-      inbox.remove(ref.hash);
-      log.warn("the engine did not finish an unsafe payload in time, and does not get it again", { ...fields, attempts: timeouts });
-      return PROGRESS;
+      return this.refuse(payload, "timeout", `the engine did not finish it in time ${timeouts} times, and does not get it again`);
     }
-    const verdict = await this.deps.gasLimit[isChild ? "ofChild" : "ofDescendant"](control.heads.unsafe, payload);
-    if (verdict.kind === "wrong") {
-      inbox.remove(ref.hash);
-      log.warn("unsafe payload has a gas limit that L1 does not allow, dropping it", {
-        ...fields,
-        gasLimit,
-        expected: verdict.expected,
-      });
-      return PROGRESS;
-    }
+    const verdict = await this.deps.check[isChild ? "ofChild" : "ofDescendant"](control.heads.unsafe, payload);
+    if (verdict.kind === "wrong") return this.refuse(payload, verdict.fault, verdict.reason);
     if (verdict.kind !== "right") return verdict;
     if (timeouts === 0) return undefined;
     // an engine that answers nothing says nothing about the payload
@@ -100,12 +97,19 @@ export class UnsafeInserter {
     return told.kind === "progress" ? undefined : told;
   }
 
+  private refuse({ ref }: QueuedPayload, cause: RefusalCause, reason: string): Progress {
+    this.deps.inbox.remove(ref.hash);
+    this.deps.refused.add(ref, cause, reason);
+    return PROGRESS;
+  }
+
   private noteTimeout(hash: Hex, { hasTimedOut = false }: Extract<Progress, { kind: "temporary" }>): void {
     if (hasTimedOut) this.deps.timeouts.add(hash);
   }
 
   /** Hands the engine a payload with missing parents. Its chain is ours once the engine has all of it. */
-  private async handOver({ ref, envelope }: QueuedPayload): Promise<Progress> {
+  private async handOver(payload: QueuedPayload): Promise<Progress> {
+    const { ref, envelope } = payload;
     const { control, inbox, log } = this.deps;
     const fields = { number: ref.number, hash: ref.hash, after: control.heads.unsafe.number };
     const outcome = await control.handOver(envelope, ref);
@@ -120,11 +124,8 @@ export class UnsafeInserter {
       this.noteTimeout(ref.hash, outcome);
       return outcome;
     }
+    if (outcome.kind === "invalid") return this.refuse(payload, "engine", outcome.reason);
     inbox.remove(ref.hash);
-    if (outcome.kind === "invalid") {
-      log.warn("the engine refuses an unsafe payload with missing parents, dropping it", { ...fields, reason: outcome.reason });
-      return PROGRESS;
-    }
     control.setHeads({ ...control.heads, unsafe: ref });
     log.info("the engine has fetched the missing unsafe blocks", fields);
     return PROGRESS;

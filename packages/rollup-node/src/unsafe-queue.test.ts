@@ -4,6 +4,7 @@ import { type QueuedPayload, UnsafeQueue } from "./unsafe-queue.ts";
 
 const payload = (number: number, seed = 0, transactionBytes = 0): QueuedPayload => ({
   ref: { hash: `0x${number}${seed}`, number } as L2BlockRef,
+  isFromPeers: true,
   envelope: {
     executionPayload: { transactions: transactionBytes === 0 ? [] : [new Uint8Array(transactionBytes)] },
   } as unknown as ExecutionPayloadEnvelope,

@@ -4,6 +4,8 @@ import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
 export interface QueuedPayload {
   readonly ref: L2BlockRef;
   readonly envelope: ExecutionPayloadEnvelope;
+  /** false: this node's operator or conductor handed it over */
+  readonly isFromPeers: boolean;
 }
 
 export type Enqueued = "queued" | "duplicate" | "too-large" | "full";

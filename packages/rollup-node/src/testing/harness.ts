@@ -9,11 +9,13 @@ import {
 import { type Logger, noMetrics } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import {
+  applySystemConfigUpdates,
   type ExecutionPayloadEnvelope,
   isDepositTransaction,
   type L1BlockRef,
   type L2BlockRef,
   type RollupConfig,
+  upgradeGasAt,
 } from "@rnode/protocol";
 import type { BlockGossip } from "../block-gossip.ts";
 import { BlockOutlet } from "../block-outlet.ts";
@@ -28,6 +30,7 @@ import { ManagedNode } from "../interop/managed-node.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
 import { type Leadership, onlySequencer } from "../leadership.ts";
 import type { EngineKind } from "../operate/engine-kind.ts";
+import { RefusedBlocks } from "../refused-blocks.ts";
 import { type Doubt, SafeChainCheck } from "../safe-chain-check.ts";
 import type { SafeHeadDatabase } from "../safe-head-database.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
@@ -35,8 +38,8 @@ import { SafeHeads } from "../safe-heads.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
 import { SequencingTime } from "../sequencing-time.ts";
 import { TimedOutPayloads } from "../timed-out-payloads.ts";
+import { UnsafeBlockCheck } from "../unsafe-block-check.ts";
 import { type MissingBlocks, UnsafeGap } from "../unsafe-gap.ts";
-import { UnsafeGasLimit } from "../unsafe-gas-limit.ts";
 import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import type { UnsafeQueueLimits } from "../unsafe-queue.ts";
@@ -199,6 +202,9 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
     metrics: { publishingError: () => counts.publishingErrors++ },
   });
+  const prepare: PrepareAttributes =
+    options.real?.prepareAttributes ??
+    (async (parent, origin) => ({ kind: "attributes", attributes: attributesOn(config, parent, origin) }));
   const sequencer = new Sequencer(
     { maxSafeLag: 0, recover: false, sealingDurationMs: 50, ...options.sequencer },
     {
@@ -208,9 +214,7 @@ export function createHarness(options: HarnessOptions = {}) {
       clock,
       time: options.timesBlocks ? new SequencingTime({ clock, l1Head: () => l1.head, log }) : { nowMs: () => clock.unixMs() },
       log,
-      prepareAttributes:
-        options.real?.prepareAttributes ??
-        (async (parent, origin) => ({ kind: "attributes", attributes: attributesOn(config, parent, origin) })),
+      prepareAttributes: prepare,
       outlet,
     },
   );
@@ -280,11 +284,22 @@ export function createHarness(options: HarnessOptions = {}) {
     );
   /** what the node has asked other nodes for */
   const missing: MissingBlocks[] = [];
+  /** as `prepare`, with the gas limit that L1 says */
+  const preparedForCheck: PrepareAttributes = async (parent, origin) => {
+    const prepared = await prepare(parent, origin);
+    if (options.real !== undefined || prepared.kind !== "attributes") return prepared;
+    const system = (await engine.systemConfigByHash(parent.hash))!;
+    const receipts = origin.hash === parent.l1Origin.hash ? [] : (await l1.receipts(origin.hash))!;
+    const { gasLimit } = applySystemConfigUpdates(config, system, receipts, origin.timestamp).systemConfig;
+    const { attributes } = prepared;
+    return { kind: "attributes", attributes: { ...attributes, gasLimit: gasLimit + upgradeGasAt(config, attributes.timestamp) } };
+  };
   const request = options.hasPeers === false ? undefined : (blocks: MissingBlocks) => void missing.push(blocks);
   const gap = new UnsafeGap({ config, control, inbox, clock, log, request });
+  const refused = new RefusedBlocks({ clock, log });
   const unsafe = new UnsafeInserter({
-    ...{ inbox, control, gap, clock, log },
-    gasLimit: new UnsafeGasLimit({ config, l1, l2: engine }),
+    ...{ inbox, control, gap, clock, log, sequencer, refused },
+    check: new UnsafeBlockCheck({ config, l1, l1Head: () => l1.head, l2: engine, prepareAttributes: preparedForCheck, clock }),
     timeouts: options.timeouts ?? new TimedOutPayloads(undefined, log),
   });
   const found: { next: FoundHeads | undefined } = { next: undefined };
@@ -371,6 +386,7 @@ export function createHarness(options: HarnessOptions = {}) {
     engineSync,
     inbox,
     missing,
+    refused,
     safeHeadWatch,
     driver,
     logs,
