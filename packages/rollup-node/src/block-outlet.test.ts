@@ -29,6 +29,7 @@ function outletWith(parts: {
   const log = { warn: (text: string, fields: unknown) => void warnings.push([text, fields]) } as never;
   const outlet = new BlockOutlet({
     clock,
+    signLimitMs: 8_000,
     log,
     metrics: { publishingError: () => counts.publishingErrors++ },
     leadership: {

@@ -12,6 +12,8 @@ export interface BlockOutletDeps {
   readonly gossip: BlockGossip;
   readonly control: Pick<EngineControl, "insert">;
   readonly clock: Clock;
+  /** A remote signer is given up before, which says more. */
+  readonly signLimitMs: number;
   readonly log: Logger;
   readonly metrics: { publishingError(): void };
 }
@@ -30,8 +32,6 @@ export type Commit =
 
 /** A conductor has a limit of its own, `--conductor.rpc-timeout`. Spec: docs/protocol/05-services.md#sequencing */
 const CONSENT_LIMIT_MS = 30_000;
-/** A remote signer is given up before, which says more. */
-const SIGN_LIMIT_MS = 8_000;
 const PUBLISH_LIMIT_MS = 1_000;
 
 /**
@@ -110,11 +110,11 @@ export class BlockOutlet {
 
   /** @returns why the block must not be released; undefined: it may */
   private async sign(envelope: ExecutionPayloadEnvelope, hash: Hex, fenced: AbortSignal): Promise<Commit | undefined> {
-    const { gossip, clock } = this.deps;
+    const { gossip, clock, signLimitMs } = this.deps;
     if (gossip.sign === undefined || (this.signed?.hash === hash && this.signed.signed.kind === "signed")) return undefined;
-    const answer = await within({ clock, limitMs: SIGN_LIMIT_MS, stop: fenced }, (signal) => gossip.sign!(envelope, signal));
+    const answer = await within({ clock, limitMs: signLimitMs, stop: fenced }, (signal) => gossip.sign!(envelope, signal));
     if (fenced.aborted) return { kind: "fenced" };
-    if (answer.kind !== "done") return temporary(`signing: ${failureText(answer, SIGN_LIMIT_MS)}`);
+    if (answer.kind !== "done") return temporary(`signing: ${failureText(answer, signLimitMs)}`);
     this.signed = { hash, signed: answer.value };
     return undefined;
   }

@@ -20,6 +20,7 @@ import {
   type L2BlockRef,
   upgradeFilesAfter,
 } from "@rnode/protocol";
+import { signingLimitMs } from "@rnode/signer";
 import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
@@ -333,6 +334,7 @@ export class RollupNode {
         gossip: deps.gossip ?? deps.peers ?? noGossip,
         control,
         clock,
+        signLimitMs: signingLimitMs(options.signer.timeoutMs),
         log,
         metrics,
       }),

@@ -24,6 +24,7 @@ const EXTRA = [
   "rollup.upgrades-dir",
   "override.keep-karst-upgrade-gas",
   "conductor.jwt-secret",
+  "signer.timeout",
   "signer.header-file",
   "rpc.corsdomain",
   "rpc.vhosts",

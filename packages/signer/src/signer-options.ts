@@ -1,4 +1,4 @@
-import { address, bool, httpUrl, keyValue, listOf, type OptionsOf, optionGroup, textOf } from "@rnode/options";
+import { address, bool, httpUrl, keyValue, listOf, type OptionsOf, optionGroup, positiveDuration, textOf } from "@rnode/options";
 import type { RemoteSignerOptions } from "./remote/remote-signer.ts";
 
 /** for options that have an effect only with the remote signer */
@@ -30,6 +30,11 @@ export const remoteSignerOptions = optionGroup("signer", {
     parse: address,
     check: (_, other) => (other("signer.endpoint") === undefined ? `${BOTH}: --signer.endpoint is missing` : undefined),
     help: "Address that the remote signer signs for; signatures of others are not used.",
+  },
+  timeoutMs: {
+    ...signer,
+    parse: positiveDuration,
+    help: "How long the remote signer may take for one signature. Default: 3s for blocks, --network-timeout for transactions.",
   },
   header: {
     ...signer,

@@ -199,6 +199,7 @@ export function createHarness(options: HarnessOptions = {}) {
     },
     control,
     clock,
+    signLimitMs: 8_000,
     log,
     metrics: { publishingError: () => counts.publishingErrors++ },
   });

@@ -95,6 +95,7 @@ async function open(options: RemoteSignerOptions, { clock = manualClock().clock,
   opened.push(signer);
   return signer;
 }
+const openAndSign = async (options: RemoteSignerOptions): Promise<unknown> => (await open(options)).signBlock(REQUEST);
 const connected = async (options: Partial<SignerServerOptions> = {}, opening: Opening = {}) => {
   const remote = await server(options);
   return { remote, signer: await open(plainOptions(remote.url), opening) };
@@ -366,7 +367,7 @@ describe("a signer that misbehaves", () => {
     const startMs = performance.now();
     await expect(signer.signBlock(REQUEST)).rejects.toMatchObject({
       code: "signer/unavailable",
-      message: expect.stringMatching(/does not answer: nothing within 200 ms$/),
+      message: expect.stringMatching(/does not answer: nothing within 200 ms \(--signer.timeout\)$/),
     });
     expect(performance.now() - startMs).toBeLessThan(2_000);
     remote.alter = (result) => result;
@@ -392,12 +393,40 @@ describe("a signer that misbehaves", () => {
     await signer.signBlock(REQUEST);
   });
 
-  it("does not start the program: no answer, or another server", async () => {
+  it("does not start the program if another server answers", async () => {
     const remote = await server();
     remote.alter = () => ({ status: "ok" });
     await expect(open(plainOptions(remote.url))).rejects.toMatchObject({ code: "signer/wrong-answer" });
+  });
+
+  it("that is not there yet is waited for, which is said, and signs once it is", async () => {
+    const remote = await server();
+    const { port, url } = remote;
     await remote.close();
-    await expect(open(plainOptions("http://127.0.0.1:1"))).rejects.toMatchObject({ code: "signer/unavailable" });
+    const { clock, tick } = manualClock();
+    const lines: string[] = [];
+    const signer = await open(plainOptions(url), { clock, lines });
+    expect(lines.join("")).toContain("does not answer yet");
+    await expect(signer.signBlock(REQUEST)).rejects.toMatchObject({ code: "signer/unavailable" });
+    await remote.listen(port);
+    await signer.signBlock(REQUEST);
+    await tick();
+    await expect.poll(() => lines.filter((line) => line.includes('msg="remote signer"'))).toHaveLength(1);
+  });
+
+  it("that answers late is waited for as long as --signer.timeout says", async () => {
+    const { remote } = await connected();
+    const slow = (): void => {
+      remote.alter = async (result) => {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return result;
+      };
+    };
+    const patient = await open({ ...plainOptions(remote.url), timeoutMs: 5_000 }, { timeoutMs: 100 });
+    const hasty = await open(plainOptions(remote.url), { timeoutMs: 100 });
+    slow();
+    await patient.signBlock(REQUEST);
+    await expect(hasty.signBlock(REQUEST)).rejects.toThrow("--signer.timeout");
   });
 
   it("is counted by what became of requests", async () => {
@@ -457,17 +486,17 @@ describe("mutual TLS", () => {
     const { options, write } = await withTls();
     await (await open(options)).signBlock(REQUEST);
     write(new TestAuthority("strangers").issue("rnode"));
-    await expect(open(options)).rejects.toMatchObject({
+    await expect(openAndSign(options)).rejects.toMatchObject({
       code: "signer/unavailable",
       message: expect.stringContaining("perhaps it does not accept our certificate"),
     });
-    await expect(open({ ...options, tlsEnabled: false })).rejects.toMatchObject({ code: "signer/unavailable" });
+    await expect(openAndSign({ ...options, tlsEnabled: false })).rejects.toMatchObject({ code: "signer/unavailable" });
   });
 
   it("trusts nobody but the authority in the file", async () => {
     const { options, path } = await withTls();
     writeFileSync(path("ca.crt"), new TestAuthority("signers").cert);
-    await expect(open(options)).rejects.toMatchObject({
+    await expect(openAndSign(options)).rejects.toMatchObject({
       code: "signer/unavailable",
       message: expect.stringMatching(/certificate/),
     });
@@ -558,6 +587,6 @@ describe("mutual TLS", () => {
   ])("does not start with %s, and names the option", async (_, act, message) => {
     const { options, path } = await withTls();
     act(path);
-    await expect(open(options)).rejects.toMatchObject({ code: "tls/bad-file", message: expect.stringMatching(message) });
+    await expect(openAndSign(options)).rejects.toMatchObject({ code: "tls/bad-file", message: expect.stringMatching(message) });
   });
 });

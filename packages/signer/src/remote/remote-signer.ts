@@ -35,6 +35,8 @@ export interface RemoteSignerOptions {
   /** sent with each request */
   readonly header: readonly { readonly name: string; readonly value: string }[];
   readonly tlsEnabled: boolean;
+  /** of one request; `undefined`: that of `RemoteSignerDeps` */
+  readonly timeoutMs?: number | undefined;
   /** files in PEM */
   readonly tlsCa: string;
   readonly tlsCert: string;
@@ -51,6 +53,13 @@ export interface RemoteSignerDeps {
 
 const HEALTH_LIMIT_MS = 3_000;
 const DEFAULT_TIMEOUT_MS = 3_000;
+/** Between two attempts to reach a signer that did not answer at the start. */
+const FIRST_CONTACT_MS = 1_000;
+/** The same silence is not said again before. */
+const REPEAT_SILENCE_MS = 30_000;
+
+/** How long a signature may take: a block is asked for in two forms, one after the other, from a signer that does not know the newer one. */
+export const signingLimitMs = (timeoutMs: number = DEFAULT_TIMEOUT_MS): number => 2 * timeoutMs + 2_000;
 const V2 = "opsigner_signBlockPayloadV2";
 const V1 = "opsigner_signBlockPayload";
 const TLS_OPTIONS = { ca: "--signer.tls.ca", cert: "--signer.tls.cert", key: "--signer.tls.key" };
@@ -74,6 +83,7 @@ export class RemoteSigner implements Signer {
   /** by client, as one may have been replaced: its requests under way */
   private readonly underWay = new Map<RpcClient, number>();
   private watching: Promise<void> = Promise.resolve();
+  private reaching: Promise<void> = Promise.resolve();
   /** the form of block requests that this signer knows, as far as we know */
   private form: typeof V1 | typeof V2 = V2;
 
@@ -88,9 +98,9 @@ export class RemoteSigner implements Signer {
   }
 
   /**
-   * A signer that has said that it is there.
+   * A signer that has said that it is there, or does not answer yet: then it is asked until it does, while signatures fail.
    *
-   * @throws {TlsFileError} a file cannot be used; {SignerError} signer/unavailable: it does not say how it is
+   * @throws {TlsFileError} a file cannot be used; {SignerError} what answers is not a signer
    */
   static async open(options: RemoteSignerOptions, deps: RemoteSignerDeps): Promise<RemoteSigner> {
     const signer = new RemoteSigner(options, deps);
@@ -126,13 +136,54 @@ export class RemoteSigner implements Signer {
 
   async close(): Promise<void> {
     this.stop.abort();
-    await this.watching;
+    await Promise.all([this.watching, this.reaching]);
     await Promise.all([...new Set([this.client, ...this.underWay.keys()])].map((client) => client.close()));
   }
 
   private async begin(): Promise<void> {
     const { clock, log } = this.deps;
-    const status = await this.call("health_status", [], { timeoutMs: HEALTH_LIMIT_MS });
+    const { files } = this;
+    if (files?.isKeyExposed) log.warn("others than its owner may read the private key (--signer.tls.key): give it mode 0600");
+    try {
+      await this.greet();
+    } catch (error) {
+      if (!isCodedError(error, "signer/unavailable")) throw error;
+      this.saySilence(error);
+      this.reaching = this.reach();
+    }
+    if (files !== undefined) this.watching = files.watch({ clock, log }, "signer", () => this.reconnect(), this.stop.signal);
+  }
+
+  private saySilence(error: Error): void {
+    this.deps.log.warn("the remote signer (--signer.endpoint) does not answer yet: nothing is signed until it does", {
+      endpoint: this.endpoint,
+      reason: error.message,
+    });
+  }
+
+  /** Ends once the signer has answered, or at `close`. */
+  private async reach(): Promise<void> {
+    const { clock, log } = this.deps;
+    let saidMs = clock.monotonicMs();
+    for (;;) {
+      await clock.sleep(FIRST_CONTACT_MS, this.stop.signal);
+      if (this.stop.signal.aborted) return;
+      try {
+        return await this.greet();
+      } catch (error) {
+        if (this.stop.signal.aborted) return;
+        if (!(error instanceof SignerError)) throw error;
+        if (clock.monotonicMs() - saidMs < REPEAT_SILENCE_MS) continue;
+        saidMs = clock.monotonicMs();
+        if (error.code === "signer/unavailable") this.saySilence(error);
+        else log.error("what answers at --signer.endpoint is not a signer", { endpoint: this.endpoint, reason: error.message });
+      }
+    }
+  }
+
+  private async greet(): Promise<void> {
+    const { log } = this.deps;
+    const status = await this.call("health_status", [], { timeoutMs: HEALTH_LIMIT_MS, signal: this.stop.signal });
     if (typeof status !== "string") throw this.error("signer/wrong-answer", "health_status is not a text");
     const { files } = this;
     log.info("remote signer", {
@@ -141,15 +192,12 @@ export class RemoteSigner implements Signer {
       version: status.slice(0, 100),
       tls: files !== undefined,
     });
-    if (files === undefined) return;
-    if (files.isKeyExposed) log.warn("others than its owner may read the private key (--signer.tls.key): give it mode 0600");
-    this.watching = files.watch({ clock, log }, "signer", () => this.reconnect(), this.stop.signal);
   }
 
   private connect(): RpcClient {
     const tls = this.files?.current as ClientTls | undefined; // all three options have values
     const { endpoint: url, header } = this.options;
-    const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.deps;
+    const timeoutMs = this.options.timeoutMs ?? this.deps.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const headers = Object.fromEntries(header.map(({ name, value }) => [name.toLowerCase(), value]));
     return createRpcClient({ url, timeoutMs, headers, tls, maxResponseBytes: 4 * 1024 * 1024 });
   }
@@ -298,7 +346,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 /** Without the endpoint and the method, which the error's sentence has. */
 function reasonOf({ code, data, message }: RpcTransportError): string {
-  if (code === "rpc/timeout") return `nothing within ${data.timeoutMs} ms`;
+  if (code === "rpc/timeout") return `nothing within ${data.timeoutMs} ms (--signer.timeout)`;
   return code === "rpc/http-status" ? `HTTP status ${data.status}` : String(data.reason ?? message);
 }
 
