@@ -4,7 +4,7 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { ClusterView } from "./cluster/cluster-view.ts";
 import { type CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
 import type { ClusterKeys } from "./cluster/keys.ts";
-import type { Fitness, MemberRecord } from "./cluster/records.ts";
+import type { BlockName, Fitness, MemberRecord } from "./cluster/records.ts";
 import { ClusterSession, type SessionOptions } from "./cluster/session.ts";
 import { ConductorError } from "./conductor-error.ts";
 import type { ConductorMetrics } from "./conductor-metrics.ts";
@@ -210,6 +210,34 @@ export class Conductor {
     if (to === undefined && others.length === 0) throw refuse("no other member could lead");
     if (this.#transfer !== undefined) throw refuse("a transfer is under way already");
     if (!(await this.#handOver(to))) throw refuse("node is not the leader");
+  }
+
+  /**
+   * Takes back the last committed block, which no engine can execute: the next one is made on its parent.
+   *
+   * @param hash of the last committed block
+   * @throws {ConductorError} conductor/refused: it does not lead, or some node has the block; {EtcdError}
+   */
+  async undo(hash: string): Promise<BlockName> {
+    const { store, node, log } = this.#deps;
+    const refuse = (reason: string): ConductorError => new ConductorError("conductor/refused", { reason });
+    const { members, head } = await this.#session.look();
+    const { leadership } = this.#session;
+    if (leadership === undefined) throw refuse("node is not the leader: ask the conductor that leads");
+    if (head?.hash !== hash) throw refuse(`${hash} is not the last committed block, which is ${head?.number} ${head?.hash}`);
+    const own = await node.unsafeHead();
+    const having = members.find(({ id, unsafe }) => id !== this.id && unsafe >= head.number);
+    if (own.number >= head.number || having !== undefined) {
+      const name = having === undefined ? "this node" : having.id;
+      throw refuse(`the unsafe head of ${name} is ${having?.unsafe ?? own.number}: an engine has executed a block ${head.number}`);
+    }
+    const to = head.recent.at(-1);
+    if (to === undefined)
+      throw refuse("no earlier block is kept: conductor_forgetUnsafePayload lets a conductor with --bootstrap begin anew");
+    if (!(await store.rewind(head, to, leadership.fence))) throw refuse("the last committed block has changed meanwhile");
+    log.warn("a committed block was taken back by request", { number: head.number, hash, now: to.number, nowHash: to.hash });
+    this.#nudge();
+    return { number: to.number, hash: to.hash };
   }
 
   /** What others should expect of it: one that leaves its sequencer alone comes last. */

@@ -5,7 +5,7 @@ import { TestAuthority } from "@rnode/signer/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { EtcdGateway, type GatewayOptions } from "./etcd/gateway-client.ts";
 import { type LocalEtcd, startEtcdCluster, startLocalEtcd, whyNoEtcd } from "./testing/local-etcd.ts";
-import { produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
+import { commitUnexecutable, produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
 
 // What a model of etcd cannot show: servers that die, elections of etcd's own, and certificates. Skipped where etcd is not installed.
 
@@ -99,6 +99,21 @@ describe.skipIf(whyNoEtcd !== undefined)("rconductor on three servers of etcd", 
     await first.restart();
     await until(() => a.node.isActive);
     await until(() => production.blocks >= stopped + 10);
+  });
+});
+
+describe.skipIf(whyNoEtcd !== undefined)("a committed block that no engine executes", () => {
+  it("is taken back on etcd, and the chain goes on", { timeout: 60_000 }, async () => {
+    const server = await startLocalEtcd();
+    closers.push(() => server.close());
+    const a = await startTestConductor([`--etcd=${server.url}`, "--server-id=a", "--bootstrap", "--etcd.lease-ttl=60"], closers);
+    await until(() => a.node.isActive);
+    for (let block = 0; block < 3; block++) await produce(a);
+    const { head } = a.node;
+    const { undo } = await commitUnexecutable(a);
+    expect(await undo(a)).toEqual(head);
+    for (let block = 0; block < 3; block++) await produce(a);
+    await until(() => a.status().committedBlock === head.number + 3);
   });
 });
 

@@ -13,7 +13,7 @@ import { EtcdModel } from "./testing/etcd-model.ts";
 import { type GatewayServer, startGatewayServer } from "./testing/gateway-server.ts";
 import { sampleOrigin, samplePayload } from "./testing/sample-payload.ts";
 import { type StubSequencer, startStubSequencer } from "./testing/stub-sequencer.ts";
-import { produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
+import { commitUnexecutable, produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
 
 const NOT_LEADER = "refusing to proxy request to non-leader sequencer";
 const closers: (() => unknown)[] = [];
@@ -105,6 +105,22 @@ describe("startConductor", () => {
       expect(await rpc.call("miner_setMaxDASize", ["0x64", "0x3e8"])).toBe(true);
       expect(node.calls.at(-1)).toBe("limits 0x64 0x3e8");
     }
+  });
+
+  it("takes back a committed block that no engine executes: at its leader, and unless a node has it", async () => {
+    const { a, b } = await startPair();
+    b.node.onPost = () => {};
+    const { head } = a.node;
+    const { hash, undo } = await commitUnexecutable(a);
+    await expect(undo(b)).rejects.toThrow("ask the conductor that leads");
+    await expect(undo(a, head.hash)).rejects.toThrow("is not the last committed block");
+    a.node.head = { number: head.number + 1, hash };
+    await expect(undo(a)).rejects.toThrow("an engine has executed a block");
+    a.node.head = head;
+    expect(await undo(a)).toEqual(head);
+    await expect(undo(a)).rejects.toThrow("is not the last committed block");
+    await produce(a);
+    await until(() => a.status().committedBlock === head.number + 1);
   });
 
   it("passes subscriptions on to the leader, and disconnects their clients when another one leads", {

@@ -200,6 +200,16 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
           return null;
         }),
     }),
+    conductor_undoUnsafePayload: method({
+      params: [param("hash", textShape)],
+      summary:
+        "Takes back the last committed block, which must be this one and which no node has executed: the leader makes another one. For a block that no engine can execute.",
+      handler: ([hash]) =>
+        inWords(async () => {
+          const { number, hash: now } = await ready().undo(hash);
+          return { number, hash: now };
+        }),
+    }),
     conductor_forgetUnsafePayload: method({
       params: [param("hash", textShape)],
       summary:

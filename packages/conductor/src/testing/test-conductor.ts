@@ -64,3 +64,14 @@ export async function produce({ node, rpc }: Pick<TestConductor, "node" | "rpc">
   node.head = { number: number + 1, hash: bytesToHex(envelope.executionPayload.blockHash) };
   return node.head.hash;
 }
+
+/** Commits a block that the node then does not execute. */
+export async function commitUnexecutable({ node, rpc }: Pick<TestConductor, "node" | "rpc">) {
+  const { number, hash: parent } = node.head;
+  const envelope = samplePayload(number + 1, hexToBytes(parent));
+  await rpc.call("conductor_commitUnsafePayload", [envelopeToJson(envelope)]);
+  const hash = bytesToHex(envelope.executionPayload.blockHash);
+  const undo = (at: Pick<TestConductor, "rpc">, which: string = hash): Promise<unknown> =>
+    at.rpc.call("conductor_undoUnsafePayload", [which]);
+  return { hash, undo };
+}

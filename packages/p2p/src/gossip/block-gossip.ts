@@ -129,8 +129,10 @@ class BlockGossip implements GossipPart, MessageGate {
     const verdict = this.validate(topic, message);
     // published before: peers have it, and would ignore it
     if (verdict.kind === "ignore" && verdict.fault === "seen") return { kind: "published", peers: 0 };
-    if (verdict.kind !== "accept") return { kind: "refused", reason: textOf(verdict) };
-    this.noteHeight(verdict.envelope, "self", message);
+    // Whether a block of our own is too old, is for the clocks of those who get it: a leader that catches up, or whose clock is ahead, publishes on.
+    const isLate = verdict.kind === "ignore" && verdict.fault === "too-old";
+    if (verdict.kind !== "accept" && !isLate) return { kind: "refused", reason: textOf(verdict) };
+    this.noteHeight(envelope, "self", message);
     if (this.outbound(message).length > MAX_MESSAGE_BYTES - ENVELOPE_BYTES) {
       return { kind: "refused", reason: `the block is larger than a message may be, ${MAX_MESSAGE_BYTES} bytes` };
     }

@@ -211,7 +211,7 @@ describe("publishing", () => {
       return published.kind === "refused" ? published.reason : published.kind;
     };
     expect(await refused(blockAt(2), signature)).toMatch(/^wrong-signer: /);
-    expect(await refused(stale, signedBlock(stale).signature)).toBe(`too-old: time ${SAMPLE_TIME - 61}, now ${SAMPLE_TIME}`);
+    expect(await refused(stale, signedBlock(stale).signature)).toBe("published"); // of the own chain, whatever the own clock says
     expect(await refused({ executionPayload }, signature)).toMatch(/parentBeaconBlockRoot/);
     expect(await refused(blockAt(1), signature.subarray(1))).toMatch(/bad.signature/);
     a.gossip.setUnsafeBlockSigner(ZERO_ADDRESS);
