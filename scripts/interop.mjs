@@ -4,7 +4,7 @@
 // last line is `N passed, M failed`.
 // Where Go is not installed, one line says that nothing was run.
 import { join } from "node:path";
-import { buildInterop, buildPrograms, INTEROP } from "./lib/build-steps.mjs";
+import { buildGethDevp2p, buildInterop, buildPrograms, INTEROP } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
 /** By program in Go: the modules that have cases for it. */
@@ -38,6 +38,12 @@ for (const [name, binary] of binaries) {
     counts.passed += passed;
     counts.failed += failed;
   }
+}
+if (binaries.some(([name]) => name === "devp2p")) {
+  const { runGethSuites } = await import(join(ROOT, "packages/execution-client/dist/testing/geth-suites.js"));
+  const { passed, failed } = await runGethSuites(buildGethDevp2p(), (line) => console.log(line));
+  counts.passed += passed;
+  counts.failed += failed;
 }
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 process.exit(counts.failed === 0 ? 0 : 1);

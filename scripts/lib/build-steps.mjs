@@ -94,6 +94,25 @@ export const INTEROP = {
   amsterdam: { folder: "packages/devnet", binary: "amsterdam-l1" },
 };
 
+/** Geth's `devp2p`, which tests nodes of others, in the version whose test chain needs no fork that L2 does not have. */
+const GETH_DEVP2P = "github.com/ethereum/go-ethereum/cmd/devp2p@v1.16.9";
+
+/** @returns the program and its test chain, or undefined where Go is not installed */
+export function buildGethDevp2p() {
+  const go = findGo();
+  if (go === undefined) return undefined;
+  const bin = join(ROOT, "packages/devp2p/build");
+  whenStale("geth-devp2p", ["scripts/lib/build-steps.mjs"], ["packages/devp2p/build/devp2p"], () =>
+    run(go, ["install", "-trimpath", GETH_DEVP2P], { cwd: ROOT, env: { ...process.env, GOBIN: bin, GOFLAGS: "" } }),
+  );
+  const cache = spawnSync(go, ["env", "GOMODCACHE"], { encoding: "utf8" }).stdout.trim();
+  const version = GETH_DEVP2P.split("@")[1];
+  return {
+    binary: join(bin, "devp2p"),
+    testdata: join(cache, `github.com/ethereum/go-ethereum@${version}/cmd/devp2p/internal/ethtest/testdata`),
+  };
+}
+
 /** @returns the path of a program in Go, or undefined where Go is not installed */
 export function buildInterop(name = "p2p") {
   const { folder, binary } = INTEROP[name];
