@@ -3,21 +3,20 @@ import { type GossipSub, type GossipSubComponents, type GossipsubOpts, gossipsub
 import type { RPC } from "@libp2p/gossipsub/message";
 import type { Logger } from "@rnode/observe";
 import { compressSnappyBlock } from "@rnode/peering";
-import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
-import { ClockWatch } from "../clock-watch.ts";
 import type { Equivocation } from "../equivocation.ts";
 import type { Published } from "../network.ts";
 import type { GossipPart, PartDeps, PayloadSink } from "../parts.ts";
 import { encodeGossipMessage, MAX_MESSAGE_BYTES, messageId } from "../wire/gossip-message.ts";
 import { type BlockTopic, blockTopics, publishingTopic } from "../wire/topics.ts";
-import { BlockSigners } from "./block-signers.ts";
-import { BlockValidator, type BlockVerdict, openGossipMessage } from "./block-validator.ts";
+import { BlockJudge } from "./block-judge.ts";
+import { type BlockVerdict, openGossipMessage } from "./block-validator.ts";
 import { Equivocations } from "./equivocations.ts";
 import type { DropReason, GossipMetrics } from "./gossip-metrics.ts";
 import { guardRouter, type MessageGate, withBoundedStreams } from "./guarded-router.ts";
 import { PeerBudgets } from "./peer-budgets.ts";
-import { HEARTBEAT_MS, MESH_PROTOCOLS, routerOptions } from "./router-options.ts";
+import { MESH_PROTOCOLS, routerOptions } from "./router-options.ts";
 import { Turns } from "./turns.ts";
 
 export interface GossipOptions {
@@ -50,34 +49,25 @@ interface Work {
 
 class BlockGossip implements GossipPart, MessageGate {
   private readonly options: GossipOptions;
-  private readonly clock: Clock;
   private readonly log: Logger;
   private readonly sink: PayloadSink;
   private readonly metrics: GossipMetrics;
   private readonly topics: readonly BlockTopic[];
-  private readonly validators: ReadonlyMap<string, BlockValidator>;
+  private readonly judge: BlockJudge;
   private readonly turns: Turns;
   private readonly budgets: PeerBudgets;
   private router: GossipSub | undefined;
-  private readonly signers: BlockSigners;
-  private readonly clockWatch: ClockWatch;
   private readonly twice = new Equivocations();
   private work: Work | undefined;
   private isClosed = false;
 
   constructor(options: GossipOptions, { clock, log, metrics, sink }: GossipDeps) {
     this.options = options;
-    this.clock = clock;
-    this.signers = new BlockSigners(clock);
-    this.clockWatch = new ClockWatch(clock, HEARTBEAT_MS);
     this.log = log;
     this.sink = sink;
     this.metrics = metrics.gossip;
-    const { rollup: config, timestampThresholdMs } = options;
-    this.topics = blockTopics(config.l2ChainId);
-    this.validators = new Map(
-      this.topics.map(({ topic, version }) => [topic, new BlockValidator({ config, version, timestampThresholdMs })]),
-    );
+    this.topics = blockTopics(options.rollup.l2ChainId);
+    this.judge = new BlockJudge(options, { clock, log });
     this.turns = new Turns(TURN_LIMITS, () => performance.now());
     this.budgets = new PeerBudgets(() => performance.now());
   }
@@ -96,9 +86,9 @@ class BlockGossip implements GossipPart, MessageGate {
     })(withBoundedStreams(components));
     router.protocols = [...MESH_PROTOCOLS];
     guardRouter(router, this);
-    router.addEventListener("gossipsub:heartbeat", () => this.clockWatch.sample());
+    router.addEventListener("gossipsub:heartbeat", () => this.judge.sample());
     for (const { topic } of this.topics) {
-      router.topicValidators.set(topic, (peer, message) => this.judge(peer.toString(), topic, message.data));
+      router.topicValidators.set(topic, (peer, message) => this.receive(peer.toString(), topic, message.data));
     }
     this.router = router;
     return router;
@@ -109,7 +99,7 @@ class BlockGossip implements GossipPart, MessageGate {
   }
 
   setUnsafeBlockSigner(address: Uint8Array): void {
-    this.signers.rotate(address);
+    this.judge.signers.rotate(address);
     // blocks signed with the new key were invalid until now
     this.budgets.forgiveAll();
   }
@@ -126,13 +116,11 @@ class BlockGossip implements GossipPart, MessageGate {
       if (!isCodedError(error)) throw error;
       return { kind: "refused", reason: error.message };
     }
-    const verdict = this.validate(topic, message);
+    const verdict = this.judge.judgeOwn(topic, message);
     // published before: peers have it, and would ignore it
     if (verdict.kind === "ignore" && verdict.fault === "seen") return { kind: "published", peers: 0 };
-    // Whether a block of our own is too old, is for the clocks of those who get it: a leader that catches up, or whose clock is ahead, publishes on.
-    const isLate = verdict.kind === "ignore" && verdict.fault === "too-old";
-    if (verdict.kind !== "accept" && !isLate) return { kind: "refused", reason: textOf(verdict) };
-    this.noteHeight(envelope, "self", message);
+    if (verdict.kind !== "accept") return { kind: "refused", reason: textOf(verdict) };
+    this.noteHeight(verdict.envelope, "self", message);
     if (this.outbound(message).length > MAX_MESSAGE_BYTES - ENVELOPE_BYTES) {
       return { kind: "refused", reason: `the block is larger than a message may be, ${MAX_MESSAGE_BYTES} bytes` };
     }
@@ -179,12 +167,12 @@ class BlockGossip implements GossipPart, MessageGate {
     throw new Error(textOf(opened));
   }
 
-  private judge(peer: string, topic: string, message: Uint8Array): TopicValidatorResult {
-    const verdict = this.validate(topic, message);
+  private receive(peer: string, topic: string, message: Uint8Array): TopicValidatorResult {
+    const verdict = this.judge.judge(topic, message);
     this.note(peer, verdict, message.length);
     switch (verdict.kind) {
       case "accept":
-        this.clockWatch.confirm();
+        this.judge.confirm();
         this.noteHeight(verdict.envelope, peer, message);
         this.sink.accept(verdict.envelope, peer);
         return TopicValidatorResult.Accept;
@@ -212,18 +200,6 @@ class BlockGossip implements GossipPart, MessageGate {
     );
   }
 
-  private validate(topic: string, message: Uint8Array): BlockVerdict {
-    this.clockWatch.sample();
-    const context = { nowMs: this.clock.unixMs(), signers: this.signers, isClockTrusted: this.clockWatch.isTrusted };
-    try {
-      return this.validators.get(topic)!.validate(message, context);
-    } catch (error) {
-      // as the specification says; it would be a mistake of ours
-      this.log.error("judging a block failed", { topic, error: (error as Error).message });
-      return { kind: "reject", fault: "exception", detail: (error as Error).message };
-    }
-  }
-
   private note(peer: string, verdict: BlockVerdict, readBytes: number): void {
     if (this.work !== undefined) {
       this.work.isJudged = true;
@@ -235,9 +211,7 @@ class BlockGossip implements GossipPart, MessageGate {
     }
     this.metrics.blocks.inc({ verdict: verdict.kind, fault: verdict.fault });
     this.log.debug("block of a peer not accepted", { peer, verdict: verdict.kind, reason: textOf(verdict) });
-    if (verdict.kind === "reject") this.budgets.chargeInvalid(peer, readBytes);
-    else if (verdict.fault === "seen" || (verdict.fault !== "unknown-signer" && this.clockWatch.isTrusted))
-      this.budgets.chargeRedundant(peer, readBytes);
+    this.judge.charge(this.budgets, peer, verdict, readBytes);
   }
 
   /** What is sent of a message, compressed once. */

@@ -51,7 +51,8 @@ export interface BlockValidatorOptions {
 
 /** What a verdict depends on besides the message and the blocks accepted before it. */
 export interface ValidationContext {
-  readonly nowMs: number;
+  /** `undefined`: the block's age does not matter */
+  readonly nowMs: number | undefined;
   readonly signers: Pick<BlockSigners, "current" | "check" | "confirm">;
   /** The own clock is known to be right, and the process has not stood still. */
   readonly isClockTrusted: boolean;
@@ -161,6 +162,7 @@ export class BlockValidator {
 
 /** Rules 7 and 8. Lateness is no proof of guilt: only a trusted clock blames, and only far beyond the limits. */
 function timeFault(timestamp: number, maxAgeSec: number, { nowMs, isClockTrusted }: ValidationContext): BlockVerdict | undefined {
+  if (nowMs === undefined) return undefined;
   const nowSec = Math.floor(nowMs / 1000);
   const lateSec = nowSec - maxAgeSec - timestamp;
   const earlySec = timestamp - nowSec - MAX_FUTURE_SEC;
