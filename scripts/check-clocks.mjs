@@ -36,7 +36,7 @@ const EXEMPT = new Map([
   ["devp2p/src/peers/peer-host.ts", "bans outlive the process"],
   ["devp2p/src/peers/known-peers.ts", "known peers outlive the process"],
   ["execution-client/src/setup/genesis-memory.ts", "the file system dates files"],
-  ["p2p/src/gossip/block-gossip.ts", "payloads carry their block's timestamp"],
+  ["p2p/src/gossip/block-judge.ts", "payloads carry their block's timestamp"],
   ["p2p/src/sync/sync-client.ts", "payloads carry their block's timestamp"],
   ["p2p/src/clock-watch.ts", "it compares the time of day with monotonic time"],
   ["p2p/src/peers/gossip-view.ts", "gossipsub dates its records"],

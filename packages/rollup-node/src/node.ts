@@ -58,6 +58,7 @@ import type { PeerNetwork } from "./peer-network.ts";
 import { PipelineFeed } from "./pipeline-feed.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { RefusedBlocks } from "./refused-blocks.ts";
+import type { NodeAdminApi } from "./rpc-methods.ts";
 import { readRuntimeConfig } from "./runtime/read-runtime-config.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
@@ -162,6 +163,8 @@ export class RollupNode {
   private readonly managedServer: RpcServer | undefined;
   /** what a supervisor reaches over its server; undefined: nobody supervises this node */
   readonly managed: ManagedApi | undefined;
+  /** what the admin methods of its RPC server reach */
+  readonly admin: NodeAdminApi;
   private readonly sequencer: Sequencer;
   /** undefined: this node is the only sequencer, or none */
   private readonly conductor: SequencerConductor | undefined;
@@ -412,6 +415,10 @@ export class RollupNode {
     this.syncFacts = syncFacts;
     const isIdle = (): boolean => progress.isIdleAt(l1Head());
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
+    this.admin = nodeAdminApi(options, {
+      ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, engineSync, adminState: deps.adminState, l1, log },
+      offer: (envelope) => this.inbox.offer(envelope, "operator"),
+    });
     this.server = createNodeServer(options.rpc, {
       node: {
         config,
@@ -423,10 +430,7 @@ export class RollupNode {
         refusedBlocks: () => refused.list,
       },
       peers: peers?.api,
-      admin: nodeAdminApi(options, {
-        ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, engineSync, adminState: deps.adminState, l1, log },
-        offer: (envelope) => this.inbox.offer(envelope, "operator"),
-      }),
+      admin: this.admin,
       testSequencer: new TestSequencer({
         ...{ config, control, l2, publish: deps.publishSigned },
         run: (task) => this.driver.run(task),

@@ -130,6 +130,7 @@ class Cluster {
             log: this.log,
             gossip: (from, envelope) => {
               for (const other of nodes) if (other.name !== from) clock.after(20, () => other.receive(envelope));
+              return { kind: "published" };
             },
             observer: () => ({}),
             onEnded: (of, reason) => this.ended.push(`${of.name}: ${reason}`),

@@ -157,6 +157,9 @@ const NEXT_L1_FORK = 0.3;
 /** The real engine needs code for the first Canyon block that is not part of this repository. */
 const goesThroughCanyon = ({ canyon = 0 }: ForkTimes): boolean => canyon > 0;
 
+/** Of chains of clusters: the newest forks that simulated execution clients build blocks of. */
+export const CLUSTER_FORKS = ["holocene", "isthmus", "jovian"] as const satisfies readonly OpFork[];
+
 /** The forks that chains of scenarios go through: `bedrock` to `jovian`. */
 const LAST_FORK = OP_FORKS.indexOf("jovian");
 /** Their first blocks deploy contracts whose code is not part of this repository. */

@@ -45,7 +45,8 @@ export interface SimBatcherDeps {
   readonly random: Random;
   readonly l1: SimL1;
   readonly l1Server: L1Server;
-  readonly sequencer: SimNode;
+  /** the node whose blocks it submits */
+  readonly sequencer: Pick<SimNode, "engine" | "syncStatus">;
   readonly log: SimLog;
   /** whether data in blobs would be read now */
   readonly areBlobsRead: () => boolean;

@@ -245,8 +245,8 @@ export class SimEngine implements ScenarioEngine {
   }
 }
 
-function stateAfter(parent: SimBlock, transactions: readonly Uint8Array[]): Uint8Array {
-  return keccak256(parent.envelope.executionPayload.stateRoot, ...transactions.map((tx) => keccak256(tx)));
+export function stateAfter({ envelope }: Pick<SimBlock, "envelope">, transactions: readonly Uint8Array[]): Uint8Array {
+  return keccak256(envelope.executionPayload.stateRoot, ...transactions.map((tx) => keccak256(tx)));
 }
 
 interface BlockParts {

@@ -3,6 +3,7 @@ import type { DerivationConfig } from "@rnode/derivation";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
 import { derivationFactsAt, type FeeMarketTransaction, signTransaction, type UpgradeArtifactSource } from "@rnode/protocol";
+import type { Published } from "@rnode/rollup-node";
 import { Invariants, type Violation } from "./invariants.ts";
 import { junkData, userTransaction } from "./junk.ts";
 import { l1Server } from "./l1-rpc.ts";
@@ -287,13 +288,14 @@ export class SimNetwork {
     return found;
   }
 
-  #spread(from: string, envelope: Parameters<SimNode["receive"]>[0]): void {
+  #spread(from: string, envelope: Parameters<SimNode["receive"]>[0]): Published {
     this.#sequenced.add(bytesToHex(envelope.executionPayload.blockHash));
     for (const node of this.nodes) {
       const random = this.late.find((late) => late.node === node)?.random ?? this.random;
       if (node.name === from || random.chance(this.gossip.lossRate)) continue;
       this.clock.after(random.between(0, 30 + this.gossip.delayMs), () => node.receive(envelope));
     }
+    return { kind: "published" };
   }
 
   #announceRegularly(): void {

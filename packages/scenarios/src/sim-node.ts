@@ -11,10 +11,15 @@ import {
   type BlockGossip,
   type Heads,
   type ManagedApi,
+  type MissingBlocks,
+  type NodeAdminApi,
+  type Published,
   type RnodeOptions,
   RollupNode,
   rnodeOptions,
   type SafeHeadDatabase,
+  type SequencerConductor,
+  type SyncStatusJson,
 } from "@rnode/rollup-node";
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
@@ -29,7 +34,7 @@ import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimLog } from "./sim-log.ts";
-import { SimProcess } from "./sim-process.ts";
+import { type MachineTime, SimProcess } from "./sim-process.ts";
 
 export interface SimNodeOptions {
   readonly name: string;
@@ -62,7 +67,13 @@ export interface SimNodeDeps {
   readonly beacon: SimBeacon | undefined;
   readonly da: SimDa | undefined;
   readonly log: SimLog;
-  readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => void;
+  /** of its machine; undefined: right */
+  readonly time?: MachineTime | undefined;
+  /** the one beside it */
+  readonly conductor?: ((process: SimProcess) => SequencerConductor) | undefined;
+  /** asks other nodes for blocks that gossip did not bring */
+  readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
+  readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => Published | Promise<Published>;
   readonly observer: (node: SimNode) => Partial<DerivationObserver>;
   /** the node has ended although nobody stopped it */
   readonly onEnded: (node: SimNode, reason: string) => void;
@@ -141,8 +152,13 @@ export class SimNode {
     return this.#running?.node.managed;
   }
 
+  /** what its RPC's admin methods do; undefined: it is not running */
+  get admin(): NodeAdminApi | undefined {
+    return this.#running?.node.admin;
+  }
+
   /** @throws if it is not running */
-  syncStatus(): unknown {
+  syncStatus(): SyncStatusJson {
     if (this.#running === undefined) throw new Error("not running");
     return this.#running.node.syncStatus();
   }
@@ -150,7 +166,7 @@ export class SimNode {
   start(): void {
     const { clock, log, derivation } = this.#deps;
     this.incarnation++;
-    const process = new SimProcess(this.name, clock);
+    const process = new SimProcess(this.name, clock, this.#deps.time);
     const logger = log.loggerOf(this.name);
     const scope = new Scope({ log: logger, clock: process.clock });
     const safeHeads = this.#disk?.open(derivation.rollup.genesis.l2.hash);
@@ -161,6 +177,8 @@ export class SimNode {
       supervisor: this.options.isManaged ? NO_SERVER : undefined,
       adminState: { load: () => undefined, save: () => {} },
       gossip: this.#gossip(process),
+      conductor: this.#deps.conductor?.(process),
+      requestGap: this.#deps.requestGap,
       observer: this.#deps.observer(this),
       clock: process.clock,
       random: () => this.#deps.random.fraction(),
@@ -293,8 +311,7 @@ export class SimNode {
     return {
       publish: async (envelope) => {
         await process.wait(Promise.resolve());
-        this.#deps.gossip(this.name, envelope);
-        return { kind: "published" };
+        return process.wait(Promise.resolve(this.#deps.gossip(this.name, envelope)));
       },
     };
   }

@@ -3,6 +3,14 @@ import type { SimClock } from "@rnode/program/testing";
 
 const NEVER = new Promise<never>(() => {});
 
+/** What is wrong with a machine's time. Faults change it while its programs run. */
+export interface MachineTime {
+  /** the time of day is so far ahead; negative: behind. Monotonic time never jumps. */
+  offsetMs: number;
+  /** a starved machine: how much longer each wait takes */
+  lagMs: number;
+}
+
 /**
  * A program that can be killed while it waits for something, whatever that is: from then on, nothing that it waits for happens, and
  * nothing that it begins has an effect.
@@ -12,15 +20,20 @@ export class SimProcess {
   /** time as this process sees it */
   readonly clock: Clock;
   readonly #clock: SimClock;
+  readonly #time: MachineTime | undefined;
   #isDead = false;
+  /** called when a stopped process wakes */
+  #held: (() => void)[] | undefined;
   #waits = 0;
   #killAt: { readonly wait: number; readonly onKilled: () => void } | undefined;
 
-  constructor(name: string, clock: SimClock) {
+  /** @param time of its machine; default: right */
+  constructor(name: string, clock: SimClock, time?: MachineTime) {
     this.name = name;
     this.#clock = clock;
+    this.#time = time;
     this.clock = {
-      unixMs: () => clock.unixMs(),
+      unixMs: () => clock.unixMs() + (time?.offsetMs ?? 0),
       monotonicMs: () => clock.monotonicMs(),
       sleep: (ms, signal) => this.wait(clock.sleep(ms, signal)),
     };
@@ -32,6 +45,22 @@ export class SimProcess {
 
   kill(): void {
     this.#isDead = true;
+  }
+
+  get isStopped(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** As SIGSTOP: until `wake`, nothing that it waits for reaches it. */
+  stop(): void {
+    this.#held ??= [];
+  }
+
+  /** As SIGCONT. */
+  wake(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const go of held) go();
   }
 
   /** Kills it in the middle of the `waits`-th wait from now. */
@@ -48,8 +77,12 @@ export class SimProcess {
     }
     try {
       const value = await outside;
+      const turn = this.#turn();
+      if (turn !== undefined) await turn;
       return this.#isDead ? NEVER : value;
     } catch (error) {
+      const turn = this.#turn();
+      if (turn !== undefined) await turn;
       if (this.#isDead) return NEVER;
       throw error;
     }
@@ -58,6 +91,18 @@ export class SimProcess {
   /** As `SimClock.working`, for work of this process. */
   work<T>(work: Promise<T>): Promise<T> {
     return this.wait(this.#clock.working(work));
+  }
+
+  /** When the process gets to what it waited for. `undefined`: at once */
+  #turn(): Promise<void> | undefined {
+    const lagMs = this.#time?.lagMs ?? 0;
+    if (this.#held === undefined && lagMs === 0) return undefined;
+    return this.#delay(lagMs);
+  }
+
+  async #delay(lagMs: number): Promise<void> {
+    if (lagMs > 0) await this.#clock.sleep(lagMs);
+    while (this.#held !== undefined) await new Promise<void>((go) => this.#held!.push(go));
   }
 
   #noteWait(): void {

@@ -1,0 +1,43 @@
+import type { SimClock } from "@rnode/program/testing";
+import type { Random } from "../random.ts";
+
+/** What is wrong with the way between two programs that ask each other. Faults switch these on and off. */
+export interface GreyState {
+  /** neither requests nor answers arrive */
+  isCut: boolean;
+  /** requests arrive, answers do not */
+  losesAnswers: boolean;
+  /** how long each way takes */
+  delayMs: number;
+}
+
+export const soundLink = (): GreyState => ({ isCut: false, losesAnswers: false, delayMs: 0 });
+
+const NEVER = new Promise<never>(() => {});
+
+/** A request, which happens although its sender may have stopped waiting. @throws `late()` if there is no answer in time */
+export async function ask<T>(
+  { clock, random, state, timeoutMs }: { clock: SimClock; random: Random; state: GreyState; timeoutMs: number },
+  act: () => T | Promise<T>,
+  late: () => Error,
+): Promise<T> {
+  const answered = (async (): Promise<T> => {
+    await clock.sleep(random.between(1, 5) + state.delayMs);
+    if (state.isCut) return NEVER;
+    const result = await act();
+    await clock.sleep(random.between(1, 5) + state.delayMs);
+    return state.isCut || state.losesAnswers ? NEVER : result;
+  })();
+  const over = new AbortController();
+  try {
+    return await Promise.race([
+      answered,
+      clock.sleep(timeoutMs, over.signal).then((): never => {
+        throw late();
+      }),
+    ]);
+  } finally {
+    answered.catch(() => {});
+    over.abort();
+  }
+}
