@@ -419,10 +419,11 @@ export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs :
 const EXCUSES: ReadonlySet<Fault["kind"]> = new Set(["l1-reorg", "engine-crash", "inclusion", "l1-pause", "pool-drop"]);
 
 /** Whether everything that the batcher publishes has to be accepted. */
-export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs, altDa }: Plan): boolean {
+export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs, verifierConfs, altDa }: Plan): boolean {
   if (!hasRoom || altDa !== undefined) return false;
-  // L1 replaces its head now and then, and no endpoint may be able to show a block for a while.
-  if (l1Forks.amsterdamSec !== undefined && sequencerConfs === 0) return false;
+  // L1 replaces its head now and then. A node that reads it starts over, and the batcher waits until it has derived what was published, for longer
+  // than a small window lasts. And no endpoint may be able to show a block for a while.
+  if (l1Forks.amsterdamSec !== undefined && Math.min(sequencerConfs, verifierConfs) < 2) return false;
   if (l1Forks.next !== undefined && l1Forks.next.rawMethodsSec > 0) return false;
   return !faults.some(
     (fault) =>
