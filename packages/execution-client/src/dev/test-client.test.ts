@@ -237,13 +237,13 @@ describe("each action of viem's test client", () => {
     }),
   );
 
-  it("reset goes back to the genesis; there is nothing to fork", async () => {
+  it("reset goes back to the genesis; what is forked is fixed at the start", async () => {
     await test.mine({ blocks: 2 });
     await dev.rpc.call("anvil_reset", []);
     expect(await test.getBlockNumber({ cacheTime: 0 })).toBe(0n);
     await test.mine({ blocks: 1 });
-    await expect(test.reset({ jsonRpcUrl: "http://127.0.0.1:1", blockNumber: 1n })).rejects.toThrow(/forks no other/);
-    await expect(test.setRpcUrl("http://127.0.0.1:1")).rejects.toThrow(/forks no other/);
+    await expect(test.reset({ jsonRpcUrl: "http://127.0.0.1:1", blockNumber: 1n })).rejects.toThrow(/is fixed at its start/);
+    await expect(test.setRpcUrl("http://127.0.0.1:1")).rejects.toThrow(/is fixed at its start/);
   });
 
   it("setMinGasPrice is refused, as by anvil; setLoggingEnabled is not", async () => {
