@@ -19,5 +19,6 @@ export function bareEngine(): EngineExports & Record<string, (...args: (number |
   const host: Record<string, unknown> = Object.fromEntries(names.map((name) => [name, noHost]));
   host.memoryGrown = () => undefined;
   host.slice = () => undefined;
+  host.longStep = () => undefined;
   return instantiate(engineModule, host) as EngineExports & Record<string, (...args: (number | bigint)[]) => number | bigint>;
 }
