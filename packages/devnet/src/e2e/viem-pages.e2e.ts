@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
-import { createPublicClient, createWalletClient, http, parseEther } from "viem";
+import { createPublicClient, createWalletClient, http, parseAbi, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { getL2TransactionHashes, publicActionsL1, publicActionsL2, walletActionsL1, walletActionsL2 } from "viem/op-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Devnet, startDevnet } from "../devnet.ts";
 import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";
+import { waitFor } from "./wait.ts";
 
 /**
  * The deposit and withdrawal guides of viem's op-stack pages (https://viem.sh/op-stack/guides/deposits, …/withdrawals), with their code as
@@ -64,6 +65,13 @@ describe("the guides of viem's op-stack pages", () => {
 
   it("withdraws", async () => {
     const { account, publicClientL1, publicClientL2, walletClientL1, walletClientL2 } = clients();
+    // On a chain without any output, waitToProve of the pages fails instead of waiting.
+    const outputs = {
+      address: devnet.info.contracts.l1.L2OutputOracle as `0x${string}`,
+      abi: parseAbi(["function latestOutputIndex() view returns (uint256)"]),
+      functionName: "latestOutputIndex",
+    } as const;
+    await waitFor("the first output", 60_000, () => publicClientL1.readContract(outputs).catch(() => undefined));
     // Build parameters to initiate the withdrawal transaction on the L1.
     const args = await publicClientL1.buildInitiateWithdrawal({
       account,
