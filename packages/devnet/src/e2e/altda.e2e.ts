@@ -117,10 +117,12 @@ describe("a devnet whose batches are outside of L1", () => {
 
   it("takes back what it derived from data that nobody shows in time, and publishes it again", async () => {
     const head = Number(await rpcCall<Hex>(devnet.info.endpoints.l1, "eth_blockNumber"));
-    const before = (await statusOf("verifier")).safe_l2.number;
     const posted = await waitFor("a new batch", 60_000, async () => (await commitments(head + 1))[0]);
-    await verifierHas(before + 1);
-    const lost = (await statusOf("verifier")).safe_l2;
+    // Its blocks are safe when the L1 block after it is read; a safe block of before may be of an earlier batch.
+    const lost = await waitFor("the verifier to have derived from it", 60_000, async () => {
+      const { current_l1, safe_l2 } = await statusOf("verifier");
+      return current_l1.number > posted.l1Block ? safe_l2 : undefined;
+    });
     expect((await write("challenge", [BigInt(posted.l1Block), `0x${posted.hex}`], parseEther("0.1"))).status).toBe("active");
     rmSync(join(daStore, posted.hex));
     await waitFor("the verifier to take it back", 120_000, async () =>

@@ -75,7 +75,8 @@ describe("the guides of viem's op-stack pages", () => {
     // Build parameters to initiate the withdrawal transaction on the L1.
     const args = await publicClientL1.buildInitiateWithdrawal({
       account,
-      to: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+      // Not the address of the pages: it is the proposer's, who pays for outputs meanwhile.
+      to: devnet.info.accounts[9]!.address,
       value: parseEther("1"),
     });
     // Execute the initiate withdrawal transaction on the L2.
