@@ -4,7 +4,6 @@ import { rbatcherOptions } from "./options.ts";
 import { OP_BATCHER_FLAGS } from "./testing/op-batcher-flags.ts";
 
 const SIGNER = ["--signer.endpoint=https://127.0.0.1:1", `--signer.address=0x${"12".repeat(20)}`];
-const ALT_DA = ["--altda.enabled", "--altda.da-server=http://127.0.0.1:1"];
 
 describeMigration(
   {
@@ -14,21 +13,13 @@ describeMigration(
     base: ["--l1-eth-rpc=http://127.0.0.1:1", "--l2-eth-rpc=http://127.0.0.1:1", "--rollup-rpc=http://127.0.0.1:1"],
     beside: {
       ...Object.fromEntries(
-        OP_BATCHER_FLAGS.map(({ flag }) => {
-          const account = flag.startsWith("signer.") ? SIGNER : [`--private-key=${"11".repeat(32)}`];
-          const others = flag.startsWith("altda.")
-            ? ALT_DA
-            : /^(metrics|pprof)\.(addr|port)$/.test(flag)
-              ? [`--${flag.split(".")[0]}.enabled`]
-              : [];
-          const type =
-            flag === "max-blocks-per-span-batch"
-              ? ["--batch-type=1"]
-              : flag.startsWith("throttle.pid")
-                ? ["--throttle.controller-type=pid"]
-                : [];
-          return [flag, [...account, ...type, ...others, ...(flag === "pprof.path" ? ["--pprof.type=heap"] : [])]] as const;
-        }),
+        OP_BATCHER_FLAGS.map(({ flag }) => [
+          flag,
+          [
+            ...(flag.startsWith("signer.") ? SIGNER : [`--private-key=${"11".repeat(32)}`]),
+            ...(flag === "altda.enabled" ? ["--altda.da-server=http://127.0.0.1:1"] : []),
+          ],
+        ]),
       ),
     },
   },

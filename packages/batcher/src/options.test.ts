@@ -84,11 +84,6 @@ describe("rbatcher's options", () => {
       "expected more than --throttle.unsafe-da-bytes-lower-threshold (3200000), found 1000",
     ],
     [
-      "a weight that nobody reads",
-      ["--throttle.pid-kp=1"],
-      "--throttle.pid-kp does nothing without --throttle.controller-type=pid",
-    ],
-    [
       "more calldata than the gas of a transaction pays for",
       ["--max-l1-tx-size-bytes=261910"],
       "--max-l1-tx-size-bytes: expected at most 261909, because more calldata can need more than the 16777216 gas that L1 allows a transaction (EIP-7825, EIP-7976), found 261910",
@@ -111,17 +106,6 @@ describe("rbatcher's options", () => {
       ["--compressor=none", "--compression-algo=brotli"],
       '--compressor: "none" does nothing without --compression-algo=zlib',
     ],
-    [
-      "the ratio compressor for span batches",
-      ["--compressor=ratio", "--batch-type=1"],
-      "--compressor does nothing without --batch-type=0",
-    ],
-    [
-      "a span's length for singular batches",
-      ["--max-blocks-per-span-batch=5"],
-      "--max-blocks-per-span-batch does nothing without --batch-type=1",
-    ],
-    ["a ratio that nobody reads", ["--approx-compr-ratio=0.5"], "--approx-compr-ratio does nothing without --compressor=ratio"],
     ["a send timeout below the pool's", ["--txmgr.send-timeout=1s"], "--txmgr.send-timeout: expected at least"],
     ["a fee of many decimals", ["--txmgr.min-tip-cap=0.0000000001"], "at most nine decimals"],
     [

@@ -9,21 +9,6 @@ describeMigration(
     program: opConductor,
     facts: OP_CONDUCTOR_FLAGS,
     base: ["--etcd=http://127.0.0.1:1", "--rollup-rpc=http://127.0.0.1:1", "--execution-rpc=http://127.0.0.1:1"],
-    beside: {
-      "healthcheck.safe-interval": ["--healthcheck.safe-enabled"],
-      ...Object.fromEntries(
-        ["min-peer-count", "rpc-url", "check-api"].map((name) => [
-          `healthcheck.execution-p2p-${name}`,
-          ["--healthcheck.execution-p2p-enabled"],
-        ]),
-      ),
-      ...Object.fromEntries(
-        ["metrics", "pprof"].flatMap((group) =>
-          ["addr", "port"].map((name) => [`${group}.${name}`, [`--${group}.enabled`]] as const),
-        ),
-      ),
-      "pprof.path": ["--pprof.type=heap"],
-    },
     notes: Object.fromEntries(
       ["interval", "unsafe-interval", "min-peer-count", "execution-p2p-min-peer-count"].map((name) => [
         `healthcheck.${name}`,

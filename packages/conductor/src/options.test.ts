@@ -38,21 +38,15 @@ describe("rconductor's options", () => {
   it.each<[string, string[], string]>([
     ["an id that is no word", ["--server-id=a/b"], "--server-id: "],
     ["a prefix without its end", ["--etcd.prefix=/chain"], "--etcd.prefix: "],
-    ["a key without its certificate", ["--etcd.key=/tmp/key.pem"], "--etcd.key does nothing without --etcd.cert"],
-    ["a password without its user", ["--etcd.password=x"], "--etcd.password does nothing without --etcd.username"],
+    ["a key without its certificate", ["--etcd.key=/tmp/key.pem"], "--etcd.key needs --etcd.cert: give that as well"],
+    ["a password without its user", ["--etcd.password=x"], "--etcd.password needs --etcd.username: give that as well"],
     ["a password in a URL", ["--etcd=http://user:secret@127.0.0.1:2379"], "give it with --etcd.username and --etcd.password-file"],
     [
       "peers counted in another way",
       ["--healthcheck.execution-p2p-enabled", "--healthcheck.execution-p2p-check-api=eth"],
       "net, admin",
     ],
-    [
-      "peers that are not counted",
-      ["--healthcheck.execution-p2p-min-peer-count=2"],
-      "does nothing without --healthcheck.execution-p2p-enabled",
-    ],
     ["no lease", ["--etcd.lease-ttl=0"], "expected a whole number from 1 to 600"],
-    ["a proxy's port without a proxy", ["--proxy.port=1"], "--proxy.port does nothing without --proxy"],
   ])("refuse %s", (_, args, message) => {
     expect(parse(args)).toContain(message);
   });

@@ -1,35 +1,19 @@
 import { parseOptions } from "@rnode/options";
-import { describeMigration, type ForeignFact } from "@rnode/options/testing";
+import { describeMigration } from "@rnode/options/testing";
 import { describe, expect, it } from "vitest";
+import { subcommands } from "./commands/subcommands.ts";
 import { opGeth, opReth } from "./foreign-options.ts";
 import { clientTable } from "./options.ts";
 import { GETH_FLAGS } from "./testing/geth-flags.ts";
 import { OP_RETH_FLAGS } from "./testing/op-reth-flags.ts";
 
 const BASE = ["--chain=op-sepolia", "--datadir=/tmp/x"];
-const besideOf = (facts: readonly ForeignFact[]): Record<string, readonly string[]> =>
-  Object.fromEntries(
-    facts.map(({ flag }) => {
-      const [group] = flag.split(".");
-      if (flag.startsWith("dev.")) return [flag, ["--dev"]];
-      return [
-        flag,
-        group === "http" || group === "ws"
-          ? [`--${group}`]
-          : group === "metrics" || group === "pprof"
-            ? [`--${group}.enabled`]
-            : [],
-      ];
-    }),
-  );
-
 describeMigration(
   {
     table: { ...clientTable, foreign: [opReth] },
     program: opReth,
     facts: OP_RETH_FLAGS,
     base: BASE,
-    beside: besideOf(OP_RETH_FLAGS),
     notes: { "txpool.lifetime": "a duration: `3h` for 10800" },
   },
   new URL("../../../docs/migrate/op-reth.md", import.meta.url),
@@ -54,10 +38,32 @@ describeMigration(
     program: opGeth,
     facts: GETH_FLAGS,
     base: BASE,
-    beside: besideOf(GETH_FLAGS),
   },
   new URL("../../../docs/migrate/op-geth.md", import.meta.url),
 );
+
+describe("subcommands of Geth and Reth", () => {
+  const named = [opReth, opGeth].flatMap(({ name, commands = [] }) =>
+    commands.flatMap(({ text, names }) => names.map((command) => [command, name, text] as const)),
+  );
+  const table = { ...clientTable, subcommands: Object.keys(subcommands) };
+
+  it.each(named)("%s of %s is answered", (command, program, text) => {
+    expect(Object.keys(subcommands)).not.toContain(command);
+    const parsed = parseOptions(table, [command, ...BASE], {});
+    expect(parsed).toMatchObject({ faults: [`unexpected argument "${command}", a subcommand of ${program}: ${text}`] });
+  });
+
+  it("that nobody has, or that comes late, is told what there is", () => {
+    const list = "init, import, export, stateless, statetest, enginetest, snapshot, db";
+    expect(parseOptions(table, [...BASE, "frobnicate"], {})).toMatchObject({
+      faults: [`unexpected argument "frobnicate": expected an option, or a subcommand (${list})`],
+    });
+    expect(parseOptions(table, [...BASE, "db", "stats"], {})).toMatchObject({
+      faults: ['unexpected argument "db": a subcommand comes first, before all options: rengine db …'],
+    });
+  });
+});
 
 describe("rengine, whichever of both an operator comes from", () => {
   it.each([...OP_RETH_FLAGS, ...GETH_FLAGS].map((fact) => [fact.flag, fact] as const))("answers --%s", (flag, { sample }) => {

@@ -7,6 +7,14 @@ import type { ForeignProgram } from "@rnode/options";
 export const opReth: ForeignProgram = {
   name: "op-reth",
   envPrefix: "RETH_",
+  commands: [
+    { text: "leave it out, rengine without a subcommand is the client", names: ["node"] },
+    { text: "use rengine snapshot restore", names: ["init-state"] },
+    { text: "use rengine import with a file of blocks", names: ["import-op", "import-receipts-op"] },
+    { text: "use rengine db prune", names: ["prune"] },
+    { text: "use rengine db verify", names: ["re-execute"] },
+    { text: "leave it out, rengine has nothing like it", names: ["stage", "p2p", "proofs", "dump-genesis", "test-vectors"] },
+  ],
   noEffect: [
     {
       text: "rengine tunes itself",
@@ -385,6 +393,19 @@ export const opReth: ForeignProgram = {
 export const opGeth: ForeignProgram = {
   name: "op-geth",
   envPrefix: "GETH_",
+  commands: [
+    { text: "use any JSON-RPC client, there is no console", names: ["attach", "console", "js"] },
+    { text: "leave it out, rengine keeps no accounts", names: ["account", "wallet"] },
+    { text: "delete the folder of --datadir", names: ["removedb"] },
+    { text: "use rengine config print", names: ["dumpconfig"] },
+    { text: "use rengine db prune", names: ["prune-history"] },
+    { text: "use rengine export and rengine import", names: ["export-history", "import-history", "download-era"] },
+    { text: "use rengine --version", names: ["version", "version-check", "license"] },
+    {
+      text: "leave it out, rengine has nothing like it",
+      names: ["dump", "dumpgenesis", "export-preimages", "verkle", "show-deprecated-flags"],
+    },
+  ],
   noEffect: [
     {
       text: "rengine tunes itself",

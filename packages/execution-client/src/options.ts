@@ -458,8 +458,7 @@ const txpool = optionGroup("txpool", {
 
 export const clientTable = optionTable({
   program: "rengine",
-  summary:
-    "Execution client of an OP Stack chain. Subcommands: init, import, export, snapshot, stateless, statetest, enginetest, db (each with --help), config print.",
+  summary: "Execution client of an OP Stack chain.",
   envPrefix: "RENGINE_",
   foreign: [opReth, opGeth],
   exclusive: [["full", "history.blocks"]],

@@ -1,14 +1,19 @@
 import type { OptionInEffect, OptionTable } from "./option-group.ts";
 
 /**
- * What is wrong with options beside others, one line each: options that exclude each other, or that do nothing without another. An
+ * What is wrong with options beside others, one line each: options that exclude each other, and options without the one they need. An
  * option that is given its default asks for nothing.
  *
  * @param inEffect by flag; options whose value is wrong or missing are not there, and nothing is said of what depends on them
+ * @returns warnings: options without effect, with which the program starts
  */
-export function combinationFaults(table: OptionTable, inEffect: ReadonlyMap<string, OptionInEffect>): string[] {
+export function combinationFaults(
+  table: OptionTable,
+  inEffect: ReadonlyMap<string, OptionInEffect>,
+): { readonly faults: readonly string[]; readonly warnings: readonly string[] } {
   const asking = [...inEffect.values()].filter(asks);
   const faults: string[] = [];
+  const warnings: string[] = [];
   for (const exclusive of table.exclusive ?? []) {
     const both = asking.filter(({ option }) => exclusive.includes(option.flag));
     if (both.length > 1) {
@@ -22,13 +27,15 @@ export function combinationFaults(table: OptionTable, inEffect: ReadonlyMap<stri
     const { needs } = declaration;
     const wanted = needs === undefined ? [] : [needs].flat();
     if (wanted.length > 0 && !wanted.some((need) => isMet(need, inEffect))) {
-      faults.push(`${writtenAs} does nothing without ${wanted.map((need) => `--${need}`).join(" or ")}`);
+      const others = wanted.map((need) => `--${need}`).join(" or ");
+      if (declaration.isMistakeAlone) faults.push(`${writtenAs} needs ${others}: give that as well, or leave ${writtenAs} out`);
+      else warnings.push(`${writtenAs} has no effect without ${others}`);
     } else {
       const fault = declaration.check?.(value, other);
       if (fault !== undefined) faults.push(`${writtenAs}: ${fault}`);
     }
   }
-  return faults;
+  return { faults, warnings };
 }
 
 function asks({ option: { declaration }, value, source }: OptionInEffect): boolean {

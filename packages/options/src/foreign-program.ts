@@ -8,6 +8,13 @@ export interface ForeignAnswer {
   readonly switches?: readonly string[];
 }
 
+/** Subcommands with one answer. */
+export interface ForeignCommand {
+  /** what to use instead, a whole sentence without its full stop */
+  readonly text: string;
+  readonly names: readonly string[];
+}
+
 /** A program whose operators come to one of ours. What is not named here is an option of ours with the same name and meaning. */
 export interface ForeignProgram {
   /** as operators know it */
@@ -18,6 +25,8 @@ export interface ForeignProgram {
   readonly noEffect: readonly ForeignAnswer[];
   /** refused, with what to use instead */
   readonly instead: readonly ForeignAnswer[];
+  /** subcommands, with what to use instead */
+  readonly commands?: readonly ForeignCommand[];
   /** variables of options that are ours as well, by suffix, with the flag, where it does not follow from the suffix */
   readonly variables?: Readonly<Record<string, string>>;
 }

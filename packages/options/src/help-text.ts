@@ -9,10 +9,22 @@ import { redactUrls } from "./redact.ts";
 
 const FLAG_COLUMN = 44;
 
+/** A subcommand as `--help` of its program lists it. */
+export interface ListedCommand {
+  readonly name: string;
+  /** what it does, in a sentence */
+  readonly summary: string;
+}
+
 /** The text of `--help`. */
-export function helpText(table: OptionTable): string {
+export function helpText(table: OptionTable, subcommands: readonly ListedCommand[] = []): string {
   const positionals = table.positionals === undefined ? "" : ` ${table.positionals.name}`;
   const lines = [table.summary, "", `Usage: ${table.program} [options]${positionals}`];
+  if (subcommands.length > 0) {
+    const width = Math.max(...subcommands.map(({ name }) => name.length)) + 2;
+    lines.push(`       ${table.program} SUBCOMMAND [options]`, "", "Subcommands, each with --help:");
+    for (const { name, summary } of subcommands) lines.push(`  ${name.padEnd(width)}${summary}`);
+  }
   let group: string | undefined;
   for (const option of resolveOptions(table)) {
     if (option.declaration.hidden) continue;

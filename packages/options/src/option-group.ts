@@ -19,10 +19,12 @@ export interface OptionDeclaration<T> {
   /** A second variable, without its prefix, which is another option's own: it sets this one if its text is a value of this one. */
   readonly sharedEnv?: string;
   /**
-   * Without what this option does nothing: `flag` (it is on, or has a value) or `flag=value`; of several, any is enough. Given without,
-   * the option is refused, unless the other was switched off on purpose (`--metrics.enabled=false --metrics.port=7300`).
+   * Without what this option does nothing: `flag` (it is on, or has a value) or `flag=value`; of several, any is enough. An option given
+   * without the other one causes a warning, unless the other was switched off on purpose (`--metrics.enabled=false --metrics.port=7300`).
    */
   readonly needs?: string | readonly string[];
+  /** The option is refused without what it needs: its user would get something else than what was asked for. */
+  readonly isMistakeAlone?: true;
   /** What is wrong with a given value beside those of other options, by flag; completes `--flag: `. */
   check?(value: T, other: (flag: string) => unknown): string | undefined;
   /** older names of the flag that still work */
@@ -80,6 +82,8 @@ export interface OptionTable<G extends Readonly<Record<string, OptionGroup>> = R
   /** prefix of the environment variables, with its underscore: `RNODE_` */
   readonly envPrefix: string;
   readonly groups: G;
+  /** names of the subcommands, for an argument that is none of them */
+  readonly subcommands?: readonly string[];
   /** flags (without dashes) of which at most one may be given */
   readonly exclusive?: readonly (readonly string[])[];
   /** arguments that are not options; if absent, the program takes none. `name` as in the usage line: `BLOCKS.rlp…` */
@@ -155,7 +159,7 @@ export function resolveOptions(table: OptionTable): ResolvedOption[] {
 
 /** Arguments and environments are visible to other processes, so that every secret can be given by a file too. */
 function fileOption({ group, key, flag, env, declaration }: ResolvedOption): ResolvedOption {
-  const { needs, hidden } = declaration;
+  const { needs, isMistakeAlone, hidden } = declaration;
   return {
     group,
     key: `${key}File`,
@@ -166,6 +170,7 @@ function fileOption({ group, key, flag, env, declaration }: ResolvedOption): Res
       parse: path,
       help: `File with the value of --${flag}; only its owner should be able to read it.`,
       ...(needs === undefined ? {} : { needs }),
+      ...(isMistakeAlone === undefined ? {} : { isMistakeAlone }),
       ...(hidden === undefined ? {} : { hidden }),
     },
   };

@@ -142,7 +142,8 @@ describe("parseOptions", () => {
       '--sequencer.l1-confs: "9007199254740993" is not valid, expected a whole number, 0 or more',
     ],
     [[L1, "--rpc.port=70000"], '--rpc.port: "70000" is not valid, expected a port number from 0 to 65535'],
-    [[L1, "--http.api=eth,x"], '--http.api: "eth,x" is not valid, expected a comma-separated list, each one of eth, net, web3'],
+    [[L1, "--http.api=eth,x"], '--http.api: "x" is not valid, expected one of eth, net, web3'],
+    [[L1, "--http.api=x, eth,y"], '--http.api: "x", "y" are not valid, expected one of eth, net, web3'],
     [[L1, "--poll=5"], '--poll: "5" is not valid, expected a duration such as "500ms", "12s" or "6m24s"'],
     [[L1, "--http=maybe"], '--http: "maybe" is not valid, expected true or false'],
     [[L1, "--key=1234"], "--key: the value is not valid, expected a 32-byte key as 64 hex digits"],
@@ -175,6 +176,7 @@ describe("parseOptions", () => {
       port: { parse: port, default: 80, needs: "remote.enabled", help: "Port." },
       names: { parse: listOf(text), default: [], help: "Names." },
       tag: { parse: text, needs: ["remote.url", "remote.names"], help: "Tag." },
+      cert: { parse: text, needs: "remote.url", isMistakeAlone: true, help: "Certificate." },
       kind: { parse: oneOf("a", "b"), default: "a", help: "Kind." },
       level: {
         parse: uint,
@@ -184,28 +186,34 @@ describe("parseOptions", () => {
       },
     });
     const remoteTable = optionTable({ program: "example", summary: "An example.", envPrefix: "EX_", groups: { remote } });
-    const faults = (args: string[], env: Record<string, string> = {}): readonly string[] => {
+    const said = (args: string[], env: Record<string, string> = {}): readonly string[] => {
       const parsed = parseOptions(remoteTable, args, env);
-      return parsed.kind === "error" ? parsed.faults : [];
+      return parsed.kind === "error" ? parsed.faults : parsed.kind === "options" ? parsed.warnings : [];
     };
 
     it.each<[string[], string[]]>([
-      [["--remote.port=1"], ["--remote.port does nothing without --remote.enabled"]],
+      [["--remote.port=1"], ["--remote.port has no effect without --remote.enabled"]],
       [["--remote.port=1", "--remote.enabled=false"], []], // off on purpose
       [["--remote.port=1", "--remote.enabled"], []],
       [["--remote.port=80"], []], // asks for nothing
       [["--remote.port=1", "--remote.enabled=maybe"], ['--remote.enabled: "maybe" is not valid, expected true or false']],
-      [["--remote.tag=x"], ["--remote.tag does nothing without --remote.url or --remote.names"]],
+      [["--remote.tag=x"], ["--remote.tag has no effect without --remote.url or --remote.names"]],
       [["--remote.tag=x", "--remote.names=y"], []],
-      [["--remote.level=1"], ["--remote.level does nothing without --remote.kind=b"]],
+      [["--remote.cert=x"], ["--remote.cert needs --remote.url: give that as well, or leave --remote.cert out"]],
+      [["--remote.level=1"], ["--remote.level has no effect without --remote.kind=b"]],
       [["--remote.level=1", "--remote.kind=b"], []],
       [["--remote.level=81", "--remote.kind=b"], ["--remote.level: above the port"]],
     ])("%j", (args, expected) => {
-      expect(faults(args)).toEqual(expected);
+      expect(said(args)).toEqual(expected);
     });
 
     it("names the variable where that was given", () => {
-      expect(faults([], { EX_REMOTE_PORT: "1" })).toEqual(["EX_REMOTE_PORT does nothing without --remote.enabled"]);
+      expect(said([], { EX_REMOTE_PORT: "1" })).toEqual(["EX_REMOTE_PORT has no effect without --remote.enabled"]);
+    });
+
+    it("starts where an option has no effect, and does not where that is a mistake", () => {
+      expect(parseOptions(remoteTable, ["--remote.port=1"], {})).toMatchObject({ kind: "options" });
+      expect(parseOptions(remoteTable, ["--remote.cert=x"], {})).toMatchObject({ kind: "error" });
     });
 
     it("may only depend on what is in the table", () => {

@@ -10,6 +10,7 @@ import {
   type ResolvedOption,
   resolveOptions,
 } from "./option-group.ts";
+import { wordsOf } from "./parsers.ts";
 import { readArguments } from "./read-arguments.ts";
 import { quote } from "./redact.ts";
 import { readSecretFile } from "./secret-file.ts";
@@ -86,7 +87,9 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
     if (requiredUnless !== undefined && isMet(requiredUnless, inEffect)) values[option.group]![option.key] = "";
     else missing.push(fault);
   }
-  wrong.push(...combinationFaults(table, inEffect));
+  const combined = combinationFaults(table, inEffect);
+  wrong.push(...combined.faults);
+  warnings.push(...combined.warnings);
   const [first, ...others] = [...wrong, ...missing];
   if (first !== undefined) return { kind: "error", faults: [first, ...others], inEffect };
   return {
@@ -136,7 +139,7 @@ function findValue(
   const envText = variable === undefined ? undefined : env[variable];
   if (given !== undefined) {
     const last = given.at(-1)!;
-    const raw = declaration.parse.isList ? given.map(({ text }) => text).join(",") : last.text;
+    const raw = declaration.parse.item ? given.map(({ text }) => text).join(",") : last.text;
     return parsed(option, "flag", `--${last.name}`, raw);
   }
   if (envText !== undefined && envText !== "") return parsed(option, "env", variable!, envText);
@@ -151,8 +154,13 @@ function findValue(
 function parsed({ declaration: { parse, secret } }: ResolvedOption, source: OptionSource, writtenAs: string, raw: string): Found {
   const value = parse.parse(raw);
   if (value !== undefined) return { kind: "value", value, source, writtenAs };
-  const shown = secret ? "the value" : quote(raw);
-  return { kind: "wrong", fault: `${writtenAs}: ${shown} is not valid, expected ${parse.expects}` };
+  if (secret) return { kind: "wrong", fault: `${writtenAs}: the value is not valid, expected ${parse.expects}` };
+  const { item } = parse;
+  const words = item === undefined ? [raw] : wordsOf(raw).filter((word) => item.parse(word) === undefined);
+  const verb = words.length === 1 ? "is" : "are";
+  const expects = item === undefined || words.length === 0 ? parse.expects : item.expects;
+  const shown = (words.length === 0 ? [raw] : words).map(quote).join(", ");
+  return { kind: "wrong", fault: `${writtenAs}: ${shown} ${verb} not valid, expected ${expects}` };
 }
 
 function unknownVariables(table: OptionTable, resolved: readonly ResolvedOption[], env: Environment): string[] {

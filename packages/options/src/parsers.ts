@@ -12,8 +12,8 @@ export interface Parser<T> {
   readonly bare?: string;
   /** the ending of the property's name that states the unit and is not part of the flag: `timeoutMs` is `--timeout` */
   readonly keySuffix?: string;
-  /** if the option is given several times, the values are joined */
-  readonly isList?: boolean;
+  /** how each word of a comma-separated list is read; the values of an option that is given several times are joined */
+  readonly item?: Parser<unknown>;
   /** undefined: the text is not a valid value */
   parse(text: string): T | undefined;
   /** the text that `parse` reads back */
@@ -122,18 +122,23 @@ export function oneOf<const Names extends readonly string[]>(...names: Names): P
   return parser(names.join("|"), `one of ${names.join(", ")}`, (value) => names.find((name) => name === value));
 }
 
+/** The words of a comma-separated list, without empty ones. */
+export const wordsOf = (list: string): string[] =>
+  list
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+
 /** Comma-separated; an option that is given several times adds to the list. */
 export function listOf<T>(item: Parser<T>): Parser<readonly T[]> {
   return {
     placeholder: `${item.placeholder ?? "value"},…`,
     expects: `a comma-separated list, each ${item.expects}`,
-    isList: true,
+    item,
     parse: (value) => {
       const items: T[] = [];
-      for (const part of value.split(",")) {
-        const trimmed = part.trim();
-        if (trimmed === "") continue;
-        const parsed = item.parse(trimmed);
+      for (const word of wordsOf(value)) {
+        const parsed = item.parse(word);
         if (parsed === undefined) return undefined;
         items.push(parsed);
       }

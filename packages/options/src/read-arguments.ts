@@ -84,11 +84,22 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
   const extra = positionals[max];
   // What follows an unknown option may be its value.
   if (extra !== undefined && !hasUnknown) {
-    const hint = /^(?:true|false)$/i.test(extra) ? " (a boolean's value follows an equals sign: --name=false)" : "";
-    wrong.push(`unexpected argument ${quote(extra)}${hint}`);
+    wrong.push(`unexpected argument ${quote(extra)}${adviceOnArgument(extra, table)}`);
   }
   const missing = positionals.length < min ? [`missing argument: expected ${name}`] : [];
   return { given, positionals, asked, wrong, missing, warnings };
+}
+
+function adviceOnArgument(argument: string, { program, subcommands = [], foreign = [] }: OptionTable): string {
+  if (/^(?:true|false)$/i.test(argument)) return " (a boolean's value follows an equals sign: --name=false)";
+  for (const { name, commands = [] } of foreign) {
+    const answer = commands.find(({ names }) => names.includes(argument));
+    if (answer !== undefined) return `, a subcommand of ${name}: ${answer.text}`;
+  }
+  if (subcommands.some((name) => name.split(" ", 1)[0] === argument)) {
+    return `: a subcommand comes first, before all options: ${program} ${argument} …`;
+  }
+  return subcommands.length === 0 ? "" : `: expected an option, or a subcommand (${subcommands.join(", ")})`;
 }
 
 /** Gives a flag that may stand alone its value, if another flag or nothing follows it. */

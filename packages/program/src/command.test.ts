@@ -18,7 +18,10 @@ const count = (word: string) =>
       return 0;
     },
   );
-const group = commandGroup("small", { up: async () => count("up"), downwards: async () => count("downwards") });
+const group = commandGroup(
+  { name: "small", summary: "Counts." },
+  { up: async () => count("up"), downwards: async () => count("downwards") },
+);
 
 async function run(...args: string[]) {
   const out: string[] = [];

@@ -1,4 +1,4 @@
-import { helpText, type OptionGroup, type OptionTable, type ParsedOptions, parseOptions } from "@rnode/options";
+import { helpText, type ListedCommand, type OptionGroup, type OptionTable, type ParsedOptions, parseOptions } from "@rnode/options";
 import { type Describe, describeFailure, printFailure, UserError } from "./failure.ts";
 
 /** Where a command writes; replaced in tests. */
@@ -15,7 +15,7 @@ export interface CommandIo {
 export interface Command {
   (args: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo): Promise<number>;
   /** what it does, in a sentence */
-  readonly summary?: string | undefined;
+  readonly summary: string;
 }
 
 type Groups = Readonly<Record<string, OptionGroup>>;
@@ -26,7 +26,7 @@ export function command<const G extends Groups>(
   { table, version }: { readonly table: OptionTable<G>; readonly version: string },
   run: (parsed: Arguments<G>, io: CommandIo) => number | Promise<number>,
 ): Command {
-  const runParsed: Command = async (args, env, io) => {
+  const runParsed = async (args: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo): Promise<number> => {
     const parsed = parseOptions(table, args, env);
     switch (parsed.kind) {
       case "options":
@@ -45,18 +45,23 @@ export function command<const G extends Groups>(
   return Object.assign(runParsed, { summary: table.summary });
 }
 
+/** Subcommands by name, each with the module that has it, which is loaded on demand so that short commands start fast. */
+export type Subcommands = Readonly<Record<string, () => Promise<Command>>>;
+
 /**
  * A subcommand that has subcommands itself, of which the first argument names one. Its help lists them.
  *
  * @param name as users type it: `rengine db`
  */
-export function commandGroup(name: string, actions: Readonly<Record<string, () => Promise<Command>>>): Command {
-  return async ([action, ...rest], env, io) => {
+export function commandGroup(
+  { name, summary }: { readonly name: string; readonly summary: string },
+  actions: Subcommands,
+): Command {
+  const run = async ([action, ...rest]: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo): Promise<number> => {
     if (action === "--help" || action === "-h") {
       const width = Math.max(...Object.keys(actions).map((known) => known.length));
       io.out(`Usage: ${name} ${Object.keys(actions).join("|")} [options]\n`);
-      for (const [known, load] of Object.entries(actions))
-        io.out(`  ${known.padEnd(width)}  ${(await load()).summary ?? ""}`.trimEnd());
+      for (const [known, load] of Object.entries(actions)) io.out(`  ${known.padEnd(width)}  ${(await load()).summary}`);
       io.out(`\n${name} ${Object.keys(actions)[0]} --help lists the options of one.`);
       return 0;
     }
@@ -66,7 +71,12 @@ export function commandGroup(name: string, actions: Readonly<Record<string, () =
     const expected = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
     throw new UserError(`expected ${expected}${action === undefined ? "" : `, found "${action}"`}`);
   };
+  return Object.assign(run, { summary });
 }
+
+/** The subcommands as `--help` of their program lists them. */
+export const listCommands = (subcommands: Subcommands): Promise<ListedCommand[]> =>
+  Promise.all(Object.entries(subcommands).map(async ([name, load]) => ({ name, summary: (await load()).summary })));
 
 /**
  * Runs a subcommand on the terminal. A signal ends it as it ends any process.

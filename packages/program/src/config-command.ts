@@ -1,4 +1,5 @@
 import { describeOption, type OptionTable } from "@rnode/options";
+import type { Command } from "./command.ts";
 import { printFailure } from "./failure.ts";
 import { readOptions } from "./read-options.ts";
 
@@ -8,15 +9,19 @@ export interface ConfigOf {
   readonly table: OptionTable;
 }
 
+const SUMMARY = "Prints every option with the value in effect and where it comes from: a flag, a variable or the default.";
+
 /**
  * `… config print`, followed by the options and in the environment that the program would be started with: prints every option with the
- * value in effect and where that comes from. Secrets are hidden. @returns the exit code
+ * value in effect and where that comes from. Secrets are hidden.
  */
-export function configCommand({ name, version, table }: ConfigOf, args: readonly string[], env: NodeJS.ProcessEnv): number {
+export const configCommand = (of: ConfigOf): Command =>
+  Object.assign((args: readonly string[], env: NodeJS.ProcessEnv) => printConfig(of, args, env), { summary: SUMMARY });
+
+async function printConfig({ name, version, table }: ConfigOf, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [action, ...rest] = args;
-  const summary = "Prints every option with the value in effect and where it comes from: a flag, a variable or the default.";
   if (action === "--help" || action === "-h") {
-    process.stdout.write(`Usage: ${name} config print [options of ${name}]\n\n${summary}\n`);
+    process.stdout.write(`Usage: ${name} config print [options of ${name}]\n\n${SUMMARY}\n`);
     return 0;
   }
   if (action !== "print") {
@@ -26,9 +31,9 @@ export function configCommand({ name, version, table }: ConfigOf, args: readonly
   const command: OptionTable = {
     ...table,
     program: `${name} config print`,
-    summary,
+    summary: SUMMARY,
   };
-  const parsed = readOptions({ name, version }, command, rest, env);
+  const parsed = await readOptions({ name, version }, command, rest, env);
   if (typeof parsed === "number") return parsed;
   for (const warning of parsed.warnings) printFailure(name, warning);
   const rows = [...parsed.inEffect.values()].map((inEffect) => {

@@ -1,4 +1,5 @@
 import { helpText, type OptionGroup, type OptionTable, type ParsedOptions, parseOptions } from "@rnode/options";
+import { listCommands, type Subcommands } from "./command.ts";
 import { tellFaults } from "./start-faults.ts";
 
 type Groups = Readonly<Record<string, OptionGroup>>;
@@ -8,16 +9,16 @@ type Groups = Readonly<Record<string, OptionGroup>>;
  *
  * @returns the exit code, where there is nothing left to do
  */
-export function readOptions<const G extends Groups>(
-  { name, version }: { readonly name: string; readonly version: string },
+export async function readOptions<const G extends Groups>(
+  { name, version, subcommands = {} }: { readonly name: string; readonly version: string; readonly subcommands?: Subcommands },
   table: OptionTable<G>,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-): Extract<ParsedOptions<G>, { kind: "options" }> | number {
-  const parsed = parseOptions(table, args, env);
+): Promise<Extract<ParsedOptions<G>, { kind: "options" }> | number> {
+  const parsed = parseOptions({ ...table, subcommands: Object.keys(subcommands) }, args, env);
   switch (parsed.kind) {
     case "help":
-      process.stdout.write(helpText(table));
+      process.stdout.write(helpText(table, await listCommands(subcommands)));
       return 0;
     case "version":
       process.stdout.write(`${name} ${version}\n`);

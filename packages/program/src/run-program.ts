@@ -1,6 +1,7 @@
 import { createLogger, errorText, type Logger } from "@rnode/observe";
 import { describeOptions, type OptionGroup, type OptionsOf, type OptionTable } from "@rnode/options";
 import type { Clock } from "@rnode/primitives";
+import { runCommand, type Subcommands } from "./command.ts";
 import { configCommand } from "./config-command.ts";
 import { type Describe, describeFailure, Halt, listenForFaults, logFailure } from "./failure.ts";
 import type { Health } from "./metrics-server.ts";
@@ -31,6 +32,8 @@ export interface Program<G extends Groups> {
   /** `v0.1.0` */
   readonly version: string;
   readonly table: OptionTable<G>;
+  /** by name; `config print` is added to them */
+  readonly subcommands?: Subcommands;
   /** for a program with its own way of logging; default: the logger that the `log` options describe */
   readonly createLog?: (options: ProgramOptions<G>) => Logger;
   /** prefix of its metrics, with the underscore; a program has metrics only with this and the `metrics` options */
@@ -68,17 +71,20 @@ type End =
   | { readonly kind: "failed"; readonly what: string; readonly error: unknown };
 
 /**
- * Runs a program from its arguments to its exit code: 0 if it was asked to stop, 1 if it could not start or not go on. With `config print`
- * as the first arguments it only prints its options.
+ * Runs a program from its arguments to its exit code: 0 if it was asked to stop, 1 if it could not start or not go on. If the first
+ * argument names a subcommand, that runs instead; each program has `config print`, which only prints the options.
  */
 export async function runProgram<const G extends Groups>(
   program: Program<G>,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  const { name, version, table } = program;
-  if (args[0] === "config") return configCommand(program, args.slice(1), env);
-  const parsed = readOptions(program, table, args, env);
+  const { name, version, table, describe } = program;
+  const subcommands: Subcommands = { ...program.subcommands, "config print": async () => configCommand(program) };
+  const [first = "", ...rest] = args;
+  const command = first === "config" ? subcommands["config print"] : subcommandOf(program, first);
+  if (command !== undefined) return runCommand(first === "config" ? name : `${name} ${first}`, command, rest, env, describe);
+  const parsed = await readOptions({ name, version, subcommands }, table, args, env);
   if (typeof parsed === "number") return parsed;
   const { options, warnings } = parsed;
   const log = (program.createLog ?? standardLog)(options);
@@ -87,6 +93,9 @@ export async function runProgram<const G extends Groups>(
   log.debug("options", Object.fromEntries(describeOptions(table, options)));
   return await new ProgramRun(program, options, log).run();
 }
+
+const subcommandOf = <const G extends Groups>({ subcommands = {} }: Program<G>, name: string): Subcommands[string] | undefined =>
+  Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
 
 function standardLog({ log }: StandardOptions): Logger {
   if (log === undefined) throw new Error("a program without the options `log` brings its own logger");

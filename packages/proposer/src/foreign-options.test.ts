@@ -4,7 +4,6 @@ import { rproposerOptions } from "./options.ts";
 import { OP_PROPOSER_FLAGS } from "./testing/op-proposer-flags.ts";
 
 const SIGNER = ["--signer.endpoint=https://127.0.0.1:1", `--signer.address=0x${"12".repeat(20)}`];
-const ALT_DA = ["--altda.enabled", "--altda.da-server=http://127.0.0.1:1"];
 
 describeMigration(
   {
@@ -14,15 +13,7 @@ describeMigration(
     base: ["--l1-eth-rpc=http://127.0.0.1:1", "--rollup-rpc=http://127.0.0.1:1"],
     beside: {
       ...Object.fromEntries(
-        OP_PROPOSER_FLAGS.map(({ flag }) => {
-          const account = flag.startsWith("signer.") ? SIGNER : [`--private-key=${"11".repeat(32)}`];
-          const others = flag.startsWith("altda.")
-            ? ALT_DA
-            : /^(metrics|pprof)\.(addr|port)$/.test(flag)
-              ? [`--${flag.split(".")[0]}.enabled`]
-              : [];
-          return [flag, [...account, ...others, ...(flag === "pprof.path" ? ["--pprof.type=heap"] : [])]] as const;
-        }),
+        OP_PROPOSER_FLAGS.map(({ flag }) => [flag, flag.startsWith("signer.") ? SIGNER : [`--private-key=${"11".repeat(32)}`]]),
       ),
     },
   },

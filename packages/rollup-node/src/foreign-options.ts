@@ -6,6 +6,11 @@ const HEARTBEAT = ["heartbeat.enabled", "heartbeat.moniker", "heartbeat.url"];
 export const opNode: ForeignProgram = {
   name: "op-node",
   envPrefix: "OP_NODE_",
+  commands: [
+    { text: "rnode makes its key at the first start (--p2p.priv.path), and opp2p_self answers with the peer id", names: ["p2p"] },
+    { text: "use op-deployer, which makes the genesis and the rollup configuration", names: ["genesis"] },
+    { text: "docs/METRICS.md lists the metrics", names: ["doc"] },
+  ],
   noEffect: [
     {
       text: "op-node ignores it as well, leave it out",

@@ -3,7 +3,7 @@ import { openDashboard } from "@rnode/dashboard";
 import { defaultDataFolder, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
-import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
+import { type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
 import { openSigner } from "@rnode/signer";
 import { AdminStateFile } from "./admin-state.ts";
 import { Connections } from "./connections.ts";
@@ -31,19 +31,17 @@ const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   table: rnodeOptions,
   metricsPrefix: METRICS_PREFIX,
   metricAliases: opNodeNames,
+  subcommands: {
+    networks: async () => (await import("./networks-command.ts")).networksCommand,
+    peers: async () => (await import("./peers-command.ts")).peersCommand,
+    derive: async () => (await import("./derive-command.ts")).deriveCommand,
+    resync: async () => (await import("./resync-command.ts")).resyncCommand,
+  },
   start,
 };
 
 /** `rnode`: runs the node itself, or a subcommand. @returns the exit code */
 export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const [name, ...rest] = args;
-  if (name === "resync")
-    return runCommand("rnode resync", async () => (await import("./resync-command.ts")).resyncCommand, rest, env);
-  if (name === "derive")
-    return runCommand("rnode derive", async () => (await import("./derive-command.ts")).deriveCommand, rest, env);
-  if (name === "networks")
-    return runCommand("rnode networks", async () => (await import("./networks-command.ts")).networksCommand, rest, env);
-  if (name === "peers") return runCommand("rnode peers", async () => (await import("./peers-command.ts")).peersCommand, rest, env);
   return runProgram(rnode, args, env);
 }
 

@@ -200,13 +200,16 @@ const compact = command({ table: compactTable, version: VERSION }, async ({ opti
 });
 
 /** `rengine db stats|verify|prune|migrate|compact`. */
-export const db = commandGroup("rengine db", {
-  stats: async () => stats,
-  verify: async () => verify,
-  prune: async () => prune,
-  migrate: async () => migrate,
-  compact: async () => compact,
-});
+export const db = commandGroup(
+  { name: "rengine db", summary: "Looks after a database: its sizes, its state, its old history." },
+  {
+    stats: async () => stats,
+    verify: async () => verify,
+    prune: async () => prune,
+    migrate: async () => migrate,
+    compact: async () => compact,
+  },
+);
 
 type Statistics = ReturnType<ReturnType<typeof openExistingDatabase>["storageStats"]>;
 

@@ -67,14 +67,15 @@ describe("rengine's options", () => {
       ["--http.port=abc"],
       `rengine: --http.port: "abc" is not valid, expected a port number from 0 to 65535\nrengine: ${NO_CHAIN}\n`,
     ],
-    [["--chain=x", "--datadir=d", "--http.port=1"], "rengine: --http.port does nothing without --http or --dev\n"],
-    [["--dev.block-time=1s", "--chain=x", "--datadir=d"], "rengine: --dev.block-time does nothing without --dev\n"],
-    [["--chain=x", "--datadir=d", "--rpc.workers=1"], "rengine: --rpc.workers does nothing without --http or --ws\n"],
+    [
+      ["--chain=x", "--datadir=d", "--fork-url=http://127.0.0.1:1"],
+      "rengine: --fork-url needs --dev: give that as well, or leave --fork-url out\n",
+    ],
     [
       ["--chain=x", "--datadir=d", "--full", "--history.blocks=200"],
       "rengine: --full and --history.blocks exclude each other: give one of them\n",
     ],
-    [["--chain=x", "--datadir=d", "--http.api=eth,ens"], /^rengine: --http\.api: "eth,ens" is not valid, expected [^\n]*\n$/],
+    [["--chain=x", "--datadir=d", "--http.api=eth,ens"], /^rengine: --http\.api: "ens" is not valid, expected [^\n]*\n$/],
     [["--chain=x", "--datadir=d", "--profile=Q"], 'rengine: --profile: "Q" is not valid, expected one of R, G\n'],
     [["--chain=x", "--datadir=d", "--htpp"], "rengine: unknown option --htpp: did you mean --http? (--help lists all)\n"],
   ])("%j ends with a line a fault and 1", async (args, expected) => {

@@ -5,6 +5,7 @@ import { gethAndRethNames } from "../head-metrics.ts";
 import { clientTable } from "../options.ts";
 import { describeError } from "../setup/describe-error.ts";
 import { VERSION } from "../version.ts";
+import { subcommands } from "./subcommands.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
 const DEV_STATUS_INTERVAL_MS = 60_000;
@@ -13,6 +14,7 @@ const rengine: Program<(typeof clientTable)["groups"]> = {
   name: "rengine",
   version: `v${VERSION}`,
   table: clientTable,
+  subcommands,
   describe: describeError,
   metricsPrefix: "rengine_",
   metricAliases: gethAndRethNames,

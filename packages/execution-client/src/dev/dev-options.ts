@@ -58,12 +58,14 @@ export const dev = optionGroup("dev", {
     parse: httpUrl,
     flag: "fork-url",
     needs: "dev",
+    isMistakeAlone: true,
     help: "Begin with the state of another Ethereum chain, fetched from this endpoint as it is touched.",
   },
   forkBlock: {
     parse: uint,
     flag: "fork-block",
     needs: "fork-url",
+    isMistakeAlone: true,
     help: "Block whose state a fork begins with. Default: the endpoint's latest.",
   },
   clientName: {
