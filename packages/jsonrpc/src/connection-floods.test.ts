@@ -86,6 +86,25 @@ describe.each([
   });
 });
 
+describe("a client whose connections have all been answered and are kept", () => {
+  it("does not keep out others of the same address", async () => {
+    const { open, statusFor } = await setUp();
+    const kept = await Promise.all(Array.from({ length: MOST }, () => open("127.0.0.1")));
+    const body = '{"jsonrpc":"2.0","id":1,"method":"test_one"}';
+    const asking = `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const ask = (socket: Socket): Promise<unknown> => {
+      socket.write(asking);
+      return once(socket, "data");
+    };
+    await Promise.all(kept.map(ask));
+    expect(await statusFor("127.0.0.1")).not.toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 2100));
+    await ask(kept[0]!);
+    expect(await statusFor("127.0.0.1")).toBe(200);
+    expect(kept[0]!.closed).toBe(false);
+  });
+});
+
 describe("a client that sends requests without finishing them", () => {
   const HEAD = (length: number, extra = ""): string =>
     `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n${extra}Content-Length: ${length}\r\n\r\n`;

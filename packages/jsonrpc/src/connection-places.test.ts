@@ -17,13 +17,18 @@ async function listenerOf(most: number) {
     if (!socket.destroyed) socket.write("welcome");
     socket.pipe(socket);
   });
-  const refusals: boolean[] = [];
-  const places = new ConnectionPlaces(
-    server,
-    most,
-    () => 16,
-    (isOnlyClient) => refusals.push(isOnlyClient),
-  );
+  let refused = 0;
+  /** connections that have been answered and say nothing */
+  const idle: Socket[] = [];
+  const places = new ConnectionPlaces(server, most, {
+    spareFor: () => 16,
+    closeIdle: (client) => {
+      const closed = idle.splice(0).filter(({ remoteAddress }) => remoteAddress === client);
+      for (const socket of closed) socket.destroy();
+      return closed.length;
+    },
+    onRefused: () => refused++,
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   open.push({ destroy: () => server.close() });
@@ -34,7 +39,7 @@ async function listenerOf(most: number) {
     return socket;
   };
   const openOnes = (sockets: readonly Socket[]): boolean[] => sockets.map((socket) => !socket.closed);
-  return { places, refusals, sockets, connectFrom, openOnes };
+  return { places, refused: () => refused, idle, sockets, connectFrom, openOnes };
 }
 
 function connectTo(port: number, localAddress: string): Socket {
@@ -57,7 +62,7 @@ async function say(socket: Socket): Promise<void> {
 
 describe("the places of a listener", () => {
   it("all go to one client while nobody else wants one, and no more than there are", async () => {
-    const { places, sockets, connectFrom, openOnes, refusals } = await listenerOf(3);
+    const { places, sockets, connectFrom, openOnes, refused } = await listenerOf(3);
     const greedy = [];
     for (let index = 0; index < 5; index++) {
       const socket = await connectFrom("127.0.0.2");
@@ -66,7 +71,7 @@ describe("the places of a listener", () => {
       places.asked(sockets.at(-1)!);
     }
     expect(openOnes(greedy)).toEqual([true, true, true, false, false]);
-    expect(refusals).toEqual([true, true]);
+    expect(refused()).toBe(2);
   });
 
   it("go from the client that has most to one that has none", async () => {
@@ -92,24 +97,19 @@ describe("the places of a listener", () => {
   });
 
   it("of one client go from its oldest silent connection to its newest", async () => {
-    const { connectFrom, openOnes, refusals } = await listenerOf(3);
+    const { connectFrom, openOnes, refused } = await listenerOf(3);
     const first = await connectFrom("127.0.0.2");
     await say(first);
     const sockets = [first];
     for (let index = 0; index < 4; index++) sockets.push(await connectFrom("127.0.0.2"));
     await untilClosed(sockets.slice(1, 3));
     expect(openOnes(sockets)).toEqual([true, false, false, true, true]);
-    expect(refusals).toEqual([]);
+    expect(refused()).toBe(0);
   });
 
   it("do not go from one that was accepted in the same turn or the one before: what it has sent is not read yet", async () => {
     const server = createServer();
-    new ConnectionPlaces(
-      server,
-      2,
-      () => 16,
-      () => {},
-    );
+    new ConnectionPlaces(server, 2, { spareFor: () => 16, closeIdle: () => 0, onRefused: () => {} });
     const burst: Socket[] = [];
     const accept = (): void => {
       const socket = new Socket();
@@ -146,6 +146,21 @@ describe("the places of a listener", () => {
     }
   });
 
+  it("go from those of the same client that wait for its next request, not from those of others", async () => {
+    const { places, idle, sockets, connectFrom, openOnes, refused } = await listenerOf(4);
+    const first = [];
+    for (const client of ["127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3"]) first.push(await connectFrom(client));
+    for (const socket of first) await say(socket);
+    for (const socket of sockets) places.asked(socket);
+    idle.push(sockets[2]!);
+    expect(openOnes([...first, await connectFrom("127.0.0.2")])).toEqual([true, true, true, true, false]);
+    idle.push(sockets[1]!);
+    const newcomer = await connectFrom("127.0.0.2");
+    await untilClosed([first[1]!]);
+    expect(openOnes([...first, newcomer])).toEqual([true, false, true, true, true]);
+    expect(refused()).toBe(1);
+  });
+
   it("can be fewer from now on; what is open stays open", async () => {
     const { places, sockets, connectFrom, openOnes } = await listenerOf(3);
     const first = [await connectFrom("127.0.0.2"), await connectFrom("127.0.0.2")];
@@ -156,12 +171,12 @@ describe("the places of a listener", () => {
   });
 
   it("stay with clients that have the same number, so that they do not push each other out without end", async () => {
-    const { connectFrom, openOnes, refusals } = await listenerOf(2);
+    const { connectFrom, openOnes, refused } = await listenerOf(2);
     const first = await connectFrom("127.0.0.2");
     const second = await connectFrom("127.0.0.3");
     const third = await connectFrom("127.0.0.4");
     expect(openOnes([first, second, third])).toEqual([true, true, false]);
-    expect(refusals).toEqual([false]);
+    expect(refused()).toBe(1);
   });
 });
 

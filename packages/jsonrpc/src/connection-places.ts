@@ -13,16 +13,26 @@ interface Place {
   hasAsked: boolean;
 }
 
+export interface PlacesOptions {
+  /** how many connections may be accepted beyond so many, for a moment, so that there is a choice which of them is closed */
+  readonly spareFor: (most: number) => number;
+  /** closes some of a client's connections that have waited for its next request for long; returns how many */
+  readonly closeIdle: (client: string) => number;
+  /** a newcomer had to be closed */
+  readonly onRefused: () => void;
+}
+
 /**
  * The connections that a listener may have, shared fairly: when all places are taken, a newcomer gets one of the client that has most of
  * them. So no client can keep others out, however many connections it opens. If that is the newcomer's client itself, one of its own makes room
- * that has not asked anything: those who share an address with somebody that only opens connections, or sends requests that never end, are
- * served, too.
+ * that has not asked anything, or that has been answered and says nothing more: those who share an address with somebody that only opens
+ * connections, or sends requests that never end, are served, too.
  */
 export class ConnectionPlaces {
   #most: number;
   readonly #spareFor: (most: number) => number;
-  readonly #onRefused: (isOnlyClient: boolean) => void;
+  readonly #closeIdle: (client: string) => number;
+  readonly #onRefused: () => void;
   readonly #server: Server;
   /** oldest first */
   readonly #byClient = new Map<string, Map<Socket, Place>>();
@@ -32,14 +42,11 @@ export class ConnectionPlaces {
   #turn = 0;
   #isTurnCounted = false;
 
-  /**
-   * @param most as for `limit`
-   * @param spareFor how many connections may be accepted beyond so many, for a moment, so that there is a choice which of them is closed
-   * @param onRefused a newcomer had to be closed; `isOnlyClient`: nobody else has connections
-   */
-  constructor(server: Server, most: number, spareFor: (most: number) => number, onRefused: (isOnlyClient: boolean) => void) {
+  /** @param most as for `limit` */
+  constructor(server: Server, most: number, { spareFor, closeIdle, onRefused }: PlacesOptions) {
     this.#server = server;
     this.#spareFor = spareFor;
+    this.#closeIdle = closeIdle;
     this.#onRefused = onRefused;
     this.#most = most;
     this.limit(most);
@@ -90,8 +97,9 @@ export class ConnectionPlaces {
       spare.destroy();
       return;
     }
+    if (this.#closeIdle(client) > 0) return;
     socket.destroy();
-    this.#onRefused(this.#byClient.size === 1);
+    this.#onRefused();
   }
 
   #countTurn(): void {

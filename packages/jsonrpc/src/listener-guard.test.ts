@@ -33,11 +33,4 @@ describe("a listener", () => {
     expect(made()).toBe(2);
     expect(said).toEqual([expect.objectContaining({ reason: "accept EMFILE", refused: 1 })]);
   });
-
-  it("makes room for a client that has all connections, not for one that would take those of others", () => {
-    const { guard, server, made } = setUp(undefined);
-    guard.refuse(server, true);
-    guard.refuse(server, false);
-    expect(made()).toBe(1);
-  });
 });

@@ -43,17 +43,19 @@ export class ListenerGuard {
 
   /** For a server that listens: from now on an error means that a connection could not be accepted. */
   watch(server: Server): void {
-    server.on("drop", () => this.refuse(server, false));
-    server.on("error", (error) => this.#refuse(error.message, server, true));
+    server.on("drop", () => this.refuse(server));
+    server.on("error", (error) => {
+      this.#deps.closeLongestIdle();
+      this.#refuse(error.message, server);
+    });
   }
 
-  /** A connection was closed because there are as many as there may be. @param canMakeRoom close idle ones for those to come */
-  refuse(server: Server, canMakeRoom: boolean): void {
-    this.#refuse("the listener has all the connections it may have", server, canMakeRoom);
+  /** A connection was closed because there are as many as there may be. */
+  refuse(server: Server): void {
+    this.#refuse("the listener has all the connections it may have", server);
   }
 
-  #refuse(reason: string, { maxConnections }: Server, canMakeRoom: boolean): void {
-    if (canMakeRoom) this.#deps.closeLongestIdle();
+  #refuse(reason: string, { maxConnections }: Server): void {
     this.#refused++;
     const nowMs = performance.now();
     if (nowMs - this.#saidMs < LOG_INTERVAL_MS) return;

@@ -38,8 +38,13 @@ export interface PlainHttp {
   serve(socket: Socket): void;
   /** Ends idle connections; the others, also those whose first request is on its way, end after their answer. */
   closeIdle(): void;
-  /** Makes room for others: ends those connections that have been idle for longest, if any has been for seconds. */
-  closeLongestIdle(): void;
+  /**
+   * Makes room for others: ends those connections that have been idle for longest, if any has been for seconds.
+   *
+   * @param network whose, as `clientOf` has it; undefined: of all clients
+   * @returns how many
+   */
+  closeLongestIdle(network?: string): number;
   /** Closes a share of the connections, each after its next answer. */
   shed(share: number): void;
   closeAll(): void;
@@ -455,10 +460,13 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
         for (const connection of connections) connection.close("idle or new");
       }, FIRST_REQUEST_MS);
     },
-    closeLongestIdle() {
-      const spare = [...connections].filter(({ idleTicks }) => idleTicks >= SPARE_TICKS);
-      spare.sort((a, b) => b.idleTicks - a.idleTicks);
-      for (const connection of spare.slice(0, MAKE_ROOM)) connection.close("any");
+    closeLongestIdle(of) {
+      const isSpare = ({ idleTicks, network }: PlainConnection): boolean =>
+        idleTicks >= SPARE_TICKS && (of === undefined || network === of);
+      const longest = [...connections].filter(isSpare).sort((a, b) => b.idleTicks - a.idleTicks);
+      const closed = longest.slice(0, MAKE_ROOM);
+      for (const connection of closed) connection.close("any");
+      return closed.length;
     },
     shed(share) {
       let leaving = Math.floor(connections.size * share);

@@ -341,11 +341,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       }
       for (const server of servers) {
         server.prependListener("connection", () => arrivals.accepted());
-        const onRefused = (isOnlyClient: boolean): void => guard.refuse(server, isOnlyClient);
-        places.set(
-          server,
-          new ConnectionPlaces(server, guard.limitOf(limits.maxConnections), (most) => guard.spareFor(most), onRefused),
-        );
+        const sharing = {
+          spareFor: (most: number) => guard.spareFor(most),
+          closeIdle: (client: string) => plain?.closeLongestIdle(client) ?? 0,
+          onRefused: () => guard.refuse(server),
+        };
+        places.set(server, new ConnectionPlaces(server, guard.limitOf(limits.maxConnections), sharing));
       }
       try {
         if (http !== undefined) await listenOn(httpServer!, http);
