@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Devnet, type DevnetOptions, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
+import { bytesToHex, privateKeyToPublicKey } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
 import { freePort } from "@rnode/program/testing";
 import type { Target } from "./attacker/target.ts";
@@ -44,6 +46,7 @@ export async function startAbusedDevnet(
       ...["--p2p.listen.ip=127.0.0.1", `--p2p.listen.tcp=${await freePort()}`, "--p2p.no-discovery"],
       ...[`--p2p.priv.path=${join(datadir, "abused-p2p-key.hex")}`, `--p2p.peerstore.path=${join(datadir, "abused-peerstore")}`],
     ];
+    const engine = await engineDoor(datadir);
     const devnet = await startDevnet(scope, {
       datadir,
       basePort: 0,
@@ -51,7 +54,10 @@ export async function startAbusedDevnet(
       log,
       changeArgs: (name, given) => {
         const changed = changeArgs(name, given).map((arg) => (arg.startsWith("--http.api=") ? arg.replace(",miner", "") : arg));
-        const args = name === "verifierNode" ? changed.flatMap((arg) => (arg === "--p2p.disable" ? p2pArgs : arg)) : changed;
+        const args = changed.flatMap((arg) => {
+          if (name === "verifierNode" && arg === "--p2p.disable") return p2pArgs;
+          return name === "verifierEngine" && arg === "--max-peers=0" ? engine.args : arg;
+        });
         if (name === "batcher") return [...args, "--throttle.unsafe-da-bytes-lower-threshold=0"];
         return name === "sequencerEngine" || name === "sequencerNode"
           ? [
@@ -63,11 +69,23 @@ export async function startAbusedDevnet(
     });
     await untilFirstSafeBlock(devnet);
     const { addresses } = await rpcCall<{ addresses: string[] }>(devnet.info.endpoints.verifier.node, "rnodep2p_self");
-    return { devnet, target: targetOf(devnet, { metrics, pprof, p2p: addresses[0]! }), close };
+    return { devnet, target: targetOf(devnet, { metrics, pprof, p2p: addresses[0]!, verifierEnode: engine.enode }), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** How peers reach the verifier's execution client, which searches for others by discovery. */
+async function engineDoor(folder: string): Promise<{ readonly args: readonly string[]; readonly enode: string }> {
+  const key = randomBytes(32);
+  const path = join(folder, "abused-nodekey.hex");
+  writeFileSync(path, key.toString("hex"), { mode: 0o600 });
+  const port = await freePort();
+  return {
+    args: ["--addr=127.0.0.1", `--port=${port}`, "--nat=none", `--nodekey=${path}`],
+    enode: `enode://${bytesToHex(privateKeyToPublicKey(key)).slice(2)}@127.0.0.1:${port}`,
+  };
 }
 
 async function untilFirstSafeBlock({ info }: Devnet): Promise<void> {
@@ -87,10 +105,11 @@ interface Doors {
   readonly metrics: SidePorts;
   readonly pprof: SidePorts;
   readonly p2p: string;
+  readonly verifierEnode: string;
 }
 
-function targetOf({ info }: Devnet, { metrics, pprof, p2p }: Doors): Target {
-  const { sequencer, batcher, l1 } = info.endpoints;
+function targetOf({ info }: Devnet, { metrics, pprof, p2p, verifierEnode }: Doors): Target {
+  const { sequencer, verifier, batcher, l1 } = info.endpoints;
   return {
     host: "127.0.0.1",
     http: portOf(sequencer.http),
@@ -105,7 +124,10 @@ function targetOf({ info }: Devnet, { metrics, pprof, p2p }: Doors): Target {
     l1: portOf(l1),
     l2ChainFile: info.paths.genesis,
     p2p,
+    verifierHttp: portOf(verifier.http),
+    verifierEnode,
     l2ChainId: info.l2ChainId,
     privateKey: info.accounts[8]!.privateKey,
+    peerPrivateKey: info.accounts[7]!.privateKey,
   };
 }

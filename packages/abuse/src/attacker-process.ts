@@ -31,8 +31,17 @@ const PROGRAM = fileURLToPath(new URL("../dist/attacker-main.js", import.meta.ur
 
 const running = new Set<ChildProcess>();
 const killAll = (): void => {
-  for (const child of running) child.kill("SIGKILL");
+  for (const child of running) killGroup(child);
 };
+
+/** With the programs that the attack has started. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // it has ended
+  }
+}
 
 /** An attack in a process of its own. */
 export interface AttackerProcess {
@@ -56,7 +65,7 @@ export function startAttacker(orders: Orders, signal: AbortSignal): AttackerProc
   });
   if (running.size === 0) process.on("exit", killAll);
   running.add(child);
-  const kill = (): void => void child.kill("SIGKILL");
+  const kill = (): void => killGroup(child);
   signal.addEventListener("abort", kill);
   if (signal.aborted) kill();
   let limit = setTimeout(kill, GRACE_MS);

@@ -6,6 +6,7 @@ import { parseEnode } from "./enode.ts";
 import { ETH, encodeHashRequest, encodeHeaderRequest, encodeStatus } from "./eth/messages.ts";
 import { RlpxConnection } from "./rlpx/connection.ts";
 import { newKeyPair, publicKeyOf } from "./rlpx/ecies.ts";
+import { HostileEthPeer } from "./testing/hostile-eth-peer.ts";
 import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
 
 // Peers that do what no honest one does. What is bounded is bounded by counts that do not depend on how fast the machine is.
@@ -33,11 +34,7 @@ async function dial(node: TestNode, localAddress?: string): Promise<Socket> {
 /** A connection whose statuses have been exchanged. */
 async function join(node: TestNode, own = newKeyPair()): Promise<{ readonly connection: RlpxConnection; readonly socket: Socket }> {
   const socket = await dial(node);
-  const { publicKey: remoteKey } = parseEnode(node.network.identity.enode);
-  const capabilities = [{ name: "eth", version: 69 }];
-  const connection = await RlpxConnection.open(socket, { own, clientId: "evil", capabilities, port: 0, remoteKey });
-  const { data } = await connection.next(() => 1 << 20);
-  connection.send(ETH.status, data); // its own words: on the same chain
+  const { connection } = await HostileEthPeer.open(socket, node.network.identity.enode, own);
   await eventually("joined", () => node.network.list().length > 0);
   return { connection, socket };
 }

@@ -20,7 +20,12 @@ export interface Target {
   readonly l2ChainFile: string;
   /** multiaddress of the verifier's rollup node */
   readonly p2p: string;
+  /** the verifier's execution client: its RPC port, and where peers reach it (`enode://…`, the same port for TCP and UDP) */
+  readonly verifierHttp: number;
+  readonly verifierEnode: string;
   readonly l2ChainId: number;
   /** has funds; the attacker's own */
   readonly privateKey: string;
+  /** has funds; for transactions that peers bring to the verifier */
+  readonly peerPrivateKey: string;
 }

@@ -1,20 +1,16 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setPriority, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { freePort } from "@rnode/program/testing";
 import type { Attacker } from "../attacker/attacker.ts";
+import { DA_SERVER, RENGINE, startProgram } from "../attacker/own-program.ts";
 import { times } from "../attacker/requests.ts";
 import type { Target } from "../attacker/target.ts";
 import type { Attack } from "./attack.ts";
 
 /** Small servers beside the RPC ports, and what a program fetches from others. Some attacks start the program that they attack. */
-
-const program = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
-const DA_SERVER = program("alt-da/bin/rda-server.js");
-const RENGINE = program("execution-client/bin/rengine.js");
 
 const ODD_TARGETS = [
   ...["//", "/%", "///", "//x", "/%00", "/%zz", "/..%2f..%2fetc/passwd", "http://", "http://x y/", "*", "?", "#", "/\\", "@", ":0"],
@@ -75,23 +71,6 @@ export const pprofFloods: Attack = {
   },
 };
 
-/** Starts a program of its own, which ends with the attack. */
-function startProgram(attacker: Attacker, script: string, args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, [script, ...args], { stdio: "ignore" });
-  // As the other programs that are attacked. Its priority is inherited from the attacker.
-  if (child.pid !== undefined && process.getuid?.() === 0) setPriority(child.pid, 0);
-  attacker.signal.addEventListener("abort", () => child.kill("SIGKILL"));
-  return child;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** 64 slow connections took the DA server from everybody once. */
 export const slowDaConnections: Attack = {
   name: "slow-da-connections",
@@ -100,7 +79,7 @@ export const slowDaConnections: Attack = {
   async prepare(attacker) {
     const folder = mkdtempSync(join(tmpdir(), "rnode-abuse-da-"));
     const port = await freePort();
-    startProgram(attacker, DA_SERVER, [`--port=${port}`, `--datadir=${folder}`, "--generic-commitment"]);
+    startProgram(DA_SERVER, [`--port=${port}`, `--datadir=${folder}`, "--generic-commitment"], { signal: attacker.signal });
     while ((await putting(port, "x")) !== 200) await attacker.pause(100);
     return [folder, String(port)];
   },
@@ -179,7 +158,7 @@ export const hostileSnapshots: Attack = {
 async function restoreFrom(url: string, { l2ChainFile }: Target, attacker: Attacker, behaviour: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-abuse-snapshot-"));
   const args = ["snapshot", "restore", `--chain=${l2ChainFile}`, `--datadir=${folder}`, `--from=${url}`, "--trust-snapshot"];
-  const child = startProgram(attacker, RENGINE, args);
+  const child = startProgram(RENGINE, args, { signal: attacker.signal });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const sizeOf = (): number =>
     readdirSync(folder).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);

@@ -19,9 +19,9 @@ export interface DiscV4Deps {
 }
 
 const REPLY_MS = 700;
-/** both ends have proved their address for so long */
 /** between a node's first ping and our question for its record */
 const RECORD_PAUSE_MS = 1_000;
+/** both ends have proved their address for so long */
 const BOND_MS = 12 * 3_600_000;
 const MAX_BONDS = 4_096;
 const MAX_PENDING = 256;

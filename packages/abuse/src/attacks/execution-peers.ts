@@ -1,0 +1,269 @@
+import { createSocket } from "node:dgram";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Address, AnswerPooled, HostileEthPeer, HostileV4Node } from "@rnode/devp2p/testing";
+import { hexToBytes, keccak256, privateKeyToAddress } from "@rnode/primitives";
+import { freePort } from "@rnode/program/testing";
+import { encodeTransaction } from "@rnode/protocol";
+import type { Attacker } from "../attacker/attacker.ts";
+import { MADE_UP_INTERNET, type MadeUpInternet } from "../attacker/made-up-internet.ts";
+import { RENGINE, startProgram } from "../attacker/own-program.ts";
+import { call, times } from "../attacker/requests.ts";
+import { ask, nonceOf, toHex, transfer } from "../attacker/transfers.ts";
+import { pause } from "../pause.ts";
+import type { Attack, Prepared } from "./attack.ts";
+
+/** On the network of execution clients: the verifier's takes part in it, by TCP and by discovery on the same port of UDP. */
+
+/** Loaded by these attacks only. */
+const kit = () => import("@rnode/devp2p/testing");
+
+async function prepare(): Promise<Prepared> {
+  await kit();
+  return [];
+}
+
+/** Each withholds in its own way: answers with nothing at once, after 4 s, or not at all. */
+const WITHHOLDING: readonly AnswerPooled[] = [
+  async () => [],
+  () => pause(4_000).then(() => []),
+  () => new Promise<undefined>(() => {}),
+];
+const AGAIN_MS = 200;
+/** Each peer that withholds may cost half a second, on a machine that has other work. */
+const DELIVERY_LIMIT_MS = 15_000;
+/** A peer that announced again so often what it did not deliver must be gone. The third way is a slow peer only: it is not counted. */
+const MOST_ANNOUNCED_AGAIN = 60;
+
+export const withheldTransactions: Attack = {
+  name: "withheld-transactions",
+  what: "3 devp2p peers announce a transaction first, deliver nothing and announce it again; an honest peer's must come through",
+  bounds: { connections: 8 },
+  prepare,
+  async run(target, attacker) {
+    const { HostileEthPeer: Peer } = await kit();
+    const { verifierEnode, verifierHttp, l2ChainId } = target;
+    const port = Number(verifierEnode.split(":").at(-1));
+    const key = hexToBytes(target.peerPrivateKey);
+    let announced: Parameters<HostileEthPeer["announce"]>[0] = [];
+    const open = async (pooled: AnswerPooled): Promise<HostileEthPeer | undefined> => {
+      const socket = await attacker.connect(port);
+      const peer = socket && (await Peer.open(socket, verifierEnode).catch(() => undefined));
+      void peer?.answer(pooled);
+      return peer;
+    };
+    const withhold = async (pooled: AnswerPooled, index: number): Promise<void> => {
+      while (!attacker.signal.aborted) {
+        const peer = await open(pooled);
+        for (let again = 0; peer?.isConnected === true && !attacker.signal.aborted; again++) {
+          peer.announce(announced);
+          attacker.count("announcements");
+          if (again > MOST_ANNOUNCED_AGAIN && index < 2) attacker.breach("a peer that delivers nothing stays connected");
+          await attacker.pause(AGAIN_MS);
+        }
+        attacker.count("peers lost");
+        await attacker.pause(AGAIN_MS); // the next one has another key
+      }
+    };
+    const deliver = async (): Promise<void> => {
+      let honest: HostileEthPeer | undefined;
+      let current: Uint8Array = new Uint8Array(0);
+      let nonce = await nonceOf(attacker, verifierHttp, privateKeyToAddress(key));
+      while (!attacker.signal.aborted) {
+        while (honest?.isConnected !== true && !attacker.signal.aborted) {
+          honest = await open(async () => [current]);
+          if (honest === undefined) await attacker.pause(AGAIN_MS);
+        }
+        current = encodeTransaction(transfer(l2ChainId, key, nonce++));
+        const announcement = { hash: keccak256(current), size: current.length, type: current[0]! };
+        announced = [announcement];
+        await attacker.pause(5 * AGAIN_MS); // all the others were asked first
+        honest?.announce(announced);
+        await mustArrive(announcement.hash);
+      }
+    };
+    const mustArrive = async (hash: Uint8Array): Promise<void> => {
+      const limitMs = performance.now() + DELIVERY_LIMIT_MS;
+      while (!attacker.signal.aborted) {
+        const answer = await ask(attacker, verifierHttp, call("eth_getTransactionByHash", [toHex(hash)]));
+        if (answer?.includes(toHex(hash)) === true) return attacker.count("transactions delivered");
+        if (performance.now() > limitMs) return attacker.breach("an honest peer's transaction was not asked for in 15 s");
+        await attacker.pause(50);
+      }
+    };
+    await Promise.all([...WITHHOLDING.map(withhold), deliver()]);
+  },
+};
+
+/** Addresses of the flood and of an honest node; the honest client and other attackers have those below. */
+const FLOODER = "127.0.0.201";
+const NEWCOMER = "127.0.0.202";
+/** asks for the node's record, which says what chain it is on */
+const SCOUT = "127.0.0.205";
+const FLOOD_KEYS = 200;
+/** The node takes 60 packets of an address at once and then 20 a second: half of them are left for answers. */
+const FIRST_PINGS = 30;
+const PING_MS = 100;
+const NEIGHBOURS = 12;
+/** A walk asks 24 nodes at most, and begins 5 s after the one before it has ended; keys that ping are asked too, 16 of an address. */
+const MOST_ASKED = (seconds: number): number => 16 + 24 * (1 + seconds / 5);
+const DIAL_LIMIT_MS = 15_000;
+
+export const dialPlanFlood: Attack = {
+  name: "dial-plan-flood",
+  what: "one address with 200 discv4 keys and ever new records, whose TCP port says nothing, beside a newcomer that must be dialled",
+  bounds: { connections: 1 },
+  prepare,
+  async run({ verifierEnode }, attacker) {
+    const { HostileV4Node: Node, forkIdOfRecord, recordOfNewKey, parseEnode } = await kit();
+    const { host, udpPort } = parseEnode(verifierEnode);
+    const victim: Address = { ip: host, port: udpPort };
+    const sinks = await Promise.all([listenAt(FLOODER), listenAt(NEWCOMER)]);
+    const [flooded, newcomer] = sinks;
+    const nodes = await Promise.all(times(FLOOD_KEYS, () => Node.open(FLOODER, flooded.port)));
+    const [honest, scout] = [await Node.open(NEWCOMER, newcomer.port), await Node.open(SCOUT)];
+    try {
+      const forkId = forkIdOfRecord(await recordOf(scout, victim, attacker));
+      const fromMs = performance.now();
+      const asked = new Set<HostileV4Node>();
+      for (const node of nodes) {
+        node.onMessage = (message, hash, from) => {
+          if (message.kind !== "pong") asked.add(node);
+          if (message.kind === "find-node") {
+            const neighbours = times(NEIGHBOURS, () => nodes[attacker.random(nodes.length)]!.node);
+            node.say({ kind: "neighbours", nodes: neighbours }, from);
+          } else if (message.kind === "record-request") {
+            attacker.count("records");
+            const record = recordOfNewKey(forkId, FLOODER, flooded.port, node.node.udpPort);
+            node.say({ kind: "record", requestHash: hash, record }, from);
+          }
+        };
+      }
+      const flood = async (): Promise<void> => {
+        for (let at = 0; !attacker.signal.aborted; at++) {
+          nodes[at % nodes.length]!.ping(victim);
+          attacker.count("pings");
+          await attacker.pause(at < FIRST_PINGS ? 0 : PING_MS);
+        }
+      };
+      const join = async (): Promise<void> => {
+        await attacker.pause(1_000);
+        const record = recordOfNewKey(forkId, NEWCOMER, newcomer.port, honest.node.udpPort);
+        honest.onMessage = (message, hash, from) => {
+          if (message.kind === "find-node") honest.say({ kind: "neighbours", nodes: [] }, from);
+          else if (message.kind === "record-request") honest.say({ kind: "record", requestHash: hash, record }, from);
+        };
+        honest.ping(victim);
+        const limitMs = performance.now() + DIAL_LIMIT_MS;
+        while (newcomer.connections() === 0 && performance.now() < limitMs && !attacker.signal.aborted) await attacker.pause(100);
+        attacker.count("newcomers dialled", newcomer.connections());
+        if (newcomer.connections() === 0 && !attacker.signal.aborted) attacker.breach("a newcomer was not dialled in 15 s");
+      };
+      await Promise.all([flood(), join()]);
+      attacker.count("keys asked", asked.size);
+      attacker.count("dials of the flooder", flooded.connections());
+      const most = MOST_ASKED((performance.now() - fromMs) / 1_000);
+      if (asked.size > most) attacker.breach(`${asked.size} keys of one address were asked, at most ${Math.ceil(most)} expected`);
+    } finally {
+      for (const node of [...nodes, honest, scout]) node.close();
+      for (const sink of sinks) sink.close();
+    }
+  },
+};
+
+/** Asks until the node's record comes: the address has to be proved first. */
+async function recordOf(node: HostileV4Node, victim: Address, attacker: Attacker): Promise<Uint8Array> {
+  let record: Uint8Array | undefined;
+  node.onMessage = (message) => {
+    if (message.kind === "record") record = message.record;
+  };
+  while (record === undefined) {
+    if (attacker.signal.aborted) throw new Error("the node's record did not come");
+    node.ping(victim);
+    await attacker.pause(200);
+    node.say({ kind: "record-request" }, victim);
+    await attacker.pause(200);
+  }
+  return record;
+}
+
+/** A TCP port that accepts connections, counts them, and says nothing. */
+async function listenAt(ip: string): Promise<{ readonly port: number; connections(): number; close(): void }> {
+  let count = 0;
+  const server: Server = createServer((socket) => {
+    count++;
+    socket.on("error", () => {});
+    socket.unref();
+  });
+  await new Promise<void>((resolve) => server.listen(0, ip, resolve));
+  return { port: (server.address() as AddressInfo).port, connections: () => count, close: () => void server.close() };
+}
+
+/** A stranger on the internet, and a node there that it may name. */
+const STRANGER = { public: "8.8.8.8", loopback: "127.0.0.203" };
+const NAMED = { public: "9.9.9.9", loopback: "127.0.0.204" };
+/** None of them may get a packet because a stranger says so. */
+const FORBIDDEN = [
+  ...["127.0.0.1", "127.0.0.53", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"],
+  ...["0.0.0.0", "224.0.0.1", "239.255.255.250", "255.255.255.255", "192.0.2.1", "198.18.0.1"],
+];
+const WALK_LIMIT_MS = 45_000;
+/** A key that no node has: what is asked under it gets no answer. */
+const randomKey = (): Uint8Array => crypto.getRandomValues(new Uint8Array(64));
+
+export const relayedNeighbours: Attack = {
+  name: "relayed-neighbours",
+  what: "a stranger tells an execution client by discv4 of nodes at loopback, private, link-local and multicast addresses",
+  bounds: { connections: 1 },
+  prepare,
+  async run({ l2ChainFile }, attacker) {
+    const { HostileV4Node: Node } = await kit();
+    const folder = mkdtempSync(join(tmpdir(), "rnode-abuse-relay-"));
+    const [port, authPort, reportPort] = [await freePort(), await freePort(), await freePort()];
+    const [stranger, named] = await Promise.all([Node.open(STRANGER.loopback), Node.open(NAMED.loopback)]);
+    const hosts = { [STRANGER.public]: STRANGER.loopback, [NAMED.public]: NAMED.loopback };
+    // The program's datagrams to other addresses come here instead.
+    const report = createSocket("udp4");
+    await new Promise<void>((resolve) => report.bind(reportPort, "127.0.0.1", resolve));
+    const network = ["--addr=127.0.0.1", `--port=${port}`, "--nat=none", `--authrpc.port=${authPort}`];
+    const child = startProgram(RENGINE, [`--chain=${l2ChainFile}`, `--datadir=${folder}`, ...network], {
+      env: {
+        NODE_OPTIONS: `--import=${new URL("../attacker/made-up-internet.js", import.meta.url).href}`, // in its threads as well
+        [MADE_UP_INTERNET]: JSON.stringify({ hosts, reportPort } satisfies MadeUpInternet),
+      },
+    });
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const victim: Address = { ip: "127.0.0.1", port };
+    try {
+      let wasNamedAsked = false;
+      report.on("message", (where) => attacker.breach(`a packet to ${where.toString()}, which a stranger named`));
+      named.onMessage = () => {
+        wasNamedAsked = true;
+      };
+      stranger.onMessage = (message, _hash, from) => {
+        if (message.kind !== "find-node") return;
+        attacker.count("walks");
+        const good = { ...named.node, ip: NAMED.public };
+        const bad = FORBIDDEN.map((ip) => ({ ip, udpPort: 30_303, tcpPort: 30_303, publicKey: randomKey() }));
+        const lowPort = { ...good, udpPort: 53, publicKey: randomKey() };
+        for (const nodes of [bad.slice(0, 8), [...bad.slice(8), lowPort, good]]) stranger.say({ kind: "neighbours", nodes }, from);
+      };
+      // A node is told of others when it asks, some seconds after it has met the stranger. That is awaited, whatever the attack's time.
+      const limitMs = performance.now() + WALK_LIMIT_MS;
+      while (performance.now() < limitMs && !(wasNamedAsked && attacker.signal.aborted)) {
+        stranger.ping(victim);
+        await pause(200);
+      }
+      if (!wasNamedAsked)
+        attacker.breach("a node on the internet that a stranger named was not asked: the attack did not take place");
+    } finally {
+      for (const node of [stranger, named]) node.close();
+      report.close();
+      child.kill("SIGKILL");
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
