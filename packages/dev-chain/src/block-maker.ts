@@ -7,6 +7,7 @@ import type { BlobStore } from "./beacon/blob-store.ts";
 import type { ChainTime } from "./chain-time.ts";
 import { DevError } from "./dev-error.ts";
 import type { DevPool } from "./dev-pool.ts";
+import { RollupAttributes } from "./rollup-attributes.ts";
 
 export type DevChainAccess = Pick<
   Chain,
@@ -55,6 +56,8 @@ export class BlockMaker {
   readonly #deps: BlockMakerDeps;
   #baseFee: Held | undefined;
   #blobBaseFee: Held | undefined;
+  /** on OP Stack chains only */
+  readonly #rollup: RollupAttributes | undefined;
 
   constructor(options: BlockMakerOptions, deps: BlockMakerDeps) {
     this.#options = options;
@@ -62,6 +65,7 @@ export class BlockMaker {
     this.coinbase = options.coinbase;
     this.gasLimit = options.gasLimit;
     this.lag = { safe: options.safeLag, finalized: 2 * options.safeLag };
+    this.#rollup = deps.chain.config.optimism === undefined ? undefined : new RollupAttributes(deps.chain);
   }
 
   get head(): { readonly header: Header; readonly hash: Uint8Array } {
@@ -142,6 +146,7 @@ export class BlockMaker {
       noTxPool: isEmpty,
       ...(rules.hasWithdrawals && { withdrawals: [] }),
       ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: this.#deps.beacon.rootOf(parentHash) }),
+      ...this.#rollup?.after(parent, rules),
     };
   }
 

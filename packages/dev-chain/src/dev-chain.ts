@@ -215,11 +215,9 @@ export class DevChain {
   /** The name of the fork that the next block is under. */
   get fork(): string {
     const { header } = this.maker.head;
-    return blockRules(this.#deps.chain.config, {
-      number: header.number + 1,
-      timestamp: this.time.peek(header.timestamp),
-      isPostMerge: true,
-    }).evm;
+    const position = { number: header.number + 1, timestamp: this.time.peek(header.timestamp), isPostMerge: true };
+    const { op, evm } = blockRules(this.#deps.chain.config, position);
+    return op ?? evm;
   }
 
   #below(depth: number, isForced: boolean): number {

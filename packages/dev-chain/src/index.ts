@@ -5,7 +5,7 @@ export type { DevPool } from "./dev-pool.ts";
 export { type BlockingRpc, openBlockingRpc } from "./fork/blocking-rpc.ts";
 export { forkedMethods } from "./fork/forked-methods.ts";
 export { forkedStore, forkedTrieRoot } from "./fork/forked-store.ts";
-export { type ForkBlock, RemoteState, readForkBlock } from "./fork/remote-state.ts";
+export { type ForkBlock, RemoteState, type RemoteTarget, readForkBlock } from "./fork/remote-state.ts";
 export { DEV_MNEMONIC, type DevAccount, devAccounts } from "./genesis/dev-accounts.ts";
 export { DEFAULT_DEV_FORK, DEV_FORKS, devChainConfig, devGenesis } from "./genesis/dev-genesis.ts";
 export { type DevMethodsDeps, devMethods } from "./methods/dev-methods.ts";

@@ -21,6 +21,8 @@ export interface MiningDeps {
 
 /** A transaction that only frees others may be followed by as many blocks. */
 const MAX_BLOCKS_A_TRANSACTION = 16;
+/** OP Stack chains have one in every block. */
+const DEPOSIT = 0x7e;
 
 /** Makes blocks in their time. */
 export class Mining {
@@ -96,7 +98,8 @@ export class Mining {
     const { maker, pool, log } = this.#deps;
     try {
       for (let made = 0; made < MAX_BLOCKS_A_TRANSACTION && pool.hasExecutable(maker.nextBaseFee); made++) {
-        if (maker.make().block.transactions.length === 0) return true; // what is there does not fit into any block
+        const { transactions } = maker.make().block;
+        if (transactions.every(({ type }) => type === DEPOSIT)) return true; // what is there does not fit into any block
       }
       return true;
     } catch (error) {

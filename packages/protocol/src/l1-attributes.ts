@@ -11,7 +11,9 @@ import {
 import { blobBaseFee } from "./base-fee.ts";
 import { FIRST_BLOB_PARAMS } from "./blob-schedule.ts";
 import { l1InfoSourceHash } from "./deposits.ts";
+import { l1FeeParamsFromL1BlockStorage } from "./fees.ts";
 import { derivationFactsAt, rollupRulesAt } from "./forks/fork-times.ts";
+import type { RollupBlockRules } from "./forks/op-forks.ts";
 import { L1_INFO_LAYOUT_NAMES, L1_INFO_LAYOUTS, type L1InfoLayout } from "./l1-info-layouts.ts";
 import { L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "./predeploys.ts";
 import type { BlobScheduleEntry, RollupConfig, SystemConfig } from "./rollup-config.ts";
@@ -189,6 +191,38 @@ export function l1BlockInfo(
   };
 }
 
+const U64 = (1n << 64n) - 1n;
+
+/**
+ * What the last L1 attributes said, as the L1Block predeploy has it in its storage. Spec:
+ * docs/protocol/01-execution.md#where-parameters-are-read
+ *
+ * @param readSlot the value of a storage slot (0 to 8) as an unsigned integer
+ * @param layout of the attributes that are made of it
+ */
+export function l1BlockInfoFromStorage(readSlot: (slot: number) => bigint, layout: L1InfoLayout): L1BlockInfo {
+  const { isPacked, hasOperatorFee, hasDaFootprintGasScalar } = L1_INFO_LAYOUTS[layout];
+  const fees = l1FeeParamsFromL1BlockStorage(readSlot);
+  const position = readSlot(0);
+  return {
+    layout,
+    number: Number(position & U64),
+    timestamp: Number((position >> 64n) & U64),
+    baseFee: fees.l1BaseFee,
+    blockHash: bigintToBytes(readSlot(2), 32),
+    sequenceNumber: Number(readSlot(3) & U64),
+    batcherHash: bigintToBytes(readSlot(4), 32),
+    overhead: isPacked ? ZERO_WORD : bigintToBytes(fees.overhead, 32),
+    scalar: isPacked ? ZERO_WORD : bigintToBytes(fees.scalar, 32),
+    blobBaseFee: isPacked ? fees.blobBaseFee : 0n,
+    baseFeeScalar: isPacked ? Number(fees.baseFeeScalar) : 0,
+    blobBaseFeeScalar: isPacked ? Number(fees.blobBaseFeeScalar) : 0,
+    operatorFeeScalar: hasOperatorFee ? Number(fees.operatorFeeScalar) : 0,
+    operatorFeeConstant: hasOperatorFee ? fees.operatorFeeConstant : 0n,
+    daFootprintGasScalar: hasDaFootprintGasScalar ? Number(fees.daFootprintGasScalar) : 0,
+  };
+}
+
 /** Whether this is a deposit in the form of `l1InfoDeposit`, whatever it says about L1. */
 export function isL1AttributesDeposit({ from, to }: DepositTransaction): boolean {
   return equalBytes(from, L1_ATTRIBUTES_DEPOSITOR) && to !== undefined && equalBytes(to, PREDEPLOYS.l1Block);
@@ -202,17 +236,25 @@ export function l1InfoDeposit(
   sequenceNumber: number,
   l2TimestampSec: number,
 ): DepositTransaction {
-  const isSystemTx = rollupRulesAt(config.forkTimes, l2TimestampSec).hasFreeSystemTransactions;
+  const info = l1BlockInfo(config, origin, systemConfig, sequenceNumber, l2TimestampSec);
+  return depositOfL1Info(info, rollupRulesAt(config.forkTimes, l2TimestampSec));
+}
+
+/** @param rules of the block that begins with the deposit */
+export function depositOfL1Info(
+  info: L1BlockInfo,
+  { hasFreeSystemTransactions: isSystemTx }: Pick<RollupBlockRules, "hasFreeSystemTransactions">,
+): DepositTransaction {
   return {
     type: 0x7e,
-    sourceHash: l1InfoSourceHash(origin.hash, sequenceNumber),
+    sourceHash: l1InfoSourceHash(info.blockHash, info.sequenceNumber),
     from: L1_ATTRIBUTES_DEPOSITOR,
     to: PREDEPLOYS.l1Block,
     mint: 0n,
     value: 0n,
     gasLimit: isSystemTx ? L1_INFO_SYSTEM_GAS : L1_INFO_GAS,
     isSystemTx,
-    data: encodeL1BlockInfo(l1BlockInfo(config, origin, systemConfig, sequenceNumber, l2TimestampSec)),
+    data: encodeL1BlockInfo(info),
   };
 }
 

@@ -100,15 +100,17 @@ export function chainConfigOfNetwork(name: string): ChainConfig {
 
 /** OP Mainnet began as another client's chain; of the forks of that time, only Berlin enters its fork id. */
 const OP_MAINNET_BERLIN_BLOCK = 3_950_000;
-const OP_MAINNET_CHAIN_ID = 10;
+const OP_MAINNET_CHAIN_ID = 10n;
 
 /** The execution client's configuration of a network. */
-export function chainConfigOf(network: Network): ChainConfig {
-  const bedrockBlock = network.genesis.l2.number;
-  const forkTimes = { regolith: 0, ...network.forkTimes };
-  const isOpMainnet = network.l2ChainId === OP_MAINNET_CHAIN_ID;
+export const chainConfigOf = (network: Network): ChainConfig => chainConfigOfRollup(rollupConfigOf(network));
+
+/** The execution client's configuration of a chain of which only the rollup configuration is known. */
+export function chainConfigOfRollup({ genesis, l2ChainId, forkTimes, chainOpConfig }: RollupConfig): ChainConfig {
+  const bedrockBlock = genesis.l2.number;
+  const isOpMainnet = l2ChainId === OP_MAINNET_CHAIN_ID;
   return {
-    chainId: BigInt(network.l2ChainId),
+    chainId: l2ChainId,
     forkBlocks: {
       ...ALL_FORKS_AT_GENESIS,
       ...(isOpMainnet && { berlin: OP_MAINNET_BERLIN_BLOCK }),
@@ -118,12 +120,6 @@ export function chainConfigOf(network: Network): ChainConfig {
     evmForkTimes: evmForkTimesOf(forkTimes),
     terminalTotalDifficulty: 0n,
     blobSchedule: [],
-    optimism: {
-      eip1559Elasticity: network.eip1559.elasticity,
-      eip1559Denominator: network.eip1559.denominator,
-      eip1559DenominatorCanyon: network.eip1559.denominatorCanyon,
-      forkTimes,
-      bedrockBlock,
-    },
+    optimism: { ...chainOpConfig, forkTimes, bedrockBlock },
   };
 }

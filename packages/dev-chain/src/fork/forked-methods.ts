@@ -17,7 +17,7 @@ interface Asked {
 export interface ForkedMethodsDeps {
   readonly remote: Pick<RpcClient, "call">;
   readonly state: RemoteState;
-  readonly chain: Pick<DevChainAccess, "headerOf">;
+  readonly chain: Pick<DevChainAccess, "head" | "headerOf">;
 }
 
 /** Where methods have their block: those that show blocks, of which the fork block is the endpoint's, and those that read the state after one. */
@@ -26,15 +26,21 @@ const SHOWS_BLOCK: Readonly<Record<string, number>> = {
   ...{ eth_getBlockTransactionCountByNumber: 0, eth_getBlockTransactionCountByHash: 0 },
   ...{ eth_getTransactionByBlockNumberAndIndex: 0, eth_getTransactionByBlockHashAndIndex: 0 },
   ...{ eth_getUncleCountByBlockNumber: 0, eth_getUncleCountByBlockHash: 0, debug_getRawBlock: 0, debug_getRawReceipts: 0 },
-  ...{ debug_traceBlockByNumber: 0, debug_traceBlockByHash: 0, trace_block: 0, eth_getProof: 2 },
+  ...{ eth_getUncleByBlockNumberAndIndex: 0, eth_getUncleByBlockHashAndIndex: 0 },
+  ...{ eth_getRawTransactionByBlockNumberAndIndex: 0, eth_getRawTransactionByBlockHashAndIndex: 0 },
+  ...{ debug_traceBlockByNumber: 0, debug_traceBlockByHash: 0, debug_getRawHeader: 0, debug_getRawTransactions: 0 },
+  ...{ trace_block: 0, trace_replayBlockTransactions: 0, trace_blockOpcodeGas: 0, eth_getProof: 2 },
 };
 const READS_STATE: Readonly<Record<string, number>> = {
   ...{ eth_getBalance: 1, eth_getTransactionCount: 1, eth_getCode: 1, eth_getStorageAt: 2 },
+  ...{ eth_getAccount: 1, eth_getAccountInfo: 1, eth_getStorageValues: 1 },
   ...{ eth_call: 1, eth_estimateGas: 1, eth_createAccessList: 1, debug_traceCall: 1, eth_simulateV1: 1 },
+  ...{ trace_call: 2, trace_callMany: 1 },
 };
 const BY_TRANSACTION = [
   ...["eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getRawTransactionByHash"],
-  ...["debug_traceTransaction", "trace_transaction", "debug_getRawTransaction"],
+  ...["debug_traceTransaction", "trace_transaction", "debug_getRawTransaction", "trace_get"],
+  ...["trace_replayTransaction", "trace_transactionOpcodeGas", "eth_getTransactionBySenderAndNonce"],
 ];
 const EXECUTES = ["eth_call", "eth_estimateGas", "eth_createAccessList"];
 
@@ -88,18 +94,27 @@ export function forkedMethods(table: MethodTable, { remote, state, chain }: Fork
         .catch(() => null); // what is not found is an error of some methods
       return found === null || found === undefined || found === "0x" ? await elsewhere(name, raw) : found;
     });
-  answers.set("eth_getLogs", async (name, { raw, locally }, own) => {
-    const filter = (raw[0] ?? {}) as { readonly fromBlock?: unknown; readonly toBlock?: unknown; readonly blockHash?: unknown };
-    if (filter.blockHash !== undefined)
-      return (numberOf(filter.blockHash) ?? 0) <= forkNumber ? await elsewhere(name, raw) : locally();
-    const [from, to] = [numberOf(filter.fromBlock), numberOf(filter.toBlock)];
-    if (from === undefined || to === undefined || from > forkNumber || from > to) return locally();
-    const older = { ...filter, fromBlock: toQuantity(from), toBlock: toQuantity(Math.min(to, forkNumber)) };
-    const before = (await elsewhere(name, [older])) as readonly unknown[];
-    if (to <= forkNumber) return before;
-    const newer = own.params[0]!.shape.parse({ ...filter, fromBlock: toQuantity(forkNumber + 1), toBlock: toQuantity(to) });
-    const after: unknown = await own.handler([newer], NO_CONTEXT);
-    return [...before, ...(JSON.parse(jsonOf(after)) as unknown[])];
+  for (const name of ["eth_getLogs", "trace_filter"])
+    answers.set(name, async (_, { raw, locally }, own) => {
+      const filter = (raw[0] ?? {}) as { readonly fromBlock?: unknown; readonly toBlock?: unknown; readonly blockHash?: unknown };
+      if (filter.blockHash !== undefined)
+        return (numberOf(filter.blockHash) ?? 0) <= forkNumber ? await elsewhere(name, raw) : locally();
+      const [from, to] = [numberOf(filter.fromBlock), numberOf(filter.toBlock)];
+      if (from === undefined || to === undefined || from > forkNumber || from > to) return locally();
+      const older = { ...filter, fromBlock: toQuantity(from), toBlock: toQuantity(Math.min(to, forkNumber)) };
+      const before = (await elsewhere(name, [older])) as readonly unknown[];
+      if (to <= forkNumber) return before;
+      const after = await ask(own, [{ ...filter, fromBlock: toQuantity(forkNumber + 1), toBlock: toQuantity(to) }]);
+      return [...before, ...(after as unknown[])];
+    });
+  answers.set("eth_feeHistory", async (name, { raw, locally }, own) => {
+    const [count, newest] = [Number(raw[0]), numberOf(raw[1])];
+    if (newest === undefined || newest > chain.head().number || !(count > newest - forkNumber)) return locally();
+    const older = [toQuantity(count - Math.max(0, newest - forkNumber)), toQuantity(Math.min(newest, forkNumber)), ...raw.slice(2)];
+    const before = (await elsewhere(name, older)) as FeeHistory;
+    if (newest <= forkNumber) return before;
+    const after = (await ask(own, [toQuantity(newest - forkNumber), toQuantity(newest), ...raw.slice(2)])) as FeeHistory;
+    return joinedFees(before, after);
   });
 
   return Object.fromEntries(
@@ -111,8 +126,25 @@ export function forkedMethods(table: MethodTable, { remote, state, chain }: Fork
 }
 
 const NO_CONTEXT: RequestContext = { transport: "http", remoteAddress: "", isGone: false, onGone: () => () => {} };
-/** Some answers are JSON already. */
-const jsonOf = (answer: unknown): string => JSON.stringify(answer);
+/** The own answer to other arguments. Some answers are JSON already. */
+async function ask(own: Method, raw: readonly unknown[]): Promise<unknown> {
+  const args = own.params.map(({ shape }, index) => (raw[index] === undefined ? undefined : shape.parse(raw[index])));
+  return JSON.parse(JSON.stringify(await own.handler(args, NO_CONTEXT)));
+}
+
+type FeeHistory = Readonly<Record<string, unknown>>;
+
+/** The fee lists of the older blocks end with the fee of the block after them, which is also the first of the newer ones. */
+function joinedFees(before: FeeHistory, after: FeeHistory): FeeHistory {
+  const listsOf = (name: string): readonly (readonly unknown[])[] =>
+    [before[name], after[name]].map((list) => (Array.isArray(list) ? (list as unknown[]) : []));
+  const joined = Object.keys(after).map((name) => {
+    const [older = [], newer = []] = listsOf(name);
+    if (name === "oldestBlock") return [name, before[name]];
+    return [name, [...(name.startsWith("baseFeePer") ? older.slice(0, -1) : older), ...newer]];
+  });
+  return Object.fromEntries(joined) as FeeHistory;
+}
 
 /** The same method; `answer` also sees the arguments as the client wrote them. */
 function withRawArguments(own: Method, answer: (asked: Asked) => unknown): Method {

@@ -72,14 +72,14 @@ export class RemoteState {
 
   account(address: Uint8Array): StoredAccount | undefined {
     const key = bytesToHex(address);
-    if (!this.#accounts.has(key)) this.#fetch({ address: key, slots: [] });
+    if (!this.#accounts.has(key)) this.#fetch([{ address: key, slots: [] }]);
     return this.#accounts.get(key);
   }
 
   storage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     const target = { address: bytesToHex(address), slots: [bytesToHex(slot)] };
     const key = slotKey(target.address, target.slots[0]!);
-    if (!this.#slots.has(key)) this.#fetch(target);
+    if (!this.#slots.has(key)) this.#fetch([target]);
     return this.#slots.get(key);
   }
 
@@ -120,6 +120,11 @@ export class RemoteState {
     }
   }
 
+  /** Fetches what is not known yet of these together. */
+  prefetch(targets: readonly RemoteTarget[]): void {
+    this.#fetch(targets);
+  }
+
   #touchedBy(call: unknown): RemoteTarget[] {
     const [answer] = this.#rpc.batch([{ method: "eth_createAccessList", params: [call, this.#number] }]);
     if (answer?.kind !== "result") return []; // it only saves requests
@@ -132,16 +137,17 @@ export class RemoteState {
     });
   }
 
-  #fetch(wanted: RemoteTarget): void {
+  #fetch(wanted: readonly RemoteTarget[]): void {
     if (this.#bytes > MAX_REMEMBERED_BYTES) this.#forget();
     const expected = this.#expected?.() ?? [];
     this.#expected = undefined;
     const merged = new Map<Hex, Set<Hex>>();
-    for (const { address, slots } of [wanted, ...expected]) {
+    for (const { address, slots } of [...wanted, ...expected]) {
       const all = merged.get(address) ?? new Set();
       for (const slot of slots) if (!this.#slots.has(slotKey(address, slot))) all.add(slot);
       if (all.size > 0 || !this.#accounts.has(address)) merged.set(address, all);
     }
+    if (merged.size === 0) return;
     const targets = [...merged].map(([address, slots]) => ({ address, slots: [...slots] }));
     if (!this.#hasProofs || !this.#fetchProven(targets)) this.#fetchStated(targets);
   }

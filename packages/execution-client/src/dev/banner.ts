@@ -15,6 +15,7 @@ export interface BannerFacts {
   readonly folder: string;
   readonly host: string;
   readonly port: number | undefined;
+  readonly hasBeaconApi: boolean;
 }
 
 /** What the user of a development chain needs, once, in the order that users of anvil know. */
@@ -41,7 +42,7 @@ export function bannerOf(facts: BannerFacts): string {
       `Genesis Timestamp  ${facts.genesisTimeSec}`,
       `Mining             ${facts.mining}`,
       `Folder             ${facts.folder}`,
-      `Beacon API         http://${facts.host}:${facts.port}/eth/v1/`,
+      ...(facts.hasBeaconApi ? [`Beacon API         http://${facts.host}:${facts.port}/eth/v1/`] : []),
     ]),
     "",
     `Listening on ${facts.host}:${facts.port}`,

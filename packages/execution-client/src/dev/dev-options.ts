@@ -59,7 +59,7 @@ export const dev = optionGroup("dev", {
     flag: "fork-url",
     needs: "dev",
     isMistakeAlone: true,
-    help: "Begin with the state of another Ethereum chain, fetched from this endpoint as it is touched.",
+    help: "Begin with the state of another chain, of Ethereum or the OP Stack, fetched from this endpoint as it is touched. --chain names its rules if no table has them.",
   },
   forkBlock: {
     parse: uint,

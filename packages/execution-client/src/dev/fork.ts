@@ -1,20 +1,36 @@
 import { GenesisState, initGenesis, type StateEdits } from "@rnode/chain";
-import { type DevAccount, openBlockingRpc, RemoteState, readForkBlock } from "@rnode/dev-chain";
+import { type DevAccount, openBlockingRpc, RemoteState, type RemoteTarget, readForkBlock } from "@rnode/dev-chain";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
+import { bytesToHex, type Hex, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
 import { type Scope, UserError } from "@rnode/program";
-import { networkByChainId, PREDEPLOYS } from "@rnode/protocol";
+import { activeOpFork, type ChainConfig, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
 import type { ChainStore } from "@rnode/storage";
 import type { ClientOptions } from "../options.ts";
 import { DEFAULT_CHAIN_ID } from "./dev-options.ts";
+import { rulesOfFork } from "./fork-rules.ts";
 
 const WEI_PER_ETHER = 10n ** 18n;
+const slotOf = (slot: number): Hex => `0x${slot.toString(16).padStart(64, "0")}`;
+/** EIP-1967 */
+const IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+const { l1Block, l2ToL1MessagePasser, sequencerFeeVault, baseFeeVault, l1FeeVault, operatorFeeVault } = PREDEPLOYS;
+/** The L1 attributes, and who gets fees. */
+const READ_BY_EVERY_ROLLUP_BLOCK = [
+  { address: bytesToHex(l1Block), slots: [...Array.from({ length: 9 }, (_, slot) => slotOf(slot)), IMPLEMENTATION_SLOT] },
+  ...[L1_ATTRIBUTES_DEPOSITOR, l2ToL1MessagePasser, sequencerFeeVault, baseFeeVault, l1FeeVault, operatorFeeVault].map(
+    (address) => ({ address: bytesToHex(address), slots: [] }),
+  ),
+] satisfies RemoteTarget[];
 
 /** What a development chain begins with instead of a genesis. */
 export interface Fork {
   /** with the chain id and the gas limit of the other chain */
   readonly options: ClientOptions;
+  /** `undefined`: an Ethereum chain that no table has */
+  readonly config: ChainConfig | undefined;
+  /** 20 bytes: where fees go */
+  readonly coinbase: Uint8Array;
   readonly state: RemoteState;
   /** for what is older than the fork */
   readonly remote: RpcClient;
@@ -24,12 +40,16 @@ export interface Fork {
 }
 
 /** @throws {UserError} the chain or the block cannot be forked */
-export async function openFork(scope: Scope, options: ClientOptions, log: Logger): Promise<Fork | undefined> {
+export async function openFork(
+  scope: Scope,
+  options: ClientOptions,
+  accounts: readonly DevAccount[],
+  log: Logger,
+): Promise<Fork | undefined> {
   const { dev, chain } = options;
   if (dev.forkUrl === undefined) return undefined;
   if (chain.datadir !== "")
     throw new UserError("--fork-url: a forked chain is not kept; leave --datadir out, or use anvil_dumpState and anvil_loadState");
-  if (chain.chain !== "") throw new UserError("--fork-url: the chain has its own rules; leave --chain out");
   const url = dev.forkUrl;
   const rpc = await scope.use(
     "endpoint of the fork",
@@ -41,17 +61,32 @@ export async function openFork(scope: Scope, options: ClientOptions, log: Logger
     return { chainId: id, state: new RemoteState(found, rpc, log) };
   });
   const { header } = state.block;
-  const isRollup = networkByChainId(chainId) !== undefined || asUserError(() => state.account(PREDEPLOYS.l1Block)) !== undefined;
-  if (isRollup) throw new UserError(`--fork-url: chain ${chainId} is of the OP Stack, which cannot be forked yet; fork its L1`);
-  if (header.excessBlobGas === undefined)
-    throw new UserError(`--fork-url: block ${header.number} is older than blobs (Cancun); choose a later one with --fork-block`);
+  if (header.difficulty !== 0n)
+    throw new UserError(
+      `--fork-url: block ${header.number} is proof of work, from before the merge; choose a later one with --fork-block`,
+    );
   if (dev.chainId !== DEFAULT_CHAIN_ID && BigInt(dev.chainId) !== chainId)
     throw new UserError(
       `--dev.chain-id ${dev.chainId}: the forked chain is ${chainId}; leave the option out, anvil_setChainId changes the id later`,
     );
-  log.info("chain forked", { chainId: String(chainId), number: header.number, hash: bytesToHex(state.hash) });
+  const hasL1Block = (): boolean => asUserError(() => state.account(PREDEPLOYS.l1Block)) !== undefined;
+  const { config, blockTimeSec } = await rulesOfFork({ chainId, header, hasL1Block, given: chain.chain }, log);
+  const read = accounts.map(({ address }) => bytesToHex(address));
+  const ofRollup = config?.optimism === undefined ? [] : READ_BY_EVERY_ROLLUP_BLOCK;
+  asUserError(() => state.prefetch([...read.map((address) => ({ address, slots: [] })), ...ofRollup]));
+  const fork = config?.optimism && activeOpFork(config.optimism.forkTimes, header.timestamp);
+  log.info("chain forked", { chainId: String(chainId), number: header.number, hash: bytesToHex(state.hash), fork });
   return {
-    options: { ...options, dev: { ...dev, chainId: Number(chainId), gasLimit: header.gasLimit } },
+    options: {
+      ...options,
+      chain: { ...chain, chain: "" }, // read here
+      dev: {
+        ...{ ...dev, chainId: Number(chainId), gasLimit: header.gasLimit },
+        slotTimeSec: dev.slotTimeSec ?? (dev.blockTimeMs === undefined ? blockTimeSec : undefined),
+      },
+    },
+    config,
+    coinbase: config?.optimism === undefined ? ZERO_ADDRESS : header.beneficiary,
     state,
     remote: createRpcClient({ url, timeoutMs: 30_000 }),
     begin(store) {

@@ -67,13 +67,13 @@ export async function startDevClient(
 ): Promise<RunningDevClient> {
   const chosen = optionsForDev(given);
   const { http } = chosen;
-  const fork = await openFork(scope, chosen, log);
+  const accounts = devAccounts(chosen.dev.mnemonic, chosen.dev.accounts);
+  const fork = await openFork(scope, chosen, accounts, log);
   const options = fork?.options ?? chosen;
   const { dev } = options;
   const profile = profileOf(options);
   for (const warning of warningsOf(given, profile)) log.warn(warning);
   const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
-  const accounts = devAccounts(dev.mnemonic, dev.accounts);
   const folder = await scope.use(
     "folder of the development chain",
     async () => openDevFolder(options, accounts, nowSec()),
@@ -82,13 +82,15 @@ export async function startDevClient(
 
   const spec = await loadChainSpec({ chain: folder.genesisPath, genesis: options.chain.genesis });
   if (spec.config.optimism !== undefined)
-    throw new UserError("--dev makes blocks of an Ethereum chain; this genesis is an OP Stack chain's");
+    throw new UserError(
+      "--dev makes blocks of an Ethereum chain; this genesis is an OP Stack chain's, of which --fork-url=URL makes blocks",
+    );
   const { chainId } = spec.config;
   if (fork === undefined && dev.chainId !== DEFAULT_CHAIN_ID && BigInt(dev.chainId) !== chainId)
     throw new UserError(
       `--dev.chain-id ${dev.chainId}: the genesis in ${folder.genesisPath} says ${chainId}; leave the option out, or give another --datadir`,
     );
-  const config = { ...(l1ChainConfig(chainId) ?? spec.config), acceptsContractSenders: true }; // anvil_setChainId changes it
+  const config = { ...(fork?.config ?? l1ChainConfig(chainId) ?? spec.config), acceptsContractSenders: true }; // anvil_setChainId changes it
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
@@ -136,7 +138,7 @@ export async function startDevClient(
   const version = `rengine/v${VERSION}`;
   const devPool = devPoolOf(pool);
   const devChain = new DevChain(
-    { ...dev, slotSec: folder.slotSec, slotsPerEpoch: dev.slotsInAnEpoch, coinbase: ZERO_ADDRESS, version },
+    { ...dev, slotSec: folder.slotSec, slotsPerEpoch: dev.slotsInAnEpoch, coinbase: fork?.coinbase ?? ZERO_ADDRESS, version },
     { initialEdits: fork?.fundsOf(accounts), chain, pool: devPool, editor, blobs, kzg, clock, log },
   );
   scope.onClose("mining", () => devChain.close());
@@ -188,6 +190,7 @@ export async function startDevClient(
     },
     instanceId: bytesToHex(randomBytes(32)),
   });
+  const hasBeaconApi = config.optimism === undefined;
   const server = createPublicServer(options, {
     ...{ services, pending: pool, log, metrics },
     bind: (methods) => {
@@ -196,7 +199,7 @@ export async function startDevClient(
       return fork === undefined ? bound : forkedMethods(bound, { ...fork, chain });
     },
     maxOpenFiles: connectionBudget(),
-    pages: (path, query) => devChain.beaconApi.answer(path, query),
+    pages: hasBeaconApi ? (path, query) => devChain.beaconApi.answer(path, query) : undefined,
   });
   const { httpPort } = await scope.use(
     "public RPC server",
@@ -212,7 +215,7 @@ export async function startDevClient(
     ...{ version: `v${VERSION}`, accounts, port: httpPort, host: http.host, chainId: config.chainId },
     ...{ mnemonic: dev.mnemonic, balanceEther: dev.balanceEther, gasLimit: dev.gasLimit, fork: devChain.fork },
     baseFeeWei: header.baseFeePerGas ?? 0n,
-    genesisTimeSec: header.timestamp,
+    ...{ genesisTimeSec: header.timestamp, hasBeaconApi },
     mining: noMining ? "on demand" : blockTimeMs === undefined ? "with each transaction" : `every ${blockTimeMs / 1000} s`,
     folder: folder.isTemporary ? `${databasePath(folder.path)} (removed at the end; --datadir keeps one)` : folder.path,
   });

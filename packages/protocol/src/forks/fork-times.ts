@@ -1,3 +1,5 @@
+import type { Header } from "../block.ts";
+import { extraDataBytes } from "../eip1559-params.ts";
 import type { EvmFork } from "./evm-forks.ts";
 import { type DerivationFacts, type FirstBlockFacts, forkFacts, OP_FORKS, type OpFork } from "./op-forks.ts";
 import { derivationFacts, EVM_FORK_BEARERS, type ForkRules, rollupRules } from "./rules.ts";
@@ -54,6 +56,31 @@ export function userTransactionsAt(
 export function forksUpTo(newest: OpFork): ForkTimes {
   return Object.fromEntries(OP_FORKS.slice(1, OP_FORKS.indexOf(newest) + 1).map((fork) => [fork, 0]));
 }
+
+/**
+ * The newest fork whose blocks have the form of this header, of those that upstream has scheduled anywhere. Several forks have the same form,
+ * so that the chain may be on an older one.
+ */
+export function newestForkLike(header: Header): OpFork {
+  return (
+    OP_FORKS.findLast((fork) => {
+      const { hasWithdrawals, hasBeaconRoot, hasExecutionRequests, extraDataVersion } = rollupRules(fork);
+      return (
+        firstBlockFacts(fork).upgrade.kind !== "unknown" &&
+        hasWithdrawals === (header.withdrawalsRoot !== undefined) &&
+        hasBeaconRoot === (header.parentBeaconBlockRoot !== undefined) &&
+        hasExecutionRequests === (header.requestsHash !== undefined) &&
+        header.extraData.length === (extraDataVersion === undefined ? 0 : extraDataBytes(extraDataVersion))
+      );
+    }) ?? OP_FORKS[0]
+  );
+}
+
+/** Only the forks that have begun at a time. */
+export const forksBegunBy = <Fork extends string>(times: Readonly<Partial<Record<Fork, number>>>, timestampSec: number) =>
+  Object.fromEntries(Object.entries<number | undefined>(times).filter(([, time]) => (time ?? Infinity) <= timestampSec)) as Partial<
+    Record<Fork, number>
+  >;
 
 /** Activation times of the Ethereum forks that come with a rollup's forks. */
 export function evmForkTimesOf(forkTimes: ForkTimes): Partial<Record<EvmFork, number>> {

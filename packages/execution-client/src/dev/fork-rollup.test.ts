@@ -1,0 +1,203 @@
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { type Hex, hexToBytes } from "@rnode/primitives";
+import { decodeL1BlockInfo, l1Cost, l1FeeParamsFromL1BlockStorage, rollupRules } from "@rnode/protocol";
+import { mnemonicToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildPackage, PROGRAM } from "../testing/built-package.ts";
+import { CHAIN_ID, GENESIS, RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
+
+const L1_BLOCK = "0x4200000000000000000000000000000000000015";
+const NOBODY = "0x00000000000000000000000000000000000b0d1e";
+const alice = mnemonicToAccount("test test test test test test test test test test test junk");
+
+interface Fork {
+  readonly rpc: RpcClient;
+  readonly url: string;
+  readonly output: () => string;
+  stop(): Promise<void>;
+}
+
+/** Another process: a fork waits for its endpoint with its whole thread. @throws its output if it ends at once */
+async function startFork(...args: readonly string[]): Promise<Fork> {
+  const child = spawn(process.execPath, [PROGRAM, "--dev", "--http.port=0", ...args], { stdio: "pipe" });
+  let output = "";
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const port = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const found = /Listening on 127\.0\.0\.1:(\d+)/.exec(output);
+      if (found !== null) resolve(found[1]!);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("exit", () => reject(new Error(output)));
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const rpc = createRpcClient({ url, timeoutMs: 60_000 });
+  return {
+    ...{ rpc, url, output: () => output },
+    async stop() {
+      await rpc.close();
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+interface BlockJson {
+  readonly hash: Hex;
+  readonly number: Hex;
+  readonly timestamp: Hex;
+  readonly miner: Hex;
+  readonly extraData: Hex;
+  readonly parentBeaconBlockRoot: Hex;
+  readonly transactions: readonly { readonly type: Hex; readonly hash: Hex; readonly input: Hex }[];
+}
+
+describe("a fork of an OP Stack chain", () => {
+  let origin: TestClient;
+  let fork: Fork;
+  beforeAll(async () => {
+    buildPackage();
+    origin = await startTestClient([], undefined, { l1: { number: 77, baseFee: 7n * 10n ** 9n, sequenceNumber: 2 } });
+    for (let block = 0; block < 3; block++) await origin.buildBlock();
+    fork = await startFork(`--fork-url=${origin.httpUrl}`, `--chain=${join(origin.folder, "genesis.json")}`);
+  });
+  afterAll(async () => {
+    await fork.stop();
+    await origin.remove();
+  });
+
+  const latest = (): Promise<BlockJson> => fork.rpc.call("eth_getBlockByNumber", ["latest", true]);
+
+  it("begins with the fork block, and its blocks with the L1 attributes", async () => {
+    const first = await latest();
+    expect(first).toEqual(await origin.rpc.call("eth_getBlockByNumber", ["0x3", true]));
+    await fork.rpc.call("evm_mine", []);
+    await fork.rpc.call("evm_mine", []);
+    const block = await latest();
+    expect(Number(block.number)).toBe(5);
+    expect(Number(block.timestamp) - Number(first.timestamp)).toBe(4); // slots of 2 s
+    expect(block).toMatchObject({ miner: "0x4200000000000000000000000000000000000011", extraData: first.extraData });
+    expect(block.parentBeaconBlockRoot).toBe(first.parentBeaconBlockRoot);
+    expect(block.transactions.map(({ type }) => type)).toEqual(["0x7e"]);
+    expect(decodeL1BlockInfo(hexToBytes(block.transactions[0]!.input))).toMatchObject({
+      ...{ layout: "jovian", baseFee: 7n * 10n ** 9n, baseFeeScalar: 1_368, blobBaseFeeScalar: 810_949, sequenceNumber: 2 },
+    });
+    expect(fork.output()).not.toMatch(/lvl=warn/);
+  });
+
+  it("transactions pay the L1 fee of the forked L1Block, and receipts say so", async () => {
+    const before = BigInt(await fork.rpc.call<Hex>("eth_getBalance", [alice.address, "latest"]));
+    expect(before).toBe(10_000n * 10n ** 18n);
+    const hash = await fork.rpc.call<Hex>("eth_sendTransaction", [{ from: alice.address, to: NOBODY, value: "0x5" }]);
+    const raw = await fork.rpc.call<Hex>("eth_getRawTransactionByHash", [hash]);
+    const receipt = await fork.rpc.call<Readonly<Record<string, Hex>>>("eth_getTransactionReceipt", [hash]);
+    const slots = [0n, 7n * 10n ** 9n, 0n, (1368n << 96n) | (810_949n << 64n), 0n, 0n, 0n, 3n, 0n];
+    const expected = l1Cost(
+      rollupRules("jovian"),
+      l1FeeParamsFromL1BlockStorage((slot) => slots[slot]!),
+      hexToBytes(raw),
+    );
+    expect(expected).toBeGreaterThan(0n);
+    expect(receipt).toMatchObject({ status: "0x1", transactionIndex: "0x1", l1GasPrice: "0x1a13b8600", l1BaseFeeScalar: "0x558" });
+    expect(BigInt(receipt.l1Fee!)).toBe(expected);
+    const after = BigInt(await fork.rpc.call<Hex>("eth_getBalance", [alice.address, "latest"]));
+    expect(before - after).toBe(5n + expected + BigInt(receipt.gasUsed!) * BigInt(receipt.effectiveGasPrice!));
+    expect(BigInt(await origin.rpc.call<Hex>("eth_getBalance", [alice.address, "latest"]))).toBe(0n);
+  });
+
+  it("an L1 base fee that was set by hand stays, in attributes and fees", async () => {
+    const id = await fork.rpc.call("evm_snapshot", []);
+    const word = `0x${(14n * 10n ** 9n).toString(16).padStart(64, "0")}`;
+    await fork.rpc.call("anvil_setStorageAt", [L1_BLOCK, "0x1", word]);
+    for (let block = 0; block < 2; block++) {
+      const hash = await fork.rpc.call("eth_sendTransaction", [{ from: alice.address, to: NOBODY, value: "0x5" }]);
+      expect(await fork.rpc.call("eth_getTransactionReceipt", [hash])).toMatchObject({ l1GasPrice: "0x342770c00" });
+    }
+    expect(await fork.rpc.call("evm_revert", [id])).toBe(true);
+  });
+
+  it("deposits and blobs are not accepted from users", async () => {
+    const { transactions } = await latest();
+    const deposit = await fork.rpc.call("eth_getRawTransactionByHash", [transactions[0]!.hash]);
+    await expect(fork.rpc.call("eth_sendRawTransaction", [deposit])).rejects.toThrow(/failed to decode signed transaction/);
+    expect((await fetch(`${fork.url}/eth/v1/beacon/genesis`)).status).toBe(404);
+  });
+
+  it("blocks that replace others differ, and are as many as asked for", async () => {
+    await fork.rpc.call("evm_mine", []);
+    const before = await latest();
+    await fork.rpc.call("dev_reorg", [{ depth: 2 }]);
+    const after = await latest();
+    expect(after.number).toBe(before.number);
+    expect(after.hash).not.toBe(before.hash);
+    expect(after.transactions[0]!.type).toBe("0x7e");
+  });
+
+  it("a transaction that fits into no block makes one block at most", async () => {
+    const before = Number((await latest()).number);
+    const gas = `0x${(30_000_000 - 100).toString(16)}`;
+    await expect(fork.rpc.call("eth_sendTransaction", [{ from: alice.address, to: NOBODY, gas }])).rejects.toThrow();
+    expect(Number((await latest()).number) - before).toBeLessThanOrEqual(1);
+  });
+
+  it("fees of blocks on both sides of the fork are one history", async () => {
+    const history = await fork.rpc.call<{ oldestBlock: Hex; baseFeePerGas: Hex[]; gasUsedRatio: number[] }>("eth_feeHistory", [
+      ...["0x400", "latest", [50]],
+    ]);
+    const { number } = await latest();
+    expect(history.oldestBlock).toBe("0x0");
+    expect(history.gasUsedRatio).toHaveLength(Number(number) + 1);
+    expect(history.baseFeePerGas).toHaveLength(Number(number) + 2);
+    const fees: string[] = [];
+    for (let at = 0; at <= Number(number); at++)
+      fees.push(
+        (await fork.rpc.call<{ baseFeePerGas: Hex }>("eth_getBlockByNumber", [`0x${at.toString(16)}`, false])).baseFeePerGas,
+      );
+    expect(history.baseFeePerGas.slice(0, -1)).toEqual(fees);
+  });
+
+  it("without a file, a chain that no table has gets the newest forks of its block's form, with a warning", async () => {
+    const unknown = await startFork(`--fork-url=${origin.httpUrl}`);
+    try {
+      expect(unknown.output()).toMatch(/no table has the forks of this OP Stack chain.*fork=karst.*--chain/);
+      await unknown.rpc.call("evm_mine", []);
+      expect(await unknown.rpc.call("eth_blockNumber", [])).toBe("0x4");
+      expect(BigInt(await unknown.rpc.call("eth_getBalance", [RICH_ADDRESS, "latest"]))).toBeGreaterThan(0n);
+    } finally {
+      await unknown.stop();
+    }
+  });
+
+  it.each<[string, (folder: string) => string, RegExp]>([
+    [
+      "another chain's name",
+      () => "op-sepolia",
+      /--chain=op-sepolia is chain 11155420, but the endpoint of --fork-url serves chain/,
+    ],
+    [
+      "another chain's file",
+      (folder) => {
+        const path = join(folder, "other.json");
+        writeFileSync(path, JSON.stringify({ ...GENESIS, config: { ...GENESIS.config, chainId: 5 } }));
+        return path;
+      },
+      new RegExp(`other.json is chain 5, but the endpoint of --fork-url serves chain ${CHAIN_ID}`),
+    ],
+    [
+      "a broken rollup.json",
+      (folder) => {
+        const path = join(folder, "rollup.json");
+        writeFileSync(path, JSON.stringify({ l2_chain_id: 5 }));
+        return path;
+      },
+      /rollup.json: .*genesis/,
+    ],
+  ])("--chain=%s is refused", async (_name, path, expected) => {
+    await expect(startFork(`--fork-url=${origin.httpUrl}`, `--chain=${path(origin.folder)}`)).rejects.toThrow(expected);
+  });
+});
