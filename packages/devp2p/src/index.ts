@@ -15,3 +15,4 @@ export type {
   ReceivedTransaction,
 } from "./network.ts";
 export { type OpenNetworkDeps, openNetwork } from "./open-network.ts";
+export { unjoinedIdentity } from "./unjoined-identity.ts";

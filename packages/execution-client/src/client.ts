@@ -42,7 +42,7 @@ import { ClientStatus } from "./client-status.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { observeHeads } from "./head-metrics.ts";
 import { LateNetwork } from "./network/late-network.ts";
-import { startNetwork } from "./network/start-network.ts";
+import { startNetwork, unjoinedNode } from "./network/start-network.ts";
 import type { ClientOptions } from "./options.ts";
 import { JournalKeeper } from "./pool/journal-keeper.ts";
 import { messageChecksOf } from "./pool/message-checks-setup.ts";
@@ -199,7 +199,8 @@ export async function startClient(
   const network = options.network.maxPeers === 0 ? undefined : new LateNetwork();
   const { heads, sync } = startSync(scope, { chain, peers: network, datadir: chainOptions.datadir, clock, log, metrics });
 
-  const write = writeServicesOf(chain, pool, network);
+  const clientId = profile.clientVersion(VERSION);
+  const write = writeServicesOf(chain, pool, network ?? (() => unjoinedNode(options, { chain, clientId, clock, log })));
   const services = createReadServices(options, {
     store,
     chainView: chain,
@@ -327,7 +328,6 @@ export async function startClient(
   log.info("Engine API listens", { addr: authrpc.host, port: enginePort });
   keeper?.start();
   // Peers see a client that serves, and nobody waits for them.
-  const clientId = profile.clientVersion(VERSION);
   const joining = network && startNetwork(scope, options, { chain, pool, clientId, clock, log, metrics });
   const [joined] = await Promise.all([joining, readers?.isReady]);
   if (joined !== undefined) network?.join(joined);

@@ -313,9 +313,10 @@ function readArguments(params: Params, given: unknown, dialect: RpcDialect): unk
   const byName = isByName ? (given as Record<string, unknown>) : undefined;
   const args: unknown[] = [];
   for (let index = 0; index < params.length; index++) {
-    const { name, shape, optional, mustBePresent = false, aliases = [] } = params[index]!;
+    const { name, shape, optional, mustBePresent = false, nullFault, aliases = [] } = params[index]!;
     const named = byName && [name, ...aliases].find((each) => Object.hasOwn(byName, each));
     const value = byName === undefined ? list[index] : named === undefined ? undefined : byName[named];
+    if (value === null && nullFault !== undefined) throw asRpcError(nullFault(index));
     if (value === undefined || value === null) {
       if (!optional || (mustBePresent && value === undefined)) throw asRpcError(dialect.missingArgument(index, name));
       args.push(undefined);

@@ -1,5 +1,6 @@
 import type { JsonText } from "./json-text.ts";
 import type { RequestText } from "./request-body.ts";
+import type { RpcErrorBody } from "./rpc-error.ts";
 import type { JsonSchema, Shape } from "./shape.ts";
 
 /** A parameter; its name appears in errors and in the published description. */
@@ -9,6 +10,8 @@ export interface Param<T> {
   readonly optional: boolean;
   /** an optional parameter that may be null but not absent: Go's servers fill in a zero value for null; default: it may be absent */
   readonly mustBePresent?: boolean | undefined;
+  /** How null is answered, given the parameter's index; default: like a parameter that is absent. */
+  readonly nullFault?: ((index: number) => RpcErrorBody) | undefined;
   /** further names that requests by name may use */
   readonly aliases?: readonly string[] | undefined;
 }

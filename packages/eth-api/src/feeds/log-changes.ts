@@ -2,7 +2,7 @@ import { JsonText } from "@rnode/jsonrpc";
 import { LogMatcher } from "@rnode/storage";
 import { giveBackLogWriter, takeLogWriter } from "../json/parts-writer.ts";
 import { mayHaveLogs } from "../logs/log-match.ts";
-import type { LogFilter } from "../params/log-filter.ts";
+import { isWithinRange, type LogFilter } from "../params/log-filter.ts";
 import type { BlockChange, BlockJournal } from "./block-journal.ts";
 
 /** How long to read before other requests have their turn. */
@@ -54,7 +54,7 @@ export class LogChanges {
   /** @returns false: the block has left the chain, of which the journal knows nothing yet: both are told at the next poll */
   #add(change: BlockChange): boolean {
     const isRemoved = change.removed !== undefined;
-    if ((!isRemoved && !isWithin(this.#filter, change.number)) || !mayHaveLogs(change, this.#filter)) return true;
+    if ((!isRemoved && !isWithinRange(this.#filter, change.number)) || !mayHaveLogs(change, this.#filter)) return true;
     const parts = this.#journal.partsOf(change, this.position);
     if (parts === undefined) return false;
     const writer = takeLogWriter().open(parts);
@@ -66,9 +66,4 @@ export class LogChanges {
     this.#bytes += text.length + 1;
     return true;
   }
-}
-
-function isWithin({ fromBlock, toBlock }: LogFilter, number: number): boolean {
-  if (fromBlock?.kind === "number" && number < fromBlock.number) return false;
-  return !(toBlock?.kind === "number" && number > toBlock.number);
 }

@@ -6,7 +6,8 @@ import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
 import { logsOfBlock, logTextsOfBlock } from "../logs/log-match.ts";
-import { logCriteriaShape } from "../params/log-filter.ts";
+import { checkFilterRange } from "../logs/log-query.ts";
+import { isWithinRange, type LogFilter, logFilterShape } from "../params/log-filter.ts";
 import { receiptFilterShape } from "../params/receipt-filter.ts";
 import { ReceiptNotices } from "./receipt-notices.ts";
 import { type SyncFeed, syncNotice } from "./sync-feed.ts";
@@ -16,6 +17,11 @@ export interface PendingFeed {
   /** Settles once listeners receive every transaction; undefined: they already do. */
   isListening?(): Promise<void> | undefined;
 }
+
+const ALL_LOGS: LogFilter = {
+  ...{ addresses: undefined, topics: [] },
+  ...{ blockHash: undefined, fromBlock: undefined, toBlock: undefined },
+};
 
 /** `eth_subscribe`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 export function ethSubscriptions(
@@ -39,14 +45,17 @@ export function ethSubscriptions(
           }),
       }),
       logs: subscription({
-        params: [optionalParam("filter", logCriteriaShape)],
+        params: [optionalParam("filter", logFilterShape)],
         summary: "Matching logs of new blocks; those of blocks that leave the chain come again, marked as removed.",
-        start: ([filter], sink) => {
-          const criteria = filter ?? { addresses: undefined, topics: [] };
+        start: ([filter = ALL_LOGS], sink) => {
+          checkFilterRange(backend, filter);
+          const isWanted = ({ block }: StoredBlock): boolean =>
+            !profile.logs.checksFilterRange || isWithinRange(filter, block.header.number);
           return chain.onHeadChange(({ removed, added }) => {
             sink.notifyEach(function* () {
-              for (const stored of removed) yield* logsOfBlock(stored, criteria, true);
-              for (const stored of added) for (const text of logTextsOfBlock(stored, criteria)) yield new JsonText(text);
+              for (const stored of removed.filter(isWanted)) yield* logsOfBlock(stored, filter, true);
+              for (const stored of added.filter(isWanted))
+                for (const text of logTextsOfBlock(stored, filter)) yield new JsonText(text);
             });
           });
         },

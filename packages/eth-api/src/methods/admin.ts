@@ -56,9 +56,9 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
         }),
       },
       params: [],
-      summary: "The client, its identity on the network and its chain. Without a network, id and addresses are empty.",
-      handler: (_, { network }) => ({
-        ...nodeJson(network?.node, profile),
+      summary: "The client, its identity on the network and its chain. Without a network, the ports are 0.",
+      handler: async (_, { network, unjoinedNode }) => ({
+        ...nodeJson(network?.node ?? (await unjoinedNode?.()), profile),
         name: profile.clientVersion(version),
         protocols: {
           eth: {

@@ -113,6 +113,8 @@ export interface NetworkAccess {
 export interface WriteServices {
   /** undefined: this client takes no part in the network */
   readonly network?: NetworkAccess | undefined;
+  /** of such a client: its identity all the same */
+  readonly unjoinedNode?: (() => Promise<NodeOnNetwork>) | undefined;
   readonly chain: Pick<Chain, "setMaxDaSize" | "setGasLimit" | "badBlocks" | "buildBlock">;
   readonly pool: Pick<TransactionPool, "get" | "content" | "counts" | "clear">;
   readonly sidecars: SidecarSource;

@@ -69,12 +69,13 @@ function asFields(value: unknown): Readonly<Record<string, unknown>> {
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** The filter of a subscription, which has no block range. */
-export const logCriteriaShape: Shape<LogCriteria> = shape({ type: "object", properties: CRITERIA_SCHEMA }, (value) =>
-  parseCriteria(asFields(value)),
-);
+/** Whether logs of this block are wanted as far as the range goes. Tags bound nothing: these are blocks that come after the filter. */
+export function isWithinRange({ fromBlock, toBlock }: LogFilter, number: number): boolean {
+  if (fromBlock?.kind === "number" && number < fromBlock.number) return false;
+  return !(toBlock?.kind === "number" && number > toBlock.number);
+}
 
-/** The filter of `eth_getLogs` and `eth_newFilter`. The caller must check that it does not have both a block hash and a range. */
+/** The filter of `eth_getLogs`, `eth_newFilter` and subscriptions. The caller must check that it does not have both a block hash and a range. */
 export const logFilterShape: Shape<LogFilter> = shape(
   {
     type: "object",

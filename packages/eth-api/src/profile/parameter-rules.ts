@@ -1,10 +1,20 @@
-import { type JsonSchema, type Param, type Params, QUANTITY_PATTERN, type Shape, ShapeError } from "@rnode/jsonrpc";
+import {
+  INVALID_PARAMS,
+  type JsonSchema,
+  type Param,
+  type Params,
+  QUANTITY_PATTERN,
+  SERVER_ERROR,
+  type Shape,
+  ShapeError,
+} from "@rnode/jsonrpc";
+import { blockNumberShape, blockSelectorShape } from "../params/block-selector.ts";
 
 /** What a profile demands of parameters beyond what their shapes say. */
 export interface ParameterRules {
   /** by method: optional parameters that the profile's client wants */
   readonly wanted: Readonly<Record<string, readonly string[]>>;
-  /** null stands for a zero value, so that it may be sent for a wanted parameter */
+  /** null stands for a zero value, so that it may be sent for a wanted parameter; the zero value of a block names none, and is refused */
   readonly takesNull: boolean;
   /** `0x01` is no quantity */
   readonly refusesLeadingZeros: boolean;
@@ -19,17 +29,24 @@ export function applyParameterRules(
   params: Params,
 ): Params {
   const own = Object.hasOwn(wanted, method) ? wanted[method]! : [];
-  if (own.length === 0 && !refusesLeadingZeros) return params;
+  if (own.length === 0 && !refusesLeadingZeros && !takesNull) return params;
   return params.map((param): Param<unknown> => {
     const isWanted = own.includes(param.name);
     return {
       ...param,
       optional: param.optional && (!isWanted || takesNull),
       mustBePresent: isWanted && takesNull,
+      nullFault: takesNull && (isWanted || !param.optional) ? NULL_FAULTS.get(param.shape) : undefined,
       shape: refusesLeadingZeros ? withoutLeadingZeros(param.shape) : param.shape,
     };
   });
 }
+
+/** What Go's servers make of null: text that is no number, or a block that is named neither by number nor by hash. */
+const NULL_FAULTS: ReadonlyMap<Shape<unknown>, Param<unknown>["nullFault"]> = new Map<Shape<unknown>, Param<unknown>["nullFault"]>([
+  [blockNumberShape, (index) => ({ code: INVALID_PARAMS, message: `invalid argument ${index}: hex string without 0x prefix` })],
+  [blockSelectorShape, () => ({ code: SERVER_ERROR, message: "invalid arguments; neither block nor hash specified" })],
+]);
 
 const withoutLeadingZeros = (inner: Shape<unknown>): Shape<unknown> =>
   mayHoldQuantity(inner.schema)

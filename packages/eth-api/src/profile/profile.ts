@@ -214,7 +214,7 @@ export interface Profile {
   readonly logs: {
     /** a range may not name `pending` */
     readonly refusesPending: boolean;
-    /** the range of a filter is checked when the filter is installed: it ends after it begins, and only at a number or `latest` */
+    /** the range of a filter or subscription is checked when it is installed, and bounds what a subscription tells: it ends after it begins, and only at a number or `latest` */
     readonly checksFilterRange: boolean;
   };
   /** the code hash and storage hash of an absent account in proofs are zero instead of the empty ones */

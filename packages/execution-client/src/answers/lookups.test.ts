@@ -1,3 +1,4 @@
+import { forkIdOfRecord } from "@rnode/devp2p/testing";
 import { assemble, deployerOf, deposit } from "@rnode/eth-api/testing";
 import type { RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
@@ -211,6 +212,11 @@ describe.each(["R", "G"] as const)("methods beyond the standard, profile %s", (p
     expect(await rpc("net_peerCount")).toBe("0x0");
     expect(await rpc("net_listening")).toBe(false);
     const { hash: head } = await rpc<{ hash: Hex }>("eth_getBlockByNumber", "latest", false);
-    expect(await rpc("admin_nodeInfo")).toMatchObject({ protocols: { eth: { network: CHAIN_ID, head } } });
+    const info = await rpc<{ enode: string; enr: string }>("admin_nodeInfo");
+    expect(info).toMatchObject({ ports: { listener: 0, discovery: 0 }, protocols: { eth: { network: CHAIN_ID, head } } });
+    const record = Buffer.from(info.enr.slice("enr:".length), "base64url");
+    expect(forkIdOfRecord(record).hash).toHaveLength(4);
+    expect(record.toString("hex")).toContain(info.enode.slice("enode://".length, "enode://".length + 64)); // x of the key
+    expect(await rpc("admin_nodeInfo")).toMatchObject({ enode: info.enode });
   });
 });

@@ -120,6 +120,32 @@ describe.each(["R", "G"] as const)("parameters, profile %s", (profile) => {
     expect(tried).toBeGreaterThan(150);
   });
 
+  it("null for a block that must be there, of every method", async () => {
+    const tags = (schema: Schema): boolean => schema.oneOf?.some(({ enum: values }) => values?.includes("latest")) === true;
+    const found: string[] = [];
+    const wrong: unknown[] = [];
+    for (const { name, params } of methods) {
+      for (const [index, { schema, required }] of params.entries()) {
+        if (!tags(schema) || !required) continue;
+        found.push(name);
+        const values = params.map((other, place) => (place === index ? null : sample(other.schema)));
+        const takesHash = schema.oneOf!.length > 2;
+        const { code, message } = await answer(name, values);
+        const expected =
+          profile === "R"
+            ? [INVALID_PARAMS, "Invalid params"]
+            : takesHash
+              ? [-32000, "invalid arguments; neither block nor hash specified"]
+              : [INVALID_PARAMS, `invalid argument ${index}: hex string without 0x prefix`];
+        if (code !== expected[0] || message !== expected[1]) wrong.push([name, values, code, message]);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(found).toEqual(expect.arrayContaining(["eth_getBlockByNumber", "eth_feeHistory", "debug_getRawBlock"]));
+    expect(found.includes("eth_getBalance")).toBe(profile === "G");
+    expect((await answer("eth_call", [{ to: ABSENT }, null])).message).toBe("answered");
+  });
+
   it("hashes and data with leading zeros are no numbers", async () => {
     expect(await answer("eth_getBlockReceipts", [HASH])).toEqual({ message: "answered" });
     expect(await answer("eth_call", [{ to: ABSENT, data: "0x00" }, "latest"])).toEqual({ message: "answered" });

@@ -80,6 +80,42 @@ describe.each([
   }, 60_000);
   afterAll(() => node.remove());
 
+  it("logs: a range that cannot be is refused on face G, and bounds what is told there", async () => {
+    const listener = await Listener.open(node.wsUrl);
+    const pending = { code: -32602, message: "pending logs are not supported" };
+    const badRange = { code: -32602, message: "invalid block range params" };
+    const ranges: readonly (readonly [object, object])[] = [
+      [{ fromBlock: "pending" }, pending],
+      [{ toBlock: "pending" }, pending],
+      [{ fromBlock: "0x0", toBlock: "pending" }, pending],
+      [{ fromBlock: "0x2", toBlock: "0x1" }, badRange],
+      [{ fromBlock: "latest", toBlock: "0x1" }, badRange],
+      [{ toBlock: "earliest" }, badRange],
+      [{ fromBlock: "safe" }, badRange],
+      [{ fromBlock: "finalized", toBlock: "finalized" }, badRange],
+    ];
+    for (const [range, refusal] of ranges) {
+      const { error, result } = await listener.ask("eth_subscribe", "logs", range);
+      if (profile === "G") expect([range, error]).toEqual([range, refusal]);
+      else await listener.ask("eth_unsubscribe", result);
+    }
+    const both = await listener.ask("eth_subscribe", "logs", { fromBlock: "0x0", blockHash: `0x${"00".repeat(32)}` });
+    expect(both.error).toMatchObject({ code: -32602 });
+    const { number } = await node.rpc.call<{ number: Hex }>("eth_getBlockByNumber", ["latest", false]);
+    const next: Hex = `0x${(Number(number) + 1).toString(16)}`;
+    const [until, from] = [
+      await listener.subscribe("logs", { fromBlock: "0x0", toBlock: next, address: counter }),
+      await listener.subscribe("logs", { fromBlock: next, address: counter }),
+    ];
+    for (let block = 0; block < 2; block++) {
+      await send({ to: counter });
+      await node.buildBlock();
+    }
+    expect(await listener.told(from, 2)).toHaveLength(2);
+    expect(listener.of(until)).toHaveLength(profile === "G" ? 1 : 2);
+    listener.socket.close();
+  });
+
   it("newHeads: the header of every block, also of those that a reorganisation brings", async () => {
     const listener = await Listener.open(node.wsUrl);
     const heads = await listener.subscribe("newHeads");

@@ -8,7 +8,9 @@ import {
   type OpenNetworkDeps,
   openNetwork,
   readOrCreateNetworkKey,
+  unjoinedIdentity,
 } from "@rnode/devp2p";
+import type { NodeOnNetwork } from "@rnode/eth-api";
 import type { Logger } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
 import { type ProgramMetrics, type Scope, UserError } from "@rnode/program";
@@ -42,17 +44,10 @@ export async function startNetwork(
   { chain, pool, clientId, clock, log, metrics }: NetworkDependencies,
 ): Promise<DevP2PNetwork> {
   const { network: wanted, rollup, chain: chainOptions } = options;
-  const { genesis, config: chainConfig } = chain;
   const bootnodes = wanted.bootnodes.length > 0 ? wanted.bootnodes : bootnodesOf(chainOptions.chain);
-  const nodeKey = nodeKeyAt(wanted.nodekey ?? join(chainOptions.datadir, "nodekey"), log);
   const config: DevP2PConfig = {
-    chain: chainConfig,
-    networkId: Number(chainConfig.chainId),
-    genesisHash: networkGenesisHash(chainConfig, genesis.hash),
-    genesisTimeSec: genesis.block.header.timestamp,
-    nodeKey,
-    clientId,
-    listen: { ip: wanted.addr, tcpPort: wanted.port, udpPort: wanted.discoveryPort ?? wanted.port },
+    ...identityOf(options, { chain, clientId, log }),
+    networkId: Number(chain.config.chainId),
     nat: natOf(wanted.nat),
     maxPeers: wanted.maxPeers,
     discovery: { enabled: !wanted.disableDiscovery, bootnodes },
@@ -85,6 +80,30 @@ export async function startNetwork(
     );
   }
   return network;
+}
+
+/** What a client with --max-peers=0 tells of itself; made when it is asked for. */
+export async function unjoinedNode(
+  options: ClientOptions,
+  deps: Pick<NetworkDependencies, "chain" | "clientId" | "clock" | "log">,
+): Promise<NodeOnNetwork> {
+  const { header } = deps.chain.headerOf({ kind: "tag", tag: "latest" })!;
+  return unjoinedIdentity(identityOf(options, deps), header, BigInt(deps.clock.unixMs()));
+}
+
+function identityOf(
+  { network, chain: { datadir } }: ClientOptions,
+  { chain, clientId, log }: Pick<NetworkDependencies, "chain" | "clientId" | "log">,
+) {
+  const { genesis, config } = chain;
+  return {
+    chain: config,
+    genesisHash: networkGenesisHash(config, genesis.hash),
+    genesisTimeSec: genesis.block.header.timestamp,
+    nodeKey: nodeKeyAt(network.nodekey ?? join(datadir, "nodekey"), log),
+    clientId,
+    listen: { ip: network.addr, tcpPort: network.port, udpPort: network.discoveryPort ?? network.port },
+  };
 }
 
 async function open(config: DevP2PConfig, shared: SharedPool, deps: OpenNetworkDeps): Promise<DevP2PNetwork> {

@@ -4,9 +4,14 @@ import { equalBytes } from "@rnode/primitives";
 import type { PoolService } from "../pool/pool-service.ts";
 
 /** The services of the process that owns the chain. They are reached directly, without messages between processes. */
-export const writeServicesOf = (chain: Chain, pool: PoolService, network?: NetworkAccess): WriteServices => ({
+/** @param network or, of a client that takes no part in it, what it tells of itself */
+export const writeServicesOf = (
+  chain: Chain,
+  pool: PoolService,
+  network?: NetworkAccess | WriteServices["unjoinedNode"],
+): WriteServices => ({
   chain,
-  network,
+  ...(typeof network === "function" ? { unjoinedNode: network } : { network }),
   pool: pool.pool,
   sidecars: pool,
   setMinimumTip: (tipWei) => pool.setMinimumTip(tipWei),
