@@ -1,16 +1,8 @@
-import { createMetrics, silentLogger } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
-import { SimClock } from "@rnode/program/testing";
 import { flzCompressLength } from "@rnode/protocol";
 import { SimL1 } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
-import { ChannelManager } from "../channel-manager.ts";
-import { rbatcherOptions } from "../options.ts";
-import { simChannelConfig, simChannelOuts } from "../testing/sim-channels.ts";
 import { SimRollup } from "../testing/sim-rollup.ts";
-import { Throttle } from "./throttle.ts";
-import { createThrottleMetrics } from "./throttle-metrics.ts";
-import { throttleOptionsOf } from "./throttle-options.ts";
+import { createThrottledLoad } from "../testing/throttled-load.ts";
 
 /** Fjord's estimate in whole bytes, as written in the specification. */
 const estimate = (transaction: Uint8Array): number =>
@@ -18,14 +10,6 @@ const estimate = (transaction: Uint8Array): number =>
 
 /** Real blocks in a channel manager, and a throttle with the options that a user gives. */
 async function setUp(blockCount: number, perBlock: number, dataBytes: number, args: readonly string[] = []) {
-  const parsed = parseOptions(
-    rbatcherOptions,
-    ["l1-eth-rpc", "l2-eth-rpc", "rollup-rpc"]
-      .map((name) => `--${name}=http://127.0.0.1:1`)
-      .concat(`--private-key=${"11".repeat(32)}`, args),
-    {},
-  );
-  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const l1 = new SimL1();
   const rollup = new SimRollup(l1);
   rollup.transactionsPerBlock = perBlock;
@@ -33,29 +17,16 @@ async function setUp(blockCount: number, perBlock: number, dataBytes: number, ar
   l1.mine();
   rollup.produce(blockCount);
   const blocks = await rollup.blocks(1, blockCount);
-  const config = simChannelConfig({ dataAvailabilityType: "blobs", targetNumFrames: 6, maxChannelDuration: 1 });
-  const deps = { createChannelOut: simChannelOuts() };
-  const manager = new ChannelManager(config, deps, (await rollup.syncStatus()).safeL2);
-  for (const block of blocks) manager.addBlock(block);
+  const told: (readonly unknown[])[] = [];
+  const endpoint = { name: "engine", call: async (_: string, params: readonly unknown[]) => void told.push(params) };
+  const load = createThrottledLoad((await rollup.syncStatus()).safeL2, endpoint, args);
+  for (const block of blocks) load.manager.addBlock(block);
   const expected = blocks.reduce(
     (sum, { input }) => input.transactions.reduce((total, transaction) => total + estimate(transaction), sum + 70),
     0,
   );
-  const metrics = createMetrics({ prefix: "", ofProcess: false });
-  const told: (readonly unknown[])[] = [];
-  const throttle = new Throttle(throttleOptionsOf(parsed.options.throttle), {
-    endpoints: [{ name: "engine", call: async (_, params) => void told.push(params) }],
-    load: () => manager.unsafeDaBytes,
-    clock: new SimClock(),
-    log: silentLogger,
-    metrics: createThrottleMetrics(metrics),
-  });
-  await throttle.step();
-  const gauge = async (name: string): Promise<number> => {
-    const { body } = await metrics.expose();
-    return Number(new RegExp(`^${name}(?:\\{[^}]*quadratic[^}]*\\})? (.*)$`, "m").exec(body)?.[1]);
-  };
-  return { manager, rollup, blocks, expected, throttle, told, gauge };
+  await load.throttle.step();
+  return { ...load, rollup, blocks, expected, told };
 }
 
 describe("load", () => {

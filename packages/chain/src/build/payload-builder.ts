@@ -216,7 +216,6 @@ export class PayloadBuild {
     return executedBlock(prepared, this.#senders, result, update);
   }
 
-  /** Bytes that count towards the DA limits; undefined if a limit rules the transaction out. */
   /** for pool transactions; may be negative */
   #gasLeft({ maxBlockGas }: FillLimits): bigint {
     const { gasLeft } = this.#run.execution;
@@ -224,6 +223,7 @@ export class PayloadBuild {
     return maxBlockGas === 0n || maxBlockGas >= gasLimit ? gasLeft : gasLeft - (gasLimit - maxBlockGas);
   }
 
+  /** Bytes that count towards the DA limits; undefined if a limit rules the transaction out. */
   #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: FillLimits): DaBytes | undefined {
     if (!isTransactionTypeAllowed(this.#rules, transaction.type)) return undefined;
     if (this.#rules.op === undefined) return NO_DA_BYTES;

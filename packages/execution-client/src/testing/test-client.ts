@@ -64,6 +64,8 @@ export interface BuildOptions {
   readonly noTxPool?: boolean;
   readonly transactions?: readonly Hex[];
   readonly gasLimit?: bigint;
+  /** content of the L1 attributes, in place of the chain's */
+  readonly l1?: Partial<L1BlockInfo>;
 }
 
 export interface BuiltPayloadJson {
@@ -142,11 +144,11 @@ export async function startTestClient(
     wsUrl: `ws://127.0.0.1:${client.wsPort}`,
     rpc,
     engine,
-    async buildBlock({ parent, noTxPool = false, transactions = [], gasLimit = 30_000_000n } = {}) {
+    async buildBlock({ parent, noTxPool = false, transactions = [], gasLimit = 30_000_000n, l1: own = {} } = {}) {
       const head = await engine.call<{ hash: Hex; timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
       const parentHash = parent?.hash ?? head.hash;
       const timestamp = (parent?.timestampSec ?? Number(head.timestamp)) + 2;
-      const deposit = { ...l1Info("jovian", l1), sourceHash: new Uint8Array(32).fill(++sequence) };
+      const deposit = { ...l1Info("jovian", { ...l1, ...own }), sourceHash: new Uint8Array(32).fill(++sequence) };
       const attributes = {
         timestamp: toQuantity(timestamp),
         prevRandao: ZERO,
