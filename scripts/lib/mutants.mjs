@@ -1,5 +1,6 @@
 // The rules of derivation, each with an edit that switches it off (or moves its limit): `scripts/mutants.mjs` makes one edit at a time
-// and expects a test to fail. `from` must occur exactly once in the file.
+// and expects a test to fail. `from` must occur exactly once in the file. `loops: true` marks a mutant that can only be noticed by the time that
+// its tests take.
 //
 // Not listed, because no input can show a difference: the part of span rule 6 about a span that begins between the safe head and the next
 // block (it is never a whole number of block times away); the check of batches on arrival in the batch queue (they are checked again before
@@ -238,7 +239,7 @@ export const MUTANTS = [
   off("sync: what waits is of the target's chain", BLOCKS, "if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);", "if (waiting === undefined) block = received(hash!);"),
   off("sync: what is executed is stored while peers stall", BLOCKS, "const PAUSE_MS = 2_000;", "const PAUSE_MS = 2_000_000_000;"),
 
-  ...["parentHash", "blockNumber", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "withdrawalsRoot", "parentBeaconBlockRoot", "feeRecipient", "extraData", "blobGasUsed", "excessBlobGas"].map(
+  ...["parentHash", "blockNumber", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "withdrawalsRoot", "parentBeaconBlockRoot", "feeRecipient", "extraData", "blobGasUsed", "excessBlobGas", "requestsHash", "ommersHash", "difficulty", "nonce", "blockAccessListHash", "slotNumber"].map(
     (field) => ({ rule: `consolidation: ${field}`, file: CONSOLIDATION, from: `) return "${field}";`, to: `) void "${field}";` }),
   ),
 ];

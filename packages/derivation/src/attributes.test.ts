@@ -1,11 +1,12 @@
-import type { Hex } from "@rnode/primitives";
-import type { DepositTransaction, L2BlockRef } from "@rnode/protocol";
+import { type Hex, uint64ToBytes } from "@rnode/primitives";
+import type { DepositTransaction, L2BlockRef, Log } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { forcedTransactions, prepareAttributes } from "./attributes.ts";
 import { AttributesStage } from "./attributes-stage.ts";
 import { SILENT_OBSERVER } from "./observer.ts";
 import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
 import { derivationRules } from "./rules.ts";
+import { configUpdateLog, receiptOf } from "./testing/sim-l1.ts";
 import { hashOf, testConfig } from "./testing/test-config.ts";
 
 const rollup = testConfig({});
@@ -53,11 +54,11 @@ describe("the transactions that a block contains besides those of a batch", () =
   });
 });
 
-function prepare(epoch: L1BlockHeader) {
+function prepare(epoch: L1BlockHeader, logs: readonly Log[] = []) {
   const l1 = {
     blockByNumber: async () => undefined,
     blockByHash: async (hash: string) => (hash === epoch.hash ? epoch : undefined),
-    receipts: async () => [],
+    receipts: async () => [receiptOf(logs)],
     transactions: async () => [],
   };
   return prepareAttributes(config, { l1, l2: { systemConfigByHash: async () => rollup.genesis.systemConfig } }, parent, epoch);
@@ -92,6 +93,24 @@ describe("the epoch of the next block", () => {
     };
     const l2 = { systemConfigByHash: async () => rollup.genesis.systemConfig };
     expect(await prepareAttributes(config, { l1, l2 }, parent, gone)).toMatchObject({ kind: "reset", reason: "l1-reorg" });
+  });
+});
+
+describe("the system config of the next block", () => {
+  const gasLimit = (value: number): Log => configUpdateLog(2, uint64ToBytes(value));
+  const limitOf = async (epoch: L1BlockHeader, logs: readonly Log[]): Promise<bigint | undefined> => {
+    const pulled = await prepare(epoch, logs);
+    return pulled.kind === "value" ? pulled.value.gasLimit : undefined;
+  };
+
+  it("has the updates in the L1 block that begins its epoch, the last of each kind", async () => {
+    expect(await limitOf(header(101), [])).toBe(30_000_000n);
+    expect(await limitOf(header(101), [gasLimit(40_000_000)])).toBe(40_000_000n);
+    expect(await limitOf(header(101), [gasLimit(40_000_000), gasLimit(50_000_000)])).toBe(50_000_000n);
+  });
+
+  it("is the parent's in the same epoch, whose updates the parent has already", async () => {
+    expect(await limitOf(header(100), [gasLimit(40_000_000)])).toBe(30_000_000n);
   });
 });
 

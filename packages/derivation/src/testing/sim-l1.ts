@@ -89,13 +89,7 @@ export class SimL1 implements L1Provider, BlobProvider {
       excessBlobGas: 0n,
     };
     const transactions = content.transactions ?? [];
-    const receipt = (logs: readonly Log[]): Receipt => ({
-      type: 2,
-      status: content.isFailed === true ? 0 : 1,
-      cumulativeGasUsed: 0n,
-      bloom: new Uint8Array(256),
-      logs,
-    });
+    const receipt = (logs: readonly Log[]): Receipt => receiptOf(logs, content.isFailed === true ? 0 : 1);
     const block = {
       header,
       transactions,
@@ -181,6 +175,14 @@ export function depositLog(from: Uint8Array, to: Uint8Array, mint: bigint, calld
     data: concatBytes(word(32), word(opaque.length), opaque, padding),
   };
 }
+
+export const receiptOf = (logs: readonly Log[], status: 0 | 1 = 1): Receipt => ({
+  type: 2,
+  status,
+  cumulativeGasUsed: 0n,
+  bloom: new Uint8Array(256),
+  logs,
+});
 
 export function configUpdateLog(type: number, payload: Uint8Array): Log {
   return {
