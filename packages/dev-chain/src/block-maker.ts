@@ -30,6 +30,13 @@ export interface BlockMakerDeps {
   readonly time: ChainTime;
   readonly beacon: BeaconChain;
   readonly blobs: BlobStore;
+  /** Makes a block whose number and time are known; may fetch what the block will read. */
+  readonly aroundBlock?: (<T>(position: NextBlock, make: () => T) => T) | undefined;
+}
+
+export interface NextBlock {
+  readonly number: number;
+  readonly timestampSec: number;
 }
 
 /** A value for the next blocks instead of the one that the rules give. */
@@ -103,8 +110,12 @@ export class BlockMaker {
     const rules = blockRules(chain.config, { number, timestamp, isPostMerge: true });
     // On disk before the block that needs them.
     for (const { versionedHashes, sidecar } of pool.sidecars()) blobs.put(number, versionedHashes, sidecar);
-    const attributes = this.#attributes(header, hash, timestamp, rules, isEmpty);
-    const built = this.#build(attributes, this.#choices(rules), this.#labels(number));
+    const build = (): BuiltPayload => {
+      const attributes = this.#attributes(header, hash, timestamp, rules, isEmpty);
+      return this.#build(attributes, this.#choices(rules), this.#labels(number));
+    };
+    const { aroundBlock } = this.#deps;
+    const built = aroundBlock === undefined ? build() : aroundBlock({ number, timestampSec: timestamp }, build);
     blobs.putRequests(built.hash, built.requests);
     this.#useUp();
     if (this.lag.safe === 0) chain.rewind(number, this.#labels(number, built.hash));

@@ -6,7 +6,7 @@ import { blockRules, hashTransaction } from "@rnode/protocol";
 import { BeaconApi } from "./beacon/beacon-api.ts";
 import { BeaconChain, versionedHashesOf } from "./beacon/beacon-chain.ts";
 import type { BlobStore } from "./beacon/blob-store.ts";
-import { BlockMaker, type DevChainAccess } from "./block-maker.ts";
+import { BlockMaker, type BlockMakerDeps, type DevChainAccess } from "./block-maker.ts";
 import { ChainTime, type TimeSettings } from "./chain-time.ts";
 import { DevError } from "./dev-error.ts";
 import type { DevPool } from "./dev-pool.ts";
@@ -29,6 +29,7 @@ export interface DevChainDeps {
   readonly editor: StateEditor;
   /** set by hand after the first block, again after a reset */
   readonly initialEdits?: StateEdits | undefined;
+  readonly aroundBlock?: BlockMakerDeps["aroundBlock"];
   readonly blobs: BlobStore;
   readonly kzg: Kzg;
   readonly clock: Clock;
@@ -83,6 +84,7 @@ export class DevChain {
     this.mining = new Mining({ maker: this.maker, pool, time: this.time, clock, log });
     if (deps.initialEdits !== undefined) editor.replace(bytesToHex(chain.genesis.hash), deps.initialEdits);
     this.maker.fillLabels();
+    if (deps.initialEdits !== undefined) chain.announceEdits(); // the pool checks funds
     this.#stop = chain.onHeadChange(({ removed }) => {
       for (const { hash } of removed) editor.forget(bytesToHex(hash));
     });

@@ -7,6 +7,8 @@ export interface DevPool {
   hasExecutable(baseFeeWei: bigint): boolean;
   /** What a transaction offers that waits for a block only; `undefined` if it waits for an earlier one of its sender, or is not there. */
   offerOf(hash: Uint8Array): { readonly gasLimit: bigint; readonly maxFeeWei: bigint } | undefined;
+  /** Those that wait for a block only. */
+  pending(): Iterable<{ readonly transaction: SignedTransaction; readonly sender: Uint8Array }>;
   /** The blobs of its transactions. */
   sidecars(): Iterable<{ readonly versionedHashes: readonly Uint8Array[]; readonly sidecar: BlobSidecar }>;
   /** Takes in a transaction whose signature nobody has checked. @throws {RpcError} */

@@ -525,6 +525,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "dev.client-name": "execution-client/src/dev/test-tools.test.ts",
   "fork-url": "devnet/src/e2e/fork.e2e.ts",
   "fork-block": "devnet/src/e2e/fork.e2e.ts",
+  "fork-cache": "execution-client/src/dev/fork-rollup.test.ts",
+  "fork-cache.size": "execution-client/src/dev/fork-rollup.test.ts",
   bootnodes: "execution-client/src/network/network.test.ts",
   "trusted-peers": "execution-client/src/network/network.test.ts",
   nodekey: "execution-client/src/network/network.test.ts",

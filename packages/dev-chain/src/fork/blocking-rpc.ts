@@ -24,16 +24,26 @@ export interface BlockingRpc {
 
 /** The thread only carries bytes. It is a text, so that it runs from sources as well as from the build. */
 const CARRIER = `
-const { workerData: { port, signal, url, timeoutMs } } = require("node:worker_threads");
+const { workerData: { port, signal, url, timeoutMs, maxBytes } } = require("node:worker_threads");
+const textOf = async (answer) => {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of answer.body ?? []) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Error("it answers with more than " + maxBytes + " bytes");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+};
 const once = async (body) => {
   try {
     const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body, signal: AbortSignal.timeout(timeoutMs) });
-    return { status: answer.status, text: await answer.text() };
+    return { status: answer.status, text: await textOf(answer) };
   } catch (error) {
-    return { status: 0, text: String((error && error.cause && error.cause.code) || (error && error.name) || error) };
+    return { status: 0, text: String((error && error.cause && error.cause.code) || (error && error.name !== "Error" && error.name) || error) };
   }
 };
-const isBusy = ({ status }) => status === 429 || status === 502 || status === 503 || status === 504;
+const isBusy = ({ status, text }) => status === 429 || status >= 500 || text === "ECONNRESET" || text === "UND_ERR_SOCKET";
 port.on("message", async (body) => {
   let answer = await once(body);
   for (let wait = 250; isBusy(answer) && wait <= 1000; wait *= 2) {
@@ -47,10 +57,16 @@ port.on("message", async (body) => {
 `;
 
 const TIMEOUT_MS = 30_000;
+/** Of one answer. A batch of proofs of a busy contract takes some megabytes. */
+const MAX_ANSWER_BYTES = 64 << 20;
 /** three attempts, and the pauses between them */
 const WAIT_MS = 3 * TIMEOUT_MS + 5_000;
 /** in one request; providers refuse more */
 const MAX_BATCH = 100;
+
+const RATE_LIMIT = /rate limit|too many requests|(?:requests|units) per second/i;
+const isRateLimited = (outcome: RpcOutcome): boolean =>
+  outcome.kind === "error" && (outcome.code === 429 || RATE_LIMIT.test(outcome.message));
 
 /** @param url http or https */
 export function openBlockingRpc(url: string): BlockingRpc {
@@ -68,7 +84,7 @@ class CarriedRpc implements BlockingRpc {
     this.host = new URL(url).host;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const workerData = { port: port2, signal: this.#signal, url, timeoutMs: TIMEOUT_MS };
+    const workerData = { port: port2, signal: this.#signal, url, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES };
     this.#worker = new Worker(CARRIER, { eval: true, workerData, transferList: [port2], execArgv: [] });
     this.#worker.unref();
     port1.unref();
@@ -80,7 +96,16 @@ class CarriedRpc implements BlockingRpc {
     return outcomes;
   }
 
+  /** Some endpoints limit rates call by call. */
   #batch(calls: readonly RpcCall[]): RpcOutcome[] {
+    for (let waitMs = 250; ; waitMs *= 2) {
+      const outcomes = this.#once(calls);
+      if (waitMs > 1000 || !outcomes.some(isRateLimited)) return outcomes;
+      Atomics.wait(this.#signal, 0, Atomics.load(this.#signal, 0), waitMs);
+    }
+  }
+
+  #once(calls: readonly RpcCall[]): RpcOutcome[] {
     const body = JSON.stringify(calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params })));
     const answers = this.#post(body);
     if (!Array.isArray(answers)) {

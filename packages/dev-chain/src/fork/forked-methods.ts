@@ -42,6 +42,7 @@ const BY_TRANSACTION = [
   ...["debug_traceTransaction", "trace_transaction", "debug_getRawTransaction", "trace_get"],
   ...["trace_replayTransaction", "trace_transactionOpcodeGas", "eth_getTransactionBySenderAndNonce"],
 ];
+const FILLS = ["eth_sendTransaction", "eth_sendUnsignedTransaction", "eth_fillTransaction", "eth_signTransaction"];
 const EXECUTES = ["eth_call", "eth_estimateGas", "eth_createAccessList"];
 
 /** What happened before the fork is asked from the endpoint. */
@@ -85,8 +86,9 @@ export function forkedMethods(table: MethodTable, { remote, state, chain }: Fork
     answers.set(name, (_, { raw, locally }) => {
       const number = numberOf(raw[at]);
       if (number !== undefined && number < forkNumber) return elsewhere(name, withBlock(raw, at, number));
-      return EXECUTES.includes(name) ? state.expecting(raw[0], locally) : locally();
+      return EXECUTES.includes(name) ? state.expecting({ calls: () => [raw[0]] }, locally) : locally();
     });
+  for (const name of FILLS) answers.set(name, (_, { raw, locally }) => state.expecting({ calls: () => [raw[0]] }, locally));
   for (const name of BY_TRANSACTION)
     answers.set(name, async (_, { raw, locally }) => {
       const found = await Promise.resolve()

@@ -1,6 +1,7 @@
 import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import {
+  asciiToBytes,
   bytesToHex,
   decodeRlp,
   EMPTY_KECCAK,
@@ -19,6 +20,7 @@ import { type Block, hashHeader, headerFromRpc } from "@rnode/protocol";
 import type { StoredAccount } from "@rnode/storage";
 import { decodeAccount, verifyProof } from "@rnode/trie";
 import type { BlockingRpc, RpcCall, RpcOutcome } from "./blocking-rpc.ts";
+import type { ForkCache, ForkEntry, Provenance } from "./fork-cache.ts";
 
 /** Accounts and slots to fetch together, keys in hex. */
 export interface RemoteTarget {
@@ -39,6 +41,19 @@ const ENTRY_BYTES = 400;
 const NO_PROOFS =
   /not (?:supported|found|available|exist|allowed|whitelisted)|unsupported|does not exist|window|distance|proof|prun|archive|missing trie/i;
 const METHOD_NOT_FOUND = -32601;
+/** Slots in one proof. */
+const MAX_PROOF_SLOTS = 256;
+/** Of what the endpoint says that calls touch; the rest is fetched when it is read. */
+const MAX_EXPECTED_SLOTS = 4_096;
+const MAX_EXPECTED_CALLS = 32;
+const MAX_ASKED_CALLS = 10_000;
+
+/** What is likely to be read soon, computed when the first of it is. */
+export interface Expectation {
+  /** calls in the form of `eth_call` */
+  readonly calls: () => readonly unknown[];
+  readonly targets: () => readonly RemoteTarget[];
+}
 
 /**
  * The state after one block of another chain, asked from an endpoint as it is touched and remembered. What the endpoint proves is checked
@@ -56,14 +71,21 @@ export class RemoteState {
   readonly #hashes = new Map<number, Uint8Array>();
   #bytes = 0;
   #hasProofs = true;
-  #expected: (() => readonly RemoteTarget[]) | undefined;
+  #hasAccessLists = true;
+  readonly #askedCalls = new Set<Hex>();
+  #expected: Expectation | undefined;
+  readonly #cache: ForkCache | undefined;
+  /** fetched, and not in the cache yet */
+  #fetched: ForkEntry[] = [];
 
-  constructor({ block, hash }: ForkBlock, rpc: BlockingRpc, log: Pick<Logger, "warn">) {
+  constructor({ block, hash }: ForkBlock, rpc: BlockingRpc, log: Pick<Logger, "warn">, cache?: ForkCache) {
     this.block = block;
     this.hash = hash;
     this.#rpc = rpc;
     this.#log = log;
+    this.#cache = cache;
     this.#number = toQuantity(block.header.number);
+    this.#readCache("proven");
   }
 
   get requests(): number {
@@ -108,15 +130,25 @@ export class RemoteState {
   }
 
   /**
-   * While `action` runs, the first value that is not known yet has all those fetched that the endpoint says the call touches, with two
-   * requests.
+   * While `action` runs, the first value that is not known yet has all those fetched that are expected and that the endpoint says the calls
+   * touch, with two requests.
    */
-  expecting<T>(call: unknown, action: () => T): T {
-    this.#expected = () => this.#touchedBy(call);
+  expecting<T>(expected: Partial<Expectation>, action: () => T): T {
+    const own = { calls: () => [], targets: () => [], ...expected };
+    this.#expected = own;
+    const end = (): void => {
+      if (this.#expected === own) this.#expected = undefined;
+    };
+    let isPending = false;
     try {
-      return action();
+      const result = action();
+      if (result instanceof Promise) {
+        isPending = true;
+        return result.finally(end) as T;
+      }
+      return result;
     } finally {
-      this.#expected = undefined;
+      if (!isPending) end();
     }
   }
 
@@ -125,24 +157,51 @@ export class RemoteState {
     this.#fetch(targets);
   }
 
-  #touchedBy(call: unknown): RemoteTarget[] {
-    const [answer] = this.#rpc.batch([{ method: "eth_createAccessList", params: [call, this.#number] }]);
-    if (answer?.kind !== "result") return []; // it only saves requests
-    const { accessList } = (answer.result ?? {}) as { readonly accessList?: unknown };
-    if (!Array.isArray(accessList)) return [];
-    return accessList.flatMap((entry: { readonly address?: unknown; readonly storageKeys?: unknown } | null) => {
-      const { address, storageKeys } = entry ?? {};
-      if (typeof address !== "string" || !Array.isArray(storageKeys)) return [];
-      return [{ address: address.toLowerCase() as Hex, slots: storageKeys.map((key) => String(key).toLowerCase() as Hex) }];
+  #touchedBy(calls: readonly unknown[]): RemoteTarget[] {
+    const asked = calls
+      .slice(0, MAX_EXPECTED_CALLS)
+      .map(withoutFees)
+      .filter((call) => this.#isNewCall(call));
+    if (asked.length === 0 || !this.#hasAccessLists) return [];
+    const answers = this.#rpc.batch(asked.map((call) => ({ method: "eth_createAccessList", params: [call, this.#number] })));
+    this.#hasAccessLists = !answers.some((answer) => answer.kind === "error" && answer.code === METHOD_NOT_FOUND);
+    let slotsLeft = MAX_EXPECTED_SLOTS;
+    return answers.flatMap((answer, index) => {
+      const { from, to } = asked[index]!;
+      const parties = [from, to].filter(isAddress).map((address) => ({ address: lower(address), slots: [] }));
+      if (answer.kind !== "result") return parties; // it only saves requests
+      const { accessList } = (answer.result ?? {}) as { readonly accessList?: unknown };
+      if (!Array.isArray(accessList)) return parties;
+      const touched = accessList
+        .slice(0, MAX_EXPECTED_SLOTS)
+        .flatMap((entry: { address?: unknown; storageKeys?: unknown } | null) => {
+          const { address, storageKeys } = entry ?? {};
+          if (!isAddress(address) || !Array.isArray(storageKeys)) return [];
+          const slots = storageKeys.filter(isSlot).map(lower).slice(0, slotsLeft);
+          slotsLeft -= slots.length;
+          return [{ address: lower(address), slots }];
+        });
+      return [...parties, ...touched];
     });
+  }
+
+  /** A transaction is estimated, and then executed in a block: the endpoint would answer the same. */
+  #isNewCall(call: unknown): boolean {
+    const key = bytesToHex(keccak256(asciiToBytes(JSON.stringify(call))));
+    if (this.#askedCalls.has(key)) return false;
+    if (this.#askedCalls.size >= MAX_ASKED_CALLS) this.#askedCalls.clear();
+    this.#askedCalls.add(key);
+    return true;
   }
 
   #fetch(wanted: readonly RemoteTarget[]): void {
     if (this.#bytes > MAX_REMEMBERED_BYTES) this.#forget();
-    const expected = this.#expected?.() ?? [];
+    this.#fetched = [];
+    const expected = this.#expected;
     this.#expected = undefined;
+    const soon = expected === undefined ? [] : [...expected.targets(), ...this.#touchedBy(expected.calls())];
     const merged = new Map<Hex, Set<Hex>>();
-    for (const { address, slots } of [...wanted, ...expected]) {
+    for (const { address, slots } of [...wanted, ...soon]) {
       const all = merged.get(address) ?? new Set();
       for (const slot of slots) if (!this.#slots.has(slotKey(address, slot))) all.add(slot);
       if (all.size > 0 || !this.#accounts.has(address)) merged.set(address, all);
@@ -150,14 +209,43 @@ export class RemoteState {
     if (merged.size === 0) return;
     const targets = [...merged].map(([address, slots]) => ({ address, slots: [...slots] }));
     if (!this.#hasProofs || !this.#fetchProven(targets)) this.#fetchStated(targets);
+    if (this.#fetched.length > 0) this.#cache?.add(this.#fetched, this.#hasProofs ? "proven" : "stated");
+  }
+
+  /** What no proof stands behind is only read for an endpoint that has no proofs. */
+  #readCache(provenance: Provenance): void {
+    for (const entry of this.#cache?.read(provenance) ?? []) {
+      if (this.#bytes > MAX_REMEMBERED_BYTES / 2) break;
+      const codeHash = entry.kind === "account" ? entry.account?.codeHash : undefined;
+      const isComplete = codeHash === undefined || equalBytes(codeHash, EMPTY_KECCAK) || this.#codes.has(bytesToHex(codeHash));
+      if (isComplete) this.#take(entry); // the code may have been in the other file
+    }
+  }
+
+  #take(entry: ForkEntry): void {
+    if (entry.kind === "account") this.#accounts.set(entry.address, entry.account);
+    else if (entry.kind === "slot") this.#slots.set(slotKey(entry.address, entry.slot), entry.word);
+    else this.#codes.set(bytesToHex(keccak256(entry.code)), entry.code);
+    this.#bytes += entry.kind === "code" ? entry.code.length : ENTRY_BYTES;
+  }
+
+  #keep(entry: ForkEntry): void {
+    this.#take(entry);
+    if (this.#cache !== undefined) this.#fetched.push(entry);
   }
 
   /** @returns false: the endpoint has no proofs */
-  #fetchProven(targets: readonly RemoteTarget[]): boolean {
-    const isNew = ({ address }: RemoteTarget): boolean => !this.#accounts.has(address);
-    const calls = targets.flatMap((target): RpcCall[] => [
-      { method: "eth_getProof", params: [target.address, target.slots, this.#number] },
-      ...(isNew(target) ? [{ method: "eth_getCode", params: [target.address, this.#number] }] : []),
+  #fetchProven(wanted: readonly RemoteTarget[]): boolean {
+    const targets = wanted.flatMap(({ address, slots }) => {
+      const parts = Array.from({ length: Math.max(1, Math.ceil(slots.length / MAX_PROOF_SLOTS)) }, (_, part) => part);
+      return parts.map((part) => {
+        const ofPart = slots.slice(part * MAX_PROOF_SLOTS, (part + 1) * MAX_PROOF_SLOTS);
+        return { address, slots: ofPart, needsCode: part === 0 && !this.#accounts.has(address) };
+      });
+    });
+    const calls = targets.flatMap(({ address, slots, needsCode }): RpcCall[] => [
+      { method: "eth_getProof", params: [address, slots, this.#number] },
+      ...(needsCode ? [{ method: "eth_getCode", params: [address, this.#number] }] : []),
     ]);
     const outcomes = this.#rpc.batch(calls);
     const refused = outcomes.find((each, index) => each.kind === "error" && calls[index]!.method === "eth_getProof");
@@ -168,13 +256,13 @@ export class RemoteState {
         endpoint: this.#rpc.host,
         reason,
       });
+      this.#readCache("stated");
       return false;
     }
     const results = outcomes.map((each) => this.#resultOf(each));
     for (const target of targets) {
-      const mustHaveCode = isNew(target);
       const proof = results.shift();
-      const code = mustHaveCode ? results.shift() : undefined;
+      const code = target.needsCode ? results.shift() : undefined;
       this.#read(`the proof of account ${target.address}`, () => this.#takeProof(target, proof, code));
     }
     return true;
@@ -194,8 +282,7 @@ export class RemoteState {
       const value = account && verifyProof(account.storageRoot, keccak256(hexToBytes(slot)), nodesOf(proofs[index]?.proof));
       this.#remember(address, slot, value && padBytesLeft(expectRlpString(decodeRlp(value)), 32));
     });
-    this.#accounts.set(address, account);
-    this.#bytes += ENTRY_BYTES;
+    if (codeJson !== undefined) this.#keep({ kind: "account", address, account });
   }
 
   #fetchStated(targets: readonly RemoteTarget[]): void {
@@ -204,7 +291,10 @@ export class RemoteState {
       ...["eth_getBalance", "eth_getTransactionCount", "eth_getCode"].map((method) => ({ method, params: [address, at] })),
       ...slots.map((slot) => ({ method: "eth_getStorageAt", params: [address, slot, at] })),
     ]);
-    const results = this.#rpc.batch(calls).map((each) => this.#resultOf(each));
+    // The block's number is all that such a request names: the chain may have another block there now.
+    const [block, ...outcomes] = this.#rpc.batch([{ method: "eth_getBlockByNumber", params: [at, false] }, ...calls]);
+    this.#requireBlock(block!);
+    const results = outcomes.map((each) => this.#resultOf(each));
     for (const { address, slots } of targets) {
       const [balance, nonce, code] = results.splice(0, 3);
       const words = results.splice(0, slots.length);
@@ -214,27 +304,23 @@ export class RemoteState {
         const isEmpty = account.balance === 0n && account.nonce === 0n && bytes.length === 0;
         this.#takeCode(account.codeHash, bytes);
         for (const [index, slot] of slots.entries()) this.#remember(address, slot, hexToFixedBytes(String(words[index]), 32));
-        this.#accounts.set(address, isEmpty ? undefined : { ...account, storageRoot: EMPTY_TRIE_ROOT });
-        this.#bytes += ENTRY_BYTES;
+        this.#keep({ kind: "account", address, account: isEmpty ? undefined : { ...account, storageRoot: EMPTY_TRIE_ROOT } });
       });
     }
   }
 
   #takeCode(codeHash: Uint8Array, code: Uint8Array): void {
     if (!equalBytes(keccak256(code), codeHash)) throw new Error("the code does not have the hash that the account has");
-    if (code.length === 0) return;
-    this.#codes.set(bytesToHex(codeHash), code);
-    this.#bytes += code.length;
+    if (code.length > 0 && !this.#codes.has(bytesToHex(codeHash))) this.#keep({ kind: "code", code });
   }
 
   #remember(address: Hex, slot: Hex, word: Uint8Array | undefined): void {
-    this.#slots.set(slotKey(address, slot), word === undefined || isZeroBytes(word) ? undefined : word);
-    this.#bytes += ENTRY_BYTES;
+    this.#keep({ kind: "slot", address, slot, word: word === undefined || isZeroBytes(word) ? undefined : word });
   }
 
   /** Everything can be asked again. */
   #forget(): void {
-    for (const map of [this.#accounts, this.#slots, this.#hashes]) map.clear();
+    for (const map of [this.#accounts, this.#slots, this.#hashes, this.#askedCalls]) map.clear();
     this.#bytes = 0;
     for (const code of this.#codes.values()) this.#bytes += code.length; // code in use is asked for by its hash
   }
@@ -246,10 +332,21 @@ export class RemoteState {
     );
   }
 
+  #requireBlock(outcome: RpcOutcome): void {
+    const stated = String((this.#resultOf(outcome) as { readonly hash?: unknown } | null)?.hash);
+    const { number } = this.block.header;
+    const own = bytesToHex(this.hash);
+    if (stated !== own)
+      throw this.#failure(
+        `has another block ${number} now (${stated} instead of ${own}): the forked block left its chain; fork a finalized one, with --fork-block or anvil_reset`,
+      );
+  }
+
   #read<T>(what: string, read: () => T): T {
     try {
       return read();
     } catch (error) {
+      this.#requireBlock(this.#rpc.batch([{ method: "eth_getBlockByNumber", params: [this.#number, false] }])[0]!);
       throw this.#failure(`does not give ${what} of block ${this.block.header.number} as the block has it: ${String(error)}`);
     }
   }
@@ -257,6 +354,17 @@ export class RemoteState {
   #failure(what: string): RpcError {
     return new RpcError(SERVER_ERROR, `the endpoint of --fork-url, ${this.#rpc.host}, ${what}`);
   }
+}
+
+const isAddress = (value: unknown): value is Hex => typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
+const isSlot = (value: unknown): value is Hex => typeof value === "string" && /^0x[0-9a-fA-F]{64}$/.test(value);
+const lower = (value: Hex): Hex => value.toLowerCase() as Hex;
+
+/** The sender may have no funds on the endpoint's chain. */
+function withoutFees(call: unknown): Readonly<Record<string, unknown>> {
+  const { from, to, input, data, value, accessList } = (call ?? {}) as Record<string, unknown>;
+  const given = Object.entries({ from, to, input: input ?? data, value, accessList });
+  return Object.fromEntries(given.filter(([, each]) => each !== undefined && each !== null));
 }
 
 const slotKey = (address: Hex, slot: Hex): string => address + slot;

@@ -1,8 +1,32 @@
 import { DEFAULT_DEV_FORK, DEV_FORKS, DEV_MNEMONIC } from "@rnode/dev-chain";
-import { bigUint, bool, duration, httpUrl, integerBetween, oneOf, optionGroup, text, uint } from "@rnode/options";
+import {
+  bigUint,
+  bool,
+  duration,
+  httpUrl,
+  integerBetween,
+  oneOf,
+  optionGroup,
+  type Parser,
+  path,
+  text,
+  uint,
+} from "@rnode/options";
 
 /** anvil's */
 export const DEFAULT_CHAIN_ID = 31_337;
+
+const MIB = 1024 * 1024;
+const size = integerBetween(1, 65_536);
+/** MiB, parsed into bytes. */
+const mebibytes: Parser<number> = {
+  ...size,
+  parse: (value) => {
+    const parsed = size.parse(value);
+    return parsed === undefined ? undefined : parsed * MIB;
+  },
+  format: (bytes) => size.format(bytes / MIB),
+};
 
 /** `rengine --dev`: a chain that makes its own blocks. */
 export const dev = optionGroup("dev", {
@@ -67,6 +91,20 @@ export const dev = optionGroup("dev", {
     needs: "fork-url",
     isMistakeAlone: true,
     help: "Block whose state a fork begins with. Default: the endpoint's latest.",
+  },
+  forkCache: {
+    parse: path,
+    flag: "fork-cache",
+    needs: "fork-url",
+    help: "Folder that keeps what is fetched of fork blocks, for later starts. Default: it is kept in memory only.",
+  },
+  forkCacheBytes: {
+    parse: mebibytes,
+    flag: "fork-cache.size",
+    needs: "fork-cache",
+    default: 256 * MIB,
+    unit: "MiB",
+    help: "Size of that folder; the blocks that were not used for longest are removed first.",
   },
   clientName: {
     parse: text,

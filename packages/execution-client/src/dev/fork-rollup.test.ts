@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { type Hex, hexToBytes } from "@rnode/primitives";
 import { decodeL1BlockInfo, l1Cost, l1FeeParamsFromL1BlockStorage, rollupRules } from "@rnode/protocol";
@@ -159,6 +162,41 @@ describe("a fork of an OP Stack chain", () => {
         (await fork.rpc.call<{ baseFeePerGas: Hex }>("eth_getBlockByNumber", [`0x${at.toString(16)}`, false])).baseFeePerGas,
       );
     expect(history.baseFeePerGas.slice(0, -1)).toEqual(fees);
+  });
+
+  it("a cache of its folder's size serves the next start", async () => {
+    const folder = join(origin.folder, "cache");
+    const started = async (...args: readonly string[]) => {
+      const asked: string[] = [];
+      const proxy = createServer((request, response) => {
+        void text(request).then(async (body) => {
+          asked.push(...[JSON.parse(body) as { method: string }].flat().map(({ method }) => method));
+          const answer = await fetch(origin.httpUrl, { method: "POST", headers: { "content-type": "application/json" }, body });
+          response.setHeader("content-type", "application/json").end(await answer.text());
+        });
+      });
+      await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+      const cached = await startFork(
+        `--fork-url=http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+        ...[`--chain=${join(origin.folder, "genesis.json")}`, "--fork-block=3", `--fork-cache=${folder}`, ...args],
+      );
+      await cached.rpc.call("eth_sendTransaction", [{ from: alice.address, to: NOBODY, value: "0x5" }]);
+      await cached.stop();
+      await new Promise((resolve) => proxy.close(resolve));
+      return { proofs: asked.filter((name) => name === "eth_getProof").length, output: cached.output() };
+    };
+    expect((await started()).proofs).toBeGreaterThan(10);
+    expect((await started()).proofs).toBeLessThanOrEqual(3); // slots of the block's own time
+    writeFileSync(
+      join(folder, String(CHAIN_ID), readdirSync(join(folder, String(CHAIN_ID)))[0]!, "proven"),
+      new Uint8Array(2 ** 20),
+    );
+    const { proofs, output } = await started("--fork-cache.size=1");
+    expect(proofs).toBeGreaterThan(10); // it was removed
+    expect(output).not.toMatch(/damaged/);
+    await expect(
+      startFork(`--fork-url=${origin.httpUrl}`, "--fork-cache=/dev/null", `--chain=${join(origin.folder, "genesis.json")}`),
+    ).rejects.toThrow(/--fork-cache=\/dev\/null cannot be used/);
   });
 
   it("without a file, a chain that no table has gets the newest forks of its block's form, with a warning", async () => {

@@ -1,5 +1,5 @@
 import { GenesisState, initGenesis, type StateEdits } from "@rnode/chain";
-import { type DevAccount, openBlockingRpc, RemoteState, type RemoteTarget, readForkBlock } from "@rnode/dev-chain";
+import { type DevAccount, ForkCache, openBlockingRpc, RemoteState, type RemoteTarget, readForkBlock } from "@rnode/dev-chain";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Hex, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
@@ -44,6 +44,7 @@ export async function openFork(
   scope: Scope,
   options: ClientOptions,
   accounts: readonly DevAccount[],
+  nowSec: number,
   log: Logger,
 ): Promise<Fork | undefined> {
   const { dev, chain } = options;
@@ -58,7 +59,9 @@ export async function openFork(
   );
   const { state, chainId } = asUserError(() => {
     const { chainId: id, ...found } = readForkBlock(rpc, dev.forkBlock);
-    return { chainId: id, state: new RemoteState(found, rpc, log) };
+    const cacheOptions = { folder: dev.forkCache ?? "", maxBytes: dev.forkCacheBytes, chainId: id, blockHash: found.hash, nowSec };
+    const cache = dev.forkCache === undefined ? undefined : openCache(cacheOptions, log);
+    return { chainId: id, state: new RemoteState(found, rpc, log, cache) };
   });
   const { header } = state.block;
   if (header.difficulty !== 0n)
@@ -103,6 +106,15 @@ export async function openFork(
       return new Map(accounts.map(({ address }) => [bytesToHex(address), { balance, storage: new Map() }]));
     },
   };
+}
+
+function openCache(options: ConstructorParameters<typeof ForkCache>[0], log: Logger): ForkCache {
+  try {
+    return new ForkCache(options, log);
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new UserError(`--fork-cache=${options.folder} cannot be used: ${error.message}`, { cause: error });
+  }
 }
 
 function asUserError<T>(run: () => T): T {

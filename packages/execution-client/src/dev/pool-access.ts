@@ -18,6 +18,7 @@ export function devPoolOf(service: PoolService): DevPool {
       const maxFeeWei = "maxFeePerGas" in transaction ? transaction.maxFeePerGas : transaction.gasPrice;
       return { gasLimit: transaction.gasLimit, maxFeeWei };
     },
+    pending: () => [...pool.content()].flatMap(({ pending }) => pending),
     sidecars: () => service.sidecars(),
     insert: (transaction, sender) => service.insert(transaction, sender),
     remove(hash) {

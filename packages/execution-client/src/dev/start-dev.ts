@@ -11,6 +11,7 @@ import {
   forkedMethods,
   forkedStore,
   forkedTrieRoot,
+  readingAhead,
   StateEditor,
 } from "@rnode/dev-chain";
 import {
@@ -68,12 +69,12 @@ export async function startDevClient(
   const chosen = optionsForDev(given);
   const { http } = chosen;
   const accounts = devAccounts(chosen.dev.mnemonic, chosen.dev.accounts);
-  const fork = await openFork(scope, chosen, accounts, log);
+  const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
+  const fork = await openFork(scope, chosen, accounts, nowSec(), log);
   const options = fork?.options ?? chosen;
   const { dev } = options;
   const profile = profileOf(options);
   for (const warning of warningsOf(given, profile)) log.warn(warning);
-  const nowSec = (): number => Math.floor(clock.unixMs() / 1000);
   const folder = await scope.use(
     "folder of the development chain",
     async () => openDevFolder(options, accounts, nowSec()),
@@ -139,7 +140,11 @@ export async function startDevClient(
   const devPool = devPoolOf(pool);
   const devChain = new DevChain(
     { ...dev, slotSec: folder.slotSec, slotsPerEpoch: dev.slotsInAnEpoch, coinbase: fork?.coinbase ?? ZERO_ADDRESS, version },
-    { initialEdits: fork?.fundsOf(accounts), chain, pool: devPool, editor, blobs, kzg, clock, log },
+    {
+      initialEdits: fork?.fundsOf(accounts),
+      aroundBlock: fork && readingAhead(fork.state, devPool, config.optimism !== undefined),
+      ...{ chain, pool: devPool, editor, blobs, kzg, clock, log },
+    },
   );
   scope.onClose("mining", () => devChain.close());
 
