@@ -56,6 +56,7 @@ import { rpcCall } from "./rpc.ts";
 import { forgetCommits, SequencerCluster } from "./sequencers.ts";
 import { type DevnetStatus, StatusReader } from "./status.ts";
 import { Supervisor } from "./supervisor.ts";
+import { warmReaders } from "./warm-readers.ts";
 
 /** Only with three nodes. */
 type FollowerProgram = "followerEngine" | "followerNode";
@@ -243,6 +244,11 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   const batcher = start("batcher");
   batcher.catch(() => {}); // awaited below, unless something else fails first
   await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
+  const { sequencer, verifier, follower } = endpoints;
+  const warm = [
+    warmReaders("sequencer rengine", sequencer.http, options.log),
+    warmReaders("verifier rengine", verifier.http, options.log),
+  ];
   await network?.read("sequencer");
   await Promise.all([batcher, start("verifierNode")]);
   await start("proposer"); // the first output is due some time later
@@ -252,6 +258,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     if (!existsSync(paths.jwt("follower"))) writeJwtSecret(paths, "follower"); // the chain began with two nodes
     if (!existsSync(paths.engine("follower"))) await initFurther(options.datadir, "follower", info);
     await start("followerEngine");
+    warm.push(warmReaders("follower rengine", follower!.http, options.log));
     await start("followerNode");
     await network.read("follower");
     info = { ...info, p2p: network.addresses };
@@ -267,6 +274,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     });
   }
 
+  await Promise.all(warm);
   scope.signal.removeEventListener("abort", killAll);
   const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
   for (const program of started) supervisor.watch(program);

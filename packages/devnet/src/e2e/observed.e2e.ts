@@ -55,6 +55,12 @@ async function exported(port: number): Promise<Map<string, string>> {
   return new Map([...(await response.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => [match[1]!, match[2]!]));
 }
 
+/** The sum of a metric over its labels. */
+async function sumOf(port: number, name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "gm"))].reduce((sum, match) => sum + Number(match[1]), 0);
+}
+
 const CHROMIUM = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"]
   .map((name) => spawnSync("which", [name], { encoding: "utf8" }).stdout?.trim())
   .find(Boolean);
@@ -65,6 +71,7 @@ describe("what an operator sees of the programs at work", () => {
   const scope = new Scope({ log: silentLogger, clock: systemClock });
   const ports = new Map<ProgramName, number>();
   let devnet: Devnet;
+  let costlyGasAtStart: number;
 
   beforeAll(async () => {
     const free = Object.values(await choosePorts(0));
@@ -82,12 +89,17 @@ describe("what an operator sees of the programs at work", () => {
         return [...args, "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${port}`];
       },
     });
+    costlyGasAtStart = await sumOf(ports.get("sequencerEngine")!, "rengine_rpc_costly_gas_total");
     const view = new ChainView(devnet);
     await waitFor("a safe block", 60_000, async () => ((await view.safeNumber("sequencer")) > 0 ? true : undefined));
   }, 120_000);
   afterAll(async () => {
     await scope.close();
     rmSync(datadir, { recursive: true, force: true });
+  });
+
+  it("users' first costly request finds its thread: it has worked before the devnet says that it is up", () => {
+    expect(costlyGasAtStart).toBeGreaterThan(21_000);
   });
 
   it("verifier and follower have the sequencer's blocks, of which their rengines got the first from peers", async () => {
