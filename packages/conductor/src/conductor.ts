@@ -1,6 +1,7 @@
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { couldLead } from "./cluster/campaign.ts";
 import type { ClusterView } from "./cluster/cluster-view.ts";
 import { type CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
 import type { ClusterKeys } from "./cluster/keys.ts";
@@ -73,6 +74,9 @@ export class Conductor {
   #isActive = false;
   /** counts starts and stops: a sample that began before one of them says nothing of the sequencer's state */
   #actions = 0;
+  /** the node lacked committed blocks when it was looked at last */
+  #isLacking = false;
+  #isHandingOn = false;
   #isPaused: boolean;
   #isStopped = false;
   #isOverridden = false;
@@ -325,6 +329,7 @@ export class Conductor {
     while (!signal.aborted) {
       const startMs = monotonicMs();
       await this.#lookAtNode();
+      void this.#handOnCommitted();
       await clock.sleep(Math.max(0, 1000 * this.#options.health.intervalSec - (monotonicMs() - startMs)), signal);
     }
   }
@@ -344,6 +349,33 @@ export class Conductor {
     }
     this.#verdict = verdict;
     this.#nudge();
+  }
+
+  /**
+   * Gives a node that does not lead the committed blocks that it lacks: gossip takes no old ones, so that a leader that catches up would be the
+   * only one with its blocks.
+   */
+  async #handOnCommitted(): Promise<void> {
+    if (this.#isHandingOn) return;
+    const { store, node, log } = this.#deps;
+    const { head } = this.#session.view ?? {};
+    const lacks = head === undefined || this.#verdict.fitness === "down" ? 0 : head.number - this.#unsafe;
+    const isOurs = !this.isLeader && !this.#isActive && !this.#isPaused && !this.#isStopped;
+    const wasLacking = this.#isLacking;
+    this.#isLacking = isOurs && lacks > 1 && lacks < DEFAULT_COMMIT_OPTIONS.keptBlocks;
+    if (!this.#isLacking || !wasLacking) return; // gossip may be on its way
+    this.#isHandingOn = true;
+    try {
+      const latest = await store.latest();
+      const before = await latest?.after(this.#unsafe);
+      if (latest === undefined || before === undefined || this.isLeader) return;
+      for (const envelope of [...before, latest.envelope]) await node.post(envelope);
+      log.debug("committed blocks handed to the node", { after: this.#unsafe, to: latest.record.number });
+    } catch (error) {
+      log.debug("committed blocks were not handed to the node", { error: errorText(error) });
+    } finally {
+      this.#isHandingOn = false;
+    }
   }
 
   async #control(): Promise<void> {
@@ -474,6 +506,7 @@ export class Conductor {
     // What etcd no longer has, only this node may have.
     const hasBlocks = (unsafe: number): boolean => head === undefined || unsafe + DEFAULT_COMMIT_OPTIONS.keptBlocks > head.number;
     const mayLead = (id: string): boolean => roster?.nonvoters.includes(id) !== true && roster?.removed.includes(id) !== true;
+    const others = members.filter((member) => member.id !== this.id && couldLead(member, roster));
     return {
       nowMs: this.#deps.monotonicMs(),
       isLeader: this.isLeader,
@@ -481,10 +514,8 @@ export class Conductor {
       fitness: this.#verdict.fitness,
       isProgressing: this.#rules.hasProgressed,
       isActive: this.#isActive,
-      canOthersLead: members.some(
-        ({ id, fitness, unsafe }) =>
-          id !== this.id && (fitness === "healthy" || fitness === "stalled") && mayLead(id) && hasBlocks(unsafe),
-      ),
+      canOthersLead: others.some(({ unsafe }) => hasBlocks(unsafe)),
+      hasMostBlocks: others.every(({ unsafe }) => unsafe + 1 < this.#unsafe),
       isPaused: this.#isPaused,
       isStopped: this.#isStopped,
     };

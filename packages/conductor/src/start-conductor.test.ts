@@ -107,6 +107,14 @@ describe("startConductor", () => {
     }
   });
 
+  it("hands committed blocks to a node that gossip does not reach", { timeout: 30_000 }, async () => {
+    const { a, b } = await startPair();
+    for (let block = 0; block < 5; block++) await produce(a);
+    await until(() => b.node.head.hash === a.node.head.hash);
+    expect(b.node.calls.filter((call) => call !== "post")).toEqual([]);
+    expect(a.node.calls).not.toContain("post");
+  });
+
   it("takes back a committed block that no engine executes: at its leader, and unless a node has it", async () => {
     const { a, b } = await startPair();
     b.node.onPost = () => {};

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Candidate, checkCampaign, UNFIT_DELAY_MS } from "./campaign.ts";
 import type { ClusterView } from "./cluster-view.ts";
-import type { HeadRecord } from "./records.ts";
+import type { HeadRecord, MemberRecord } from "./records.ts";
 
 const HEAD: HeadRecord = {
   number: 10,
@@ -23,6 +23,11 @@ const VIEW: ClusterView = {
   roster: { nonvoters: [], removed: [], version: 0 },
 };
 
+const member = (id: string, unsafe: number, fitness: MemberRecord["fitness"] = "stalled"): ClusterView["members"][number] => ({
+  ...{ id, unsafe, fitness },
+  ...{ addr: "", executionRpc: "", rollupRpc: "", leaseId: "" },
+});
+
 type Case = readonly [
   what: string,
   me: Partial<Candidate>,
@@ -40,6 +45,42 @@ describe("a candidate", () => {
     ["that lacks more than the last block leaves others the first try", { unsafe: 8 }, {}, 0, /fitter/],
     ["that lacks the last block has it from etcd", { unsafe: 9 }, {}, 0, "campaign"],
     ["that lacks blocks tries when nobody else has", { unsafe: 1 }, {}, UNFIT_DELAY_MS, "campaign"],
+    [
+      "that lacks blocks which another has waits, whatever is committed",
+      { unsafe: 10 },
+      { members: [member("b", 12)] },
+      0,
+      /fitter/,
+    ],
+    ["one block behind another tries", { unsafe: 10 }, { members: [member("b", 11)] }, 0, "campaign"],
+    [
+      "waits for each member with more blocks",
+      { unsafe: 10 },
+      { members: [member("b", 12), member("c", 20)] },
+      2 * UNFIT_DELAY_MS - 1,
+      /fitter/,
+    ],
+    [
+      "that others are ahead of tries at last",
+      { unsafe: 10 },
+      { members: [member("b", 12), member("c", 20)] },
+      2 * UNFIT_DELAY_MS,
+      "campaign",
+    ],
+    [
+      "waits for none that could not lead",
+      { unsafe: 10 },
+      { members: [member("b", 12, "unfit"), member("c", 20, "down")] },
+      0,
+      "campaign",
+    ],
+    [
+      "waits for no member that may not lead",
+      { unsafe: 10 },
+      { members: [member("b", 12)], roster: { nonvoters: ["b"], removed: [], version: 1 } },
+      0,
+      "campaign",
+    ],
     ["whose programs do not answer never tries", { fitness: "down" }, {}, 60_000, /answer/],
     ["that was stopped never tries", { isStopped: true }, {}, 60_000, /conductor_stop/],
     ["that is no voter never tries", {}, { roster: { nonvoters: ["a"], removed: [], version: 3 } }, 60_000, /no voter/],

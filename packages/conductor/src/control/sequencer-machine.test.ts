@@ -10,6 +10,7 @@ const BASE: Situation = {
   isProgressing: true,
   isActive: false,
   canOthersLead: true,
+  hasMostBlocks: false,
   isPaused: false,
   isStopped: false,
 };

@@ -14,6 +14,8 @@ export interface Situation {
   readonly isActive: boolean;
   /** whether another member may lead and its sequencer could */
   readonly canOthersLead: boolean;
+  /** whether no other member that could lead has as many blocks */
+  readonly hasMostBlocks: boolean;
   /** conductor_pause: elections go on, the sequencer is left alone */
   readonly isPaused: boolean;
   readonly isStopped: boolean;
@@ -123,7 +125,7 @@ export class SequencerMachine {
     }
   }
 
-  #leaderActive({ nowMs, fitness, isProgressing, canOthersLead }: Situation): Decision {
+  #leaderActive({ nowMs, fitness, isProgressing, canOthersLead, hasMostBlocks }: Situation): Decision {
     if (this.#mustRestart) return { kind: "stop", why: "it does not continue the committed blocks" };
     switch (fitness) {
       case "healthy":
@@ -132,6 +134,8 @@ export class SequencerMachine {
       case "stalled": {
         const isInGrace = nowMs - this.#startedAtMs < this.#options.stallGraceMs;
         if (this.#stalledSinceStart && (isProgressing || isInGrace)) return NONE;
+        // Members that lack its blocks would have to fetch them first: it catches up sooner.
+        if (isProgressing && hasMostBlocks) return NONE;
         return canOthersLead ? { kind: "hand-over", why: "its chain stands still" } : NONE;
       }
       case "unfit":
