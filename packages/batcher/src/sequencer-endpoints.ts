@@ -10,7 +10,10 @@ export interface SequencerEndpoint {
   readonly blocks: ClientBlocks;
 }
 
-/** Asks the active one of several sequencers; after a failure, which one it is is asked first. */
+/**
+ * Asks the active one of several sequencers; after a failure, which one it is is asked first. Blocks count only if it is still active afterwards:
+ * what is published becomes the chain, and a stopped sequencer may have taken blocks that its cluster never committed.
+ */
 export class SequencerEndpoints implements RollupNode, ClientBlocks {
   readonly #active: ActiveSequencer;
   readonly #endpoints: readonly SequencerEndpoint[];
@@ -36,13 +39,17 @@ export class SequencerEndpoints implements RollupNode, ClientBlocks {
     return this.#ask(({ blocks }) => blocks.headNumber());
   }
   blocks(first: number, count: number): Promise<BatcherBlock[]> {
-    return this.#ask(({ blocks }) => blocks.blocks(first, count));
+    return this.#ask(async ({ blocks }, index) => {
+      const read = await blocks.blocks(first, count);
+      await this.#active.confirm(index);
+      return read;
+    });
   }
 
-  async #ask<T>(ask: (endpoint: SequencerEndpoint) => Promise<T>): Promise<T> {
-    const endpoint = this.#endpoints[await this.#active.index()]!;
+  async #ask<T>(ask: (endpoint: SequencerEndpoint, index: number) => Promise<T>): Promise<T> {
+    const index = await this.#active.index();
     try {
-      return await ask(endpoint);
+      return await ask(this.#endpoints[index]!, index);
     } catch (error) {
       this.#active.recheck();
       throw error;

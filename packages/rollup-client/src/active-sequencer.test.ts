@@ -45,6 +45,16 @@ describe("ActiveSequencer", () => {
     expect(changes).toEqual(["b", "c"]);
   });
 
+  it("confirms that a node is still the active one, however lately it was asked", async () => {
+    const { nodes, active } = setUp(["a", "b"]);
+    nodes[1]!.isActive = true;
+    const index = await active.index();
+    await active.confirm(index);
+    nodes[1]!.isActive = false;
+    await expect(active.confirm(index)).rejects.toMatchObject({ code: "rollup-client/no-active-sequencer" });
+    await setUp(["only"]).active.confirm(0);
+  });
+
   it("asks the current one first, and again at once after a failure", async () => {
     const { nodes, changes, active } = setUp(["a", "b"]);
     nodes[1]!.isActive = true;

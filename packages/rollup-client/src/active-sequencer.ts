@@ -56,6 +56,19 @@ export class ActiveSequencer {
     throw new RollupClientError("rollup-client/no-active-sequencer", { reasons: reasons.join("; ") });
   }
 
+  /**
+   * Asks a node again, however lately it was asked: what was just read of one that has been stopped meanwhile may be blocks of others, which
+   * its cluster gives up.
+   *
+   * @param index as `index` gave it
+   * @throws {RollupClientError} rollup-client/no-active-sequencer; what the node answers
+   */
+  async confirm(index: number): Promise<void> {
+    const node = this.#nodes[index]!;
+    if (this.#nodes.length === 1 || (await node.isSequencing())) return;
+    throw new RollupClientError("rollup-client/no-active-sequencer", { reasons: `${node.name}: its sequencer was stopped` });
+  }
+
   /** After a failure of the current node: the next call of `index` asks again. */
   recheck(): void {
     this.#checkAtMs = Number.NEGATIVE_INFINITY;

@@ -6,7 +6,7 @@ import {
   createChannelOut,
   rbatcherOptions,
 } from "@rnode/batcher";
-import { awaitedChannel } from "@rnode/batcher/testing";
+import { awaitedChannel, SequencerEndpoints } from "@rnode/batcher/testing";
 import type { ChannelOut } from "@rnode/compression";
 import { VerifiedPayload } from "@rnode/engine-client";
 import { testBlob } from "@rnode/kzg/testing";
@@ -16,7 +16,7 @@ import { parseOptions } from "@rnode/options";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import type { SimClock } from "@rnode/program/testing";
 import { encodeBlob, type RollupConfig } from "@rnode/protocol";
-import { syncStatusFromJson } from "@rnode/rollup-client";
+import { ActiveSequencer, syncStatusFromJson } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
 import { type BlobProver, createTxMetrics, TransactionManager } from "@rnode/tx-manager";
 import type { L1Server } from "./l1-rpc.ts";
@@ -45,8 +45,8 @@ export interface SimBatcherDeps {
   readonly random: Random;
   readonly l1: SimL1;
   readonly l1Server: L1Server;
-  /** the node whose blocks it submits */
-  readonly sequencer: Pick<SimNode, "engine" | "syncStatus">;
+  /** the nodes whose blocks it submits: those of the one that is active, if there are several */
+  readonly sequencers: readonly SimNode[];
   readonly log: SimLog;
   /** whether data in blobs would be read now */
   readonly areBlobsRead: () => boolean;
@@ -83,7 +83,7 @@ export class SimBatcher {
   }
 
   start(): void {
-    const { config, clock, random, l1, l1Server, sequencer, log } = this.#deps;
+    const { config, clock, random, l1, l1Server, log } = this.#deps;
     const process = new SimProcess("batcher", clock);
     this.#process = process;
     const logger = log.loggerOf("batcher");
@@ -100,20 +100,9 @@ export class SimBatcher {
     );
     if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
     const { batches, transactions } = parsed.options;
-    const link = (name: string, state: ServerState, handle: (method: string, params: readonly unknown[]) => unknown): Link =>
-      new Link({ name, process, clock, random, state, timeoutMs: TIMEOUT_MS, handle });
-    const l1Link = link("l1", this.l1State, (method, params) =>
-      l1Server(method, params, l1.head.ref.number - this.l1State.lagBlocks),
-    );
-    const nodeLink = link("node", this.nodeState, () => sequencer.syncStatus());
-    const engineLink = link("l2", this.nodeState, (_, [first, count]) => {
-      const payloads = [];
-      for (let number = first as number; number < (first as number) + (count as number); number++) {
-        const payload = sequencer.engine.canonicalPayload(number);
-        if (payload === undefined) break;
-        payloads.push(payload);
-      }
-      return payloads;
+    const l1Link = new Link({
+      ...{ name: "l1", process, clock, random, state: this.l1State, timeoutMs: TIMEOUT_MS },
+      handle: (method, params) => l1Server(method, params, l1.head.ref.number - this.l1State.lagBlocks),
     });
     const l1Deps = { clock: process.clock, log: logger.child({ part: "l1" }) };
     const endpoints = new L1Endpoints(
@@ -131,24 +120,15 @@ export class SimBatcher {
       log: logger,
       metrics: createTxMetrics(noMetrics),
     });
+    const sequencer = this.#sequencers(parsed.options.endpoints.activeSequencerCheckDurationMs, process);
     const channels = channelConfigs(batches, config, Math.floor(clock.unixMs() / 1000));
     const submitter = new BatchSubmitter(batches, {
       channels,
       batchInboxAddress: config.batchInboxAddress,
       stuckAfterMs: 2 * transactions.resubmissionTimeoutMs,
       l1: access,
-      node: {
-        syncStatus: async () => syncStatusFromJson(await nodeLink.call("rnode_syncStatus")),
-        rollupConfig: () => Promise.resolve(config),
-      },
-      blocks: {
-        chainId: () => Promise.resolve(config.l2ChainId),
-        hashOf: (number) => Promise.resolve(sequencer.engine.canonicalRef(number)?.hash),
-        blocks: async (first, count) => {
-          const payloads = await engineLink.call<Parameters<typeof VerifiedPayload.check>[1][]>("blocks", [first, count]);
-          return payloads.map((payload) => batcherBlock(VerifiedPayload.check("blocks", payload, config.forkTimes), config));
-        },
-      },
+      node: sequencer,
+      blocks: sequencer,
       transactions: {
         address: manager.address,
         send: (candidate, signal) => {
@@ -171,6 +151,54 @@ export class SimBatcher {
       metrics: createBatcherMetrics(noMetrics),
     });
     submitter.start();
+  }
+
+  #sequencers(checkIntervalMs: number, process: SimProcess): SequencerEndpoints {
+    const { config, clock, random, sequencers, log } = this.#deps;
+    const nodes = sequencers.map((node) => {
+      const link = (name: string, handle: (method: string, params: readonly unknown[]) => unknown): Link =>
+        new Link({ name, process, clock, random, state: this.nodeState, timeoutMs: TIMEOUT_MS, handle });
+      const nodeLink = link("node", (method) => {
+        if (node.process?.isStopped !== false) throw new Error("no answer");
+        return method === "admin_sequencerActive" ? node.admin!.isSequencerActive() : node.syncStatus();
+      });
+      const engineLink = link("l2", (_, [first, count]) => {
+        const payloads = [];
+        for (let number = first as number; number < (first as number) + (count as number); number++) {
+          const payload = node.engine.canonicalPayload(number);
+          if (payload === undefined) break;
+          payloads.push(payload);
+        }
+        return payloads;
+      });
+      return {
+        name: node.name,
+        isSequencing: () => nodeLink.call<boolean>("admin_sequencerActive"),
+        endpoint: {
+          node: {
+            syncStatus: async () => syncStatusFromJson(await nodeLink.call("rnode_syncStatus")),
+            rollupConfig: () => Promise.resolve(config),
+          },
+          blocks: {
+            chainId: () => Promise.resolve(config.l2ChainId),
+            hashOf: (number: number) => Promise.resolve(node.engine.canonicalRef(number)?.hash),
+            headNumber: () => Promise.resolve(node.engine.head.number),
+            blocks: async (first: number, count: number) => {
+              const payloads = await engineLink.call<Parameters<typeof VerifiedPayload.check>[1][]>("blocks", [first, count]);
+              return payloads.map((payload) => batcherBlock(VerifiedPayload.check("blocks", payload, config.forkTimes), config));
+            },
+          },
+        },
+      };
+    });
+    const active = new ActiveSequencer({ checkIntervalMs }, nodes, {
+      clock: process.clock,
+      onChange: (name) => log.note("batcher", `follows ${name}`),
+    });
+    return new SequencerEndpoints(
+      active,
+      nodes.map(({ endpoint }) => endpoint),
+    );
   }
 
   #createChannelOut(config: Parameters<typeof createChannelOut>[0], process: SimProcess): ChannelOut {

@@ -181,7 +181,7 @@ export class SimNetwork {
         random: new Random(plan.seed, "batcher"),
         l1,
         l1Server: server,
-        sequencer: this.sequencer,
+        sequencers: [this.sequencer],
         log,
         areBlobsRead: () => derivationFactsAt(rollup.forkTimes, l1.head.ref.timestamp).readsBlobs,
         onChannel: (id) => this.#honestChannels.add(id),
