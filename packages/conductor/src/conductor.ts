@@ -12,6 +12,7 @@ import type { ConductorMetrics } from "./conductor-metrics.ts";
 import { type HealthOptions, HealthRules, type HealthVerdict } from "./control/health-rules.ts";
 import { type Decision, SequencerMachine, type Situation } from "./control/sequencer-machine.ts";
 import type { Etcd } from "./etcd/etcd-api.ts";
+import { isForeign, replaceForeign } from "./sequencer/committed-chain.ts";
 import type { SequencerNode } from "./sequencer/sequencer-api.ts";
 import { startFromCommitted } from "./sequencer/start-from-committed.ts";
 
@@ -45,6 +46,8 @@ const UNKNOWN: HealthVerdict = { fitness: "down", reasons: ["its sequencer has n
 /** A start that takes longer is tried again, or left to others. */
 const START_LIMIT_MS = 10_000;
 const MIN_GRACE_MS = 10_000;
+/** A block of another sequencer reaches the node within so long after it was due. */
+const GOSSIP_MS = 500;
 /** A health check that takes longer counts as no answer. */
 const MAX_DECISION_PAUSE_MS = 1_000;
 
@@ -352,25 +355,34 @@ export class Conductor {
   }
 
   /**
-   * Gives a node that does not lead the committed blocks that it lacks: gossip takes no old ones, so that a leader that catches up would be the
-   * only one with its blocks.
+   * Keeps a node that does not lead on the committed chain: it gets the blocks that it lacks, as gossip takes no old ones and a leader that
+   * catches up would be the only one with its blocks; and blocks that somebody else signed for the same heights give way.
    */
   async #handOnCommitted(): Promise<void> {
     if (this.#isHandingOn) return;
     const { store, node, log } = this.#deps;
-    const { head } = this.#session.view ?? {};
-    const lacks = head === undefined || this.#verdict.fitness === "down" ? 0 : head.number - this.#unsafe;
-    const isOurs = !this.isLeader && !this.#isActive && !this.#isPaused && !this.#isStopped;
-    const wasLacking = this.#isLacking;
-    this.#isLacking = isOurs && lacks > 1 && lacks < DEFAULT_COMMIT_OPTIONS.keptBlocks;
-    if (!this.#isLacking || !wasLacking) return; // gossip may be on its way
+    const { head: record } = this.#session.view ?? {};
+    const isOurs = (): boolean => !this.isLeader && !this.#isActive && !this.#isPaused && !this.#isStopped;
+    if (record === undefined || this.#verdict.fitness === "down" || !isOurs()) return;
     this.#isHandingOn = true;
     try {
+      const head = await node.unsafeHead();
+      const lacks = record.number - head.number;
+      const wasLacking = this.#isLacking;
+      this.#isLacking = lacks > 1 && lacks < DEFAULT_COMMIT_OPTIONS.keptBlocks;
+      const isReplaced = await isForeign(head, record, node);
+      if (!isReplaced && !(this.#isLacking && wasLacking)) return; // gossip may be on its way
       const latest = await store.latest();
-      const before = await latest?.after(this.#unsafe);
-      if (latest === undefined || before === undefined || this.isLeader) return;
-      for (const envelope of [...before, latest.envelope]) await node.post(envelope);
-      log.debug("committed blocks handed to the node", { after: this.#unsafe, to: latest.record.number });
+      if (latest === undefined || !isOurs()) return;
+      if (isReplaced) {
+        if (!(await isForeign(head, latest.record, node))) return;
+        const blocks = { number: head.number, hash: head.hash, committed: latest.record.number, committedHash: latest.record.hash };
+        log.warn("the node has unsafe blocks that were never committed: the committed ones replace them", blocks);
+        await replaceForeign(head, latest, node);
+        return;
+      }
+      for (const envelope of [...((await latest.after(head.number)) ?? []), latest.envelope]) await node.post(envelope);
+      log.debug("committed blocks handed to the node", { after: head.number, to: latest.record.number });
     } catch (error) {
       log.debug("committed blocks were not handed to the node", { error: errorText(error) });
     } finally {
@@ -444,12 +456,13 @@ export class Conductor {
 
   async #startSequencer(why: string): Promise<void> {
     const { store, node, clock, monotonicMs, log, metrics } = this.#deps;
-    const { mayBootstrap, l1ReorgWaitMs } = this.#options;
+    const { mayBootstrap, l1ReorgWaitMs, blockTimeSec } = this.#options;
     this.#actions++;
     try {
       const started = await startFromCommitted(
-        { mayBootstrap, postedLimitMs: START_LIMIT_MS, l1ReorgWaitMs },
+        { mayBootstrap, postedLimitMs: START_LIMIT_MS, l1ReorgWaitMs, standstillMs: 1000 * blockTimeSec + GOSSIP_MS },
         {
+          commit: (envelope) => this.commit(envelope),
           latest: () => store.latest(),
           rewind: async (from, to) => {
             const { leadership } = this.#session;

@@ -63,11 +63,11 @@ describe("a simulated cluster", () => {
   // With faults that are likely to need the rule, from a seed on that is known to notice it: where the plan of faults changes, another does.
   const LATE = ["etcd's answers lost, requests late", "leadership given away by hand", "conductor killed"];
   it.each<[Mutant, readonly string[] | undefined, number]>([
-    ["no-fence", LATE, 77],
+    ["no-fence", LATE, 83],
     ["no-head-compare", LATE, 3],
-    ["no-parent-check", LATE, 40],
+    ["no-parent-check", LATE, 48],
     ["start-anywhere", undefined, 1],
-    ["l1-believed-at-once", ["L1 is reorganised", "machine killed", "leadership given away by hand"], 86],
+    ["l1-believed-at-once", ["L1 is reorganised", "machine killed", "leadership given away by hand"], 90],
     ["no-lease", undefined, 1],
     ["leader-key-not-exclusive", undefined, 2],
   ])("notices a rule that is switched off: %s", { timeout: 600_000 }, async (mutant, only, first) => {

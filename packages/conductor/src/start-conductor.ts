@@ -103,7 +103,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
             countsPeers: options.health.minPeerCount > 0,
             executionPeers: executionP2pEnabled ? { rpc: peersRpc, api: executionP2pCheckApi } : undefined,
           },
-          { node, engine },
+          { node, engine, config: rollup },
         ),
         clock,
         monotonicMs: () => performance.now(),
@@ -134,7 +134,7 @@ async function findChain(options: RconductorOptions, deps: FindChainDeps): Promi
   const endpoint = { option: "--rollup-rpc", what: "rollup node", address: node.endpoint };
   const rollup = await untilAnswered(() => new RpcRollupNode(node).rollupConfig(), endpoint, deps);
   if (rollup === undefined) return undefined;
-  const sequencer = new RpcSequencer({ countsPeers: false }, { node, engine: node });
+  const sequencer = new RpcSequencer({ countsPeers: false }, { node, engine: node, config: rollup });
   const asks = await untilAnswered(() => sequencer.asksConductor(), endpoint, deps);
   if (asks === undefined) return undefined;
   if (!asks) throw new ConductorError("conductor/node-without-conductor", { option: "--rollup-rpc", endpoint: node.endpoint });

@@ -1,9 +1,11 @@
 import { EngineClient, EngineError } from "@rnode/engine-client";
 import { RpcError } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
 import { CodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, testConfig } from "./testing/fake-chain.ts";
 import { buildUnsafe, createHarness, type Harness, invalidTransaction, userTransaction } from "./testing/harness.ts";
+import { replaceUnsafeHead } from "./unsafe-replacement.ts";
 
 const down = (): EngineError => new EngineError("engine/unavailable", {});
 
@@ -334,6 +336,47 @@ describe("unsafe payloads from others", () => {
     await harness.untilIdle();
     expect(harness.heads().unsafe).toBe(1);
     expect(harness.logs).toContainEqual(expect.objectContaining({ level: "warn", text: "unsafe block of another node refused" }));
+  });
+});
+
+describe("a block that the conductor's cluster has committed", () => {
+  const committed = (harness: Harness) => {
+    const { config, l1, engine } = harness;
+    const genesis = engine.block(config.genesis.l2.hash).ref;
+    return new FakeEngine(config).make(genesis, attributesOn(config, genesis, l1.blocks[0]!, [userTransaction(9)]));
+  };
+  const replace = ({ driver, control, sequencer }: Harness, { envelope, ref }: ReturnType<typeof committed>) =>
+    driver.run(() => replaceUnsafeHead(envelope, ref, { control, sequencer, log: silentLogger }));
+
+  it("replaces unsafe blocks from its height on", async () => {
+    const harness = createHarness({ l1Blocks: 2 });
+    buildUnsafe(harness, [{ origin: 0, userTransactions: [userTransaction(1)] }, { origin: 0 }]);
+    await harness.untilIdle();
+    const block = committed(harness);
+    const [reason] = await Promise.all([replace(harness, block), harness.untilIdle()]);
+    expect(reason).toBeUndefined();
+    expect(harness.engine.head).toBe(block.ref.hash);
+    expect(harness.heads().unsafe).toBe(1);
+  });
+
+  it("does not replace what was derived from L1, nor the head of a node that sequences, nor what the engine refuses", async () => {
+    const harness = createHarness({ l1Blocks: 2 });
+    buildUnsafe(harness, [{ origin: 0 }, { origin: 0, userTransactions: [userTransaction(1)] }]);
+    await harness.untilIdle();
+    const { head } = harness.engine;
+    const block = committed(harness);
+    const orphan = { ...block, ref: { ...block.ref, number: 7 }, envelope: { ...block.envelope } };
+    orphan.envelope.executionPayload = { ...block.envelope.executionPayload, parentHash: new Uint8Array(32).fill(7) };
+    const asked = async (given: typeof block): Promise<string | undefined> =>
+      (await Promise.all([replace(harness, given), harness.untilIdle()]))[0];
+    expect(await asked(orphan)).toMatch(/does not take block 7/);
+    harness.pipeline.batches.push({ origin: 0, from: 2 });
+    harness.newL1Head();
+    await harness.untilIdle();
+    expect(await asked(block)).toMatch(/block 1 is not above block 1/);
+    harness.sequencer.start();
+    expect(await asked({ ...block, ref: { ...block.ref, number: 2 } })).toMatch(/stop it first/);
+    expect(harness.engine.head).toBe(head);
   });
 });
 

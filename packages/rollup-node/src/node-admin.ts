@@ -1,6 +1,6 @@
 import type { L1Client } from "@rnode/l1";
 import { type Logger, parseLogLevel } from "@rnode/observe";
-import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import type { Driver } from "./driver.ts";
 import type { EngineControl } from "./engine-control.ts";
@@ -9,14 +9,16 @@ import type { SequencerConductor } from "./leadership.ts";
 import type { RnodeOptions } from "./options.ts";
 import type { NodeAdminApi, StartRefusal } from "./rpc-methods.ts";
 import type { Sequencer } from "./sequencer.ts";
-import type { Offered } from "./unsafe-inbox.ts";
+import { checkUnsafePayload, type Offered } from "./unsafe-inbox.ts";
+import { replaceUnsafeHead } from "./unsafe-replacement.ts";
 
 export interface NodeAdminDeps {
+  readonly config: RollupConfig;
   readonly driver: Pick<Driver, "run" | "requestReset">;
   readonly sequencer: Pick<Sequencer, "isActive" | "checkStart" | "start" | "stop" | "fence" | "setRecoverMode">;
   /** undefined: this node is the only sequencer, or none */
   readonly conductor: SequencerConductor | undefined;
-  readonly control: Pick<EngineControl, "headsIfKnown">;
+  readonly control: EngineControl;
   readonly engineSync: Pick<ExecutionLayerSync, "description"> | undefined;
   readonly adminState: Pick<AdminStateFile, "save">;
   readonly l1: Pick<L1Client, "blockByNumber">;
@@ -26,7 +28,7 @@ export interface NodeAdminDeps {
 
 /** What operators and conductors may do to a running node. Whatever touches the sequencer runs between two turns of the driver. */
 export function nodeAdminApi({ sequencer: { enabled } }: Pick<RnodeOptions, "sequencer">, deps: NodeAdminDeps): NodeAdminApi {
-  const { driver, sequencer, conductor, control, engineSync, adminState, l1, offer, log } = deps;
+  const { config, driver, sequencer, conductor, control, engineSync, adminState, l1, offer, log } = deps;
   return {
     hasSequencer: enabled,
     isSequencerActive: () => sequencer.isActive,
@@ -57,6 +59,12 @@ export function nodeAdminApi({ sequencer: { enabled } }: Pick<RnodeOptions, "seq
     setRecoverMode: (isOn) => driver.run(() => sequencer.setRecoverMode(isOn)),
     resetDerivationPipeline: () => driver.requestReset("asked for by admin_resetDerivationPipeline"),
     postUnsafePayload: offer,
+    replaceUnsafePayload: async (envelope) => {
+      const checked = checkUnsafePayload(config, envelope);
+      if (checked.kind !== "valid") return checked;
+      const reason = await driver.run(() => replaceUnsafeHead(envelope, checked.ref, { control, sequencer, log }));
+      return reason === undefined ? { kind: "replaced" } : { kind: "refused", reason };
+    },
     l1BlockRef: (number) => l1.blockByNumber(number),
     parseLogLevel,
     setLogLevel: (level) => {

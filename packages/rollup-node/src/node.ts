@@ -416,7 +416,17 @@ export class RollupNode {
     const isIdle = (): boolean => progress.isIdleAt(l1Head());
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
     this.admin = nodeAdminApi(options, {
-      ...{ driver: this.driver, sequencer: this.sequencer, conductor, control, engineSync, adminState: deps.adminState, l1, log },
+      ...{
+        config,
+        driver: this.driver,
+        sequencer: this.sequencer,
+        conductor,
+        control,
+        engineSync,
+        adminState: deps.adminState,
+        l1,
+        log,
+      },
       offer: (envelope) => this.inbox.offer(envelope, "operator"),
     });
     this.server = createNodeServer(options.rpc, {

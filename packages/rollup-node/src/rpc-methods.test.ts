@@ -6,7 +6,7 @@ import { envelopeToJson, outputRoot, rollupConfigToJson } from "@rnode/protocol"
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { headsAfterReset } from "./heads.ts";
 import { L1View } from "./l1-view.ts";
-import { adminMethods, type NodeAdminApi, rollupMethods, type StartRefusal } from "./rpc-methods.ts";
+import { adminMethods, type NodeAdminApi, type Replaced, rollupMethods, type StartRefusal } from "./rpc-methods.ts";
 import { syncStatusToJson } from "./sync-status.ts";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "./testing/fake-chain.ts";
 import type { Offered } from "./unsafe-inbox.ts";
@@ -36,6 +36,7 @@ describe("the RPC of rnode", () => {
   let conductor: { overrideLeader(): void } | undefined;
   let busy: CodedError | undefined;
   let offered: Offered = { kind: "queued" };
+  let replaced: Replaced = { kind: "replaced" };
   const adminApi: NodeAdminApi = {
     hasSequencer: true,
     isSequencerActive: () => true,
@@ -59,6 +60,11 @@ describe("the RPC of rnode", () => {
     postUnsafePayload: (envelope) => {
       asked.push(["payload", envelope.executionPayload.blockNumber]);
       return offered;
+    },
+    replaceUnsafePayload: async (envelope) => {
+      if (busy !== undefined) throw busy;
+      asked.push(["replace", envelope.executionPayload.blockNumber]);
+      return replaced;
     },
     l1BlockRef: async (number) => {
       if (number === 13) throw new L1Error("l1/unavailable", { what: "block 13" });
@@ -311,6 +317,20 @@ describe("the RPC of rnode", () => {
     if (message === null) expect(await answer).toBeNull();
     else await expect(answer).rejects.toMatchObject({ code: -32000, message });
     offered = { kind: "queued" };
+  });
+
+  it.each<readonly [Replaced, string | null]>([
+    [{ kind: "replaced" }, null],
+    [{ kind: "refused", reason: "the sequencer is active: stop it first" }, "the sequencer is active: stop it first"],
+    [
+      { kind: "bad-hash", stated: ZERO as Hex, actual: one.ref.hash },
+      `payload has bad block hash: ${ZERO}, actual block hash is: ${one.ref.hash}`,
+    ],
+  ])("answers for a payload that was to replace unsafe blocks and is %j: %s", async (verdict, message) => {
+    replaced = verdict;
+    const answer = call("admin_replaceUnsafePayload", [envelopeToJson(one.envelope)]);
+    if (message === null) expect(await answer).toBeNull();
+    else await expect(answer).rejects.toMatchObject({ code: -32000, message });
   });
 
   it("says in words that the node is busy", async () => {

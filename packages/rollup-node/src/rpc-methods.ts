@@ -62,6 +62,12 @@ export type StartRefusal =
   | { readonly kind: "engine-syncing"; readonly description: string }
   | { readonly kind: "leader-check-failed"; readonly reason: string };
 
+/** What became of a payload that was to replace the unsafe blocks from its height on. */
+export type Replaced =
+  | { readonly kind: "replaced" }
+  | { readonly kind: "refused"; readonly reason: string }
+  | Extract<Offered, { readonly kind: "bad-hash" | "malformed" }>;
+
 /** What the admin methods need from the node. */
 export interface NodeAdminApi {
   readonly hasSequencer: boolean;
@@ -75,6 +81,7 @@ export interface NodeAdminApi {
   setRecoverMode(isOn: boolean): Promise<void>;
   resetDerivationPipeline(): void;
   postUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered;
+  replaceUnsafePayload(envelope: ExecutionPayloadEnvelope): Promise<Replaced>;
   /** the L1 block at that height now; undefined: L1 has none. @throws if L1 does not answer */
   l1BlockRef(number: number): Promise<L1BlockRef | undefined>;
   /** @returns undefined if there is no such level */
@@ -290,6 +297,15 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
         const refusal = payloadRefusal(offered);
         if (refusal !== undefined) throw serverError(refusal);
         return null;
+      },
+    }),
+    // for conductors, which know what their cluster has committed
+    admin_replaceUnsafePayload: method({
+      params: [param("envelope", anyJson)],
+      handler: async ([json]) => {
+        const replaced = await inWords(admin.replaceUnsafePayload(readEnvelope(json)));
+        if (replaced.kind === "replaced") return null;
+        throw serverError(replaced.kind === "refused" ? replaced.reason : payloadRefusal(replaced)!);
       },
     }),
     // for conductors, which must tell blocks that L1 has replaced from blocks that the node has lost

@@ -149,7 +149,7 @@ class Cluster {
           random: new Random(1, `batcher-${id}`),
           l1,
           l1Server: server,
-          sequencer,
+          sequencers: [sequencer],
           log: this.log,
           areBlobsRead: () => false,
           onChannel: () => {},

@@ -221,6 +221,9 @@ export class SimEngine implements ScenarioEngine {
     const reason = whyInvalid(transactions);
     if (reason !== undefined) return invalid(reason);
     if (!equalBytes(executionPayload.stateRoot, stateAfter(parent, transactions))) return invalid("state root mismatch");
+    const { hasMessagePasserRoot } = rollupRulesAt(this.#config.forkTimes, executionPayload.timestamp);
+    if (hasMessagePasserRoot && !equalBytes(executionPayload.withdrawalsRoot!, messagePasserRootOf(executionPayload.stateRoot)))
+      return invalid("withdrawals root mismatch");
     const block = this.#store(new SimBlock(this.#config, envelope, l2BlockRefFromPayload(this.#config, executionPayload)));
     this.#known.add(block);
     return { status: "VALID", latestValidHash: bytesToHex(blockHash), validationError: null };
@@ -249,6 +252,8 @@ export function stateAfter({ envelope }: Pick<SimBlock, "envelope">, transaction
   return keccak256(envelope.executionPayload.stateRoot, ...transactions.map((tx) => keccak256(tx)));
 }
 
+export const messagePasserRootOf = (stateRoot: Uint8Array): Uint8Array => keccak256(stateRoot, uint64ToBytes(0x16));
+
 interface BlockParts {
   readonly parentHash: Uint8Array;
   readonly number: number;
@@ -270,7 +275,7 @@ function sealed(config: RollupConfig, { parentHash, number, stateRoot, attribute
   const hasBlobGas = attributes.parentBeaconBlockRoot !== undefined;
   const transactions = (attributes.transactions ?? []).map(decodeTransaction);
   const withdrawalsRoot = rules.hasMessagePasserRoot
-    ? keccak256(stateRoot, uint64ToBytes(0x16))
+    ? messagePasserRootOf(stateRoot)
     : attributes.withdrawals === undefined
       ? undefined
       : EMPTY_TRIE_ROOT;

@@ -1,7 +1,8 @@
+import { L2Blocks } from "@rnode/engine-client";
 import { type RpcClient, RpcError } from "@rnode/jsonrpc";
 import { errorText } from "@rnode/observe";
 import { parseQuantityNumber } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
+import { type ExecutionPayloadEnvelope, envelopeToJson, type RollupConfig } from "@rnode/protocol";
 import { RpcRollupNode } from "@rnode/rollup-client";
 import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
@@ -15,18 +16,26 @@ export interface RpcSequencerOptions {
   readonly executionPeers?: { readonly rpc: RpcClient; readonly api: "net" | "admin" } | undefined;
 }
 
+export interface RpcSequencerDeps {
+  readonly node: RpcClient;
+  readonly engine: RpcClient;
+  readonly config: RollupConfig;
+}
+
 /** A rollup node with the admin namespace, ours or upstream's, and its execution client. */
 export class RpcSequencer implements SequencerNode {
   readonly #options: RpcSequencerOptions;
   readonly #node: RpcClient;
   readonly #engine: RpcClient;
   readonly #rollup: RpcRollupNode;
+  readonly #blocks: L2Blocks;
 
-  constructor(options: RpcSequencerOptions, { node, engine }: { readonly node: RpcClient; readonly engine: RpcClient }) {
+  constructor(options: RpcSequencerOptions, { node, engine, config }: RpcSequencerDeps) {
     this.#options = options;
     this.#node = node;
     this.#engine = engine;
     this.#rollup = new RpcRollupNode(node);
+    this.#blocks = new L2Blocks(engine, config);
   }
 
   async sample(): Promise<HealthSample & { readonly isActive: boolean | undefined }> {
@@ -62,6 +71,20 @@ export class RpcSequencer implements SequencerNode {
 
   async post(envelope: ExecutionPayloadEnvelope): Promise<void> {
     await this.#node.call("admin_postUnsafePayload", [envelopeToJson(envelope)]);
+  }
+
+  async replaceHead(envelope: ExecutionPayloadEnvelope): Promise<void> {
+    await this.#node.call("admin_replaceUnsafePayload", [envelopeToJson(envelope)]);
+  }
+
+  async hashOf(number: number): Promise<string | undefined> {
+    const asked = [`0x${number.toString(16)}`, false];
+    const block = await this.#engine.call<{ readonly hash?: unknown } | null>("eth_getBlockByNumber", asked);
+    return typeof block?.hash === "string" ? block.hash : undefined;
+  }
+
+  payloadAt(number: number): Promise<ExecutionPayloadEnvelope | undefined> {
+    return this.#blocks.envelopeByNumber(number);
   }
 
   async hasL1Replaced({ number, hash }: BlockName): Promise<boolean | undefined> {

@@ -12,6 +12,12 @@ export interface SequencerNode {
   /** One that is stopped already stays so. */
   stop(): Promise<void>;
   post(envelope: ExecutionPayloadEnvelope): Promise<void>;
+  /** Makes a block the unsafe head in place of the unsafe blocks from its height on, while the node does not sequence. */
+  replaceHead(envelope: ExecutionPayloadEnvelope): Promise<void>;
+  /** Of the block at that height of the node's chain; undefined: it has none. */
+  hashOf(number: number): Promise<string | undefined>;
+  /** The block at that height of the node's chain, as a payload; undefined: it has none. */
+  payloadAt(number: number): Promise<ExecutionPayloadEnvelope | undefined>;
   /** Whether L1 has another block in the place of this one; undefined: the node, or its L1, cannot say. */
   hasL1Replaced(block: BlockName): Promise<boolean | undefined>;
 }

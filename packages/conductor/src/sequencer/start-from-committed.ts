@@ -1,15 +1,19 @@
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import type { Latest } from "../cluster/commit-store.ts";
+import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { DEFAULT_COMMIT_OPTIONS, type Latest } from "../cluster/commit-store.ts";
 import type { BlockName, HeadRecord, PayloadRecord } from "../cluster/records.ts";
 import { ConductorError } from "../conductor-error.ts";
+import { isForeign, replaceForeign } from "./committed-chain.ts";
 import type { SequencerNode } from "./sequencer-api.ts";
 
 export interface StartFromDeps {
   readonly latest: () => Promise<Latest | undefined>;
   /** makes an earlier block the last committed one: see `CommitStore.rewind` */
   readonly rewind: (from: HeadRecord, to: PayloadRecord) => Promise<boolean>;
-  readonly node: Pick<SequencerNode, "unsafeHead" | "start" | "post" | "hasL1Replaced">;
+  readonly node: Pick<SequencerNode, "unsafeHead" | "start" | "post" | "replaceHead" | "hashOf" | "payloadAt" | "hasL1Replaced">;
+  /** makes a block the last committed one */
+  readonly commit: (envelope: ExecutionPayloadEnvelope) => Promise<void>;
   readonly clock: Clock;
   /** time that never jumps */
   readonly monotonicMs: () => number;
@@ -25,14 +29,20 @@ export interface StartFromOptions {
   readonly postedLimitMs: number;
   /** how long L1 must keep lacking the L1 origins of committed blocks, as this node sees it, before they are taken back */
   readonly l1ReorgWaitMs: number;
+  /** a head beyond the last committed block that stays for so long is nobody's any more */
+  readonly standstillMs: number;
 }
 
 const POLL_MS = 100;
+/** A node may be so far beyond what is committed. Beyond that, people have to say which chain it is. */
+const MAX_ADOPTED_BLOCKS = DEFAULT_COMMIT_OPTIONS.keptBlocks;
 const REPOST_MS = 2_000;
 
 /**
  * Starts the sequencer on top of exactly the last committed block, which is posted to the node if its unsafe head is behind it, with
- * those before it that are missing: the former leader may have died, or lost its peers, before it gossiped them.
+ * those before it that are missing: the former leader may have died, or lost its peers, before it gossiped them. Blocks that the node has in
+ * their place were signed by somebody else and give way. Blocks that it has on top of them may be in the hands of users (a sequencer was told to
+ * do without conductor, or etcd was set back): they are committed, once nobody adds to them.
  *
  * If L1 was reorganised so deeply that it has replaced the L1 origins of committed blocks, and the node has given these up, they are taken
  * back first, once L1 has said so for a while: this node's L1 endpoint may be the one that is behind.
@@ -40,10 +50,10 @@ const REPOST_MS = 2_000;
  * @throws {ConductorError} conductor/cannot-start; what the node or etcd answered
  */
 export async function startFromCommitted(
-  { mayBootstrap, postedLimitMs, l1ReorgWaitMs }: StartFromOptions,
+  { mayBootstrap, postedLimitMs, l1ReorgWaitMs, standstillMs }: StartFromOptions,
   deps: StartFromDeps,
 ): Promise<BlockName> {
-  const { latest, rewind, node, clock, monotonicMs, log, isLeader } = deps;
+  const { latest, rewind, commit, node, clock, monotonicMs, log, isLeader } = deps;
   const cannot = (reason: string): ConductorError => new ConductorError("conductor/cannot-start", { reason });
   let committed = await latest();
   if (committed === undefined) {
@@ -56,6 +66,8 @@ export async function startFromCommitted(
   let endMs = monotonicMs() + postedLimitMs;
   /** the block that would be the last one, and since when */
   let doubt: { readonly hash: string; readonly sinceMs: number } | undefined;
+  /** the head beyond the last committed block, and since when */
+  let moving: { readonly hash: string; readonly sinceMs: number } | undefined;
   let postedAtMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     const head = await node.unsafeHead();
@@ -93,12 +105,42 @@ export async function startFromCommitted(
       continue;
     }
     doubt = undefined;
-    if (head.number > wanted.number) {
-      throw cannot(
-        `the node's unsafe head ${head.number} ${head.hash} is beyond the last committed block ${wanted.number} ${wanted.hash}: it has blocks that were never committed`,
-      );
-    }
     const nowMs = monotonicMs();
+    if (kept === record && nowMs < endMs && (await isForeign(head, record, node))) {
+      const blocks = { number: head.number, hash: head.hash, committed: wanted.number, committedHash: wanted.hash };
+      log.warn("the node has unsafe blocks in the place of committed ones, which replace them", blocks);
+      if (!(await replaceForeign(head, committed, node)))
+        throw cannot(
+          `the node's chain, with the unsafe head ${head.number} ${head.hash}, has none of the ${record.recent.length + 1} newest committed blocks up to ${wanted.number} ${wanted.hash}`,
+        );
+      continue;
+    }
+    const beyond = head.number - wanted.number;
+    if (beyond > 0) {
+      const text = `the node's unsafe head ${head.number} ${head.hash} is beyond the last committed block ${wanted.number} ${wanted.hash}`;
+      if (beyond > MAX_ADOPTED_BLOCKS)
+        throw cannot(
+          `${text} by more than ${MAX_ADOPTED_BLOCKS} blocks: conductor_forgetUnsafePayload lets a conductor with --bootstrap begin there`,
+        );
+      if (nowMs >= endMs) throw cannot(`${text}, and moves on: another sequencer releases blocks that are not committed`);
+      if (moving?.hash !== head.hash) moving = { hash: head.hash, sinceMs: nowMs };
+      if (nowMs - moving.sinceMs < standstillMs) {
+        await clock.sleep(POLL_MS);
+        continue;
+      }
+      log.warn("committing unsafe blocks of the node that nobody has committed: others may have them", {
+        from: wanted.number + 1,
+        to: head.number,
+        hash: head.hash,
+      });
+      for (let number = wanted.number + 1; number <= head.number; number++) {
+        const payload = await node.payloadAt(number);
+        if (payload === undefined) throw cannot(`the node has no block ${number} any more`);
+        await commit(payload);
+      }
+      committed = (await latest()) ?? committed;
+      continue;
+    }
     if (nowMs >= endMs) {
       throw cannot(
         `the node's unsafe head is ${head.number}, and the last committed block ${wanted.number} ${wanted.hash} does not become it`,

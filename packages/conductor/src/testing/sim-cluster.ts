@@ -392,6 +392,13 @@ export class SimCluster {
       start: (hash) => call((node) => node.start(hash)),
       stop: () => call((node) => node.stop()),
       post: (envelope) => call((node) => node.receive(envelope)),
+      replaceHead: (envelope) => call((node) => node.replaceHead(envelope)),
+      hashOf: (number) =>
+        call((node) => {
+          const block = node.payloadAt(number);
+          return block && bytesToHex(block.executionPayload.blockHash);
+        }),
+      payloadAt: (number) => call((node) => node.payloadAt(number)),
       hasL1Replaced: (origin) => call((node) => node.hasL1Replaced(origin)),
     };
   }

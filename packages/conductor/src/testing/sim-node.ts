@@ -137,6 +137,21 @@ export class SimNode {
     else void this.#fetchGap(block);
   }
 
+  /** What its conductor says was committed takes the place of other blocks. */
+  replaceHead(block: ExecutionPayloadEnvelope): void {
+    if (this.#isActive) throw new Error("the sequencer is active");
+    if (this.#deps.engineCut()) throw new Error("the engine is cut off");
+    if (this.disk.parentOf(block) === undefined) throw new Error("the parent is not known");
+    this.disk.blocks.set(hashHex(block), block);
+    this.disk.head = block;
+  }
+
+  payloadAt(number: number): ExecutionPayloadEnvelope | undefined {
+    let block: ExecutionPayloadEnvelope | undefined = this.disk.head;
+    while (block !== undefined && block.executionPayload.blockNumber > number) block = this.disk.parentOf(block);
+    return block?.executionPayload.blockNumber === number ? block : undefined;
+  }
+
   async #fetchGap(block: ExecutionPayloadEnvelope): Promise<void> {
     const { sim, process, peers } = this.#deps;
     if (this.#isFetching) return;

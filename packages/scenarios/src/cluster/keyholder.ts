@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
+import { bytesToHex, type Hex } from "@rnode/primitives";
 import {
   decodeTransaction,
   type ExecutionPayload,
@@ -13,7 +13,7 @@ import {
 import { userTransaction } from "../junk.ts";
 import type { Random } from "../random.ts";
 import { headerOf } from "../sim-block.ts";
-import { stateAfter } from "../sim-engine.ts";
+import { messagePasserRootOf, stateAfter } from "../sim-engine.ts";
 import type { KeyholderFault } from "./cluster-plan.ts";
 
 const FAR = 1_000_000;
@@ -86,7 +86,7 @@ export class Keyholder {
         timestamp: above.timestamp + this.#config.blockTimeSec,
         transactions,
         stateRoot,
-        ...(above.withdrawalsRoot === undefined ? {} : { withdrawalsRoot: keccak256(stateRoot) }),
+        ...(above.withdrawalsRoot === undefined ? {} : { withdrawalsRoot: messagePasserRootOf(stateRoot) }),
         ...changes,
       },
     };

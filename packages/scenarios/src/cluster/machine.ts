@@ -188,6 +188,13 @@ export class Machine {
         }),
       stop: () => call(async () => void (await admin().stopSequencer())),
       post: (envelope) => call(() => void admin().postUnsafePayload(envelope)),
+      replaceHead: (envelope) =>
+        call(async () => {
+          const replaced = await admin().replaceUnsafePayload(envelope);
+          if (replaced.kind !== "replaced") throw new Error(JSON.stringify(replaced));
+        }),
+      hashOf: (number) => call(() => this.node.engine.canonicalRef(number)?.hash),
+      payloadAt: (number) => call(() => this.node.engine.canonicalPayload(number)),
       hasL1Replaced: ({ number, hash }) =>
         call(async () => {
           const block = await admin().l1BlockRef(number);

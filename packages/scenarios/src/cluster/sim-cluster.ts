@@ -21,7 +21,7 @@ import { Machine } from "./machine.ts";
 const SEQUENCER_KEY = new Uint8Array(32).fill(0x5e);
 const SIGNER = privateKeyToAddress(SEQUENCER_KEY);
 const KEYHOLDER = "keyholder";
-const L1_BLOCK_TIME_SEC = 6;
+export const L1_BLOCK_TIME_SEC = 6;
 const REMEMBERED_BLOCKS = 40;
 const HEARTBEAT_MS = 1_000;
 
@@ -99,7 +99,6 @@ export class SimCluster {
       );
       return machine;
     });
-    const source = (): SimNode => this.#source.node;
     this.batcher = new SimBatcher(
       {
         ...{ key: BATCHER_KEY, maxLatencyMs: 5, usesBlobs: false, hasCommitments: false },
@@ -107,12 +106,7 @@ export class SimCluster {
       },
       {
         ...{ config, clock, random: new Random(seed, "batcher"), l1, l1Server: server, log },
-        sequencer: {
-          get engine() {
-            return source().engine;
-          },
-          syncStatus: () => source().syncStatus(),
-        },
+        sequencers: this.machines.slice(0, -1).map(({ node }) => node),
         ...{ areBlobsRead: () => false, onChannel: () => {}, da: undefined },
       },
     );
@@ -228,13 +222,6 @@ export class SimCluster {
       conductor?.process.kill();
       await node.remove();
     }
-  }
-
-  /** Where the batch submitter reads blocks. */
-  get #source(): Machine {
-    const { leader } = this;
-    if (leader !== undefined && !leader.isStopped) return leader;
-    return this.machines.find(({ isStopped }) => !isStopped) ?? this.machines[0]!;
   }
 
   #peersOf({ gossipState: { isInLost, isOutLost } }: Machine): number {
