@@ -5,7 +5,7 @@
 // Not listed, because no input can show a difference: the part of span rule 6 about a span that begins between the safe head and the next
 // block (it is never a whole number of block times away); the check of batches on arrival in the batch queue (they are checked again before
 // they are used); the timeout of channels behind the first in the channel bank (they were opened later); emptying the frame queue when Holocene begins (L1 moves
-// on only once it is empty).
+// on only once it is empty); the access list's hash and the slot number of an unsafe block (no header has one of them without the other).
 
 const BATCH = "packages/derivation/src/batch-checks.ts";
 const SPAN = "packages/derivation/src/span-batch-checks.ts";
@@ -239,7 +239,7 @@ export const MUTANTS = [
   off("sync: what waits is of the target's chain", BLOCKS, "if (waiting === undefined || !equalBytes(waiting.hash, hash!)) block = received(hash!);", "if (waiting === undefined) block = received(hash!);"),
   off("sync: what is executed is stored while peers stall", BLOCKS, "const PAUSE_MS = 2_000;", "const PAUSE_MS = 2_000_000_000;"),
 
-  ...["parentHash", "blockNumber", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "withdrawalsRoot", "parentBeaconBlockRoot", "feeRecipient", "extraData", "blobGasUsed", "excessBlobGas", "requestsHash", "ommersHash", "difficulty", "nonce", "blockAccessListHash", "slotNumber"].map(
+  ...["parentHash", "blockNumber", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "withdrawalsRoot", "parentBeaconBlockRoot", "feeRecipient", "extraData", "blobGasUsed", "excessBlobGas", "requestsHash", "ommersHash", "difficulty", "nonce"].map(
     (field) => ({ rule: `consolidation: ${field}`, file: CONSOLIDATION, from: `) return "${field}";`, to: `) void "${field}";` }),
   ),
 ];

@@ -34,7 +34,7 @@ const WITHHOLDING: readonly AnswerPooled[] = [
 const AGAIN_MS = 200;
 /** Each peer that withholds may cost half a second, on a machine that has other work. */
 const DELIVERY_LIMIT_MS = 15_000;
-/** A peer that announced again so often what it did not deliver must be gone. The third way is a slow peer only: it is not counted. */
+/** A peer that announced again so often, in 12 s, what it did not deliver must be gone. The third way is slow: it takes three limits of 15 s. */
 const MOST_ANNOUNCED_AGAIN = 60;
 
 export const withheldTransactions: Attack = {
@@ -57,8 +57,10 @@ export const withheldTransactions: Attack = {
     const withhold = async (pooled: AnswerPooled, index: number): Promise<void> => {
       while (!attacker.signal.aborted) {
         const peer = await open(pooled);
+        // What the node gets from others is no fault of this peer: it also announces what nobody has, again and again.
+        const invented = { hash: crypto.getRandomValues(new Uint8Array(32)), size: 110, type: 2 };
         for (let again = 0; peer?.isConnected === true && !attacker.signal.aborted; again++) {
-          peer.announce(announced);
+          peer.announce([...announced, invented]);
           attacker.count("announcements");
           if (again > MOST_ANNOUNCED_AGAIN && index < 2) attacker.breach("a peer that delivers nothing stays connected");
           await attacker.pause(AGAIN_MS);
@@ -97,11 +99,6 @@ export const withheldTransactions: Attack = {
   },
 };
 
-/** Addresses of the flood and of an honest node; the honest client and other attackers have those below. */
-const FLOODER = "127.0.0.201";
-const NEWCOMER = "127.0.0.202";
-/** asks for the node's record, which says what chain it is on */
-const SCOUT = "127.0.0.205";
 const FLOOD_KEYS = 200;
 /** The node takes 60 packets of an address at once and then 20 a second: half of them are left for answers. */
 const FIRST_PINGS = 30;
@@ -119,11 +116,14 @@ export const dialPlanFlood: Attack = {
   async run({ verifierEnode }, attacker) {
     const { HostileV4Node: Node, forkIdOfRecord, recordOfNewKey, parseEnode } = await kit();
     const { host, udpPort } = parseEnode(verifierEnode);
+    // Ever other addresses, because the node remembers how many keys an address has had. The scout asks for the node's record, which names its chain.
+    const network = `127.0.${1 + attacker.random(254)}`;
+    const [flooder, newcomerIp, scoutIp] = [`${network}.1`, `${network}.2`, `${network}.3`];
     const victim: Address = { ip: host, port: udpPort };
-    const sinks = await Promise.all([listenAt(FLOODER), listenAt(NEWCOMER)]);
+    const sinks = await Promise.all([listenAt(flooder), listenAt(newcomerIp)]);
     const [flooded, newcomer] = sinks;
-    const nodes = await Promise.all(times(FLOOD_KEYS, () => Node.open(FLOODER, flooded.port)));
-    const [honest, scout] = [await Node.open(NEWCOMER, newcomer.port), await Node.open(SCOUT)];
+    const nodes = await Promise.all(times(FLOOD_KEYS, () => Node.open(flooder, flooded.port)));
+    const [honest, scout] = [await Node.open(newcomerIp, newcomer.port), await Node.open(scoutIp)];
     try {
       const forkId = forkIdOfRecord(await recordOf(scout, victim, attacker));
       const fromMs = performance.now();
@@ -136,7 +136,7 @@ export const dialPlanFlood: Attack = {
             node.say({ kind: "neighbours", nodes: neighbours }, from);
           } else if (message.kind === "record-request") {
             attacker.count("records");
-            const record = recordOfNewKey(forkId, FLOODER, flooded.port, node.node.udpPort);
+            const record = recordOfNewKey(forkId, flooder, flooded.port, node.node.udpPort);
             node.say({ kind: "record", requestHash: hash, record }, from);
           }
         };
@@ -150,7 +150,7 @@ export const dialPlanFlood: Attack = {
       };
       const join = async (): Promise<void> => {
         await attacker.pause(1_000);
-        const record = recordOfNewKey(forkId, NEWCOMER, newcomer.port, honest.node.udpPort);
+        const record = recordOfNewKey(forkId, newcomerIp, newcomer.port, honest.node.udpPort);
         honest.onMessage = (message, hash, from) => {
           if (message.kind === "find-node") honest.say({ kind: "neighbours", nodes: [] }, from);
           else if (message.kind === "record-request") honest.say({ kind: "record", requestHash: hash, record }, from);
