@@ -1,11 +1,11 @@
-import { bool, listOf, type OptionsOf, optionGroup, optionTable, path, port, text } from "@rnode/options";
+import { bool, listenAddress, listOf, type OptionsOf, optionGroup, optionTable, path, port, text } from "@rnode/options";
 import { logOptions, namingPorts, type Program, runProgram } from "@rnode/program";
 import { startDaServer } from "./da-server.ts";
 import { DaStore } from "./da-store.ts";
 import { VERSION } from "./version.ts";
 
 const serverOptions = optionGroup("", {
-  addr: { parse: text, default: "127.0.0.1", help: "Address that the server listens on." },
+  addr: { parse: listenAddress, default: "127.0.0.1", help: "Address that the server listens on." },
   port: { parse: port, default: 3100, help: "Port of the server." },
   vhosts: {
     parse: listOf(text),

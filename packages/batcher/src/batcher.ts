@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { altDaClientOptions, createDaMetrics, DaClient } from "@rnode/alt-da";
-import { createRpcClient, createRpcServer, type RpcClient, readJwtSecret, withModules } from "@rnode/jsonrpc";
+import { createRpcClient, createRpcServer, type RpcClient, readSecretOf, type SecretOption, withModules } from "@rnode/jsonrpc";
 import { createKzg } from "@rnode/kzg";
 import type { L1AccountClient } from "@rnode/l1";
 import type { Feed, LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { bytesToHex, equalBytes, hexToBytes, isCodedError } from "@rnode/primitives";
-import { connectionBudget, type Health, namingPorts, type Readiness, type Scope, UserError } from "@rnode/program";
+import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
+import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
 import { CHANNEL_ID_BYTES, daBytes, type RollupConfig } from "@rnode/protocol";
 import { ActiveSequencer, RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { type OpenSigner, openSigner } from "@rnode/signer";
@@ -49,6 +49,11 @@ export interface Batcher {
 /** No method has large parameters. */
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
+export const L2_JWT_SECRET: SecretOption = {
+  option: "--l2-jwt-secret",
+  remedy: "give the file that the execution client was started with (--authrpc.jwtsecret)",
+};
+
 /** The time that the submitter needs when it stops, in addition to waiting for its transactions. */
 const STOP_MARGIN_MS = 5_000;
 
@@ -62,7 +67,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   const timeoutMs = options.transactions.networkTimeoutMs;
   const clientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs });
   const { l1EthRpc, l2EthRpc, l2JwtSecret, rollupRpc } = options.endpoints;
-  const jwtSecret = l2JwtSecret === undefined ? undefined : readSecret(l2JwtSecret);
+  const jwtSecret = l2JwtSecret === undefined ? undefined : readSecretOf(L2_JWT_SECRET, l2JwtSecret);
   const l2ClientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs, jwtSecret, clock: deps.clock });
   const signer = await scope.use(
     "signer",
@@ -129,19 +134,6 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     },
   );
   return { rpcPort: httpPort ?? rpc.port, ready, status: () => created?.submitter.status() ?? { waitingFor } };
-}
-
-/** @throws {UserError} there is no secret in the file */
-function readSecret(file: string): Uint8Array {
-  try {
-    return readJwtSecret(file);
-  } catch (cause) {
-    const reason = isCodedError(cause, "jwt/") ? String(cause.data.reason) : (cause as Error).message;
-    throw new UserError(
-      `--l2-jwt-secret: ${reason}: give the file that the execution client was started with (--authrpc.jwtsecret)`,
-      { cause },
-    );
-  }
 }
 
 interface Clients {

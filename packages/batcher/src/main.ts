@@ -1,6 +1,8 @@
 import { feedStatus, openDashboard } from "@rnode/dashboard";
+import { readSecretOf } from "@rnode/jsonrpc";
 import { type Program, runProgram } from "@rnode/program";
-import { startBatcher } from "./batcher.ts";
+import { checkSignerFiles } from "@rnode/signer";
+import { L2_JWT_SECRET, startBatcher } from "./batcher.ts";
 import { rbatcherOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 
@@ -12,6 +14,10 @@ const rbatcher: Program<(typeof rbatcherOptions)["groups"]> = {
   table: rbatcherOptions,
   metricsPrefix: "rbatcher_default_",
   metricAliases: (name) => [`op_batcher_default_${name}`],
+  checks: [
+    ({ signer }) => checkSignerFiles(signer),
+    ({ endpoints: { l2JwtSecret } }) => l2JwtSecret !== undefined && readSecretOf(L2_JWT_SECRET, l2JwtSecret),
+  ],
   async start(options, context) {
     const dashboard = await openDashboard(options.dashboard, { ...context, name: "rbatcher", version: VERSION });
     const { ready, status } = await startBatcher(context.scope, options, { ...context, feed: dashboard.feed });

@@ -6,6 +6,7 @@ import {
   duration,
   httpUrl,
   integerBetween,
+  listenAddress,
   listOf,
   type OptionsOfAll,
   oneOf,
@@ -15,7 +16,6 @@ import {
   path,
   port,
   positiveDuration,
-  text,
   uint,
   withDefaults,
 } from "@rnode/options";
@@ -195,7 +195,12 @@ export const spendOptions = optionGroup("", {
 });
 
 export const rpcOptions = optionGroup("rpc", {
-  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address that the batcher's JSON-RPC server listens on." },
+  host: {
+    parse: listenAddress,
+    flag: "rpc.addr",
+    default: "0.0.0.0",
+    help: "Address that the batcher's JSON-RPC server listens on.",
+  },
   port: { parse: port, default: 8545, help: "Port of the batcher's JSON-RPC server." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
   ...browserOptions("rpc"),

@@ -1,6 +1,9 @@
 import { feedStatus, openDashboard } from "@rnode/dashboard";
+import { readSecretOf } from "@rnode/jsonrpc";
 import { type Program, runProgram } from "@rnode/program";
+import { EtcdGateway } from "./etcd/gateway-client.ts";
 import { rconductorOptions } from "./options.ts";
+import { JWT_SECRET } from "./rpc/restricted.ts";
 import { startConductor } from "./start-conductor.ts";
 import { VERSION } from "./version.ts";
 
@@ -12,6 +15,10 @@ const rconductor: Program<(typeof rconductorOptions)["groups"]> = {
   table: rconductorOptions,
   metricsPrefix: "rconductor_default_",
   metricAliases: (name) => [`op_conductor_${name}`],
+  checks: [
+    ({ rpc: { jwtSecret } }) => jwtSecret !== undefined && readSecretOf(JWT_SECRET, jwtSecret),
+    ({ etcd }) => new EtcdGateway(etcd).close(),
+  ],
   async start(options, context) {
     const dashboard = await openDashboard(options.dashboard, { ...context, name: "rconductor", version: VERSION });
     const { ready, status } = await startConductor(context.scope, options, context);

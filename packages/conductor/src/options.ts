@@ -4,6 +4,7 @@ import {
   duration,
   httpUrl,
   integerBetween,
+  listenAddress,
   listOf,
   type OptionsOfAll,
   oneOf,
@@ -207,7 +208,12 @@ export const healthOptions = optionGroup("healthcheck", {
 });
 
 export const rpcOptions = optionGroup("rpc", {
-  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address that the conductor's JSON-RPC server listens on." },
+  host: {
+    parse: listenAddress,
+    flag: "rpc.addr",
+    default: "0.0.0.0",
+    help: "Address that the conductor's JSON-RPC server listens on.",
+  },
   port: { parse: port, default: 8547, help: "Port of the conductor's JSON-RPC server." },
   jwtSecret: {
     parse: path,
@@ -229,7 +235,13 @@ export const proxyOptions = optionGroup("proxy", {
     default: false,
     help: "Serve users, batcher and proposer on a port of its own and pass their requests on to whichever server leads.",
   },
-  host: { parse: text, flag: "proxy.addr", default: "0.0.0.0", needs: "proxy", help: "Address that the proxy listens on." },
+  host: {
+    parse: listenAddress,
+    flag: "proxy.addr",
+    default: "0.0.0.0",
+    needs: "proxy",
+    help: "Address that the proxy listens on.",
+  },
   port: { parse: port, default: 8548, needs: "proxy", help: "Port of the proxy." },
   furtherMethods: {
     parse: listOf(text),

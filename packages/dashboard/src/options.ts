@@ -1,4 +1,4 @@
-import { bool, listOf, type OptionsOf, optionGroup, port, text } from "@rnode/options";
+import { bool, listenAddress, listOf, type OptionsOf, optionGroup, port, text } from "@rnode/options";
 
 /** @param defaultPort another one for each program, so that they can run on one machine */
 export const dashboardOptions = (defaultPort: number) =>
@@ -10,7 +10,7 @@ export const dashboardOptions = (defaultPort: number) =>
       help: "Serve a page that shows this program at work: --dashboard.addr, --dashboard.port.",
     },
     addr: {
-      parse: text,
+      parse: listenAddress,
       default: "127.0.0.1",
       needs: "dashboard",
       help: "Address the dashboard listens on. Whoever reaches it can read it: it asks for no password.",

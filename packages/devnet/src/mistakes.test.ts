@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createRpcServer, method } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runMain } from "./testing/run-main.ts";
 
 // What a new operator gets wrong, and the line that says so: with the option, its value, and what to do. The programs are started for real.
 
@@ -52,6 +53,28 @@ const rbatcher = (what: string, args: () => readonly string[], line: RegExp): Mi
   line,
 });
 const devnet = (what: string, args: () => readonly string[], line: RegExp): Mistake => ({ what, program: "devnet", args, line });
+
+/** What only the start can find: a port, a folder that cannot be written, an endpoint, a download. */
+const ONLY_STARTING = new Set([
+  "a port in use, although nothing else answers",
+  "a metrics port that is in use",
+  "a profile port that is in use",
+  "an address of another machine",
+  "a network key that cannot be written",
+  "a database folder that cannot be made",
+  "a snapshot log that cannot be written",
+  "another chain as L1",
+  "no beacon node",
+  "a network without its allocations",
+  "a data folder that cannot be made",
+  "a port in use for users",
+  "a port in use for the engine",
+  "an engine address of another machine",
+  "a port in use",
+  "a metrics port in use",
+  "an L1 that does not answer",
+  "a beacon node for the devnet's own L1",
+]);
 
 const MISTAKES: readonly Mistake[] = [
   rnode("no network", () => ["--l2=http://127.0.0.1:9"], /--network.*--rollup\.config/),
@@ -198,6 +221,30 @@ const MISTAKES: readonly Mistake[] = [
     "no beacon node",
     () => [...nodeFiles().filter((arg) => arg !== "--l1.beacon.ignore"), `--l1=${chain5}`],
     /L1 Beacon.*--l1\.beacon|--l1 http:\/\/127.* is chain 5/,
+  ),
+  rnode(
+    "a static peer that is none",
+    () => ["--l2=http://127.0.0.1:9", "--network=op-sepolia", "--p2p.static=abc"],
+    /^--p2p\.static: "abc" is not valid, expected a peer's address such as \/ip4\//,
+  ),
+  rnode(
+    "a network of peers that is none",
+    () => ["--l2=http://127.0.0.1:9", "--network=op-sepolia", "--p2p.netrestrict=10.0.0.0/8,1.2.3.4/99"],
+    /^--p2p\.netrestrict: "1\.2\.3\.4\/99" is not valid, expected an address and a length/,
+  ),
+  rnode(
+    "an address that is none",
+    () => [...NODE, "--rpc.addr=127.0.0.256"],
+    /^--rpc\.addr: "127\.0\.0\.256" is not valid, expected an IP address or a host name$/,
+  ),
+  rnode(
+    "certificates that are not there",
+    () => [
+      ...["--l2=http://127.0.0.1:9", "--network=op-sepolia"],
+      ...["--signer.endpoint=https://127.0.0.1:9", `--signer.address=0x${"12".repeat(20)}`, `--signer.tls.ca=${path("none.crt")}`],
+      ...[`--l2.jwt-secret=${path("jwt.txt")}`, `--p2p.priv.path=${path("p2p.txt")}`],
+    ],
+    /--signer\.tls\.ca cannot be used: ENOENT.*none\.crt/,
   ),
   rnode("a command that there is not", () => ["derve"], /^unexpected argument "derve"/),
   rnode(
@@ -423,4 +470,18 @@ describe("the most likely mistakes", () => {
     const isFound = lines[0] === fitting[0] && lines.slice(1).every((line) => / is required: |^missing argument/.test(line));
     expect(isFound || lines.at(-1) === fitting[0] ? [] : lines).toEqual([]);
   });
+
+  const FOUND_EARLIER = MISTAKES.filter(({ what, args, isWarning }) => {
+    const isSubcommand = /^[a-z]/.test(args()[0] ?? "");
+    return isWarning === undefined && !isSubcommand && !ONLY_STARTING.has(what);
+  });
+  it.each(FOUND_EARLIER.map((mistake) => [mistake.program, mistake.what, mistake] as const))(
+    "are found by config print: %s: %s",
+    async (program, __, { args, env, line }) => {
+      const module = join(PACKAGES, BINS[program].split("/")[0]!, "src/main.ts");
+      const { code, err } = await runMain(module, ["config", "print", ...args()], env);
+      expect(code).toBe(1);
+      expect(err.split("\n").map((text) => text.replace(/^[a-z]+: /, ""))).toContainEqual(expect.stringMatching(line));
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { runMain } from "./testing/run-main.ts";
 
 const PACKAGES = join(import.meta.dirname, "../..");
 /** each program that a package installs, with the module of its `main` */
@@ -8,21 +9,6 @@ const PROGRAMS = readdirSync(PACKAGES).flatMap((folder) => {
   const { bin = {} } = JSON.parse(readFileSync(join(PACKAGES, folder, "package.json"), "utf8")) as { bin?: Record<string, string> };
   return Object.keys(bin).map((name) => [name, join(PACKAGES, folder, "src/main.ts")] as const);
 });
-
-/** What a program prints, and its exit code. */
-async function run(module: string, ...args: string[]) {
-  const { main } = (await import(module)) as { main: (args: string[], env: NodeJS.ProcessEnv) => Promise<number> };
-  const [out, err] = (["stdout", "stderr"] as const).map((stream) => {
-    const lines: string[] = [];
-    vi.spyOn(process[stream], "write").mockImplementation((text) => lines.push(String(text)) > 0);
-    return lines;
-  });
-  try {
-    return { code: await main(args, {}), out: out!.join(""), err: err!.join("") };
-  } finally {
-    vi.restoreAllMocks();
-  }
-}
 
 /** The subcommands that `--help` lists, each with the sentence beside it. */
 const listed = (help: string): [name: string, summary: string][] =>
@@ -46,12 +32,12 @@ describe("the programs", () => {
   });
 
   it.each(PROGRAMS)("%s --help names its subcommands, and each has help of its own", { timeout: 120_000 }, async (_, module) => {
-    const help = await run(module, "--help");
+    const help = await runMain(module, ["--help"]);
     expect(help).toMatchObject({ code: 0, err: "" });
     const commands = listed(help.out);
     expect(commands.map(([command]) => command)).toContain("config print");
     for (const [command, summary] of commands) {
-      const own = await run(module, ...command.split(" "), "--help");
+      const own = await runMain(module, [...command.split(" "), "--help"]);
       expect({ command, ...own }).toMatchObject({ code: 0, err: "" });
       expect(own.out).toMatch(/^Usage: /m);
       expect(summary).toMatch(/^[A-Z].*\.$/);
@@ -59,8 +45,8 @@ describe("the programs", () => {
   });
 
   it.each(PROGRAMS)("%s names its subcommands where it is given another", { timeout: 60_000 }, async (name, module) => {
-    const commands = listed((await run(module, "--help")).out).map(([command]) => command);
-    const { code, err } = await run(module, "frobnicate");
+    const commands = listed((await runMain(module, ["--help"])).out).map(([command]) => command);
+    const { code, err } = await runMain(module, ["frobnicate"]);
     expect(code).toBe(1);
     expect(err.split("\n")[0]).toBe(
       `${name}: unexpected argument "frobnicate": expected an option, or a subcommand (${commands.join(", ")})`,

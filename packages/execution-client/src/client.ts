@@ -22,11 +22,11 @@ import {
   WitnessService,
   withDescription,
 } from "@rnode/eth-api";
-import { createRpcServer, INTERNAL_ERROR, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import { createRpcServer, INTERNAL_ERROR, namingSecretOption, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { defaultDataFolder, JWT_FILE, registryRetriesIn, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
-import { type Clock, hexToBytes, isCodedError } from "@rnode/primitives";
+import { type Clock, hexToBytes } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
 import {
   type BlobSidecar,
@@ -39,6 +39,7 @@ import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { feedClient } from "./client-feed.ts";
 import { ClientStatus } from "./client-status.ts";
+import { JWT_SECRET } from "./config-checks.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { observeHeads } from "./head-metrics.ts";
 import { LateNetwork } from "./network/late-network.ts";
@@ -276,7 +277,7 @@ export async function startClient(
 
   // The rollup node need not wait for the readers.
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, JWT_FILE);
-  const { secret, isNew } = jwtSecretAt(jwtSecretPath);
+  const { secret, isNew } = namingSecretOption(JWT_SECRET, () => readOrCreateJwtSecret(jwtSecretPath));
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
   const readerPids = (): number[] => readers?.pool.pids() ?? [];
   const servingReaders = () => (count === 0 ? undefined : readerPids().length);
@@ -371,17 +372,6 @@ function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, lo
     forget();
     pruning.stop();
   };
-}
-
-/** @throws {UserError} the file can be neither read nor created, or holds no secret */
-function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
-  try {
-    return readOrCreateJwtSecret(path);
-  } catch (error) {
-    if (isCodedError(error, "jwt/")) throw new UserError(`--authrpc.jwtsecret: ${error.message}`, { cause: error });
-    if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw new UserError(`--authrpc.jwtsecret ${path}: ${error.message}`, { cause: error });
-  }
 }
 
 /** Says what L1 requires and recommends, as the rollup node passes it on: once, and where this client is behind. */

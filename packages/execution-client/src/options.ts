@@ -9,6 +9,7 @@ import {
   duration,
   httpUrl,
   integerBetween,
+  listenAddress,
   listOf,
   type OptionsOfAll,
   oneOf,
@@ -110,7 +111,7 @@ const memory = optionGroup("", {
 
 const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
-  host: { parse: text, flag: "http.addr", default: "127.0.0.1", needs: ["http", "dev"], help: "Address to listen on." },
+  host: { parse: listenAddress, flag: "http.addr", default: "127.0.0.1", needs: ["http", "dev"], help: "Address to listen on." },
   port: { parse: port, default: 8545, needs: ["http", "dev"], help: "Port to listen on." },
   api: { parse: namespaces, default: DEFAULT_NAMESPACES, needs: "http", help: "Namespaces that are served." },
   cors: { ...browserOptions("http").cors, needs: ["http", "dev"] },
@@ -123,7 +124,7 @@ const http = optionGroup("http", {
 
 const ws = optionGroup("ws", {
   enabled: { parse: bool, flag: "ws", default: false, help: "Serve JSON-RPC over WebSocket." },
-  host: { parse: text, flag: "ws.addr", default: "127.0.0.1", needs: "ws", help: "Address to listen on." },
+  host: { parse: listenAddress, flag: "ws.addr", default: "127.0.0.1", needs: "ws", help: "Address to listen on." },
   port: {
     parse: port,
     default: 8546,
@@ -140,7 +141,7 @@ const ws = optionGroup("ws", {
 });
 
 const authrpc = optionGroup("authrpc", {
-  host: { parse: text, flag: "authrpc.addr", default: "127.0.0.1", help: "Address of the Engine API." },
+  host: { parse: listenAddress, flag: "authrpc.addr", default: "127.0.0.1", help: "Address of the Engine API." },
   port: { parse: port, default: 8551, help: "Port of the Engine API." },
   vhosts: browserOptions("authrpc").vhosts,
   jwtsecret: {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
@@ -114,6 +115,18 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
 export const httpUrl: Parser<string> = urlOf("http", "https");
 export const wsUrl: Parser<string> = urlOf("ws", "wss");
 export const url: Parser<string> = urlOf("http", "https", "ws", "wss");
+
+export const ipAddress: Parser<string> = parser("ip", "an IP address", (value) => (isIP(value) === 0 ? undefined : value));
+
+const isHostName = (name: string): boolean => /^[a-z\d_-]+(?:\.[a-z\d_-]+)*\.?$/i.test(name) && !/^[\d.]+$/.test(name);
+
+/** An IP address, or a host name that may have one. */
+export const ipOrHost: Parser<string> = parser("ip|host", "an IP address or a host name", (value) =>
+  isIP(value) !== 0 || isHostName(value) ? value : undefined,
+);
+
+/** Where a server listens; empty: on all addresses. */
+export const listenAddress: Parser<string> = { ...ipOrHost, parse: (value) => (value === "" ? value : ipOrHost.parse(value)) };
 
 /** A path, made absolute against the working directory. */
 export const path: Parser<string> = parser("path", "a path", (value) => (value.includes("\0") ? undefined : resolve(value)));

@@ -1,5 +1,8 @@
 export { canonicalIp, KeyFileError, parseSubnet, readOrCreateNetworkKey } from "@rnode/peering";
+export { parseBootnode } from "./discovery/bootnodes.ts";
+export { parseNetworks } from "./discovery/ip-networks.ts";
 export { BlockSigners } from "./gossip/block-signers.ts";
+export { parseStaticPeer } from "./host/static-peers.ts";
 export {
   type BlockPoint,
   type ConnectionLimits,

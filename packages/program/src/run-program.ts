@@ -42,6 +42,11 @@ export interface Program<G extends Groups> {
   readonly metricAliases?: (name: string) => readonly string[];
   /** how a fatal error is described; default: `describeFailure` */
   readonly describe?: Describe;
+  /**
+   * What the start refuses of options, files and tables, apart: a check asks no other program, writes nothing, and throws what the start
+   * would throw. `config print` runs all of them.
+   */
+  readonly checks?: readonly ((options: ProgramOptions<G>) => unknown)[];
   /** Starts everything through the context's scope. An exception ends the program. */
   start(options: ProgramOptions<G>, context: ProgramContext): Promise<Started>;
 }

@@ -1,5 +1,5 @@
 import { levelName } from "@rnode/observe";
-import { bool, listOf, oneOf, optionGroup, type Parser, path, port, text } from "@rnode/options";
+import { bool, listenAddress, listOf, oneOf, optionGroup, type Parser, path, port, text } from "@rnode/options";
 import { NOT_IN_JAVASCRIPT, PROFILE_TYPES, type ProfileType } from "./pprof/profile-types.ts";
 
 const LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
@@ -30,7 +30,7 @@ export const logOptions = optionGroup("log", {
 /** Ports are the rollup node's; other programs have others, so that all run on one machine (`withDefaults`). */
 export const metricsOptions = optionGroup("metrics", {
   enabled: { parse: bool, default: false, help: "Serve metrics for Prometheus at /metrics." },
-  addr: { parse: text, default: "0.0.0.0", needs: "metrics.enabled", help: "Address the metrics server listens on." },
+  addr: { parse: listenAddress, default: "0.0.0.0", needs: "metrics.enabled", help: "Address the metrics server listens on." },
   port: { parse: port, default: 7300, needs: "metrics.enabled", help: "Port of the metrics server." },
   vhosts: {
     parse: listOf(text),
@@ -43,7 +43,7 @@ export const metricsOptions = optionGroup("metrics", {
 /** Profiles for `go tool pprof`, of the program's main thread: over HTTP, and one from the start to the end in a file. */
 export const pprofOptions = optionGroup("pprof", {
   enabled: { parse: bool, default: false, help: "Serve profiles for go tool pprof at /debug/pprof/." },
-  addr: { parse: text, default: "0.0.0.0", needs: "pprof.enabled", help: "Address the profile server listens on." },
+  addr: { parse: listenAddress, default: "0.0.0.0", needs: "pprof.enabled", help: "Address the profile server listens on." },
   port: { parse: port, default: 6060, needs: "pprof.enabled", help: "Port of the profile server." },
   vhosts: {
     parse: listOf(text),

@@ -1,5 +1,6 @@
 import { feedStatus, openDashboard } from "@rnode/dashboard";
 import { type Program, runProgram } from "@rnode/program";
+import { checkSignerFiles } from "@rnode/signer";
 import { rproposerOptions } from "./options.ts";
 import { startProposer } from "./start-proposer.ts";
 import { VERSION } from "./version.ts";
@@ -12,6 +13,7 @@ const rproposer: Program<(typeof rproposerOptions)["groups"]> = {
   table: rproposerOptions,
   metricsPrefix: "rproposer_default_",
   metricAliases: (name) => [`op_proposer_default_${name}`],
+  checks: [({ signer }) => checkSignerFiles(signer)],
   async start(options, context) {
     const dashboard = await openDashboard(options.dashboard, { ...context, name: "rproposer", version: VERSION });
     const { ready, status } = await startProposer(context.scope, options, { ...context, feed: dashboard.feed });

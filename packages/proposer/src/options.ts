@@ -5,13 +5,13 @@ import {
   duration,
   httpUrl,
   integerBetween,
+  listenAddress,
   listOf,
   type OptionsOfAll,
   optionGroup,
   optionTable,
   port,
   positiveDuration,
-  text,
   withDefaults,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
@@ -70,7 +70,12 @@ export const proposalOptions = optionGroup("", {
 });
 
 export const rpcOptions = optionGroup("rpc", {
-  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address that the proposer's JSON-RPC server listens on." },
+  host: {
+    parse: listenAddress,
+    flag: "rpc.addr",
+    default: "0.0.0.0",
+    help: "Address that the proposer's JSON-RPC server listens on.",
+  },
   port: { parse: port, default: 8545, help: "Port of the proposer's JSON-RPC server." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
   ...browserOptions("rpc"),

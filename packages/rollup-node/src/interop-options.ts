@@ -1,4 +1,4 @@
-import { optionGroup, path, port, text } from "@rnode/options";
+import { listenAddress, optionGroup, path, port } from "@rnode/options";
 
 export const interopOptions = optionGroup("interop", {
   dependencySet: {
@@ -11,7 +11,7 @@ export const interopOptions = optionGroup("interop", {
     help: "File with the secret of the interop server; made if it is missing or empty. Default: rnode_interop_jwt_secret.txt",
   },
   rpcAddr: {
-    parse: text,
+    parse: listenAddress,
     flag: "interop.rpc.addr",
     help: "Address of the server for an interop supervisor (WebSocket only); without it, nobody supervises this node. (experimental)",
   },

@@ -6,6 +6,7 @@ import type { Hex } from "@rnode/primitives";
 import { type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
 import { openSigner } from "@rnode/signer";
 import { AdminStateFile } from "./admin-state.ts";
+import { configChecks } from "./config-checks.ts";
 import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
 import { interopSetup } from "./interop/interop-files.ts";
@@ -31,6 +32,7 @@ const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   table: rnodeOptions,
   metricsPrefix: METRICS_PREFIX,
   metricAliases: opNodeNames,
+  checks: configChecks,
   subcommands: {
     networks: async () => (await import("./networks-command.ts")).networksCommand,
     peers: async () => (await import("./peers-command.ts")).peersCommand,

@@ -132,7 +132,10 @@ describe("options that do nothing alone, or exclude each other", () => {
   });
 
   it.each([
-    [["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222"], /both --p2p.static and --p2p.disable are specified/],
+    [
+      ["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222/p2p/16Uiu2HAmEWQnHq2jLKJypwVnVoQeFCULuyop6atvq2eWjYSUjzNi"],
+      /both --p2p.static and --p2p.disable are specified/,
+    ],
     [["--p2p.peers.lo=31"], /--p2p.peers.lo: peers lo\/hi tides are invalid: 31, 30/],
     [["--p2p.peers.hi=19"], /--p2p.peers.hi: peers lo\/hi tides are invalid: 20, 19/],
     [["--p2p.peers.lo=0"], /peers lo\/hi tides are invalid: 0, 30: expected 0 < lo/],
@@ -193,7 +196,13 @@ describe("options that do nothing alone, or exclude each other", () => {
         "--l2.enginekind=reth",
       ]),
     ).toEqual([]);
-    expect(faults(["--p2p.disable", "--p2p.peers.lo=0", "--p2p.bootnodes=enr:x"])).toEqual([]);
+    expect(
+      faults([
+        "--p2p.disable",
+        "--p2p.peers.lo=0",
+        "--p2p.bootnodes=enode://ca2774c3c401325850b2477fd7d0f27911efbf79b1e8b335066516e2bd8c4c9e0ba9696a94b1cb030a88eac582305ff55e905e64fb77fe0edcd70a4e5296d3ec@34.65.175.185:30305",
+      ]),
+    ).toEqual([]);
     expect(faults(["--sequencer.enabled", "--sequencer.l1-confs=1"])).toEqual([]);
     expect(faults(["--signer.endpoint=https://x", SIGNER_ADDRESS])).toEqual([]);
     expect(faults(["--signer.endpoint=http://x", SIGNER_ADDRESS, "--signer.tls.enabled=false", "--signer.tls.ca="])).toEqual([]);

@@ -9,6 +9,7 @@ import {
   httpHeader,
   httpUrl,
   integerBetween,
+  listenAddress,
   listOf,
   type OptionsOf,
   oneOf,
@@ -236,7 +237,7 @@ export const overrideOptions = optionGroup("override", {
 });
 
 export const rpcOptions = optionGroup("rpc", {
-  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address the RPC server listens on." },
+  host: { parse: listenAddress, flag: "rpc.addr", default: "0.0.0.0", help: "Address the RPC server listens on." },
   port: { parse: port, default: 9545, help: "Port of the RPC server." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
   adminState: { parse: path, needs: "sequencer.enabled", help: "File that keeps changes made through the admin namespace." },

@@ -1,5 +1,39 @@
-import { bool, decimal, duration, hexKey, listOf, oneOf, optionGroup, port, text, uint } from "@rnode/options";
+import {
+  bool,
+  decimal,
+  duration,
+  hexKey,
+  ipAddress,
+  ipOrHost,
+  listOf,
+  oneOf,
+  optionGroup,
+  type Parser,
+  port,
+  text,
+  textOf,
+  uint,
+} from "@rnode/options";
+import { P2PSettingError, parseBootnode, parseNetworks, parseStaticPeer } from "@rnode/p2p";
 import { isPrivateKey } from "@rnode/primitives";
+
+/** A text that the network reads with `read`, kept as it is. */
+const readBy = (read: (value: string) => unknown, placeholder: string, expects: string): Parser<string> => ({
+  ...textOf(placeholder, expects),
+  parse: (value) => {
+    try {
+      read(value);
+      return value;
+    } catch (error) {
+      if (error instanceof P2PSettingError) return undefined;
+      throw error;
+    }
+  },
+});
+
+const staticPeer = readBy(parseStaticPeer, "multiaddr", "a peer's address such as /ip4/203.0.113.5/tcp/9222/p2p/16Uiu2HA…");
+const bootnode = readBy(parseBootnode, "enr|enode", "a record (enr:…) or enode://<128 hex digits>@<IP>:<port>");
+const network = readBy((value) => parseNetworks([value]), "cidr", "an address and a length, such as 10.0.0.0/8");
 
 /** Ports that need privileges are mistakes. */
 const checkPort = (port: number): string | undefined =>
@@ -15,7 +49,7 @@ const checkFolder = (text: string): string | undefined =>
 
 export const p2pOptions = optionGroup("p2p", {
   disable: { parse: bool, default: false, help: "Disable peer-to-peer networking." },
-  advertiseIp: { parse: text, flag: "p2p.advertise.ip", help: "Address or host name in the discovery record." },
+  advertiseIp: { parse: ipOrHost, flag: "p2p.advertise.ip", help: "Address or host name in the discovery record." },
   advertiseTcp: {
     parse: port,
     check: checkPort,
@@ -47,7 +81,7 @@ export const p2pOptions = optionGroup("p2p", {
     needs: "p2p.ban.peers",
     help: "Score below which a peer is banned.",
   },
-  bootnodes: { parse: listOf(text), default: [], help: "Node records to start discovery from." },
+  bootnodes: { parse: listOf(bootnode), default: [], help: "Node records to start discovery from." },
   discoveryPath: {
     parse: text,
     check: checkFolder,
@@ -61,7 +95,7 @@ export const p2pOptions = optionGroup("p2p", {
     default: 60_000,
     help: "Age from which on gossiped blocks are rejected.",
   },
-  listenIp: { parse: text, flag: "p2p.listen.ip", default: "0.0.0.0", help: "Address to listen on." },
+  listenIp: { parse: ipAddress, flag: "p2p.listen.ip", default: "0.0.0.0", help: "Address to listen on." },
   listenTcp: {
     parse: port,
     check: checkPort,
@@ -79,7 +113,7 @@ export const p2pOptions = optionGroup("p2p", {
     help: "UDP port to listen on. 0: the number of the TCP port.",
   },
   nat: { parse: bool, default: false, help: "Ask the router to map the listening ports (NAT)." },
-  netrestrict: { parse: listOf(text), default: [], help: "Connect only to peers in these networks (CIDR)." },
+  netrestrict: { parse: listOf(network), default: [], help: "Connect only to peers in these networks (CIDR)." },
   noDiscovery: { parse: bool, default: false, help: "Disable the discovery of peers." },
   peersGraceMs: { parse: duration, flag: "p2p.peers.grace", default: 30_000, help: "How long a new peer is not pruned." },
   peersHi: {
@@ -120,7 +154,7 @@ export const p2pOptions = optionGroup("p2p", {
     help: "Key that signs the sequencer's blocks.",
   },
   static: {
-    parse: listOf(text),
+    parse: listOf(staticPeer),
     default: [],
     check: (_, other) =>
       other("p2p.disable") === true ? "both --p2p.static and --p2p.disable are specified: leave one of them out" : undefined,

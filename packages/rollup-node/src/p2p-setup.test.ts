@@ -51,6 +51,9 @@ describe("the network's configuration", () => {
   });
 
   it("follows every option", () => {
+    const key =
+      "ca2774c3c401325850b2477fd7d0f27911efbf79b1e8b335066516e2bd8c4c9e0ba9696a94b1cb030a88eac582305ff55e905e64fb77fe0edcd70a4e5296d3ec";
+    const bootnodes = [`enode://${key}@34.65.175.185:30305`, `enode://${key}@[2001:db8::1]:30305?discport=30306`];
     const peer = "/ip4/1.2.3.4/tcp/1/p2p/16Uiu2HAmEWQnHq2jLKJypwVnVoQeFCULuyop6atvq2eWjYSUjzNi";
     expect(
       configOf(
@@ -62,7 +65,7 @@ describe("the network's configuration", () => {
         "--p2p.advertise.udp=2004",
         "--p2p.nat",
         "--p2p.no-discovery",
-        "--p2p.bootnodes=enr:a,enr:b",
+        `--p2p.bootnodes=${bootnodes.join(",")}`,
         "--p2p.discovery.path=memory",
         `--p2p.static=${peer}`,
         "--p2p.netrestrict=10.0.0.0/8",
@@ -82,7 +85,7 @@ describe("the network's configuration", () => {
       listen: { ip: "127.0.0.1", tcpPort: 2001, udpPort: 2002 },
       advertise: { ip: "node.example", tcpPort: 2003, udpPort: 2004 },
       nat: true,
-      discovery: { enabled: false, bootnodes: ["enr:a", "enr:b"], path: undefined },
+      discovery: { enabled: false, bootnodes, path: undefined },
       staticPeers: [peer],
       netrestrict: ["10.0.0.0/8"],
       peers: {

@@ -42,7 +42,8 @@ export function p2pConfig(options: RnodeOptions["p2p"], rollup: RollupConfig, lo
 
 const folderOf = (text: string): string | undefined => (text === IN_MEMORY ? undefined : resolve(text));
 
-function readNetworkKey(path: string, log: Logger): Uint8Array {
+/** Reads the network key, or makes it. @throws {StartError} start/bad-config */
+export function readNetworkKey(path: string, log: Logger): Uint8Array {
   try {
     const { key, isNew } = readOrCreateNetworkKey(path);
     if (isNew) log.info("made a new network key", { path });

@@ -1,6 +1,6 @@
 import type { OptionsOf } from "@rnode/options";
 import { localSigner } from "./local-signer.ts";
-import { RemoteSigner, type RemoteSignerDeps } from "./remote/remote-signer.ts";
+import { RemoteSigner, type RemoteSignerDeps, tlsFilesOf } from "./remote/remote-signer.ts";
 import type { Signer } from "./signer.ts";
 import { remoteSignerOf, type remoteSignerOptions } from "./signer-options.ts";
 
@@ -33,4 +33,10 @@ export async function openSigner(
   const remote = remoteSignerOf(options);
   if (remote !== undefined) return RemoteSigner.open(remote, deps);
   return privateKey && { ...localSigner(privateKey), close: () => Promise.resolve() };
+}
+
+/** Refuses the files that a remote signer would be reached with, without asking it. @throws {TlsFileError} */
+export function checkSignerFiles(options: OptionsOf<typeof remoteSignerOptions>): void {
+  const remote = remoteSignerOf(options);
+  if (remote !== undefined) tlsFilesOf(remote);
 }

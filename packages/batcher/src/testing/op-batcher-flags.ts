@@ -36,7 +36,7 @@ export const OP_BATCHER_FLAGS: readonly ForeignFact[] = [
   { flag: "throttle.pid-integral-max", sample: "1000", fallback: "1000" },
   { flag: "throttle.pid-output-max", sample: "1", fallback: "1" },
   { flag: "throttle.pid-sample-time", sample: "7s", fallback: "2s" },
-  { flag: "rpc.addr", sample: "http://127.0.0.1:1", fallback: "0.0.0.0" },
+  { flag: "rpc.addr", sample: "127.0.0.1", fallback: "0.0.0.0" },
   { flag: "rpc.port", sample: "1234", fallback: "8545" },
   { flag: "rpc.enable-admin" },
   { flag: "log.level", sample: "DEBUG", fallback: "INFO" },

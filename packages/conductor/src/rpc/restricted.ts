@@ -1,7 +1,15 @@
-import { checkJwt, isLoopback, type RestrictedMethods, RpcError, readJwtSecret, SERVER_ERROR } from "@rnode/jsonrpc";
+import {
+  checkJwt,
+  isLoopback,
+  type RestrictedMethods,
+  RpcError,
+  readSecretOf,
+  SERVER_ERROR,
+  type SecretOption,
+} from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
-import { isCodedError } from "@rnode/primitives";
-import { UserError } from "@rnode/program";
+
+export const JWT_SECRET: SecretOption = { option: "--rpc.jwt-secret" };
 
 /** Methods that only look: anybody who reaches the server may use them, as upstream. */
 const OPEN = new Set([
@@ -18,14 +26,14 @@ const OPEN = new Set([
 /**
  * The methods of `conductor_` that change the cluster: this machine may use them, and whoever has the secret.
  *
- * @throws {UserError} the file holds no secret
+ * @throws {CodedError} jwt/bad-option: the file holds no secret
  */
 export function restrictedMethods(
   { jwtSecret: file }: { readonly jwtSecret: string | undefined },
   names: readonly string[],
   clock: Pick<Clock, "unixMs">,
 ): RestrictedMethods {
-  const secret = file === undefined ? undefined : readSecret(file);
+  const secret = file === undefined ? undefined : readSecretOf(JWT_SECRET, file);
   return {
     names: new Set(names.filter((name) => name.startsWith("conductor_") && !OPEN.has(name))),
     isAllowed: (authorization, remoteAddress) =>
@@ -39,16 +47,4 @@ export function restrictedMethods(
           : `${name} changes the cluster: send a token made with the secret of --rpc.jwt-secret`,
       ),
   };
-}
-
-function readSecret(file: string): Uint8Array {
-  try {
-    return readJwtSecret(file);
-  } catch (cause) {
-    const isKnown = isCodedError(cause, "jwt/") || (cause instanceof Error && "syscall" in cause);
-    if (!isKnown) throw cause;
-    throw new UserError(`--rpc.jwt-secret: ${isCodedError(cause) ? String(cause.data.reason) : (cause as Error).message}`, {
-      cause,
-    });
-  }
 }

@@ -33,7 +33,7 @@ export const OP_CONDUCTOR_FLAGS: readonly ForeignFact[] = [
   { flag: "healthcheck.rollup-boost-partial-healthiness-tolerance-limit", sample: "5", fallback: "0" },
   { flag: "healthcheck.rollup-boost-partial-healthiness-tolerance-interval-seconds", sample: "5", fallback: "0" },
   { flag: "raft.round-robin-leader-transfer" },
-  { flag: "rpc.addr", sample: "http://127.0.0.1:1", fallback: "0.0.0.0" },
+  { flag: "rpc.addr", sample: "127.0.0.1", fallback: "0.0.0.0" },
   { flag: "rpc.port", sample: "1234", fallback: "8545" },
   { flag: "rpc.enable-admin" },
   { flag: "log.level", sample: "DEBUG", fallback: "INFO" },

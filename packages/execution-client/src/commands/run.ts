@@ -1,6 +1,7 @@
 import { openDashboard } from "@rnode/dashboard";
 import { type Program, runProgram } from "@rnode/program";
 import { startClient } from "../client.ts";
+import { configChecks } from "../config-checks.ts";
 import { gethAndRethNames } from "../head-metrics.ts";
 import { clientTable } from "../options.ts";
 import { describeError } from "../setup/describe-error.ts";
@@ -15,6 +16,7 @@ const rengine: Program<(typeof clientTable)["groups"]> = {
   version: `v${VERSION}`,
   table: clientTable,
   subcommands,
+  checks: configChecks,
   describe: describeError,
   metricsPrefix: "rengine_",
   metricAliases: gethAndRethNames,

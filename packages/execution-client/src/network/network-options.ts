@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { parseEnode } from "@rnode/devp2p";
-import { bool, integerBetween, listOf, optionGroup, type Parser, path, port, text, textOf } from "@rnode/options";
+import { bool, integerBetween, ipAddress, listOf, optionGroup, type Parser, path, port, textOf } from "@rnode/options";
 
 /** One that network nodes are named by. */
 const enode: Parser<string> = {
@@ -28,7 +28,7 @@ const nat: Parser<string> = {
 
 /** The network of execution clients, in the words of Geth and Reth. */
 export const network = optionGroup("", {
-  addr: { parse: text, default: "0.0.0.0", help: "Address on which peers connect." },
+  addr: { parse: ipAddress, default: "0.0.0.0", help: "Address on which peers connect." },
   port: { parse: port, default: 30_303, help: "TCP port on which peers connect. 0: any that is free." },
   discoveryPort: {
     parse: port,

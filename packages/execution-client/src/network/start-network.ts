@@ -3,11 +3,9 @@ import type { Chain } from "@rnode/chain";
 import {
   type DevP2PConfig,
   type DevP2PNetwork,
-  KeyFileError,
   type NatSetting,
   type OpenNetworkDeps,
   openNetwork,
-  readOrCreateNetworkKey,
   unjoinedIdentity,
 } from "@rnode/devp2p";
 import type { NodeOnNetwork } from "@rnode/eth-api";
@@ -19,6 +17,7 @@ import type { ClientOptions } from "../options.ts";
 import type { PoolService } from "../pool/pool-service.ts";
 import { databasePath } from "../setup/database.ts";
 import { bootnodesOf } from "./bootnodes.ts";
+import { nodeKeyAt } from "./node-key.ts";
 import { SharedPool } from "./shared-pool.ts";
 
 const METRICS_PREFIX = "rengine_";
@@ -100,7 +99,7 @@ function identityOf(
     chain: config,
     genesisHash: networkGenesisHash(config, genesis.hash),
     genesisTimeSec: genesis.block.header.timestamp,
-    nodeKey: nodeKeyAt(network.nodekey ?? join(datadir, "nodekey"), log),
+    nodeKey: nodeKeyAt(network.nodekey ?? join(datadir, "nodekey"), (path) => log.info("node key created", { path })),
     clientId,
     listen: { ip: network.addr, tcpPort: network.port, udpPort: network.discoveryPort ?? network.port },
   };
@@ -112,18 +111,6 @@ async function open(config: DevP2PConfig, shared: SharedPool, deps: OpenNetworkD
   } catch (error) {
     if (isCodedError(error, "devp2p/")) throw new UserError(error.message, { cause: error });
     throw error;
-  }
-}
-
-/** @throws {UserError} */
-function nodeKeyAt(path: string, log: Logger): Uint8Array {
-  try {
-    const { key, isNew } = readOrCreateNetworkKey(path);
-    if (isNew) log.info("node key created", { path });
-    return key;
-  } catch (cause) {
-    if (!(cause instanceof KeyFileError)) throw cause;
-    throw new UserError(`--nodekey: ${cause.message}`, { cause });
   }
 }
 

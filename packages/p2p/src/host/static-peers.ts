@@ -27,7 +27,8 @@ export function parseStaticPeers(texts: readonly string[], self: string): Readon
   return peers;
 }
 
-function parseStaticPeer(text: string): { readonly peerId: PeerId; readonly address: Multiaddr } {
+/** @throws {P2PSettingError} static */
+export function parseStaticPeer(text: string): { readonly peerId: PeerId; readonly address: Multiaddr } {
   const bad = (what: string, cause?: unknown): P2PSettingError =>
     new P2PSettingError("static", `"${text}" ${what}: expected an address such as /ip4/203.0.113.5/tcp/9222/p2p/16Uiu2HA…`, {
       cause,

@@ -14,7 +14,7 @@ export const OP_PROPOSER_FLAGS: readonly ForeignFact[] = [
   { flag: "game-type", sample: "1", fallback: "0" },
   { flag: "active-sequencer-check-duration", sample: "7s", fallback: "2m0s" },
   { flag: "wait-node-sync" },
-  { flag: "rpc.addr", sample: "http://127.0.0.1:1", fallback: "0.0.0.0" },
+  { flag: "rpc.addr", sample: "127.0.0.1", fallback: "0.0.0.0" },
   { flag: "rpc.port", sample: "1234", fallback: "8545" },
   { flag: "rpc.enable-admin" },
   { flag: "log.level", sample: "DEBUG", fallback: "INFO" },

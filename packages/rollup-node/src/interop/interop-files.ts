@@ -1,6 +1,6 @@
-import { chmodSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
-import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import { namingSecretOption, readOrCreateJwtSecret, readSecretOf } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { type DependencySet, dependencySetFromJson, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
@@ -9,17 +9,18 @@ import { StartError } from "../start-error.ts";
 import type { ManagedServerOptions } from "./managed-server.ts";
 
 const DEFAULT_JWT_FILE = "rnode_interop_jwt_secret.txt";
+const INTEROP_JWT_SECRET = { option: "--interop.jwt-secret" };
 
 const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
 
 /**
  * The secret that the supervisor must have, too. This node is the server, so a missing or empty file is filled with a new one.
  *
- * @throws {StartError} start/bad-config
+ * @throws {CodedError} jwt/bad-option
  */
 export function readInteropSecret(file: string | undefined, log: Logger): Uint8Array {
   const path = file ?? resolve(DEFAULT_JWT_FILE);
-  try {
+  return namingSecretOption(INTEROP_JWT_SECRET, () => {
     if (isEmptyFile(path)) rmSync(path);
     const { secret, isNew } = readOrCreateJwtSecret(path);
     if (isNew) {
@@ -27,10 +28,7 @@ export function readInteropSecret(file: string | undefined, log: Logger): Uint8A
       log.info("made a new secret for the supervisor: give it the same file", { path });
     }
     return secret;
-  } catch (cause) {
-    if (!isCodedError(cause, "jwt/") && !isFileError(cause)) throw cause;
-    throw new StartError("start/bad-config", `--interop.jwt-secret: ${cause.message}`, { cause });
-  }
+  });
 }
 
 function isEmptyFile(path: string): boolean {
@@ -67,6 +65,26 @@ export interface InteropSetup {
   readonly supervisor: ManagedServerOptions | undefined;
 }
 
+type InteropOptions = RnodeOptions["interopServer"];
+
+/** Whether there are messages between chains, sooner or later. @throws {StartError} start/bad-config: a server without them */
+function expectsMessages({ rpcAddr }: InteropOptions, { forkTimes }: RollupConfig): boolean {
+  const hasMessages = rollupRulesAt(forkTimes, Number.MAX_SAFE_INTEGER).hasExecutingMessages;
+  if (hasMessages || rpcAddr === undefined) return hasMessages;
+  throw new StartError(
+    "start/bad-config",
+    "--interop.rpc.addr: the rollup's configuration schedules no interop (interop_time), so there is nothing to supervise",
+  );
+}
+
+/** Refuses what `interopSetup` refuses, and makes no file. @throws {StartError, CodedError} */
+export function checkInterop(options: InteropOptions, rollup: RollupConfig): void {
+  if (options.dependencySet !== undefined) readDependencySet(options.dependencySet, rollup);
+  expectsMessages(options, rollup);
+  const path = options.jwtSecret ?? resolve(DEFAULT_JWT_FILE);
+  if (options.rpcAddr !== undefined && existsSync(path) && !isEmptyFile(path)) readSecretOf(INTEROP_JWT_SECRET, path);
+}
+
 /**
  * What the options say about the interop cluster.
  *
@@ -74,11 +92,12 @@ export interface InteropSetup {
  * @throws {StartError} start/bad-config
  */
 export function interopSetup(
-  { dependencySet, jwtSecret, rpcAddr, rpcPort }: RnodeOptions["interopServer"],
+  options: InteropOptions,
   rollup: RollupConfig,
   named: DependencySet | undefined,
   log: Logger,
 ): InteropSetup {
+  const { dependencySet } = options;
   const set = dependencySet === undefined ? named : readDependencySet(dependencySet, rollup);
   if (set !== undefined && dependencySet !== undefined) {
     log.info("the chains whose messages can be executed", {
@@ -86,19 +105,14 @@ export function interopSetup(
       expiryWindowSec: set.expiryWindowSec,
     });
   }
-  const hasMessages = rollupRulesAt(rollup.forkTimes, Number.MAX_SAFE_INTEGER).hasExecutingMessages;
+  const hasMessages = expectsMessages(options, rollup);
+  const { rpcAddr, rpcPort, jwtSecret } = options;
   if (rpcAddr === undefined) {
     const isAlone = set?.chainIds.length === 1; // it executes no messages of others
     if (hasMessages && !isAlone) {
       log.warn("nobody supervises this node (--interop.rpc.addr): blocks count as safe without their messages being checked");
     }
     return { dependencySet: set, supervisor: undefined };
-  }
-  if (!hasMessages) {
-    throw new StartError(
-      "start/bad-config",
-      "--interop.rpc.addr: the rollup's configuration schedules no interop (interop_time), so there is nothing to supervise",
-    );
   }
   return { dependencySet: set, supervisor: { host: rpcAddr, port: rpcPort, jwtSecret: readInteropSecret(jwtSecret, log) } };
 }

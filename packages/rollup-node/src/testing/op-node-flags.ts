@@ -64,8 +64,12 @@ export const OP_NODE_FLAGS: readonly ForeignFact[] = [
   { flag: "p2p.advertise.ip", sample: "1.2.3.4" },
   { flag: "p2p.advertise.tcp", sample: "2000", fallback: "0" },
   { flag: "p2p.advertise.udp", sample: "2000", fallback: "0" },
-  { flag: "p2p.bootnodes", sample: "enr:x" },
-  { flag: "p2p.static", sample: "/ip4/1.2.3.4/tcp/1/p2p/x" },
+  {
+    flag: "p2p.bootnodes",
+    sample:
+      "enode://ca2774c3c401325850b2477fd7d0f27911efbf79b1e8b335066516e2bd8c4c9e0ba9696a94b1cb030a88eac582305ff55e905e64fb77fe0edcd70a4e5296d3ec@34.65.175.185:30305",
+  },
+  { flag: "p2p.static", sample: "/ip4/1.2.3.4/tcp/1/p2p/16Uiu2HAmEWQnHq2jLKJypwVnVoQeFCULuyop6atvq2eWjYSUjzNi" },
   { flag: "p2p.netrestrict", sample: "10.0.0.0/8" },
   { flag: "p2p.mux", sample: "yamux,mplex", fallback: "yamux,mplex" },
   { flag: "p2p.security", sample: "noise", fallback: "noise" },
@@ -107,7 +111,7 @@ export const OP_NODE_FLAGS: readonly ForeignFact[] = [
   { flag: "metrics.enabled" },
   { flag: "metrics.addr", sample: "0.0.0.0", fallback: "0.0.0.0" },
   { flag: "metrics.port", sample: "1235", fallback: "7300" },
-  { flag: "rpc.addr", sample: "http://127.0.0.1:1", fallback: "0.0.0.0" },
+  { flag: "rpc.addr", sample: "127.0.0.1", fallback: "0.0.0.0" },
   { flag: "rpc.port", sample: "1234", fallback: "9545" },
   { flag: "rpc.enable-admin" },
   { flag: "l2.engine-sync", env: ["L2_ENGINE_SYNC_ENABLED"] },

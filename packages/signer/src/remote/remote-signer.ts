@@ -64,6 +64,10 @@ const V2 = "opsigner_signBlockPayloadV2";
 const V1 = "opsigner_signBlockPayload";
 const TLS_OPTIONS = { ca: "--signer.tls.ca", cert: "--signer.tls.cert", key: "--signer.tls.key" };
 
+/** @throws {TlsFileError} a file cannot be used */
+export const tlsFilesOf = ({ tlsEnabled, tlsCa: ca, tlsCert: cert, tlsKey: key }: RemoteSignerOptions): TlsFiles | undefined =>
+  tlsEnabled ? new TlsFiles({ ca, cert, key }, TLS_OPTIONS) : undefined;
+
 type What = "block" | "transaction";
 /** Why what came back is not what was asked for. */
 class WrongAnswer extends Error {}
@@ -92,8 +96,7 @@ export class RemoteSigner implements Signer {
     this.deps = deps;
     this.address = options.address;
     this.metrics = createSignerMetrics(deps.metrics);
-    const { tlsEnabled, tlsCa: ca, tlsCert: cert, tlsKey: key } = options;
-    this.files = tlsEnabled ? new TlsFiles({ ca, cert, key }, TLS_OPTIONS) : undefined;
+    this.files = tlsFilesOf(options);
     this.client = this.connect();
   }
 
