@@ -220,6 +220,18 @@ export class Conductor {
   }
 
   /**
+   * Who may lead is changed on the server that leads, as in a cluster of raft. While none leads, each may: otherwise a cluster without voters
+   * would have none again.
+   *
+   * @throws {ConductorError} conductor/refused
+   */
+  assertMayChangeRoster(): void {
+    const { leader } = this.view ?? {};
+    if (leader === undefined || this.isLeader) return;
+    throw new ConductorError("conductor/refused", { reason: `node is not the leader: call it on ${leader.id}, which leads` });
+  }
+
+  /**
    * Takes back the last committed block, which no engine can execute: the next one is made on its parent.
    *
    * @param hash of the last committed block

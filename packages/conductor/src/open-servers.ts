@@ -1,10 +1,12 @@
 import {
   createRpcClient,
   createRpcServer,
+  healthMethods,
   type MethodTable,
   type RestrictedMethods,
   type RpcClient,
   type SubscriptionTable,
+  withModules,
 } from "@rnode/jsonrpc";
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -13,6 +15,7 @@ import type { ClusterView } from "./cluster/cluster-view.ts";
 import type { RconductorOptions } from "./options.ts";
 import { LeaderProxy } from "./rpc/leader-proxy.ts";
 import { LeaderSubscriptions } from "./rpc/leader-subscriptions.ts";
+import { VERSION } from "./version.ts";
 
 export interface ServerDeps {
   readonly clock: Clock;
@@ -49,21 +52,22 @@ export function openServer(
   { scope, log, metrics, health, readiness }: InScope,
   { subscriptions, restricted }: { subscriptions?: SubscriptionTable; restricted?: RestrictedMethods } = {},
 ) {
+  const isOwn = option === "rpc.port";
   const server = createRpcServer({
     http,
     restricted,
     // on the same port
     ws: subscriptions && { ...http, origins: http.cors, subscriptions },
-    limits: option === "rpc.port" ? { maxRequestBytes: MAX_REQUEST_BYTES, maxValues: MAX_VALUES } : {},
+    limits: isOwn ? { maxRequestBytes: MAX_REQUEST_BYTES, maxValues: MAX_VALUES } : {},
     maxOpenFiles: connectionBudget(),
-    methods,
+    methods: isOwn ? withModules({ ...healthMethods(VERSION), ...methods }) : methods,
     log,
-    metrics: option === "rpc.port" ? metrics : undefined,
+    metrics: isOwn ? metrics : undefined,
     healthz: health,
     readyz: readiness && (() => readiness.health),
   });
   return scope.use(
-    option === "rpc.port" ? "RPC server" : "proxy",
+    isOwn ? "RPC server" : "proxy",
     () => namingPorts({ [option]: http.port }, () => server.listen()),
     () => server.close(),
   );

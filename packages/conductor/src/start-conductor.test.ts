@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createJwt, createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { createJwt, createRpcClient, INVALID_PARAMS, type RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { type ExecutionPayload, envelopeToJson } from "@rnode/protocol";
@@ -14,6 +14,7 @@ import { type GatewayServer, startGatewayServer } from "./testing/gateway-server
 import { sampleOrigin, samplePayload } from "./testing/sample-payload.ts";
 import { type StubSequencer, startStubSequencer } from "./testing/stub-sequencer.ts";
 import { commitUnexecutable, produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
+import { VERSION } from "./version.ts";
 
 const NOT_LEADER = "refusing to proxy request to non-leader sequencer";
 const closers: (() => unknown)[] = [];
@@ -288,7 +289,7 @@ describe("startConductor", () => {
     await a.rpc.call("conductor_addServerAsNonvoter", ["b", "", 0]);
     await until(async () => (await membership()).servers[1]?.suffrage === 1);
     const { version } = await membership();
-    await expect(a.rpc.call("conductor_transferLeaderToServer", ["b"])).rejects.toThrow("b cannot lead: it is no voter");
+    await expect(a.rpc.call("conductor_transferLeaderToServer", ["b", ""])).rejects.toThrow("b cannot lead: it is no voter");
     await expect(a.rpc.call("conductor_addServerAsVoter", ["b", "", version + 1])).rejects.toThrow("configuration changed since");
     await expect(a.rpc.call("conductor_addServerAsVoter", ["c", "", 0])).rejects.toThrow(
       "c is no member: members register themselves",
@@ -298,6 +299,18 @@ describe("startConductor", () => {
     await a.rpc.call("conductor_demoteVoter", ["b", 0]);
     await until(async () => (await membership()).servers[1]?.suffrage === 1);
     await a.rpc.call("conductor_addServerAsVoter", ["b", "", 0]);
+    await until(async () => (await membership()).servers[1]?.suffrage === 0);
+    const asLeader = await membership();
+    for (const [method, params] of [
+      ["conductor_addServerAsVoter", ["a", "", 0]],
+      ["conductor_addServerAsNonvoter", ["a", "", 0]],
+      ["conductor_demoteVoter", ["a", 0]],
+      ["conductor_removeServer", ["a", 0]],
+      ["conductor_transferLeader", []],
+      ["conductor_transferLeaderToServer", ["b", ""]],
+    ] as const)
+      await expect(b.rpc.call(method, params), method).rejects.toThrow("node is not the leader");
+    expect(await membership()).toEqual(asLeader);
     await a.rpc.call("conductor_removeServer", ["a", 0]);
     await until(() => b.node.isActive);
     expect(a.node.isActive).toBe(false);
@@ -355,8 +368,31 @@ describe("what changes the cluster", () => {
       ["conductor_demoteVoter", [id, 0]],
     ] as const)
       await expect(a.rpc.call(method, params)).rejects.toThrow("at most 100 letters");
-    for (const version of [-1, 1.5])
-      await expect(a.rpc.call("conductor_removeServer", ["b", version])).rejects.toThrow("whole number");
+  });
+
+  it.each([-1, 1.5, "1", null, 2 ** 53])("is no version: %j", async (version) => {
+    const { a } = await startLeader();
+    for (const [method, params] of [
+      ["conductor_addServerAsVoter", ["a", "", version]],
+      ["conductor_addServerAsNonvoter", ["a", "", version]],
+      ["conductor_demoteVoter", ["a", version]],
+      ["conductor_removeServer", ["a", version]],
+    ] as const)
+      await expect(a.rpc.call(method, params), method).rejects.toMatchObject({ code: INVALID_PARAMS });
+  });
+
+  it("is no transfer without an address", async () => {
+    const { a } = await startLeader();
+    await expect(a.rpc.call("conductor_transferLeaderToServer", ["b"])).rejects.toMatchObject({
+      code: INVALID_PARAMS,
+      message: expect.stringContaining("missing value for required argument 1"),
+    });
+  });
+
+  it("has the methods that op-service gives each server", async () => {
+    const { a } = await startLeader();
+    expect(await a.rpc.call("health_status")).toBe(VERSION);
+    expect(await a.rpc.call("rpc_modules")).toMatchObject({ conductor: "1.0", health: "1.0", rpc: "1.0" });
   });
 
   it("is at most a hundred servers that do not lead", async () => {

@@ -28,11 +28,14 @@ export function readyService<S>(name: string, found: S | undefined): S {
   return found;
 }
 
+/** `health_status`, which op-service gives each of its servers. */
+export const healthMethods = (version: string): MethodTable => ({
+  health_status: method({ params: [], summary: "The version.", handler: () => version }),
+});
+
 /** `health_status`, and as administrator `admin_start…`, `admin_stop…` and `admin_setLogLevel`, as op-service has them. */
 export function serviceMethods({ name, service, log, version, summaries }: ServiceMethodsDeps, enableAdmin: boolean): MethodTable {
-  const health: MethodTable = {
-    health_status: method({ params: [], summary: "The version.", handler: () => version }),
-  };
+  const health = healthMethods(version);
   if (!enableAdmin) return health;
   const refuseUnless = (isDone: boolean, reason: string): null => {
     if (!isDone) throw new RpcError(SERVER_ERROR, `${name.toLowerCase()} is ${reason}`);

@@ -1,4 +1,4 @@
-import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc";
+import { createRpcClient, createRpcServer, type RpcClient, withModules } from "@rnode/jsonrpc";
 import { L1ContractClient } from "@rnode/l1";
 import type { Feed, LogFields, Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
@@ -68,7 +68,7 @@ export async function startProposer(scope: Scope, options: RproposerOptions, dep
     http: rpc,
     limits: { maxRequestBytes: MAX_REQUEST_BYTES },
     maxOpenFiles: connectionBudget(),
-    methods: proposerMethods({ proposer: () => proposer, log, version: VERSION }, rpc.enableAdmin),
+    methods: withModules(proposerMethods({ proposer: () => proposer, log, version: VERSION }, rpc.enableAdmin)),
     log,
     metrics: deps.metrics,
     healthz: deps.health,

@@ -4,6 +4,7 @@ import {
   booleanShape,
   countShape,
   hashShape,
+  healthMethods,
   type MethodTable,
   method,
   optionalParam,
@@ -187,7 +188,7 @@ export function rollupMethods(options: RollupMethodOptions, node: NodeApi): Meth
         };
       },
     }),
-    health_status: method({ params: [], handler: () => node.version }),
+    ...healthMethods(node.version),
   };
 }
 

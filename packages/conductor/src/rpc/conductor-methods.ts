@@ -4,7 +4,6 @@ import {
   INVALID_PARAMS,
   type MethodTable,
   method,
-  optionalParam,
   param,
   RpcError,
   refuse,
@@ -63,6 +62,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
   const server = [param("id", serverId), param("addr", textShape), param("version", versionShape)] as const;
   const changed = (version: number, change: (roster: RosterRecord) => RosterRecord): Promise<null> =>
     inWords(async () => {
+      ready().assertMayChangeRoster();
       await ready().session.changeRoster(version, (roster) => {
         const changed = change(roster);
         if (changed.nonvoters.length + changed.removed.length <= MAX_ROSTER) return changed;
@@ -183,7 +183,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
         }),
     }),
     conductor_transferLeaderToServer: method({
-      params: [param("id", textShape), optionalParam("addr", textShape)],
+      params: [param("id", textShape), param("addr", textShape)],
       summary: "Stops the sequencer and lets that member lead. Its address is known: what is given is not used.",
       handler: ([id]) =>
         inWords(async () => {

@@ -131,15 +131,25 @@ describe("peers over loopback", () => {
     const [ban] = await a.api.listBans();
     expect(ban).toMatchObject({ banned: b.id, secondsLeft: expect.any(Number) });
     expect(ban?.reason).toMatch(/^score -\d+(\.\d+)? is below -100: invalid blocks [123](\.\d+)?$/);
-    expect((await a.api.peers(false)).bannedPeers).toEqual([]);
-    expect((await a.api.peerStats()).banned).toBe(1);
+    const refused = async () => ({
+      bans: (await a.api.listBans()).length,
+      peers: (await a.api.peers(true)).bannedPeers,
+      stats: (await a.api.peerStats()).banned,
+    });
+    expect(await refused()).toEqual({ bans: 1, peers: [b.id], stats: 1 });
+    expect(await a.api.listBlockedPeers()).toEqual([]); // nobody blocked it
 
     await expect(a.api.connectPeer(b.address)).rejects.toThrow(/banned/);
     await b.api.connectPeer(a.address).catch(() => {});
     await until("it is refused", () => !connected(b, a));
     expect(connected(a, b)).toBe(false);
 
-    await a.clock.advance(3_600_000);
+    await a.clock.advance(1000 * (ban!.expiry - Math.floor(a.clock.unixMs() / 1000) - 1));
+    expect(await refused()).toEqual({ bans: 1, peers: [b.id], stats: 1 });
+    await b.api.connectPeer(a.address).catch(() => {});
+    await until("it is refused in the last second", () => !connected(b, a));
+    await a.clock.advance(1000);
+    expect(await refused()).toEqual({ bans: 0, peers: [], stats: 0 });
     await b.api.connectPeer(a.address);
     await until("it is back", () => connected(a, b));
     expect(await a.api.listBans()).toEqual([]);

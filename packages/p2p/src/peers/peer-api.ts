@@ -48,6 +48,7 @@ export interface PeerDump {
   readonly totalConnected: number;
   /** by peer id */
   readonly peers: Readonly<Record<string, PeerInfo>>;
+  /** blocked by the operator, or banned for their scores until a time to come */
   readonly bannedPeers: readonly string[];
   readonly bannedIPS: readonly string[];
   readonly bannedSubnets: readonly string[];

@@ -10,7 +10,8 @@ import { type KnownPeer, MAX_KNOWN_PEERS, type PeerConnection, type PeerHost } f
 import { secp256k1KeyOf } from "./peer-id-text.ts";
 import type { PeerProtection } from "./peer-protection.ts";
 import { MAX_BLOCKED, type PeerRecords } from "./peer-records.ts";
-import { NO_SCORES } from "./record-json.ts";
+import { type Ban, NO_SCORES } from "./record-json.ts";
+import type { RecordTable } from "./record-table.ts";
 
 interface DirectoryDeps {
   readonly host: PeerHost;
@@ -80,10 +81,17 @@ export class PeerDirectory implements PeerApi {
     return {
       totalConnected: connections.size,
       peers,
-      bannedPeers: records.blockedPeers.keys(),
-      bannedIPS: records.blockedAddrs.keys(),
+      bannedPeers: this.#refused(records.blockedPeers, records.bans),
+      bannedIPS: this.#refused(records.blockedAddrs, records.ipBans),
       bannedSubnets: records.blockedSubnets.keys(),
     };
+  }
+
+  /** What the operator blocks, and what is banned for its score at this time. */
+  #refused(blocked: RecordTable<unknown>, bans: RecordTable<Ban>): readonly string[] {
+    const now = this.#deps.nowSec();
+    const banned = [...bans.entries()].flatMap(([key, { expiry }]) => (expiry > now ? [key] : []));
+    return [...new Set([...blocked.keys(), ...banned])];
   }
 
   #info(
@@ -116,9 +124,7 @@ export class PeerDirectory implements PeerApi {
   }
 
   async peerStats(): Promise<PeerStats> {
-    const { host, gossip, discovery, records, topics, nowSec } = this.#deps;
-    const now = nowSec();
-    const bannedNow = [...records.bans.entries()].flatMap(([peer, { expiry }]) => (expiry > now ? [peer] : []));
+    const { host, gossip, discovery, records, topics } = this.#deps;
     const [v1, v2, v3, v4] = topics.map((topic) => gossip.subscribers(topic).length) as [number, number, number, number];
     return {
       connected: host.connections().size,
@@ -127,7 +133,7 @@ export class PeerDirectory implements PeerApi {
       blocksTopicV2: v2,
       blocksTopicV3: v3,
       blocksTopicV4: v4,
-      banned: new Set([...records.blockedPeers.keys(), ...bannedNow]).size,
+      banned: this.#refused(records.blockedPeers, records.bans).length,
       known: await host.countKnown(),
     };
   }
