@@ -2,6 +2,7 @@ import { bool, listenAddress, listOf, type OptionsOf, optionGroup, optionTable, 
 import { logOptions, namingPorts, type Program, runProgram } from "@rnode/program";
 import { startDaServer } from "./da-server.ts";
 import { DaStore } from "./da-store.ts";
+import { opDaServer } from "./foreign-options.ts";
 import { VERSION } from "./version.ts";
 
 const serverOptions = optionGroup("", {
@@ -24,6 +25,7 @@ export const daServerOptions = optionTable({
   program: "rda-server",
   summary: "Keeps batch data outside of L1, in files.",
   envPrefix: "RDA_SERVER_",
+  foreign: [opDaServer],
   groups: { server: serverOptions, log: logOptions },
 });
 
