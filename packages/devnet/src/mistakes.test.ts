@@ -100,11 +100,6 @@ const MISTAKES: readonly Mistake[] = [
     /^--l1: "localhost:8545" is not valid, expected .*http:\/\//,
   ),
   rnode(
-    "the engine over WebSocket",
-    () => ["--network=op-sepolia", "--l2=ws://127.0.0.1:8551"],
-    /^--l2: "ws:\/\/127\.0\.0\.1:8551" is not valid, expected a URL starting with http/,
-  ),
-  rnode(
     "a level that there is not",
     () => [...NODE, "--log.level=verbose"],
     /^--log\.level: "verbose" is not valid, expected one of silent, error, warn, info, debug, detail/,

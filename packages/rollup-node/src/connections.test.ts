@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createRpcServer, method } from "@rnode/jsonrpc";
 import { type BlockFixture, blockFixture, FakeEndpoint } from "@rnode/l1/testing";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
@@ -135,5 +136,25 @@ describe("the options of L1 access, by what the endpoint sees", () => {
   it("--l1 with several endpoints: the next one serves when the first does not", async () => {
     const { url } = await l1Server(CHAIN);
     expect((await connect(`http://127.0.0.1:1,${url}`).l1.blockByNumber(101))?.hash).toBe(CHAIN[1]!.hash);
+  });
+});
+
+describe("the execution client over a WebSocket", () => {
+  const engineWith = async (jwtSecret: Uint8Array) => {
+    const methods = { eth_chainId: method({ params: [], handler: () => "0xaa37dc" }) };
+    const server = createRpcServer({ ws: { host: "127.0.0.1", port: 0 }, jwtSecret, methods, log: silentLogger });
+    closers.push(() => server.close());
+    return `ws://127.0.0.1:${(await server.listen()).wsPort}`;
+  };
+
+  it("is asked with a token", async () => {
+    const { url } = await l1Server([]);
+    expect(await connect(url, `--l2=${await engineWith(new Uint8Array(32))}`).l2.chainId()).toBe(11155420n);
+  });
+
+  it("refuses another secret as one over HTTP does", async () => {
+    const { url } = await l1Server([]);
+    const { l2 } = connect(url, `--l2=${await engineWith(new Uint8Array(32).fill(7))}`);
+    await expect(l2.chainId()).rejects.toMatchObject({ code: "engine/unauthorized" });
   });
 });

@@ -136,17 +136,17 @@ export const l1Options = optionGroup("l1", {
     flag: "l1.trustrpc",
     env: "L1_TRUST_RPC",
     default: false,
-    help: "Accept block hashes and transactions without verifying them. Receipts are verified in any case.",
+    help: "Accept block hashes, transactions and storage values without verifying them. Receipts are verified in any case.",
   },
 });
 
 export const l2Options = optionGroup("l2", {
   url: {
-    parse: httpUrl,
+    parse: url,
     flag: "l2",
     env: "L2_ENGINE_RPC",
     default: "http://127.0.0.1:8551",
-    help: "The execution client's authenticated endpoint.",
+    help: "The execution client's authenticated endpoint, HTTP or WebSocket.",
   },
   timeoutMs: { parse: duration, flag: "l2.engine-rpc-timeout", default: 10_000, help: "Time limit of an engine request." },
   jwtSecret: {
