@@ -10,5 +10,7 @@ export { readingAhead } from "./fork/read-ahead.ts";
 export { type ForkBlock, RemoteState, type RemoteTarget, readForkBlock } from "./fork/remote-state.ts";
 export { DEV_MNEMONIC, type DevAccount, devAccounts } from "./genesis/dev-accounts.ts";
 export { DEFAULT_DEV_FORK, DEV_FORKS, devChainConfig, devGenesis } from "./genesis/dev-genesis.ts";
+export type { ForkFacts, Forking } from "./methods/chain-methods.ts";
 export { type DevMethodsDeps, devMethods } from "./methods/dev-methods.ts";
+export type { Mining } from "./mining.ts";
 export { StateEditor } from "./state-editor.ts";

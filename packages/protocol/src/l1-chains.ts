@@ -1,7 +1,8 @@
 import { hexToBytes } from "@rnode/primitives";
 import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
+import type { Header } from "./block.ts";
 import type { ChainConfig } from "./chain-config.ts";
-import { EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
+import { EVM_FORKS, type EvmFork, evmForkFacts } from "./forks/evm-forks.ts";
 import { forkRules } from "./forks/rules.ts";
 
 type L1Times = Readonly<Partial<Record<BlobScheduleFork, number>>>;
@@ -104,4 +105,18 @@ export type L1ChainName = keyof typeof L1_CHAINS;
 /** The configuration of a public L1; undefined for any other chain. */
 export function l1ChainConfig(chainId: bigint): ChainConfig | undefined {
   return Object.values(L1_CHAINS).find((config) => config.chainId === chainId);
+}
+
+/** The newest rules without blobs that a proof-of-stake block of this form can have; `undefined`: the block has blobs. */
+export function chainConfigBeforeBlobs(chainId: bigint, header: Header): ChainConfig | undefined {
+  if (header.excessBlobGas !== undefined) return undefined;
+  const forks = EVM_FORKS.filter((fork) => {
+    const { hasWithdrawals, hasBlobGas } = forkRules(fork);
+    const isTimed = "time" in (evmForkFacts(fork).activation ?? {});
+    return isTimed && !hasBlobGas && (!hasWithdrawals || header.withdrawalsRoot !== undefined);
+  });
+  return {
+    ...{ chainId, forkBlocks: ALL_FORKS_AT_GENESIS, terminalTotalDifficulty: 0n, blobSchedule: [] },
+    evmForkTimes: Object.fromEntries(forks.map((fork) => [fork, 0])),
+  };
 }

@@ -40,7 +40,7 @@ const once = async (body) => {
     const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body, signal: AbortSignal.timeout(timeoutMs) });
     return { status: answer.status, text: await textOf(answer) };
   } catch (error) {
-    return { status: 0, text: String((error && error.cause && error.cause.code) || (error && error.name !== "Error" && error.name) || error) };
+    return { status: 0, text: String((error && error.cause && (error.cause.code || error.cause.message)) || (error && error.name !== "Error" && error.name) || error) };
   }
 };
 const isBusy = ({ status, text }) => status === 429 || status >= 500 || text === "ECONNRESET" || text === "UND_ERR_SOCKET";
@@ -59,8 +59,9 @@ port.on("message", async (body) => {
 const TIMEOUT_MS = 30_000;
 /** Of one answer. A batch of proofs of a busy contract takes some megabytes. */
 const MAX_ANSWER_BYTES = 64 << 20;
-/** three attempts, and the pauses between them */
-const WAIT_MS = 3 * TIMEOUT_MS + 5_000;
+const ATTEMPTS = 3;
+/** More than the pauses between attempts take. */
+const PAUSES_MS = 5_000;
 /** in one request; providers refuse more */
 const MAX_BATCH = 100;
 
@@ -69,8 +70,15 @@ const isRateLimited = (outcome: RpcOutcome): boolean =>
   outcome.kind === "error" && (outcome.code === 429 || RATE_LIMIT.test(outcome.message));
 
 /** @param url http or https */
-export function openBlockingRpc(url: string): BlockingRpc {
-  return new CarriedRpc(url);
+export function openBlockingRpc(url: string, limits: Partial<CarryLimits> = {}): BlockingRpc {
+  return new CarriedRpc(url, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, ...limits });
+}
+
+interface CarryLimits {
+  /** of one attempt; there are three */
+  readonly timeoutMs: number;
+  /** of one answer */
+  readonly maxBytes: number;
 }
 
 class CarriedRpc implements BlockingRpc {
@@ -80,11 +88,14 @@ class CarriedRpc implements BlockingRpc {
   readonly #signal = new Int32Array(new SharedArrayBuffer(4));
   requests = 0;
 
-  constructor(url: string) {
+  readonly #waitMs: number;
+
+  constructor(url: string, { timeoutMs, maxBytes }: CarryLimits) {
     this.host = new URL(url).host;
+    this.#waitMs = ATTEMPTS * timeoutMs + PAUSES_MS;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const workerData = { port: port2, signal: this.#signal, url, timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES };
+    const workerData = { port: port2, signal: this.#signal, url, timeoutMs, maxBytes };
     this.#worker = new Worker(CARRIER, { eval: true, workerData, transferList: [port2], execArgv: [] });
     this.#worker.unref();
     port1.unref();
@@ -127,11 +138,11 @@ class CarriedRpc implements BlockingRpc {
     this.requests++;
     Atomics.store(this.#signal, 0, 0);
     this.#port.postMessage(body);
-    Atomics.wait(this.#signal, 0, 0, WAIT_MS);
+    Atomics.wait(this.#signal, 0, 0, this.#waitMs);
     const received = receiveMessageOnPort(this.#port) as
       | { readonly message: { readonly status: number; readonly text: string } }
       | undefined;
-    if (received === undefined) throw this.#failure(`did not answer within ${WAIT_MS / 1000} s`);
+    if (received === undefined) throw this.#failure(`did not answer within ${this.#waitMs / 1000} s`);
     const { status, text } = received.message;
     if (status === 0) throw this.#failure(`cannot be reached (${text})`);
     if (status === 429)

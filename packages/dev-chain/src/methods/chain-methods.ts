@@ -15,7 +15,7 @@ import {
   ShapeError,
   shape,
 } from "@rnode/jsonrpc";
-import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
 import type { BlobStore } from "../beacon/blob-store.ts";
 import type { DevChainAccess } from "../block-maker.ts";
 import type { DevChain } from "../dev-chain.ts";
@@ -35,6 +35,27 @@ export interface ChainMethodsDeps {
   readonly setChainId: (chainId: bigint) => void;
   /** of this run */
   readonly instanceId: string;
+  /** `undefined`: it is no fork */
+  readonly fork: ForkFacts | undefined;
+  /** Serves a fork instead of this chain. @throws {RpcError} this chain stays */
+  readonly replaceFork: (forking: Forking) => Promise<void>;
+}
+
+/** What a chain was forked from. */
+export interface ForkFacts {
+  /** without the path, which may hold a key */
+  readonly url: string;
+  readonly chainId: number;
+  readonly number: number;
+  readonly hash: Hex;
+}
+
+/** What to fork. */
+export interface Forking {
+  /** default: the endpoint of now */
+  readonly url: string | undefined;
+  /** default: the latest */
+  readonly blockNumber: number | undefined;
 }
 
 const MAX_DEPTH = 100_000;
@@ -75,6 +96,8 @@ export function chainMethods({
   clientVersion,
   setChainId,
   instanceId,
+  fork,
+  replaceFork,
 }: ChainMethodsDeps): ApiMethods {
   const depthBelow = (number: number): number => {
     const depth = chain.head().number - number;
@@ -100,18 +123,18 @@ export function chainMethods({
       runs: "writer",
       result: NOTHING,
       params: [optionalParam("options", anyJson)],
-      summary: "Goes back to the genesis; the pool is emptied.",
+      summary:
+        "Goes back to the first block; the pool is emptied. With {forking: {jsonRpcUrl, blockNumber}}, another fork is served from then on.",
       handler: ([options]) => {
-        const { forking } = (options ?? {}) as { readonly forking?: { readonly jsonRpcUrl?: unknown } };
-        if (typeof forking?.jsonRpcUrl === "string") throw new RpcError(SERVER_ERROR, NO_FORKING);
-        dev.reset();
+        const forking = forkingOf(options);
+        return forking === undefined ? dev.reset() : replaceFork(forking);
       },
     }),
     anvil_setRpcUrl: method({
       runs: "writer",
       result: NOTHING,
       params: [param("url", anyJson)],
-      summary: "Refused: no other chain is forked.",
+      summary: "Refused: anvil_reset takes another endpoint.",
       handler: () => {
         throw new RpcError(SERVER_ERROR, NO_FORKING);
       },
@@ -229,7 +252,7 @@ export function chainMethods({
             gasLimit: toQuantity(dev.maker.gasLimit),
             gasPrice: baseFee,
           },
-          forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+          forkConfig: { forkUrl: fork?.url ?? null, forkBlockNumber: fork?.number ?? null, forkRetryBackoff: null },
         };
       },
     }),
@@ -246,7 +269,8 @@ export function chainMethods({
           instanceId,
           latestBlockNumber: number,
           latestBlockHash: hash,
-          forkedNetwork: null,
+          forkedNetwork:
+            fork === undefined ? null : { chainId: fork.chainId, forkBlockNumber: fork.number, forkBlockHash: fork.hash },
           snapshots: dev.snapshots(),
         };
       },
@@ -254,4 +278,17 @@ export function chainMethods({
   };
 }
 
-const NO_FORKING = "what this chain forks is fixed at its start: start another with rengine --dev --fork-url=URL --fork-block=N";
+const NO_FORKING = "the endpoint of a fork stays: anvil_reset {forking: {jsonRpcUrl, blockNumber}} begins another fork";
+
+/** @returns undefined: back to the first block, also where tools send an empty `forking` @throws {ShapeError} */
+function forkingOf(options: unknown): Forking | undefined {
+  const { forking } = (options ?? {}) as { readonly forking?: unknown };
+  const { jsonRpcUrl, blockNumber } = (forking ?? {}) as { readonly jsonRpcUrl?: unknown; readonly blockNumber?: unknown };
+  const [hasUrl, hasBlock] = [jsonRpcUrl ?? null, blockNumber ?? null].map((each) => each !== null);
+  if (!hasUrl && !hasBlock) return undefined;
+  if (hasUrl && typeof jsonRpcUrl !== "string") throw new ShapeError("forking.jsonRpcUrl: expected a URL");
+  return {
+    url: hasUrl ? (jsonRpcUrl as string) : undefined,
+    blockNumber: hasBlock ? smallAmountShape.parse(blockNumber) : undefined,
+  };
+}

@@ -1,54 +1,19 @@
-import { spawn } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { type Hex, hexToBytes } from "@rnode/primitives";
 import { decodeL1BlockInfo, l1Cost, l1FeeParamsFromL1BlockStorage, rollupRules } from "@rnode/protocol";
 import { mnemonicToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildPackage, PROGRAM } from "../testing/built-package.ts";
+import { buildPackage } from "../testing/built-package.ts";
+import { type Fork, startFork } from "../testing/fork-process.ts";
 import { CHAIN_ID, GENESIS, RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
 
 const L1_BLOCK = "0x4200000000000000000000000000000000000015";
 const NOBODY = "0x00000000000000000000000000000000000b0d1e";
 const alice = mnemonicToAccount("test test test test test test test test test test test junk");
-
-interface Fork {
-  readonly rpc: RpcClient;
-  readonly url: string;
-  readonly output: () => string;
-  stop(): Promise<void>;
-}
-
-/** Another process: a fork waits for its endpoint with its whole thread. @throws its output if it ends at once */
-async function startFork(...args: readonly string[]): Promise<Fork> {
-  const child = spawn(process.execPath, [PROGRAM, "--dev", "--http.port=0", ...args], { stdio: "pipe" });
-  let output = "";
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const port = await new Promise<string>((resolve, reject) => {
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString();
-      const found = /Listening on 127\.0\.0\.1:(\d+)/.exec(output);
-      if (found !== null) resolve(found[1]!);
-    };
-    child.stdout.on("data", read);
-    child.stderr.on("data", read);
-    child.once("exit", () => reject(new Error(output)));
-  });
-  const url = `http://127.0.0.1:${port}`;
-  const rpc = createRpcClient({ url, timeoutMs: 60_000 });
-  return {
-    ...{ rpc, url, output: () => output },
-    async stop() {
-      await rpc.close();
-      child.kill();
-      await ended;
-    },
-  };
-}
 
 interface BlockJson {
   readonly hash: Hex;
@@ -180,9 +145,12 @@ describe("a fork of an OP Stack chain", () => {
         `--fork-url=http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
         ...[`--chain=${join(origin.folder, "genesis.json")}`, "--fork-block=3", `--fork-cache=${folder}`, ...args],
       );
-      await cached.rpc.call("eth_sendTransaction", [{ from: alice.address, to: NOBODY, value: "0x5" }]);
-      await cached.stop();
-      await new Promise((resolve) => proxy.close(resolve));
+      try {
+        await cached.rpc.call("eth_sendTransaction", [{ from: alice.address, to: NOBODY, value: "0x5" }]);
+      } finally {
+        await cached.stop();
+        await new Promise((resolve) => proxy.close(resolve));
+      }
       return { proofs: asked.filter((name) => name === "eth_getProof").length, output: cached.output() };
     };
     expect((await started()).proofs).toBeGreaterThan(10);

@@ -4,6 +4,7 @@ import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import {
   type ChainConfig,
+  chainConfigBeforeBlobs,
   chainConfigOf,
   chainConfigOfRollup,
   evmForkTimesOf,
@@ -21,7 +22,7 @@ import { readJson } from "../setup/read-input.ts";
 
 /** The rules of a forked chain. */
 export interface RulesOfFork {
-  /** `undefined`: an Ethereum chain that no table has */
+  /** `undefined`: an Ethereum chain that no table has, with blobs: `--dev.fork` says it */
   readonly config: ChainConfig | undefined;
   /** of an OP Stack chain */
   readonly blockTimeSec?: number | undefined;
@@ -35,6 +36,8 @@ export interface ForkedChain {
   readonly hasL1Block: () => boolean;
   /** `--chain`: a name, a genesis file, a chain's file of a registry, or a rollup configuration; empty: none */
   readonly given: string;
+  /** `--chain` may be of another chain, and then says nothing */
+  readonly isReset: boolean;
 }
 
 /** The OP Stack's, where neither table nor file says it. */
@@ -56,13 +59,21 @@ export async function rulesOfFork(chain: ForkedChain, log: Pick<Logger, "warn">)
   return { config: begun, blockTimeSec: blockTimeSec ?? USUAL_BLOCK_TIME_SEC };
 }
 
-async function findRules({ chainId, header, hasL1Block, given }: ForkedChain, log: Pick<Logger, "warn">): Promise<RulesOfFork> {
-  if (given !== "") return await givenRules(given, chainId);
+async function findRules(
+  { chainId, header, hasL1Block, given, isReset }: ForkedChain,
+  log: Pick<Logger, "warn">,
+): Promise<RulesOfFork> {
+  const rules = given === "" ? undefined : await givenRules(given);
+  if (rules?.config.chainId === chainId) return rules;
+  if (rules !== undefined && !isReset)
+    throw new UserError(
+      `--chain=${given} is chain ${rules.config.chainId}, but the endpoint of --fork-url serves chain ${chainId}`,
+    );
   const l1 = l1ChainConfig(chainId);
   if (l1 !== undefined) return { config: l1 };
   const network = networkByChainId(chainId);
   if (network !== undefined) return { config: chainConfigOf(network), blockTimeSec: network.blockTimeSec };
-  if (!hasL1Block()) return { config: undefined };
+  if (!hasL1Block()) return { config: chainConfigBeforeBlobs(chainId, header) };
   const fork = newestForkLike(header);
   log.warn("no table has the forks of this OP Stack chain: it gets the newest ones that its block can be of", {
     ...{ chainId: String(chainId), fork, remedy: "give the chain's genesis or rollup.json with --chain" },
@@ -77,12 +88,10 @@ async function findRules({ chainId, header, hasL1Block, given }: ForkedChain, lo
   };
 }
 
-async function givenRules(given: string, chainId: bigint): Promise<RulesOfFork> {
+async function givenRules(given: string): Promise<RulesOfFork & { readonly config: ChainConfig }> {
   const rollup = await readRollupConfig(given);
   const spec = rollup === undefined ? await loadChainSpec({ chain: given }) : undefined;
   const config = rollup === undefined ? spec!.config : chainConfigOfRollup(rollup);
-  if (config.chainId !== chainId)
-    throw new UserError(`--chain=${given} is chain ${config.chainId}, but the endpoint of --fork-url serves chain ${chainId}`);
   return { config, blockTimeSec: rollup?.blockTimeSec ?? spec?.network?.blockTimeSec };
 }
 

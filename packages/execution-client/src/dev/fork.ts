@@ -1,5 +1,13 @@
 import { GenesisState, initGenesis, type StateEdits } from "@rnode/chain";
-import { type DevAccount, ForkCache, openBlockingRpc, RemoteState, type RemoteTarget, readForkBlock } from "@rnode/dev-chain";
+import {
+  type DevAccount,
+  ForkCache,
+  type ForkFacts,
+  openBlockingRpc,
+  RemoteState,
+  type RemoteTarget,
+  readForkBlock,
+} from "@rnode/dev-chain";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Hex, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
@@ -31,6 +39,7 @@ export interface Fork {
   readonly config: ChainConfig | undefined;
   /** 20 bytes: where fees go */
   readonly coinbase: Uint8Array;
+  readonly facts: ForkFacts;
   readonly state: RemoteState;
   /** for what is older than the fork */
   readonly remote: RpcClient;
@@ -39,13 +48,19 @@ export interface Fork {
   fundsOf(accounts: readonly DevAccount[]): StateEdits;
 }
 
+export interface ForkDeps {
+  readonly accounts: readonly DevAccount[];
+  readonly nowSec: number;
+  /** `--chain` may be of another chain: the program began with that */
+  readonly isReset: boolean;
+  readonly log: Logger;
+}
+
 /** @throws {UserError} the chain or the block cannot be forked */
 export async function openFork(
   scope: Scope,
   options: ClientOptions,
-  accounts: readonly DevAccount[],
-  nowSec: number,
-  log: Logger,
+  { accounts, nowSec, isReset, log }: ForkDeps,
 ): Promise<Fork | undefined> {
   const { dev, chain } = options;
   if (dev.forkUrl === undefined) return undefined;
@@ -73,7 +88,7 @@ export async function openFork(
       `--dev.chain-id ${dev.chainId}: the forked chain is ${chainId}; leave the option out, anvil_setChainId changes the id later`,
     );
   const hasL1Block = (): boolean => asUserError(() => state.account(PREDEPLOYS.l1Block)) !== undefined;
-  const { config, blockTimeSec } = await rulesOfFork({ chainId, header, hasL1Block, given: chain.chain }, log);
+  const { config, blockTimeSec } = await rulesOfFork({ chainId, header, hasL1Block, given: chain.chain, isReset }, log);
   const read = accounts.map(({ address }) => bytesToHex(address));
   const ofRollup = config?.optimism === undefined ? [] : READ_BY_EVERY_ROLLUP_BLOCK;
   asUserError(() => state.prefetch([...read.map((address) => ({ address, slots: [] })), ...ofRollup]));
@@ -89,6 +104,7 @@ export async function openFork(
       },
     },
     config,
+    facts: { url: new URL(url).origin, chainId: Number(chainId), number: header.number, hash: bytesToHex(state.hash) },
     coinbase: config?.optimism === undefined ? ZERO_ADDRESS : header.beneficiary,
     state,
     remote: createRpcClient({ url, timeoutMs: 30_000 }),

@@ -4,8 +4,10 @@ import {
   type MethodTable,
   type Pages,
   type ReadLarge,
+  type RpcDialect,
   type RpcServer,
   type RpcServerLimits,
+  type SubscriptionTable,
 } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ClientOptions } from "../options.ts";
@@ -29,30 +31,48 @@ export interface PublicServerDependencies {
   readonly pages?: Pages | undefined;
 }
 
-/** The listeners of `--http` and `--ws`. */
-export function createPublicServer({ http, ws, limits }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
-  const { services, pending, log, metrics, maxOpenFiles, fds, bind, readLarge, pages } = dependencies;
-  const allLimits = { ...limits, ...dependencies.limits };
+/** What the listeners of `--http` and `--ws` answer. */
+export interface PublicTables {
+  readonly http: MethodTable;
+  readonly ws: MethodTable;
+  readonly subscriptions: SubscriptionTable;
+}
+
+export function publicTables(
+  { http, ws }: ClientOptions,
+  { services, pending, bind }: Pick<PublicServerDependencies, "services" | "pending" | "bind">,
+): PublicTables {
   const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending, services.sync) : {};
+  return {
+    http: http.enabled ? withDescription(services.version, bind(methodsOf(http.api, services))) : {},
+    ws: ws.enabled ? withDescription(services.version, bind(methodsOf(ws.api, services)), subscriptions) : {},
+    subscriptions,
+  };
+}
+
+/** The listeners of `--http` and `--ws`. */
+export const createPublicServer = (options: ClientOptions, dependencies: PublicServerDependencies): RpcServer =>
+  createServerOf(
+    options,
+    { ...dependencies, dialect: dependencies.services.backend.profile.dialect },
+    publicTables(options, dependencies),
+  );
+
+/** The same listeners with tables that are there already. */
+export function createServerOf(
+  { http, ws, limits }: ClientOptions,
+  dependencies: Omit<PublicServerDependencies, "services" | "pending" | "bind"> & { readonly dialect: RpcDialect },
+  tables: PublicTables,
+): RpcServer {
+  const { log, metrics, maxOpenFiles, fds, readLarge, pages, dialect } = dependencies;
+  const allLimits = { ...limits, ...dependencies.limits };
   return createRpcServer({
-    ...(http.enabled && {
-      http: {
-        ...http,
-        methods: withDescription(services.version, bind(methodsOf(http.api, services))),
-        fd: fds?.http,
-      },
-    }),
+    ...(http.enabled && { http: { ...http, methods: tables.http, fd: fds?.http } }),
     ...(ws.enabled && {
-      ws: {
-        ...ws,
-        vhosts: http.vhosts,
-        methods: withDescription(services.version, bind(methodsOf(ws.api, services)), subscriptions),
-        subscriptions,
-        fd: fds?.ws,
-      },
+      ws: { ...ws, vhosts: http.vhosts, methods: tables.ws, subscriptions: tables.subscriptions, fd: fds?.ws },
     }),
     methods: {},
-    dialect: services.backend.profile.dialect,
+    dialect,
     limits: allLimits,
     maxOpenFiles,
     log,
