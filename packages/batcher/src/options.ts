@@ -86,7 +86,8 @@ export const endpointOptions = optionGroup("", {
     required: true,
     check: (nodes: readonly string[], other) => {
       const clients = countOf(other("l2-eth-rpc"));
-      return nodes.length === clients
+      // none: they are missing or wrong, which is said
+      return clients === 0 || nodes.length === clients
         ? undefined
         : `expected as many endpoints as --l2-eth-rpc has (${clients}), found ${nodes.length}`;
     },

@@ -73,7 +73,7 @@ describe("rengine, whichever of both an operator comes from", () => {
   });
 
   it.each([
-    [["-vvv"], "unknown option --vvv, an option of op-reth: use --log.level=debug (-v shows the version)"],
+    [["-vvv"], "unknown option -vvv, an option of op-reth: use --log.level=debug (-v shows the version)"],
     [["--nodiscover"], "unknown option --nodiscover, an option of op-geth: use --disable-discovery"],
     [["-d"], "unknown option -d, an option of op-reth: use --disable-discovery"],
     [

@@ -48,6 +48,7 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
     if (token.kind === "positional") positionals.push(token.value);
     if (token.kind !== "option") continue;
     const { name, value, rawName, inlineValue } = token;
+    const typed = redact(args[token.index]!.split("=", 1)[0]!);
     if (name === "help" || name === "version") {
       asked ??= name;
       continue;
@@ -55,19 +56,17 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
     const option = byFlag.get(name);
     const stranger = option === undefined ? foreign.get(name) : undefined;
     if (stranger?.kind === "no-effect") {
-      warnings.push(`${redact(rawName)}, an option of ${stranger.program}, has no effect: ${stranger.text}`);
+      warnings.push(`${typed}, an option of ${stranger.program}, has no effect: ${stranger.text}`);
       continue;
     }
     if (stranger !== undefined) {
-      wrong.push(`unknown option ${redact(rawName)}, an option of ${stranger.program}: ${stranger.text}`);
+      wrong.push(`unknown option ${typed}, an option of ${stranger.program}: ${stranger.text}`);
       hasUnknown = true;
       continue;
     }
     if (option === undefined) {
       const nearest = nearestName(name, byFlag.keys());
-      wrong.push(
-        `unknown option ${redact(rawName)}${nearest === undefined ? "" : `: did you mean --${nearest}?`} (--help lists all)`,
-      );
+      wrong.push(`unknown option ${typed}${nearest === undefined ? "" : `: did you mean --${nearest}?`} (--help lists all)`);
       hasUnknown = true;
       continue;
     }
