@@ -29,13 +29,18 @@ const SHOWS_BLOCK: Readonly<Record<string, number>> = {
   ...{ eth_getUncleByBlockNumberAndIndex: 0, eth_getUncleByBlockHashAndIndex: 0 },
   ...{ eth_getRawTransactionByBlockNumberAndIndex: 0, eth_getRawTransactionByBlockHashAndIndex: 0 },
   ...{ debug_traceBlockByNumber: 0, debug_traceBlockByHash: 0, debug_getRawHeader: 0, debug_getRawTransactions: 0 },
-  ...{ trace_block: 0, trace_replayBlockTransactions: 0, trace_blockOpcodeGas: 0, eth_getProof: 2 },
+  ...{ trace_block: 0, trace_replayBlockTransactions: 0, trace_blockOpcodeGas: 0 },
 };
 const READS_STATE: Readonly<Record<string, number>> = {
   ...{ eth_getBalance: 1, eth_getTransactionCount: 1, eth_getCode: 1, eth_getStorageAt: 2 },
-  ...{ eth_getAccount: 1, eth_getAccountInfo: 1, eth_getStorageValues: 1 },
+  ...{ eth_getAccountInfo: 1, eth_getStorageValues: 1 },
   ...{ eth_call: 1, eth_estimateGas: 1, eth_createAccessList: 1, debug_traceCall: 1, eth_simulateV1: 1 },
   ...{ trace_call: 2, trace_callMany: 1 },
+};
+/** They show tries, or all of the state: a forked chain has only what changed in its own blocks. */
+const NEEDS_WHOLE_STATE: Readonly<Record<string, number>> = {
+  ...{ eth_getProof: 2, eth_getMultiProof: 1, eth_getAccount: 1, debug_accountRange: 0, debug_dumpBlock: 0 },
+  ...{ debug_storageRangeAt: 0, debug_executionWitness: 0 },
 };
 const BY_TRANSACTION = [
   ...["eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getRawTransactionByHash"],
@@ -74,12 +79,15 @@ export function forkedMethods(table: MethodTable, { remote, state, chain }: Fork
   };
 
   const answers = new Map<string, (name: string, asked: Asked, own: Method) => unknown>();
-  for (const [name, at] of Object.entries(SHOWS_BLOCK))
+  for (const [name, at] of Object.entries({ ...SHOWS_BLOCK, ...NEEDS_WHOLE_STATE }))
     answers.set(name, (_, { raw, locally }) => {
       const number = numberOf(raw[at]);
       if (number !== undefined && number <= forkNumber) return elsewhere(name, withBlock(raw, at, number));
-      if (name === "eth_getProof")
-        throw new RpcError(SERVER_ERROR, `a forked chain has no proofs of its own blocks, the ones after block ${forkNumber}`);
+      if (name in NEEDS_WHOLE_STATE)
+        throw new RpcError(
+          SERVER_ERROR,
+          `${name}: a forked chain has no proofs and no whole state of its own blocks, the ones after block ${forkNumber}`,
+        );
       return locally();
     });
   for (const [name, at] of Object.entries(READS_STATE))

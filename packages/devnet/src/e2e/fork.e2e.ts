@@ -155,7 +155,9 @@ describe("a fork of another chain", () => {
     const slot = (index: number, blockNumber?: bigint) =>
       here.getStorageAt({ address: CONTRACT, slot: numberToHex(index), ...(blockNumber !== undefined && { blockNumber }) });
     const id = await tools(fork.url).snapshot();
+    const before = proxy.requests;
     const hash = await wallet(fork.url).sendTransaction({ to: CONTRACT, gas: 5_000_000n });
+    expect(proxy.requests - before).toBeLessThanOrEqual(6);
     expect((await here.waitForTransactionReceipt({ hash })).status).toBe("success");
     expect(await here.getBlockNumber({ cacheTime: 0 })).toBe(number + 1n);
     expect([await slot(7), await slot(7, number)].map(Number)).toEqual([9, 8]);

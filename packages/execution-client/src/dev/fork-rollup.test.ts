@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import type { RpcClient } from "@rnode/jsonrpc";
 import { type Hex, hexToBytes } from "@rnode/primitives";
 import { decodeL1BlockInfo, l1Cost, l1FeeParamsFromL1BlockStorage, rollupRules } from "@rnode/protocol";
 import { mnemonicToAccount } from "viem/accounts";
@@ -127,6 +128,19 @@ describe("a fork of an OP Stack chain", () => {
         (await fork.rpc.call<{ baseFeePerGas: Hex }>("eth_getBlockByNumber", [`0x${at.toString(16)}`, false])).baseFeePerGas,
       );
     expect(history.baseFeePerGas.slice(0, -1)).toEqual(fees);
+  });
+
+  it.each<[string, ...unknown[]]>([
+    ["eth_getProof", L1_BLOCK, [], "BLOCK"],
+    ["eth_getAccount", L1_BLOCK, "BLOCK"],
+    ["eth_getMultiProof", [[L1_BLOCK, []]], "BLOCK"],
+    ["debug_dumpBlock", "BLOCK"],
+    ["debug_accountRange", "BLOCK", "0x", 10, true, true],
+  ])("%s is the endpoint's up to the fork block, and refused after it", async (name, ...params) => {
+    const at = (block: Hex) => params.map((param) => (param === "BLOCK" ? block : param));
+    const answer = (rpc: RpcClient) => rpc.call(name, at("0x3")).catch((error: Error) => error.message);
+    expect(await answer(fork.rpc)).toEqual(await answer(origin.rpc));
+    await expect(fork.rpc.call(name, at("0x4"))).rejects.toThrow(/no proofs and no whole state/);
   });
 
   it("a cache of its folder's size serves the next start", async () => {

@@ -11,7 +11,7 @@ import {
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Hex, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
-import { type Scope, UserError } from "@rnode/program";
+import { makeFolder, type Scope, UserError } from "@rnode/program";
 import { activeOpFork, type ChainConfig, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
 import type { ChainStore } from "@rnode/storage";
 import type { ClientOptions } from "../options.ts";
@@ -126,6 +126,7 @@ export async function openFork(
 
 function openCache(options: ConstructorParameters<typeof ForkCache>[0], log: Logger): ForkCache {
   try {
+    makeFolder(options.folder);
     return new ForkCache(options, log);
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;
