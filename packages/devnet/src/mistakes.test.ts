@@ -41,6 +41,7 @@ interface Mistake {
 
 const NODE = ["--l2=http://127.0.0.1:9", "--network=op-sepolia", "--p2p.disable", "--l1.beacon.ignore"];
 const nodeFiles = (): string[] => [...NODE, `--l2.jwt-secret=${path("jwt.txt")}`];
+const withPeers = (): string[] => nodeFiles().filter((arg) => arg !== "--p2p.disable");
 const CLIENT = (): string[] => ["--chain=op-sepolia", `--datadir=${path("client")}`];
 const BATCHER = ["--l1-eth-rpc=http://127.0.0.1:9", "--l2-eth-rpc=http://127.0.0.1:9", "--rollup-rpc=http://127.0.0.1:9"];
 
@@ -57,6 +58,8 @@ const devnet = (what: string, args: () => readonly string[], line: RegExp): Mist
 /** What only the start can find: a port, a folder that cannot be written, an endpoint, a download. */
 const ONLY_STARTING = new Set([
   "a port in use, although nothing else answers",
+  "a port of peers in use, although nothing else answers",
+  "an address for peers of another machine",
   "a metrics port that is in use",
   "a profile port that is in use",
   "an address of another machine",
@@ -155,6 +158,16 @@ const MISTAKES: readonly Mistake[] = [
     /--rpc\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
   ),
   rnode(
+    "a port of peers in use, although nothing else answers",
+    () => [...withPeers(), "--p2p.listen.ip=127.0.0.1", `--p2p.listen.tcp=${taken}`],
+    /--p2p\.listen\.tcp: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
+  ),
+  rnode(
+    "an address for peers of another machine",
+    () => [...withPeers(), "--p2p.listen.ip=192.0.2.1", "--p2p.listen.tcp=9999"],
+    /--p2p\.listen\.ip: this machine has no address 192\.0\.2\.1: choose one of its own/,
+  ),
+  rnode(
     "a metrics port that is in use",
     () => [...nodeFiles(), "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${taken}`],
     /--metrics\.port: port \d+ is in use on 127\.0\.0\.1: stop the program that listens there, or choose another port/,
@@ -176,7 +189,7 @@ const MISTAKES: readonly Mistake[] = [
   ),
   rnode(
     "a network key that cannot be written",
-    () => [...nodeFiles().filter((arg) => arg !== "--p2p.disable"), "--p2p.priv.path=/proc/none/key"],
+    () => [...withPeers(), "--p2p.listen.tcp=0", "--p2p.priv.path=/proc/none/key"],
     /--p2p\.priv\.path: a new network key cannot be written: ENOENT.*\/proc\/none/,
   ),
   rnode(

@@ -14,6 +14,9 @@ describe("a port that is needed later", () => {
     await expect(assertPortIsFree("rpc.port", { host: "192.0.2.1", port })).rejects.toThrow(
       "--rpc.addr: this machine has no address 192.0.2.1",
     );
+    await expect(assertPortIsFree("p2p.listen.tcp", { host: "192.0.2.1", port })).rejects.toThrow(
+      "--p2p.listen.ip: this machine has no address 192.0.2.1",
+    );
     await new Promise((resolve) => server.close(resolve));
     await assertPortIsFree("rpc.port", wanted);
     await assertPortIsFree("rpc.port", wanted); // it is not kept

@@ -4,7 +4,8 @@ import { UserError } from "./failure.ts";
 /**
  * Opens listeners and turns a port or an address that cannot be had into an error that names its option.
  *
- * @param wanted ports by the option that chooses them; an option `x.port` has its address in `x.addr`
+ * @param wanted ports by the option that chooses them; an option `x.port` has its address in `x.addr`, and
+ * `x.listen.tcp` in `x.listen.ip`
  * @throws {UserError} the message names the option, its value, and what to do
  */
 export async function namingPorts<T>(wanted: Readonly<Record<string, number>>, open: () => T | Promise<T>): Promise<T> {
@@ -48,7 +49,7 @@ function textOf(error: ListenError, wanted: Readonly<Record<string, number>>): s
   const options = Object.keys(wanted);
   const option = options.find((name) => wanted[name] === port) ?? (options.length === 1 ? options[0] : undefined);
   const portName = option ?? options.join(" or --");
-  const addressName = portName.replaceAll(".port", ".addr");
+  const addressName = portName.replaceAll(".port", ".addr").replaceAll(".listen.tcp", ".listen.ip");
   switch (code) {
     case "EADDRINUSE":
       return `--${portName}: port ${port} is in use${address === "" ? "" : ` on ${address}`}: stop the program that listens there, or choose another port`;

@@ -3,7 +3,7 @@ import { openDashboard } from "@rnode/dashboard";
 import { defaultDataFolder, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
-import { type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
+import { assertPortIsFree, type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
 import { openSigner } from "@rnode/signer";
 import { AdminStateFile } from "./admin-state.ts";
 import { configChecks } from "./config-checks.ts";
@@ -48,6 +48,9 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
 }
 
 async function start(options: RnodeOptions, { scope, log, clock, metrics, health, readiness }: ProgramContext): Promise<Started> {
+  const { disable, listenIp, listenTcp } = options.p2p;
+  // at once: peers are heard after the endpoints, which may be waited for
+  if (!disable) await assertPortIsFree("p2p.listen.tcp", { host: listenIp, port: listenTcp });
   const dashboard = await openDashboard(options.dashboard, { name: "rnode", version: VERSION, scope, log, clock, readiness });
   const loaded = await loadDerivationConfig(options, { log, clock });
   const isPublic = (options.rollup.network ?? options.files.registry) !== undefined;
