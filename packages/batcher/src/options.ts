@@ -95,7 +95,7 @@ export const endpointOptions = optionGroup("", {
   },
   activeSequencerCheckDurationMs: {
     parse: positiveDuration,
-    default: 120_000,
+    default: 5_000,
     help: "With several sequencers: so long it counts which one is the active one; after a failure it is asked at once.",
   },
 });

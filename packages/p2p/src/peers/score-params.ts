@@ -81,9 +81,9 @@ export interface LightScoring {
 }
 
 /**
- * The parameters of `light`. As in op-node, time in the mesh and deliveries are scored on the topic of the first version only: blocks that
- * are ignored, or not made, then cost no peer anything. Invalid blocks cost on all topics, because no honest peer passes them on; in
- * op-node they are free where blocks are published today.
+ * The parameters of `light`. Time in the mesh and deliveries are scored on the topic of the first version only, as older releases of op-node
+ * did: blocks that are ignored, or not made, then cost no peer anything. Invalid blocks cost on all topics, because no honest peer passes them
+ * on. op-node scores no topic any more (v1.19.6).
  */
 export function lightScoring({ slot, topics, liveTopic, applicationScore }: LightScoring): GossipScoreParams {
   return {

@@ -52,7 +52,8 @@ export async function runClusterPlan(plan: ClusterPlan, isLogKept = false): Prom
         "liveness",
         `the next block after the last fault: ${since(resumedMs)}, at most ${limitMs / 1000} s are allowed`,
       );
-    // Who took a valid block beside the sequencer's first stays with it, as op-node does, until L1 says which one it is.
+    // Who took a valid block beside the sequencer's first stays with it until L1 says which one it is: simulated execution clients have no peers
+    // that could bring them the other one.
     const hadSiblings = plan.faults.some(({ kind }) => kind === "sibling" || kind === "many-siblings");
     const followLimitMs = limitMs + (hadSiblings ? BATCH_MS : 0);
     if (followedMs === undefined || followedMs > followLimitMs)

@@ -52,7 +52,7 @@ export interface RemoteSignerDeps {
 }
 
 const HEALTH_LIMIT_MS = 3_000;
-const DEFAULT_TIMEOUT_MS = 3_000;
+const DEFAULT_TIMEOUT_MS = 10_000;
 /** Between two attempts to reach a signer that did not answer at the start. */
 const FIRST_CONTACT_MS = 1_000;
 /** The same silence is not said again before. */
