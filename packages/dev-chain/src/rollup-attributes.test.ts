@@ -5,7 +5,9 @@ import {
   blockRules,
   decodeL1BlockInfo,
   derivationFactsAt,
+  encodeL1BlockInfo,
   isL1AttributesDeposit,
+  L1_INFO_LAYOUT_NAMES,
   L1_INFO_LAYOUTS,
   l1BlockInfoFromStorage,
   l1FeeParamsFromL1BlockStorage,
@@ -100,6 +102,13 @@ describe("L1 attributes of a chain that makes its own blocks", () => {
       blobBaseFee: info.blobBaseFee,
       baseFeeScalar: BigInt(info.baseFeeScalar),
       operatorFeeConstant: info.operatorFeeConstant,
+    });
+  });
+
+  it.each(L1_INFO_LAYOUT_NAMES)("%s: slots of L1Block with all bits set are attributes as well", (layout) => {
+    const info = l1BlockInfoFromStorage(() => (1n << 256n) - 1n, layout);
+    expect(decodeL1BlockInfo(encodeL1BlockInfo({ ...info, batcherHash: new Uint8Array(32) }))).toMatchObject({
+      ...{ layout, number: Number.MAX_SAFE_INTEGER, timestamp: Number.MAX_SAFE_INTEGER, baseFee: (1n << 256n) - 1n },
     });
   });
 });

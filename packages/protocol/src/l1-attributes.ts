@@ -192,6 +192,9 @@ export function l1BlockInfo(
 }
 
 const U64 = (1n << 64n) - 1n;
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+/** No chain gets that far; only a slot that was set by hand does. */
+const clamped = (value: bigint): number => Number(value < MAX_SAFE ? value : MAX_SAFE);
 
 /**
  * What the last L1 attributes said, as the L1Block predeploy has it in its storage. Spec:
@@ -206,11 +209,11 @@ export function l1BlockInfoFromStorage(readSlot: (slot: number) => bigint, layou
   const position = readSlot(0);
   return {
     layout,
-    number: Number(position & U64),
-    timestamp: Number((position >> 64n) & U64),
+    number: clamped(position & U64),
+    timestamp: clamped((position >> 64n) & U64),
     baseFee: fees.l1BaseFee,
     blockHash: bigintToBytes(readSlot(2), 32),
-    sequenceNumber: Number(readSlot(3) & U64),
+    sequenceNumber: clamped(readSlot(3) & U64),
     batcherHash: bigintToBytes(readSlot(4), 32),
     overhead: isPacked ? ZERO_WORD : bigintToBytes(fees.overhead, 32),
     scalar: isPacked ? ZERO_WORD : bigintToBytes(fees.scalar, 32),

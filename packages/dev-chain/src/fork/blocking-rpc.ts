@@ -24,7 +24,7 @@ export interface BlockingRpc {
 
 /** The thread only carries bytes. It is a text, so that it runs from sources as well as from the build. */
 const CARRIER = `
-const { workerData: { port, signal, url, timeoutMs, maxBytes } } = require("node:worker_threads");
+const { workerData: { port, signal, url, maxBytes } } = require("node:worker_threads");
 const textOf = async (answer) => {
   const chunks = [];
   let size = 0;
@@ -35,7 +35,7 @@ const textOf = async (answer) => {
   }
   return Buffer.concat(chunks).toString();
 };
-const once = async (body) => {
+const once = async ({ body, timeoutMs }) => {
   try {
     const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body, signal: AbortSignal.timeout(timeoutMs) });
     return { status: answer.status, text: await textOf(answer) };
@@ -44,11 +44,11 @@ const once = async (body) => {
   }
 };
 const isBusy = ({ status, text }) => status === 429 || status >= 500 || text === "ECONNRESET" || text === "UND_ERR_SOCKET";
-port.on("message", async (body) => {
-  let answer = await once(body);
+port.on("message", async (asked) => {
+  let answer = await once(asked);
   for (let wait = 250; isBusy(answer) && wait <= 1000; wait *= 2) {
     await new Promise((resolve) => setTimeout(resolve, wait));
-    answer = await once(body);
+    answer = await once(asked);
   }
   port.postMessage(answer);
   Atomics.store(signal, 0, 1);
@@ -57,6 +57,8 @@ port.on("message", async (body) => {
 `;
 
 const TIMEOUT_MS = 30_000;
+/** The same after an endpoint did not answer in that time. */
+const STALLED_TIMEOUT_MS = 2_000;
 /** Of one answer. A batch of proofs of a busy contract takes some megabytes. */
 const MAX_ANSWER_BYTES = 64 << 20;
 const ATTEMPTS = 3;
@@ -88,14 +90,17 @@ class CarriedRpc implements BlockingRpc {
   readonly #signal = new Int32Array(new SharedArrayBuffer(4));
   requests = 0;
 
-  readonly #waitMs: number;
+  readonly #limitMs: number;
+  /** of the next attempt */
+  #timeoutMs: number;
 
   constructor(url: string, { timeoutMs, maxBytes }: CarryLimits) {
     this.host = new URL(url).host;
-    this.#waitMs = ATTEMPTS * timeoutMs + PAUSES_MS;
+    this.#limitMs = timeoutMs;
+    this.#timeoutMs = timeoutMs;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const workerData = { port: port2, signal: this.#signal, url, timeoutMs, maxBytes };
+    const workerData = { port: port2, signal: this.#signal, url, maxBytes };
     this.#worker = new Worker(CARRIER, { eval: true, workerData, transferList: [port2], execArgv: [] });
     this.#worker.unref();
     port1.unref();
@@ -137,13 +142,16 @@ class CarriedRpc implements BlockingRpc {
   #post(body: string): unknown {
     this.requests++;
     Atomics.store(this.#signal, 0, 0);
-    this.#port.postMessage(body);
-    Atomics.wait(this.#signal, 0, 0, this.#waitMs);
+    const waitMs = ATTEMPTS * this.#timeoutMs + PAUSES_MS;
+    this.#port.postMessage({ body, timeoutMs: this.#timeoutMs });
+    Atomics.wait(this.#signal, 0, 0, waitMs);
     const received = receiveMessageOnPort(this.#port) as
       | { readonly message: { readonly status: number; readonly text: string } }
       | undefined;
-    if (received === undefined) throw this.#failure(`did not answer within ${this.#waitMs / 1000} s`);
+    if (received === undefined) throw this.#failure(`did not answer within ${waitMs / 1000} s`);
     const { status, text } = received.message;
+    // Every request of the chain waits for this one: those after a timeout do not wait as long, until the endpoint answers again.
+    this.#timeoutMs = text === "TimeoutError" && status === 0 ? Math.min(this.#limitMs, STALLED_TIMEOUT_MS) : this.#limitMs;
     if (status === 0) throw this.#failure(`cannot be reached (${text})`);
     if (status === 429)
       throw this.#failure("limits the rate of requests (HTTP 429), three times in a row: wait, or use another endpoint");
