@@ -1,4 +1,4 @@
-// `npm run scenarios -- --seeds=N [--seed=N]`: builds what is out of date and runs networks with faults under a simulated clock.
+// `npm run scenarios -- [--cluster] --seeds=N [--seed=N]`: builds what is out of date and runs networks with faults under a simulated clock.
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ else await work();
 async function main() {
   buildEngine();
   buildTypeScript();
-  const { parseCli, printScenario, seedsOf, upgradeArtifactsOf } = await load();
+  const { parseCli, printCluster, printScenario, seedsOf, upgradeArtifactsOf } = await load();
   const options = parseCli(process.argv.slice(2));
   if ("text" in options) {
     console.log(options.text);
@@ -22,7 +22,8 @@ async function main() {
   }
   const artifacts = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
   if (options.seed !== undefined) {
-    process.exit(await printScenario(options.seed, options.isQuiet, artifacts));
+    const { seed, isQuiet, isCluster } = options;
+    process.exit(await (isCluster ? printCluster(seed, isQuiet) : printScenario(seed, isQuiet, artifacts)));
   }
   const { jobs = availableParallelism() } = options;
   const startMs = Date.now();
@@ -33,7 +34,7 @@ async function main() {
       const worker = fork(fileURLToPath(import.meta.url), [], { execArgv: ["--max-semi-space-size=64"] }); // less garbage collection
       const give = () => {
         const { value: seed, done } = seeds.next();
-        worker.send(done ? { end: true } : { seed });
+        worker.send(done ? { end: true } : { seed, isCluster: options.isCluster });
       };
       worker.on("message", ({ summary, isBroken, l1Blocks, l2Blocks, replaced, labelsGoneBack, late }) => {
         if (summary !== undefined) {
@@ -58,18 +59,31 @@ async function main() {
   );
   const seconds = (Date.now() - startMs) / 1000;
   const { done, broken, l1Blocks, l2Blocks, replaced, labelsGoneBack, synced, misled } = total;
-  console.log(`${done} scenarios in ${seconds.toFixed(0)} s: ${l1Blocks} L1 blocks (${replaced} replaced), ${l2Blocks} L2 blocks`);
-  console.log(`safe labels went back, to be derived again from the same L1 blocks: ${labelsGoneBack} times`);
-  console.log(`verifiers that joined late and synced from peers: ${synced}, of which the sequencer misled ${misled}`);
+  if (options.isCluster) console.log(`${done} clusters in ${seconds.toFixed(0)} s`);
+  else printTotals();
   console.log(`${done - broken} held, ${broken} broken`);
   process.exit(broken === 0 ? 0 : 1);
+
+  function printTotals() {
+    console.log(
+      `${done} scenarios in ${seconds.toFixed(0)} s: ${l1Blocks} L1 blocks (${replaced} replaced), ${l2Blocks} L2 blocks`,
+    );
+    console.log(`safe labels went back, to be derived again from the same L1 blocks: ${labelsGoneBack} times`);
+    console.log(`verifiers that joined late and synced from peers: ${synced}, of which the sequencer misled ${misled}`);
+  }
 }
 
 async function work() {
-  const { runScenario, summaryOf, upgradeArtifactsOf } = await load();
+  const { clusterSummaryOf, runCluster, runScenario, summaryOf, upgradeArtifactsOf } = await load();
   const upgradeArtifact = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
-  process.on("message", async ({ seed, end }) => {
+  process.on("message", async ({ seed, isCluster, end }) => {
     if (end) process.exit(0);
+    if (isCluster) {
+      const result = await runCluster(seed);
+      const none = { l1Blocks: 0, l2Blocks: 0, replaced: 0, labelsGoneBack: 0, late: { synced: 0, misled: 0 } };
+      process.send({ summary: clusterSummaryOf(seed, result), isBroken: result.violations.length > 0, ...none });
+      return;
+    }
     const result = await runScenario(seed, { upgradeArtifact });
     process.send({
       summary: summaryOf(seed, result),

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type UpgradeArtifactSource, upgradeArtifactsFromFiles } from "@rnode/protocol";
+import { type ClusterResult, runCluster } from "./cluster/run-cluster.ts";
 import { type PlanLimits, planOf } from "./plan.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 
@@ -10,6 +11,7 @@ const HELP = `npm run scenarios -- [options]
   --seed=N       run one scenario and print what happened
   --jobs=N       processes (default: one a core)
   --late         only scenarios in which verifiers join late, and sync from peers
+  --cluster      clusters of sequencers with hostile neighbours instead of networks
   --quiet        with --seed: only how it ended
 RNODE_ROLLUP_UPGRADES_DIR: folder with the code that upgrades deploy; without it, no chain goes through Ecotone, Fjord, Isthmus or Jovian`;
 
@@ -19,6 +21,7 @@ export interface CliOptions {
   readonly seed: number | undefined;
   readonly jobs: number | undefined;
   readonly isLate: boolean;
+  readonly isCluster: boolean;
   readonly isQuiet: boolean;
 }
 
@@ -27,19 +30,24 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
   const values = { seeds: 1000, from: 1, seed: undefined as number | undefined, jobs: undefined as number | undefined };
   let isQuiet = false;
   let isLate = false;
+  let isCluster = false;
   for (const arg of args) {
     const match = /^--(seeds|from|seed|jobs)=(\d+)$/.exec(arg);
     if (match !== null) values[match[1] as keyof typeof values] = Number(match[2]);
     else if (arg === "--quiet") isQuiet = true;
     else if (arg === "--late") isLate = true;
+    else if (arg === "--cluster") isCluster = true;
     else if (arg === "--help") return { text: HELP, exitCode: 0 };
     else return { text: `${arg} is not an option\n${HELP}`, exitCode: 1 };
   }
-  return { ...values, isLate, isQuiet };
+  return { ...values, isLate, isCluster, isQuiet };
 }
 
 /** The seeds that are to run. */
-export function* seedsOf({ from, seeds, isLate }: CliOptions, limits: PlanLimits): Generator<number> {
+export function* seedsOf(
+  { from, seeds, isLate }: Pick<CliOptions, "from" | "seeds" | "isLate">,
+  limits: PlanLimits,
+): Generator<number> {
   for (let seed = from, left = seeds; left > 0; seed++) {
     if (isLate && planOf(seed, limits).late.length === 0) continue;
     left--;
@@ -66,6 +74,25 @@ export async function printScenario(
   for (const line of result.log) console.log(line);
   console.log(summaryOf(seed, result));
   return result.violations.length === 0 ? 0 : 1;
+}
+
+/** The same for a cluster. */
+export async function printCluster(seed: number, isQuiet: boolean): Promise<number> {
+  const result = await runCluster(seed, !isQuiet);
+  for (const line of result.log) console.log(line);
+  console.log(clusterSummaryOf(seed, result));
+  return result.violations.length === 0 ? 0 : 1;
+}
+
+export function clusterSummaryOf(seed: number, { plan, violations, committed, leaders, resumedMs }: ClusterResult): string {
+  const faults = plan.faults.map(
+    ({ kind, of, fromMs, toMs, strength, isBackward }) =>
+      `  ${kind} of ${of} from ${fromMs / 1000} to ${toMs / 1000} s, strength ${strength.toFixed(2)}${isBackward ? ", backward" : ""}`,
+  );
+  const what = `${committed} committed blocks, ${leaders} leaders, blocks again after ${(resumedMs ?? Number.NaN) / 1000} s`;
+  const verdict =
+    violations.length === 0 ? "all rules held" : `BROKEN: ${violations.map(({ rule, detail }) => `${rule}: ${detail}`).join("; ")}`;
+  return [`seed ${seed}: ${what}: ${verdict}`, ...faults].join("\n");
 }
 
 export function summaryOf(
