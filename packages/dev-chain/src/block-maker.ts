@@ -57,6 +57,8 @@ export class BlockMaker {
   gasLimit: bigint;
   lag: FinalityLag;
   isFinalityStalled = false;
+  /** of the next block; undefined: its own */
+  prevRandao: Uint8Array | undefined;
   /** keeps blocks that replace others from being the same */
   branch = 0;
   readonly #options: BlockMakerOptions;
@@ -158,6 +160,7 @@ export class BlockMaker {
       ...(rules.hasWithdrawals && { withdrawals: [] }),
       ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: this.#deps.beacon.rootOf(parentHash) }),
       ...this.#rollup?.after(parent, rules),
+      ...(this.prevRandao !== undefined && { prevRandao: this.prevRandao }),
     };
   }
 
@@ -170,6 +173,7 @@ export class BlockMaker {
   }
 
   #useUp(): void {
+    this.prevRandao = undefined;
     if (this.#baseFee !== undefined && --this.#baseFee.blocksLeft <= 0) this.#baseFee = undefined;
     if (this.#blobBaseFee !== undefined && --this.#blobBaseFee.blocksLeft <= 0) this.#blobBaseFee = undefined;
   }

@@ -2,6 +2,7 @@ import { type ApiMethods, type JsonObject, method } from "@rnode/eth-api";
 import {
   addressShape,
   booleanShape,
+  hashShape,
   optionalParam,
   param,
   RpcError,
@@ -135,6 +136,16 @@ export function miningMethods({ mining, maker, time }: DevChain, blockJson: Bloc
       summary: "Who gets the fees of the blocks from the next one on.",
       handler: ([address]) => {
         maker.coinbase = address;
+      },
+    }),
+    // Hardhat's own: anvil has no such method
+    hardhat_setPrevRandao: method({
+      runs: "writer",
+      result: NOTHING,
+      params: [param("prevRandao", hashShape)],
+      summary: "What PREVRANDAO is in the next block.",
+      handler: ([prevRandao]) => {
+        maker.prevRandao = prevRandao;
       },
     }),
     anvil_setNextBlockBaseFeePerGas: method({

@@ -187,6 +187,18 @@ describe("each action of viem's test client", () => {
   );
 
   it(
+    "hardhat_setPrevRandao, for one block",
+    undone(async () => {
+      const prevRandao = `0x${"12".repeat(32)}`;
+      await dev.rpc.call("hardhat_setPrevRandao", [prevRandao]);
+      await test.mine({ blocks: 1 });
+      expect((await test.getBlock()).mixHash).toBe(prevRandao);
+      await test.mine({ blocks: 1 });
+      expect((await test.getBlock()).mixHash).not.toBe(prevRandao);
+    }),
+  );
+
+  it(
     "impersonateAccount and stopImpersonatingAccount, for accounts with code, too",
     undone(async () => {
       await test.setBalance({ address: NOBODY, value: parseEther("10") });
