@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { validate } from "dockerfile-utils";
 import { parse } from "yaml";
 import { bundledPackages } from "./lib/package-manifest.mjs";
@@ -12,11 +12,13 @@ import { ROOT } from "./lib/stamp.mjs";
 const DEPLOY = join(ROOT, "deploy");
 const VALUES = { NETWORK: "op-sepolia", L1: "https://l1.example", L1_BEACON: "https://beacon.example" };
 const PROGRAMS = programPaths();
-/** Programs read the files of keys along with their options. */
-const KEY_FILE = join(mkdtempSync(join(tmpdir(), "rnode-deploy-")), "key");
-writeFileSync(KEY_FILE, "11".repeat(32), { mode: 0o600 });
+/** Programs read secrets and look for their folders along with their options: what the files in deploy/ name is in this folder. */
+const HERE = mkdtempSync(join(tmpdir(), "rnode-deploy-"));
+const KEY_FILE = join(HERE, "key");
+for (const file of [KEY_FILE, join(HERE, "jwt.hex")]) writeFileSync(file, "11".repeat(32), { mode: 0o600 });
+const here = (value) => value.replace(/(^|=)\/(?:data|var\/lib\/rnode)\//, `$1${HERE}/`);
 const problems = [...lintContainerfile(), ...checkCompose(), ...checkUnits()];
-rmSync(dirname(KEY_FILE), { recursive: true });
+rmSync(HERE, { recursive: true });
 if (problems.length > 0) {
   console.error(problems.join("\n"));
   process.exit(1);
@@ -89,9 +91,9 @@ function effective(program, args, option) {
 }
 
 function configOf(program, args, env) {
-  return spawnSync(process.execPath, [PROGRAMS.get(program), "config", "print", ...args], {
+  return spawnSync(process.execPath, [PROGRAMS.get(program), "config", "print", ...args.map(here)], {
     encoding: "utf8",
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, ...Object.fromEntries(Object.entries(env).map(([name, value]) => [name, here(value)])) },
   });
 }
 
