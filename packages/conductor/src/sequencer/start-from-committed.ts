@@ -122,7 +122,8 @@ export async function startFromCommitted(
         throw cannot(
           `${text} by more than ${MAX_ADOPTED_BLOCKS} blocks: conductor_forgetUnsafePayload lets a conductor with --bootstrap begin there`,
         );
-      if (nowMs >= endMs) throw cannot(`${text}, and moves on: another sequencer releases blocks that are not committed`);
+      if (nowMs >= endMs + standstillMs)
+        throw cannot(`${text}, and moves on: another sequencer releases blocks that are not committed`);
       if (moving?.hash !== head.hash) moving = { hash: head.hash, sinceMs: nowMs };
       if (nowMs - moving.sinceMs < standstillMs) {
         await clock.sleep(POLL_MS);
