@@ -11,6 +11,9 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+/** Settles when the connection is closed, with or without a reset. */
+const closed = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once("close", resolve));
+
 const MOST = 20;
 const BODY = 2 << 20;
 
@@ -62,7 +65,7 @@ describe.each([
   it("does not keep others out", async () => {
     const { open, statusFor } = await setUp(jwtSecret);
     const greedy = await Promise.all(Array.from({ length: MOST }, () => open("127.0.0.2")));
-    const lost = Promise.race(greedy.map((socket) => once(socket, "close")));
+    const lost = Promise.race(greedy.map((socket) => closed(socket)));
     for (let request = 0; request < 5; request++) expect(await statusFor("127.0.0.1")).toBe(status);
     await lost;
   });
@@ -116,7 +119,7 @@ describe("a client that sends requests without finishing them", () => {
   ])("loses them once there are too many, %s, and others send theirs", async (_, size, head) => {
     const { open, statusFor } = await setUp();
     const greedy = await Promise.all(Array.from({ length: 8 }, () => open("127.0.0.2")));
-    const lost = Promise.race(greedy.map((socket) => once(socket, "close")));
+    const lost = Promise.race(greedy.map((socket) => closed(socket)));
     for (const socket of greedy) {
       socket.resume();
       socket.write(head + " ".repeat(size - 1000));
@@ -132,7 +135,7 @@ describe("a WebSocket that sends a message without finishing it", () => {
     const { openWs } = await setUp();
     const greedy = await Promise.all(Array.from({ length: 4 }, () => openWs("127.0.0.2")));
     const honest = await openWs("127.0.0.1");
-    const lost = Promise.race(greedy.map((socket) => once(socket, "close")));
+    const lost = Promise.race(greedy.map((socket) => closed(socket)));
     const head = Buffer.alloc(14);
     head.set([0x81, 0xff]);
     head.writeBigUInt64BE(BigInt(BODY), 2);

@@ -215,6 +215,10 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
       await waitFor("ten blocks", 120_000, () => (etcd.head >= 10 ? true : undefined));
       const figures: { readonly what: string; readonly leaderSec: number; readonly blockSec: number }[] = [];
       for (let round = 0; round < ROUNDS; round++) {
+        // One that is not connected yet is not told that the leader has changed.
+        await waitFor("the subscriber to be connected", ROUND_LIMIT_MS, () =>
+          witnesses.get("a subscriber")!.head + 4 >= etcd.head ? true : undefined,
+        );
         await waitFor("three members that could lead", ROUND_LIMIT_MS, async () => {
           const { servers } = await rpcCall<{ servers: unknown[] }>(devnet.cluster!.observer, "conductor_clusterMembership");
           const heads = await Promise.all(
