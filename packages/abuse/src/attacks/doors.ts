@@ -39,7 +39,14 @@ const FOREIGN_HOSTS = [
   "[evil]",
   "127.0.0.1@evil.example",
 ];
-const FOREIGN_ORIGINS = ["http://evil.example", "null", "https://127.0.0.1.evil.example", "file://", "chrome-extension://abc"];
+/** Not those of local pages and extensions, which a devnet serves. */
+const FOREIGN_ORIGINS = [
+  "http://evil.example",
+  "null",
+  "https://127.0.0.1.evil.example",
+  "file://",
+  "https://localhost.evil.example",
+];
 const question = (port: number, target: Target): string =>
   port === target.node ? call("rnode_syncStatus") : call(port === target.batcher ? "admin_stopBatcher" : "eth_chainId");
 
