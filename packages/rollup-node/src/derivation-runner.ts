@@ -78,10 +78,12 @@ export class DerivationRunner {
   /** Starts over with the block after `base`. @returns what went wrong; undefined: nothing */
   async reset({
     base,
+    finalized,
     highestFormerSafe,
     derivedFrom,
   }: {
     readonly base: L2BlockRef;
+    readonly finalized: L2BlockRef;
     readonly highestFormerSafe: L2BlockRef;
     /** the L1 block whose data made `base` the safe head, where that is recorded */
     readonly derivedFrom?: BlockId | undefined;
@@ -94,7 +96,7 @@ export class DerivationRunner {
     this.concluded = base;
     const { safeChain, pipeline } = this.deps;
     try {
-      const since = await safeChain.safeSince(base, derivedFrom);
+      const since = await safeChain.safeSince(base, finalized, derivedFrom);
       safeChain.onReset(base, highestFormerSafe);
       this.deps.onReset(base);
       await pipeline.reset(base, since);

@@ -142,13 +142,13 @@ export class SafeChainCheck {
   }
 
   /**
-   * Since when `base` was the safe head. Data outside of L1 is another matter, as it can be taken back.
+   * Since when `base` was the safe head. Data outside of L1 can be taken back until it is final.
    *
    * @param recorded the L1 block whose data made it the safe head, by what is recorded
    * @throws what L1 rejects with
    */
-  async safeSince(base: BlockId, recorded: BlockId | undefined): Promise<SafeSince | undefined> {
-    if (this.deps.config.altDa !== undefined) return undefined;
+  async safeSince(base: BlockId, finalized: BlockId, recorded: BlockId | undefined): Promise<SafeSince | undefined> {
+    if (this.deps.config.altDa !== undefined && base.number > finalized.number) return undefined;
     const since = this.derivedFrom.lastOf(base) ?? (recorded && { l1Block: recorded, isWhole: false });
     return since !== undefined && (await this.isCanonical(since.l1Block)) ? since : undefined;
   }
