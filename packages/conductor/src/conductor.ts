@@ -80,6 +80,8 @@ export class Conductor {
   /** the node lacked committed blocks when it was looked at last */
   #isLacking = false;
   #isHandingOn = false;
+  /** why committed blocks could not be handed on, as it was said */
+  #handOnTrouble: string | undefined;
   #isPaused: boolean;
   #isStopped = false;
   #isOverridden = false;
@@ -389,14 +391,20 @@ export class Conductor {
       if (isReplaced) {
         if (!(await isForeign(head, latest.record, node))) return;
         const blocks = { number: head.number, hash: head.hash, committed: latest.record.number, committedHash: latest.record.hash };
-        log.warn("the node has unsafe blocks that were never committed: the committed ones replace them", blocks);
-        await replaceForeign(head, latest, node);
+        if (!(await replaceForeign(head, latest, node)))
+          throw new Error("the node has none of the committed blocks that etcd keeps");
+        this.#handOnTrouble = undefined;
+        log.warn("the node had unsafe blocks that were never committed: the committed ones have replaced them", blocks);
         return;
       }
       for (const envelope of [...((await latest.after(head.number)) ?? []), latest.envelope]) await node.post(envelope);
+      this.#handOnTrouble = undefined;
       log.debug("committed blocks handed to the node", { after: head.number, to: latest.record.number });
     } catch (error) {
-      log.debug("committed blocks were not handed to the node", { error: errorText(error) });
+      const text = errorText(error);
+      // It is tried at each look: a node without the method, or with another safe block, would fill the log.
+      if (text !== this.#handOnTrouble) log.warn("the node lacks committed blocks, and does not get them", { error: text });
+      this.#handOnTrouble = text;
     } finally {
       this.#isHandingOn = false;
     }

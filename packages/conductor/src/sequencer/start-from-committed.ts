@@ -113,6 +113,7 @@ export async function startFromCommitted(
         throw cannot(
           `the node's chain, with the unsafe head ${head.number} ${head.hash}, has none of the ${record.recent.length + 1} newest committed blocks up to ${wanted.number} ${wanted.hash}`,
         );
+      await clock.sleep(POLL_MS);
       continue;
     }
     const beyond = head.number - wanted.number;
