@@ -232,7 +232,7 @@ export const MUTANTS = [
   off("safe chain: derived from the genesis on", SAFE, "if (base.number <= this.deps.config.genesis.l2.number) this.isConfirmed = true;"),
   off("safe chain: derived again after a reset", DERIVED_FROM, "this.tip = base.number;", "void base;"),
 
-  off("sync: a head that fork choice names is synced to", CHAIN_SYNC, 'if (result.kind === "updated" && result.status.status === "SYNCING") this.#pursue({ hash, choice: { state, version } });', 'if (result.kind === "updated" && result.status.status === "SYNCING") void version;'),
+  off("sync: a head that fork choice names is synced to", CHAIN_SYNC, 'if (result.kind === "updated" && result.status.status === "SYNCING") this.#pursue(hash, { state, version });', 'if (result.kind === "updated" && result.status.status === "SYNCING") void version;'),
   off("sync: who is on another branch is no liar", HEADERS, 'next.peer.blame("useless",', 'next.peer.blame("lied",'),
   off("execution-layer sync: a block behind the head becomes safe and finalized", LAYER_SYNC, "{ head: hash, safe: safe.hash, finalized: finalized.hash }", "{ head: hash, safe: this.engineHeads!.safe.hash, finalized: this.engineHeads!.finalized.hash }"),
   off("sync: a header is the one that the header above it names", HEADERS, "if (!equalBytes(next.headers[0]!.hash, wanted.hash))", "if (next.headers.length === 0)"),

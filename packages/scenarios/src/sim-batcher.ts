@@ -56,6 +56,8 @@ export interface SimBatcherDeps {
 }
 
 const TIMEOUT_MS = 5_000;
+/** How often an operator looks after the batcher. */
+const OPERATOR_MS = 20_000;
 
 /** The batch submitter as it is, on a simulated network. */
 export class SimBatcher {
@@ -151,6 +153,16 @@ export class SimBatcher {
       metrics: createBatcherMetrics(noMetrics),
     });
     submitter.start();
+    void this.#operate(submitter, process);
+  }
+
+  /** Does what the error says that stops a batcher: somebody else has used its key, and is gone by then. */
+  async #operate(submitter: BatchSubmitter, process: SimProcess): Promise<void> {
+    while (!process.isStopped) {
+      await this.#deps.clock.sleep(OPERATOR_MS);
+      if (process.isStopped || !submitter.start()) continue;
+      this.#deps.log.note("batcher", "its operator starts it again");
+    }
   }
 
   #sequencers(checkIntervalMs: number, process: SimProcess): SequencerEndpoints {

@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
 import { build, forkchoice } from "@rnode/chain/testing";
 import { bytesToHex } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
@@ -97,6 +98,50 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
     expect(harness.chain.head().number).toBe(250);
     expect((await harness.offer((await harness.grow(1))[0]!)).status).toBe("VALID"); // as usual afterwards
     expect((await harness.choose()).status).toBe("VALID");
+  });
+
+  it("gets blocks while the target jumps before its peers have answered", async () => {
+    const harness = await harnessOf(60);
+    for (let index = 0; index < 4; index++) harness.peer({ latencyMs: 1_500, itemMs: 150 });
+    await harness.choose();
+    for (let seconds = 0; seconds < 120; seconds += 2) {
+      const [, block] = await harness.grow(2); // the first is missed
+      await harness.offer(block!);
+      await harness.choose();
+      await harness.clock.advance(2_000);
+      await setImmediate(); // threads
+    }
+    expect(harness.chain.head().number).toBeGreaterThan(150);
+    expect(harness.warnings()).toEqual([]);
+  });
+
+  it("gives up a target that nobody has when fork choice has moved on", async () => {
+    const harness = await harnessOf(60);
+    harness.peer();
+    const { header, ...body } = harness.block(60);
+    const lost: Block = { ...body, header: { ...header, parentHash: new Uint8Array(32).fill(7) } };
+    await harness.offer(lost);
+    expect(await harness.choose(hashHeader(lost.header))).toEqual(SYNCING);
+    await harness.clock.advance(5_000);
+    await harness.grow(10);
+    expect(await harness.choose()).toEqual(SYNCING);
+    expect(await harness.untilSynced()).toBeLessThan(60);
+    expect(harness.chain.head()).toEqual(harness.blockId());
+  });
+
+  it("calls a target invalid, not the head that fork choice has moved to", async () => {
+    const harness = await harnessOf(60);
+    harness.peer({ latencyMs: 1_500 });
+    const { header, ...body } = harness.block(60);
+    const bad: Block = { ...body, header: { ...header, stateRoot: new Uint8Array(32).fill(7) } };
+    await harness.offer(bad);
+    expect(await harness.choose(hashHeader(bad.header))).toEqual(SYNCING);
+    await harness.clock.advance(2_000);
+    await harness.grow(10);
+    expect(await harness.choose()).toEqual(SYNCING);
+    await harness.untilSynced();
+    expect(harness.chain.head()).toEqual(harness.blockId());
+    expect(await harness.choose(hashHeader(bad.header))).toMatchObject({ status: "INVALID" });
   });
 
   it("follows a target that moved to another branch", async () => {

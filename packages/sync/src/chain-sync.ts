@@ -36,6 +36,8 @@ export interface ChainSyncDeps {
 /** A block that a sync is about. */
 interface Goal {
   readonly hash: Uint8Array;
+  /** undefined: its header is not known yet */
+  readonly number: number | undefined;
   /** undefined: a payload of which no fork choice has said that it is the head */
   readonly choice: { readonly state: ForkchoiceState; readonly version: 1 | 2 | 3 } | undefined;
 }
@@ -56,6 +58,8 @@ const MAX_PAUSE_MS = 30_000;
 const MAX_INVALID = 1_024;
 /** How long a peer may take to name the header of a head that only fork choice has named; then others are asked again. */
 const RESOLVE_PAUSE_MS = 2_000;
+/** A target that fork choice has moved on from is given up when nothing of it comes for so long: about as long as a peer may take to answer. */
+const STANDSTILL_MS = 15_000;
 
 /**
  * The heads of a chain, as a rollup node moves them, for a chain that can also get blocks from peers. Payloads and heads whose ancestors
@@ -74,6 +78,8 @@ export class ChainSync {
   readonly #progress: SyncProgress;
   readonly #listeners = new Set<(status: SyncStatus | undefined) => void>();
   #goal: Goal | undefined;
+  /** whether the goal waits until the target before it is reached */
+  #isPostponed = false;
   #startingBlock = 0;
   /** settles when the import in progress has ended */
   #importing: Promise<unknown> | undefined;
@@ -121,7 +127,7 @@ export class ChainSync {
       stage: target === undefined || wanted !== undefined ? "headers" : "blocks",
       startingBlock: this.#startingBlock,
       currentBlock,
-      highestBlock: Math.max(currentBlock, target?.number ?? 0),
+      highestBlock: Math.max(currentBlock, target?.number ?? 0, this.#goal.number ?? 0),
       downloadedBlock: Math.max(currentBlock, this.#download.downloadedTo),
       lowestHeader: headers.length === 0 ? undefined : target!.number - headers.length + 1,
       peers: this.#pool.size,
@@ -146,7 +152,7 @@ export class ChainSync {
     if (status.status !== "SYNCING") return status;
     if (this.#importing !== undefined && this.#has(header.parentHash)) return this.#alone(() => this.newPayload(block));
     this.#received.add(block);
-    if (this.#goal?.choice === undefined) this.#pursue({ hash, choice: undefined });
+    if (this.#goal?.choice === undefined) this.#pursue(hash, undefined);
     return status;
   }
 
@@ -163,7 +169,7 @@ export class ChainSync {
       return this.#alone(() => this.forkchoiceUpdated(state, attributes, version));
     }
     const result = this.#deps.chain.forkchoiceUpdated(state, attributes, version);
-    if (result.kind === "updated" && result.status.status === "SYNCING") this.#pursue({ hash, choice: { state, version } });
+    if (result.kind === "updated" && result.status.status === "SYNCING") this.#pursue(hash, { state, version });
     else if (result.kind === "updated" && result.status.status === "VALID") this.#giveUp("fork choice named a head that is there");
     return result;
   }
@@ -201,23 +207,38 @@ export class ChainSync {
     }
   }
 
-  #pursue(goal: Goal): void {
+  /**
+   * What is in progress goes on, to the new target where that continues the one before. Otherwise the one before is reached first: a target
+   * that jumps before peers have answered would never get its blocks.
+   */
+  #pursue(hash: Uint8Array, choice: Goal["choice"]): void {
     const isFirst = this.#goal === undefined;
-    const header = this.#received.header(goal.hash)?.header;
-    this.#goal = goal;
+    const header = this.#received.header(hash)?.header;
+    this.#isPostponed = this.#isUnderWay(header?.number) && (header === undefined || !this.#headers.isNext(header));
+    this.#goal = { hash, number: header?.number, choice };
     if (isFirst) this.#startingBlock = this.#deps.chain.head().number;
-    // What is in progress goes on: it notices that the target has moved.
-    if (header !== undefined) this.#headers.aim(header, goal.hash);
-    else if (!this.#isAimedAt(goal.hash)) this.#stop.ring();
+    if (!this.#isPostponed) {
+      if (header !== undefined) this.#headers.aim(header, hash);
+      else if (!this.#isAimedAt(hash)) this.#stop.ring();
+    }
     if (isFirst) void this.#report();
     this.#pool.notify();
     this.#wake.ring();
+  }
+
+  /** Whether blocks up to the present target are coming. @param next number of the head that fork choice has moved to, if it is known */
+  #isUnderWay(next: number | undefined): boolean {
+    const { target } = this.#headers;
+    if (this.#goal?.choice === undefined || target === undefined || this.#has(target.hash)) return false;
+    const isBranch = next !== undefined && next <= target.number;
+    return !isBranch && this.#progress.stillMs < STANDSTILL_MS;
   }
 
   #giveUp(reason: string): void {
     if (this.#goal === undefined) return;
     if (this.#goal.choice !== undefined) this.#deps.log.info("the sync is given up", { reason });
     this.#goal = undefined;
+    this.#isPostponed = false;
     this.#headers.pause();
     this.#stop.ring();
     this.#wake.ring();
@@ -235,6 +256,10 @@ export class ChainSync {
         this.#progress.begin(last);
         isSaid = true;
       } else if (isSaid) this.#progress.tick(last);
+      if (this.#isPostponed && !this.#isUnderWay(this.#goal.number)) {
+        this.#isPostponed = false;
+        this.#stop.ring();
+      }
       this.#tell(last);
       await clock.sleep(TICK_MS, this.#closing);
     }
@@ -273,7 +298,8 @@ export class ChainSync {
     const headers = this.#headers;
     if (goal === undefined || this.#holds > 0) return rung(this.#wake);
     if (goal.choice !== undefined && this.#has(goal.hash)) return this.#finish(goal, goal.choice);
-    if (!this.#isAimedAt(goal.hash)) return this.#resolve(goal);
+    this.#isPostponed &&= this.#isUnderWay(goal.number);
+    if (!this.#isPostponed && !this.#isAimedAt(goal.hash)) return this.#resolve(goal);
     if (headers.wanted !== undefined) return this.#syncHeaders(goal);
     if (goal.choice === undefined) return rung(this.#wake);
     return this.#syncBlocks(goal);
@@ -365,18 +391,19 @@ export class ChainSync {
   }
 
   /** Peers proved what they gave, so that it is the target that is invalid. */
-  #onWrong({ hash }: Goal, wrong: WrongHeader, latestValidHash: Hex | null): void {
+  #onWrong(goal: Goal, wrong: WrongHeader, latestValidHash: Hex | null): void {
     const { number, reason } = wrong;
+    const target = this.#isPostponed ? this.#headers.target!.hash : goal.hash;
     this.#deps.log.error("the head that the rollup node names is not a block of this chain: the sync to it ends", {
-      head: bytesToHex(hash),
+      head: bytesToHex(target),
       number,
       hash: bytesToHex(wrong.hash),
       reason,
     });
     const invalid: Invalid = { reason: `block ${number} ${bytesToHex(wrong.hash)}: ${reason}`, latestValidHash };
     this.#invalid.set(bytesToHex(wrong.hash), invalid);
-    this.#invalid.set(bytesToHex(hash), invalid);
-    this.#goal = undefined;
+    this.#invalid.set(bytesToHex(target), invalid);
+    if (!this.#isPostponed) this.#goal = undefined;
     this.#headers.clear();
   }
 

@@ -31,6 +31,11 @@ export class SyncProgress {
     this.#advice = advice;
   }
 
+  /** milliseconds since something of the sync came */
+  get stillMs(): number {
+    return this.#clock.monotonicMs() - this.#movedMs;
+  }
+
   begin(status: SyncStatus): void {
     const nowMs = this.#clock.monotonicMs();
     this.#startMs = this.#lineMs = this.#movedMs = nowMs;
@@ -48,7 +53,7 @@ export class SyncProgress {
   tick(status: SyncStatus): void {
     const nowMs = this.#clock.monotonicMs();
     const headers = headersOf(status);
-    const mark = `${status.currentBlock} ${headers} ${status.downloadedBlock}`;
+    const mark = `${status.currentBlock} ${status.lowestHeader} ${status.downloadedBlock}`;
     if (mark !== this.#mark) {
       this.#mark = mark;
       this.#movedMs = nowMs;
@@ -82,7 +87,7 @@ export class SyncProgress {
   }
 
   #warn({ peers, highestBlock }: SyncStatus, nowMs: number): void {
-    const stillMs = nowMs - this.#movedMs;
+    const { stillMs } = this;
     if (stillMs < (peers === 0 ? FIRST_WARNING_WITHOUT_PEERS_MS : FIRST_WARNING_MS)) return;
     if (this.#warnedMs !== undefined && nowMs - this.#warnedMs < WARNING_MS) return;
     this.#warnedMs = nowMs;

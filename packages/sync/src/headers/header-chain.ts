@@ -78,8 +78,7 @@ export class HeaderChain {
       return;
     }
     const top = this.#segments[0];
-    const isNext = top !== undefined && number === top.high + 1 && equalBytes(parentHash, this.#hashOf(top.high));
-    if (isNext) {
+    if (top !== undefined && this.isNext(header)) {
       this.#store.write(number, hash);
       top.high = number;
       return;
@@ -94,6 +93,12 @@ export class HeaderChain {
     this.#forgetRecent();
     this.#isConnected = false;
     this.#save();
+  }
+
+  /** Whether a block continues what is known. */
+  isNext({ number, parentHash }: Pick<Header, "number" | "parentHash">): boolean {
+    const [top] = this.#segments;
+    return top !== undefined && number === top.high + 1 && equalBytes(parentHash, this.#hashOf(top.high));
   }
 
   /** The highest block below the newest segment, which is asked for next; undefined: there is no target, or the chain has it. */
