@@ -1,7 +1,7 @@
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Hex } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
-import type { BlockGossip, Signed } from "./block-gossip.ts";
+import type { BlockGossip, Published, Signed } from "./block-gossip.ts";
 import type { EngineControl } from "./engine-control.ts";
 import type { Leadership } from "./leadership.ts";
 import { type Trouble, temporary } from "./progress.ts";
@@ -25,8 +25,8 @@ export type Commit =
   | { readonly kind: "notLeader" }
   /** a stop or a reset came first, so the block was not released */
   | { readonly kind: "fenced" }
-  /** it cannot be a block of this chain, and trying again would not change that */
-  | { readonly kind: "refused"; readonly by: "network" | "engine"; readonly reason: string }
+  /** the engine says that it cannot be a block of this chain, and trying again would not change that */
+  | { readonly kind: "refused"; readonly reason: string }
   /** try again with the same block */
   | Trouble;
 
@@ -39,7 +39,7 @@ const PUBLISH_LIMIT_MS = 1_000;
  * throw, never answer), the caller is not held up beyond their time limits.
  *
  * A block that was released to the network is always inserted into our engine, because another block at its height would contradict it.
- * If the network does not accept a block, the chain does not stop: other nodes find the block on L1. A block that cannot be signed for
+ * If the network does not accept a block, the chain does not stop: leadership may have committed it, and other nodes find it on L1. A block that cannot be signed for
  * now waits, as a chain whose blocks nobody can check is of little use; it is never sent without its signature.
  */
 export class BlockOutlet {
@@ -47,8 +47,6 @@ export class BlockOutlet {
   private gate = new AbortController();
   /** the last block that leadership was asked about: it may have taken the block, whatever became of its answer */
   private offeredHash: Hex | undefined;
-  /** the last block that was signed: a signer is not asked twice */
-  private signed: { readonly hash: Hex; readonly signed: Signed } | undefined;
   /** the last block that other nodes may have */
   private publishedHash: Hex | undefined;
 
@@ -83,15 +81,15 @@ export class BlockOutlet {
   async commit(envelope: ExecutionPayloadEnvelope, fenced: AbortSignal): Promise<Commit> {
     const hash = bytesToHex(envelope.executionPayload.blockHash);
     if (!this.hasBeenPublished(hash)) {
-      const held =
-        (await this.askLeadership(envelope, hash, fenced)) ??
-        (await this.sign(envelope, hash, fenced)) ??
-        (await this.publish(envelope, hash));
+      const held = await this.askLeadership(envelope, hash, fenced);
       if (held !== undefined) return held;
+      const { signed, failure } = await this.sign(envelope, fenced);
+      if (failure !== undefined) return failure;
+      await this.publish(envelope, hash, signed);
     }
     const inserted = await this.deps.control.insert(envelope);
     if (inserted.kind === "inserted") return { kind: "committed" };
-    return inserted.kind === "invalid" ? { kind: "refused", by: "engine", reason: inserted.reason } : inserted;
+    return inserted.kind === "invalid" ? { kind: "refused", reason: inserted.reason } : inserted;
   }
 
   /** @returns why the block must not be released; undefined: it may */
@@ -108,33 +106,30 @@ export class BlockOutlet {
     return { kind: "notLeader" };
   }
 
-  /** @returns why the block must not be released; undefined: it may */
-  private async sign(envelope: ExecutionPayloadEnvelope, hash: Hex, fenced: AbortSignal): Promise<Commit | undefined> {
+  /** @returns the signature, if the network wants one, or why the block must not be released */
+  private async sign(
+    envelope: ExecutionPayloadEnvelope,
+    fenced: AbortSignal,
+  ): Promise<{ readonly signed?: Signed; readonly failure?: Commit }> {
     const { gossip, clock, signLimitMs } = this.deps;
-    if (gossip.sign === undefined || (this.signed?.hash === hash && this.signed.signed.kind === "signed")) return undefined;
+    if (gossip.sign === undefined) return {};
     const answer = await within({ clock, limitMs: signLimitMs, stop: fenced }, (signal) => gossip.sign!(envelope, signal));
-    if (fenced.aborted) return { kind: "fenced" };
-    if (answer.kind !== "done") return temporary(`signing: ${failureText(answer, signLimitMs)}`);
-    this.signed = { hash, signed: answer.value };
-    return undefined;
+    if (fenced.aborted) return { failure: { kind: "fenced" } };
+    if (answer.kind !== "done") return { failure: temporary(`signing: ${failureText(answer, signLimitMs)}`) };
+    return { signed: answer.value };
   }
 
-  /** @returns why the block was not released; undefined: other nodes may have it */
-  private async publish(envelope: ExecutionPayloadEnvelope, hash: Hex): Promise<Commit | undefined> {
+  /** From here on, other nodes may have the block, whatever becomes of it. */
+  private async publish(envelope: ExecutionPayloadEnvelope, hash: Hex, signed: Signed | undefined): Promise<void> {
     const { gossip, clock, log, metrics } = this.deps;
     this.publishedHash = hash;
-    const signed = this.signed?.hash === hash ? this.signed.signed : undefined;
     const answer = await within({ clock, limitMs: PUBLISH_LIMIT_MS }, (signal) => gossip.publish(envelope, signal, signed));
-    if (answer.kind !== "done") {
-      metrics.publishingError();
-      const reason = failureText(answer, PUBLISH_LIMIT_MS);
-      log.warn("the new block could not be published", { number: envelope.executionPayload.blockNumber, hash, reason });
-      return undefined;
-    }
-    if (answer.value.kind === "published") return undefined;
+    const published: Published =
+      answer.kind === "done" ? answer.value : { kind: "refused", reason: failureText(answer, PUBLISH_LIMIT_MS) };
+    if (published.kind === "published") return;
     metrics.publishingError();
-    this.publishedHash = undefined;
-    return { kind: "refused", by: "network", reason: answer.value.reason };
+    const { reason } = published;
+    log.warn("the new block could not be published", { number: envelope.executionPayload.blockNumber, hash, reason });
   }
 }
 

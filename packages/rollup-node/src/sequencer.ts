@@ -289,7 +289,7 @@ export class Sequencer {
         return this.retryIn(config.blockTimeSec * 1_000);
       case "refused":
         this.sealed = undefined;
-        log.error("the block that was built is refused", { ...fields, by: outcome.by, reason: outcome.reason });
+        log.error("the block that was built is refused", { ...fields, reason: outcome.reason });
         this.deps.metrics?.error();
         return this.retryIn(config.blockTimeSec * 1_000);
       default:

@@ -484,6 +484,15 @@ describe("two signed blocks of one height", () => {
     await atNode;
   });
 
+  it("do not keep the sequencer's own block from those who have fewer of them", async () => {
+    const [sequencer, follower] = [await startNode(1, JOVIAN), await startNode(2, JOVIAN)];
+    await connect(sequencer, follower, TOPIC);
+    const raw = await connectRaw(3, sequencer);
+    for (let salt = 0; salt < 6; salt++) raw.send(messageFrame(compressedBlock(sibling(1, salt))));
+    await sequencer.counted("accept ", 6);
+    expect(await publish(sequencer, blockAt(1))).toMatchObject({ kind: "published" });
+  });
+
   it("are kept if one of them is our own", async () => {
     const node = await startNode(1, JOVIAN);
     const raw = await connectRaw(3, node);
