@@ -5,7 +5,7 @@ import { JsonText } from "./json-text.ts";
 import type { Method, MethodTable, Params, RequestContext } from "./method-table.ts";
 import { type LargePart, type LargeRequest, parseRequest, type RequestLimits, whatIsInvalid } from "./read-request.ts";
 import { decodeRequest, type RequestText, sizeOfRequest, VERY_LARGE_BYTES } from "./request-body.ts";
-import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
+import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody, rpcErrorOf } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { ShapeError } from "./shape.ts";
 import { Turns } from "./turns.ts";
@@ -269,7 +269,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         .then((result) => succeed(name, id, endTimer, result))
         .catch((error: unknown) => fail(name, id, endTimer, error));
     }
-    if (sizeOfRequest(text) > LONGEST_HERE) return fail(name, id, undefined, asRpcError(dialect.requestTooLarge(LONGEST_HERE)));
+    if (sizeOfRequest(text) > LONGEST_HERE) return fail(name, id, undefined, rpcErrorOf(dialect.requestTooLarge(LONGEST_HERE)));
     return handleOne({ ...parsePart(part), id }, ...rest);
   }
 
@@ -309,16 +309,16 @@ function readArguments(params: Params, given: unknown, dialect: RpcDialect): unk
   const isByName = given !== undefined && given !== null && !Array.isArray(given);
   const list: readonly unknown[] = isByName ? [] : ((given as unknown[] | null | undefined) ?? []);
   if (list.length > params.length && dialect.tooManyArguments !== undefined)
-    throw asRpcError(dialect.tooManyArguments(params.length));
+    throw rpcErrorOf(dialect.tooManyArguments(params.length));
   const byName = isByName ? (given as Record<string, unknown>) : undefined;
   const args: unknown[] = [];
   for (let index = 0; index < params.length; index++) {
     const { name, shape, optional, mustBePresent = false, nullFault, aliases = [] } = params[index]!;
     const named = byName && [name, ...aliases].find((each) => Object.hasOwn(byName, each));
     const value = byName === undefined ? list[index] : named === undefined ? undefined : byName[named];
-    if (value === null && nullFault !== undefined) throw asRpcError(nullFault(index));
+    if (value === null && nullFault !== undefined) throw rpcErrorOf(nullFault(index));
     if (value === undefined || value === null) {
-      if (!optional || (mustBePresent && value === undefined)) throw asRpcError(dialect.missingArgument(index, name));
+      if (!optional || (mustBePresent && value === undefined)) throw rpcErrorOf(dialect.missingArgument(index, name));
       args.push(undefined);
       continue;
     }
@@ -326,10 +326,8 @@ function readArguments(params: Params, given: unknown, dialect: RpcDialect): unk
       args.push(shape.parse(value));
     } catch (error) {
       if (!(error instanceof ShapeError)) throw error;
-      throw asRpcError(dialect.invalidArgument(index, name, error.message));
+      throw rpcErrorOf(dialect.invalidArgument(index, name, error.message));
     }
   }
   return args;
 }
-
-const asRpcError = ({ code, message, data }: RpcErrorBody): RpcError => new RpcError(code, message, data);

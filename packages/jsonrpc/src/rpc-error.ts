@@ -1,4 +1,4 @@
-import { codedErrors } from "@rnode/primitives";
+import { type CodedError, codedErrors, isCodedError } from "@rnode/primitives";
 
 /** Codes of JSON-RPC 2.0 itself. */
 export const PARSE_ERROR = -32700;
@@ -33,6 +33,34 @@ export class RpcError extends Error {
     return this.data === undefined
       ? { code: this.code, message: this.message }
       : { code: this.code, message: this.message, data: this.data };
+  }
+}
+
+export const rpcErrorOf = ({ code, message, data }: RpcErrorBody): RpcError => new RpcError(code, message, data);
+
+export interface RpcErrorRule {
+  /** a code, or a family such as "driver/"; other errors stay as they are. Default: all coded errors */
+  readonly only?: string;
+  /** default: `SERVER_ERROR` */
+  readonly code?: number;
+  /** by the error's code, instead of `code` */
+  readonly codes?: Readonly<Record<string, number>>;
+  /** default: the error's own message */
+  readonly message?: (error: CodedError) => string;
+}
+
+/** The answer to a request that failed with a coded error, for `throw toRpcError(error)`. Any other value is returned unchanged. */
+export function toRpcError(error: unknown, { only, code = SERVER_ERROR, codes, message }: RpcErrorRule = {}): unknown {
+  if (!isCodedError(error, only)) return error;
+  return new RpcError(codes?.[error.code] ?? code, message?.(error) ?? error.message, undefined, { cause: error });
+}
+
+/** Does work for a request. @throws {RpcError} the work failed with a coded error that the rule answers */
+export async function withRpcErrors<T>(work: () => T | Promise<T>, rule?: RpcErrorRule): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toRpcError(error, rule);
   }
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { RpcDialect } from "./dialect.ts";
 import { JsonText } from "./json-text.ts";
 import { type Method, param, type RequestContext, type SubscriptionTable } from "./method-table.ts";
-import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
+import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody, rpcErrorOf } from "./rpc-error.ts";
 import { ShapeError, textShape } from "./shape.ts";
 import type { SubscriptionPlaces } from "./subscription-places.ts";
 import type { Turns } from "./turns.ts";
@@ -224,6 +224,6 @@ function* lazily(results: () => Iterable<unknown>): Generator<unknown> {
   yield* results();
 }
 
-function fail({ code, message, data }: RpcErrorBody): never {
-  throw new RpcError(code, message, data);
+function fail(body: RpcErrorBody): never {
+  throw rpcErrorOf(body);
 }

@@ -5,16 +5,20 @@ import {
   countShape,
   hashShape,
   healthMethods,
+  INVALID_PARAMS,
   type MethodTable,
   method,
   optionalParam,
   param,
   RpcError,
+  type RpcErrorRule,
   SERVER_ERROR,
   textShape,
+  toRpcError,
+  withRpcErrors,
 } from "@rnode/jsonrpc";
 import type { LogLevel } from "@rnode/observe";
-import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Hex } from "@rnode/primitives";
 import {
   type DependencySet,
   dependencySetToJson,
@@ -103,14 +107,10 @@ const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
 const OUTPUT_VERSION = ZERO_HASH;
 
 async function outputAtBlock(options: RollupMethodOptions, node: NodeApi, number: number): Promise<Output> {
-  let block: L2Block | undefined;
   const status = node.syncStatus();
-  try {
-    block = await node.l2.blockByNumber(number);
-  } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw serverError(`failed to get L2 block ref with sync status: ${error.message}`);
-  }
+  const block = await withRpcErrors(() => node.l2.blockByNumber(number), {
+    message: ({ message }) => `failed to get L2 block ref with sync status: ${message}`,
+  });
   if (block === undefined) throw serverError(`failed to get L2 block ref with sync status: block ${number} not found`);
   const { header, ref } = block;
   try {
@@ -122,21 +122,16 @@ async function outputAtBlock(options: RollupMethodOptions, node: NodeApi, number
     const root = outputRoot({ stateRoot: header.stateRoot, messagePasserStorageRoot: storageRoot, blockHash });
     return { block, outputRoot: root, storageRoot, status };
   } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw serverError(`failed to get L2 output at block ${ref.hash}:${ref.number}: ${error.message}`);
+    throw toRpcError(error, { message: ({ message }) => `failed to get L2 output at block ${ref.hash}:${ref.number}: ${message}` });
   }
 }
 
-function safeHeadAtL1Block({ safeHeads }: NodeApi, l1Number: number): SafeHeadEntry {
-  const failed = (why: string): RpcError => serverError(`failed to get safe head at l1 block 0x${l1Number.toString(16)}: ${why}`);
-  if (!safeHeads.isEnabled) throw failed("safe head database not enabled");
-  let entry: SafeHeadEntry | undefined;
-  try {
-    entry = safeHeads.at(l1Number);
-  } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw failed(error.code === "safe-heads/invalid-db-entry" ? "invalid db entry" : error.message);
-  }
+async function safeHeadAtL1Block({ safeHeads }: NodeApi, l1Number: number): Promise<SafeHeadEntry> {
+  const failure = (why: string): string => `failed to get safe head at l1 block 0x${l1Number.toString(16)}: ${why}`;
+  if (!safeHeads.isEnabled) throw serverError(failure("safe head database not enabled"));
+  const entry = await withRpcErrors(() => safeHeads.at(l1Number), {
+    message: ({ code, message }) => failure(code === "safe-heads/invalid-db-entry" ? "invalid db entry" : message),
+  });
   if (entry === undefined) throw serverError("not found");
   return entry;
 }
@@ -211,15 +206,8 @@ function refusalError(refusal: StartRefusal, received: Hex | undefined): RpcErro
   }
 }
 
-/** Turns an error of the driver, when it takes no command, into one for the caller. */
-async function inWords<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (!isCodedError(error, "driver/")) throw error;
-    throw serverError(String(error.data.reason));
-  }
-}
+/** The driver takes no command. */
+const DRIVER_ERRORS: RpcErrorRule = { only: "driver/", message: ({ data }) => String(data.reason) };
 
 /** @returns undefined if the payload was queued */
 function payloadRefusal(offered: Offered): string | undefined {
@@ -257,7 +245,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
       handler: async ([unsafeHead]) => {
         assertSequencer();
         const expected = unsafeHead === undefined ? undefined : bytesToHex(unsafeHead);
-        const refusal = await inWords(admin.startSequencer(expected));
+        const refusal = await withRpcErrors(() => admin.startSequencer(expected), DRIVER_ERRORS);
         if (refusal !== undefined) throw refusalError(refusal, expected);
         return null;
       },
@@ -267,7 +255,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
       params: [],
       handler: async () => {
         assertSequencer();
-        const stopped = await inWords(admin.stopSequencer());
+        const stopped = await withRpcErrors(() => admin.stopSequencer(), DRIVER_ERRORS);
         if (stopped.kind !== "stopped") throw refusalError(stopped, undefined);
         return admin.conductor === undefined ? null : (stopped.head ?? ZERO_HASH);
       },
@@ -277,7 +265,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
       params: [param("recover", booleanShape)],
       handler: async ([isOn]) => {
         // without a sequencer nothing changes, as in op-node
-        if (admin.hasSequencer) await inWords(admin.setRecoverMode(isOn));
+        if (admin.hasSequencer) await withRpcErrors(() => admin.setRecoverMode(isOn), DRIVER_ERRORS);
         return null;
       },
     }),
@@ -304,7 +292,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
     admin_replaceUnsafePayload: method({
       params: [param("envelope", anyJson)],
       handler: async ([json]) => {
-        const replaced = await inWords(admin.replaceUnsafePayload(readEnvelope(json)));
+        const replaced = await withRpcErrors(() => admin.replaceUnsafePayload(readEnvelope(json)), DRIVER_ERRORS);
         if (replaced.kind === "replaced") return null;
         throw serverError(replaced.kind === "refused" ? replaced.reason : payloadRefusal(replaced)!);
       },
@@ -313,13 +301,8 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
     admin_l1BlockRef: method({
       params: [param("number", countShape)],
       handler: async ([number]) => {
-        try {
-          const block = await admin.l1BlockRef(number);
-          return block === undefined ? null : l1RefToJson(block);
-        } catch (error) {
-          if (!isCodedError(error)) throw error;
-          throw serverError(error.message);
-        }
+        const block = await withRpcErrors(() => admin.l1BlockRef(number));
+        return block === undefined ? null : l1RefToJson(block);
       },
     }),
     admin_setLogLevel: method({
@@ -338,7 +321,6 @@ function readEnvelope(json: unknown): ExecutionPayloadEnvelope {
   try {
     return envelopeFromJson(json);
   } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw new RpcError(-32602, `invalid argument 0: ${error.message}`);
+    throw toRpcError(error, { code: INVALID_PARAMS, message: ({ message }) => `invalid argument 0: ${message}` });
   }
 }

@@ -10,8 +10,9 @@ import {
   SERVER_ERROR,
   shape,
   textShape,
+  toRpcError,
+  withRpcErrors,
 } from "@rnode/jsonrpc";
-import { isCodedError } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, envelopeFromJson } from "@rnode/protocol";
 import type { ClusterView } from "../cluster/cluster-view.ts";
 import type { CommitStore } from "../cluster/commit-store.ts";
@@ -61,7 +62,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
   };
   const server = [param("id", serverId), param("addr", textShape), param("version", versionShape)] as const;
   const changed = (version: number, change: (roster: RosterRecord) => RosterRecord): Promise<null> =>
-    inWords(async () => {
+    withRpcErrors(async () => {
       ready().assertMayChangeRoster();
       await ready().session.changeRoster(version, (roster) => {
         const changed = change(roster);
@@ -114,7 +115,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       params: [],
       summary: "Takes no part in elections any more, until the program is started again. A leader hands over first.",
       handler: () =>
-        inWords(async () => {
+        withRpcErrors(async () => {
           await ready().stop();
           return null;
         }),
@@ -177,7 +178,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       params: [],
       summary: "Stops the sequencer and lets any other member lead.",
       handler: () =>
-        inWords(async () => {
+        withRpcErrors(async () => {
           await ready().transfer(undefined);
           return null;
         }),
@@ -186,7 +187,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       params: [param("id", textShape), param("addr", textShape)],
       summary: "Stops the sequencer and lets that member lead. Its address is known: what is given is not used.",
       handler: ([id]) =>
-        inWords(async () => {
+        withRpcErrors(async () => {
           await ready().transfer(id);
           return null;
         }),
@@ -195,7 +196,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       params: [param("envelope", anyJson)],
       summary: "Commits a block, before anybody else sees it.",
       handler: ([json]) =>
-        inWords(async () => {
+        withRpcErrors(async () => {
           await ready().commit(readEnvelope(json));
           return null;
         }),
@@ -205,7 +206,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       summary:
         "Takes back the last committed block, which must be this one and which no node has executed: the leader makes another one. For a block that no engine can execute.",
       handler: ([hash]) =>
-        inWords(async () => {
+        withRpcErrors(async () => {
           const { number, hash: now } = await ready().undo(hash);
           return { number, hash: now };
         }),
@@ -215,7 +216,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
       summary:
         "Forgets the last committed block, which must be this one: a conductor with --bootstrap begins anew at its node's unsafe head. For when L1 has gone another way.",
       handler: ([hash]) =>
-        inWords(async () => {
+        withRpcErrors(async () => {
           if (!(await store.forget(hash))) throw new RpcError(SERVER_ERROR, `${hash} is not the last committed block`);
           return null;
         }),
@@ -253,21 +254,10 @@ export function viewMethods(view: () => ClusterView | undefined): MethodTable {
 
 const without = (ids: readonly string[], id: string): string[] => ids.filter((other) => other !== id);
 
-/** Coded errors are sent in their own words. */
-async function inWords<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw new RpcError(SERVER_ERROR, error.message);
-  }
-}
-
 function readEnvelope(json: unknown): ExecutionPayloadEnvelope {
   try {
     return envelopeFromJson(json);
   } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw new RpcError(INVALID_PARAMS, `invalid argument 0: ${error.message}`);
+    throw toRpcError(error, { code: INVALID_PARAMS, message: ({ message }) => `invalid argument 0: ${message}` });
   }
 }

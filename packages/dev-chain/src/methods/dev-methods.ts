@@ -1,6 +1,5 @@
 import type { ApiMethod, ApiMethods, WriteServices } from "@rnode/eth-api";
-import { INVALID_PARAMS, RpcError, SERVER_ERROR, ShapeError } from "@rnode/jsonrpc";
-import { isCodedError } from "@rnode/primitives";
+import { INVALID_PARAMS, RpcError, ShapeError, toRpcError } from "@rnode/jsonrpc";
 import { type AccountMethodsDeps, accountMethods } from "./account-methods.ts";
 import { type ChainMethodsDeps, chainMethods } from "./chain-methods.ts";
 import { type DumpSource, dumpMethods } from "./dump-methods.ts";
@@ -72,9 +71,8 @@ function inWords(own: ApiMethod): ApiMethod {
   if (own.runs !== "writer") return own;
   const { handler } = own;
   const refused = (error: unknown): never => {
-    if (isCodedError(error, "dev/")) throw new RpcError(SERVER_ERROR, error.message);
     if (error instanceof ShapeError) throw new RpcError(INVALID_PARAMS, error.message);
-    throw error;
+    throw toRpcError(error, { only: "dev/" });
   };
   return {
     ...own,

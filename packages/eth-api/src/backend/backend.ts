@@ -1,6 +1,6 @@
 import type { BlockSelector, Chain, StoredBlock } from "@rnode/chain";
 import { rulesOfBlock } from "@rnode/chain";
-import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
+import { type RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { BlockId, BlockRules, Header } from "@rnode/protocol";
 import type { BlockParts, ChainStoreReader, StateView } from "@rnode/storage";
@@ -18,8 +18,6 @@ export interface ReadBackend {
     "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash" | "retainedHistory"
   >;
 }
-
-export const rpcError = ({ code, message, data }: RpcErrorBody): RpcError => new RpcError(code, message, data);
 
 export interface HeaderAt {
   readonly header: Header;
@@ -44,7 +42,7 @@ export function requireBlock(backend: ReadBackend, selector: BlockSelector): Sto
 export function blockNotFound({ chain, profile }: ReadBackend, selector: BlockSelector): RpcError {
   const isKnown =
     selector.kind === "hash" && selector.requireCanonical && chain.headerOf({ ...selector, requireCanonical: false }) !== undefined;
-  return rpcError(profile.errors.blockNotFound(selector, isKnown));
+  return rpcErrorOf(profile.errors.blockNotFound(selector, isKnown));
 }
 
 export const blockIdOf = ({ header, hash }: HeaderAt): BlockId => ({ hash: bytesToHex(hash), number: header.number });
@@ -65,7 +63,7 @@ export function requireState(backend: ReadBackend, selector: BlockSelector): Hea
   const state = backend.chain.stateAt(blockIdOf(at));
   if (state === undefined) {
     const oldest = backend.store.retainedHistory()?.oldestState;
-    throw rpcError(backend.profile.errors.stateUnavailable(selector, at.header, oldest));
+    throw rpcErrorOf(backend.profile.errors.stateUnavailable(selector, at.header, oldest));
   }
   const found = { ...at, state };
   if (selector.kind === "tag" && selector.tag === "latest") headStates.set(at, found);

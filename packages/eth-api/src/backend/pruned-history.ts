@@ -1,7 +1,8 @@
 import type { BlockSelector } from "@rnode/chain";
+import { rpcErrorOf } from "@rnode/jsonrpc";
 import type { BlockParts, ChainStoreReader } from "@rnode/storage";
 import type { Profile } from "../profile/profile.ts";
-import { type ReadBackend, rpcError } from "./backend.ts";
+import type { ReadBackend } from "./backend.ts";
 
 type Retained = Pick<ChainStoreReader, "retainedHistory">;
 
@@ -48,12 +49,12 @@ function assertStored(store: Retained, profile: Profile, selector: BlockSelector
   if (selector.kind !== "number") return;
   const retained = store.retainedHistory();
   if (retained !== undefined && selector.number > retained.firstBlock && selector.number < retained.oldestBlock) {
-    throw rpcError(profile.errors.historyPruned);
+    throw rpcErrorOf(profile.errors.historyPruned);
   }
 }
 
 /** @throws {RpcError} the receipts and logs of the block were pruned */
 export function assertRetained(store: Retained, profile: Profile, number: number): void {
   const retained = store.retainedHistory();
-  if (retained !== undefined && number < retained.oldestReceipts) throw rpcError(profile.errors.historyPruned);
+  if (retained !== undefined && number < retained.oldestReceipts) throw rpcErrorOf(profile.errors.historyPruned);
 }

@@ -8,11 +8,11 @@ import {
   gasShortage,
   type HaltReason,
 } from "@rnode/evm";
-import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
+import { RpcError, type RpcErrorBody, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import { type AccessListEntry, hashTransaction, type SignedTransaction } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
-import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import { type HeaderAt, type ReadBackend, requireState, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "../params/call-request.ts";
@@ -327,7 +327,7 @@ export class CallService {
       const gas = this.#wantedGas(request);
       const transactionHash =
         method === "access-list" ? () => bytesToHex(hashTransaction(this.#transactionOf(request, gas))) : undefined;
-      throw rpcError(this.#backend.profile.errors.call(error.fault, { method, gas, transactionHash }));
+      throw rpcErrorOf(this.#backend.profile.errors.call(error.fault, { method, gas, transactionHash }));
     }
   }
 

@@ -16,7 +16,7 @@ import {
   stateUpdate,
 } from "@rnode/chain";
 import type { BlockExecution, CallOutcome, EvmEngine } from "@rnode/evm";
-import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
+import { INVALID_PARAMS, RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, toQuantity, ZERO_HASH } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
@@ -38,7 +38,7 @@ import {
   type SignedTransaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import { blockIdOf, type HeaderAt, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, type HeaderAt, type ReadBackend, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
 import { l1InfoOfBlock } from "../json/l1-fee-fields.ts";
@@ -106,7 +106,7 @@ export class SimulateService {
   simulate(work: Work, request: SimulateRequest, selector: BlockSelector): JsonObject[] {
     const base = requireState(this.#backend, selector);
     const baseNodes = this.#backend.chain.trieNodesAt(blockIdOf(base));
-    if (baseNodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(selector));
+    if (baseNodes === undefined) throw rpcErrorOf(this.#backend.profile.errors.proofUnavailable(selector));
     const planned = planBlocks(request.blockStateCalls, base.header, this.#backend.profile.simulation.noBlocksText);
     const limited = limitedCall(work, this.#limits.timeoutMs, this.#backend.profile);
     const simulation: Simulation = {
@@ -289,7 +289,7 @@ export class SimulateService {
     const { tx, sender } = simulated;
     const { profile } = this.#backend;
     const fault = simulationFault({ profile, execution, validation: request.validation ?? false }, call, simulated);
-    if (fault !== undefined) throw rpcError(profile.errors.simulation(fault));
+    if (fault !== undefined) throw rpcErrorOf(profile.errors.simulation(fault));
     const gasPrice = gasPriceOf(profile, call, execution.environment.baseFeePerGas);
     if (tx.type === 0x03) payBlobFee(execution, sender, tx.blobVersionedHashes.length);
     const outcome = execution.applyMessage({

@@ -1,11 +1,11 @@
 import type { EvmEngine } from "@rnode/evm";
-import { rpcError } from "../backend/backend.ts";
+import { rpcErrorOf } from "@rnode/jsonrpc";
 import { limitedWork, type Work } from "../backend/work.ts";
 import type { Profile } from "../profile/profile.ts";
 
 /** The time limit of a call. @param timeoutMs 0: no limit */
 export const limitedCall = (work: Work, timeoutMs: number, profile: Profile): Work =>
-  limitedWork(work, timeoutMs, () => rpcError(profile.errors.call({ kind: "timeout", timeoutMs })));
+  limitedWork(work, timeoutMs, () => rpcErrorOf(profile.errors.call({ kind: "timeout", timeoutMs })));
 
 /**
  * Runs something that executes on the engine, for as long as `work` permits, and counts the gas for it.

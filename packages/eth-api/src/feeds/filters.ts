@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { BlockSelector, HeadChange } from "@rnode/chain";
-import { JsonText } from "@rnode/jsonrpc";
+import { JsonText, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
-import { type ReadBackend, rpcError } from "../backend/backend.ts";
+import type { ReadBackend } from "../backend/backend.ts";
 import { UNLIMITED_WORK } from "../backend/work.ts";
 import { type LogLimits, queryLogs } from "../logs/log-query.ts";
 import { LATEST } from "../params/block-selector.ts";
@@ -185,7 +185,7 @@ export class FilterRegistry {
   }
 
   #notFound(): Error {
-    return rpcError(this.#backend.profile.errors.filterNotFound);
+    return rpcErrorOf(this.#backend.profile.errors.filterNotFound);
   }
 
   #followIfWanted(): void {

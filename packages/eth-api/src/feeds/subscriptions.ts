@@ -1,8 +1,8 @@
 import type { StoredBlock } from "@rnode/chain";
-import { booleanShape, JsonText, optionalParam, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
+import { booleanShape, JsonText, optionalParam, rpcErrorOf, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
-import { type ReadBackend, rpcError } from "../backend/backend.ts";
+import type { ReadBackend } from "../backend/backend.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
 import { logsOfBlock, logTextsOfBlock } from "../logs/log-match.ts";
@@ -75,7 +75,7 @@ export function ethSubscriptions(
           "For each block that joins the canonical chain, the receipts of its transactions in one array: of all, or of those whose hashes are given. No notification for a block without any.",
         start: ([hashes], sink) => {
           const limit = profile.rpc.maxReceiptHashes;
-          if (hashes !== undefined && hashes.length > limit) throw rpcError(profile.errors.tooManyReceiptHashes(limit));
+          if (hashes !== undefined && hashes.length > limit) throw rpcErrorOf(profile.errors.tooManyReceiptHashes(limit));
           const wanted = hashes && new Set(hashes.map((hash) => bytesToHex(hash)));
           return chain.onHeadChange(({ added }) => {
             if (added.length > 0) sink.notifyEach(() => added.flatMap((stored) => receipts.ofBlock(stored, wanted) ?? []));

@@ -1,4 +1,5 @@
 import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import { rpcErrorOf } from "@rnode/jsonrpc";
 import { toQuantity } from "@rnode/primitives";
 import {
   type BlockRules,
@@ -9,7 +10,7 @@ import {
   nextBaseFee,
   nextExcessBlobGas,
 } from "@rnode/protocol";
-import { type ReadBackend, requireHeader, rpcError, rulesAt } from "../backend/backend.ts";
+import { type ReadBackend, requireHeader, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { tipOf } from "./gas-price.ts";
@@ -30,7 +31,7 @@ export function feeHistory(
   checkPercentiles(backend, percentiles);
   const head = chain.head().number;
   if (newest.kind === "number" && newest.number > head) {
-    throw rpcError(profile.errors.feeHistory({ kind: "beyond-head", requested: newest.number, head }));
+    throw rpcErrorOf(profile.errors.feeHistory({ kind: "beyond-head", requested: newest.number, head }));
   }
   const last = requireHeader(backend, newest).header.number;
   const count = Math.min(blockCount, MAX_BLOCKS, last + 1);
@@ -77,7 +78,7 @@ export function feeHistory(
 
 function checkPercentiles({ profile }: ReadBackend, percentiles: readonly number[]): void {
   const refuse = (detail: string): never => {
-    throw rpcError(profile.errors.feeHistory({ kind: "bad-percentiles", detail }));
+    throw rpcErrorOf(profile.errors.feeHistory({ kind: "bad-percentiles", detail }));
   };
   if (percentiles.length > MAX_PERCENTILES) refuse(`over the query limit ${MAX_PERCENTILES}`);
   percentiles.forEach((percentile, index) => {

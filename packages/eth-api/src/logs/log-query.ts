@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { BlockSelector } from "@rnode/chain";
-import { JsonText } from "@rnode/jsonrpc";
+import { JsonText, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { type BlockParts, LogMatcher } from "@rnode/storage";
-import { type ReadBackend, rpcError } from "../backend/backend.ts";
+import type { ReadBackend } from "../backend/backend.ts";
 import { assertRetained, partsWithReceipts } from "../backend/pruned-history.ts";
 import { TextCache } from "../backend/text-cache.ts";
 import type { Work } from "../backend/work.ts";
@@ -39,7 +39,7 @@ export function queryLogs(
 ): JsonText | Promise<JsonText> {
   const { profile, chain, store } = backend;
   const refuse = (fault: LogQueryFault): never => {
-    throw rpcError(profile.errors.logQuery(fault));
+    throw rpcErrorOf(profile.errors.logQuery(fault));
   };
   if (filter.blockHash !== undefined) {
     if (filter.fromBlock !== undefined || filter.toBlock !== undefined) refuse({ kind: "hash-and-range" });
@@ -72,7 +72,7 @@ const isPending = (selector: BlockSelector | undefined): boolean => selector?.ki
 /** Checks the block or range of a filter that is to be installed. @throws {RpcError} */
 export function checkFilterRange({ profile }: ReadBackend, filter: LogFilter): void {
   const refuse = (fault: LogQueryFault): never => {
-    throw rpcError(profile.errors.logQuery(fault));
+    throw rpcErrorOf(profile.errors.logQuery(fault));
   };
   const { blockHash, fromBlock = LATEST, toBlock = LATEST } = filter;
   const { refusesPending, checksFilterRange } = profile.logs;
@@ -205,7 +205,7 @@ class LogSearch {
   }
 
   #refuse(fault: LogQueryFault): never {
-    throw rpcError(this.#backend.profile.errors.logQuery(fault));
+    throw rpcErrorOf(this.#backend.profile.errors.logQuery(fault));
   }
 }
 
@@ -223,6 +223,6 @@ function resultOf(writer: PartsWriter, isOwned = true): JsonText {
 function numberOf(backend: ReadBackend, selector: BlockSelector): number {
   if (selector.kind === "number") return selector.number;
   const found = backend.chain.headerOf(selector);
-  if (found === undefined) throw rpcError(backend.profile.errors.blockNotFound(selector));
+  if (found === undefined) throw rpcErrorOf(backend.profile.errors.blockNotFound(selector));
   return found.header.number;
 }

@@ -1,5 +1,5 @@
-import { INVALID_PARAMS, param, RpcError, SERVER_ERROR, textShape } from "@rnode/jsonrpc";
-import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
+import { INVALID_PARAMS, param, RpcError, type RpcErrorRule, SERVER_ERROR, textShape, withRpcErrors } from "@rnode/jsonrpc";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
 import type { Profile } from "../profile/profile.ts";
 import * as results from "../schemas/results.ts";
@@ -31,7 +31,7 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
       summary,
       handler: async ([enode], { network }) => {
         if (network === undefined) throw new RpcError(SERVER_ERROR, NO_NETWORK);
-        await change(() => network[name as keyof typeof CHANGES](enode));
+        await withRpcErrors(() => network[name as keyof typeof CHANGES](enode), NETWORK_ERRORS);
         return true;
       },
     }),
@@ -104,14 +104,7 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
 }
 
 /** What the network refuses: an address that is none, or it is being started again. */
-async function change(action: () => Promise<void>): Promise<void> {
-  try {
-    await action();
-  } catch (error) {
-    if (!isCodedError(error, "devp2p/")) throw error;
-    throw new RpcError(error.code === "devp2p/bad-enode" ? INVALID_PARAMS : SERVER_ERROR, error.message);
-  }
-}
+const NETWORK_ERRORS: RpcErrorRule = { only: "devp2p/", codes: { "devp2p/bad-enode": INVALID_PARAMS } };
 
 /** Geth's id of a node is the hash of its key, Reth's the key itself, compressed. */
 const idOf = ({ nodeId, publicKey }: Pick<NodeOnNetwork, "nodeId" | "publicKey">, { name }: Profile): string =>

@@ -9,12 +9,13 @@ import {
   optionalParam,
   param,
   RpcError,
+  rpcErrorOf,
   SERVER_ERROR,
 } from "@rnode/jsonrpc";
 import { bytesToHex, decodeRlp, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
 import type { StateView } from "@rnode/storage";
 import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
-import { blockIdOf, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -51,7 +52,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
   const dump = (work: Work, selector: BlockSelector, options: DumpOptions): JsonObject => {
     const at = requireState(backend, selector);
     const nodes = backend.chain.trieNodesAt(blockIdOf(at));
-    if (nodes === undefined) throw rpcError(errors.proofUnavailable(selector));
+    if (nodes === undefined) throw rpcErrorOf(errors.proofUnavailable(selector));
     const root = backend.profile.dump.hasPrefix ? bytesToHex(at.header.stateRoot) : bytesToHex(at.header.stateRoot).slice(2);
     const accounts: JsonObject = {};
     if (!options.hasIncompletes) return { root, accounts }; // no address is known
@@ -82,11 +83,11 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
       handler: async ([hash], work) => {
         const stored = requireTraceable(backend, { kind: "hash", hash, requireCanonical: false });
         const { header, transactions } = stored.block;
-        if (header.number === 0) throw rpcError(errors.genesisNotTraceable);
+        if (header.number === 0) throw rpcErrorOf(errors.genesisNotTraceable);
         const selector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
         const parent = requireState(backend, selector);
         const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
-        if (nodes === undefined) throw rpcError(errors.proofUnavailable(selector));
+        if (nodes === undefined) throw rpcErrorOf(errors.proofUnavailable(selector));
         return traces.inSlot(work, async (slot) => {
           const run = traces.beginBlock(slot, stored);
           const intermediate = new IntermediateRoots({ stateRoot: parent.header.stateRoot, nodes });

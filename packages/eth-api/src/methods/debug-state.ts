@@ -1,5 +1,5 @@
 import type { BadBlock } from "@rnode/chain";
-import { addressShape, dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError } from "@rnode/jsonrpc";
+import { addressShape, dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import {
   bytesToHex,
   decodeRlp,
@@ -15,7 +15,7 @@ import {
 } from "@rnode/primitives";
 import { encodeBlock, recoverSender, type Transaction } from "@rnode/protocol";
 import { iterateTrie } from "@rnode/trie";
-import { blockIdOf, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, requireHeader, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -158,13 +158,13 @@ async function storageRange(
   maxResult: number,
 ) {
   const { header, transactions } = stored.block;
-  if (header.number === 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
+  if (header.number === 0) throw rpcErrorOf(backend.profile.errors.genesisNotTraceable);
   if (index > transactions.length)
     throw new RpcError(INVALID_PARAMS, `transaction index ${index} out of range for block ${header.number}`);
   const parentSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
   const parent = requireState(backend, parentSelector);
   const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
-  if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(parentSelector));
+  if (nodes === undefined) throw rpcErrorOf(backend.profile.errors.proofUnavailable(parentSelector));
 
   const change = await traces.inSlot(work, async (slot) => {
     const run = await traces.replay(slot, stored, index);
@@ -207,7 +207,7 @@ async function modifiedAccounts(
 ): Promise<Hex[]> {
   const first = end === undefined ? start - 1 : start;
   const last = end ?? start;
-  if (first < 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
+  if (first < 0) throw rpcErrorOf(backend.profile.errors.genesisNotTraceable);
   if (first >= last)
     throw new RpcError(INVALID_PARAMS, `start block height (${first}) must be less than end block height (${last})`);
   if (last - first > MAX_MODIFIED_RANGE) {

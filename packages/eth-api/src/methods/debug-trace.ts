@@ -1,8 +1,6 @@
 import type { BlockSelector } from "@rnode/chain";
-import { dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError } from "@rnode/jsonrpc";
-import { isCodedError } from "@rnode/primitives";
+import { dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError, rpcErrorOf, toRpcError } from "@rnode/jsonrpc";
 import { decodeBlock } from "@rnode/protocol";
-import { rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { CallOverrides } from "../calls/call-service.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -22,7 +20,7 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
   const options = optionalParam("options", traceOptionsShape);
   const tracedBlock = (selector: BlockSelector): TraceableBlock => {
     const stored = findTraceable(backend, selector);
-    if (stored === undefined) throw rpcError(backend.profile.errors.tracedBlockNotFound(selector));
+    if (stored === undefined) throw rpcErrorOf(backend.profile.errors.tracedBlockNotFound(selector));
     return stored;
   };
   const bundles = new CallBundles(backend, calls, traces);
@@ -55,7 +53,7 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
       params: [param("hash", hashShape), options],
       handler: ([hash, request], work) => {
         const found = findTraceableTransaction(backend, hash);
-        if (found === undefined) throw rpcError(backend.profile.errors.tracedTransactionNotFound);
+        if (found === undefined) throw rpcErrorOf(backend.profile.errors.tracedTransactionNotFound);
         return traces.debugTransaction(work, found.stored, found.index, request ?? NO_TRACE_OPTIONS);
       },
     }),
@@ -109,7 +107,6 @@ function decoded(rlp: Uint8Array, traces: TraceService): TraceableBlock {
   try {
     return traces.traceable(decodeBlock(rlp));
   } catch (error) {
-    if (isCodedError(error)) throw new RpcError(INVALID_INPUT, `could not decode block: ${error.message}`);
-    throw error;
+    throw toRpcError(error, { code: INVALID_INPUT, message: ({ message }) => `could not decode block: ${message}` });
   }
 }

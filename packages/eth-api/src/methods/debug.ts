@@ -1,8 +1,8 @@
 import type { BlockSelector } from "@rnode/chain";
-import { hashShape, param } from "@rnode/jsonrpc";
+import { hashShape, param, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
-import { findTransaction, requireBlock, rpcError } from "../backend/backend.ts";
+import { findTransaction, requireBlock } from "../backend/backend.ts";
 import { blockSelectorShape } from "../params/block-selector.ts";
 import type { RawPart } from "../profile/profile.ts";
 import * as results from "../schemas/debug-results.ts";
@@ -17,7 +17,7 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
   /** What is answered for a block that does not exist. @throws {RpcError} */
   const unknown = <T>(selector: BlockSelector, what: RawPart, ofNumber: T): T => {
     if (selector.kind === "number" && raw.unknownNumberIsEmpty) return ofNumber;
-    throw rpcError(errors.rawNotFound(selector, what));
+    throw rpcErrorOf(errors.rawNotFound(selector, what));
   };
   return {
     debug_getRawHeader: method({

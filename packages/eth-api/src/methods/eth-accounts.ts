@@ -1,5 +1,4 @@
-import { addressShape, anyJson, dataShape, optionalParam, param } from "@rnode/jsonrpc";
-import { rpcError } from "../backend/backend.ts";
+import { addressShape, anyJson, dataShape, optionalParam, param, rpcErrorOf } from "@rnode/jsonrpc";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -8,7 +7,7 @@ import type { ReadServices } from "./services.ts";
 export function ethAccountMethods({ backend }: ReadServices): ApiMethods {
   const refuse = (what: string) => (): never => {
     const reason = `this node holds no keys and does not ${what}; sign in a wallet and use eth_sendRawTransaction`;
-    throw rpcError(backend.profile.errors.unknownAccount(reason));
+    throw rpcErrorOf(backend.profile.errors.unknownAccount(reason));
   };
   return {
     eth_accounts: method({

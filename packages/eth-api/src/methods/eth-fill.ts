@@ -1,7 +1,7 @@
-import { param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { param, RpcError, rpcErrorOf, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import { encodeTransaction, type SignedTransaction } from "@rnode/protocol";
-import { requireState, rpcError } from "../backend/backend.ts";
+import { requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { transactionOfCall } from "../calls/simulated-call.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
@@ -24,7 +24,7 @@ export function feesOf(
   request: CallRequest,
   baseFeeWei: bigint | undefined,
 ): Fees {
-  const refuse = (fault: CallFault): RpcError => rpcError(backend.profile.errors.call(fault));
+  const refuse = (fault: CallFault): RpcError => rpcErrorOf(backend.profile.errors.call(fault));
   const { gasPrice: price, maxFeePerGas, maxPriorityFeePerGas } = request;
   const isMarket = maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined;
   if (price !== undefined && isMarket) throw refuse({ kind: "both-fee-models" });

@@ -1,6 +1,6 @@
-import { dataShape, optionalParam, param, type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
+import { dataShape, optionalParam, param, rpcErrorOf, type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
-import { findTransaction, type ReadBackend, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import { findTransaction, type ReadBackend, requireState, rulesAt } from "../backend/backend.ts";
 import { receiptsToJson } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { LATEST } from "../params/block-selector.ts";
@@ -40,7 +40,7 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
         const hash = await writer.submit(raw, { mustBeReady: true });
         const receipt = await receiptWithin(backend, hash, waitMs);
         if (receipt !== undefined) return receipt;
-        throw rpcError(profile.errors.receiptTimeout(bytesToHex(hash), waitMs));
+        throw rpcErrorOf(profile.errors.receiptTimeout(bytesToHex(hash), waitMs));
       },
     }),
   };
@@ -54,10 +54,10 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
       handler: async ([raw, conditional]) => {
         const cost = conditionalCost(conditional);
         if (cost > MAX_CONDITIONAL_COST)
-          throw rpcError(profile.errors.conditional({ kind: "too-costly", cost, limit: MAX_CONDITIONAL_COST }));
+          throw rpcErrorOf(profile.errors.conditional({ kind: "too-costly", cost, limit: MAX_CONDITIONAL_COST }));
         const { header, state } = requireState(backend, LATEST);
         const fault = checkConditional(conditional, { number: header.number, timestampSec: header.timestamp }, state);
-        if (fault !== undefined) throw rpcError(profile.errors.conditional({ kind: "not-met", fault }));
+        if (fault !== undefined) throw rpcErrorOf(profile.errors.conditional({ kind: "not-met", fault }));
         return bytesToHex(await writer.submit(raw, { conditional }));
       },
     });

@@ -1,6 +1,6 @@
 import type { BlockSelector } from "@rnode/chain";
 import type { HaltReason } from "@rnode/evm";
-import { addressShape, arrayShape, optionalParam, param, type Shape, ShapeError, shape } from "@rnode/jsonrpc";
+import { addressShape, arrayShape, optionalParam, param, rpcErrorOf, type Shape, ShapeError, shape } from "@rnode/jsonrpc";
 import {
   bigintToBytes,
   bytesToBigint,
@@ -13,7 +13,7 @@ import {
   toQuantity,
 } from "@rnode/primitives";
 import { createProof, rememberNodes } from "@rnode/trie";
-import { blockIdOf, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, type ReadBackend, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { revertReason } from "../calls/revert-reason.ts";
 import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
@@ -83,7 +83,7 @@ const proofTargetShape: Shape<ProofTarget> = shape(
 function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarget[], selector: BlockSelector): JsonObject[] {
   const at = requireState(backend, selector);
   const stored = backend.chain.trieNodesAt(blockIdOf(at));
-  if (stored === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
+  if (stored === undefined) throw rpcErrorOf(backend.profile.errors.proofUnavailable(selector));
   const nodes = rememberNodes(stored, MAX_REMEMBERED_NODES);
   const state = at.state.proven ?? at.state;
   return targets.map(([who, keys]) => {

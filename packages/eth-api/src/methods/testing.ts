@@ -1,7 +1,7 @@
-import { arrayShape, dataShape, hashShape, optionalParam, param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { arrayShape, dataShape, hashShape, optionalParam, param, RpcError, rpcErrorOf, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { blockToPayload, payloadToJson } from "@rnode/protocol";
-import { rpcError, rulesAt } from "../backend/backend.ts";
+import { rulesAt } from "../backend/backend.ts";
 import { blobsBundle } from "../json/blobs-bundle.ts";
 import { attributesShape } from "../params/payload-attributes.ts";
 import * as results from "../schemas/results.ts";
@@ -32,7 +32,7 @@ export function testingMethods({ backend }: ReadServices): ApiMethods {
         };
         const built = chain.buildBlock(parentHash, forced, { desiredGasLimit: DESIRED_GAS_LIMIT, extraData });
         if (built.kind === "unknown-parent") {
-          throw rpcError(backend.profile.errors.blockNotFound({ kind: "hash", hash: parentHash, requireCanonical: false }));
+          throw rpcErrorOf(backend.profile.errors.blockNotFound({ kind: "hash", hash: parentHash, requireCanonical: false }));
         }
         if (built.kind === "invalid-attributes") throw new RpcError(SERVER_ERROR, built.reason);
         const { block, hash, value, requests } = built.payload;

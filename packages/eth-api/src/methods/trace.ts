@@ -9,6 +9,7 @@ import {
   optionalParam,
   param,
   RpcError,
+  rpcErrorOf,
   SERVER_ERROR,
   type Shape,
   ShapeError,
@@ -17,7 +18,7 @@ import {
 } from "@rnode/jsonrpc";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
-import { blockNotFound, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import { blockNotFound, requireHeader, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -128,7 +129,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       params: [param("hash", hashShape), types],
       handler: async ([hash, wanted], work) => {
         const found = findTraceableTransaction(backend, hash);
-        if (found === undefined) throw rpcError(profile.errors.transactionNotFound);
+        if (found === undefined) throw rpcErrorOf(profile.errors.transactionNotFound);
         const [trace] = await traces.traceBlock(work, found.stored, { newTracer: replayer(wanted), only: found.index });
         return trace!.result;
       },
@@ -229,16 +230,16 @@ const opcodeGasToJson = ({ hash, result }: TransactionTrace): JsonObject => ({
 /** @throws {RpcError} undecodable, a deposit or badly signed, as for `eth_sendRawTransaction` */
 function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
   const { submission } = backend.profile.errors;
-  if (raw.length === 0) throw rpcError(submission({ kind: "empty" }));
+  if (raw.length === 0) throw rpcErrorOf(submission({ kind: "empty" }));
   let tx: SignedTransaction;
   let from: Uint8Array;
   try {
     const decoded = decodeTransaction(raw);
-    if (decoded.type === 0x7e) throw rpcError(submission({ kind: "type-not-supported" }));
+    if (decoded.type === 0x7e) throw rpcErrorOf(submission({ kind: "type-not-supported" }));
     tx = decoded;
     from = recoverSender(tx);
   } catch (error) {
-    if (isCodedError(error)) throw rpcError(submission({ kind: "undecodable", raw, error }));
+    if (isCodedError(error)) throw rpcErrorOf(submission({ kind: "undecodable", raw, error }));
     throw error;
   }
   const { to, value, data, gasLimit, nonce } = tx;

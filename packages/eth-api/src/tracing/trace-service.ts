@@ -1,5 +1,6 @@
 import { BlockRun, type BlockSelector, newEngine, type UnsealedHeader } from "@rnode/chain";
 import type { BlockExecution, CallMessage, CallOutcome, StateReader, TraceDetail } from "@rnode/evm";
+import { rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import {
   type Block,
@@ -11,7 +12,7 @@ import {
   recoverSender,
   type Transaction,
 } from "@rnode/protocol";
-import { type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import { type ReadBackend, requireHeader, requireState, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { CallOverrides, CallService } from "../calls/call-service.ts";
 import { LATEST } from "../params/block-selector.ts";
@@ -89,7 +90,7 @@ export class TraceService {
   /** `debug_traceBlock…`. @throws {RpcError} */
   async debugBlock(work: Work, stored: TraceableBlock, request: TraceRequest): Promise<{ txHash: string; result: unknown }[]> {
     const newTracer = tracerFactory(this.#backend.profile, request);
-    if (stored.block.header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
+    if (stored.block.header.number === 0) throw rpcErrorOf(this.#backend.profile.errors.genesisNotTraceable);
     const traces = await this.traceBlock(work, stored, { newTracer, timeoutMs: request.timeoutMs });
     return traces.map(({ hash, result }) => ({ txHash: bytesToHex(hash), result }));
   }
@@ -220,7 +221,7 @@ export class TraceService {
       return await action();
     } catch (error) {
       // A reorganisation happened in between.
-      if (isCodedError(error, "storage/state-gone")) throw rpcError(this.#backend.profile.errors.stateUnavailable(LATEST));
+      if (isCodedError(error, "storage/state-gone")) throw rpcErrorOf(this.#backend.profile.errors.stateUnavailable(LATEST));
       throw error;
     }
   }

@@ -1,7 +1,6 @@
 import type { EvmTracer, TraceDetail, TraceMessage, TraceResult } from "@rnode/evm";
-import { booleanShape, objectShape, type Shape, ShapeError } from "@rnode/jsonrpc";
+import { booleanShape, objectShape, rpcErrorOf, type Shape, ShapeError } from "@rnode/jsonrpc";
 import type { BlockRules } from "@rnode/protocol";
-import { rpcError } from "../backend/backend.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { TraceRequest } from "../params/trace-options.ts";
 import type { Profile } from "../profile/profile.ts";
@@ -68,7 +67,7 @@ function namedFactory(profile: Profile, name: string, config: unknown, isPart = 
     case "prestateTracer": {
       const own = flags(read(prestateConfig));
       if (own.diffMode && own.includeEmpty) {
-        throw rpcError(profile.errors.invalidTracerConfig("cannot use diffMode with includeEmpty"));
+        throw rpcErrorOf(profile.errors.invalidTracerConfig("cannot use diffMode with includeEmpty"));
       }
       return withDetail("touches", () => new PrestateTracer(own, dialect));
     }
@@ -89,7 +88,7 @@ function namedFactory(profile: Profile, name: string, config: unknown, isPart = 
       );
     }
     default:
-      throw rpcError(profile.errors.unsupportedTracer(shortened(name), NATIVE_TRACERS));
+      throw rpcErrorOf(profile.errors.unsupportedTracer(shortened(name), NATIVE_TRACERS));
   }
 }
 
@@ -97,7 +96,7 @@ function readConfig<T>(profile: Profile, shape: Shape<T>, config: unknown): T {
   try {
     return shape.parse(config ?? {});
   } catch (error) {
-    if (error instanceof ShapeError) throw rpcError(profile.errors.invalidTracerConfig(error.message));
+    if (error instanceof ShapeError) throw rpcErrorOf(profile.errors.invalidTracerConfig(error.message));
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import {
   type UnsealedHeader,
 } from "@rnode/chain";
 import type { StateReader } from "@rnode/evm";
-import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
+import { INVALID_PARAMS, RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, type ExactInteger, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import {
   encodeHeader,
@@ -21,7 +21,7 @@ import {
 } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { readTrie, type TrieNodeReader } from "@rnode/trie";
-import { blockIdOf, type HeaderAt, type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import { blockIdOf, type HeaderAt, type ReadBackend, requireHeader, requireState, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { headerToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -195,11 +195,11 @@ export class WitnessService {
     header: UnsealedHeader,
     execute: (run: BlockRun) => Promise<ReturnType<BlockRun["finish"]>>,
   ): Promise<BlockWitness> {
-    if (header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
+    if (header.number === 0) throw rpcErrorOf(this.#backend.profile.errors.genesisNotTraceable);
     const parentSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
     const parent = requireState(this.#backend, parentSelector);
     const nodes = this.#backend.chain.trieNodesAt(blockIdOf(parent));
-    if (nodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(parentSelector));
+    if (nodes === undefined) throw rpcErrorOf(this.#backend.profile.errors.proofUnavailable(parentSelector));
 
     const reads = new ReadRecorder(parent.state.forNextBlock?.() ?? parent.state);
     const run = this.#traces.beginBlockOn(slot, header, reads);

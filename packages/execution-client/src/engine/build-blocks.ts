@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { ForcedBlock, ForkchoiceState, PreparedBlock, SenderSource } from "@rnode/chain";
 import type { JsonObject, Profile } from "@rnode/eth-api";
-import { RpcError } from "@rnode/jsonrpc";
+import { rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import {
   decodeTransaction,
@@ -65,8 +65,7 @@ export async function buildBlocks(
     const result = await heads.extend({ ...state, headBlockHash }, allowed, limitMs);
     if (result.kind === "invalid-state") {
       if (built.length > 0) return answer(valid, null); // somebody else has moved the labels: the next call will report it
-      const { code, message, data } = profile.errors.forkchoice(result.reason);
-      throw new RpcError(code, message, data);
+      throw rpcErrorOf(profile.errors.forkchoice(result.reason));
     }
     const { status, refusal } = result;
     if (status.status !== "VALID") return answer(built.length > 0 ? valid : status, null);

@@ -20,7 +20,8 @@ import {
   objectShape,
   optionalParam,
   param,
-  RpcError,
+  type RpcError,
+  rpcErrorOf,
   textShape,
 } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
@@ -92,10 +93,7 @@ const MAX_BLOBS = 128;
 /** How many payloads stay available after they were fetched, because a client may request one again. */
 const KEPT_PAYLOADS = 10;
 
-const rpcError = (name: Parameters<typeof engineError>[0], detail?: string): RpcError => {
-  const { code, message, data } = engineError(name, detail);
-  return new RpcError(code, message, data);
-};
+const rpcError = (...fault: Parameters<typeof engineError>): RpcError => rpcErrorOf(engineError(...fault));
 
 function refuse(fault: VersionFault | undefined): void {
   if (fault !== undefined) throw rpcError(fault.error, fault.detail);
@@ -128,14 +126,10 @@ export function engineMethods({
     switch (result.kind) {
       case "updated":
         return { payloadStatus: statusToJson(result.status), payloadId: result.payloadId ?? null };
-      case "invalid-state": {
-        const { code, message, data } = profile.errors.forkchoice(result.reason);
-        throw new RpcError(code, message, data);
-      }
-      case "invalid-attributes": {
-        const { code, message, data } = profile.errors.attributes(result.fault, result.reason);
-        throw new RpcError(code, message, data);
-      }
+      case "invalid-state":
+        throw rpcErrorOf(profile.errors.forkchoice(result.reason));
+      case "invalid-attributes":
+        throw rpcErrorOf(profile.errors.attributes(result.fault, result.reason));
     }
   }
 

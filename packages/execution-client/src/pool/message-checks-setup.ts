@@ -1,5 +1,5 @@
 import type { Profile } from "@rnode/eth-api";
-import { RpcError } from "@rnode/jsonrpc";
+import { rpcErrorOf } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
@@ -37,10 +37,7 @@ export function messageChecksOf(
     supervisor: supervisorHttp === undefined ? undefined : createMessageSupervisor(supervisorHttp, supervisorSafetyLevel),
     isActiveAt,
     nowSec: () => Math.floor(clock.unixMs() / 1000),
-    refusal: (reason) => {
-      const { code, message, data } = profile.errors.submission({ kind: "message-refused", reason });
-      return new RpcError(code, message, data);
-    },
+    refusal: (reason) => rpcErrorOf(profile.errors.submission({ kind: "message-refused", reason })),
     log,
     metrics,
   });

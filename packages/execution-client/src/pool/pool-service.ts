@@ -6,7 +6,7 @@ import {
   type SubmissionTerms,
   type TransactionConditional,
 } from "@rnode/eth-api";
-import { RpcError } from "@rnode/jsonrpc";
+import { RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { type BlobSidecar, blockRules, hashTransaction, type SignedTransaction } from "@rnode/protocol";
@@ -243,10 +243,7 @@ export class PoolService {
   /** In the version that the next block wants. @throws {RpcError} */
   async #checkedSidecar(sidecar: BlobSidecar): Promise<BlobSidecar> {
     const { blobs, profile } = this.#dependencies;
-    const refuse = (reason: string): RpcError => {
-      const { code, message, data } = profile.errors.submission({ kind: "bad-blobs", reason });
-      return new RpcError(code, message, data);
-    };
+    const refuse = (reason: string): RpcError => rpcErrorOf(profile.errors.submission({ kind: "bad-blobs", reason }));
     if (blobs === undefined || !(await blobs.verify(sidecar))) throw refuse("invalid blob proofs");
     if (sidecar.version === 1 || this.#sidecarVersions()?.[0] === 0 || blobs.proveCells === undefined) return sidecar;
     return await blobs.proveCells(sidecar);
@@ -278,13 +275,11 @@ export class PoolService {
   }
 
   #refusal(result: Extract<AddResult, { kind: "refused" }>): RpcError {
-    const { code, message, data } = this.#dependencies.profile.errors.poolRefusal[result.reason](result.data);
-    return new RpcError(code, message, data);
+    return rpcErrorOf(this.#dependencies.profile.errors.poolRefusal[result.reason](result.data));
   }
 
   #notReady(wait: PoolWait, hash: Uint8Array): RpcError {
-    const { code, message, data } = this.#dependencies.profile.errors.notReady(wait, bytesToHex(hash));
-    return new RpcError(code, message, data);
+    return rpcErrorOf(this.#dependencies.profile.errors.notReady(wait, bytesToHex(hash)));
   }
 
   /** @throws {RpcError} */

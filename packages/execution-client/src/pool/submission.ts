@@ -1,5 +1,5 @@
 import type { Profile } from "@rnode/eth-api";
-import { RpcError } from "@rnode/jsonrpc";
+import { type RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import { CodedError, isCodedError } from "@rnode/primitives";
 import {
   type BlobSidecar,
@@ -35,10 +35,8 @@ export function readSubmission(
   knownSender?: Uint8Array,
   sidecarVersions?: readonly BlobSidecar["version"][],
 ): Submission {
-  const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError => {
-    const { code, message, data } = profile.errors.submission(fault);
-    return new RpcError(code, message, data);
-  };
+  const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError =>
+    rpcErrorOf(profile.errors.submission(fault));
   if (raw.length === 0) throw refuse({ kind: "empty" });
   if (raw[0] === 0x7e || (raw[0] === 0x03 && sidecarVersions === undefined)) throw refuse({ kind: "type-not-supported" });
   let transaction: SignedTransaction;

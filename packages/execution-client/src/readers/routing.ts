@@ -15,8 +15,8 @@ import {
   type Params,
   type RequestContext,
   type RequestText,
-  RpcError,
   type RpcErrorBody,
+  rpcErrorOf,
 } from "@rnode/jsonrpc";
 import { isOverrun, OVERRUN, type ShortWork } from "./short-work.ts";
 
@@ -96,8 +96,7 @@ function routed(name: string, method: ApiMethod, options: RoutingOptions): Metho
         if (owner === reader) return answer(args, context);
         if (owner !== undefined && owner < count) return there(read, context, owner);
         if (method.ifUnknown !== undefined) return method.ifUnknown;
-        const { code, message, data } = filterNotFound;
-        throw new RpcError(code, message, data);
+        throw rpcErrorOf(filterNotFound);
       });
     }
   }
@@ -169,7 +168,7 @@ export function resultOf(answer: string | Uint8Array<ArrayBuffer>): JsonText {
   if (typeof answer !== "string") return new JsonText(Buffer.from(answer.buffer, answer.byteOffset, answer.length));
   if (answer.startsWith(RESULT_START)) return new JsonText(answer.slice(RESULT_START.length, -1));
   const { error } = JSON.parse(answer) as { error?: RpcErrorBody };
-  throw error === undefined ? new RpcError(INTERNAL_ERROR, "no answer") : new RpcError(error.code, error.message, error.data);
+  throw rpcErrorOf(error ?? { code: INTERNAL_ERROR, message: "no answer" });
 }
 
 export const errorAnswer = (error: RpcErrorBody): string => JSON.stringify({ jsonrpc: "2.0", id: 0, error });

@@ -1,7 +1,7 @@
 import type { L1Provider } from "@rnode/derivation";
 import type { L2Block } from "@rnode/engine-client";
-import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
+import { RpcError, withRpcErrors } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type L2BlockRef, type OutputParts, type RollupConfig, replacedOutput, rollupRulesAt } from "@rnode/protocol";
 import { type DerivedPair, toBlockRef } from "./managed-event.ts";
 
@@ -35,16 +35,6 @@ const outputToJson = ({ stateRoot, messagePasserStorageRoot, blockHash }: Output
   blockHash: bytesToHex(blockHash),
 });
 
-/** Failures of L1 and of the engine, in words for the supervisor. */
-export async function inWords<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (!isCodedError(error)) throw error;
-    throw new RpcError(SERVER_ERROR, error.message, undefined, { cause: error });
-  }
-}
-
 const notFound = (what: string): RpcError => new RpcError(BLOCK_NOT_FOUND, `${what} not found`);
 
 /** What a supervisor reads of the L2 chain. Spec: docs/protocol/05-services.md#managed-node-server */
@@ -61,7 +51,7 @@ export class BlockReads {
 
   /** @throws {RpcError} */
   async blockByNumber(number: number): Promise<L2Block> {
-    const block = await inWords(this.deps.l2.blockByNumber(number));
+    const block = await withRpcErrors(() => this.deps.l2.blockByNumber(number));
     if (block === undefined) throw notFound(`block ${number}`);
     return block;
   }
@@ -75,9 +65,9 @@ export class BlockReads {
 
   /** The receipts as the execution client has them, checked against the block's receipts root. @throws {RpcError} */
   async receipts(hash: Hex): Promise<readonly unknown[]> {
-    const block = await inWords(this.deps.l2.blockByHash(hash));
+    const block = await withRpcErrors(() => this.deps.l2.blockByHash(hash));
     if (block === undefined) throw notFound(`block ${hash}`);
-    return inWords(this.deps.l2.receiptsJson(block));
+    return withRpcErrors(() => this.deps.l2.receiptsJson(block));
   }
 
   /** @throws {RpcError} */
@@ -105,10 +95,10 @@ export class BlockReads {
       const activationSec = activationTime(forkTimes, isActiveAt);
       if (activationSec === undefined) throw new RpcError(INTEROP_INACTIVE, "Interop is not scheduled");
       number += Math.ceil((activationSec - genesis.l2TimeSec) / blockTimeSec);
-      const parent = await inWords(this.deps.l2.blockByNumber(number - 1));
+      const parent = await withRpcErrors(() => this.deps.l2.blockByNumber(number - 1));
       sourceHash = parent && this.deps.firstSourceAfter(parent.ref);
     }
-    const source = sourceHash && (await inWords(l1.blockByHash(sourceHash)));
+    const source = sourceHash && (await withRpcErrors(() => l1.blockByHash(sourceHash)));
     if (source === undefined) {
       const reason = `Interop inactive at genesis, and it is not recorded what block ${number} was derived from: --safedb.path keeps such records`;
       throw new RpcError(INTEROP_INACTIVE, reason);
@@ -122,7 +112,7 @@ export class BlockReads {
     const messagePasserStorageRoot =
       hasMessagePasserRoot && withdrawalsRoot !== undefined
         ? withdrawalsRoot
-        : await inWords(this.deps.l2.messagePasserStorageRoot(block));
+        : await withRpcErrors(() => this.deps.l2.messagePasserStorageRoot(block));
     return outputToJson({ stateRoot, messagePasserStorageRoot, blockHash: block.envelope.executionPayload.blockHash });
   }
 }

@@ -1,8 +1,8 @@
 import type { DerivationPipeline, L1Provider } from "@rnode/derivation";
 import type { L2Block } from "@rnode/engine-client";
-import { INVALID_PARAMS, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { INVALID_PARAMS, RpcError, SERVER_ERROR, toRpcError, withRpcErrors } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Hex } from "@rnode/primitives";
 import {
   type BlockId,
   type L1BlockRef,
@@ -18,7 +18,7 @@ import type { FoundHeads } from "../found-heads.ts";
 import type { Heads } from "../heads.ts";
 import type { Trouble } from "../progress.ts";
 import { lastOfCanonicalOrigin } from "../safe-start.ts";
-import { BLOCK_NOT_FOUND, BlockReads, type BlockReadsDeps, CONFLICTING_BLOCK, inWords } from "./block-reads.ts";
+import { BLOCK_NOT_FOUND, BlockReads, type BlockReadsDeps, CONFLICTING_BLOCK } from "./block-reads.ts";
 import { withCrossUnsafe } from "./cross-heads.ts";
 import { EventStream } from "./event-stream.ts";
 import { createInteropMetrics, type InteropMetrics } from "./interop-metrics.ts";
@@ -190,7 +190,7 @@ export class ManagedNode implements ManagedCommands {
       if (this.isLookingAtL1) throw refuse("another L1 block is being looked at");
       this.isLookingAtL1 = true;
       try {
-        const own = await inWords(this.deps.l1.blockByNumber(block.number));
+        const own = await withRpcErrors(() => this.deps.l1.blockByNumber(block.number));
         if (own !== undefined && own.hash !== block.hash) {
           throw conflicting(`our L1 has block ${own.hash} at height ${block.number}, not ${block.hash}`, toBlockRef(own));
         }
@@ -232,9 +232,9 @@ export class ManagedNode implements ManagedCommands {
           toBlockRef(ownFinalized),
         );
       }
-      const latest = (await inWords(this.deps.l2.blockByLabel("latest")))?.ref ?? target;
+      const latest = (await withRpcErrors(() => this.deps.l2.blockByLabel("latest")))?.ref ?? target;
       const head = latest.number > target.number ? latest : target;
-      const unsafe = await inWords(lastOfCanonicalOrigin(localSafe, head, { l1: this.deps.l1, l2: this.refs }));
+      const unsafe = await withRpcErrors(() => lastOfCanonicalOrigin(localSafe, head, { l1: this.deps.l1, l2: this.refs }));
       const isFinalHigher = ownFinalized !== undefined && ownFinalized.number > finalized.number;
       this.deps.log.info("the supervisor resets the heads", {
         unsafe: unsafe.number,
@@ -336,15 +336,16 @@ export class ManagedNode implements ManagedCommands {
       await action();
     } catch (error) {
       this.metrics.refusedCommands.inc({ command });
-      if (!(error instanceof RpcError) && !isCodedError(error)) throw error;
-      this.deps.log.debug("a command of the supervisor is refused", { command, reason: error.message });
-      throw error instanceof RpcError ? error : refuse(error.message);
+      const refusal = toRpcError(error);
+      if (refusal instanceof RpcError)
+        this.deps.log.debug("a command of the supervisor is refused", { command, reason: refusal.message });
+      throw refusal;
     }
   }
 
   /** The block that a supervisor names, if it is in our chain. @throws {RpcError} */
   private async canonical({ hash, number }: BlockId, name: string): Promise<L2BlockRef> {
-    const block = await inWords(this.deps.l2.blockByNumber(number));
+    const block = await withRpcErrors(() => this.deps.l2.blockByNumber(number));
     if (block === undefined) throw new RpcError(BLOCK_NOT_FOUND, `${name} block ${number} not found`);
     if (block.ref.hash !== hash) {
       throw conflicting(`${name} block ${number} is ${block.ref.hash} in our chain, not ${hash}`, toBlockRef(block.ref));
@@ -353,7 +354,7 @@ export class ManagedNode implements ManagedCommands {
   }
 
   private async l1Block({ hash, number }: BlockId): Promise<L1BlockRef> {
-    const block = await inWords(this.deps.l1.blockByHash(hash));
+    const block = await withRpcErrors(() => this.deps.l1.blockByHash(hash));
     if (block?.number !== number) throw new RpcError(BLOCK_NOT_FOUND, `L1 block ${hash} at height ${number} not found`);
     return toBlockRef(block);
   }

@@ -7,11 +7,10 @@ import {
   method,
   objectShape,
   param,
-  RpcError,
-  SERVER_ERROR,
   type Shape,
   ShapeError,
   shape,
+  withRpcErrors,
 } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
@@ -21,7 +20,7 @@ import {
   envelopeToJson,
   type PayloadAttributes,
 } from "@rnode/protocol";
-import { type PayloadInfo, type TestSequencer, TestSequencerError } from "./test-sequencer.ts";
+import type { PayloadInfo, TestSequencer } from "./test-sequencer.ts";
 
 /** A shape that a parser of the protocol reads. */
 const protocolShape = <T>(parse: (json: unknown) => T): Shape<T> =>
@@ -47,20 +46,10 @@ const payloadIdShape: Shape<Hex> = shape(eightBytes.schema, (value) => bytesToHe
 const payloadInfoShape = objectShape({ id: payloadIdShape, timestamp: blockNumberShape }, {});
 const signedShape = objectShape({ envelope: envelopeShape, signature: bytesShape(65, "a 65-byte signature") }, {});
 
-async function inWords<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof TestSequencerError) throw new RpcError(SERVER_ERROR, error.message);
-    if (isCodedError(error)) throw new RpcError(SERVER_ERROR, error.message);
-    throw error;
-  }
-}
-
 /** The methods of `--experimental.sequencer-api`, for tests that decide what is in each block. */
 export function opstackMethods(sequencer: TestSequencer): MethodTable {
-  const done = async (asked: Promise<unknown>): Promise<null> => {
-    await inWords(asked);
+  const done = async (act: () => Promise<unknown>): Promise<null> => {
+    await withRpcErrors(act);
     return null;
   };
   return {
@@ -68,27 +57,27 @@ export function opstackMethods(sequencer: TestSequencer): MethodTable {
       params: [param("parent", blockIdShape), param("attributes", attributesShape)],
       summary: "Starts building a block on a parent.",
       handler: ([parent, attributes]): Promise<PayloadInfo> =>
-        inWords(sequencer.open({ hash: bytesToHex(parent.hash), number: parent.number }, attributes)),
+        withRpcErrors(() => sequencer.open({ hash: bytesToHex(parent.hash), number: parent.number }, attributes)),
     }),
     opstack_cancelBlockV1: method({
       params: [param("payload", payloadInfoShape)],
       summary: "Gives up a block that is being built.",
-      handler: ([info]) => done(sequencer.cancel(info)),
+      handler: ([info]) => done(() => sequencer.cancel(info)),
     }),
     opstack_sealBlockV1: method({
       params: [param("payload", payloadInfoShape)],
       summary: "Ends building; the block is not part of the chain yet.",
-      handler: async ([info]) => envelopeToJson(await inWords(sequencer.seal(info))),
+      handler: async ([info]) => envelopeToJson(await withRpcErrors(() => sequencer.seal(info))),
     }),
     opstack_commitBlockV1: method({
       params: [param("signed", signedShape)],
       summary: "Makes a block the unsafe head. Its signature is not looked at.",
-      handler: ([{ envelope }]) => done(sequencer.commit(envelope)),
+      handler: ([{ envelope }]) => done(() => sequencer.commit(envelope)),
     }),
     opstack_publishBlockV1: method({
       params: [param("signed", signedShape)],
       summary: "Hands a signed block to other nodes.",
-      handler: ([{ envelope, signature }]) => done(sequencer.publish(envelope, signature)),
+      handler: ([{ envelope, signature }]) => done(() => sequencer.publish(envelope, signature)),
     }),
   };
 }

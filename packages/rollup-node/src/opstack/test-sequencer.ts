@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex } from "@rnode/primitives";
+import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
   type L2BlockRef,
@@ -28,7 +28,11 @@ export interface PayloadInfo {
 }
 
 /** Why something was not done, in words for the caller. */
-export class TestSequencerError extends Error {}
+export class TestSequencerError extends CodedError<"opstack/refused"> {
+  constructor(reason: string) {
+    super("opstack/refused", { reason }, { sentence: "{reason}" });
+  }
+}
 
 /** Whoever opens more has forgotten the first. */
 const MAX_JOBS = 16;
