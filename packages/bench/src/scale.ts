@@ -130,7 +130,6 @@ class ScaleRun {
     const grown = (name: string): number => (after[name]?.sizeBytes ?? 0) - (before[name]?.sizeBytes ?? 0);
     // The last blocks that changed an account or a slot are in its row.
     const history = ["changes", "accounts", "accountBlocks", "storage", "slotBlocks", "nodeHistory", "nodeEpochs"];
-    history.push("accountHistory", "storageHistory"); // of earlier versions (`--old`)
     const sizes = history.map((name) => `${name} ${Math.round(grown(name) / keys)}`).join(", ");
     this.#print(
       "history, bytes a changed key",

@@ -20,7 +20,6 @@ export * from "./genesis/genesis.ts";
 export { GenesisState } from "./genesis/genesis-state.ts";
 export { type HeadNotice, headNoticeOf } from "./head-change.ts";
 export * from "./history/history-pruning.ts";
-export { RowMigration } from "./history/row-migration.ts";
 export { describeImportRefusal, IMPORT_LIMITS } from "./import/block-import.ts";
 export * from "./prepared-block.ts";
 export { plainSenders, type SenderLookup, type SendersResult } from "./senders/find-senders.ts";

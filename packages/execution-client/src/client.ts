@@ -9,7 +9,6 @@ import {
   HistoryPruning,
   needsCreate2Deployer,
   openChain,
-  RowMigration,
   slowCurvesReason,
 } from "@rnode/chain";
 import {
@@ -171,10 +170,6 @@ export async function startClient(
 
   const keepBlocks = historyBlocksOf(options.history);
   if (keepBlocks !== undefined) scope.onClose("history pruning", startPruning(keepBlocks, store, chain, log, metrics));
-  if (store.storageStats().oldRowsFrom !== undefined) {
-    const migration = new RowMigration({ store, delay: delayed, nowMs: () => performance.now(), log });
-    scope.onClose("row migration", () => migration.stop());
-  }
 
   const forwarder =
     rollup.sequencerHttp === undefined ? undefined : createSequencerForwarder(rollup.sequencerHttp, spec.config.chainId, log);

@@ -288,8 +288,6 @@ export interface StorageStats {
   readonly retained: RetainedHistory | undefined;
   /** the history of blocks up to this one has been removed completely; the first block means that nothing was removed */
   readonly prunedRowsUpTo: number;
-  /** the lowest block whose rows may be those of an earlier format; undefined: none are */
-  readonly oldRowsFrom: number | undefined;
   readonly fileBytes: number;
   /** free space inside the file, which later commits reuse */
   readonly freeBytes: number;
@@ -364,12 +362,6 @@ export interface PageReading {
   readonly memoryBytes: number;
 }
 
-export interface MigrationProgress {
-  /** whose rows this commit looked at */
-  readonly blocks: number;
-  readonly remaining: number;
-}
-
 /** A `ChainStore` with the operations that the operator of a node needs. */
 export interface ChainDatabase extends ChainStore {
   readonly folder: string;
@@ -405,11 +397,6 @@ export interface ChainDatabase extends ChainStore {
    * @throws {CodedError} storage/history-too-short, storage/empty
    */
   pruneHistory(keepBlocks: number, maxRows: number): PruneProgress;
-  /**
-   * Rewrites rows of an earlier format in one commit: up to `maxBlocks` blocks from where the call before ended, fewer if they have
-   * `maxBytes` of rows (default: 4 MiB). Old rows are read as well as new ones, so it may be done at any time.
-   */
-  migrateRows(maxBlocks: number, maxBytes?: number): MigrationProgress;
   /**
    * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with what is
    * stored. Reads everything once, after all pages of the file. Rows that do not fit into memory are sorted in temporary files beside the

@@ -11,10 +11,7 @@ export type StorageErrorCode =
   | "storage/foreign-database"
   /** written by a later version of this program: `folder`, `format`, `supported` */
   | "storage/newer-format"
-  /**
-   * written by an earlier version, in a format that this one does not read; the chain must be imported again: `folder`, `format`,
-   * `supported`
-   */
+  /** written by an earlier version, in a format that this one does not read; the database must be made again: `folder`, `format`, `supported` */
   | "storage/older-format"
   /** the file is not a database or is damaged, or a row cannot be decoded: `folder` or `row`, `reason` */
   | "storage/corrupted"
@@ -50,7 +47,7 @@ export class StorageError extends codedErrors<StorageErrorCode>({
   "storage/newer-format":
     "the database in {folder} has format {format}, of a later version of this program, which reads up to {supported}",
   "storage/older-format":
-    "the database in {folder} has format {format}, of an earlier version of this program, which reads {supported}",
+    "the database in {folder} has format {format}, of an earlier version of this program: expected {supported}",
   "storage/corrupted": "the database is damaged: {reason}",
   "storage/disk-full": "the database in {folder} cannot grow: {reason}",
   "storage/io": "the database in {folder} cannot be read or written: {reason}",
@@ -139,7 +136,8 @@ const ADVICE: Partial<Record<StorageErrorCode, string>> = {
   "storage/locked": "stop that process, or give another --datadir: a database has one writer",
   "storage/foreign-database": "give another --datadir",
   "storage/newer-format": "use the later version, or another --datadir",
-  "storage/older-format": "import the chain anew into another --datadir",
+  "storage/older-format":
+    "remove the folder or give another --datadir, then fill it with rengine init, import, snapshot restore, or a sync",
 };
 
 /** What the operator can do about the error; undefined if nothing. */

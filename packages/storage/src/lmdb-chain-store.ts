@@ -9,7 +9,6 @@ import type {
   CommitOptions,
   GenesisRows,
   Labels,
-  MigrationProgress,
   NodeGroups,
   PageReading,
   PruneProgress,
@@ -30,7 +29,7 @@ import { LmdbChainReader } from "./lmdb-chain-reader.ts";
 import { logsOf } from "./logs/log-index.ts";
 import { createNodeGroups, writeNodeRows } from "./nodes/node-groups.ts";
 import { HistoryPruner } from "./pruning/pruning.ts";
-import { openTables, type Tables } from "./schema.ts";
+import { FORMAT, openTables, type Tables } from "./schema.ts";
 import { anyClearsStorage, clearsStorage } from "./state/state-batch.ts";
 import { StateToucher } from "./state-toucher.ts";
 import { removeCheckpoints } from "./verification/checkpoint-folder.ts";
@@ -66,7 +65,6 @@ export const MIN_HISTORY_BLOCKS = MIN_PROOF_WINDOW_BLOCKS;
 const DEFAULT_SYNC_INTERVAL_MS = 1000;
 /** After the window was made smaller, it takes many commits to catch up. */
 const MAX_PRUNED_BLOCKS_PER_COMMIT = 4;
-const DEFAULT_MIGRATED_BYTES = 4 << 20;
 
 /** Nothing that the action leaves in memory matters. */
 const REPEATABLE: TransactionOptions = { prepareAgain: () => {} };
@@ -78,7 +76,7 @@ const REPEATABLE: TransactionOptions = { prepareAgain: () => {} };
  * storage/corrupted, storage/disk-full, storage/io
  */
 export function openChainStore(path: string, options: ChainStoreOptions = {}): ChainDatabase {
-  const { environment, tables, format } = openTables(path, {
+  const { environment, tables } = openTables(path, {
     readOnly: options.readOnly ?? false,
     mapSizeBytes: options.mapSize,
     sync: options.sync ?? "each",
@@ -87,21 +85,19 @@ export function openChainStore(path: string, options: ChainStoreOptions = {}): C
     memoryBytes: options.memoryBytes,
   });
   const window = Math.max(MIN_PROOF_WINDOW_BLOCKS, options.proofWindowBlocks ?? DEFAULT_PROOF_WINDOW_BLOCKS);
-  return new LmdbChainStore(environment, tables, window, format);
+  return new LmdbChainStore(environment, tables, window);
 }
 
 class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   readonly #tables: Tables;
-  readonly #format: number;
   readonly #pruner: HistoryPruner;
   #toucher: StateToucher | undefined;
   /** the group in which commits of blocks are built */
   readonly #group = new BufferedGroup();
   #hasRemovedCheckpoints = false;
 
-  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number, format: number) {
+  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
     super(environment, tables, proofWindowBlocks);
-    this.#format = format;
     this.#tables = tables;
     this.#pruner = new HistoryPruner(tables, this.meta, this.blocks, this.state, this.nodes);
   }
@@ -376,19 +372,6 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     }
   }
 
-  migrateRows(maxBlocks: number, maxBytes = DEFAULT_MIGRATED_BYTES): MigrationProgress {
-    const from = this.meta.readOldRows();
-    const head = this.head()?.number ?? -1;
-    if (from === undefined) return { blocks: 0, remaining: 0 };
-    return this.environment.atomically(() => {
-      const first = Math.max(from, this.meta.readFirstBlock() ?? 0);
-      let next = first;
-      for (let bytes = 0; next <= head && next - first < maxBlocks && bytes < maxBytes; next++) bytes += this.blocks.migrate(next);
-      this.meta.writeOldRows(next > head ? undefined : next);
-      return { blocks: next - first, remaining: Math.max(0, head - next + 1) };
-    }, REPEATABLE);
-  }
-
   touchState(keys: Uint8Array): void {
     (this.#toucher ??= new StateToucher(this.#tables)).touch(keys);
   }
@@ -401,13 +384,12 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const { fileBytes, freeBytes, tables } = this.environment.stats();
     return {
       folder: this.environment.folder,
-      format: this.#format,
+      format: FORMAT,
       head: this.head(),
       firstBlock: this.meta.readFirstBlock(),
       oldestProvableBlock: this.oldestProvableBlock(),
       retained: this.retainedHistory(),
       prunedRowsUpTo: this.meta.readPrunedHistory().removed,
-      oldRowsFrom: this.meta.readOldRows(),
       fileBytes,
       freeBytes,
       tables,

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asciiToBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
+import { asciiToBytes, type CodedError, EMPTY_KECCAK, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { updateStateTrie } from "@rnode/trie";
@@ -10,6 +10,7 @@ import { open } from "lmdb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase } from "./api.ts";
 import { takeAway } from "./database/writer-lock.ts";
+import { storageAdvice } from "./errors.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { openRawTables } from "./testing/raw-tables.ts";
 
@@ -49,7 +50,7 @@ function makeBlock(store: ChainDatabase, balance: bigint): BlockCommit {
   };
 }
 
-function errorOf(action: () => unknown): { code: string; data: Record<string, unknown> } {
+function errorOf(action: () => unknown): CodedError {
   try {
     action();
   } catch (error) {
@@ -172,16 +173,32 @@ describe("what is not our database", () => {
     expect(errorOf(() => openChainStore(folder))).toMatchObject({ code: "storage/foreign-database", data: { folder } });
   });
 
-  it("a later format is refused, naming both", async () => {
+  it.each([
+    ...[0, 1, 2, 3, 4, 5].map((format) => [format, "storage/older-format", "remove the folder or give another --datadir"] as const),
+    ...[7, 9, 255].map((format) => [format, "storage/newer-format", "use the later version"] as const),
+  ])("format %i is refused by writer and reader, and left alone", async (format, code, advice) => {
     await writeChain(1);
-    const root = open<Uint8Array, Uint8Array>({ path: folder, noSubdir: false, encoding: "binary", keyEncoding: "binary" });
-    root
-      .openDB<Uint8Array, Uint8Array>({ name: "meta", encoding: "binary", keyEncoding: "binary" })
-      .putSync(asciiToBytes("format"), asciiToBytes("rnode\t"));
+    const { root, table } = openRawTables(folder);
+    table("meta").putSync(asciiToBytes("format"), Uint8Array.of(...asciiToBytes("rnode"), format));
     await root.close();
-    expect(errorOf(() => openChainStore(folder))).toMatchObject({
-      code: "storage/newer-format",
-      data: { folder, format: 9, supported: 6 },
+    const before = readFileSync(join(folder, "data.mdb"));
+    for (const readOnly of [false, true]) {
+      const error = errorOf(() => openChainStore(folder, { readOnly }));
+      expect(error).toMatchObject({ code, data: { folder, format, supported: 6 } });
+      expect(error.message).toContain(`has format ${format}`);
+      expect(storageAdvice(error)).toContain(advice);
+    }
+    expect(readFileSync(join(folder, "data.mdb"))).toEqual(before);
+  });
+
+  it("a reader refuses a database without one of its tables", async () => {
+    await writeChain(1);
+    const { root, table } = openRawTables(folder);
+    table("nodeJournal").dropSync();
+    await root.close();
+    expect(errorOf(() => openChainStore(folder, { readOnly: true }))).toMatchObject({
+      code: "storage/corrupted",
+      data: { folder, reason: "table nodeJournal is missing" },
     });
   });
 

@@ -1,22 +1,13 @@
 import { asciiToBytes } from "@rnode/primitives";
 import type { BlockTableSet } from "./blocks/block-tables.ts";
-import { MetaTable } from "./blocks/meta-table.ts";
 import { Environment, type EnvironmentOptions } from "./database/environment.ts";
-import { Table } from "./database/table.ts";
+import type { Table } from "./database/table.ts";
 import { storageError } from "./errors.ts";
 import type { NodeTableSet } from "./nodes/node-tables.ts";
 import type { StateTableSet } from "./state/state-tables.ts";
 
-/** Changes whenever the meaning of a table changes in a way that older programs would misread. */
+/** The only format that is read and written. It changes whenever the meaning of a table changes. */
 export const FORMAT = 6;
-/**
- * Bodies and receipts in this format are read, and rewritten little by little (`migrateRows`). Its old versions of trie nodes and its locations of
- * transactions, which are also those of format 3, and its lists of blocks by account and slot, which are also those of format 4, are read for as long as
- * they are kept. Up to format 4, all trie nodes of the head were in one table, where they are found until they change (nodes/merged-nodes.ts). Up to
- * format 5, all of them were in tables by themselves, without a journal (nodes/node-journal.ts).
- */
-const FORMAT_WITH_OLD_ROWS = 2;
-
 const TABLE_NAMES = [
   "meta",
   "headers",
@@ -32,8 +23,6 @@ const TABLE_NAMES = [
   "changes",
   "accountBlocks",
   "slotBlocks",
-  "accountHistory",
-  "storageHistory",
   "codes",
   "nodes",
   "upperNodes",
@@ -55,8 +44,6 @@ const FORMAT_MARK = asciiToBytes("rnode");
 export interface OpenedTables {
   readonly environment: Environment;
   readonly tables: Tables;
-  /** what the database has from now on: a writer makes it today's, a reader leaves it as it is */
-  readonly format: number;
 }
 
 /**
@@ -79,19 +66,18 @@ export function openTables(folder: string, options: EnvironmentOptions): OpenedT
     if (row !== undefined) assertFormat(folder, row);
     if (row === undefined && options.readOnly) throw storageError("storage/no-database", { folder });
     const opened: Record<string, Table> = {};
-    const format = row?.[FORMAT_MARK.length];
     const openAll = (): void => {
-      if (format !== FORMAT && !options.readOnly) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
-      if (format === FORMAT_WITH_OLD_ROWS && !options.readOnly) new MetaTable(meta).writeOldRows(0);
+      if (row === undefined) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
       for (const name of TABLE_NAMES) {
-        // Only a reader finds one missing: the format is written together with the tables of its time, and a reader does not add those that came later.
-        opened[name] = environment.openTable(name) ?? Table.empty(folder);
+        // The tables were made in the commit that wrote the format.
+        const table = environment.openTable(name);
+        if (table === undefined) throw storageError("storage/corrupted", { folder, reason: `table ${name} is missing` });
+        opened[name] = table;
       }
     };
     if (options.readOnly) openAll();
     else environment.atomically(openAll); // one commit, rather than one per table
-    const tables = opened as Record<(typeof TABLE_NAMES)[number], Table>;
-    return { environment, tables, format: options.readOnly ? format! : FORMAT };
+    return { environment, tables: opened as Record<(typeof TABLE_NAMES)[number], Table> };
   } catch (error) {
     environment.abandon();
     throw error;
@@ -103,5 +89,5 @@ function assertFormat(folder: string, row: Uint8Array): void {
   if (!isOurs) throw storageError("storage/foreign-database", { folder });
   const format = row[FORMAT_MARK.length]!;
   if (format > FORMAT) throw storageError("storage/newer-format", { folder, format, supported: FORMAT });
-  if (format < FORMAT_WITH_OLD_ROWS) throw storageError("storage/older-format", { folder, format, supported: FORMAT });
+  if (format < FORMAT) throw storageError("storage/older-format", { folder, format, supported: FORMAT });
 }

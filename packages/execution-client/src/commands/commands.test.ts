@@ -7,7 +7,6 @@ import { bytesToHex, concatBytes, hexToBytes, ZERO_HASH } from "@rnode/primitive
 import type { Command } from "@rnode/program";
 import { encodeBlock, encodeTransaction, hashHeader, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
-import { writeOldFormat } from "@rnode/storage/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 import { databasePath } from "../setup/database.ts";
@@ -368,20 +367,6 @@ describe("db", () => {
     ]);
   });
 
-  it("rewrites the rows of an earlier version, and tells how far it is", async () => {
-    const { rlp } = await makeBlocks(3);
-    writeFileSync(at("a.rlp"), concatBytes(...rlp));
-    await run(importBlocks, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`, at("a.rlp"));
-    const migrate = () => run(db, "migrate", `--datadir=${at("data")}`);
-    expect((await migrate()).out).toEqual(["nothing to rewrite"]);
-    await writeOldFormat(join(at("data"), "chaindata"));
-    expect((await run(db, "stats", `--datadir=${at("data")}`)).code).toBe(0);
-    expect(await migrate()).toMatchObject({ code: 0, out: ["rewrote the rows of 4 blocks"] });
-    expect((await migrate()).out).toEqual(["nothing to rewrite"]);
-    await run(exportBlocks, `--datadir=${at("data")}`, "--from=1", "--to=3", at("b.rlp"));
-    expect(readFileSync(at("b.rlp"))).toEqual(readFileSync(at("a.rlp")));
-  });
-
   it("compacts, and says what for", async () => {
     await run(init, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`);
     const { code, out } = await run(db, "compact", `--datadir=${at("data")}`);
@@ -422,10 +407,10 @@ describe("db", () => {
   }, 30_000);
 
   it("says what it expects", async () => {
-    expect((await run(db)).err).toEqual(['expected "stats", "verify", "prune", "migrate" or "compact"']);
-    expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify", "prune", "migrate" or "compact", found "statz"']);
+    expect((await run(db)).err).toEqual(['expected "stats", "verify", "prune" or "compact"']);
+    expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify", "prune" or "compact", found "statz"']);
     const help = await run(db, "--help");
-    expect([help.code, help.out[0]]).toEqual([0, "Usage: rengine db stats|verify|prune|migrate|compact [options]\n"]);
+    expect([help.code, help.out[0]]).toEqual([0, "Usage: rengine db stats|verify|prune|compact [options]\n"]);
     expect(help.out).toContain("  stats    Sizes of the database and its tables.");
     expect((await run(db, "stats", `--datadir=${at("none")}`)).err[0]).toContain("holds no chain database");
   });

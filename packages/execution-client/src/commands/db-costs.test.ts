@@ -10,7 +10,6 @@ const stats = (prunedRowsUpTo: number): StorageStats => ({
   oldestProvableBlock: 0,
   retained: undefined,
   prunedRowsUpTo,
-  oldRowsFrom: undefined,
   fileBytes: 0,
   freeBytes: 0,
   tables: {

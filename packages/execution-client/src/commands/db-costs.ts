@@ -23,8 +23,6 @@ const UNITS: Readonly<Record<string, readonly CostUnit[]>> = {
   changes: BODIES,
   accountBlocks: BODIES,
   slotBlocks: BODIES,
-  accountHistory: BODIES,
-  storageHistory: BODIES,
   nodeHistory: BODIES,
   nodeEpochs: BODIES,
   accounts: ["account"],
@@ -33,7 +31,7 @@ const UNITS: Readonly<Record<string, readonly CostUnit[]>> = {
 
 /** Tables of which pruning leaves nothing below the oldest block with history. Bodies and headers stay. */
 const PRUNED = new Set([
-  ...["receipts", "senders", "transactions", "logs", "changes", "accountBlocks", "slotBlocks", "accountHistory", "storageHistory"],
+  ...["receipts", "senders", "transactions", "logs", "changes", "accountBlocks", "slotBlocks"],
   ...["nodeHistory", "nodeEpochs"],
 ]);
 

@@ -152,35 +152,6 @@ const prune = command({ table: pruneTable, version: VERSION }, async ({ options 
   }
 });
 
-const migrateTable = optionTable({
-  program: "rengine db migrate",
-  summary:
-    "Rewrites what an earlier version stored differently, while no client runs; a running client does the same beside its blocks.",
-  envPrefix: "RENGINE_",
-  groups: { main: optionGroup("", { datadir: { parse: path, required: true, help: "Folder of the database." } }) },
-});
-
-const BLOCKS_PER_COMMIT = 4096;
-
-const migrate = command({ table: migrateTable, version: VERSION }, async ({ options }, io) => {
-  const store = openExistingDatabase(options.main.datadir, { readOnly: false });
-  try {
-    if (store.head() === undefined) throw new UserError(`${options.main.datadir}: the database is empty`);
-    sayPageReading(store, io);
-    for (let done = 0; ; ) {
-      const { blocks, remaining } = store.migrateRows(BLOCKS_PER_COMMIT);
-      done += blocks;
-      if (remaining === 0) {
-        io.out(done === 0 ? "nothing to rewrite" : `rewrote the rows of ${done} blocks`);
-        return 0;
-      }
-      io.progress(`${Math.floor((100 * done) / (done + remaining))} %, ${remaining} blocks to go`);
-    }
-  } finally {
-    await store.close();
-  }
-});
-
 const compactTable = optionTable({
   program: "rengine db compact",
   summary:
@@ -199,14 +170,13 @@ const compact = command({ table: compactTable, version: VERSION }, async ({ opti
   return 0;
 });
 
-/** `rengine db stats|verify|prune|migrate|compact`. */
+/** `rengine db stats|verify|prune|compact`. */
 export const db = commandGroup(
   { name: "rengine db", summary: "Looks after a database: its sizes, its state, its old history." },
   {
     stats: async () => stats,
     verify: async () => verify,
     prune: async () => prune,
-    migrate: async () => migrate,
     compact: async () => compact,
   },
 );
@@ -231,9 +201,6 @@ function printStats(statistics: Statistics, io: CommandIo): void {
     );
     const pending = retained.oldestState - prunedRowsUpTo;
     if (pending > 0) io.out(`being removed: those of ${pending} blocks more (rengine db prune, or the running client)`);
-  }
-  if (statistics.oldRowsFrom !== undefined) {
-    io.out(`blocks from ${statistics.oldRowsFrom} on have rows of an earlier version (rengine db migrate, or the running client)`);
   }
   io.out(`file ${megabytes(statistics.fileBytes)}, free inside ${megabytes(statistics.freeBytes)}`);
   const heads = ["a block", "a transaction", "an account", "a slot"];

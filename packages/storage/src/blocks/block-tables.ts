@@ -18,7 +18,6 @@ import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
 import { type BlockPart, BlockParts, type RowSource } from "./block-parts.ts";
 import { decodeRest, encodeReceiptsRow, encodeRest, receiptFromRlp } from "./block-rows.ts";
-import { isOldRow, packOldRows } from "./old-rows.ts";
 import { BlockPacker } from "./packed-block.ts";
 import { rlpEnd } from "./rlp-walk.ts";
 
@@ -36,10 +35,7 @@ export interface BlockTableSet {
   readonly canonical: Table;
   /** hash → block */
   readonly numbers: Table;
-  /**
-   * first 8 bytes of the transaction hash → block 6 ‖ index 4; the whole hash, if another transaction has the same 8 bytes, and in rows of formats
-   * before 4
-   */
+  /** first 8 bytes of the transaction hash → block 6 ‖ index 4; the whole hash, if another transaction has the same 8 bytes */
   readonly transactions: Table;
   /** block → total difficulty; only for blocks with difficulty */
   readonly totalDifficulty: Table;
@@ -55,8 +51,6 @@ const LOCATION_SIZE = BLOCK_NUMBER_SIZE + 4;
 export class BlockTables {
   readonly #tables: BlockTableSet;
   readonly #rows: StoredRows;
-  /** for `migrate` */
-  #packer: BlockPacker | undefined;
   /** what `openParts` returns */
   readonly #shown = new BlockParts();
   /** for reading whole blocks, without closing what is shown */
@@ -177,20 +171,6 @@ export class BlockTables {
     }
   }
 
-  /** Rewrites the rows of a block if they are those of an earlier format. @returns how many bytes they had */
-  migrate(number: number): number {
-    const key = blockNumberKey(number);
-    const { bodies, receipts, senders } = this.#tables;
-    const body = bodies.read(key);
-    if (body === undefined || !isOldRow(body)) return 0;
-    const oldReceipts = receipts.read(key);
-    this.#packer ??= new BlockPacker();
-    const packed = packOldRows(this.#packer, { body, receipts: oldReceipts, senders: senders.read(key) });
-    bodies.write(key, packed.body);
-    if (packed.receipts !== undefined) receipts.write(key, packed.receipts);
-    return body.length + (oldReceipts?.length ?? 0);
-  }
-
   /** Removes the location of a transaction, if it is this one. */
   removeTransactionLocation(hash: Uint8Array, number: number, index: number): void {
     const { transactions } = this.#tables;
@@ -250,11 +230,10 @@ export function decodeBody(parts: BlockParts): Omit<Block, "header"> {
   return { transactions, ...decodeRest(parts.rest) };
 }
 
-/** The rows of stored blocks; those of an earlier format are converted as they are read. */
+/** The rows of stored blocks. */
 class StoredRows implements RowSource {
   readonly folder: string;
   readonly #tables: BlockTableSet;
-  #packer: BlockPacker | undefined;
 
   constructor(tables: BlockTableSet, folder: string) {
     this.#tables = tables;
@@ -262,25 +241,14 @@ class StoredRows implements RowSource {
   }
 
   row(part: BlockPart, number: number): Uint8Array | undefined {
-    const key = blockNumberKey(number);
-    const { headers, bodies, receipts, senders } = this.#tables;
-    if (part === "header") return headers.peek(key);
-    if (part === "senders") return senders.peek(key);
-    if (part === "receipts") {
-      const row = receipts.peek(key);
-      return row === undefined || !isOldRow(row) ? row : this.#convert(number).receipts;
-    }
-    const row = bodies.peek(key);
-    return row === undefined || !isOldRow(row) ? row : this.#convert(number).body;
-  }
-
-  #convert(number: number): ReturnType<BlockPacker["pack"]> {
-    const key = blockNumberKey(number);
-    const { bodies, receipts, senders } = this.#tables;
-    this.#packer ??= new BlockPacker(false);
-    return packOldRows(this.#packer, { body: bodies.read(key)!, receipts: receipts.read(key), senders: senders.read(key) });
+    return this.#tables[ROW_TABLES[part]].peek(blockNumberKey(number));
   }
 }
+
+const ROW_TABLES = { header: "headers", body: "bodies", receipts: "receipts", senders: "senders" } as const satisfies Record<
+  BlockPart,
+  string
+>;
 
 /** A block that is not stored, as its rows would show it. */
 export function partsOfBlock(content: Pick<BlockContent, "block" | "hash" | "receipts" | "senders">): BlockParts {

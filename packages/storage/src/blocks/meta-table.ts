@@ -32,7 +32,6 @@ const HEAD_KEY = asciiToBytes("head");
 const FIRST_BLOCK_KEY = asciiToBytes("first-block");
 const PRUNED_NODES_KEY = asciiToBytes("pruned-nodes");
 const PRUNED_HISTORY_KEY = asciiToBytes("pruned-history");
-const OLD_ROWS_KEY = asciiToBytes("old-rows");
 const SNAPSHOT_KEY = asciiToBytes("snapshot");
 const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
   safe: asciiToBytes("label-safe"),
@@ -119,18 +118,6 @@ export class MetaTable {
 
   writeSnapshot({ number, oldestBlock }: SnapshotStart): void {
     this.#table.write(SNAPSHOT_KEY, concatBytes(blockNumberKey(number), blockNumberKey(oldestBlock)));
-  }
-
-  /** The lowest block whose rows may be those of an earlier format; undefined: none are. */
-  readOldRows(): number | undefined {
-    const row = this.#table.peek(OLD_ROWS_KEY);
-    return row === undefined ? undefined : readBlockNumber(row, 0);
-  }
-
-  /** @param number undefined: no rows are old any more */
-  writeOldRows(number: number | undefined): void {
-    if (number === undefined) this.#table.delete(OLD_ROWS_KEY);
-    else this.#table.write(OLD_ROWS_KEY, blockNumberKey(number));
   }
 
   readLabel(label: ForkchoiceLabel): BlockId | undefined {

@@ -22,8 +22,7 @@ import { rlpDataStart, rlpEnd } from "./rlp-walk.ts";
  * filters, or the compressed groups, begin. A group that does not become smaller is stored as it is. What a group may refer to:
  *   the first group of a body: the common bytes; the others: the common bytes, then the first group, unless that is large
  *   a group of receipts: the same as its body's group, then that group, then the senders
- * because what a receipt shows (addresses, amounts) is mostly what its transaction said. Rows of databases that were made before begin with an
- * RLP list and are read as well (old-rows.ts).
+ * because what a receipt shows (addresses, amounts) is mostly what its transaction said.
  */
 
 export const LAYOUT = 1;

@@ -1,4 +1,3 @@
-import { concatBytes } from "@rnode/primitives";
 import { storageError } from "../errors.ts";
 import { BLOCK_NUMBER_SIZE, MAX_BLOCK_NUMBER, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
 import { startsWith, type Table } from "./table.ts";
@@ -15,9 +14,6 @@ const REST_AT = FIRST_AT + BLOCK_NUMBER_SIZE;
 const DISTANCE_SIZE = 4;
 /** Numbers in a full chunk; four chunks with their keys fit into a page of 4 KiB. */
 const MAX_NUMBERS = 220;
-
-/** Appended to a key, it is above all rows of the key. */
-const AFTER_ALL_CHUNKS = new Uint8Array(BLOCK_NUMBER_SIZE + 1).fill(0xff);
 
 const countOf = (length: number): number => (length - REST_AT) / DISTANCE_SIZE + 1;
 
@@ -154,16 +150,6 @@ export class BlockListIndex {
     }
     const index = lowerBound(last, number);
     return index < countOf(last.length) ? numberAt(last, index) : undefined;
-  }
-
-  /** Keys that start with `prefix`, are above `after` and have a number above `number`. Nothing may be written meanwhile. */
-  *keysAbove(number: number, prefix: Uint8Array, after?: Uint8Array): Generator<Uint8Array> {
-    const start = after === undefined ? prefix : concatBytes(after, AFTER_ALL_CHUNKS);
-    for (const { key, value } of this.#table.withPrefix(prefix, start)) {
-      const keySize = key.length - BLOCK_NUMBER_SIZE;
-      const isLastChunk = readBlockNumber(key, keySize) === MAX_BLOCK_NUMBER;
-      if (isLastChunk && numberAt(value, countOf(value.length) - 1) > number) yield key.subarray(0, keySize);
-    }
   }
 
   /** The chunk that contains `firstFrom(key, number)`, as numbers. */

@@ -30,14 +30,6 @@ export class Table {
     this.#folder = folder;
   }
 
-  /** A table that has no rows and cannot be written. */
-  static empty(folder: string): Table {
-    const none = (): readonly never[] => [];
-    const getStats = () => ({ pageSize: 0, treeBranchPageCount: 0, treeLeafPageCount: 0, overflowPages: 0, entryCount: 0 });
-    const db: unknown = { getBinaryFast: () => undefined, getRange: none, getKeys: none, getStats };
-    return new Table(db as LmdbDatabase, folder);
-  }
-
   #get(key: Uint8Array): Uint8Array | undefined {
     try {
       return this.#db.getBinaryFast(key);

@@ -26,7 +26,7 @@ const mayBeApart = (key: Uint8Array): boolean =>
 /** Whether a node's row is in the table of upper nodes. */
 export const isApart = (key: Uint8Array, size: number): boolean => size === FULL_BRANCH_SIZE && mayBeApart(key);
 
-/** Both tables as one. A node may still be in the other one if a program of an earlier format wrote it. */
+/** Both tables as one. */
 export class MergedNodes {
   readonly #nodes: RowTable;
   readonly #upper: RowTable;
@@ -49,8 +49,8 @@ export class MergedNodes {
   /** @param before the node that it replaces, if that is known. PERF: then nothing is deleted where it cannot be */
   write(key: Uint8Array, rlp: Uint8Array, before?: Uint8Array): void {
     if (isApart(key, rlp.length)) {
-      const wasBelow = before !== undefined && !isApart(key, before.length);
-      if (wasBelow || this.#upper.peek(key) === undefined) this.#nodes.delete(key);
+      const wasBelow = before === undefined ? this.#upper.peek(key) === undefined : !isApart(key, before.length);
+      if (wasBelow) this.#nodes.delete(key);
       this.#upper.write(key, rlp);
     } else {
       this.#deleteApart(key, before);

@@ -1,13 +1,12 @@
 import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "../database/keys.ts";
 import { deleteWithPrefix, type RowTable } from "../database/table.ts";
-import { readOldEpochBits } from "./old-epochs.ts";
 
 /*
  * Which blocks of an epoch may have changed a node:
  *   row key: first block of the epoch ‖ 64 + bucket 1
  *   row:     entries, ascending: hash of the node key, 19 bits ‖ block of the epoch, 5 bits
  * A bucket has the nodes whose keys are the same up to the last byte, that is, all children of a branch. Nodes that share bucket and hash (one in a
- * few hundred) make a reader look at a block that has no change. Rows of earlier formats are in old-epochs.ts.
+ * few hundred) make a reader look at a block that has no change.
  */
 
 export const EPOCH_BLOCKS = 32;
@@ -90,7 +89,7 @@ const entryAt = (row: Uint8Array, index: number): number =>
 export function readEpochBits(table: RowTable, first: number, key: Uint8Array): number {
   const print = fingerprint(key);
   const row = table.peek(bucketKey(first, print >>> HASH_BITS));
-  if (row === undefined) return readOldEpochBits(table, first, key);
+  if (row === undefined) return 0;
   const hash = print & ((1 << HASH_BITS) - 1);
   const count = row.length / ENTRY_SIZE;
   let low = 0;

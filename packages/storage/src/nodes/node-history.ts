@@ -8,9 +8,6 @@ import { type RowTable, startsWith, type TableEntry } from "../database/table.ts
  *   key part: number of bytes shared with the previous key, 128 added, 1 ‖ the one further byte 1
  *          or number of bytes shared with the previous key 1 ‖ number of further bytes 1 ‖ those bytes
  * The key before the first entry is that in the row key.
- *
- * Rows of earlier formats start with 0, the first byte of their first entry:
- *   entries: number of bytes shared with the previous key 1 ‖ number of further bytes 1 ‖ those bytes ‖ size of the version 2 ‖ version
  */
 
 /** With the header of an overflow page, a chunk fills a page of 4 KiB. PERF: a chunk is searched from its start. */
@@ -106,11 +103,10 @@ function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
   return rowKey;
 }
 
-/** Goes through the entries of a chunk, of today's or an earlier format, without allocating anything. */
+/** Goes through the entries of a chunk, without allocating anything. */
 class ChunkCursor {
   readonly chunk: Uint8Array;
-  readonly #isOld: boolean;
-  #next: number;
+  #next = 1;
   /** bytes that the entry's key shares with the previous key; the others are in the chunk */
   shared = 0;
   keyAt = 0;
@@ -120,8 +116,6 @@ class ChunkCursor {
 
   constructor(chunk: Uint8Array) {
     this.chunk = chunk;
-    this.#isOld = chunk[0] !== MARK;
-    this.#next = this.#isOld ? 0 : 1;
   }
 
   /** Moves to the next entry. */
@@ -130,22 +124,17 @@ class ChunkCursor {
     let at = this.#next;
     if (at >= chunk.length) return false;
     const first = chunk[at++]!;
-    const isShort = !this.#isOld && first >= ONE_FURTHER_BYTE;
+    const isShort = first >= ONE_FURTHER_BYTE;
     this.shared = isShort ? first - ONE_FURTHER_BYTE : first;
     const further = isShort ? 1 : chunk[at++]!;
     this.keyAt = at;
     at += further;
     this.keyEnd = at;
     let size = 0;
-    if (this.#isOld) {
-      size = (chunk[at]! << 8) | chunk[at + 1]!;
-      at += 2;
-    } else {
-      for (let shift = 0; shift < SIZE_BITS; shift += 7) {
-        const byte = chunk[at++]!;
-        size |= (byte & 0x7f) << shift;
-        if (byte < 0x80) break;
-      }
+    for (let shift = 0; shift < SIZE_BITS; shift += 7) {
+      const byte = chunk[at++]!;
+      size |= (byte & 0x7f) << shift;
+      if (byte < 0x80) break;
     }
     this.versionAt = at;
     this.versionEnd = at + size;
@@ -213,10 +202,8 @@ function findInChunk(chunk: Uint8Array, rowKey: Uint8Array, key: Uint8Array): Ui
   const cursor = new ChunkCursor(chunk);
   /** number of leading bytes that the last key, which is not above the wanted one, shares with it */
   let common = 0;
-  if (chunk[0] === MARK) {
-    const limit = Math.min(key.length, rowKey.length - BLOCK_NUMBER_SIZE);
-    while (common < limit && rowKey[BLOCK_NUMBER_SIZE + common] === key[common]) common++;
-  }
+  const limit = Math.min(key.length, rowKey.length - BLOCK_NUMBER_SIZE);
+  while (common < limit && rowKey[BLOCK_NUMBER_SIZE + common] === key[common]) common++;
   while (cursor.next()) {
     const { shared, keyAt } = cursor;
     if (shared < common) return undefined; // it is above the wanted key

@@ -29,7 +29,6 @@ import {
  *                               hash did
  *   16 + n, 32 + n ‖ hash, 48 + n
  *                               a branch of which only child n was different: its hash is left out, is given, or there was no such child
- * Databases up to format 3 have only the first three.
  *
  * The journal of the head's nodes (node-journal.ts) has the same forms the other way round: later versions, given those before them, and no hashes left out.
  */

@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Environment } from "../database/environment.ts";
 import type { Table } from "../database/table.ts";
 import { openTables } from "../schema.ts";
-import { writeOldNodes } from "../testing/old-format.ts";
 import { nodeVersionsOf } from "./node-history.ts";
 import { branchItems } from "./node-shape.ts";
 import { NodeTables, nodeKeyOf } from "./node-tables.ts";
@@ -195,13 +194,7 @@ describe("old nodes", () => {
     expect(bytes / changedKeys).toBeLessThan(100); // with all hashes in them: 180
   });
 
-  it("are read beside those that an earlier program wrote", () => {
-    environment.atomically(() => writeOldNodes(tables, 1, 36, BLOCKS));
-    expect([...nodeVersionsOf(tables.nodeHistory, 36)].every(({ version }) => version[0]! <= 2)).toBe(true);
-    expectAll([0, 30, 31, 36], BLOCKS);
-  });
-
-  it("are what unwinding leaves, also of blocks of an earlier program", () => {
+  it("are what unwinding leaves", () => {
     for (const [from, target] of [
       [BLOCKS, 60],
       [60, 30],
@@ -214,25 +207,17 @@ describe("old nodes", () => {
     }
   });
 
-  it("go on where an earlier program had all nodes of the head in one table", () => {
-    environment.atomically(() => {
-      nodes.settle();
-      for (const { key, value } of [...tables.upperNodes.range(new Uint8Array(1))]) tables.nodes.write(key, value);
-      tables.upperNodes.clear();
-    });
+  it("are those of the blocks that replace unwound ones", () => {
     for (const versions of model.values()) while (versions.length > 0 && versions.at(-1)!.from > 30) versions.pop();
     for (const trie of tries) {
       const root = modelAt(model.get(bytesToHex(nodeKeyOf(trie.owner, new Uint8Array(0))))!, 30);
       trie.root = root === undefined ? EMPTY_TRIE_ROOT : keccak256(root);
     }
     expectAll([29, 30], 30);
-    let most = 0;
     for (let number = 31; number <= 60; number++) {
       const block = makeBlock(number);
       environment.atomically(() => nodes.apply([block]));
-      most = Math.max(most, tables.upperNodes.stats().entries);
     }
-    expect(most).toBeGreaterThan(0);
     expectAll([29, 30, 45, 60], 60);
     expectHead(60);
   });

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BlockListIndex } from "../database/block-list-index.ts";
 import { Environment } from "../database/environment.ts";
 import type { Table } from "../database/table.ts";
 import { encodeAccountValue } from "./account-value.ts";
@@ -103,7 +102,7 @@ describe.each(KINDS)("rows of the kind $kind", ({ kind, bytesOf }) => {
 
   it.each([0, 1])("are restored block by block, also where a part of the list begins, gone every other block: %i", (turn) => {
     const [rows, lists] = [emptyTable("rows"), emptyTable("lists")];
-    const flat = new FlatRows(kind, 2, { rows, lists, oldLists: undefined });
+    const flat = new FlatRows(kind, 2, { rows, lists });
     const bytesOfBlock = (block: number): Uint8Array => (block === 0 || block % 2 === turn ? new Uint8Array(0) : bytesOf(block));
     const before: string[][][] = [];
     environment.atomically(() => {
@@ -122,92 +121,73 @@ describe.each(KINDS)("rows of the kind $kind", ({ kind, bytesOf }) => {
     });
   });
 
-  it.each([false, true])(
-    "know every version, and are as if what was unwound had never been; after an upgrade: %s",
-    (isUpgraded) => {
-      fc.assert(
-        fc.property(fc.array(operation, { maxLength: 9 }), fc.integer({ min: 1, max: 4 }), (operations, groupBlocks) => {
-          const [rows, lists, old] = [emptyTable("rows"), emptyTable("lists"), emptyTable("old")];
-          const index = new BlockListIndex(old);
-          const flat = new FlatRows(kind, 2, { rows, lists, oldLists: isUpgraded ? index : undefined });
-          /** for each block: the key and its value before and after */
-          const blocks: { key: number; before: number; after: number }[] = [];
-          const now = [0, 0, 0];
-          let pruned = 0;
-          const numberOf = (block: number): number => start + 3 * block;
-          const replace = (target: FlatRows, key: number, value: number, numbers: readonly number[]): void => {
-            const bytes = value === 0 ? new Uint8Array(0) : bytesOf(value);
-            target.seek(KEYS[key]!);
-            target.replace(bytes, 0, bytes.length, numbers);
-          };
-          environment.atomically(() => {
-            if (isUpgraded) {
-              for (let i = 0; i < 30; i++) {
-                index.append(KEYS[0]!, numberOf(blocks.length));
-                blocks.push({ key: 0, before: now[0]!, after: 1 + (i % 2) });
-                now[0] = 1 + (i % 2);
-              }
-              rows.write(KEYS[0]!, bytesOf(now[0]!));
-            }
-            for (const given of operations) {
-              if (given.kind === "blocks") {
-                // Some blocks at a time, of each key once.
-                for (let at = 0; at < given.blocks.length; at += groupBlocks) {
-                  const group = new Map<number, { value: number; numbers: number[] }>();
-                  for (const { key, value } of given.blocks.slice(at, at + groupBlocks)) {
-                    if (value === now[key]) continue;
-                    const numbers = group.get(key)?.numbers ?? [];
-                    numbers.push(numberOf(blocks.length));
-                    group.set(key, { value, numbers });
-                    blocks.push({ key, before: now[key]!, after: value });
-                    now[key] = value;
-                  }
-                  for (const [key, { value, numbers }] of group) replace(flat, key, value, numbers);
+  it("know every version, and are as if what was unwound had never been", () => {
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 9 }), fc.integer({ min: 1, max: 4 }), (operations, groupBlocks) => {
+        const [rows, lists] = [emptyTable("rows"), emptyTable("lists")];
+        const flat = new FlatRows(kind, 2, { rows, lists });
+        /** for each block: the key and its value before and after */
+        const blocks: { key: number; before: number; after: number }[] = [];
+        const now = [0, 0, 0];
+        let pruned = 0;
+        const numberOf = (block: number): number => start + 3 * block;
+        const replace = (target: FlatRows, key: number, value: number, numbers: readonly number[]): void => {
+          const bytes = value === 0 ? new Uint8Array(0) : bytesOf(value);
+          target.seek(KEYS[key]!);
+          target.replace(bytes, 0, bytes.length, numbers);
+        };
+        environment.atomically(() => {
+          for (const given of operations) {
+            if (given.kind === "blocks") {
+              // Some blocks at a time, of each key once.
+              for (let at = 0; at < given.blocks.length; at += groupBlocks) {
+                const group = new Map<number, { value: number; numbers: number[] }>();
+                for (const { key, value } of given.blocks.slice(at, at + groupBlocks)) {
+                  if (value === now[key]) continue;
+                  const numbers = group.get(key)?.numbers ?? [];
+                  numbers.push(numberOf(blocks.length));
+                  group.set(key, { value, numbers });
+                  blocks.push({ key, before: now[key]!, after: value });
+                  now[key] = value;
                 }
-              } else if (given.kind === "unwind") {
-                for (let i = 0; i < given.count && blocks.length > pruned; i++) {
-                  const { key, before } = blocks.pop()!;
-                  flat.seek(KEYS[key]!);
-                  flat.restore(before === 0 ? undefined : bytesOf(before), numberOf(blocks.length));
-                  now[key] = before;
-                }
-              } else {
-                for (let i = 0; i < given.count && pruned < blocks.length; i++, pruned++)
-                  flat.prune(KEYS[blocks[pruned]!.key]!, numberOf(pruned));
+                for (const [key, { value, numbers }] of group) replace(flat, key, value, numbers);
               }
-            }
-          });
-          for (const [key, bytes] of KEYS.entries()) {
-            const row = rows.read(bytes);
-            expect(row && [...row.subarray(flat.valueAt(row), flat.valueEnd(row))]).toEqual(
-              now[key] === 0 ? undefined : [...bytesOf(now[key]!)],
-            );
-            for (let block = Math.max(0, pruned - 1); block <= blocks.length; block++) {
-              const next = blocks.findIndex((change, at) => at > block && change.key === key);
-              const found =
-                flat.firstOldChange(numberOf(block), bytes) ?? flat.firstChange(numberOf(block), bytes, rows.read(bytes));
-              expect(found).toBe(next < 0 ? undefined : numberOf(next));
+            } else if (given.kind === "unwind") {
+              for (let i = 0; i < given.count && blocks.length > pruned; i++) {
+                const { key, before } = blocks.pop()!;
+                flat.seek(KEYS[key]!);
+                flat.restore(before === 0 ? undefined : bytesOf(before), numberOf(blocks.length));
+                now[key] = before;
+              }
+            } else {
+              for (let i = 0; i < given.count && pruned < blocks.length; i++, pruned++)
+                flat.prune(KEYS[blocks[pruned]!.key]!, numberOf(pruned));
             }
           }
-          const after = Math.max(0, pruned - 1);
-          const gone = KEYS.filter((_, key) => now[key] === 0 && blocks.some((change, at) => at > after && change.key === key));
-          const listed = new Set(
-            [
-              ...flat.goneKeys(numberOf(after), new Uint8Array(0), undefined),
-              ...index.keysAbove(numberOf(after), new Uint8Array(0)),
-            ].map(String),
+        });
+        for (const [key, bytes] of KEYS.entries()) {
+          const row = rows.read(bytes);
+          expect(row && [...row.subarray(flat.valueAt(row), flat.valueEnd(row))]).toEqual(
+            now[key] === 0 ? undefined : [...bytesOf(now[key]!)],
           );
-          expect(gone.every((key) => listed.has(String(key)))).toBe(true);
-          if (pruned > 0 || isUpgraded) return;
-          const [otherRows, otherLists] = [emptyTable("other rows"), emptyTable("other lists")];
-          const other = new FlatRows(kind, 2, { rows: otherRows, lists: otherLists, oldLists: undefined });
-          environment.atomically(() => {
-            for (const [block, { key, after: value }] of blocks.entries()) replace(other, key, value, [numberOf(block)]);
-          });
-          expect(dumpOf(rows, lists)).toEqual(dumpOf(otherRows, otherLists));
-        }),
-        { numRuns: 40, seed: 7 },
-      );
-    },
-  );
+          for (let block = Math.max(0, pruned - 1); block <= blocks.length; block++) {
+            const next = blocks.findIndex((change, at) => at > block && change.key === key);
+            expect(flat.firstChange(numberOf(block), bytes, rows.read(bytes))).toBe(next < 0 ? undefined : numberOf(next));
+          }
+        }
+        const after = Math.max(0, pruned - 1);
+        const gone = KEYS.filter((_, key) => now[key] === 0 && blocks.some((change, at) => at > after && change.key === key));
+        const listed = new Set([...flat.goneKeys(numberOf(after), new Uint8Array(0), undefined)].map(String));
+        expect(gone.every((key) => listed.has(String(key)))).toBe(true);
+        if (pruned > 0) return;
+        const [otherRows, otherLists] = [emptyTable("other rows"), emptyTable("other lists")];
+        const other = new FlatRows(kind, 2, { rows: otherRows, lists: otherLists });
+        environment.atomically(() => {
+          for (const [block, { key, after: value }] of blocks.entries()) replace(other, key, value, [numberOf(block)]);
+        });
+        expect(dumpOf(rows, lists)).toEqual(dumpOf(otherRows, otherLists));
+      }),
+      { numRuns: 40, seed: 7 },
+    );
+  });
 });

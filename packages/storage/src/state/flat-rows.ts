@@ -1,5 +1,4 @@
 import { concatBytes } from "@rnode/primitives";
-import type { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, MAX_BLOCK_NUMBER, readBlockNumber, writeBlockNumber } from "../database/keys.ts";
 import { startsWith, type Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
@@ -13,7 +12,6 @@ import { SLOT_HEADER_SIZE, slotValueAt, slotValueEnd, writeSlotHeader } from "./
  * keys that are not in the state any more have rows of their own:
  *   row key: key ‖ highest number of the part 6; of the last part: MAX_BLOCK_NUMBER
  *   row:     part
- * Databases up to format 4 have lists of all blocks up to their upgrade in tables of their own (block-list-index.ts), which come before.
  */
 
 export interface FlatRowTables {
@@ -21,8 +19,6 @@ export interface FlatRowTables {
   readonly rows: Table;
   /** the other parts */
   readonly lists: Table;
-  /** lists of earlier formats; undefined: there are none */
-  readonly oldLists: BlockListIndex | undefined;
 }
 
 const MAX_VALUE_BYTES = 2 + 8 + 32 + 32 + 32;
@@ -69,15 +65,8 @@ export class FlatRows {
   }
 
   /**
-   * The first block after block `number` that changed the key, as the lists of earlier formats have it. To be asked before `firstChange`: what they
-   * have comes first.
-   */
-  firstOldChange(number: number, key: Uint8Array): number | undefined {
-    return this.#tables.oldLists?.firstFrom(key, number + 1);
-  }
-
-  /**
-   * The same, as today's lists have it. @param row the key's row, if any, as `peek` gave it; still valid afterwards if the result is undefined
+   * The first block after block `number` that changed the key. @param row the key's row, if any, as `peek` gave it; still valid afterwards if the
+   * result is undefined
    */
   firstChange(number: number, key: Uint8Array, row: Uint8Array | undefined): number | undefined {
     const { lists } = this.#tables;
@@ -149,14 +138,10 @@ export class FlatRows {
   restore(value: Uint8Array | undefined, number: number): void {
     this.#findListApart();
     const part = this.#part;
-    if (part.count === 0) {
-      if (this.#tables.oldLists === undefined) throw damagedList(`block ${number} is missing`);
-      this.#tables.oldLists.truncate(this.#key, number - 1);
-    } else {
-      if (part.last !== number) throw damagedList(`${part.last} instead of ${number}`);
-      part.count--;
-      if (part.count === 0 && part.hasEarlier) this.#takeEarlierPart();
-    }
+    if (part.count === 0) throw damagedList(`block ${number} is missing`);
+    if (part.last !== number) throw damagedList(`${part.last} instead of ${number}`);
+    part.count--;
+    if (part.count === 0 && part.hasEarlier) this.#takeEarlierPart();
     this.#write(value ?? this.#row, 0, value?.length ?? 0);
   }
 
@@ -193,8 +178,7 @@ export class FlatRows {
    * obsolete, but for those in rows of the state.
    */
   prune(key: Uint8Array, number: number): void {
-    const { lists, oldLists } = this.#tables;
-    oldLists?.dropChunkEndingAt(key, number);
+    const { lists } = this.#tables;
     lists.delete(this.#listKeyOf(key, number));
     const list = lists.peek(this.#listKeyOf(key, MAX_BLOCK_NUMBER));
     if (list === undefined) return;

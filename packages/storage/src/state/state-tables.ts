@@ -10,7 +10,6 @@ import {
   trimBytesLeft,
 } from "@rnode/primitives";
 import type { StatePlace, StateRow, StoredAccount } from "../api.ts";
-import { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
@@ -37,10 +36,6 @@ export interface StateTableSet {
   readonly accountBlocks: Table;
   /** address ‖ slot → blocks that changed the slot, likewise */
   readonly slotBlocks: Table;
-  /** address → blocks that changed the account before the upgrade of a database of format 4 or less (block-list-index.ts) */
-  readonly accountHistory: Table;
-  /** address ‖ slot → blocks that changed the slot, likewise */
-  readonly storageHistory: Table;
   /** code hash → code; never removed */
   readonly codes: Table;
 }
@@ -51,9 +46,6 @@ export interface StateTableSet {
  */
 export class StateTables {
   readonly #tables: StateTableSet;
-  /** lists of earlier formats; undefined: there are none, nor will there be any */
-  readonly #oldAccountLists: BlockListIndex | undefined;
-  readonly #oldSlotLists: BlockListIndex | undefined;
   readonly #accountRows: FlatRows;
   readonly #slotRows: FlatRows;
   readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
@@ -62,15 +54,9 @@ export class StateTables {
 
   constructor(tables: StateTableSet) {
     this.#tables = tables;
-    this.#oldAccountLists = oldLists(tables.accountHistory);
-    this.#oldSlotLists = oldLists(tables.storageHistory);
     const { accounts, storage, accountBlocks, slotBlocks } = tables;
-    this.#accountRows = new FlatRows("account", ADDRESS_SIZE, {
-      rows: accounts,
-      lists: accountBlocks,
-      oldLists: this.#oldAccountLists,
-    });
-    this.#slotRows = new FlatRows("slot", SLOT_KEY_SIZE, { rows: storage, lists: slotBlocks, oldLists: this.#oldSlotLists });
+    this.#accountRows = new FlatRows("account", ADDRESS_SIZE, { rows: accounts, lists: accountBlocks });
+    this.#slotRows = new FlatRows("slot", SLOT_KEY_SIZE, { rows: storage, lists: slotBlocks });
     this.#batchWriter = new StateBatchWriter(tables.changes, this.#accountRows, this.#slotRows);
   }
 
@@ -151,37 +137,29 @@ export class StateTables {
     const start = after === undefined ? prefix : concatBytes(after, AFTER);
     const keys = this.#tables[name].keysWithPrefix(prefix, start);
     if (number === undefined) return keys;
-    const isAccounts = name === "accounts";
-    const gone = (isAccounts ? this.#accountRows : this.#slotRows).goneKeys(number, prefix, after);
-    const old = (isAccounts ? this.#oldAccountLists : this.#oldSlotLists)?.keysAbove(number, prefix, after);
-    return mergedKeys(keys, old === undefined ? gone : mergedKeys(gone, old));
+    const rows = name === "accounts" ? this.#accountRows : this.#slotRows;
+    return mergedKeys(keys, rows.goneKeys(number, prefix, after));
   }
 
   /** The account after block `number`, which must not be above the head. */
   readAccountAt(number: number, address: Uint8Array): StoredAccount | undefined {
-    let changedAt = this.#accountRows.firstOldChange(number, address);
-    if (changedAt === undefined) {
-      const row = this.#tables.accounts.peek(address);
-      changedAt = this.#accountRows.firstChange(number, address, row);
-      if (changedAt === undefined) return row && decodeAccountValue(row);
-    }
+    const row = this.#tables.accounts.peek(address);
+    const changedAt = this.#accountRows.firstChange(number, address, row);
+    if (changedAt === undefined) return row && decodeAccountValue(row);
     return oldAccount(this.#changeRow(changedAt, address));
   }
 
   readStorageAt(number: number, address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     const key = this.#slotKeyOf(address, slot);
-    let changedAt = this.#slotRows.firstOldChange(number, key);
-    if (changedAt === undefined) {
-      const row = this.#tables.storage.peek(key);
-      changedAt = this.#slotRows.firstChange(number, key, row);
-      if (changedAt === undefined) return row && slotWord(row);
-    }
-    const row = this.#changeRow(changedAt, address);
-    const old = findOldSlot(row, slot);
+    const row = this.#tables.storage.peek(key);
+    const changedAt = this.#slotRows.firstChange(number, key, row);
+    if (changedAt === undefined) return row && slotWord(row);
+    const changeRow = this.#changeRow(changedAt, address);
+    const old = findOldSlot(changeRow, slot);
     if (old === undefined) {
       throw storageError("storage/corrupted", { row: `changes ${changedAt} ${bytesToHex(address)}`, reason: "slot missing" });
     }
-    return oldSlot(row, old);
+    return oldSlot(changeRow, old);
   }
 
   /** A copy of what a block changed of an account (change-row.ts); undefined: nothing. */
@@ -303,10 +281,6 @@ export class StateTables {
     else this.#slotRows.prune(this.#slotKeyOf(address, slot), number);
   }
 }
-
-/** Tables of earlier formats, to which nothing is added any more. */
-const oldLists = (table: Table): BlockListIndex | undefined =>
-  table.stats().entries === 0 ? undefined : new BlockListIndex(table);
 
 /** What follows a key in the order of keys. */
 const AFTER = Uint8Array.of(0);
