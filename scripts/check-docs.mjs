@@ -8,6 +8,9 @@ import { filesBelow, ROOT } from "./lib/stamp.mjs";
 const ROOT_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 const NAMED_PATH = /`((?:packages|scripts|docs|\.ci)\/[\w./-]+)`/g;
 const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?[^)]*\)/g;
+/** In pages that name files by the end of their path, so that moving a folder does not change them. */
+const SHORT_NAMES = /^(?:ARCHITECTURE\.md|docs\/decisions\/)/;
+const SHORT_NAME = /`([\w-][\w./-]*\.m?ts)`/g;
 const CITED_PAGE = /\b(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g;
 const NOT_OURS = /\bprotocol\/0\d(?!-)|\bDESIGN ?§/;
 
@@ -23,7 +26,8 @@ function checkTarget(file, path, anchor, written) {
   }
 }
 
-for (const path of ["packages", "docs", "scripts", ...ROOT_PAGES].flatMap((name) => [...filesBelow(join(ROOT, name))])) {
+const paths = ["packages", "docs", "scripts", ...ROOT_PAGES].flatMap((name) => [...filesBelow(join(ROOT, name))]);
+for (const path of paths) {
   const file = relative(ROOT, path);
   if (!/\.(?:md|[mc]?[tj]s|sol)$/.test(file)) continue;
   const text = readFileSync(path, "utf8");
@@ -34,6 +38,11 @@ for (const path of ["packages", "docs", "scripts", ...ROOT_PAGES].flatMap((name)
     // relative to the root, or to the document's own folder
     const beside = join(dirname(path), named);
     checkTarget(file, existsSync(beside) ? beside : join(ROOT, named), undefined, named);
+  }
+  if (SHORT_NAMES.test(file)) {
+    for (const [, name] of text.matchAll(SHORT_NAME)) {
+      if (!paths.some((path) => path.endsWith(`/${name}`))) problems.push(`${file} names ${name}, which does not exist`);
+    }
   }
   const prose = text.replace(/^(`{3,})[^\n]*\n[\s\S]*?^\1/gm, "").replace(/`[^`\n]*`/g, "");
   for (const [, target, anchor] of prose.matchAll(LINK)) {

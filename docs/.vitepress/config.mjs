@@ -78,6 +78,7 @@ export default defineConfig({
         collapsed: true,
         items: [
           { text: "Architecture", link: "/ARCHITECTURE" },
+          { text: "Decisions", link: "/docs/decisions/README" },
           { text: "Contributing", link: "/CONTRIBUTING" },
           { text: "Measured speed", link: "/packages/bench/README" },
         ],
