@@ -44,6 +44,8 @@ const common = { testTimeout: 30_000, hookTimeout: 60_000, pool: "forks" as cons
 
 export default defineConfig({
   test: {
+    // `npm test` leaves them out, `npm run test:long` runs nothing else (scripts/test.mjs).
+    tags: [{ name: "long", description: "takes long by nature: many seeds, kills, full disks, long chains" }],
     // Many files wait for clocks and processes: one more than there are cores.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },

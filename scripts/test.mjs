@@ -1,25 +1,39 @@
 // `npm test`: unit tests, then the conformance subset if its data is available, the P2P network against Go's libraries if Go is
-// installed, then the end-to-end test of the real programs, and attacks
-// on them. The last line is `N passed, M failed` over all of them.
+// installed, then the end-to-end test of the real programs, and attacks on them. Tests with the tag "long" are left out.
+// `npm run test:long` (`--long`): the tests with the tag "long". `npm test -- --all`: both.
+// The last line is `N passed, M failed` over all of them.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ROOT } from "./lib/stamp.mjs";
+import { parseArgs } from "node:util";
+import { filesBelow, ROOT } from "./lib/stamp.mjs";
 
+const { values } = parseArgs({ options: { long: { type: "boolean" }, all: { type: "boolean" } } });
 const MINUTE_MS = 60_000;
 const VITEST = join(ROOT, "node_modules", "vitest", "vitest.mjs");
+const UNIT = { name: "unit", config: "vitest.config.ts" };
+const END_TO_END = { name: "end-to-end", config: join("packages", "devnet", "vitest.e2e.config.ts") };
+const ATTACK = { name: "attack", config: join("packages", "abuse", "vitest.e2e.config.ts") };
+/** How a test file says that it has long tests, or only those. */
+const LONG_TAG = /\btags: .*"long"|^\/\/ @module-tag long$/m;
+
 const folder = mkdtempSync(join(tmpdir(), "rnode-test-"));
 const notRun = [];
 const total = { passed: 0, failed: 0 };
 
-step("unit tests", () => runVitest("unit", ["run"], 25 * MINUTE_MS));
-step("conformance", runConformance);
-step("interop", runInterop);
-step("end to end", () =>
-  runVitest("end-to-end", ["run", "--config", join("packages", "devnet", "vitest.e2e.config.ts")], 11 * MINUTE_MS),
-);
-step("attacks", () => runVitest("attack", ["run", "--config", join("packages", "abuse", "vitest.e2e.config.ts")], 8 * MINUTE_MS));
+if (!values.long || values.all) {
+  step("unit tests", () => runQuick(UNIT, 15 * MINUTE_MS));
+  step("conformance", runConformance);
+  step("interop", runInterop);
+  step("end to end", () => runQuick(END_TO_END, 8 * MINUTE_MS));
+  step("attacks", () => runQuick(ATTACK, 5 * MINUTE_MS));
+}
+if (values.long || values.all) {
+  step("long unit tests", () => runLong(UNIT, 25 * MINUTE_MS));
+  step("long end to end", () => runLong(END_TO_END, 11 * MINUTE_MS));
+  step("all attacks", () => runLong(ATTACK, 8 * MINUTE_MS));
+}
 
 rmSync(folder, { recursive: true, force: true });
 console.log(notRun.length === 0 ? "not run: nothing" : `not run: ${notRun.join("; ")}`);
@@ -35,23 +49,45 @@ function step(name, run) {
   console.log(`=== ${name}: ${passed} passed, ${failed} failed, ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
 }
 
-function runVitest(name, args, timeoutMs) {
+function runQuick(suite, timeoutMs) {
+  const { counts, tests } = runVitest(suite, ["--tags-filter=!long"], timeoutMs);
+  const isTagged = (file) => LONG_TAG.test(readFileSync(file, "utf8"));
+  const lost = new Set(tests.filter(({ tags, file }) => tags.includes("long") && !isTagged(file)).map(({ file }) => file));
+  for (const file of lost)
+    console.error(`${file}: \`npm run test:long\` does not find its tests: write tags: "long", or // @module-tag long`);
+  return { ...counts, failed: counts.failed + lost.size };
+}
+
+/** Loads only the files that have long tests. */
+function runLong(suite, timeoutMs) {
+  const folders = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+  const files = folders.flatMap(({ name }) => [...filesBelow(join(ROOT, name))]);
+  const long = files.filter((file) => /\.(?:test|e2e)\.ts$/.test(file) && LONG_TAG.test(readFileSync(file, "utf8")));
+  return runVitest(suite, ["--tags-filter=long", ...long], timeoutMs).counts;
+}
+
+function runVitest({ name, config }, args, timeoutMs) {
   const report = join(folder, `${name}.json`);
+  rmSync(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const { status, signal } = spawnSync(process.execPath, [VITEST, ...args, ...reporters], {
+  const { status, signal } = spawnSync(process.execPath, [VITEST, "run", "--config", config, ...reporters, ...args], {
     cwd: ROOT,
     stdio: "inherit",
     timeout: timeoutMs,
   });
   if (!existsSync(report)) {
     console.error(signal ? `${name} tests took longer than ${timeoutMs / MINUTE_MS} minutes` : `${name} tests did not run`);
-    return { passed: 0, failed: 1 };
+    return { counts: { passed: 0, failed: 1 }, tests: [] };
   }
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(readFileSync(report, "utf8"));
-  const skipped = numPendingTests + numTodoTests;
-  if (skipped > 0) notRun.push(`${skipped} skipped ${name} tests`);
+  const { testResults, numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
+  const tests = testResults.flatMap(({ name: file, assertionResults }) => assertionResults.map((test) => ({ ...test, file })));
+  const isLong = args.includes("--tags-filter=long");
+  const skipped = tests.filter(
+    ({ status, tags }) => ["skipped", "pending", "todo"].includes(status) && tags.includes("long") === isLong,
+  );
+  if (skipped.length > 0) notRun.push(`${skipped.length} skipped ${name} tests`);
   // a test file that does not load makes the run fail without a failed test
-  return { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) };
+  return { counts: { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) }, tests };
 }
 
 function runConformance() {

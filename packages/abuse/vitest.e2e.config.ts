@@ -9,6 +9,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["src/e2e/*.e2e.ts"],
     pool: "forks",
+    tags: [{ name: "long" }],
     testTimeout: 240_000,
     hookTimeout: 120_000,
   },

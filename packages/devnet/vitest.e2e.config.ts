@@ -10,6 +10,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["src/e2e/*.e2e.ts"],
     pool: "forks",
+    tags: [{ name: "long" }],
     maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -59,91 +59,83 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   throw new Error("it did not come to pass");
 }
 
-describe.each(["exit", "throw", "hang"])("where a thread is asked and does this: %s", (fault) => {
-  it(
-    "live blocks have their right roots, and the thread comes back",
-    async () => {
-      useProgram("live-roots-worker.js");
-      const model = new ModelChain("canyon", 5);
-      const { genesis, config } = model;
-      let roots: LiveRoots | undefined;
-      const start = (of: string): LiveRoots | undefined => (roots = startLiveRoots(of, 100_000, 1, THREADS));
-      const { chain, store } = open({ genesis, config, liveRoots: ({ folder: of }) => start(of) });
-      let tip = model.first;
-      const next = (): void => {
-        tip = model.extend(tip, 1)[0]!;
-        expect(chain.newPayload(new PreparedBlock(tip.block)).status).toBe("VALID");
-        chain.forkchoiceUpdated(forkchoice(tip.hash), undefined, 3);
-        expect(chain.head().hash).toBe(bytesToHex(tip.hash));
-      };
-      const untilThreadAnswers = (): Promise<void> =>
-        until(() => {
-          next();
-          return roots!.nodeCount > 0;
-        });
-      await untilThreadAnswers();
-      writeFileSync(faultFile, fault);
-      next();
-      expect(hasHappened()).toBe(true);
-      expect(roots!.nodeCount).toBe(0);
-      await untilThreadAnswers();
-      expect(store.verifyState().problems).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+describe.each([
+  { fault: "exit", tags: [] },
+  { fault: "throw", tags: ["long"] },
+  { fault: "hang", tags: ["long"] },
+])("where a thread is asked and does this: $fault", { timeout: TIMEOUT_MS }, ({ fault, tags }) => {
+  it("live blocks have their right roots, and the thread comes back", { tags }, async () => {
+    useProgram("live-roots-worker.js");
+    const model = new ModelChain("canyon", 5);
+    const { genesis, config } = model;
+    let roots: LiveRoots | undefined;
+    const start = (of: string): LiveRoots | undefined => (roots = startLiveRoots(of, 100_000, 1, THREADS));
+    const { chain, store } = open({ genesis, config, liveRoots: ({ folder: of }) => start(of) });
+    let tip = model.first;
+    const next = (): void => {
+      tip = model.extend(tip, 1)[0]!;
+      expect(chain.newPayload(new PreparedBlock(tip.block)).status).toBe("VALID");
+      chain.forkchoiceUpdated(forkchoice(tip.hash), undefined, 3);
+      expect(chain.head().hash).toBe(bytesToHex(tip.hash));
+    };
+    const untilThreadAnswers = (): Promise<void> =>
+      until(() => {
+        next();
+        return roots!.nodeCount > 0;
+      });
+    await untilThreadAnswers();
+    writeFileSync(faultFile, fault);
+    next();
+    expect(hasHappened()).toBe(true);
+    expect(roots!.nodeCount).toBe(0);
+    await untilThreadAnswers();
+    expect(store.verifyState().problems).toEqual([]);
+  });
 
-  it(
-    "imported blocks have their right roots, and later ones a thread again",
-    async () => {
-      useProgram("root-worker.js");
-      const model = new ModelChain("canyon", 6);
-      const { genesis, config } = model;
-      const blocks = model.extend(model.first, 40);
-      writeFileSync(faultFile, fault);
-      let starts = 0;
-      let sealed = 0;
-      const startGroupRoots: typeof startStateRoots = (...of) => {
-        starts++;
-        const started = startStateRoots(of[0], of[1], THREADS);
-        const seal = async () => {
-          const roots = await started.seal();
-          if (roots !== undefined) sealed++;
-          return roots;
-        };
-        return { ...bound(started), seal };
+  it("imported blocks have their right roots, and later ones a thread again", { tags }, async () => {
+    useProgram("root-worker.js");
+    const model = new ModelChain("canyon", 6);
+    const { genesis, config } = model;
+    const blocks = model.extend(model.first, 40);
+    writeFileSync(faultFile, fault);
+    let starts = 0;
+    let sealed = 0;
+    const startGroupRoots: typeof startStateRoots = (...of) => {
+      starts++;
+      const started = startStateRoots(of[0], of[1], THREADS);
+      const seal = async () => {
+        const roots = await started.seal();
+        if (roots !== undefined) sealed++;
+        return roots;
       };
-      const { chain, store } = open({ genesis, config, startGroupRoots });
-      const stored: number[] = [];
-      const onStored = ({ header }: { header: { number: number } }) => stored.push(header.number);
-      expect(await chain.import(blocks, { groupBlocks: 4, onStored })).toBeUndefined();
-      expect(hasHappened()).toBe(true);
-      expect(starts).toBe(2);
-      expect(sealed).toBeGreaterThan(0);
-      expect(stored).toEqual(blocks.map(({ block }) => block.header.number));
-      expect(chain.head().hash).toBe(bytesToHex(blocks.at(-1)!.hash));
-      expect(store.verifyState().problems).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+      return { ...bound(started), seal };
+    };
+    const { chain, store } = open({ genesis, config, startGroupRoots });
+    const stored: number[] = [];
+    const onStored = ({ header }: { header: { number: number } }) => stored.push(header.number);
+    expect(await chain.import(blocks, { groupBlocks: 4, onStored })).toBeUndefined();
+    expect(hasHappened()).toBe(true);
+    expect(starts).toBe(2);
+    expect(sealed).toBeGreaterThan(0);
+    expect(stored).toEqual(blocks.map(({ block }) => block.header.number));
+    expect(chain.head().hash).toBe(bytesToHex(blocks.at(-1)!.hash));
+    expect(store.verifyState().problems).toEqual([]);
+  });
 
-  it(
-    "transactions have their senders, and a thread recovers the next ones",
-    async () => {
-      useProgram("sender-worker.js");
-      const senders = createSenderCache({ workers: 1, threads: THREADS });
-      const transactions = Array.from({ length: 40 }, (_, nonce) => transaction(nonce % 3, nonce));
-      const expected = transactions.map((_, nonce) => ACCOUNTS[nonce % 3]!);
-      writeFileSync(faultFile, fault);
-      expect(await senders.recoverAhead(transactions)).toEqual(expected);
-      expect(hasHappened()).toBe(true);
-      expect(await senders.recoverAhead(transactions, false)).toEqual(expected);
-      const block = { header: new ModelChain("canyon", 1).first.block.header, transactions, ommers: [] };
-      await until(async () => (await senders.prepare(block)).senders !== undefined); // only a thread makes them ahead
-      expect((await senders.prepare(block)).senders).toEqual(expected);
-      await senders.close();
-    },
-    TIMEOUT_MS,
-  );
+  it("transactions have their senders, and a thread recovers the next ones", { tags }, async () => {
+    useProgram("sender-worker.js");
+    const senders = createSenderCache({ workers: 1, threads: THREADS });
+    const transactions = Array.from({ length: 40 }, (_, nonce) => transaction(nonce % 3, nonce));
+    const expected = transactions.map((_, nonce) => ACCOUNTS[nonce % 3]!);
+    writeFileSync(faultFile, fault);
+    expect(await senders.recoverAhead(transactions)).toEqual(expected);
+    expect(hasHappened()).toBe(true);
+    expect(await senders.recoverAhead(transactions, false)).toEqual(expected);
+    const block = { header: new ModelChain("canyon", 1).first.block.header, transactions, ommers: [] };
+    await until(async () => (await senders.prepare(block)).senders !== undefined); // only a thread makes them ahead
+    expect((await senders.prepare(block)).senders).toEqual(expected);
+    await senders.close();
+  });
 });
 
 it(

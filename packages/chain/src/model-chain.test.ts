@@ -287,16 +287,18 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
     rows = await rowsOf(folder);
   });
 
-  it.each([7, 1000])("leaves the same rows when it is imported in groups of %i", async (groupBlocks) => {
+  const importInGroups = async (groupBlocks: number): Promise<void> => {
     const folder = newFolder();
     const opened = open(model, folder, groupBlocks === 7 ? { maxGroupNodes: 20 } : {});
     expect(await feed(opened, blocks, groupBlocks)).toBeUndefined();
     if (groupBlocks === 7) check(opened, model, main);
     await opened.store.close();
     expectSameRows(await rowsOf(folder), rows);
-  });
+  };
+  it("leaves the same rows when it is imported in groups of 7", () => importInGroups(7));
+  it("leaves the same rows when it is imported in one group", { tags: "long" }, () => importInGroups(1000));
 
-  it("leaves the same rows when the import begins anew in between, with all that it had", async () => {
+  it("leaves the same rows when the import begins anew in between, with all that it had", { tags: "long" }, async () => {
     const folder = newFolder();
     for (let to = 0, opened: Opened; to < blocks.length; ) {
       to += 1 + model.random(20);
@@ -307,12 +309,7 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
     expectSameRows(await rowsOf(folder), rows);
   });
 
-  it.each<[string, Given]>([
-    ["", {}],
-    [" on blocks that were imported in one group", { importedBlocks: LENGTH / 2 }],
-    [" with hardly any memory", { maxTreeBlocks: 16, maxStateTrieNodes: 20 }],
-    [" with its roots made elsewhere, with hardly any memory", { hasLiveRoots: true, maxTreeBlocks: 20, maxStateTrieNodes: 20 }],
-  ])("leaves the same rows after reorganisations, live%s", async (_, given) => {
+  const importLive = async (given: Given): Promise<void> => {
     const folder = newFolder();
     const opened = open(model, folder, given);
     const { importedBlocks = 0 } = given;
@@ -320,7 +317,15 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
     drive(opened, model, main.slice(1 + importedBlocks), sides);
     await opened.store.close();
     expectSameRows(await rowsOf(folder), rows);
-  });
+  };
+  const LIVE = "leaves the same rows after reorganisations, live";
+  it(`${LIVE} with its roots made elsewhere, with hardly any memory`, () =>
+    importLive({ hasLiveRoots: true, maxTreeBlocks: 20, maxStateTrieNodes: 20 }));
+  it.each<[string, Given]>([
+    ["", {}],
+    [" on blocks that were imported in one group", { importedBlocks: LENGTH / 2 }],
+    [" with hardly any memory", { maxTreeBlocks: 16, maxStateTrieNodes: 20 }],
+  ])(`${LIVE}%s`, { tags: "long" }, (_, given) => importLive(given));
 });
 
 describe("history", { timeout: TIMEOUT_MS }, () => {

@@ -166,13 +166,16 @@ function observe(block: BlockExecution, gasLimit: bigint): string {
 /** 21,000, an address of the access list, three bytes of data */
 const INTRINSIC = 23_436n;
 
-/** All gas limits just above the intrinsic gas and around what the program needs, and some in between. */
-function* gasLimits(needed: bigint): Iterable<bigint> {
-  for (let gas = needed + 20n; gas >= INTRINSIC - 2n; gas -= gas > needed - 300n || gas < INTRINSIC + 500n ? 1n : 61n) yield gas;
+/** All gas limits within `near` of the intrinsic gas and of what the program needs, and one in `far` between them. */
+function* gasLimits(needed: bigint, near: bigint, far: bigint): Iterable<bigint> {
+  for (let gas = needed + 20n; gas >= INTRINSIC - 2n; gas -= gas > needed - near || gas < INTRINSIC + near ? 1n : far) yield gas;
 }
 
-describe("out of gas", () => {
-  it.each(Object.entries(PROGRAMS))("%s", { timeout: 120_000 }, (_name, { code, other = "STOP" }) => {
+describe.each([
+  { limits: "some", near: 60n, far: 67n, tags: [] },
+  { limits: "all", near: 500n, far: 61n, tags: ["long"] },
+])("out of gas, $limits limits near its needs", { timeout: 120_000 }, ({ near, far, tags }) => {
+  it.each(Object.entries(PROGRAMS))("%s", { tags }, (_name, { code, other = "STOP" }) => {
     const begin = (engine: typeof plain) =>
       engine.beginBlock(ethereumRules("cancun"), environment, new MemoryState(accounts(code, other)));
     const full = begin(plain).applyTransaction(transaction(2_000_000n), { sender: address(SENDER), encoded: new Uint8Array(0) });
@@ -180,7 +183,7 @@ describe("out of gas", () => {
     // gas that is refunded was needed first
     const needed = full.outcome.halt === undefined ? (full.outcome.gasUsed * 5n) / 4n : 60_000n;
     const results = new Set<string>();
-    for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
+    for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n, near, far)) {
       const expected = observe(begin(stepping), gas);
       const actual = observe(begin(plain), gas);
       results.add(/"halt":"[a-z-]+"|"status":1/.exec(actual)?.[0] ?? "rejected");
@@ -193,7 +196,7 @@ describe("out of gas", () => {
     for (const [rest, [some, all]] of pairs.entries()) {
       tracedPlain.setTracer(some);
       tracedStepping.setTracer(all);
-      for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
+      for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n, near, far)) {
         if (gas % 8n !== BigInt(rest)) continue; // for its time
         observe(begin(tracedPlain), gas);
         observe(begin(tracedStepping), gas);

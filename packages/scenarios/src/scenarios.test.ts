@@ -7,6 +7,8 @@ import { SimNetwork } from "./sim-network.ts";
 
 const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 100);
 const SEEDS_A_TEST = 20;
+/** the seeds that `npm test` runs */
+const QUICK_SEEDS = 5;
 
 /** Holocene, one verifier, and users who send often. */
 const REPLAYED_SEED = 27;
@@ -22,31 +24,34 @@ function withEngine(plan: Plan, engine: EngineKind): Plan {
 }
 
 describe("scenarios", () => {
-  for (let first = 1; first <= SEEDS; first += SEEDS_A_TEST) {
+  const runSeeds = async (first: number, last: number): Promise<void> => {
+    for (let seed = first; seed <= last; seed++) {
+      const { violations } = await runScenario(seed);
+      expect({ seed, violations }).toEqual({ seed, violations: [] });
+    }
+  };
+  test(`nothing that must hold is broken with seeds 1 to ${QUICK_SEEDS}`, { timeout: TIMEOUT_MS }, () => runSeeds(1, QUICK_SEEDS));
+  for (let first = QUICK_SEEDS + 1; first <= SEEDS; first += SEEDS_A_TEST) {
     const last = Math.min(SEEDS, first + SEEDS_A_TEST - 1);
-    test(`nothing that must hold is broken with seeds ${first} to ${last}`, async () => {
-      for (let seed = first; seed <= last; seed++) {
-        const { violations } = await runScenario(seed);
-        expect({ seed, violations }).toEqual({ seed, violations: [] });
-      }
-    }, 300_000);
+    test(`nothing that must hold is broken with seeds ${first} to ${last}`, { tags: "long", timeout: 300_000 }, () =>
+      runSeeds(first, last),
+    );
   }
 
-  test.each(["simulated", "R", "G"] as const)(
-    "a scenario replays exactly, with this engine: %s",
-    async (engine) => {
+  describe.each(["simulated", "R", "G"] as const)("with this engine: %s", (engine) => {
+    test("a scenario replays exactly", { tags: engine === "R" ? [] : "long", timeout: TIMEOUT_MS }, async () => {
       const plan = withEngine(planOf(REPLAYED_SEED, { hasUpgradeCode: false }), engine);
       const first = await runPlan(plan, { isLogKept: true });
       const second = await runPlan(plan, { isLogKept: true });
       expect(first.violations).toEqual([]);
       expect(second.fingerprint).toBe(first.fingerprint);
       expect(second.log).toEqual(first.log);
-    },
-    TIMEOUT_MS,
-  );
+    });
+  });
 
   test.each(["beacon", "beacon-since-fulu"] as const)(
     "blobs come from an archiver while a beacon node is wrong: %s",
+    { tags: "long", timeout: TIMEOUT_MS },
     async (blobSource) => {
       const during = (how: BlobLie, fromMs: number): Fault => ({
         kind: "blobs",
@@ -77,7 +82,6 @@ describe("scenarios", () => {
       expect(network.violations).toEqual([]);
       await network.remove();
     },
-    TIMEOUT_MS,
   );
 
   test(

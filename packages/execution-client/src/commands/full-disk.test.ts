@@ -87,76 +87,71 @@ describe("a full disk", () => {
     TIMEOUT_MS,
   );
 
-  it(
-    "ends init, which begins anew when there is room",
-    () => {
-      const alloc = Object.fromEntries(
-        Array.from({ length: 40_000 }, (_, i) => [
-          bytesToHex(keccak256(Uint8Array.of(i >> 8, i)).subarray(12)),
-          { balance: `0x${(i + 1).toString(16)}` },
-        ]),
-      );
-      writeFileSync(at("large.json"), JSON.stringify({ ...WRITER_GENESIS, alloc }));
-      const init = (datadir: string, maxFileBytes?: number) =>
-        rengine(["init", `--chain=${at("large.json")}`, `--datadir=${datadir}`], maxFileBytes);
-      const whole = init(at("whole"));
-      expect(whole).toMatchObject({ status: 0, error: "" });
-      const ended = init(at("init"), 6_000_000);
-      expect(ended).toMatchObject({ status: 1, out: "" });
-      expect(ended.error).toMatch(diskFull("init", at("init")));
-      // The incomplete genesis is not mistaken for a chain.
-      expect(rengine(["db", "verify", `--datadir=${at("init")}`])).toMatchObject({
-        status: 1,
-        error: `rengine db: ${at("init")}: the database is empty`,
-      });
-      expect(init(at("init"))).toEqual({
-        ...whole,
-        error: "writing the genesis had been interrupted: what was there of it is removed, and it is written from the beginning",
-      });
-      expect(rengine(["db", "verify", `--datadir=${at("init")}`])).toMatchObject({ status: 0 });
-    },
-    TIMEOUT_MS,
-  );
+  it("ends init, which begins anew when there is room", { tags: "long", timeout: TIMEOUT_MS }, () => {
+    const alloc = Object.fromEntries(
+      Array.from({ length: 40_000 }, (_, i) => [
+        bytesToHex(keccak256(Uint8Array.of(i >> 8, i)).subarray(12)),
+        { balance: `0x${(i + 1).toString(16)}` },
+      ]),
+    );
+    writeFileSync(at("large.json"), JSON.stringify({ ...WRITER_GENESIS, alloc }));
+    const init = (datadir: string, maxFileBytes?: number) =>
+      rengine(["init", `--chain=${at("large.json")}`, `--datadir=${datadir}`], maxFileBytes);
+    const whole = init(at("whole"));
+    expect(whole).toMatchObject({ status: 0, error: "" });
+    const ended = init(at("init"), 6_000_000);
+    expect(ended).toMatchObject({ status: 1, out: "" });
+    expect(ended.error).toMatch(diskFull("init", at("init")));
+    // The incomplete genesis is not mistaken for a chain.
+    expect(rengine(["db", "verify", `--datadir=${at("init")}`])).toMatchObject({
+      status: 1,
+      error: `rengine db: ${at("init")}: the database is empty`,
+    });
+    expect(init(at("init"))).toEqual({
+      ...whole,
+      error: "writing the genesis had been interrupted: what was there of it is removed, and it is written from the beginning",
+    });
+    expect(rengine(["db", "verify", `--datadir=${at("init")}`])).toMatchObject({ status: 0 });
+  });
 
-  it(
-    "is an error of the call that would write, and the client goes on when there is room",
-    async () => {
-      const datadir = at("client");
-      const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0", "--max-peers=0"];
-      const connect = async (client: KillableClient) => {
-        const port = await client.enginePort();
-        const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
-        return createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret });
-      };
-      const full = new KillableClient(PROGRAM, args, { maxFileBytes: 1_000_000 });
-      const engine = await connect(full);
-      const head = () => engine.call<{ hash: Hex; number: Hex }>("eth_getBlockByNumber", ["latest", false]);
-      const driver = new EngineDriver(engine, { chain: [(await head()).hash], safe: undefined, finalized: undefined }, 1);
-      const buildUntilFull = async (): Promise<void> => {
-        for (let i = 0; i < 2000; i++) await driver.buildBlock();
-      };
-      for (let i = 0; i < 3; i++) await expect(buildUntilFull()).rejects.toThrow("cannot grow");
-      expect(driver.acknowledged.chain.length).toBeGreaterThan(5);
-      expect(full.log).toContain(`the database in ${databasePath(datadir)} cannot grow`);
-      expect((await head()).hash).toBe(driver.acknowledged.chain.at(-1));
-      expect(await full.killAfter(0)).toBe(true);
-      await engine.close();
+  it("is an error of the call that would write, and the client goes on when there is room", {
+    tags: "long",
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const datadir = at("client");
+    const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0", "--max-peers=0"];
+    const connect = async (client: KillableClient) => {
+      const port = await client.enginePort();
+      const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
+      return createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret });
+    };
+    const full = new KillableClient(PROGRAM, args, { maxFileBytes: 1_000_000 });
+    const engine = await connect(full);
+    const head = () => engine.call<{ hash: Hex; number: Hex }>("eth_getBlockByNumber", ["latest", false]);
+    const driver = new EngineDriver(engine, { chain: [(await head()).hash], safe: undefined, finalized: undefined }, 1);
+    const buildUntilFull = async (): Promise<void> => {
+      for (let i = 0; i < 2000; i++) await driver.buildBlock();
+    };
+    for (let i = 0; i < 3; i++) await expect(buildUntilFull()).rejects.toThrow("cannot grow");
+    expect(driver.acknowledged.chain.length).toBeGreaterThan(5);
+    expect(full.log).toContain(`the database in ${databasePath(datadir)} cannot grow`);
+    expect((await head()).hash).toBe(driver.acknowledged.chain.at(-1));
+    expect(await full.killAfter(0)).toBe(true);
+    await engine.close();
 
-      const roomy = new KillableClient(PROGRAM, args);
-      const again = await connect(roomy);
-      const latest = await again.call<{ hash: Hex }>("eth_getBlockByNumber", ["latest", false]);
-      expect(latest.hash).toBe(driver.acknowledged.chain.at(-1));
-      const going = new EngineDriver(again, driver.acknowledged, driver.nextSeed);
-      for (let i = 0; i < 5; i++) await going.buildBlock();
-      await roomy.killAfter(0);
-      await again.close();
-      const store = openChainStore(databasePath(datadir));
-      expect(store.head()!.hash).toBe(going.acknowledged.chain.at(-1));
-      expect(store.verifyState().problems).toEqual([]);
-      await store.close();
-    },
-    TIMEOUT_MS,
-  );
+    const roomy = new KillableClient(PROGRAM, args);
+    const again = await connect(roomy);
+    const latest = await again.call<{ hash: Hex }>("eth_getBlockByNumber", ["latest", false]);
+    expect(latest.hash).toBe(driver.acknowledged.chain.at(-1));
+    const going = new EngineDriver(again, driver.acknowledged, driver.nextSeed);
+    for (let i = 0; i < 5; i++) await going.buildBlock();
+    await roomy.killAfter(0);
+    await again.close();
+    const store = openChainStore(databasePath(datadir));
+    expect(store.head()!.hash).toBe(going.acknowledged.chain.at(-1));
+    expect(store.verifyState().problems).toEqual([]);
+    await store.close();
+  });
 });
 
 describe("a second process", () => {
@@ -187,34 +182,32 @@ describe("a second process", () => {
 });
 
 describe("a damaged file", () => {
-  it(
-    "ends the client when its readers find it so",
-    async () => {
-      const datadir = at("damaged-alive");
-      importInto(datadir);
-      const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--http", "--http.port=0", "--rpc.workers=1"];
-      const client = new KillableClient(PROGRAM, [...args, "--authrpc.port=0", "--max-peers=0", "--log.level=debug"]);
-      const reader = Number(await client.logged(/reader is ready.* pid=(\d+)/));
-      await client.logged(/HTTP JSON-RPC (listens)/);
-      const file = openSync(join(databasePath(datadir), "data.mdb"), "r+"); // the client has the file mapped, so it must not get shorter
-      writeSync(file, Buffer.alloc(1_000_000, 0xa5), 0, 1_000_000, 200_000);
-      closeSync(file);
-      process.kill(reader, "SIGKILL");
-      expect(await client.exitCode()).toBe(1);
-      expect(client.log).toMatch(
-        /lvl=error msg="rengine cannot go on" error="the database is damaged: .*: put a copy of the folder back, or remove it and import the chain anew"\n/,
-      );
-    },
-    TIMEOUT_MS,
-  );
+  it("ends the client when its readers find it so", { tags: "long", timeout: TIMEOUT_MS }, async () => {
+    const datadir = at("damaged-alive");
+    importInto(datadir);
+    const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--http", "--http.port=0", "--rpc.workers=1"];
+    const client = new KillableClient(PROGRAM, [...args, "--authrpc.port=0", "--max-peers=0", "--log.level=debug"]);
+    const reader = Number(await client.logged(/reader is ready.* pid=(\d+)/));
+    await client.logged(/HTTP JSON-RPC (listens)/);
+    const file = openSync(join(databasePath(datadir), "data.mdb"), "r+"); // the client has the file mapped, so it must not get shorter
+    writeSync(file, Buffer.alloc(1_000_000, 0xa5), 0, 1_000_000, 200_000);
+    closeSync(file);
+    process.kill(reader, "SIGKILL");
+    expect(await client.exitCode()).toBe(1);
+    expect(client.log).toMatch(
+      /lvl=error msg="rengine cannot go on" error="the database is damaged: .*: put a copy of the folder back, or remove it and import the chain anew"\n/,
+    );
+  });
 
-  it.each<[string, (file: string) => void]>([
+  const DAMAGES: readonly [string, (file: string) => void][] = [
     ["cut in half", (file) => truncateSync(file, Math.floor(statSync(file).size / 2))],
     ["overwritten in its middle", (file) => writeFileSync(file, readFileSync(file).fill(0xa5, 200_000, 1_200_000))],
     ["without its meta pages", (file) => writeFileSync(file, readFileSync(file).fill(0, 0, 8192))],
     ["that is empty of all but zeros", (file) => writeFileSync(file, readFileSync(file).fill(0))],
-  ])(
+  ];
+  it.each(DAMAGES)(
     "%s is named by every command, and by the client at each start",
+    { tags: "long", timeout: TIMEOUT_MS },
     (_, damage) => {
       if (rengine(["db", "stats", `--datadir=${at("damaged")}`]).status !== 0) importInto(at("damaged"));
       const file = join(databasePath(at("damaged")), "data.mdb");
@@ -237,6 +230,5 @@ describe("a damaged file", () => {
       copyFileSync(at("copy.mdb"), file); // as the error message advises
       expect(rengine(["db", "verify", `--datadir=${at("damaged")}`]).status).toBe(0);
     },
-    TIMEOUT_MS,
   );
 });

@@ -128,14 +128,12 @@ function expectPruned(found: Dump, all: Dump, floor: number, maxOldChunks: numbe
 }
 
 describe("a pruned chain", () => {
-  it.each([
-    { seed: 1, rows: 1 },
-    { seed: 2, rows: 23 },
-    { seed: 3, rows: 5000 },
-  ])(
-    "has exactly what its unpruned twin has above the floor, $rows rows a commit",
-    { timeout: 120_000 },
-    async ({ seed, rows }) => {
+  describe.each([
+    { seed: 1, rows: 1, tags: ["long"] },
+    { seed: 2, rows: 23, tags: [] },
+    { seed: 3, rows: 5000, tags: ["long"] },
+  ])("$rows rows a commit", ({ seed, rows, tags }) => {
+    it("has exactly what its unpruned twin has above the floor", { tags, timeout: 120_000 }, async () => {
       const folder = newFolder();
       const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), seed);
       chain.run(60);
@@ -155,10 +153,10 @@ describe("a pruned chain", () => {
       checkAll(chain);
       await chain.store.close();
       expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), floor, 0);
-    },
-  );
+    });
+  });
 
-  it("reorganises to any retained depth, and no further", { timeout: 120_000 }, async () => {
+  it("reorganises to any retained depth, and no further", { tags: "long", timeout: 120_000 }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 4);
     chain.run(280);
@@ -247,7 +245,7 @@ describe("a pruned chain", () => {
 });
 
 describe("pruning and other processes", () => {
-  it("killed at any moment goes on from where it was", { timeout: 120_000 }, async () => {
+  it("killed at any moment goes on from where it was", { tags: "long", timeout: 120_000 }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 8);
     chain.run(330);
@@ -302,7 +300,7 @@ describe("pruning and other processes", () => {
     await chain.store.close();
   });
 
-  it("room that pruning freed is used again", { timeout: 60_000 }, async () => {
+  it("room that pruning freed is used again", { tags: "long", timeout: 60_000 }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 10);
     chain.extendBy(200);
