@@ -117,6 +117,17 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
     });
     return { status, text: stdout + stderr };
   }
+  function run(args: readonly string[], env: NodeJS.ProcessEnv) {
+    const child = spawn(process.execPath, [program, ...args], { cwd: home, env: { PATH: process.env.PATH, ...env } });
+    let text = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (text += data.toString()));
+    const ended = once(child, "close");
+    const stop = async (): Promise<void> => {
+      child.kill("SIGTERM");
+      await ended;
+    };
+    return { text: () => text, stop };
+  }
   const variableOf = (flag: string): string =>
     `${name.toUpperCase()}_${flag === "private-key" ? "PRIVATE_KEY" : flag.toUpperCase().replace(/[.-]/g, "_")}`;
   /** Each secret option with a value, in one of the ways to give it; a remote signer and a key exclude each other. */
@@ -179,10 +190,7 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
     const { args, env } = planted("flag", /^signer/);
     const metricsPort = await freePort();
     const all = [...args, "--log.level=trace", "--metrics.enabled", `--metrics.port=${metricsPort}`, "--metrics.addr=127.0.0.1"];
-    const child = spawn(process.execPath, [program, ...all], { cwd: home, env: { PATH: process.env.PATH, ...env } });
-    let text = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (text += data.toString()));
-    const ended = once(child, "close");
+    const running = run(all, env);
     const get = async (url: string, init?: RequestInit): Promise<string> => {
       const response = await fetch(url, { signal: AbortSignal.timeout(2_000), ...init }).catch(() => undefined);
       return response === undefined ? "" : `${JSON.stringify([...response.headers])}${await response.text().catch(() => "")}`;
@@ -191,9 +199,9 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
       const metrics = () => get(`http://127.0.0.1:${metricsPort}/metrics`);
       await expect.poll(metrics, { timeout: 20_000 }).toContain("process_cpu_seconds_total");
       // it waits for its endpoints and says why, until it is asked to stop
-      await expect.poll(() => text, { timeout: 20_000 }).toMatch(/127\.0\.0\.1:1\b/);
+      await expect.poll(running.text, { timeout: 20_000 }).toMatch(/127\.0\.0\.1:1\b/);
       const answers = [await metrics()];
-      const ports = [...text.matchAll(/(?:port|url|dashboard|address)\S*?[=:]"?(?:http:\/\/[\d.]+:)?(\d{4,5})\b/gi)].map(
+      const ports = [...running.text().matchAll(/(?:port|url|dashboard|address)\S*?[=:]"?(?:http:\/\/[\d.]+:)?(\d{4,5})\b/gi)].map(
         ([, port]) => port,
       );
       for (const port of new Set(ports)) {
@@ -205,30 +213,28 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
       expect(answers.filter((answer) => answer !== "").length).toBeGreaterThan(4);
       expectNoTrace(answers.join("\n"));
     } finally {
-      child.kill("SIGTERM");
-      await ended;
+      await running.stop();
     }
-    expect(text).toMatch(/lvl=(?:debug|trace)/);
-    expectNoTrace(text);
+    expect(running.text()).toMatch(/lvl=(?:debug|trace)/);
+    expectNoTrace(running.text());
     for (const file of readdirSync(home, { recursive: true, withFileTypes: true })) {
       const isOurs = file.name === "jwt" || file.name === "sequencer" || file.name.endsWith(".txt");
       if (file.isFile() && !isOurs) expectNoTrace(readFileSync(join(file.parentPath, file.name), "latin1"));
     }
   }, 60_000);
 
-  it("are not in the reason when a remote signer keeps it from starting", () => {
+  it("are not in the reason when a remote signer keeps it from starting", async () => {
     if (!secrets.includes("signer.header")) return;
     const { args } = planted("flag", /key$/);
     const { text, status } = said([...args, "--log.level=trace"]);
     expect(status).toBe(1);
     expect(text).toContain("--signer.tls.ca cannot be used");
     expectNoTrace(text);
-    const bare = said([
-      ...args.filter((arg) => !arg.startsWith("--signer.endpoint")),
-      "--signer.tls.enabled=false",
-      `--signer.endpoint=${NOBODY}`,
-    ]);
-    expect(bare.text).toMatch(/the signer at http:\/\/127\.0\.0\.1:1 does not answer/);
-    expectNoTrace(bare.text);
+    // it goes on asking the signer until it is stopped
+    const bare = [...args.filter((arg) => !arg.startsWith("--signer.endpoint")), "--signer.tls.enabled=false"];
+    const running = run([...bare, `--signer.endpoint=${NOBODY}`], {});
+    await expect.poll(running.text, { timeout: 20_000 }).toMatch(/the signer at http:\/\/127\.0\.0\.1:1 does not answer/);
+    await running.stop();
+    expectNoTrace(running.text());
   });
 }

@@ -138,6 +138,6 @@ describe("starting", () => {
   });
 
   it("needs allocations for a named network", async () => {
-    expect(await refusal("--chain=op-sepolia")).toMatch(/--genesis/);
+    expect(await refusal("--chain=op-sepolia", "--offline")).toMatch(/--genesis/);
   });
 });
