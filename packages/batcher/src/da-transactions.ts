@@ -1,6 +1,6 @@
 import { AltDaError, type DaClient } from "@rnode/alt-da";
 import { errorText, type Logger } from "@rnode/observe";
-import { type Clock, concatBytes } from "@rnode/primitives";
+import { Backoff, type Clock, concatBytes } from "@rnode/primitives";
 import { DA_COMMITMENT_VERSION, encodeDaCommitment, MAX_DA_INPUT_BYTES, type RollupConfig } from "@rnode/protocol";
 import type { SendOutcome, TransactionManager, TxCandidate } from "@rnode/tx-manager";
 import { BatcherError } from "./batcher-error.ts";
@@ -57,13 +57,15 @@ export class DaTransactions {
   /** @returns version byte ‖ commitment; undefined: it was asked to stop */
   async #stored(input: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const { store, clock, log } = this.#deps;
-    for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+    const backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
+    while (!signal.aborted) {
       try {
         const commitment = concatBytes(Uint8Array.of(DA_COMMITMENT_VERSION), encodeDaCommitment(await store.put(input)));
         this.#commitmentBytes = commitment.length;
         return commitment;
       } catch (error) {
         if (!(error instanceof AltDaError)) throw error;
+        const retryMs = backoff.nextMs();
         log.warn("batch data cannot be stored for now", { error: errorText(error), retryMs });
         await clock.sleep(retryMs, signal);
       }

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
 import { isNewerL1 } from "@rnode/l1";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
-import { type Clock, type Ether, etherOf, isCodedError } from "@rnode/primitives";
+import { Backoff, type Clock, type Ether, etherOf, isCodedError } from "@rnode/primitives";
 import { type DaBytes, daBytes, type L1BlockRef } from "@rnode/protocol";
 import type { BlobProver, SendOutcome, TransactionManager } from "@rnode/tx-manager";
 import type { BatcherBlock } from "./batcher-block.ts";
@@ -131,17 +131,16 @@ export class PublishingRun {
 
   /** @returns why it stopped by itself; undefined: it was asked to */
   async run(): Promise<string | undefined> {
-    let backoffMs = this.#options.pollIntervalMs;
+    const backoff = new Backoff({ firstMs: this.#options.pollIntervalMs, maxMs: MAX_BACKOFF_MS });
     while (!this.#stopping.signal.aborted) {
       try {
         const hasMore = await this.#round();
-        backoffMs = this.#options.pollIntervalMs;
+        backoff.reset();
         this.#lastError = "";
         if (!hasMore) await this.#sleep(this.#options.pollIntervalMs);
       } catch (error) {
         this.#logFailure(error);
-        await this.#deps.clock.sleep(backoffMs, this.#stopping.signal);
-        backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
+        await this.#deps.clock.sleep(backoff.nextMs(), this.#stopping.signal);
       }
     }
     await this.#finish();

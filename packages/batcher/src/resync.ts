@@ -1,5 +1,5 @@
 import { errorText, type Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
+import { Backoff, type Clock } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import type { SyncStatus } from "@rnode/rollup-client";
 import type { L1Access } from "./l1-access.ts";
@@ -46,17 +46,18 @@ const STANDSTILL_MS = 10_000;
 export async function resync(options: ResyncOptions, deps: ResyncDeps, signal: AbortSignal): Promise<Resynced | undefined> {
   const { clock, log } = deps;
   const wait = new NodeSync(options, deps);
-  let backoffMs = options.pollIntervalMs;
+  const backoff = new Backoff({ firstMs: 2 * options.pollIntervalMs, maxMs: MAX_BACKOFF_MS });
   while (!signal.aborted) {
+    let pauseMs = options.pollIntervalMs;
     try {
       const safeHead = await wait.step();
       if (safeHead !== undefined) return { safeHead, leftOverNonce: wait.leftOverNonce };
-      backoffMs = options.pollIntervalMs;
+      backoff.reset();
     } catch (error) {
       log.warn("waiting for L1 and the rollup node", { error: errorText(error) });
-      backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
+      pauseMs = backoff.nextMs();
     }
-    await clock.sleep(backoffMs, signal);
+    await clock.sleep(pauseMs, signal);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { isCodedError } from "@rnode/primitives";
+import { backoffMs, isCodedError } from "@rnode/primitives";
 import { fetch, type Response } from "undici";
 import { errorCauses } from "./error-causes.ts";
 import { type DownloadError, downloadError } from "./errors.ts";
@@ -54,7 +54,7 @@ export async function* resumableBody(url: string, options: DownloadOptions): Asy
         const reason = `${cause.message}, ${failures} times in a row`;
         throw downloadError("download/failed", { url, reason }, { cause });
       }
-      const waitMs = Math.min(LONGEST_WAIT_MS, firstWaitMs * 2 ** (failures - 1));
+      const waitMs = backoffMs(failures, { firstMs: firstWaitMs, maxMs: LONGEST_WAIT_MS });
       options.onRetry?.(cause.message, waitMs);
       await wait(waitMs, undefined, { signal: options.signal }).catch(() => options.signal?.throwIfAborted());
     }

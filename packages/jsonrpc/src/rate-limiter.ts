@@ -1,5 +1,7 @@
-/** A token bucket: `take(n)` waits until `n` requests are allowed. The bucket holds one burst. */
+import { TokenBucket } from "@rnode/primitives";
+
 export interface RateLimiter {
+  /** Waits until `count` requests are allowed. Later callers queue behind earlier ones. */
   take(count: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
@@ -7,18 +9,14 @@ export interface RateLimiter {
  * @param perSec 0: no limit
  * @param burst requests that may be sent at once; a larger `take` waits for the full bucket and overdraws it
  */
-export function createRateLimiter(perSec: number, burst: number, clockMs: () => number = () => performance.now()): RateLimiter {
+export function createRateLimiter(perSec: number, burst: number): RateLimiter {
   if (perSec <= 0) return { take: () => Promise.resolve() };
-  const capacity = Math.max(burst, 1);
-  let tokens = capacity;
-  let updatedMs = clockMs();
+  const bucket = new TokenBucket({ perSec, burst: Math.max(burst, 1) }, { monotonicMs: () => performance.now() });
   return {
     async take(count, signal) {
-      const nowMs = clockMs();
-      tokens = Math.min(capacity, tokens + ((nowMs - updatedMs) / 1000) * perSec);
-      updatedMs = nowMs;
-      tokens -= count; // may go negative: later callers queue behind this one
-      if (tokens < 0) await waitMs((-tokens / perSec) * 1000, signal);
+      bucket.spend(count);
+      const { msOfDebt } = bucket;
+      if (msOfDebt > 0) await waitMs(msOfDebt, signal);
     },
   };
 }

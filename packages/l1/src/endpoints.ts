@@ -1,5 +1,5 @@
 import { RpcTransportError } from "@rnode/jsonrpc";
-import { type Clock, isCodedError, parseQuantity } from "@rnode/primitives";
+import { backoffMs, type Clock, isCodedError, parseQuantity } from "@rnode/primitives";
 import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
 import { faultyAnswer, isNewerL1, L1Error, readAnswer } from "./l1-error.ts";
 
@@ -37,8 +37,7 @@ export interface StatedChainId {
 }
 
 const DEFAULT_MAX_ATTEMPTS = 4;
-const FIRST_RETRY_DELAY_MS = 250;
-const MAX_RETRY_DELAY_MS = 4_000;
+const RETRY_DELAYS = { firstMs: 250, maxMs: 4_000 };
 /** So long after leaving the first endpoint it is asked whether it is back; twice as long after each time that it was not for good. */
 const FIRST_RETURN_MS = 60_000;
 const MAX_RETURN_MS = 960_000;
@@ -121,7 +120,7 @@ export class L1Endpoints {
           if (isCodedError(error, "l1/not-found")) throw error;
           throw new L1Error("l1/unavailable", { what, attempts, endpoint: endpoint.name, reason: error.message }, { cause: error });
         }
-        await this.deps.clock.sleep(Math.min(FIRST_RETRY_DELAY_MS * 2 ** (attempts - 1), MAX_RETRY_DELAY_MS));
+        await this.deps.clock.sleep(backoffMs(attempts, RETRY_DELAYS));
       }
     }
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { errorCauses } from "@rnode/download";
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, type Clock, codedErrors, isCodedError } from "@rnode/primitives";
+import { Backoff, bytesToHex, type Clock, codedErrors, isCodedError } from "@rnode/primitives";
 import { type UpgradeArtifact, type UpgradeArtifactSource, upgradeArtifactsFromFiles } from "@rnode/protocol";
 import { fetchPublished, isUrl, type PublishedFile, type PublishedOptions, placesOf } from "./published-files.ts";
 
@@ -130,7 +130,8 @@ export class UpgradeFiles {
   async #fetchUntilHere(artifact: UpgradeArtifact): Promise<void> {
     const { log, clock } = this.#deps;
     const { file, hash } = artifact;
-    for (let pauseMs = FIRST_PAUSE_MS; !this.#ending.signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const backoff = new Backoff({ firstMs: FIRST_PAUSE_MS, maxMs: LONGEST_PAUSE_MS });
+    while (!this.#ending.signal.aborted) {
       try {
         const from = await this.#fetch(artifact);
         this.#failures.delete(hash);
@@ -140,6 +141,7 @@ export class UpgradeFiles {
         if (this.#ending.signal.aborted) return;
         const reason = isCodedError(error) ? error.message : errorCauses(error);
         this.#failures.set(hash, reason);
+        const pauseMs = backoff.nextMs();
         log.warn("a file of a network upgrade cannot be fetched: put it into the folder by hand, or wait", {
           ...{ file, [artifact.hashFunction]: hash, folder: this.#deps.folder, retryMs: pauseMs, reason },
           place: placesOf(publishedUpgrade(artifact), this.#deps.registry).join(" or "),

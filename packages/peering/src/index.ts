@@ -25,6 +25,5 @@ export {
   type SnappyErrorCode,
   snappyBlockLength,
 } from "./snappy-block.ts";
-export { type Rate, TokenBucket } from "./token-bucket.ts";
 export { findRouters } from "./upnp/find-routers.ts";
 export type { MappedProtocol, Router } from "./upnp/upnp-router.ts";

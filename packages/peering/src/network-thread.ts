@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from "node:worker_threads";
 import type { CollectedMetrics, Counter, LogFields, Logger, LogLevel } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
+import { backoffMs, type Clock } from "@rnode/primitives";
 import {
   FIRST_COUNTER,
   type FromThread,
@@ -55,14 +55,12 @@ const CHECK_INTERVAL_MS = 10_000;
 const LEVEL_INTERVAL_MS = 1_000;
 const COLLECT_LIMIT_MS = 2_000;
 const CLOSE_LIMIT_MS = 4_000;
-const FIRST_DELAY_MS = 1_000;
-const LONGEST_DELAY_MS = 60_000;
+const RESTART_DELAYS = { firstMs: 1_000, maxMs: 60_000 };
 /** A thread that ran for so long is started again without delay. */
 const SOUND_AFTER_MS = 5 * 60_000;
 
 /** How long a thread that was lost waits for its next start, after so many that did not last. */
-export const restartDelayMs = (vainStarts: number): number =>
-  vainStarts === 0 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (vainStarts - 1));
+export const restartDelayMs = (vainStarts: number): number => backoffMs(vainStarts, RESTART_DELAYS);
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;

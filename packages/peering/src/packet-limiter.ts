@@ -1,5 +1,4 @@
-import type { Clock } from "@rnode/primitives";
-import { type Rate, TokenBucket } from "./token-bucket.ts";
+import { type Clock, type Rate, TokenBucket } from "@rnode/primitives";
 
 /** Lookups of ours take tens of packets a second, most of them answers. */
 const PACKETS_OF_ADDRESS: Rate = { perSec: 20, burst: 60 };

@@ -1,4 +1,5 @@
 export * from "./alarm.ts";
+export * from "./backoff.ts";
 export * from "./bytes.ts";
 export * from "./checksum-address.ts";
 export * from "./clock.ts";
@@ -9,4 +10,5 @@ export * from "./lru-cache.ts";
 export * from "./quantity.ts";
 export * from "./rlp.ts";
 export * from "./secp256k1.ts";
+export * from "./token-bucket.ts";
 export * from "./units.ts";

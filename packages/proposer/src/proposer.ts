@@ -1,6 +1,6 @@
 import { type ContractAnswer, type ContractCall, isNewerL1 } from "@rnode/l1";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
-import { bytesToHex, type Clock, type Ether, etherOf } from "@rnode/primitives";
+import { Backoff, bytesToHex, type Clock, type Ether, etherOf } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
 import type { Output, SyncStatus } from "@rnode/rollup-client";
 import type { SendOutcome, TxCandidate } from "@rnode/tx-manager";
@@ -140,13 +140,13 @@ class ProposingRun {
 
   async run(): Promise<void> {
     const { clock, metrics } = this.#deps;
-    let backoffMs = this.#options.pollIntervalMs;
+    const backoff = new Backoff({ firstMs: this.#options.pollIntervalMs, maxMs: MAX_BACKOFF_MS });
     while (!this.#stopping.signal.aborted) {
       let pauseMs = this.#options.pollIntervalMs;
       this.#nodeFailed = false;
       try {
         const result = await this.#round();
-        backoffMs = this.#options.pollIntervalMs;
+        backoff.reset();
         this.#lastError = "";
         if (result.kind === "again") continue;
         this.#waitingFor = result.reason;
@@ -154,8 +154,8 @@ class ProposingRun {
       } catch (error) {
         metrics.errors.inc();
         this.#logFailure(error);
-        pauseMs = this.#nodeFailed ? this.#options.outputRetryIntervalMs : backoffMs;
-        backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
+        const nextMs = backoff.nextMs();
+        pauseMs = this.#nodeFailed ? this.#options.outputRetryIntervalMs : nextMs;
       }
       await clock.sleep(pauseMs, this.#stopping.signal);
     }

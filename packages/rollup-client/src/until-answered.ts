@@ -1,6 +1,6 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { errorText, type Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
+import { Backoff, type Clock, retry } from "@rnode/primitives";
 import { RollupClientError } from "./rollup-client-error.ts";
 
 const RETRY_MS = 2000;
@@ -38,24 +38,24 @@ export async function untilAnswered<T>(
   isFinal: (error: unknown) => boolean = () => false,
 ): Promise<T | undefined> {
   onWait(`${what} ${address}`);
+  if (signal.aborted) return undefined;
   let lastText = "";
-  while (!signal.aborted) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (isFinal(error)) throw error;
-      const got = whyWrongEndpoint(error);
-      if (got !== undefined) {
-        const data = { option, endpoint: address, expected: what, got };
-        throw new RollupClientError("rollup-client/wrong-endpoint", data, { cause: error });
-      }
-      const text = errorText(error);
-      if (text !== lastText) log.warn("waiting for an endpoint", { what, endpoint: address, error: text });
-      lastText = text;
+  const onFailure = (error: unknown): void => {
+    if (isFinal(error)) throw error;
+    const got = whyWrongEndpoint(error);
+    if (got !== undefined) {
+      const data = { option, endpoint: address, expected: what, got };
+      throw new RollupClientError("rollup-client/wrong-endpoint", data, { cause: error });
     }
-    await clock.sleep(RETRY_MS, signal);
-  }
-  return undefined;
+    const text = errorText(error);
+    if (text !== lastText) log.warn("waiting for an endpoint", { what, endpoint: address, error: text });
+    lastText = text;
+  };
+  const backoff = new Backoff({ firstMs: RETRY_MS, maxMs: RETRY_MS });
+  return retry(ask, { backoff, clock, signal, onFailure }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
 }
 
 /** What an endpoint says that is not what the option asks for; undefined if it may just not be up yet. */

@@ -3,8 +3,7 @@ import type { BlobProvider } from "@rnode/derivation";
 import { createKzg, KzgError } from "@rnode/kzg";
 import { BeaconClient, type BeaconMetrics, type BlobReadAhead, L1Error } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
-import { isCodedError } from "@rnode/primitives";
+import { Backoff, type Clock, isCodedError, retry } from "@rnode/primitives";
 import { lastDerivationFacts, type RollupConfig } from "@rnode/protocol";
 import type { RnodeOptions } from "./options.ts";
 import { StartError } from "./start-error.ts";
@@ -26,7 +25,7 @@ export interface Beacon {
 }
 
 const ATTEMPTS = 5;
-const FIRST_PAUSE_MS = 500;
+const PAUSES = { firstMs: 500, maxMs: 10_000 };
 /** A second thread that checks blobs starts only when the first has more to do, as in catching up since Fulu. */
 const CORES_FOR_TWO_THREADS = 4;
 
@@ -105,27 +104,21 @@ class BeaconConnection implements Beacon {
     await this.#kzg.close();
   }
 
-  async #whenUp<T>(signal: AbortSignal, name: string, ask: () => Promise<T>): Promise<T> {
+  #whenUp<T>(signal: AbortSignal, name: string, ask: () => Promise<T>): Promise<T> {
     const { clock, log } = this.#deps;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (!isCodedError(error, "l1/") || signal.aborted) throw error;
-        const reason = String(error.data.reason ?? error.message);
-        if (attempt === ATTEMPTS) {
-          throw new StartError(
-            "start/unreachable",
-            `${name} gives no usable answer, gave up after ${ATTEMPTS} attempts: ${reason}; --l1.beacon.ignore starts nevertheless`,
-            { cause: error },
-          );
-        }
-        const pauseMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
-        log.warn(`waiting for ${name}`, { attempt, of: ATTEMPTS, pauseMs, reason });
-        await clock.sleep(pauseMs, signal);
-        if (signal.aborted) throw error;
+    const onFailure = (error: unknown, pauseMs: number, attempt: number): void => {
+      if (!isCodedError(error, "l1/")) throw error;
+      const reason = String(error.data.reason ?? error.message);
+      if (attempt === ATTEMPTS) {
+        throw new StartError(
+          "start/unreachable",
+          `${name} gives no usable answer, gave up after ${ATTEMPTS} attempts: ${reason}; --l1.beacon.ignore starts nevertheless`,
+          { cause: error },
+        );
       }
-    }
+      log.warn(`waiting for ${name}`, { attempt, of: ATTEMPTS, pauseMs, reason });
+    };
+    return retry(ask, { backoff: new Backoff(PAUSES), clock, signal, onFailure });
   }
 }
 

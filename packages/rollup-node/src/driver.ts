@@ -1,6 +1,5 @@
 import type { Logger } from "@rnode/observe";
-import { Alarm, type Clock, codedErrors } from "@rnode/primitives";
-import { Backoff } from "./backoff.ts";
+import { Alarm, Backoff, backoffMs, type Clock, codedErrors } from "@rnode/primitives";
 import type { DerivationRunner } from "./derivation-runner.ts";
 import type { EngineControl } from "./engine-control.ts";
 import type { ExecutionLayerSync } from "./execution-layer-sync.ts";
@@ -46,7 +45,9 @@ export interface DriverDeps {
   readonly metrics: { reset(): void; derivationError(): void; turnDone?(): void };
 }
 
-const MAX_PAUSE_MS = 10_000;
+/** Spec: docs/protocol/02-derivation.md#pipeline-control */
+const PAUSES = { firstMs: 2_000, maxMs: 10_000 };
+const JITTER_MS = 250;
 /** More resets per minute than this do not help: the log says so, and further resets wait. */
 const MAX_RESETS_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
@@ -205,8 +206,8 @@ export class Driver {
       case "idle":
         return;
       case "progress":
-        if (part.backoff.failedAttempts > 0) log.info("going on", { part: part.name });
-        part.backoff.succeed();
+        if (part.backoff.failures > 0) log.info("going on", { part: part.name });
+        part.backoff.reset();
         return;
       case "temporary": {
         const pauseMs = progress.retryAfterMs ?? part.backoff.nextMs();
@@ -233,7 +234,7 @@ export class Driver {
     this.deps.onReset?.(reason);
     const trouble = await this.findAndSetHeads();
     if (trouble === undefined) {
-      this.resetBackoff.succeed();
+      this.resetBackoff.reset();
       this.resetReason = undefined;
       metrics.reset();
       this.slowDownResets(reason);
@@ -258,7 +259,7 @@ export class Driver {
     this.recentResetsMs = [...this.recentResetsMs.filter((atMs) => nowMs - atMs < MINUTE_MS), nowMs];
     const tooMany = this.recentResetsMs.length - MAX_RESETS_A_MINUTE;
     if (tooMany <= 0) return;
-    const pauseMs = Math.min(2 ** tooMany * 1_000, MAX_PAUSE_MS);
+    const pauseMs = backoffMs(tooMany, PAUSES);
     this.resetAtMs = nowMs + pauseMs;
     this.deps.log.error("resets do not help: the same trouble comes back", {
       resetsInAMinute: this.recentResetsMs.length,
@@ -283,7 +284,7 @@ export class Driver {
     const trouble = await this.takeHeads(found);
     if (trouble === undefined) {
       this.resetReason = undefined;
-      this.resetBackoff.succeed();
+      this.resetBackoff.reset();
       this.deps.metrics.reset();
     }
     return trouble;
@@ -300,7 +301,7 @@ export class Driver {
     finalizer.reset();
     sequencer.onReset();
     for (const part of this.parts) {
-      part.backoff.succeed();
+      part.backoff.reset();
       part.retryAtMs = 0;
     }
     return undefined;
@@ -314,10 +315,10 @@ export class Driver {
     if (sequencerDueMs !== undefined && !sequencerWaits) due.push(sequencerDueMs);
     const gapDueMs = this.deps.gap.dueInMs();
     if (gapDueMs !== undefined) due.push(gapDueMs);
-    return Math.min(MAX_PAUSE_MS, ...due);
+    return Math.min(PAUSES.maxMs, ...due);
   }
 
   private newBackoff(): Backoff {
-    return new Backoff({ maxMs: MAX_PAUSE_MS, random: this.deps.random });
+    return new Backoff(PAUSES, JITTER_MS, this.deps.random);
   }
 }

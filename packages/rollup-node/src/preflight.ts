@@ -2,8 +2,7 @@ import { type EngineClient, engineMethodsAt, forkchoiceVersion, type L2Blocks } 
 import { RpcError } from "@rnode/jsonrpc";
 import type { L1Client } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
-import { type Hex, isCodedError } from "@rnode/primitives";
+import { Backoff, type Clock, type Hex, isCodedError, retry } from "@rnode/primitives";
 import { l1ChainConfig, type RollupConfig } from "@rnode/protocol";
 import { contradictionOfForks } from "./block-form.ts";
 import { keptL1Block } from "./kept-block.ts";
@@ -33,8 +32,7 @@ export interface PreflightDeps {
 }
 
 const ATTEMPTS = 10;
-const FIRST_PAUSE_MS = 500;
-const MAX_PAUSE_MS = 10_000;
+const PAUSES = { firstMs: 500, maxMs: 10_000 };
 const METHOD_NOT_FOUND = -32601;
 /** No L1 accepts a block that is this far ahead of the clocks of its validators. */
 const MAX_CLOCK_SKEW_SEC = 60;
@@ -186,32 +184,21 @@ function assertGenesis(
 const asL2 = <T>(deps: PreflightDeps, ask: () => Promise<T>): Promise<T> =>
   whenUp(deps, `the execution client at ${deps.l2Name} (--l2)`, ask);
 
-async function whenUp<T>(deps: PreflightDeps, what: string, ask: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (deps.signal.aborted) throw error;
-      const refusal = refusalInWords(what, error, deps.jwtPath);
-      if (refusal !== undefined) throw refusal;
-      const isTemporary = isCodedError(error, "l1/unavailable") || isCodedError(error, "engine/unavailable");
-      if (!isTemporary) {
-        if (!isCodedError(error)) throw error;
-        throw new StartError("start/unreachable", `${what}: ${error.message}`, { cause: error });
-      }
-      if (attempt === ATTEMPTS) {
-        throw new StartError(
-          "start/unreachable",
-          `${what} cannot be reached, gave up after ${ATTEMPTS} attempts: ${error.message}`,
-          { cause: error },
-        );
-      }
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS);
-      deps.log.warn(`waiting for ${what}`, { attempt, of: ATTEMPTS, pauseMs, reason: error.message });
-      await deps.clock.sleep(pauseMs, deps.signal);
-      if (deps.signal.aborted) throw error;
+function whenUp<T>({ clock, log, signal, jwtPath }: PreflightDeps, what: string, ask: () => Promise<T>): Promise<T> {
+  const onFailure = (error: unknown, pauseMs: number, attempt: number): void => {
+    const refusal = refusalInWords(what, error, jwtPath);
+    if (refusal !== undefined) throw refusal;
+    if (!isCodedError(error)) throw error;
+    const isTemporary = error.code === "l1/unavailable" || error.code === "engine/unavailable";
+    if (!isTemporary) throw new StartError("start/unreachable", `${what}: ${error.message}`, { cause: error });
+    if (attempt === ATTEMPTS) {
+      throw new StartError("start/unreachable", `${what} cannot be reached, gave up after ${ATTEMPTS} attempts: ${error.message}`, {
+        cause: error,
+      });
     }
-  }
+    log.warn(`waiting for ${what}`, { attempt, of: ATTEMPTS, pauseMs, reason: error.message });
+  };
+  return retry(ask, { backoff: new Backoff(PAUSES), clock, signal, onFailure });
 }
 
 /** What no waiting helps against. */

@@ -9,7 +9,7 @@ import {
 } from "@rnode/chain";
 import type { BlockPeers } from "@rnode/devp2p";
 import { type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
-import { Alarm, bytesToHex, type Clock, equalBytes, type Hex, isCodedError, LruCache, ZERO_HASH } from "@rnode/primitives";
+import { Alarm, Backoff, bytesToHex, type Clock, equalBytes, type Hex, isCodedError, LruCache, ZERO_HASH } from "@rnode/primitives";
 import type { Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
 import type { SyncedChain, SyncStatus } from "./api.ts";
 import { BlockDownload } from "./blocks/block-download.ts";
@@ -274,20 +274,20 @@ export class ChainSync {
 
   async #run(): Promise<void> {
     const { clock, log } = this.#deps;
-    let pauseMs = FIRST_PAUSE_MS;
+    const backoff = new Backoff({ firstMs: FIRST_PAUSE_MS, maxMs: MAX_PAUSE_MS });
     while (!this.#closing.aborted) {
       this.#wake = new Alarm();
       this.#stop = new Alarm();
       try {
         await this.#step();
-        pauseMs = FIRST_PAUSE_MS;
+        backoff.reset();
       } catch (error) {
         if (this.#closing.aborted) return;
         const reason = error instanceof Error ? error.message : String(error);
+        const pauseMs = backoff.nextMs();
         if (isCodedError(error)) log.error("the sync failed, trying again after a pause", { reason, pauseMs });
         else log.error("the sync failed, trying again after a pause", { error, pauseMs });
         await clock.sleep(pauseMs, this.#closing);
-        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
       }
     }
   }

@@ -1,3 +1,4 @@
+import { Backoff } from "@rnode/primitives";
 import type { Fitness } from "../cluster/records.ts";
 
 /** All that the decision depends on. */
@@ -48,7 +49,7 @@ export class SequencerMachine {
   #startedAtMs = Number.NEGATIVE_INFINITY;
   /** since when starts fail */
   #failingSinceMs: number | undefined;
-  #backoffMs = MIN_BACKOFF_MS;
+  readonly #backoff = new Backoff({ firstMs: MIN_BACKOFF_MS, maxMs: MAX_BACKOFF_MS });
   #retryAtMs = Number.NEGATIVE_INFINITY;
   /** the sequencer has gone another way than the committed blocks */
   #mustRestart = false;
@@ -85,8 +86,7 @@ export class SequencerMachine {
   ): void {
     if (!isDone) {
       if (kind === "start") this.#failingSinceMs ??= nowMs;
-      this.#retryAtMs = nowMs + this.#backoffMs;
-      this.#backoffMs = Math.min(2 * this.#backoffMs, MAX_BACKOFF_MS);
+      this.#retryAtMs = nowMs + this.#backoff.nextMs();
       return;
     }
     this.#resetBackoff();
@@ -146,7 +146,7 @@ export class SequencerMachine {
   }
 
   #resetBackoff(): void {
-    this.#backoffMs = MIN_BACKOFF_MS;
+    this.#backoff.reset();
     this.#retryAtMs = Number.NEGATIVE_INFINITY;
   }
 }

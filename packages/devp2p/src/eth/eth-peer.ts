@@ -1,5 +1,4 @@
-import { TokenBucket } from "@rnode/peering";
-import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Clock, isCodedError, TokenBucket } from "@rnode/primitives";
 import type { BlockPeer, HeaderRequest, PeerFault } from "../api.ts";
 import { DevP2PError } from "../errors.ts";
 import type { RlpxConnection, RlpxMessage } from "../rlpx/connection.ts";
@@ -144,7 +143,7 @@ export class EthPeer implements BlockPeer {
     try {
       for (;;) {
         const message = await this.connection.next(() => this.#maxBytes());
-        await this.#messages.wait(signal);
+        await this.#messages.wait(this.#deps.clock, signal);
         this.#messages.spend();
         await this.#handle(message, signal);
         // others have their turn, however much this peer has sent
@@ -208,7 +207,7 @@ export class EthPeer implements BlockPeer {
   }
 
   async #serve(what: string, code: number, id: bigint, read: () => readonly Uint8Array[], signal: AbortSignal): Promise<void> {
-    await this.#served.wait(signal);
+    await this.#served.wait(this.#deps.clock, signal);
     this.#served.spend();
     const items = read();
     const answer = encodeAnswer(id, items);

@@ -1,5 +1,4 @@
-import { type Rate, TokenBucket } from "@rnode/peering";
-import { bytesToHex, type Clock, type Hex, isCodedError, keccak256, LruCache } from "@rnode/primitives";
+import { bytesToHex, type Clock, type Hex, isCodedError, keccak256, LruCache, type Rate, TokenBucket } from "@rnode/primitives";
 import { decodeTransaction, recoverSender } from "@rnode/protocol";
 import { DevP2PError } from "../errors.ts";
 import type { ReceivedTransaction } from "../network.ts";

@@ -1,10 +1,9 @@
-import { type Clock, LruCache } from "@rnode/primitives";
+import { Backoff, type Clock, LruCache } from "@rnode/primitives";
 import type { Enode } from "../enode.ts";
 
 /** as Geth: so that a node which has just refused us is not asked at once */
 const REDIAL_MS = 35_000;
-const FIRST_STATIC_DELAY_MS = 1_000;
-const LONGEST_STATIC_DELAY_MS = 60_000;
+const STATIC_DELAYS = { firstMs: 1_000, maxMs: 60_000 };
 /** After two nodes have thrown each other out, one of them is the first again. */
 const SHORTEST_COLLISION_DELAY_MS = 200;
 const LONGEST_COLLISION_DELAY_MS = 3_200;
@@ -16,7 +15,7 @@ const MAX_HISTORY = 8_192;
 interface StaticNode {
   readonly enode: Enode;
   dueMs: number;
-  delayMs: number;
+  readonly backoff: Backoff;
 }
 
 /** Whom to dial next: nodes that were named, as soon as they are due, and then those that were found. */
@@ -35,7 +34,7 @@ export class DialPlan {
   }
 
   addStatic(enode: Enode): void {
-    this.#static.set(enode.id, { enode, dueMs: 0, delayMs: FIRST_STATIC_DELAY_MS });
+    this.#static.set(enode.id, { enode, dueMs: 0, backoff: new Backoff(STATIC_DELAYS) });
   }
 
   removeStatic(id: string): void {
@@ -84,8 +83,7 @@ export class DialPlan {
     this.postpone(id, REDIAL_MS);
     const node = this.#static.get(id);
     if (node === undefined) return;
-    node.dueMs = this.#clock.monotonicMs() + node.delayMs * (0.5 + this.#random()); // whoever dials us does not keep to the same times
-    node.delayMs = Math.min(LONGEST_STATIC_DELAY_MS, 2 * node.delayMs);
+    node.dueMs = this.#clock.monotonicMs() + node.backoff.nextMs() * (0.5 + this.#random()); // whoever dials us does not keep to the same times
   }
 
   /**
@@ -105,7 +103,7 @@ export class DialPlan {
   /** A connection stands: if it is lost, the first attempts come soon again. */
   connected(id: string): void {
     const node = this.#static.get(id);
-    if (node !== undefined) node.delayMs = FIRST_STATIC_DELAY_MS;
+    node?.backoff.reset();
   }
 
   postpone(id: string, ms: number): void {

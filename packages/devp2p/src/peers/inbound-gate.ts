@@ -1,5 +1,5 @@
-import { type IpBytes, ipText, parseIp, type Rate, TokenBucket } from "@rnode/peering";
-import { type Clock, LruCache } from "@rnode/primitives";
+import { type IpBytes, ipText, parseIp } from "@rnode/peering";
+import { type Clock, LruCache, type Rate, TokenBucket } from "@rnode/primitives";
 
 /** Connections that have said nothing yet. They cost a socket each, so there may be many, and a newcomer takes the place of the oldest. */
 const MAX_SILENT = 512;

@@ -1,5 +1,5 @@
 import { clientOf, type RequestContext } from "@rnode/jsonrpc";
-import { Allowance, type Rate } from "./allowance.ts";
+import { type Rate, TokenBucket } from "@rnode/primitives";
 
 export interface GasRates {
   /** gas a second; Infinity: no limit */
@@ -25,17 +25,17 @@ export class GasBudgets {
   readonly #rates: GasRates;
   readonly #ofConnection: Rate;
   readonly #ofAddress: Rate;
-  readonly #nowMs: () => number;
-  readonly #connections = new WeakMap<RequestContext, Allowance>();
+  readonly #clock: { monotonicMs(): number };
+  readonly #connections = new WeakMap<RequestContext, TokenBucket>();
   /** the one that burned last comes last */
-  readonly #addresses = new Map<string, Allowance>();
+  readonly #addresses = new Map<string, TokenBucket>();
   #bytes = 0;
 
   constructor(rates: GasRates, nowMs: () => number = () => performance.now()) {
     this.#rates = rates;
     this.#ofConnection = rateOf(rates.perConnection);
     this.#ofAddress = rateOf(rates.perAddress);
-    this.#nowMs = nowMs;
+    this.#clock = { monotonicMs: nowMs };
   }
 
   /** how many addresses are remembered */
@@ -46,29 +46,23 @@ export class GasBudgets {
   /** Counts gas that a client's requests have burned. @param gas Infinity: all that it has and may owe */
   charge(client: RequestContext, gas: number): void {
     if (gas === 0) return;
-    const nowMs = this.#nowMs();
     const { perConnection, perAddress } = this.#rates;
     if (Number.isFinite(perConnection)) {
       let own = this.#connections.get(client);
-      if (own === undefined) this.#connections.set(client, (own = newAllowance(this.#ofConnection, nowMs)));
-      own.left(nowMs);
-      own.use(gas);
+      if (own === undefined) this.#connections.set(client, (own = new TokenBucket(this.#ofConnection, this.#clock)));
+      own.spend(gas);
     }
-    if (Number.isFinite(perAddress)) {
-      const address = this.#lastUsed(clientOf(client.remoteAddress), nowMs);
-      address.left(nowMs);
-      address.use(gas);
-    }
+    if (Number.isFinite(perAddress)) this.#lastUsed(clientOf(client.remoteAddress)).spend(gas);
   }
 
   /** Whether the connection has used up its budget. */
   isConnectionSpent(client: RequestContext): boolean {
-    return isSpent(this.#connections.get(client), this.#nowMs());
+    return isSpent(this.#connections.get(client));
   }
 
   /** Whether the address has. @param address as `clientOf` names it */
   isAddressSpent(address: string): boolean {
-    return isSpent(this.#addresses.get(address), this.#nowMs());
+    return isSpent(this.#addresses.get(address));
   }
 
   /** For a client that is refused: which budget it has used up, and until when; undefined: none. */
@@ -87,21 +81,21 @@ export class GasBudgets {
   }
 
   #shortageOf(
-    allowance: Allowance | undefined,
+    allowance: TokenBucket | undefined,
     gasPerSec: number,
     { whose, option }: { readonly whose: string; readonly option: string },
   ): string | undefined {
-    const left = allowance?.left(this.#nowMs()) ?? 0;
+    const left = allowance?.left ?? 0;
     if (left >= 0) return undefined;
     const budget = gasPerSec * BURST_SEC;
     const waitSec = Math.ceil(-left / gasPerSec);
     return `${whose} has burned ${Math.round(budget - left)} gas of its budget of ${budget}, which fills by ${gasPerSec} a second (${option}), and others come first: try again in ${waitSec} s`;
   }
 
-  #lastUsed(key: string, nowMs: number): Allowance {
+  #lastUsed(key: string): TokenBucket {
     let allowance = this.#addresses.get(key);
     if (allowance === undefined) {
-      allowance = newAllowance(this.#ofAddress, nowMs);
+      allowance = new TokenBucket(this.#ofAddress, this.#clock);
       this.#bytes += bytesOf(key);
     } else this.#addresses.delete(key);
     this.#addresses.set(key, allowance);
@@ -114,8 +108,10 @@ export class GasBudgets {
   }
 }
 
-const rateOf = (gasPerSec: number): Rate => ({ burst: gasPerSec * BURST_SEC, perMs: gasPerSec / 1000 });
+const rateOf = (gasPerSec: number): Rate => ({
+  perSec: gasPerSec,
+  burst: gasPerSec * BURST_SEC,
+  maxDebt: gasPerSec * BURST_SEC,
+});
 
-const newAllowance = (rate: Rate, nowMs: number): Allowance => new Allowance(rate, nowMs, rate.burst);
-
-const isSpent = (allowance: Allowance | undefined, nowMs: number): boolean => allowance !== undefined && allowance.left(nowMs) < 0;
+const isSpent = (allowance: TokenBucket | undefined): boolean => allowance !== undefined && allowance.left < 0;

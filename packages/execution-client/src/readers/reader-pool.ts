@@ -1,6 +1,7 @@
 import type { HeadNotice } from "@rnode/chain";
 import type { SyncState } from "@rnode/eth-api";
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
+import { Backoff } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import type { ReaderStart } from "./messages.ts";
 import { ReaderMetrics } from "./reader-metrics.ts";
@@ -39,8 +40,7 @@ export interface ReaderPoolDependencies extends RelayDependencies {
 }
 
 const PING_INTERVAL_MS = 1000;
-const FIRST_BACKOFF_MS = 100;
-const MAX_BACKOFF_MS = 10_000;
+const BACKOFF = { firstMs: 100, maxMs: 10_000 };
 /** A reader that has run this long is considered healthy. */
 const STABLE_MS = 30_000;
 /** A reader that is not serving after this long is started again. */
@@ -57,7 +57,7 @@ interface Place {
   /** whether a process should be here; without one it is about to be started again */
   isWanted: boolean;
   isReady: boolean;
-  backoffMs: number;
+  readonly backoff: Backoff;
   /** consecutive pings that were not answered */
   silentPings: number;
   /** consecutive pings that found it busy, or without anybody to serve */
@@ -98,7 +98,7 @@ export class ReaderPool {
       process: undefined,
       isWanted: options.onDemand === undefined || number === 0,
       isReady: false,
-      backoffMs: FIRST_BACKOFF_MS,
+      backoff: new Backoff(BACKOFF),
       silentPings: 0,
       busyPings: 0,
       idlePings: 0,
@@ -188,20 +188,20 @@ export class ReaderPool {
       onFatal(reason);
       return;
     }
-    if (performance.now() - process.startedAtMs > STABLE_MS) place.backoffMs = FIRST_BACKOFF_MS;
+    if (performance.now() - process.startedAtMs > STABLE_MS) place.backoff.reset();
+    const inMs = place.backoff.nextMs();
     log.warn("reader ended, another takes its place", {
       reader: place.number + 1,
       pid: process.pid,
       reason,
-      inMs: place.backoffMs,
+      inMs,
     });
     this.#restarts.inc();
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#spawn(place);
-    }, place.backoffMs);
+    }, inMs);
     this.#timers.add(timer);
-    place.backoffMs = Math.min(MAX_BACKOFF_MS, place.backoffMs * 2);
   }
 
   #receive(place: Place, message: ReaderMessage): void {

@@ -1,6 +1,6 @@
 import type { Work } from "@rnode/eth-api";
 import { clientOf, type RequestContext } from "@rnode/jsonrpc";
-import { Allowance, type Rate } from "./allowance.ts";
+import { type Rate, TokenBucket } from "@rnode/primitives";
 
 /** A request that takes longer is stopped here. */
 export const LONGEST_MS = 2;
@@ -12,9 +12,9 @@ const SHORT_ELSEWHERE_MS = 1;
 const TRUSTED_AFTER = 8;
 
 /** The milliseconds of this thread that longer requests may take: so many at once, and in the long run this part of all time. */
-const OF_CONNECTION: Rate = { burst: 10, perMs: 0.02 };
-const OF_NETWORK: Rate = { burst: 20, perMs: 0.1 };
-const OF_ALL: Rate = { burst: 40, perMs: 0.2 };
+const OF_CONNECTION: Rate = { burst: 10, perSec: 20 };
+const OF_NETWORK: Rate = { burst: 20, perSec: 100 };
+const OF_ALL: Rate = { burst: 40, perSec: 200 };
 /** How many networks are remembered; those whose whole allowance is available again are forgotten first. */
 const MAX_NETWORKS = 10_000;
 
@@ -27,7 +27,7 @@ export const OVERRUN = Symbol("takes too long");
 export const isOverrun = (error: unknown): boolean => error instanceof Overrun;
 
 interface Conduct {
-  readonly allowance: Allowance;
+  readonly allowance: TokenBucket;
   /** number of requests that cost nothing since the last that did */
   shortOnes: number;
 }
@@ -38,9 +38,10 @@ interface Conduct {
  */
 export class ShortWork {
   readonly #nowMs: () => number;
+  readonly #clock: { monotonicMs(): number };
   readonly #conduct = new WeakMap<RequestContext, Conduct>();
-  readonly #networks = new Map<string, Allowance>();
-  readonly #all: Allowance;
+  readonly #networks = new Map<string, TokenBucket>();
+  readonly #all: TokenBucket;
   readonly #charge: (client: RequestContext, gas: number) => void;
   #endMs = 0;
   #gas = 0n;
@@ -57,7 +58,8 @@ export class ShortWork {
   constructor(charge: (client: RequestContext, gas: number) => void, nowMs: () => number = () => performance.now()) {
     this.#charge = charge;
     this.#nowMs = nowMs;
-    this.#all = new Allowance(OF_ALL, nowMs());
+    this.#clock = { monotonicMs: nowMs };
+    this.#all = new TokenBucket(OF_ALL, this.#clock);
   }
 
   /**
@@ -67,8 +69,8 @@ export class ShortWork {
    */
   attempt<T>(client: RequestContext, run: (work: Work) => T): T | typeof OVERRUN {
     const startMs = this.#nowMs();
-    const conduct = this.#conductOf(client, startMs);
-    if (!this.#mayBegin(client, conduct, startMs)) return OVERRUN;
+    const conduct = this.#conductOf(client);
+    if (!this.#mayBegin(client, conduct)) return OVERRUN;
     this.#endMs = startMs + LONGEST_MS;
     this.#gas = 0n;
     try {
@@ -84,14 +86,14 @@ export class ShortWork {
 
   /** Learns how long a request took elsewhere. */
   learn(client: RequestContext, workedMs: number): void {
-    const conduct = this.#conductOf(client, this.#nowMs());
+    const conduct = this.#conductOf(client);
     if (workedMs <= SHORT_ELSEWHERE_MS) conduct.shortOnes++;
     else conduct.shortOnes = 0;
   }
 
-  #mayBegin(client: RequestContext, { allowance, shortOnes }: Conduct, nowMs: number): boolean {
+  #mayBegin(client: RequestContext, { allowance, shortOnes }: Conduct): boolean {
     if (shortOnes >= TRUSTED_AFTER) return true;
-    return allowance.left(nowMs) > 0 && this.#networkOf(client, nowMs).left(nowMs) > 0 && this.#all.left(nowMs) > 0;
+    return allowance.left > 0 && this.#networkOf(client).left > 0 && this.#all.left > 0;
   }
 
   #count(client: RequestContext, conduct: Conduct, usedMs: number): void {
@@ -100,32 +102,32 @@ export class ShortWork {
       return;
     }
     conduct.shortOnes = 0;
-    conduct.allowance.use(usedMs);
-    this.#networkOf(client, this.#nowMs()).use(usedMs);
-    this.#all.use(usedMs);
+    conduct.allowance.spend(usedMs);
+    this.#networkOf(client).spend(usedMs);
+    this.#all.spend(usedMs);
   }
 
-  #conductOf(client: RequestContext, nowMs: number): Conduct {
+  #conductOf(client: RequestContext): Conduct {
     let conduct = this.#conduct.get(client);
     if (conduct === undefined) {
-      conduct = { allowance: new Allowance(OF_CONNECTION, nowMs), shortOnes: 0 };
+      conduct = { allowance: new TokenBucket(OF_CONNECTION, this.#clock), shortOnes: 0 };
       this.#conduct.set(client, conduct);
     }
     return conduct;
   }
 
-  #networkOf(client: RequestContext, nowMs: number): Allowance {
+  #networkOf(client: RequestContext): TokenBucket {
     const key = clientOf(client.remoteAddress);
     let network = this.#networks.get(key);
     if (network === undefined) {
-      if (this.#networks.size >= MAX_NETWORKS) this.#forget(nowMs);
-      this.#networks.set(key, (network = new Allowance(OF_NETWORK, nowMs)));
+      if (this.#networks.size >= MAX_NETWORKS) this.#forget();
+      this.#networks.set(key, (network = new TokenBucket(OF_NETWORK, this.#clock)));
     }
     return network;
   }
 
-  #forget(nowMs: number): void {
-    for (const [key, network] of this.#networks) if (network.isFull(nowMs)) this.#networks.delete(key);
+  #forget(): void {
+    for (const [key, network] of this.#networks) if (network.isFull) this.#networks.delete(key);
     const [oldest] = this.#networks.keys();
     if (this.#networks.size >= MAX_NETWORKS && oldest !== undefined) this.#networks.delete(oldest);
   }

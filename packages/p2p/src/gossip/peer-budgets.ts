@@ -1,12 +1,6 @@
-import { LruCache } from "@rnode/primitives";
+import { LruCache, type Rate, TokenBucket } from "@rnode/primitives";
 
-interface Budget {
-  tokens: number;
-  atMs: number;
-}
-
-const BURST = 8;
-const TOKENS_PER_SEC = 0.2;
+const RATE: Rate = { burst: 8, perSec: 0.2 };
 const MAX_PEERS = 1000;
 const MIB = 1024 * 1024;
 
@@ -16,7 +10,7 @@ const MIB = 1024 * 1024;
  * An honest peer checks what it passes on, so it hardly ever costs anything.
  */
 export class PeerBudgets {
-  private budgets = new LruCache<string, Budget>(MAX_PEERS);
+  private budgets = new LruCache<string, TokenBucket>(MAX_PEERS);
   private readonly nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -25,8 +19,9 @@ export class PeerBudgets {
 
   /** Whether the peer's next message is to be read. */
   isOpen(peer: string): boolean {
-    const budget = this.refilled(peer);
-    return budget === undefined || budget.tokens > 0;
+    const budget = this.budgets.get(peer);
+    if (budget?.isFull === true) this.budgets.delete(peer);
+    return budget === undefined || budget.left > 0;
   }
 
   chargeInvalid(peer: string, readBytes: number): void {
@@ -43,20 +38,8 @@ export class PeerBudgets {
   }
 
   private charge(peer: string, tokens: number): void {
-    const budget = this.refilled(peer) ?? { tokens: BURST, atMs: this.nowMs() };
-    budget.tokens -= tokens;
+    const budget = this.budgets.get(peer) ?? new TokenBucket(RATE, { monotonicMs: this.nowMs });
+    budget.spend(tokens);
     this.budgets.set(peer, budget);
-  }
-
-  private refilled(peer: string): Budget | undefined {
-    const budget = this.budgets.get(peer);
-    if (budget === undefined) return undefined;
-    const nowMs = this.nowMs();
-    // a clock that was set back refills nothing
-    budget.tokens = Math.min(BURST, budget.tokens + (Math.max(0, nowMs - budget.atMs) / 1000) * TOKENS_PER_SEC);
-    budget.atMs = nowMs;
-    if (budget.tokens < BURST) return budget;
-    this.budgets.delete(peer);
-    return undefined;
   }
 }

@@ -1,7 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { ConnectionGater, MultiaddrConnection } from "@libp2p/interface";
-import { TokenBucket } from "@rnode/peering";
-import type { Clock } from "@rnode/primitives";
+import { type Clock, TokenBucket } from "@rnode/primitives";
 import { ipOf } from "../multiaddresses.ts";
 import type { ConnectionLimits } from "../network.ts";
 

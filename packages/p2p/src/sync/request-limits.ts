@@ -1,5 +1,4 @@
-import { type Rate, TokenBucket } from "@rnode/peering";
-import { type Clock, LruCache } from "@rnode/primitives";
+import { type Clock, LruCache, type Rate, TokenBucket } from "@rnode/primitives";
 import { Permits } from "./permits.ts";
 
 /** Spec: docs/protocol/03-p2p.md#request-response-payload-by-number */
@@ -44,7 +43,7 @@ export class RequestLimits {
     const endTurn = await known.turn.acquire(1, signal);
     if (endTurn === undefined) return false;
     try {
-      return (await known.tokens.wait(signal)) && (await this.takeGlobal(known, signal));
+      return (await known.tokens.wait(this.clock, signal)) && (await this.takeGlobal(known, signal));
     } finally {
       endTurn();
     }
@@ -54,7 +53,7 @@ export class RequestLimits {
     const endTurn = await this.globalTurn.acquire(1, signal);
     if (endTurn === undefined) return false;
     try {
-      if (!(await this.global.wait(signal))) return false;
+      if (!(await this.global.wait(this.clock, signal))) return false;
       this.global.spend();
       peer.tokens.spend();
       return true;

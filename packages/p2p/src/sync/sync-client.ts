@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "@rnode/observe";
-import { TokenBucket } from "@rnode/peering";
-import { bytesToHex, type Clock, type Hex, isCodedError, LruCache } from "@rnode/primitives";
+import { backoffMs, bytesToHex, type Clock, type Hex, isCodedError, LruCache, TokenBucket } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import type { UnsafeGap } from "../network.ts";
 import type { PayloadSink, ResponseScores } from "../parts.ts";
@@ -30,8 +29,7 @@ const MAX_AGE_MS = 12 * 3_600_000;
 /** tokens */
 const ERROR_COST = PEER_RATE.burst;
 /** The pause after an error, beyond its tokens; it doubles with every further one. */
-const ERROR_PAUSE_MS = 1_000;
-const MAX_ERROR_PAUSE_MS = 60_000;
+const ERROR_PAUSES = { firstMs: 1_000, maxMs: 60_000 };
 /** after a block that does not hash to its block hash, which no honest node sends */
 const LIE_PAUSE_MS = 600_000;
 /** No request takes this long unless this process stood still: then the peer is not blamed. */
@@ -278,7 +276,7 @@ export class SyncClient {
     this.pause(sender);
   }
 
-  private pause(peer: Peer, ms = Math.min(ERROR_PAUSE_MS * 2 ** peer.errors, MAX_ERROR_PAUSE_MS)): void {
+  private pause(peer: Peer, ms = backoffMs(peer.errors + 1, ERROR_PAUSES)): void {
     peer.errors++;
     peer.pausedUntilMs = this.deps.clock.monotonicMs() + ms;
   }

@@ -1,6 +1,6 @@
 import type { BlockPeer, BlockPeers, PeerFault } from "@rnode/devp2p";
 import type { Logger } from "@rnode/observe";
-import { type Abortable, Alarm, type Clock, equalBytes, isCodedError } from "@rnode/primitives";
+import { type Abortable, Alarm, backoffMs, type Clock, equalBytes, isCodedError } from "@rnode/primitives";
 import type { SyncMetrics } from "../sync-metrics.ts";
 
 export type RequestKind = "headers" | "bodies";
@@ -20,8 +20,7 @@ const NEWEST = 0.3;
 const MIN_TIMEOUT_MS = 5_000;
 const MAX_TIMEOUT_MS = 15_000;
 /** after a fault, doubled with each in a row */
-const FIRST_REST_MS = 2_000;
-const MAX_REST_MS = 120_000;
+const RESTS = { firstMs: 2_000, maxMs: 120_000 };
 const BUSY_REST_MS = 250;
 /** Peers tell of their head every 32 blocks, or on connecting only: they may have some more blocks than they said. */
 const UNTOLD_BLOCKS = 1_024;
@@ -120,7 +119,7 @@ export class PeerPool {
   }
 
   /** Resolves when the version is another one, a peer has rested, `signal` is given, or `limitMs` have passed. */
-  async changedSince(version: number, signal: Abortable, limitMs = MAX_REST_MS): Promise<void> {
+  async changedSince(version: number, signal: Abortable, limitMs = RESTS.maxMs): Promise<void> {
     if (version !== this.#version || signal.aborted) return;
     const nowMs = this.#deps.clock.monotonicMs();
     let wakeMs = nowMs + limitMs;
@@ -274,7 +273,7 @@ export class PeerPool {
 
   #rest(standing: Standing): void {
     standing.faultsInRow++;
-    standing.restsUntilMs = this.#deps.clock.monotonicMs() + Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** (standing.faultsInRow - 1));
+    standing.restsUntilMs = this.#deps.clock.monotonicMs() + backoffMs(standing.faultsInRow, RESTS);
   }
 
   #blame(standing: Standing, fault: PeerFault, detail: string): void {
