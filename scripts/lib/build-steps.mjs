@@ -53,7 +53,7 @@ export function buildContracts() {
 }
 
 /** The dashboard's page, as static files. */
-export function buildDashboard() {
+function buildDashboard() {
   const inputs = [
     "packages/dashboard/src/page",
     "packages/dashboard/src/messages.ts",
@@ -66,7 +66,7 @@ export function buildDashboard() {
 }
 
 /** The verifier's page: static files with the code of the node that it runs. */
-export function buildVerifier() {
+function buildVerifier() {
   const sources = ["primitives", "native", "protocol", "trie", "evm", "derivation", "compression", "chain"];
   const inputs = [
     ...sources.map((name) => `packages/${name}/src`),

@@ -31,7 +31,7 @@ export const altDaOptions = optionGroup("altda", {
   verifyOnRead: { ...altDa, parse: bool, default: true, help: "Check the server's data against its commitment." },
 });
 
-export type AltDaOptions = OptionsOf<typeof altDaOptions>;
+type AltDaOptions = OptionsOf<typeof altDaOptions>;
 
 /** What the client needs of the options; undefined: they say that all data is on L1. */
 export function altDaClientOptions(options: AltDaOptions): DaClientOptions | undefined {

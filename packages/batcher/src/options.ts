@@ -66,7 +66,7 @@ const countOf = (value: unknown): number => (Array.isArray(value) ? value.length
 
 const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
 
-export const endpointOptions = optionGroup("", {
+const endpointOptions = optionGroup("", {
   l1EthRpc: {
     parse: listOf(httpUrl),
     required: true,
@@ -100,7 +100,7 @@ export const endpointOptions = optionGroup("", {
   },
 });
 
-export const batcherOptions = optionGroup("", {
+const batcherOptions = optionGroup("", {
   pollIntervalMs: { parse: positiveDuration, default: 6000, help: "Time between two checks for new L2 blocks." },
   maxPendingTransactions: {
     parse: uint,
@@ -182,7 +182,7 @@ export const batcherOptions = optionGroup("", {
   stopTimeoutMs: { parse: duration, default: 10_000, help: "How long a stop waits for pending transactions." },
 });
 
-export const spendOptions = optionGroup("", {
+const spendOptions = optionGroup("", {
   perHourWei: {
     parse: etherAmount,
     flag: "max-l1-spend-per-hour",
@@ -195,7 +195,7 @@ export const spendOptions = optionGroup("", {
   },
 });
 
-export const rpcOptions = optionGroup("rpc", {
+const rpcOptions = optionGroup("rpc", {
   host: {
     parse: listenAddress,
     flag: "rpc.addr",

@@ -1,11 +1,5 @@
-export {
-  type ChannelFullReason,
-  type ChannelOut,
-  type ChannelOutErrorCode,
-  type ChannelOutOptions,
-  maxRlpBytesPerChannel,
-} from "./channel-out.ts";
+export type { ChannelOut, ChannelOutOptions } from "./channel-out.ts";
 export { createDecompressor } from "./decompressor.ts";
 export { createSingularChannelOut, type FullStrategy } from "./singular-channel-out.ts";
-export { createSpanChannelOut, type SpanChannelOutOptions } from "./span-channel-out.ts";
-export { COMPRESSION_ALGORITHMS, type CompressionAlgorithm, compressChannel } from "./stream-compressor.ts";
+export { createSpanChannelOut } from "./span-channel-out.ts";
+export type { CompressionAlgorithm } from "./stream-compressor.ts";

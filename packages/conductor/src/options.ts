@@ -33,7 +33,7 @@ const prefix = {
 };
 const MAX_TTL_SEC = 600;
 
-export const serverOptions = optionGroup("", {
+const serverOptions = optionGroup("", {
   serverId: {
     parse: serverId,
     flag: "server-id",
@@ -84,7 +84,7 @@ export const serverOptions = optionGroup("", {
   },
 });
 
-export const advertiseOptions = optionGroup("advertise", {
+const advertiseOptions = optionGroup("advertise", {
   addr: {
     parse: httpUrl,
     flag: "advertise.addr",
@@ -104,7 +104,7 @@ export const advertiseOptions = optionGroup("advertise", {
   },
 });
 
-export const etcdOptions = optionGroup("etcd", {
+const etcdOptions = optionGroup("etcd", {
   endpoints: {
     parse: listOf(httpUrl),
     flag: "etcd",
@@ -154,7 +154,7 @@ export const etcdOptions = optionGroup("etcd", {
 
 const EXECUTION_P2P = "healthcheck.execution-p2p-enabled";
 
-export const healthOptions = optionGroup("healthcheck", {
+const healthOptions = optionGroup("healthcheck", {
   intervalSec: {
     parse: integerBetween(1, 3600),
     flag: "healthcheck.interval",
@@ -207,7 +207,7 @@ export const healthOptions = optionGroup("healthcheck", {
   },
 });
 
-export const rpcOptions = optionGroup("rpc", {
+const rpcOptions = optionGroup("rpc", {
   host: {
     parse: listenAddress,
     flag: "rpc.addr",
@@ -228,7 +228,7 @@ export const rpcOptions = optionGroup("rpc", {
   ...browserOptions("rpc"),
 });
 
-export const proxyOptions = optionGroup("proxy", {
+const proxyOptions = optionGroup("proxy", {
   enabled: {
     parse: bool,
     flag: "proxy",

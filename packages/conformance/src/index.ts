@@ -1,8 +1,6 @@
 export * from "./blockchain-test.ts";
 export * from "./engine-test.ts";
 export * from "./genesis-test.ts";
-export { checkBlobs, checkBlock } from "./l1-replay/check-l1.ts";
-export type { Print } from "./l1-replay/cli-values.ts";
 export * from "./l1-replay/l1-store.ts";
 export { recordL1Command } from "./l1-replay/record-cli.ts";
 export * from "./l1-replay/record-l1.ts";
@@ -13,7 +11,7 @@ export * from "./rlp-test.ts";
 export { type ExecutionApis, readExecutionApis } from "./rpc-schema.ts";
 export * from "./run-conformance.ts";
 export * from "./state-test.ts";
-export { type StateTestLocation, traceStateTestCase } from "./state-test-trace.ts";
+export { traceStateTestCase } from "./state-test-trace.ts";
 export * from "./stateless-test.ts";
 export * from "./suite-forks.ts";
 export * from "./transaction-test.ts";

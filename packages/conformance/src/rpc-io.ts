@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A request and the answer that the suite recorded. */
-export interface RpcExchange {
+interface RpcExchange {
   readonly request: RpcRequest;
   readonly expected: RpcResponse;
 }
 
-export interface RpcRequest {
+interface RpcRequest {
   readonly method: string;
   readonly params?: unknown;
 }

@@ -26,7 +26,7 @@ export interface StateTest {
   readonly config?: SuiteConfig;
 }
 
-export interface PreAccount {
+interface PreAccount {
   readonly balance: string;
   readonly nonce: string;
   readonly code: string;

@@ -13,7 +13,7 @@ import type { RawChannel } from "./raw-channel.ts";
 import type { BlockBatch, ReadBatch } from "./read-batch.ts";
 import { type DerivationRules, derivationRules } from "./rules.ts";
 
-export interface ExplainedBlock {
+interface ExplainedBlock {
   readonly number: number;
   /** seconds */
   readonly timestamp: number;

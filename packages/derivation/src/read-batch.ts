@@ -14,7 +14,7 @@ export interface BlockBatch {
   readonly transactions: readonly Uint8Array[];
 }
 
-export interface SingularRead {
+interface SingularRead {
   readonly kind: "singular";
   readonly channelId: Hex;
   readonly batch: BlockBatch;

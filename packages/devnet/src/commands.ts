@@ -10,11 +10,11 @@ import type { Ports } from "./ports.ts";
 const program = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 export const RENGINE = program("execution-client/bin/rengine.js");
-export const RNODE = program("rollup-node/bin/rnode.js");
-export const RBATCHER = program("batcher/bin/rbatcher.js");
-export const RPROPOSER = program("proposer/bin/rproposer.js");
+const RNODE = program("rollup-node/bin/rnode.js");
+const RBATCHER = program("batcher/bin/rbatcher.js");
+const RPROPOSER = program("proposer/bin/rproposer.js");
 export const RCONDUCTOR = program("conductor/bin/rconductor.js");
-export const RDA_SERVER = program("alt-da/bin/rda-server.js");
+const RDA_SERVER = program("alt-da/bin/rda-server.js");
 
 const HTTP_API = "eth,net,web3,debug,txpool,trace,miner";
 
@@ -81,7 +81,7 @@ export function devL1Args({ port, parameters, datadir }: DevL1Options, isNew: bo
 }
 
 /** Where L1 is, for those who use it. */
-export interface L1Endpoints {
+interface L1Endpoints {
   readonly url: string;
   /** undefined: there is none */
   readonly beacon: string | undefined;

@@ -1,6 +1,6 @@
 import type { ChainParameters } from "./parameters.ts";
 
-export interface BlobParameters {
+interface BlobParameters {
   readonly target: number;
   readonly max: number;
   readonly baseFeeUpdateFraction: number;

@@ -29,7 +29,7 @@ import { PREDEPLOYS, type PredeployName, predeploy } from "./predeploys.ts";
 import { rpcCall } from "./rpc.ts";
 
 /** An account in the form of Geth's genesis file: quantities in hex. */
-export interface GenesisAccount {
+interface GenesisAccount {
   readonly balance: Hex;
   readonly nonce?: Hex;
   readonly code?: Hex;
@@ -133,7 +133,7 @@ function genesisExtraData(parameters: ChainParameters, { extraDataVersion }: For
   return bytesToHex(extraDataFromAttributes(new Uint8Array(8), params, hasMinBaseFee(extraDataVersion) ? 0n : undefined));
 }
 
-export async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
+async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
   const alloc: Record<Hex, GenesisAccount> = {};
   const put = (address: Hex, account: GenesisAccount): void => {
     alloc[address.toLowerCase() as Hex] = account;

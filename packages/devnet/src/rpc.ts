@@ -1,5 +1,5 @@
 /** The server answered with an error. */
-export class RpcCallError extends Error {
+class RpcCallError extends Error {
   readonly code: number;
 
   constructor(method: string, code: number, message: string) {

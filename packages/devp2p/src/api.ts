@@ -1,13 +1,3 @@
-/** Where a chain stands, as peers tell each other on connecting. */
-export interface ChainStatus {
-  readonly networkId: number;
-  /** 32 bytes */
-  readonly genesisHash: Uint8Array;
-  readonly head: { readonly number: number; readonly hash: Uint8Array };
-  /** the first block whose body and receipts can be asked for */
-  readonly earliestBlock: number;
-}
-
 export interface HeaderRequest {
   /** block number, or hash (32 bytes) */
   readonly start: number | Uint8Array;

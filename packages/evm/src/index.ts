@@ -1,14 +1,12 @@
 export { ChangeRecords } from "./change-records.ts";
 export type { MessageKind } from "./engine/layout.ts";
 export { compileEvm, type EvmModule } from "./engine/module.ts";
-export type { EvmErrorCode } from "./errors.ts";
 export { createEvm, type EvmEngine, type EvmOptions, SUPPOSED_GAS_PER_MS } from "./evm.ts";
 export * from "./execution.ts";
-export type { NativeArithmetic } from "./precompiles/arithmetic.ts";
-export { createOwnKzgVerifier, type KzgVerifier, type OwnKzgVerifier } from "./precompiles/point-evaluation.ts";
-export type { Precompile, PrecompileTable } from "./precompiles/precompile.ts";
+export { createOwnKzgVerifier, type OwnKzgVerifier } from "./precompiles/point-evaluation.ts";
+export type { PrecompileTable } from "./precompiles/precompile.ts";
 export { createPrecompileTable } from "./precompiles/table.ts";
 export * from "./state.ts";
 export * from "./state-changes.ts";
 export * from "./tracer.ts";
-export { gasShortage, SYSTEM_ADDRESS } from "./transaction/call.ts";
+export { gasShortage } from "./transaction/call.ts";

@@ -11,7 +11,7 @@ import { ShapeError } from "./shape.ts";
 import { Turns } from "./turns.ts";
 import type { UnsentBudget } from "./unsent.ts";
 
-export interface DispatchLimits extends RequestLimits {
+interface DispatchLimits extends RequestLimits {
   /** of one answer, and of all answers of a batch together */
   readonly maxResponseBytes: number;
 }
@@ -35,7 +35,7 @@ export interface DispatcherOptions {
 export type ReadLarge = (text: RequestText, client: RequestContext) => Promise<LargeRequest>;
 
 /** Methods that need the connection: they take precedence over the table. */
-export type ConnectionMethods = (method: string) => Method | undefined;
+type ConnectionMethods = (method: string) => Method | undefined;
 
 /** The answer to one request; undefined: it was a notification. */
 type AnswerText = Answer;

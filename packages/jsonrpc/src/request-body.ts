@@ -3,7 +3,7 @@ export const VERY_LARGE_BYTES = 1024 * 1024;
 const SLAB_BYTES = 1024 * 1024;
 
 /** The bytes of a very large request, in pieces with buffers of their own, which can be handed to another thread without being copied. */
-export type BodyPieces = readonly Uint8Array<ArrayBuffer>[];
+type BodyPieces = readonly Uint8Array<ArrayBuffer>[];
 
 /** A request as it has arrived: text, or bytes that nobody has decoded yet. */
 export type RequestText = string | BodyPieces;

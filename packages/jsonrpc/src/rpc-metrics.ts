@@ -2,7 +2,7 @@ import { type MetricFactory, noMetrics } from "@rnode/observe";
 import type { DropReason } from "./unsent.ts";
 
 /** What is read of a server when the metrics are collected. */
-export interface RpcServerGauges {
+interface RpcServerGauges {
   readonly unsentBytes: () => number;
   readonly connections: () => number;
   readonly webSockets: () => number;

@@ -8,6 +8,6 @@ export * from "./l1-client.ts";
 export * from "./l1-error.ts";
 export * from "./l1-metrics.ts";
 export * from "./read-ahead.ts";
-export { L1_RPC_KINDS, type L1RpcKind } from "./receipts-fetcher.ts";
+export { L1_RPC_KINDS } from "./receipts-fetcher.ts";
 export * from "./send-verdict.ts";
 export type { VerifiedHeader } from "./verified-header.ts";

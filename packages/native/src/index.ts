@@ -1,7 +1,7 @@
 import binding from "@rnode/native/binding.cjs";
 import type { NativeModules } from "./modules.ts";
 
-export type { NativeBls12381, NativeCurves, NativeKeccak, NativeModule, NativeModules, NativeSecp256k1 } from "./modules.ts";
+export type { NativeKeccak, NativeSecp256k1 } from "./modules.ts";
 
 /** The modules of this thread; undefined where the addon was not built or does not load, and WebAssembly has to do. */
 export const nativeModules: NativeModules | undefined = binding.modules;

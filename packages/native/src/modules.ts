@@ -1,5 +1,5 @@
 /** What every module has: inputs are written to its memory at `buffer()`, outputs are left there. Addresses and lengths are u32. */
-export interface NativeModule {
+interface NativeModule {
   readonly memory: { readonly buffer: ArrayBuffer };
   /** bytes of memory that addresses reach */
   readonly size: number;
@@ -9,7 +9,7 @@ export interface NativeModule {
 }
 
 /** See packages/evm/assembly/precompiles/native.ts. */
-export interface NativeCurves extends NativeModule {
+interface NativeCurves extends NativeModule {
   bn254Add(bytes: number): number;
   bn254Multiply(bytes: number, signs: number): number;
   bn254Pairing(input: number, pairs: number): number;
@@ -17,7 +17,7 @@ export interface NativeCurves extends NativeModule {
 }
 
 /** See packages/evm/assembly/bls12-381/bls12-381.ts. */
-export interface NativeBls12381 extends NativeModule {
+interface NativeBls12381 extends NativeModule {
   g1Add(bytes: number): number;
   g1Decompress(bytes: number): number;
   g1Msm(bytes: number, count: number): number;

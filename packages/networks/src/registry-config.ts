@@ -20,7 +20,7 @@ const READ_AT_ONCE = 8;
 const PATH = /^[\w-][\w.-]*\/[\w-][\w.-]*$/;
 
 /** A file that is no configuration of a chain, and why. */
-export interface BadFile {
+interface BadFile {
   readonly file: string;
   readonly reason: string;
 }

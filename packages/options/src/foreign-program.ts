@@ -9,7 +9,7 @@ export interface ForeignAnswer {
 }
 
 /** Subcommands with one answer. */
-export interface ForeignCommand {
+interface ForeignCommand {
   /** what to use instead, a whole sentence without its full stop */
   readonly text: string;
   readonly names: readonly string[];

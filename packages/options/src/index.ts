@@ -1,5 +1,5 @@
 export * from "./duration.ts";
-export type { ForeignAnswer, ForeignProgram } from "./foreign-program.ts";
+export type { ForeignProgram } from "./foreign-program.ts";
 export * from "./help-text.ts";
 export * from "./nearest-name.ts";
 export * from "./option-group.ts";

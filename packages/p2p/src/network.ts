@@ -78,7 +78,7 @@ export interface P2PIdentity {
 }
 
 /** A block, by number and hash (32 bytes). */
-export interface BlockPoint {
+interface BlockPoint {
   readonly number: number;
   readonly hash: Uint8Array;
 }

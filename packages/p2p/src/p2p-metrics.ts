@@ -2,7 +2,7 @@ import type { Counter, Gauge, Histogram, MetricFactory } from "@rnode/observe";
 import { createGossipMetrics, type GossipMetrics } from "./gossip/gossip-metrics.ts";
 
 /** What the parts of a score are called in `peer_scores`. */
-export const SCORE_TYPES = [
+const SCORE_TYPES = [
   "total",
   "ipColocation",
   "behavioralPenalty",

@@ -58,7 +58,7 @@ export interface PeersPart extends ResponseScores {
 }
 
 /** What `peers` sees of the others. */
-export interface NetworkView {
+interface NetworkView {
   readonly node: Libp2p<ServiceMap>;
   readonly pubsub: GossipSub;
   /** nanoseconds, moving average; 0: unknown */

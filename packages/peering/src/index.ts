@@ -11,19 +11,9 @@ export {
   subnetContains,
 } from "./ip-address.ts";
 export { KeyFileError, readOrCreateNetworkKey } from "./key-file.ts";
-export { type Mapping, PortMapper, type PortMapperDeps, type PortMapperOptions } from "./nat.ts";
-export type { NetworkTypes } from "./network-messages.ts";
+export { type Mapping, PortMapper, type PortMapperDeps } from "./nat.ts";
 export { NetworkProgram } from "./network-program.ts";
 export { type NetworkRun, NetworkThread } from "./network-thread.ts";
-export { PacketLimiter } from "./packet-limiter.ts";
-export { receiveError, type SentError, sendError } from "./sent-error.ts";
-export { type LogLine, SentLogger } from "./sent-logger.ts";
-export {
-  compressSnappyBlock,
-  decompressSnappyBlock,
-  SnappyError,
-  type SnappyErrorCode,
-  snappyBlockLength,
-} from "./snappy-block.ts";
+export { compressSnappyBlock, decompressSnappyBlock, SnappyError, snappyBlockLength } from "./snappy-block.ts";
 export { findRouters } from "./upnp/find-routers.ts";
-export type { MappedProtocol, Router } from "./upnp/upnp-router.ts";
+export type { Router } from "./upnp/upnp-router.ts";

@@ -17,7 +17,7 @@ const HEARTBEAT_INTERVAL_MS = 1_000;
 const IDENTITY_INTERVAL_MS = 5_000;
 
 /** A network, as far as its thread needs to know it. */
-export interface RunningNetwork<Identity> {
+interface RunningNetwork<Identity> {
   readonly identity: Identity;
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@ import {
 import { receiveError } from "./sent-error.ts";
 
 /** What the process does without an answer for. `lost`: the thread was lost, and is being started again; `busy`: too many calls wait. */
-export type NoAnswer = "lost" | "busy" | "closed";
+type NoAnswer = "lost" | "busy" | "closed";
 
 export interface NetworkThreadOptions<N extends NetworkTypes> {
   readonly config: N["config"];

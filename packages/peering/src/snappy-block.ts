@@ -1,7 +1,7 @@
 import { CodedError } from "@rnode/primitives";
 import { compress } from "snappyjs";
 
-export type SnappyErrorCode =
+type SnappyErrorCode =
   /** the length in front cannot be read, or exceeds 32 bits */
   | "snappy/bad-length"
   /** longer than the caller allows; nothing was allocated */

@@ -12,7 +12,7 @@ let known: { readonly limit: number | undefined } | undefined;
  * How many file descriptors this process may have open; undefined: not known on this system. Node.js has raised it to the hard limit.
  * Read once, so that it is still known when no descriptor is left to read it with.
  */
-export function openFilesLimit(): number | undefined {
+function openFilesLimit(): number | undefined {
   known ??= { limit: readLimit() };
   return known.limit;
 }

@@ -21,7 +21,7 @@ import { opProposer } from "./foreign-options.ts";
 
 const MAX_GAME_TYPE = 2 ** 32 - 1;
 
-export const endpointOptions = optionGroup("", {
+const endpointOptions = optionGroup("", {
   l1EthRpc: {
     parse: listOf(httpUrl),
     required: true,
@@ -39,7 +39,7 @@ export const endpointOptions = optionGroup("", {
   },
 });
 
-export const proposalOptions = optionGroup("", {
+const proposalOptions = optionGroup("", {
   l2ooAddress: {
     parse: address,
     help: "Address of the L2OutputOracle. With neither this nor --game-factory-address, the contract that the rollup's portal uses is taken.",
@@ -69,7 +69,7 @@ export const proposalOptions = optionGroup("", {
   stopped: { parse: bool, default: false, help: "Start without proposing; admin_startProposer starts it." },
 });
 
-export const rpcOptions = optionGroup("rpc", {
+const rpcOptions = optionGroup("rpc", {
   host: {
     parse: listenAddress,
     flag: "rpc.addr",

@@ -5,7 +5,7 @@ import type { Output } from "@rnode/rollup-client";
 import { ProposerError } from "./proposer-error.ts";
 
 /** What the L1 contract wants next. */
-export type NextProposal =
+type NextProposal =
   /** the output of this block, and of no other */
   | { readonly kind: "block"; readonly number: number }
   /** the output of the newest block that may be proposed */

@@ -26,7 +26,7 @@ export interface OutputSource {
 }
 
 /** What the proposer needs of L1 beside the contract. */
-export interface ProposerL1 {
+interface ProposerL1 {
   head(): Promise<L1BlockRef>;
   nonce(address: Uint8Array, block: "latest" | "pending"): Promise<bigint>;
   balance(address: Uint8Array): Promise<bigint>;
@@ -34,7 +34,7 @@ export interface ProposerL1 {
 }
 
 /** `TransactionManager` has it. */
-export interface ProposalSender {
+interface ProposalSender {
   readonly address: Uint8Array;
   send(candidate: TxCandidate, signal: AbortSignal): Promise<SendOutcome>;
 }

@@ -1,6 +1,6 @@
 import { CodedError } from "@rnode/primitives";
 
-export type ByteCursorErrorCode = "cursor/truncated" | "cursor/bad-uvarint" | "cursor/bad-bitlist";
+type ByteCursorErrorCode = "cursor/truncated" | "cursor/bad-uvarint" | "cursor/bad-bitlist";
 
 const MAX_UINT64 = 0xffff_ffff_ffff_ffffn;
 

@@ -56,13 +56,6 @@ export * from "./rollup-config-json.ts";
 export * from "./rollup-of-network.ts";
 export * from "./rpc-json.ts";
 export * from "./span-batch.ts";
-export {
-  MAX_SPAN_BATCH_ELEMENTS,
-  rebuildSpanTransactions,
-  type SpanBatchErrorCode,
-  type SpanTransaction,
-  type SpanTransactions,
-} from "./span-batch-transactions.ts";
 export * from "./system-config.ts";
 export * from "./system-config-scalar.ts";
 export * from "./transaction.ts";
@@ -73,7 +66,6 @@ export {
   UPGRADE_ARTIFACTS,
   type UpgradeArtifact,
   type UpgradeArtifactSource,
-  type UpgradeErrorCode,
   upgradeArtifactsFromFiles,
 } from "./upgrade-artifacts.ts";
-export { upgradeFilesAfter, upgradeGasAt, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";
+export { upgradeFilesAfter, upgradeGasAt, upgradesOfBlock } from "./upgrade-transactions.ts";

@@ -20,7 +20,7 @@ export interface SyncStatus {
   readonly finalizedL2: L2BlockRef;
 }
 
-export const hashHex: JsonParser<Hex> = (value, key) => bytesToHex(jsonHash(value, key));
+const hashHex: JsonParser<Hex> = (value, key) => bytesToHex(jsonHash(value, key));
 
 const l1Ref: JsonParser<L1BlockRef> = (value, path) => {
   const object = jsonObject(value, path);

@@ -8,7 +8,7 @@ const METHOD_NOT_FOUND = -32601;
 const UNAUTHORIZED = 401;
 
 /** An endpoint as its user knows it. */
-export interface NamedEndpoint {
+interface NamedEndpoint {
   /** with its dashes: `--rollup-rpc` */
   readonly option: string;
   /** what is expected there: "rollup node" */
@@ -17,7 +17,7 @@ export interface NamedEndpoint {
   readonly address: string;
 }
 
-export interface WaitingDeps {
+interface WaitingDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;

@@ -24,7 +24,7 @@ export type AttributesMismatch =
   | "withdrawals";
 
 /** Header fields that follow from executing the block on its parent. The engine that has the block has checked them. */
-export type ExecutedField = "stateRoot" | "receiptsRoot" | "logsBloom" | "gasUsed" | "baseFeePerGas";
+type ExecutedField = "stateRoot" | "receiptsRoot" | "logsBloom" | "gasUsed" | "baseFeePerGas";
 
 /** What the other header fields of the derived block follow from. */
 interface Derived {

@@ -11,14 +11,14 @@ import type { Sequencer } from "./sequencer.ts";
 import type { UnsafeGap } from "./unsafe-gap.ts";
 import type { UnsafeInserter } from "./unsafe-inserter.ts";
 
-export type DriverErrorCode =
+type DriverErrorCode =
   /** an operator has to act; `reason` says what is wrong */
   | "driver/critical"
   /** too many commands are waiting */
   | "driver/busy"
   | "driver/closing";
 
-export class DriverError extends codedErrors<DriverErrorCode>({
+class DriverError extends codedErrors<DriverErrorCode>({
   "driver/critical": "{part}: {reason}",
   "driver/busy": "{reason}",
   "driver/closing": "{reason}",

@@ -41,7 +41,7 @@ export interface SealedPayload {
 }
 
 /** The engine rejects these attributes or this payload for good. */
-export interface Invalid {
+interface Invalid {
   readonly kind: "invalid";
   readonly reason: string;
 }

@@ -1,13 +1,12 @@
 export type { BlockGossip, Published } from "./block-gossip.ts";
 export { ConductorClient } from "./conductor/conductor-client.ts";
-export type { NodeConnections } from "./connections.ts";
 export type { Heads } from "./heads.ts";
 export { type ManagedEventJson, managedEventToJson } from "./interop/managed-event.ts";
 export { type ManagedApi, managedMethods } from "./interop/managed-methods.ts";
 export type { SequencerConductor } from "./leadership.ts";
-export { type NodeDeps, RollupNode } from "./node.ts";
+export { RollupNode } from "./node.ts";
 export { type RnodeOptions, rnodeOptions } from "./options.ts";
 export type { NodeAdminApi } from "./rpc-methods.ts";
-export { SafeHeadDatabase, type SafeHeadEntry } from "./safe-head-database.ts";
+export { SafeHeadDatabase } from "./safe-head-database.ts";
 export type { SyncStatusJson } from "./sync-status.ts";
 export type { MissingBlocks } from "./unsafe-gap.ts";

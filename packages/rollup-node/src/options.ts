@@ -140,7 +140,7 @@ export const l1Options = optionGroup("l1", {
   },
 });
 
-export const l2Options = optionGroup("l2", {
+const l2Options = optionGroup("l2", {
   url: {
     parse: url,
     flag: "l2",
@@ -168,7 +168,7 @@ export const l2Options = optionGroup("l2", {
   },
 });
 
-export const fileOptions = optionGroup("", {
+const fileOptions = optionGroup("", {
   datadir: {
     parse: path,
     help: "Folder of the engine secret and of fetched files: that of the execution client, if both run on one machine. Default: rnode_data/<L2 chain id> in the working directory.",
@@ -236,7 +236,7 @@ export const overrideOptions = optionGroup("override", {
   },
 });
 
-export const rpcOptions = optionGroup("rpc", {
+const rpcOptions = optionGroup("rpc", {
   host: { parse: listenAddress, flag: "rpc.addr", default: "0.0.0.0", help: "Address the RPC server listens on." },
   port: { parse: port, default: 9545, help: "Port of the RPC server." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
@@ -256,7 +256,7 @@ export const rpcOptions = optionGroup("rpc", {
   ...browserOptions("rpc"),
 });
 
-export const sequencerOptions = optionGroup("sequencer", {
+const sequencerOptions = optionGroup("sequencer", {
   enabled: { parse: bool, default: false, help: "Act as the sequencer: build blocks." },
   l1Confs: {
     parse: uint,
@@ -293,7 +293,7 @@ export const sequencerOptions = optionGroup("sequencer", {
   },
 });
 
-export const finalityOptions = optionGroup("finality", {
+const finalityOptions = optionGroup("finality", {
   lookback: {
     parse: uint,
     default: 0,
@@ -308,7 +308,7 @@ export const finalityOptions = optionGroup("finality", {
   },
 });
 
-export const verifierOptions = optionGroup("verifier", {
+const verifierOptions = optionGroup("verifier", {
   l1Confs: {
     parse: uint,
     default: 0,
@@ -317,18 +317,18 @@ export const verifierOptions = optionGroup("verifier", {
   },
 });
 
-export const safedbOptions = optionGroup("safedb", {
+const safedbOptions = optionGroup("safedb", {
   path: {
     parse: path,
     help: "Folder of the safe-head database, which rnode_safeHeadAtL1Block needs and which makes restarts short.",
   },
 });
 
-export const snapshotlogOptions = optionGroup("snapshotlog", {
+const snapshotlogOptions = optionGroup("snapshotlog", {
   file: { parse: path, env: "SNAPSHOT_LOG", help: "File for a line of JSON each time that a head of L1 or L2 moves." },
 });
 
-export const conductorOptions = optionGroup("conductor", {
+const conductorOptions = optionGroup("conductor", {
   enabled: {
     parse: bool,
     default: false,

@@ -12,7 +12,7 @@ export interface SafeHeadEntry {
   readonly safeHead: BlockId;
 }
 
-export type SafeHeadDatabaseErrorCode =
+type SafeHeadDatabaseErrorCode =
   /** a row that is not an entry: `row` */
   "safe-heads/invalid-db-entry";
 

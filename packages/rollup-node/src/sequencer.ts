@@ -37,7 +37,7 @@ export interface SequencerDeps {
   readonly metrics?: SequencerMetrics | undefined;
 }
 
-export interface SequencerMetrics {
+interface SequencerMetrics {
   /** a block could not be built, sealed or let out */
   error(): void;
   /** @param buildingSec from the start of building to the block in our own engine */

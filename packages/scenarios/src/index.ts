@@ -1,13 +1,4 @@
-export {
-  type CliOptions,
-  clusterSummaryOf,
-  parseCli,
-  printCluster,
-  printScenario,
-  seedsOf,
-  summaryOf,
-  upgradeArtifactsOf,
-} from "./cli.ts";
-export { type ClusterResult, runCluster } from "./cluster/run-cluster.ts";
-export { type Fault, type Plan, planOf } from "./plan.ts";
-export { runPlan, runScenario, type ScenarioOptions, type ScenarioResult } from "./run-scenario.ts";
+export { clusterSummaryOf, parseCli, printCluster, printScenario, seedsOf, summaryOf, upgradeArtifactsOf } from "./cli.ts";
+export { runCluster } from "./cluster/run-cluster.ts";
+export { planOf } from "./plan.ts";
+export { runPlan, runScenario } from "./run-scenario.ts";

@@ -105,7 +105,7 @@ export type Fault =
   | ({ readonly kind: "blobs"; readonly of: string; readonly how: "down" | "stalls" | "fails" | BlobLie } & Interval);
 
 /** Logs of the rollup's L1 contracts: as the contracts write them, or in a form that they never have. */
-export const LOG_KINDS = [
+const LOG_KINDS = [
   "deposit",
   "batcher",
   "feeScalars",
@@ -125,7 +125,7 @@ export type BlobLie = "missing" | "withheld" | "wrong";
 
 export type EndpointFault = "down" | "stalls" | "fails" | "loses-answers" | "lies" | "lags" | "slow";
 
-export const JUNK_KINDS = [
+const JUNK_KINDS = [
   "noise",
   "empty",
   "unknown-version",

@@ -2,7 +2,7 @@ import { statfsSync } from "node:fs";
 import { snapshotError } from "./errors.ts";
 
 /** What a snapshot leaves free on a disk: a full one stops the node beside it, and the system. */
-export const DISK_RESERVE_BYTES = 1 << 30;
+const DISK_RESERVE_BYTES = 1 << 30;
 
 /** @returns free bytes above the reserve; negative if the reserve is used */
 export function roomAt(folder: string, reserveBytes = DISK_RESERVE_BYTES): number {

@@ -1,7 +1,6 @@
 export * from "./create/create-snapshot.ts";
 export * from "./download/download-snapshot.ts";
 export * from "./errors.ts";
-export type { Manifest, Totals } from "./format/manifest.ts";
 export type { StartReach } from "./reach/start-reach.ts";
 export * from "./read/load-snapshot.ts";
 export * from "./restore/restore-snapshot.ts";

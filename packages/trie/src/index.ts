@@ -7,7 +7,6 @@ export * from "./ordered-trie.ts";
 export * from "./proof.ts";
 export * from "./remembered-nodes.ts";
 export * from "./sorted-trie.ts";
-export type { TrieChange, TrieUpdate } from "./trie-change.ts";
 export * from "./update-state-trie.ts";
 export { updateTrie } from "./update-trie.ts";
 export * from "./witness.ts";

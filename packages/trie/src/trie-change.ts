@@ -7,7 +7,7 @@ import type { TrieNodeChange } from "./node-reader.ts";
  * @param value the value of the change
  * @param present the value of the leaf
  */
-export type LeafMerge = (value: Uint8Array, present: Uint8Array) => Uint8Array;
+type LeafMerge = (value: Uint8Array, present: Uint8Array) => Uint8Array;
 
 export interface TrieChange {
   /** 32 bytes, keccak256 of the address or slot */

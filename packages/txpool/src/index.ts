@@ -1,3 +1,3 @@
-export { effectiveTip, feeCap, tipCap } from "./fees.ts";
+export { effectiveTip, feeCap } from "./fees.ts";
 export * from "./pool-types.ts";
 export * from "./transaction-pool.ts";

@@ -20,10 +20,10 @@ export interface Attack {
 /** Requests that an attack sends again and again. */
 export type Prepared = readonly (string | Uint8Array)[];
 
-export interface AttackBounds {
+interface AttackBounds {
   /** open at once */
   readonly connections: number;
 }
 
 /** `restart-engine`: the attacked execution client is killed and started again, which must not take longer than usual */
-export type Afterwards = "restart-engine";
+type Afterwards = "restart-engine";

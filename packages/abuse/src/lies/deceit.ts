@@ -6,7 +6,7 @@ export interface Question {
   readonly params: readonly unknown[];
 }
 
-export interface Answered {
+interface Answered {
   readonly question: Question;
   readonly result: unknown;
 }

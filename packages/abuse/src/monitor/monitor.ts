@@ -8,7 +8,7 @@ import { HonestClient, type Sample } from "./honest-client.ts";
 import { type Death, ProcessWatch } from "./process-watch.ts";
 import { percentile } from "./statistics.ts";
 
-export interface Latency {
+interface Latency {
   readonly requests: number;
   readonly failed: number;
   readonly failures: readonly string[];

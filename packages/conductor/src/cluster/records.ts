@@ -4,7 +4,7 @@ import type { KeyValue } from "../etcd/etcd-api.ts";
 /** What lies in etcd, as JSON. */
 
 /** How far a member's sequencer could lead: see `HealthVerdict`. */
-export const FITNESS = ["healthy", "stalled", "unfit", "down"] as const;
+const FITNESS = ["healthy", "stalled", "unfit", "down"] as const;
 export type Fitness = (typeof FITNESS)[number];
 
 /** Under `leader`, as long as the leader's lease lives. */

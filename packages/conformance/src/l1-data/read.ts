@@ -17,7 +17,7 @@ import type { LogBytes } from "./generate.ts";
 /** What was read, in values of JSON as `interop/answers.go` has them; `null` has no effect. */
 export type Reading = readonly unknown[] | "dropped" | null;
 
-export const EMITTER = Uint8Array.from({ length: 20 }, (_, i) => (i === 0 ? 0x10 : i === 19 ? 1 : 0));
+const EMITTER = Uint8Array.from({ length: 20 }, (_, i) => (i === 0 ? 0x10 : i === 19 ? 1 : 0));
 const BLOCK_HASH = Uint8Array.from({ length: 32 }, (_, i) => (i === 31 ? 7 : 0));
 
 const receiptsOf = (logs: readonly LogBytes[]): Receipt[] => [

@@ -2,7 +2,7 @@ import type { Kzg } from "@rnode/kzg";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { BlockEntry, L1Store } from "./l1-store.ts";
 
-export interface BeaconAnswer {
+interface BeaconAnswer {
   readonly status: number;
   readonly body: unknown;
 }

@@ -4,7 +4,7 @@ import { UserError } from "@rnode/program";
 import { PAGE_FOLDER as VERIFIER, PAGE_POLICY as VERIFIER_POLICY } from "@rnode/verifier";
 import { PAGE_FOLDER } from "../page-folder.ts";
 
-export interface PageFile {
+interface PageFile {
   readonly type: string;
   readonly body: Buffer;
   /** its name changes with its content */

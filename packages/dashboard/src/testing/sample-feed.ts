@@ -12,7 +12,7 @@ import type {
 import type { DashboardSource, Viewer } from "../server/dashboard-server.ts";
 
 /** A devnet as its page sees it, at one moment, for tests and for looking at the page without running anything. */
-export const NOW_MS = Date.UTC(2026, 10, 23, 12, 0, 0);
+const NOW_MS = Date.UTC(2026, 10, 23, 12, 0, 0);
 const NOW_SEC = NOW_MS / 1000;
 /** Where the rengines of the sample say that they serve witnesses. */
 export const WITNESS_URL = "http://127.0.0.1:9546/";

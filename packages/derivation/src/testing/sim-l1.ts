@@ -18,7 +18,7 @@ export const INBOX = new Uint8Array(20).fill(0xff);
 export const PORTAL = new Uint8Array(20).fill(0xde);
 export const SYSTEM_CONFIG = new Uint8Array(20).fill(0x5c);
 export const L1_CHAIN_ID = 900n;
-export const L1_BLOCK_TIME = 12;
+const L1_BLOCK_TIME = 12;
 
 interface SimBlock {
   readonly header: L1BlockHeader;

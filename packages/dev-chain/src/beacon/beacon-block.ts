@@ -92,9 +92,6 @@ export function commitmentInclusionProof({ fieldRoots, commitments }: BeaconBody
   ];
 }
 
-/** Where a commitment is below the body's root, for checking its proof. */
-export const commitmentPosition = (index: number): number => COMMITMENTS_FIELD * 2 * MAX_COMMITMENTS + index;
-
 function executionPayloadRoot({ header, transactions, withdrawals = [] }: Block, blockHash: Uint8Array): Uint8Array {
   return containerRoot([
     header.parentHash,

@@ -69,7 +69,7 @@ function chunksOf(bytes: Uint8Array): Uint8Array[] {
 /** Of a vector of bytes. */
 export const bytesRoot = (bytes: Uint8Array): Uint8Array => merkleRoot(chunksOf(bytes));
 
-export const mixInLength = (root: Uint8Array, length: number): Uint8Array => hashPair(root, numberRoot(length));
+const mixInLength = (root: Uint8Array, length: number): Uint8Array => hashPair(root, numberRoot(length));
 
 /** Of a list of at most `limit` bytes. */
 export const byteListRoot = (bytes: Uint8Array, limit: number): Uint8Array =>

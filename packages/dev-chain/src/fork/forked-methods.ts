@@ -14,7 +14,7 @@ interface Asked {
   readonly locally: () => unknown;
 }
 
-export interface ForkedMethodsDeps {
+interface ForkedMethodsDeps {
   readonly remote: Pick<RpcClient, "call">;
   readonly state: RemoteState;
   readonly chain: Pick<DevChainAccess, "head" | "headerOf">;

@@ -7,7 +7,7 @@ import { type BlockJson, miningMethods } from "./mining-methods.ts";
 import { stateMethods } from "./state-methods.ts";
 import { type TokenMethodsDeps, tokenMethods } from "./token-methods.ts";
 
-export type DevMethodsDeps = Omit<AccountMethodsDeps, "admit" | "chainId"> &
+type DevMethodsDeps = Omit<AccountMethodsDeps, "admit" | "chainId"> &
   Omit<ChainMethodsDeps, "send"> &
   Omit<TokenMethodsDeps, "dev"> & { readonly store: DumpSource; readonly blockJson: BlockJson };
 

@@ -47,9 +47,9 @@ const VERSION = 4;
 const HASH_SIZE = 32;
 const SIGNATURE_SIZE = 65;
 const HEAD_SIZE = HASH_SIZE + SIGNATURE_SIZE;
-export const MAX_V4_PACKET_BYTES = 1_280;
+const MAX_V4_PACKET_BYTES = 1_280;
 /** how long a packet is valid */
-export const EXPIRY_SEC = 20;
+const EXPIRY_SEC = 20;
 const MAX_NEIGHBOURS = 16;
 const MAX_RECORD_BYTES = 300;
 

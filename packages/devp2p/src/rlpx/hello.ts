@@ -42,7 +42,7 @@ export const DISCONNECT_REASONS = {
 } as const;
 export type DisconnectReason = keyof typeof DISCONNECT_REASONS;
 
-export const disconnectReasonOf = (code: number): DisconnectReason | undefined =>
+const disconnectReasonOf = (code: number): DisconnectReason | undefined =>
   (Object.keys(DISCONNECT_REASONS) as DisconnectReason[]).find((reason) => DISCONNECT_REASONS[reason] === code);
 
 export function encodeHello({ clientId, capabilities, port, publicKey }: Hello): Uint8Array {

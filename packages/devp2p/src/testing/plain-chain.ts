@@ -17,7 +17,7 @@ import type { BlockCommit, ChainDatabase } from "@rnode/storage";
 import { orderedTrieRoot } from "@rnode/trie";
 
 const KEY = keccak256(Uint8Array.of(7));
-export const PLAIN_CHAIN_ID = 7_357n;
+const PLAIN_CHAIN_ID = 7_357n;
 const TO = new Uint8Array(20).fill(0x11);
 const GENESIS_TIME_SEC = 1_700_000_000;
 

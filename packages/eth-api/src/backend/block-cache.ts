@@ -19,7 +19,7 @@ export function roughBlockBytes({ block, receipts }: StoredBlock): number {
   return bytes;
 }
 
-export interface BlockCacheOptions {
+interface BlockCacheOptions {
   /** of all cached blocks together, as `roughBlockBytes` counts them */
   readonly maxBytes: number;
   /** called with the new total size whenever it changes */

@@ -11,7 +11,7 @@ export interface GasPriceOptions {
   readonly maxPriceWei: bigint;
 }
 
-export const DEFAULT_GAS_PRICE_OPTIONS: GasPriceOptions = { minSuggestedTipWei: 1_000_000n, maxPriceWei: 500_000_000_000n };
+const DEFAULT_GAS_PRICE_OPTIONS: GasPriceOptions = { minSuggestedTipWei: 1_000_000n, maxPriceWei: 500_000_000_000n };
 
 /** Tip per unit of gas in a block; deposits pay none. */
 export const tipOf = (tx: Transaction, baseFeeWei: bigint): bigint => (tx.type === 0x7e ? 0n : effectiveTip(tx, baseFeeWei));

@@ -51,7 +51,7 @@ export const placeOf = ({ hash, block: { header } }: StoredBlock): BlockPlace =>
 });
 
 /** Index within the block of a transaction's first log. */
-export function firstLogIndex(receipts: readonly Receipt[], transactionIndex: number): number {
+function firstLogIndex(receipts: readonly Receipt[], transactionIndex: number): number {
   let count = 0;
   for (let index = 0; index < transactionIndex; index++) count += receipts[index]!.logs.length;
   return count;

@@ -29,7 +29,7 @@ import { txpoolMethods } from "./txpool.ts";
 
 /** The names that `--http.api` and `--ws.api` accept. */
 export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "admin", "testing", "rpc"] as const;
-export type Namespace = (typeof NAMESPACES)[number];
+type Namespace = (typeof NAMESPACES)[number];
 
 const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices) => ApiMethods>> = {
   eth: (services) => ({

@@ -13,7 +13,7 @@ import type { TransactionConditional } from "../params/conditional.ts";
 import type { TraceService } from "../tracing/trace-service.ts";
 
 /** How users may send transactions. */
-export interface SendingOptions {
+interface SendingOptions {
   readonly acceptsConditionals: boolean;
   readonly defaultSyncTimeoutMs: number;
   readonly maxSyncTimeoutMs: number;

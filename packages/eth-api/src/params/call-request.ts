@@ -32,7 +32,7 @@ export interface CallRequest {
   readonly chainId?: bigint | undefined;
 }
 
-export const accessListShape: Shape<AccessListEntry[]> = arrayShape(
+const accessListShape: Shape<AccessListEntry[]> = arrayShape(
   objectShape({ address: addressShape, storageKeys: arrayShape(hashShape) }, {}),
 );
 

@@ -17,7 +17,7 @@ export interface TransactionConditional {
   readonly timestampMax: number | undefined;
 }
 
-export interface KnownAccount {
+interface KnownAccount {
   readonly address: Uint8Array;
   /** the expected storage root, or the expected values of some slots */
   readonly storage: { readonly root: Uint8Array } | { readonly slots: readonly (readonly [Uint8Array, Uint8Array])[] };

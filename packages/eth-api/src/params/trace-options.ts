@@ -15,7 +15,7 @@ import { blockOverrideShape, stateOverrideShape } from "./call-request.ts";
 import { numberOrQuantityShape } from "./number-or-quantity.ts";
 
 /** A duration in Go's notation (`5s`, `1m30s`, `100ms`), parsed to milliseconds. */
-export const goDurationShape: Shape<number> = shape({ type: "string", examples: ["5s", "1m30s"] }, (value) => {
+const goDurationShape: Shape<number> = shape({ type: "string", examples: ["5s", "1m30s"] }, (value) => {
   if (typeof value !== "string") throw new ShapeError(`expected a duration like "5s", got ${shown(value)}`);
   const durationMs = parseDurationMs(value);
   if (durationMs === undefined) throw new ShapeError(`time: invalid duration "${value}"`);

@@ -8,7 +8,7 @@ import type { ConditionalFault } from "../params/conditional.ts";
 import type { ParameterRules } from "./parameter-rules.ts";
 import type { TraceDialect } from "./trace-dialect.ts";
 
-export type ProfileName = "R" | "G";
+type ProfileName = "R" | "G";
 
 /** Why a raw transaction was rejected before the pool looked at it. */
 export type SubmissionFault =
@@ -115,7 +115,7 @@ export type FeeHistoryFault =
   | { readonly kind: "beyond-head"; readonly requested: number; readonly head: number };
 
 /** Why a conditional transaction was refused. */
-export type ConditionalRefusal =
+type ConditionalRefusal =
   | { readonly kind: "too-costly"; readonly cost: number; readonly limit: number }
   | { readonly kind: "not-met"; readonly fault: ConditionalFault };
 

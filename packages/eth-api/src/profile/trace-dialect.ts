@@ -3,7 +3,7 @@ import { instructionOf, OP } from "../instructions/opcodes.ts";
 import { HALT_TEXTS } from "./halt-texts.ts";
 
 /** The instruction at which a message ended. */
-export type LastStep = FaultyStep | undefined;
+type LastStep = FaultyStep | undefined;
 
 /** How the two profiles differ in what traces show. */
 export interface TraceDialect {

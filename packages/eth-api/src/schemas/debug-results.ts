@@ -23,10 +23,10 @@ const STRUCT_LOG = object(
   },
 );
 /** The result without a tracer name: that of the struct logger. */
-export const STRUCT_TRACE = object({ gas: INTEGER, failed: BOOLEAN, returnValue: DATA, structLogs: arrayOf(STRUCT_LOG) });
+const STRUCT_TRACE = object({ gas: INTEGER, failed: BOOLEAN, returnValue: DATA, structLogs: arrayOf(STRUCT_LOG) });
 const CALL_KINDS = ["CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2", "SELFDESTRUCT"];
 /** `callTracer` */
-export const CALL_FRAME = object(
+const CALL_FRAME = object(
   { type: { enum: CALL_KINDS }, from: ADDRESS, gas: QUANTITY, gasUsed: QUANTITY, input: DATA },
   {
     to: ADDRESS,
@@ -71,7 +71,7 @@ const PLACED_TRACE = object(FLAT_TRACE_FIELDS, {
 });
 
 /** The result of any one of the tracers, named or default. */
-export const TRACE: JsonSchema = {
+const TRACE: JsonSchema = {
   title: "Of the struct logger, callTracer, prestateTracer (also with differences), 4byteTracer or flatCallTracer",
   oneOf: [
     STRUCT_TRACE,

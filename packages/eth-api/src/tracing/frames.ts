@@ -1,7 +1,7 @@
 import type { EvmTracer, HaltReason, MessageKind, TraceMessage, TraceResult } from "@rnode/evm";
 import type { TraceContext, TracedMessage, TraceOutcome } from "./transaction-tracer.ts";
 
-export interface FrameLog {
+interface FrameLog {
   readonly address: Uint8Array;
   readonly topics: readonly Uint8Array[];
   readonly data: Uint8Array;

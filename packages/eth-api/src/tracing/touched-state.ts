@@ -27,7 +27,7 @@ const DELEGATION_PREFIX = [0xef, 0x01, 0x00] as const;
 const DELEGATION_BYTES = 23;
 
 const addressOf = (word: bigint): Uint8Array => bigintToBytes(word & ADDRESS_MASK, 20);
-export const createdAddressOf = (creator: Uint8Array, nonce: bigint): Uint8Array =>
+const createdAddressOf = (creator: Uint8Array, nonce: bigint): Uint8Array =>
   keccak256(encodeRlp([creator, nonce === 0n ? new Uint8Array(0) : bigintToBytes(nonce)])).subarray(12);
 
 /** Remembers accounts and slots as they were before a transaction first touched them. */

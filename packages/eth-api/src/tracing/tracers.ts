@@ -27,7 +27,7 @@ export function widestDetail(factories: readonly Pick<TracerFactory, "detail">[]
   return wanted.has("steps") ? "steps" : wanted.has("touches") ? "touches" : "messages";
 }
 
-export const NATIVE_TRACERS = ["callTracer", "prestateTracer", "flatCallTracer", "4byteTracer", "muxTracer", "noopTracer"] as const;
+const NATIVE_TRACERS = ["callTracer", "prestateTracer", "flatCallTracer", "4byteTracer", "muxTracer", "noopTracer"] as const;
 const MAX_SHOWN_NAME = 60;
 /** Something that is not a tracer's name may be a whole program. */
 const shortened = (name: string): string => (name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME - 1)}…` : name);

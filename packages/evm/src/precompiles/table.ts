@@ -9,7 +9,7 @@ import { p256Verify } from "./p256.ts";
 import { type KzgVerifier, pointEvaluation } from "./point-evaluation.ts";
 import type { Precompile, PrecompileTable } from "./precompile.ts";
 
-export const P256_ADDRESS = 0x100;
+const P256_ADDRESS = 0x100;
 
 /** The precompiles that the engine asks the host for (0x02, 0x04 and 0x09 are in the engine, which leaves long inputs of 0x02 to native code if there is some). */
 export interface PrecompileSet {

@@ -5,7 +5,7 @@ import type { CallMessage, CallOutcome } from "../execution.ts";
 import { applyAuthorizations } from "./authorizations.ts";
 import { type BlockScope, gasAfterRefund, warmUp, writeTransactionEnvironment } from "./scope.ts";
 
-export const SYSTEM_ADDRESS = hexToBytes("0xfffffffffffffffffffffffffffffffffffffffe");
+const SYSTEM_ADDRESS = hexToBytes("0xfffffffffffffffffffffffffffffffffffffffe");
 const SYSTEM_CALL_GAS = 30_000_000n;
 
 /** Calls a system contract and keeps its effects. Spec: EIP-4788, EIP-2935, EIP-7002 */

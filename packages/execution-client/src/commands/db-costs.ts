@@ -2,7 +2,7 @@ import type { StorageStats } from "@rnode/storage";
 
 /** What the rows of a table are counted by. */
 export const COST_UNITS = ["block", "transaction", "account", "slot"] as const;
-export type CostUnit = (typeof COST_UNITS)[number];
+type CostUnit = (typeof COST_UNITS)[number];
 
 /** Bytes of a table for each of what its rows grow with; a unit that says nothing about the table is missing. */
 export type TableCost = Readonly<Partial<Record<CostUnit, number>>>;

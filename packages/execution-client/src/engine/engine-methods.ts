@@ -84,7 +84,7 @@ export interface EngineServices {
 }
 
 /** What moves the heads of the chain, at once or after an import was interrupted for it. */
-export type EngineHeads = Pick<ChainSync, "newPayload" | "forkchoiceUpdated" | "extend">;
+type EngineHeads = Pick<ChainSync, "newPayload" | "forkchoiceUpdated" | "extend">;
 
 /** Offered to rollup nodes of this project; others use the standard methods. */
 const BUILD_BLOCKS = "engine_rnodeBuildBlocksV1";

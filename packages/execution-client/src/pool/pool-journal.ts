@@ -23,7 +23,7 @@ export interface JournalLimits {
   readonly maxWaitingBytes: number;
 }
 
-export const DEFAULT_JOURNAL_LIMITS: JournalLimits = {
+const DEFAULT_JOURNAL_LIMITS: JournalLimits = {
   maxBytes: 256 * 1024 * 1024,
   minOutgrownBytes: 4 * 1024 * 1024,
   maxWaitingBytes: 16 * 1024 * 1024,

@@ -41,7 +41,7 @@ export interface PoolServiceOptions extends Partial<PoolLimits> {
 }
 
 /** What only a chain with blobs needs. */
-export interface BlobChecks {
+interface BlobChecks {
   /** Whether the blobs are those of their commitments. @throws {CodedError} kzg/*: it cannot be said now */
   verify(sidecar: BlobSidecar): Promise<boolean>;
   /** Turns blob proofs into cell proofs, for forks that want these; undefined: they are refused */

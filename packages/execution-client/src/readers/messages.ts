@@ -58,7 +58,7 @@ interface MetricsAnswer {
 }
 
 /** How a reader is doing. */
-export interface Pong {
+interface Pong {
   readonly kind: "pong";
   /** number of connections, by listener */
   readonly connections: readonly number[];

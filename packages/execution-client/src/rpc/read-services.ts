@@ -41,7 +41,7 @@ export interface ServiceSources {
 }
 
 /** One of several processes that keep filters. */
-export interface FilterHome {
+interface FilterHome {
   readonly reader: number;
   readonly count: number;
 }

@@ -8,7 +8,7 @@ export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes
 export const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
 
 /** The content of a file or an http(s) URL, decompressed if it is gzip. @throws {UserError} */
-export async function readInput(source: string): Promise<Uint8Array> {
+async function readInput(source: string): Promise<Uint8Array> {
   const bytes = isUrl(source) ? await download(source) : await readFileOf(source);
   if (!isGzip(bytes)) return bytes;
   try {

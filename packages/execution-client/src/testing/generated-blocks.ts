@@ -31,7 +31,7 @@ function keyOf(seed: number, index: number): Uint8Array {
 }
 
 /** The forced transactions of a block, encoded; the L1 attributes come first. */
-export function forcedTransactions(seed: number): Uint8Array[] {
+function forcedTransactions(seed: number): Uint8Array[] {
   const deposits = [{ ...l1Info("jovian"), sourceHash: seeded(seed, 255) }];
   for (let i = 0; i < DEPOSITS; i++) {
     const key = keyOf(seed, i);

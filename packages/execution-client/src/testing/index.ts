@@ -1,1 +1,1 @@
-export { CHAIN_ID, GENESIS_TIME_SEC, startTestClient, type TestClient } from "./test-client.ts";
+export { CHAIN_ID, startTestClient, type TestClient } from "./test-client.ts";

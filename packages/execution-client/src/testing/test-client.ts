@@ -59,7 +59,7 @@ export interface TestClient {
   remove(): Promise<void>;
 }
 
-export interface BuildOptions {
+interface BuildOptions {
   readonly parent?: { readonly hash: Hex; readonly timestampSec: number };
   readonly noTxPool?: boolean;
   readonly transactions?: readonly Hex[];

@@ -17,7 +17,7 @@ export interface ToolChain {
   stop(): Promise<void>;
 }
 
-export const TOOL_L1 = { operatorFeeScalar: 2_000_000, operatorFeeConstant: 7n } satisfies Partial<L1BlockInfo>;
+const TOOL_L1 = { operatorFeeScalar: 2_000_000, operatorFeeConstant: 7n } satisfies Partial<L1BlockInfo>;
 
 const PREDEPLOYS: Readonly<Record<string, Hex>> = {
   WETH: "0x4200000000000000000000000000000000000006",

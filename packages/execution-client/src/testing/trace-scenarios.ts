@@ -43,7 +43,7 @@ export interface Scenario {
 }
 
 export const AUTHORITY_KEY: Hex = `0x${"b2".repeat(32)}`;
-export const AUTHORITY: Hex = bytesToHex(privateKeyToAddress(hexToBytes(AUTHORITY_KEY)));
+const AUTHORITY: Hex = bytesToHex(privateKeyToAddress(hexToBytes(AUTHORITY_KEY)));
 const GAS = 2_000_000n;
 const toMemory = (code: string): string => {
   const bytes = hexToBytes(code);

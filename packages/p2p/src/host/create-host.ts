@@ -19,7 +19,7 @@ import { boundedInbound } from "./bounded-inbound.ts";
 import { quietLogger } from "./quiet-logger.ts";
 
 /** What every node of the network offers. */
-export interface HostServices extends ServiceMap {
+interface HostServices extends ServiceMap {
   readonly identify: Identify;
   readonly identifyPush: IdentifyPush;
   readonly ping: Ping;

@@ -9,7 +9,7 @@ import { type Datastore, Key } from "interface-datastore";
  * peer-store/in-use: another process has the folder open. peer-store/damaged: it cannot be read; only inside this folder, what is damaged
  * is set aside
  */
-export type PeerStoreErrorCode = "peer-store/in-use" | "peer-store/damaged";
+type PeerStoreErrorCode = "peer-store/in-use" | "peer-store/damaged";
 
 export interface PeerDatastore {
   /** records under op-node's keys */

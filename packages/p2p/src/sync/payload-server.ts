@@ -24,7 +24,7 @@ const READ_MS = 10_000;
 const WRITE_MS = 10_000;
 /** More than the burst of a peer, which are the ones that need not wait. */
 export const MAX_STREAMS_OF_PEER = 16;
-export const MAX_STREAMS = 256;
+const MAX_STREAMS = 256;
 /** of answers that are being sent, whether their readers are slow or not: in all, and to one peer */
 const MAX_SENDING_BYTES = 64 * 1024 * 1024;
 const MAX_SENDING_BYTES_OF_PEER = 16 * 1024 * 1024;

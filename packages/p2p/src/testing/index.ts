@@ -3,7 +3,7 @@ export { signBlock } from "../wire/sign-block.ts";
 export * from "./go-peer.ts";
 export { blockRequestProtocol, compressSnappyBlock, encodeBlockRequest, HostilePeer, newestBlockTopic } from "./hostile-peer.ts";
 export { measuredBlock, type SignedBlock, validationNs } from "./measured-messages.ts";
-export { SimGossip, type SimGossipDeps, type SimMessage, simMessage } from "./sim-gossip.ts";
+export { SimGossip, type SimMessage, simMessage } from "./sim-gossip.ts";
 export { rollupOf, testBlock } from "./test-blocks.ts";
 export { testP2PConfig } from "./test-network.ts";
 export { SEQUENCER, SEQUENCER_KEY_HEX, TestNode } from "./test-node.ts";

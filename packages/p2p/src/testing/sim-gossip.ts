@@ -17,7 +17,7 @@ export interface SimMessage {
   readonly bytes: Uint8Array;
 }
 
-export interface SimGossipDeps {
+interface SimGossipDeps {
   /** of this node */
   readonly clock: Pick<Clock, "unixMs" | "monotonicMs">;
   readonly log: Logger;

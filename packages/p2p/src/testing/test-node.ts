@@ -140,7 +140,7 @@ export async function until(what: string, happened: () => Promise<boolean> | boo
   }
 }
 
-export function testConfig(options: TestNodeOptions): P2PConfig {
+function testConfig(options: TestNodeOptions): P2PConfig {
   return {
     rollup: options.rollup,
     networkKey: options.networkKey ?? crypto.getRandomValues(new Uint8Array(32)),

@@ -8,7 +8,7 @@ import { type P2PSetting, P2PSettingError } from "../settings-error.ts";
 import { decodeBlock, encodeBlock } from "./encoded-block.ts";
 import { COUNTERS, type P2PTypes, PAYLOAD_BYTES, PAYLOADS, type PeerApiMethod, type Publish } from "./messages.ts";
 
-export type P2PThreadErrorCode =
+type P2PThreadErrorCode =
   /** the thread of the network was lost, and is being started again */
   | "p2p/thread-lost"
   /** too many calls wait for the thread */
@@ -21,7 +21,7 @@ const TEXTS: Readonly<Record<P2PThreadErrorCode, string>> = {
   "p2p/closed": "the P2P network is closed",
 };
 
-export class P2PThreadError extends CodedError<P2PThreadErrorCode> {
+class P2PThreadError extends CodedError<P2PThreadErrorCode> {
   constructor(code: P2PThreadErrorCode, options?: ErrorOptions) {
     super(code, {}, options);
     this.message = TEXTS[code];

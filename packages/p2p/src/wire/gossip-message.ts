@@ -10,7 +10,7 @@ import { WireError } from "./wire-error.ts";
 export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 /** A signature and one byte. */
 export const MIN_MESSAGE_BYTES = 66;
-export const SIGNATURE_BYTES = 65;
+const SIGNATURE_BYTES = 65;
 
 /** A message as it is before compression: signature 65 ‖ body. Spec: docs/protocol/03-p2p.md#message-body */
 export interface GossipMessage {

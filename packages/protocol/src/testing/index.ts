@@ -3,7 +3,6 @@ export * from "./rollup-config.ts";
 import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import type { Header } from "../index.ts";
 
-export { AMSTERDAM_BLOCK_JSON } from "./amsterdam-header.ts";
 export * from "./contract-logs.ts";
 export { testRollupConfig } from "./rollup-config.ts";
 export { testRollupConfigJson } from "./rollup-config-json.ts";

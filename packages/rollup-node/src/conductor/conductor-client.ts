@@ -5,13 +5,13 @@ import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
 import type { SequencerConductor } from "../leadership.ts";
 import { within } from "../within.ts";
 
-export type ConductorErrorCode =
+type ConductorErrorCode =
   /** no answer in time, or none that could be understood: nobody knows what the conductor has taken */
   | "conductor/unavailable"
   /** the conductor answered with an error: for example, it does not lead */
   | "conductor/refused";
 
-export class ConductorError extends codedErrors<ConductorErrorCode>({
+class ConductorError extends codedErrors<ConductorErrorCode>({
   "conductor/unavailable": "the conductor at {endpoint} does not answer {method}: {reason}",
   "conductor/refused": "the conductor at {endpoint} refuses {method}: {reason}",
 }) {}

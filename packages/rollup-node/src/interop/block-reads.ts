@@ -8,7 +8,7 @@ import { type DerivedPair, toBlockRef } from "./managed-event.ts";
 /** As op-node's managed mode answers. */
 export const BLOCK_NOT_FOUND = -39001;
 export const CONFLICTING_BLOCK = -39002;
-export const INTEROP_INACTIVE = -39003;
+const INTEROP_INACTIVE = -39003;
 
 export interface BlockReadsDeps {
   readonly config: RollupConfig;

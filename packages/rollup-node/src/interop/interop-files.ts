@@ -18,7 +18,7 @@ const isFileError = (error: unknown): error is NodeJS.ErrnoException => error in
  *
  * @throws {CodedError} jwt/bad-option
  */
-export function readInteropSecret(file: string | undefined, log: Logger): Uint8Array {
+function readInteropSecret(file: string | undefined, log: Logger): Uint8Array {
   const path = file ?? resolve(DEFAULT_JWT_FILE);
   return namingSecretOption(INTEROP_JWT_SECRET, () => {
     if (isEmptyFile(path)) rmSync(path);
@@ -41,7 +41,7 @@ function isEmptyFile(path: string): boolean {
 }
 
 /** The chains of the cluster; this one must be among them. @throws {StartError} start/bad-config */
-export function readDependencySet(path: string, { l2ChainId }: Pick<RollupConfig, "l2ChainId">): DependencySet {
+function readDependencySet(path: string, { l2ChainId }: Pick<RollupConfig, "l2ChainId">): DependencySet {
   const refuse = (reason: string, cause?: unknown): StartError =>
     new StartError("start/bad-config", `--interop.dependency-set ${path}: ${reason}`, cause === undefined ? {} : { cause });
   let set: DependencySet;

@@ -28,7 +28,7 @@ export interface PayloadInfo {
 }
 
 /** Why something was not done, in words for the caller. */
-export class TestSequencerError extends CodedError<"opstack/refused"> {
+class TestSequencerError extends CodedError<"opstack/refused"> {
   constructor(reason: string) {
     super("opstack/refused", { reason }, { sentence: "{reason}" });
   }

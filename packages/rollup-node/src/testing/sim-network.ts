@@ -65,7 +65,7 @@ function batcherTransaction(config: RollupConfig, nonce: number, data: Uint8Arra
   return signTransaction(tx, BATCHER_KEY);
 }
 
-export function simConfig(): RollupConfig {
+function simConfig(): RollupConfig {
   const base = testConfig();
   const systemConfig = { ...base.genesis.systemConfig, batcherAddress: privateKeyToAddress(BATCHER_KEY) };
   return testConfig("jovian", { seqWindowSize: 20, genesis: { ...base.genesis, systemConfig } });

@@ -2,7 +2,7 @@ import { CLUSTER_FORKS, type Interval } from "../plan.ts";
 import { Random } from "../random.ts";
 
 /** Faults of one machine: of its clocks, processes and links. */
-export const MACHINE_FAULTS = [
+const MACHINE_FAULTS = [
   /** the rollup node's time of day is wrong; the engine refuses its tokens if it is wrong by more than a minute */
   "node-clock",
   /** the time of day of all programs of the machine is wrong */
@@ -37,7 +37,7 @@ export const KEYHOLDER_FAULTS = [
   "wrong-deposit",
 ] as const;
 
-export type MachineFault = (typeof MACHINE_FAULTS)[number];
+type MachineFault = (typeof MACHINE_FAULTS)[number];
 export type KeyholderFault = (typeof KEYHOLDER_FAULTS)[number];
 export type ClusterFaultKind = MachineFault | KeyholderFault;
 export const CLUSTER_FAULTS: readonly ClusterFaultKind[] = [...MACHINE_FAULTS, ...KEYHOLDER_FAULTS];
@@ -62,7 +62,7 @@ export interface ClusterPlan {
   readonly faultsMs: number;
 }
 
-export const WARM_UP_MS = 16_000;
+const WARM_UP_MS = 16_000;
 
 /** All pairs of kinds, each kind with itself as well: of two machines, or one after the other. */
 export const FAULT_PAIRS: readonly (readonly [ClusterFaultKind, ClusterFaultKind])[] = CLUSTER_FAULTS.flatMap((first, at) =>

@@ -27,7 +27,7 @@ export function runCluster(seed: number, isLogKept = false): Promise<ClusterResu
 }
 
 /** Never rejects: a crash is a violation. */
-export async function runClusterPlan(plan: ClusterPlan, isLogKept = false): Promise<ClusterResult> {
+async function runClusterPlan(plan: ClusterPlan, isLogKept = false): Promise<ClusterResult> {
   const cluster = new SimCluster(plan, isLogKept);
   const onCrash = (reason: unknown): void =>
     cluster.report("crash", reason instanceof Error ? (reason.stack ?? reason.message) : String(reason));

@@ -12,15 +12,15 @@ import { snapshotError } from "../errors.ts";
  * Frames: one manifest, blocks, state, and one end, after which there is nothing.
  */
 
-export const FORMAT = 1;
+const FORMAT = 1;
 const MAGIC = asciiToBytes("rnodesnp");
 export const START_BYTES = MAGIC.length + 4;
 const HASH_AT = 9;
 export const FRAME_HEADER_BYTES = HASH_AT + 32;
 /** Of a payload, compressed or not. Rows of state fill some MiB; a block with its receipts must fit. */
-export const MAX_PAYLOAD_BYTES = 128 << 20;
+const MAX_PAYLOAD_BYTES = 128 << 20;
 
-export const FRAME_KINDS = ["manifest", "blocks", "state", "end"] as const;
+const FRAME_KINDS = ["manifest", "blocks", "state", "end"] as const;
 export type FrameKind = (typeof FRAME_KINDS)[number];
 
 /** What is known of a frame before its payload has arrived. */

@@ -37,8 +37,6 @@ const MAX_GROUP_BYTES = 16_384;
 /** A first group that is larger is no dictionary for the others: it would have to be decoded for each. */
 export const MAX_DICTIONARY_BYTES = 32_768;
 
-export const isPacked = (row: Uint8Array): boolean => row[0] === LAYOUT;
-
 /** What most chains' blocks contain, most frequent last. It is part of the layout. */
 export const COMMON_BYTES = concatBytes(
   new Uint8Array(32),

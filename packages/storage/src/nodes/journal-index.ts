@@ -28,9 +28,9 @@ export const ownerOf = (key: Uint8Array): Uint8Array | undefined =>
   key[0] === ACCOUNT_TRIE ? undefined : key.subarray(OWNER_AT, STORAGE_PATH_AT);
 
 /** A node key as a string of one character a byte, in the same order. */
-export const textOfKey = (key: Uint8Array): string => Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
+const textOfKey = (key: Uint8Array): string => Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
 
-export const keyOfText = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"));
+const keyOfText = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"));
 
 /** The entries of a part: four numbers each. */
 class Part {

@@ -19,7 +19,7 @@ export interface SortedRun {
 }
 
 /** Rows in a file that stays when the process ends. */
-export interface KeptRuns {
+interface KeptRuns {
   /** of the file */
   readonly name: string;
   /** those that an earlier process left there; what the file has after them is removed */

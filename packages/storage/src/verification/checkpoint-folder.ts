@@ -11,7 +11,7 @@ const FILES = [CHECKPOINT_FILE, `${CHECKPOINT_FILE}.new`, ...Object.values(ROW_F
 const LOOK_INTERVAL_MS = 50;
 
 /** A part of the database's folder, for what a verification leaves when it is interrupted. */
-export const VERIFY_FOLDER = "verify";
+const VERIFY_FOLDER = "verify";
 
 /** The folder of checkpoints. One process at a time has it. */
 export class CheckpointFolder {
