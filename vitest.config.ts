@@ -33,6 +33,7 @@ const ALONE = [
   "packages/chain/src/memory.test.ts",
   "packages/evm/src/memory-bound.test.ts",
   "packages/bench/src/process-usage.test.ts",
+  "packages/program/src/pprof/pprof.test.ts",
 ];
 
 // Packages are tested from their sources: the "rnode-source" condition of each package's exports.

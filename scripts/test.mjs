@@ -16,7 +16,7 @@ const UNIT = { name: "unit", config: "vitest.config.ts" };
 const END_TO_END = { name: "end-to-end", config: join("packages", "devnet", "vitest.e2e.config.ts") };
 const ATTACK = { name: "attack", config: join("packages", "abuse", "vitest.e2e.config.ts") };
 /** How a test file says that it has long tests, or only those. */
-const LONG_TAG = /\btags: .*"long"|^\/\/ @module-tag long$/m;
+const LONG_TAG = /\btags\b.*"long"|\["long"\]|^\/\/ @module-tag long$/m;
 
 const folder = mkdtempSync(join(tmpdir(), "rnode-test-"));
 const notRun = [];

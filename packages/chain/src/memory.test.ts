@@ -1,3 +1,4 @@
+// @module-tag long
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createMetrics, type Metrics } from "@rnode/observe";

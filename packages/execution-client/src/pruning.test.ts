@@ -48,7 +48,7 @@ const outcome = async (call: Promise<unknown>): Promise<unknown> => {
   }
 };
 
-describe.each(["R", "G"] as const)("rengine --history.blocks, profile %s", (profile) => {
+const testProfile = (profile: "R" | "G"): void => {
   let node: TestClient;
   const blocks: BuiltBlock[] = [];
   /** the answers of all methods before anything was pruned */
@@ -258,7 +258,9 @@ describe.each(["R", "G"] as const)("rengine --history.blocks, profile %s", (prof
     node = await startTestClient([`--profile=${profile}`, api], node.folder);
     expect(await oldestState()).toBe(toQuantity(floor)); // without the option, nothing comes back
   });
-});
+};
+describe("rengine --history.blocks, profile R", () => testProfile("R"));
+describe("rengine --history.blocks, profile G", { tags: "long" }, () => testProfile("G"));
 
 interface BlockJson {
   readonly transactions: readonly Readonly<Record<string, unknown>>[];
@@ -277,7 +279,7 @@ function withoutDepositNonce(block: BlockJson, profile: "R" | "G"): BlockJson {
 }
 
 describe("rengine --proofs.window", () => {
-  it("proves blocks of the window only, and reads the state of those before it", async () => {
+  it("proves blocks of the window only, and reads the state of those before it", { tags: "long", timeout: 60_000 }, async () => {
     const node = await startTestClient(["--proofs.window=128"]);
     try {
       let parent: { hash: Hex; timestampSec: number } | undefined;
@@ -294,5 +296,5 @@ describe("rengine --proofs.window", () => {
     } finally {
       await node.remove();
     }
-  }, 60_000);
+  });
 });

@@ -159,14 +159,17 @@ function withLost(full: readonly Answer[], quick: readonly Answer[]): readonly A
   return last?.status === 400 ? [...full.slice(0, -1), ...quick.slice(full.length - 1, -1), last] : full;
 }
 
-it("reads what node:http reads, and as node:http does", { timeout: 60_000 }, async () => {
+const compare = async (requests: number): Promise<void> => {
   const lane = async (): Promise<void> => {
-    for (let count = 0; count < 75; count++) {
+    for (let count = 0; count < requests / LANES; count++) {
       const text = Array.from({ length: 1 + random(3) }, () => damaged(request())).join("");
       const bytes = Buffer.from(text + LAST, "latin1");
       const [quick, full] = await Promise.all([answersTo(bytes), answersTo(Buffer.concat([Buffer.from(HANDED_OVER), bytes]))]);
       expect([text, quick]).toEqual([text, withLost(full.slice(1), quick)]);
     }
   };
-  await Promise.all(Array.from({ length: 20 }, lane));
-});
+  await Promise.all(Array.from({ length: LANES }, lane));
+};
+const LANES = 20;
+it("reads what node:http reads, and as node:http does", { timeout: 60_000 }, () => compare(300));
+it("reads what node:http reads, and as node:http does, many requests", { tags: "long", timeout: 120_000 }, () => compare(3000));

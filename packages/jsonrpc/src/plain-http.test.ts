@@ -385,7 +385,7 @@ describe("time limits of plain HTTP", () => {
 
   it("begin again with each request", async () => {
     const client = new Client(await startPlain({ keepAliveTimeoutMs: 1500, requestTimeoutMs: 1500, headTimeoutMs: 1500 }));
-    for (let n = 0; n < 8; n++) {
+    for (let n = 0; n < 4; n++) {
       client.socket.write(whole);
       expect((await client.answer())!.text).toBe("{}");
       await new Promise((resolve) => setTimeout(resolve, 500));

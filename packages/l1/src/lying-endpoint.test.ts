@@ -100,7 +100,9 @@ describe("L1Client and an endpoint that lies", () => {
     const rpcKinds =
       name === "a block with transactions" ? (["standard", "basic", "debug_geth"] as const) : (["standard"] as const);
     for (const rpcKind of rpcKinds) {
-      it(`never believes a lie about ${name}, ${rpcKind}, and finds the truth afterwards`, async () => {
+      it(`never believes a lie about ${name}, ${rpcKind}, and finds the truth afterwards`, {
+        tags: rpcKind === "standard" ? [] : "long",
+      }, async () => {
         const outcomes = await lieAbout({ rpcKind }, ask);
         expect(outcomes["a wrong answer"]).toEqual([]);
         expect(outcomes["never well again"]).toEqual([]);

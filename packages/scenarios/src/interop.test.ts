@@ -344,6 +344,7 @@ describe("two chains whose messages cross, under one supervisor", () => {
     ["that does not", false],
   ])(
     "go on where they were after nodes were killed, also from a replacement, with a supervisor %s",
+    { tags: "long", timeout: 120_000 },
     async (_name, resets) => {
       let wrongNonce = -1;
       const replaceTransaction = (_: Cluster, chain: Chain): void =>
@@ -368,10 +369,9 @@ describe("two chains whose messages cross, under one supervisor", () => {
       }
       expectAgreement(cluster);
     },
-    120_000,
   );
 
-  it("follow a reorganisation of L1", async () => {
+  it("follow a reorganisation of L1", { tags: "long", timeout: 120_000 }, async () => {
     const cluster = new Cluster(() => {});
     clusters.push(cluster);
     cluster.start();
@@ -390,5 +390,5 @@ describe("two chains whose messages cross, under one supervisor", () => {
       }
     }
     expectAgreement(cluster);
-  }, 120_000);
+  });
 });

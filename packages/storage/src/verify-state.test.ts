@@ -199,7 +199,7 @@ describe("an interrupted verification", () => {
     20_000,
   );
 
-  it("goes on after kill -9", async () => {
+  it("goes on after kill -9", { tags: "long" }, async () => {
     const path = copyDatabase("good", "killed");
     // The child process runs the build.
     const built = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
@@ -266,7 +266,7 @@ describe("a checkpoint is of no use", () => {
     running.release();
   });
 
-  it.each<[string, string, (path: string) => unknown, Attempt?]>([
+  const changes: readonly [string, string, (path: string) => unknown, Attempt?][] = [
     ["after a bit of it has changed", "damaged", (path) => flip(join(path, "verify/checkpoint"), (size) => size - 9)],
     ["if it is the file of another program", "damaged", (path) => writeFileSync(join(path, "verify/checkpoint"), "{}")],
     ["if it is empty", "damaged", (path) => writeFileSync(join(path, "verify/checkpoint"), "")],
@@ -294,7 +294,8 @@ describe("a checkpoint is of no use", () => {
           store.reorganize(0, []);
         }),
     ],
-  ])("%s: the verification begins anew, and says why", async (_, because, change, attempt) => {
+  ];
+  const beginsAnew = async (because: string, change: (path: string) => unknown, attempt?: Attempt): Promise<void> => {
     const path = copyDatabase("good", "changed");
     await verify(path, { interruptedAt: 50 });
     await change(path);
@@ -304,7 +305,12 @@ describe("a checkpoint is of no use", () => {
     expect(bytesToHex(result!.stateRoot)).toBe(bytesToHex(whole.good!.result.stateRoot));
     expect(reports).toBeGreaterThanOrEqual(whole.good!.reports);
     expect(existsSync(join(path, "verify"))).toBe(false);
-  });
+  };
+  const QUICK = new Set(["damaged", "file", "head"]);
+  for (const [how, because, change, attempt] of changes)
+    it(`${how}: the verification begins anew, and says why`, { tags: QUICK.delete(because) ? [] : "long" }, () =>
+      beginsAnew(because, change, attempt),
+    );
 });
 
 describe("without a place for checkpoints", () => {

@@ -15,6 +15,11 @@ const CALM_MS = 100;
 const MAX_RECOVERY_MS = 20_000;
 const SAFE_AGAIN_MS = 60_000;
 const LIES_MS = 10_000;
+/** `npm test` runs these, one of each kind; `npm run test:long` runs all. */
+const QUICK_ATTACKS = [
+  ...["costly-calls", "filter-flood", "slow-heads", "malformed-frames"],
+  ...["admin-methods", "odd-paths", "p2p-requests", "withheld-transactions"],
+];
 const signal = new AbortController().signal;
 
 describe("the built programs", () => {
@@ -32,13 +37,13 @@ describe("the built programs", () => {
     await liars?.close();
   });
 
-  it("survive all attacks: no process dies, nothing is allowed that must be refused, and blocks are made", async () => {
+  async function survive(only: readonly string[]): Promise<void> {
     const runs: AttackRun[] = [];
     await runAttacks(
       { ...site, monitor },
       {
         seed: 1,
-        only: [],
+        only,
         attackMs: ATTACK_MS,
         calmMs: CALM_MS,
         atOnce: ATTACKS_AT_ONCE,
@@ -50,17 +55,20 @@ describe("the built programs", () => {
         onRun: (run) => runs.push(run),
       },
     );
-    expect(runs.flatMap(({ attack }) => attack.split(" + ")).sort()).toEqual(ATTACKS.map(({ name }) => name).sort());
+    expect(runs.flatMap(({ attack }) => attack.split(" + ")).sort()).toEqual([...only].sort());
     const { l2BlockTimeSec } = site.devnet.info.parameters;
     const faults = runs.map((run) => ({ attack: run.attack, faults: faultsOf(run, SHORT_BOUNDS, l2BlockTimeSec) }));
     expect(faults.filter((found) => found.faults.length > 0)).toEqual([]);
-  });
+  }
+  const SURVIVE = "no process dies, nothing is allowed that must be refused, and blocks are made";
+  it(`survive some attacks: ${SURVIVE}`, () => survive(QUICK_ATTACKS));
+  it(`survive all attacks: ${SURVIVE}`, { tags: "long" }, () => survive(ATTACKS.map(({ name }) => name)));
 
   it("have one safe chain afterwards, and it moves on", async () => {
     expect(await chainFault(site.devnet, monitor.safeHead, SAFE_AGAIN_MS)).toBeUndefined();
   });
 
-  it("derive that chain although they are lied to, and are well again soon after", async () => {
+  it("derive that chain although they are lied to, and are well again soon after", { tags: "long" }, async () => {
     const runs: LieRun[] = [];
     await runCampaign(site.devnet, liars.liars, {
       victim: "verifier",

@@ -94,7 +94,7 @@ describe("a devnet whose batches are outside of L1", () => {
     expect(readdirSync(daStore).length).toBeGreaterThanOrEqual(posted.length);
   }, 120_000);
 
-  it("derives data that the server has lost and a challenge has shown", async () => {
+  it("derives data that the server has lost and a challenge has shown", { tags: "long", timeout: 240_000 }, async () => {
     await devnet.programs.verifierNode.stop();
     const head = Number(await rpcCall<Hex>(devnet.info.endpoints.l1, "eth_blockNumber"));
     const posted = await waitFor("a batch that the verifier has not read", 60_000, async () => (await commitments(head + 1))[0]);
@@ -113,9 +113,12 @@ describe("a devnet whose batches are outside of L1", () => {
     expect((await write("challenge", args, parseEther("0.1"))).status).toBe("active");
     expect((await write("resolve", [...args, `0x${input.toString("hex")}`])).status).toBe("resolved");
     await verifierHas(target);
-  }, 240_000);
+  });
 
-  it("takes back what it derived from data that nobody shows in time, and publishes it again", async () => {
+  it("takes back what it derived from data that nobody shows in time, and publishes it again", {
+    tags: "long",
+    timeout: 300_000,
+  }, async () => {
     const head = Number(await rpcCall<Hex>(devnet.info.endpoints.l1, "eth_blockNumber"));
     const posted = await waitFor("a new batch", 60_000, async () => (await commitments(head + 1))[0]);
     // Its blocks are safe when the L1 block after it is read; a safe block of before may be of an earlier batch.
@@ -131,5 +134,5 @@ describe("a devnet whose batches are outside of L1", () => {
     // The sequencer still has the blocks, and the batch submitter publishes them once more.
     await verifierHas(lost.number + 3);
     expect(devnet.programs.verifierNode.isRunning && devnet.programs.sequencerNode.isRunning).toBe(true);
-  }, 300_000);
+  });
 });

@@ -96,7 +96,10 @@ describe("a devnet over our own L1, as it starts by default", () => {
     }
   });
 
-  it("waits for blobs that the beacon node has lost, and goes on when they are found", async () => {
+  it("waits for blobs that the beacon node has lost, and goes on when they are found", {
+    tags: "long",
+    timeout: 180_000,
+  }, async () => {
     await devnet.programs.verifierNode.stop();
     const from = (await l1Head()) + 1;
     const lost = await waitFor("another batch on L1", 30_000, async () => {
@@ -120,9 +123,9 @@ describe("a devnet over our own L1, as it starts by default", () => {
       await view.l1("dev_restoreBlobs", [{ blocks: [lost] }]);
     }
     await verifierHas(stuck.safe + 1);
-  }, 180_000);
+  });
 
-  it("derives batches beside blobs of others and blobs that hold none", async () => {
+  it("derives batches beside blobs of others and blobs that hold none", { tags: "long", timeout: 180_000 }, async () => {
     const { info, programs } = devnet;
     // Nothing but what is sent here comes from the batch submitter's account, and the sequencer's node knows what came before.
     await programs.batcher.stop();
@@ -174,5 +177,5 @@ describe("a devnet over our own L1, as it starts by default", () => {
     // The batch submitter, which knows nothing of that, goes on after it.
     await programs.batcher.start();
     await verifierHas(until + 2);
-  }, 180_000);
+  });
 });

@@ -389,28 +389,29 @@ describe("a devnet that goes on", () => {
   });
 
   const killOrder = ["batcher", "sequencerNode", "sequencerEngine", "verifierNode", "verifierEngine"] as const;
-  it.each(killOrder)("loses nothing when %s is killed and started again", async (name) => {
-    const sent = await sendEther(5, key(9).address, 1n);
-    const number = Number(sent.blockNumber);
-    const hash = await view.blockHash("sequencer", number);
-    const safe = await view.safeNumber("verifier");
-    const safeHash = await view.blockHash("verifier", safe);
+  for (const name of killOrder)
+    it(`loses nothing when ${name} is killed and started again`, { tags: name === "sequencerNode" ? [] : "long" }, async () => {
+      const sent = await sendEther(5, key(9).address, 1n);
+      const number = Number(sent.blockNumber);
+      const hash = await view.blockHash("sequencer", number);
+      const safe = await view.safeNumber("verifier");
+      const safeHash = await view.blockHash("verifier", safe);
 
-    expect((await devnet.programs[name].kill("SIGKILL")).signal).toBe("SIGKILL");
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    await devnet.programs[name].start();
+      expect((await devnet.programs[name].kill("SIGKILL")).signal).toBe("SIGKILL");
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await devnet.programs[name].start();
 
-    expect(await view.blockHash("sequencer", number)).toBe(hash);
-    expect(await view.blockHash("verifier", safe)).toBe(safeHash);
-    await waitFor(`blocks after the restart of ${name}`, 30_000, async () =>
-      (await view.unsafeNumber("sequencer")) > number + 1 ? true : undefined,
-    );
-    await verifierReaches(number);
-    expect(await view.blockHash("verifier", number)).toBe(hash);
-    expect(await view.blockHash("sequencer", number)).toBe(hash);
-  });
+      expect(await view.blockHash("sequencer", number)).toBe(hash);
+      expect(await view.blockHash("verifier", safe)).toBe(safeHash);
+      await waitFor(`blocks after the restart of ${name}`, 30_000, async () =>
+        (await view.unsafeNumber("sequencer")) > number + 1 ? true : undefined,
+      );
+      await verifierReaches(number);
+      expect(await view.blockHash("verifier", number)).toBe(hash);
+      expect(await view.blockHash("sequencer", number)).toBe(hash);
+    });
 
-  it("follows an L1 reorganisation three blocks deep", async () => {
+  it("follows an L1 reorganisation three blocks deep", { tags: "long" }, async () => {
     const l1Head = async (): Promise<number> => Number(await view.l1<Hex>("eth_blockNumber"));
     const l1Hash = async (number: number): Promise<Hex> =>
       (await view.l1<{ hash: Hex }>("eth_getBlockByNumber", [numberToHex(number), false])).hash;
@@ -462,7 +463,7 @@ describe("a devnet that goes on", () => {
     }
   });
 
-  it("finalizes what L1 has finalized", async () => {
+  it("finalizes what L1 has finalized", { tags: "long" }, async () => {
     const finalized = await waitFor("a finalized L2 block on both nodes", 40_000, async () => {
       const both = await Promise.all([view.syncStatus("sequencer"), view.syncStatus("verifier")]);
       const number = Math.min(...both.map(({ finalized_l2 }) => finalized_l2.number));
@@ -472,7 +473,9 @@ describe("a devnet that goes on", () => {
     expect(Number(block.number)).toBeGreaterThanOrEqual(finalized);
   });
 
-  it("rnode resync takes the engine back, even its finalized block, and the node derives the same chain again", async () => {
+  it("rnode resync takes the engine back, even its finalized block, and the node derives the same chain again", {
+    tags: "long",
+  }, async () => {
     const { safe_l2: safe, finalized_l2: finalized } = await view.syncStatus("verifier");
     const from = Math.max(0, finalized.number - 3);
     expect(finalized.number).toBeGreaterThan(from);
@@ -494,7 +497,9 @@ describe("a devnet that goes on", () => {
     expect(await view.blockHash("verifier", safe.number)).toBe(hash);
   });
 
-  it("has a late follower get its blocks from the sequencer's rengine, also when it is killed in the midst", async () => {
+  it("has a late follower get its blocks from the sequencer's rengine, also when it is killed in the midst", {
+    tags: "long",
+  }, async () => {
     const { followerEngine, followerNode } = devnet.programs;
     await followerNode!.stop();
     await followerEngine!.stop();
@@ -551,7 +556,7 @@ describe("a devnet that goes on", () => {
   });
   const followerLog = (): string => readFileSync(devnet.programs.followerNode!.spec.logPath, "utf8");
 
-  it("has 50 or more L2 blocks with the same hashes on all nodes", async () => {
+  it("has 50 or more L2 blocks with the same hashes on all nodes", { tags: "long" }, async () => {
     const last = await verifierReaches(Math.max(50, await view.unsafeNumber("sequencer")), 60_000);
     const [onSequencer, onVerifier] = await Promise.all([view.hashes("sequencer", last), view.hashes("verifier", last)]);
     expect(onSequencer.length).toBeGreaterThan(50);

@@ -77,7 +77,10 @@ async function serveMirror(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, on the verifier`, async () => {
+it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, on the verifier`, {
+  tags: "long",
+  timeout: 120_000,
+}, async () => {
   const registry = `--registry=${await serveMirror()}`;
   const knowsForks: readonly ProgramName[] = ["sequencerEngine", "sequencerNode", "verifierEngine", "verifierNode"];
   const devnet = await startDevnet(scope, {
@@ -136,7 +139,7 @@ it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, 
   for (const fork of replaced) {
     expect(await implementationAt(firstBlockOf(fork))).not.toBe(await implementationAt(firstBlockOf(fork) - 1));
   }
-}, 120_000);
+});
 
 function upgradesOf(fork: OpFork): number {
   const { upgrade } = firstBlockFacts(fork);

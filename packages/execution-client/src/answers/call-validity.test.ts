@@ -91,7 +91,7 @@ function faultOf(config: object, call: Call): string | undefined {
 
 const chains = { L1: L1_CONFIG, L2: JOVIAN_CONFIG, Karst: { ...JOVIAN_CONFIG, karstTime: 0 } };
 
-describe.each(["R", "G"] as const)("calls and transactions have the same rules, profile %s", (profile) => {
+const testProfile = (profile: "R" | "G"): void => {
   describe.each(["L1", "L2", "Karst"] as const)("%s", (chain) => {
     let node: TestClient;
     beforeAll(async () => {
@@ -122,7 +122,9 @@ describe.each(["R", "G"] as const)("calls and transactions have the same rules, 
       expect(wrong.slice(0, 5)).toEqual([]);
     });
   });
-});
+};
+describe("calls and transactions have the same rules, profile R", () => testProfile("R"));
+describe("calls and transactions have the same rules, profile G", { tags: "long" }, () => testProfile("G"));
 
 /** The smallest inputs of each fault: fields, R's code and text, and G's text, which begins with `err: ` and ends with the gas. */
 const SENDER = "0x000000000000000000000000000000000000000A";

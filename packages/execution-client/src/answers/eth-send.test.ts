@@ -155,7 +155,7 @@ describe("the journal", () => {
     expect(await again.rpc.call("eth_getTransactionByHash", [mined])).toMatchObject({ blockNumber: "0x1" });
   });
 
-  it("grows with the pool, not with what was replaced in it", async () => {
+  it("grows with the pool, not with what was replaced in it", { tags: "long" }, async () => {
     const node = await start(["--rpc.txfeecap=0"]);
     const file = join(node.folder, "data", "transactions.rlp");
     const data = `0x${"00".repeat(120_000)}`;

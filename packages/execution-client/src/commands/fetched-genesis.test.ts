@@ -145,6 +145,7 @@ describe("a genesis that is fetched", () => {
     ["within the bound, with nothing in it", 100, false, /JSON/],
   ])(
     "is refused if it is a bomb %s, is not kept, and a right one is taken afterwards",
+    { tags: "long", timeout: TIMEOUT_MS },
     async (_, mebibytes, isStated, words) => {
       served = bomb(mebibytes, isStated);
       expect(served.length).toBeLessThan(100_000);
@@ -155,22 +156,17 @@ describe("a genesis that is fetched", () => {
       served = genesis;
       expect(await init(datadir)).toMatchObject({ status: 0, out: expect.stringContaining(`genesis ${hash}`) });
     },
-    TIMEOUT_MS,
   );
 
-  it(
-    "leaves nothing wrong on a full disk, and is complete once there is room",
-    async () => {
-      const datadir = at("full");
-      const ended = await init(datadir, { maxFileBytes: 8192 });
-      expect(ended).toMatchObject({ status: 1, out: "" });
-      expect(ended.error.split("\n").at(-1)).toMatch(/mine\.json\.zst.*cannot be had: (EFBIG|ENOSPC)/);
-      expect(kept(datadir).filter((name) => !name.endsWith(".part"))).toEqual([]);
-      expect(await init(datadir)).toMatchObject({ status: 0, out: expect.stringContaining(`genesis ${hash}`) });
-      expect(kept(datadir).sort()).toEqual(["dictionary", "mine.json.zst"]);
-    },
-    TIMEOUT_MS,
-  );
+  it("leaves nothing wrong on a full disk, and is complete once there is room", { tags: "long", timeout: TIMEOUT_MS }, async () => {
+    const datadir = at("full");
+    const ended = await init(datadir, { maxFileBytes: 8192 });
+    expect(ended).toMatchObject({ status: 1, out: "" });
+    expect(ended.error.split("\n").at(-1)).toMatch(/mine\.json\.zst.*cannot be had: (EFBIG|ENOSPC)/);
+    expect(kept(datadir).filter((name) => !name.endsWith(".part"))).toEqual([]);
+    expect(await init(datadir)).toMatchObject({ status: 0, out: expect.stringContaining(`genesis ${hash}`) });
+    expect(kept(datadir).sort()).toEqual(["dictionary", "mine.json.zst"]);
+  });
 
   it(
     "is whole for two processes that fetch it into one folder at once",

@@ -168,7 +168,10 @@ describe("a chain from proof of work to blob-parameter forks", () => {
       return block.header.number === number ? encodeBlock({ ...block, header: { ...block.header, ...fields(block.header) } }) : rlp;
     });
 
-  it("is refused at the block that breaks a rule, with number and rule; what came before stays", { timeout: 60_000 }, async () => {
+  it("is refused at the block that breaks a rule, with number and rule; what came before stays", {
+    tags: "long",
+    timeout: 60_000,
+  }, async () => {
     const chain = await makeChain();
     await chain.close();
     const cases: [number, (header: Header) => Partial<Header>, string][] = [

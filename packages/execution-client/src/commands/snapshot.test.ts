@@ -78,7 +78,7 @@ describe("rengine snapshot", () => {
     }
   }, 60_000);
 
-  it("is verified at a URL, over a bad connection, and leaves nothing behind", async () => {
+  it("is verified at a URL, over a bad connection, and leaves nothing behind", { tags: "long", timeout: 30_000 }, async () => {
     const temporary = join(root, "temporary");
     mkdirSync(temporary);
     vi.stubEnv("TMPDIR", temporary);
@@ -97,9 +97,12 @@ describe("rengine snapshot", () => {
     } finally {
       vi.unstubAllEnvs();
     }
-  }, 30_000);
+  });
 
-  it("goes on with what an interrupted verification had downloaded, also of one that was killed, and shares it with nobody who is at work", async () => {
+  it("goes on with what an interrupted verification had downloaded, also of one that was killed, and shares it with nobody who is at work", {
+    tags: "long",
+    timeout: 30_000,
+  }, async () => {
     const temporary = join(root, "interrupted");
     mkdirSync(temporary);
     vi.stubEnv("TMPDIR", temporary);
@@ -128,7 +131,7 @@ describe("rengine snapshot", () => {
     } finally {
       vi.unstubAllEnvs();
     }
-  }, 30_000);
+  });
 
   it.each([
     [
@@ -216,33 +219,32 @@ describe("rengine snapshot", () => {
     [0o077, 0o600, 0o077],
     [0o027, 0o640, 0o027],
     [0o002, 0o664, 0o007],
-  ])(
-    "with the mask %o has mode %o, and a database nothing of %o",
-    (mask, mode, hidden) => {
-      buildPackage();
-      const made = join(root, `mode-${mask}.snap`);
-      const blocks = join(root, `mode-${mask}.rlp`);
-      const datadir = join(root, `mode-${mask}`);
-      const from = join(source.folder, "data");
-      const runs = [
-        ["snapshot", "create", chain, `--datadir=${from}`, `--block=${AT}`, made],
-        ["export", `--datadir=${from}`, "--to=3", blocks],
-        ["snapshot", "restore", chain, `--datadir=${datadir}`, `--from=${made}`, "--trust-snapshot"],
-      ];
-      for (const args of runs) {
-        const command = `umask ${mask.toString(8)}; exec "$0" "$@"`;
-        const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, PROGRAM, ...args], { encoding: "utf8" });
-        expect([status, status === 0 ? "" : stderr]).toEqual([0, ""]);
-      }
-      for (const path of [made, blocks]) expect([path, statSync(path).mode & 0o777]).toEqual([path, mode]);
-      const paths = readdirSync(datadir, { recursive: true, encoding: "utf8" }).map((name) => join(datadir, name));
-      expect(paths.length).toBeGreaterThan(2);
-      for (const path of [datadir, ...paths]) expect([path, statSync(path).mode & hidden]).toEqual([path, 0]);
-    },
-    60_000,
-  );
+  ])("with the mask %o has mode %o, and a database nothing of %o", { tags: "long", timeout: 60_000 }, (mask, mode, hidden) => {
+    buildPackage();
+    const made = join(root, `mode-${mask}.snap`);
+    const blocks = join(root, `mode-${mask}.rlp`);
+    const datadir = join(root, `mode-${mask}`);
+    const from = join(source.folder, "data");
+    const runs = [
+      ["snapshot", "create", chain, `--datadir=${from}`, `--block=${AT}`, made],
+      ["export", `--datadir=${from}`, "--to=3", blocks],
+      ["snapshot", "restore", chain, `--datadir=${datadir}`, `--from=${made}`, "--trust-snapshot"],
+    ];
+    for (const args of runs) {
+      const command = `umask ${mask.toString(8)}; exec "$0" "$@"`;
+      const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, PROGRAM, ...args], { encoding: "utf8" });
+      expect([status, status === 0 ? "" : stderr]).toEqual([0, ""]);
+    }
+    for (const path of [made, blocks]) expect([path, statSync(path).mode & 0o777]).toEqual([path, mode]);
+    const paths = readdirSync(datadir, { recursive: true, encoding: "utf8" }).map((name) => join(datadir, name));
+    expect(paths.length).toBeGreaterThan(2);
+    for (const path of [datadir, ...paths]) expect([path, statSync(path).mode & hidden]).toEqual([path, 0]);
+  });
 
-  it("is restored by the attempt after those that were killed, at whatever moment", { timeout: 120_000 }, async () => {
+  it("is restored by the attempt after those that were killed, at whatever moment", {
+    tags: "long",
+    timeout: 120_000,
+  }, async () => {
     buildPackage();
     server = await startFlakyServer(() => readFileSync(file));
     const random = createRandomFraction(4);

@@ -221,30 +221,34 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
     expect(await dev.rpc.call("txpool_status", [])).toEqual({ pending: "0x0", queued: "0x0" });
   });
 
-  it.runIf(foundryBinary("cast") !== undefined)("of cast arrive as it made them", { timeout: CAST_TIMEOUT_MS }, async () => {
-    await dev.rpc.call("anvil_reset", []);
-    const folder = mkdtempSync(join(tmpdir(), "rengine-cast-"));
-    const data = "blob data of cast ".repeat(100);
-    writeFileSync(join(folder, "data"), data);
-    try {
-      const sent = await runProgram(
-        foundryBinary("cast")!,
-        [
-          ...["send", "--rpc-url", dev.url, "--blob", "--path", join(folder, "data"), "--json"],
-          ...(fork === "osaka" ? [] : ["--eip4844"]),
-          ...["--private-key", bytesToHex(alice.getHdKey().privateKey!), bob.address],
-        ],
-        {},
-        CAST_TIMEOUT_MS,
-      );
-      expect(JSON.parse(sent)).toMatchObject({ status: "0x1", type: "0x3" });
-      const [blob] = (await get("beacon/blobs/head")).json.data as Hex[];
-      const bytes = hexToBytes(blob!).filter((_, index) => index % 32 !== 0);
-      expect(Buffer.from(bytes).toString("latin1")).toContain(data.slice(0, 1000));
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
+  it.runIf(foundryBinary("cast") !== undefined)(
+    "of cast arrive as it made them",
+    { tags: fork === "osaka" ? [] : "long", timeout: CAST_TIMEOUT_MS },
+    async () => {
+      await dev.rpc.call("anvil_reset", []);
+      const folder = mkdtempSync(join(tmpdir(), "rengine-cast-"));
+      const data = "blob data of cast ".repeat(100);
+      writeFileSync(join(folder, "data"), data);
+      try {
+        const sent = await runProgram(
+          foundryBinary("cast")!,
+          [
+            ...["send", "--rpc-url", dev.url, "--blob", "--path", join(folder, "data"), "--json"],
+            ...(fork === "osaka" ? [] : ["--eip4844"]),
+            ...["--private-key", bytesToHex(alice.getHdKey().privateKey!), bob.address],
+          ],
+          {},
+          CAST_TIMEOUT_MS,
+        );
+        expect(JSON.parse(sent)).toMatchObject({ status: "0x1", type: "0x3" });
+        const [blob] = (await get("beacon/blobs/head")).json.data as Hex[];
+        const bytes = hexToBytes(blob!).filter((_, index) => index % 32 !== 0);
+        expect(Buffer.from(bytes).toString("latin1")).toContain(data.slice(0, 1000));
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
 });
 
 /** Of a beacon block header: five chunks, filled up to eight. */

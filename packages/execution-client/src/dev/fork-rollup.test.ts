@@ -143,7 +143,7 @@ describe("a fork of an OP Stack chain", () => {
     await expect(fork.rpc.call(name, at("0x4"))).rejects.toThrow(/no proofs and no whole state/);
   });
 
-  it("a cache of its folder's size serves the next start", async () => {
+  it("a cache of its folder's size serves the next start", { tags: "long" }, async () => {
     const folder = join(origin.folder, "cache");
     const started = async (...args: readonly string[]) => {
       const asked: string[] = [];

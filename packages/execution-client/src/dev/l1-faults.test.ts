@@ -42,7 +42,7 @@ describe("dev_missSlots", () => {
     expect([last.number, last.timestamp - previous.timestamp]).toEqual([3n, 12n * BigInt(after - before)]);
   });
 
-  it("leaves out blocks that are due", async () => {
+  it("leaves out blocks that are due", { tags: "long" }, async () => {
     dev = await startDevTestClient("--dev.block-time=1s");
     await expect.poll(() => client().getBlockNumber(), { timeout: 10_000 }).toBeGreaterThan(1n);
     await dev.rpc.call("dev_missSlots", [3]);

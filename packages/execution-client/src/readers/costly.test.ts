@@ -97,13 +97,16 @@ describe("costly requests", () => {
     debug_traceCallMany: rpc("debug_traceCallMany", [[{ transactions: [ENDLESS] }], {}, { tracer: "callTracer", timeout: "1h" }]),
   };
 
-  it.each(Object.keys(endless))("hold up no cheap one, and end when their client leaves: %s", async (name) => {
+  const holdsUpNoCheapOne = async (name: string): Promise<void> => {
     const asked = times(3, () => ask(endless[name]));
     await isBusy();
     for (let i = 0; i < 5; i++) expect(await honest.call("eth_blockNumber")).toBe("0x14");
     for (const { leave } of asked) leave();
     expect(await ask(rpc("eth_call", [SLOW, "latest"])).answer).toMatchObject({ error: OUT_OF_GAS });
-  });
+  };
+  const [quick, ...others] = Object.keys(endless);
+  it(`hold up no cheap one, and end when their client leaves: ${quick}`, () => holdsUpNoCheapOne(quick!));
+  it.each(others)("hold up no cheap one, and end when their client leaves: %s", { tags: "long" }, holdsUpNoCheapOne);
 
   const large: Readonly<Record<string, unknown>> = {
     "overrides with large code": rpc("eth_call", [
@@ -114,7 +117,7 @@ describe("costly requests", () => {
     eth_feeHistory: times(60, (id) => rpc("eth_feeHistory", ["0x400", "latest", times(100, (percentile) => percentile)], id)),
     eth_getProof: times(10, (id) => rpc("eth_getProof", [SLOW.to, times(1024, (slot) => `0x${slot.toString(16)}`), "latest"], id)),
   };
-  it.each(Object.keys(large))("hold up no cheap one: %s", async (name) => {
+  it.each(Object.keys(large))("hold up no cheap one: %s", { tags: "long" }, async (name) => {
     let isDone = false;
     const asked = ask(large[name]);
     void asked.answer.then(() => {
@@ -221,11 +224,14 @@ describe("the gas of a costly request", () => {
     "debug_traceCall, instructions": rpc("debug_traceCall", [ENDLESS, "latest", { tracer: "4byteTracer", timeout: "1h" }]),
     debug_traceCallMany: rpc("debug_traceCallMany", [times(4, () => ({ transactions: [SLOW] })), {}, { tracer: "callTracer" }]),
   };
-  it.each(Object.keys(hungry))("is limited, all that it executes taken together: %s", async (name) => {
+  const isLimited = async (name: string): Promise<void> => {
     expect(await post(node.httpUrl, hungry[name]).answer).toMatchObject({
       error: { code: -32005, message: expect.stringContaining("--rpc.max-gas-per-request") },
     });
-  });
+  };
+  const [quick, ...others] = Object.keys(hungry);
+  it(`is limited, all that it executes taken together: ${quick}`, () => isLimited(quick!));
+  it.each(others)("is limited, all that it executes taken together: %s", { tags: "long" }, isLimited);
 
   it("is counted anew for the next, which is served", async () => {
     const some = rpc("eth_callMany", [times(2, () => ({ transactions: [SLOW] }))]);

@@ -47,7 +47,7 @@ describe("readers on demand", () => {
     await untilThereAre(1);
   });
 
-  it("stay while somebody is connected by WebSocket or has a filter", async () => {
+  it("stay while somebody is connected by WebSocket or has a filter", { tags: "long" }, async () => {
     const socket = new WebSocket(node.wsUrl);
     await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
     const [pid] = readers();
@@ -65,7 +65,7 @@ describe("readers on demand", () => {
     again.close();
   });
 
-  it("do not end under a connection that came after they were last seen idle", async () => {
+  it("do not end under a connection that came after they were last seen idle", { tags: "long", timeout: 30_000 }, async () => {
     for (const quietMs of [1200, 1500, 1800]) {
       await new Promise((resolve) => setTimeout(resolve, quietMs)); // somewhere between being seen idle and being told to end
       const connection = await connect(node.httpUrl);
@@ -75,7 +75,7 @@ describe("readers on demand", () => {
       expect(readers()).toEqual(before);
       connection.close();
     }
-  }, 30_000);
+  });
 
   it("get another beside them while they are busy, which takes over connections", async () => {
     const connections = await Promise.all(Array.from({ length: 6 }, () => connect(node.httpUrl)));

@@ -266,7 +266,7 @@ describe("one reader", () => {
     await until("newHeads", () => socket.of(heads).length > 0);
   });
 
-  it("ends a request that takes too long, and is itself replaced when it does not respond", async () => {
+  it("ends a request that takes too long, and is itself replaced when it does not respond", { tags: "long" }, async () => {
     const [busy] = (await each(node, 1)) as [Connection];
     const [pid] = node.client.readerPids();
     await expect(busy.call("eth_call", [ENDLESS, "latest"])).rejects.toMatchObject({

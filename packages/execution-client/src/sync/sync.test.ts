@@ -156,7 +156,7 @@ describe("a sync over sockets", { timeout: 120_000 }, () => {
     ).toMatchObject({ payloadStatus: { status: "VALID" } });
   });
 
-  it("goes on where it was after kill -9, three times on its way", async () => {
+  it("goes on where it was after kill -9, three times on its way", { tags: "long" }, async () => {
     buildPackage();
     const { id, tcpPort } = parseEnode(await enodeOf(await full("serves", { count: LONG_COUNT })));
     const link = await GatedLink.to(tcpPort);

@@ -17,7 +17,7 @@ const ORACLE = "0x420000000000000000000000000000000000000F";
 const API = "eth,net,web3,debug,txpool,trace";
 type Json = Record<string, unknown>;
 
-describe.skipIf(binary === undefined).each(["R", "G"] as const)("cast against profile %s", (profile) => {
+const testProfile = (profile: "R" | "G"): void => {
   let bundle: ContractBundle;
   let tools: ToolChain;
   let token: string;
@@ -160,4 +160,6 @@ describe.skipIf(binary === undefined).each(["R", "G"] as const)("cast against pr
       /nonce too low/,
     );
   });
-});
+};
+describe.skipIf(binary === undefined)("cast against profile R", () => testProfile("R"));
+describe.skipIf(binary === undefined)("cast against profile G", { tags: "long" }, () => testProfile("G"));

@@ -33,7 +33,7 @@ type Token = BaseContract & {
   };
 };
 
-describe.each(["R", "G"] as const)("ethers against profile %s", (profile) => {
+const testProfile = (profile: "R" | "G"): void => {
   let bundle: ContractBundle;
   let tools: ToolChain;
   let provider: JsonRpcProvider;
@@ -235,4 +235,6 @@ describe.each(["R", "G"] as const)("ethers against profile %s", (profile) => {
     expect(await sent.wait()).toMatchObject({ status: 1 });
     expect(await refusal(provider.broadcastTransaction(signed))).toMatchObject({ code: "NONCE_EXPIRED" });
   });
-});
+};
+describe("ethers against profile R", () => testProfile("R"));
+describe("ethers against profile G", { tags: "long" }, () => testProfile("G"));

@@ -39,7 +39,7 @@ const DEPOSITED = parseAbiItem(
 );
 const account = privateKeyToAccount(RICH_KEY);
 
-describe.each(["R", "G"] as const)("viem/op-stack against profile %s", (profile) => {
+const testProfile = (profile: "R" | "G"): void => {
   let bundle: ContractBundle;
   let tools: ToolChain;
   beforeAll(async () => {
@@ -299,4 +299,6 @@ describe.each(["R", "G"] as const)("viem/op-stack against profile %s", (profile)
       await mined(hash);
     });
   });
-});
+};
+describe("viem/op-stack against profile R", () => testProfile("R"));
+describe("viem/op-stack against profile G", { tags: "long" }, () => testProfile("G"));

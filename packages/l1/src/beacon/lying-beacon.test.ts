@@ -39,10 +39,10 @@ afterAll(() => kzg.close());
 
 type Outcome = "the truth" | "no answer" | "not there" | "a wrong answer" | "never well again";
 
-describe.each<[string, FakeBeaconOptions]>([
-  ["sidecars", { apis: ["blob_sidecars"] }],
-  ["blobs", { apis: ["blobs"], fuluEpoch: 1 }],
-])("BeaconClient and a node that lies: %s", (_, options) => {
+describe.each<[string, FakeBeaconOptions, string[]]>([
+  ["sidecars", { apis: ["blob_sidecars"] }, ["long"]],
+  ["blobs", { apis: ["blobs"], fuluEpoch: 1 }, []],
+])("BeaconClient and a node that lies: %s", (_, options, tags) => {
   let beacon: FakeBeacon;
   const exchanges = new Map<string, unknown>();
 
@@ -84,7 +84,7 @@ describe.each<[string, FakeBeaconOptions]>([
     return outcome === "a wrong answer" || isTruth(afterwards) ? outcome : "never well again";
   }
 
-  it("never believes it, and finds the truth afterwards", async () => {
+  it("never believes it, and finds the truth afterwards", { tags }, async () => {
     const outcomes: Record<Outcome, string[]> = {
       "the truth": [],
       "no answer": [],

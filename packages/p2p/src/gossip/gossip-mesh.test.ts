@@ -418,31 +418,33 @@ describe("a node whose own clock or process was off", () => {
   const scoreOf = (node: Node, peer: Node): number =>
     (node.host.services.pubsub as unknown as { getScore(peer: string): number }).getScore(peer.host.peerId.toString());
 
-  it.each<[string, { ms?: number; offByMs?: number }, string]>([
-    ["stopped for 75 s", { ms: 75_000 }, "ignore too-old"],
-    ["stopped for 90 s", { ms: 90_000 }, "ignore too-old"],
-    ["15 s slow", { offByMs: -15_000 }, "ignore from-the-future"],
-    ["ten minutes slow", { offByMs: -600_000 }, "ignore from-the-future"],
-    ["ten minutes fast", { offByMs: 600_000 }, "ignore too-old"],
-    ["a day slow", { offByMs: -86_400_000 }, "ignore from-the-future"],
-    ["a day fast", { offByMs: 86_400_000 }, "ignore too-old"],
-  ])("blames nobody for the backlog, and takes the next block: %s", async (_, fault, verdict) => {
-    const time = { ms: 0, offByMs: 0 };
-    const [node, honest] = [await startNode(1, JOVIAN, PUNISHING, standingClock(time)), await startNode(2, JOVIAN)];
-    await connect(honest, node, TOPIC);
-    let atNode = node.next();
-    await publish(honest, blockAt(1));
-    await atNode;
-    Object.assign(time, fault);
-    for (let n = 2; n <= 50; n++) await publish(honest, blockAt(n));
-    await node.counted(verdict, 49);
-    for (let beats = 0; beats < 3; beats++) await heartbeat(node);
-    expect(scoreOf(node, honest)).toBe(0);
-    expect([...node.counts.keys()]).toEqual(["accept ", verdict]);
-    Object.assign(time, { ms: 0, offByMs: 0 });
-    atNode = node.next();
-    await publish(honest, blockAt(51));
-    await atNode;
+  describe.each<[string, { ms?: number; offByMs?: number }, string, string[]]>([
+    ["stopped for 75 s", { ms: 75_000 }, "ignore too-old", []],
+    ["stopped for 90 s", { ms: 90_000 }, "ignore too-old", ["long"]],
+    ["15 s slow", { offByMs: -15_000 }, "ignore from-the-future", []],
+    ["ten minutes slow", { offByMs: -600_000 }, "ignore from-the-future", ["long"]],
+    ["ten minutes fast", { offByMs: 600_000 }, "ignore too-old", ["long"]],
+    ["a day slow", { offByMs: -86_400_000 }, "ignore from-the-future", ["long"]],
+    ["a day fast", { offByMs: 86_400_000 }, "ignore too-old", ["long"]],
+  ])("%s", (_, fault, verdict, tags) => {
+    it("blames nobody for the backlog, and takes the next block", { tags }, async () => {
+      const time = { ms: 0, offByMs: 0 };
+      const [node, honest] = [await startNode(1, JOVIAN, PUNISHING, standingClock(time)), await startNode(2, JOVIAN)];
+      await connect(honest, node, TOPIC);
+      let atNode = node.next();
+      await publish(honest, blockAt(1));
+      await atNode;
+      Object.assign(time, fault);
+      for (let n = 2; n <= 50; n++) await publish(honest, blockAt(n));
+      await node.counted(verdict, 49);
+      for (let beats = 0; beats < 3; beats++) await heartbeat(node);
+      expect(scoreOf(node, honest)).toBe(0);
+      expect([...node.counts.keys()]).toEqual(["accept ", verdict]);
+      Object.assign(time, { ms: 0, offByMs: 0 });
+      atNode = node.next();
+      await publish(honest, blockAt(51));
+      await atNode;
+    });
   });
 });
 
