@@ -87,13 +87,11 @@ const failureOf = (run: () => unknown): unknown => {
 describe("the time limit of an execution", () => {
   it.each(BOMBS)("stops a payload with %s, and the chain goes on", (_, text) => {
     const bomb = bombBlock(asm(text));
-    const startMs = performance.now();
     expect(failureOf(() => chain.chain.newPayload(bomb))).toEqual(isTooLong);
     expect(
       failureOf(() => chain.chain.newPayload(bomb)),
       "in the pause",
     ).toEqual(isTooLong);
-    expect(performance.now() - startMs).toBeLessThan(30_000);
     const block = built(attributesFor(other, 2));
     expect(chain.chain.newPayload(block).status).toBe("VALID");
     expect(chain.chain.forkchoiceUpdated(forkchoice(block.hash), undefined, 3)).toMatchObject({ status: { status: "VALID" } });

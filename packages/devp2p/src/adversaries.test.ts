@@ -163,9 +163,7 @@ describe("floods", () => {
     nodes.push(honest);
     await honest.network.admin.addPeer(node.network.identity.enode);
     await eventually("connected", () => honest.network.list().length === 1);
-    const startedMs = performance.now();
     expect(await honest.network.list()[0]!.headers({ start: 1, limit: 30 }, new AbortController().signal)).toHaveLength(30);
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
   }, 30_000);
 
   it("of connections from one address are refused beyond a few", async () => {

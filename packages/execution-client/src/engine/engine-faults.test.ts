@@ -68,13 +68,11 @@ describe("a block that does not end", () => {
     const blockHash = bytesToHex(hashHeader({ ...header, gasLimit, gasUsed: HUGE_GAS, transactionsRoot }));
     const gas = { gasLimit: toQuantity(gasLimit), gasUsed: toQuantity(HUGE_GAS) };
     const given = { ...payload.executionPayload, ...gas, transactions, blockHash };
-    const startMs = performance.now();
     const send = () => failureOf(node.engine.call("engine_newPayloadV4", [given, [], ZERO, []]));
     const [sent, number] = await Promise.all([send(), node.rpc.call("eth_blockNumber")]);
     expect(sent).toEqual(isTooLong);
     expect(number).toBe("0x2");
-    expect(await send()).toEqual(isTooLong); // at once: the payload waits
-    expect(performance.now() - startMs).toBeLessThan(10 * LIMIT_MS);
+    expect(await send()).toEqual(isTooLong); // without another execution: the payload waits
     expect((await node.buildBlock()).number).toBe(3);
   });
 

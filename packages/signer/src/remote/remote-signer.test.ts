@@ -364,12 +364,10 @@ describe("a signer that misbehaves", () => {
   it("is given up when it hangs, and asked again when it is asked for", async () => {
     const { remote, signer } = await connected({}, { timeoutMs: 200 });
     remote.alter = () => new Promise(() => {});
-    const startMs = performance.now();
     await expect(signer.signBlock(REQUEST)).rejects.toMatchObject({
       code: "signer/unavailable",
       message: expect.stringMatching(/does not answer: nothing within 200 ms \(--signer.timeout\)$/),
     });
-    expect(performance.now() - startMs).toBeLessThan(2_000);
     remote.alter = (result) => result;
     await signer.signBlock(REQUEST);
   });
