@@ -47,6 +47,7 @@ describe("L1's own forks", () => {
     ["a header field", true, /inclusionListRoot.*update this program, or name an L1 endpoint that offers debug_getRawHeader/],
   ])(
     "%s that no program knows, and no endpoint with raw methods: each program says once what helps, and resumes when there is one",
+    { tags: "long", timeout: TIMEOUT_MS },
     async (_, hasHeaderField, remedy) => {
       const [atSec, stuckSec] = [60, 400];
       const next = { atSec, receipts: "foreign" as const, hasHeaderField, rawMethodsSec: atSec + stuckSec };
@@ -74,6 +75,5 @@ describe("L1's own forks", () => {
       expect(violations).toEqual([]);
       await network.remove();
     },
-    TIMEOUT_MS,
   );
 });

@@ -75,7 +75,7 @@ describe("a verifier that joins late with --syncmode=execution-layer", { timeout
     });
   });
 
-  it("is excused where the sequencer made other blocks after it had trusted one, and only then", async () => {
+  it("is excused where the sequencer made other blocks after it had trusted one, and only then", { tags: "long" }, async () => {
     const faults: Fault[] = [{ kind: "l1-reorg", atMs: START_MS + 10_000, depth: 12, fate: "lost" }];
     await run({ faults }, 62_000, ({ violations, invariants, nodes }) => {
       expect(invariants.late(nodes)).toEqual({ synced: 1, misled: 1 });
@@ -83,7 +83,7 @@ describe("a verifier that joins late with --syncmode=execution-layer", { timeout
     });
   });
 
-  it("changes nothing for the others, and replays exactly", async () => {
+  it("changes nothing for the others, and replays exactly", { tags: "long" }, async () => {
     const look = ({ sequencer, nodes, fingerprint }: SimNetwork) => {
       const heads = nodes.slice(0, 2).map((node) => [node.engine.head.hash, node.heads!.safe.hash]);
       return { sequenced: sequencer.engine.head.number, heads, fingerprint };
