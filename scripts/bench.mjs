@@ -5,23 +5,16 @@ import { buildContracts, buildEngine, buildInterop, buildTypeScript } from "./li
 import { ROOT } from "./lib/stamp.mjs";
 
 const BENCHMARKS = {
-  devnet: "transactions a second through the whole devnet, with CPU and memory of each program",
   evm: "the EVM engine against anvil and @ethereumjs/evm",
   memory: "memory of the verifier pair (rengine and rnode) in a devnet under light load, by parts",
   rpc: "JSON-RPC over HTTP: rengine and anvil in turns; --varied: thousands of different requests about older blocks",
-  logs: "eth_getLogs over 10,000 blocks, by addresses and topics that are rare or frequent",
   scale: "a state larger than the memory: live blocks, import, requests, starts, verify; --accounts=N, --memory=MiB, --old=DIR",
   worst: "the gas that is slowest to burn, found by search; --revm=PROGRAM: revm in turns",
-  precompiles: "gas a second of the worst inputs of each precompiled contract",
   engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",
-  snapshot: "a snapshot of a million accounts: size, time and memory of making, verifying and restoring it; --accounts=N",
   state: "trie, storage and state roots",
-  catchup: "a new verifier derives a chain from L1, with and without latency; --old=DIR: another checkout in turns",
   derive: "L2 blocks a second from channel data to attributes, without execution: span and singular batches, zlib and brotli",
   p2p: "gossip of blocks, ours and a Go program on op-node's libraries in turns: messages a second, latency, validation, memory a peer",
   import: "import of generated chains, in turns with anvil mining the same transactions",
-  sync: "a sync from two peers on loopback, one of which dies on the way, in turns with an import of the same blocks",
-  blocks: "real blocks on their witnesses",
 };
 
 const [name, ...args] = process.argv.slice(2);

@@ -1,13 +1,10 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type Chain, GenesisState, initGenesis, openChain, sealGenesis } from "@rnode/chain";
 import {
   type ChannelOutOptions,
   type CompressionAlgorithm,
   createSingularChannelOut,
   createSpanChannelOut,
 } from "@rnode/compression";
-import { type DerivationConfig, type L1BlockHeader, prepareAttributes } from "@rnode/derivation";
+import type { DerivationConfig, L1BlockHeader } from "@rnode/derivation";
 import {
   bytesToHex,
   EMPTY_OMMERS_HASH,
@@ -20,8 +17,6 @@ import {
 } from "@rnode/primitives";
 import {
   batchInputFromPayload,
-  blockToPayload,
-  type ExecutionPayload,
   encodeBatcherData,
   encodeReceipt,
   encodeTransaction,
@@ -29,23 +24,13 @@ import {
   forksUpTo,
   type Header,
   hashHeader,
-  type L2BlockRef,
-  l2BlockRefFromPayload,
-  parseChainConfig,
-  parseGenesis,
   type Receipt,
   type RollupConfig,
   rollupConfigFromJson,
   rollupConfigToJson,
-  type SystemConfig,
   signTransaction,
-  systemConfigFromPayload,
 } from "@rnode/protocol";
-import { openChainStore } from "@rnode/storage";
 import { orderedTrieRoot } from "@rnode/trie";
-import { makeSenders } from "./load-generator.ts";
-import { opGenesis } from "./op-chain.ts";
-import { Transfers } from "./transfers.ts";
 
 /** A block of the L1 that only publishes batches. */
 export interface L1Block {
@@ -55,26 +40,7 @@ export interface L1Block {
   readonly receipts: readonly Receipt[];
 }
 
-/** An L1 that contains a whole L2 chain, and the files that a node needs to derive it. */
-export interface PublishedChain {
-  readonly folder: string;
-  readonly genesisFile: string;
-  readonly rollupConfigFile: string;
-  readonly l1ConfigFile: string;
-  readonly l1: readonly L1Block[];
-  readonly head: L2BlockRef;
-  /** bytes of calldata on L1 */
-  readonly batchBytes: number;
-}
-
-export interface PublishedChainPlan {
-  readonly blocks: number;
-  readonly transactionsPerBlock: number;
-  readonly blocksPerChannel: number;
-  readonly batches: BatchForm["batches"];
-}
-
-export const L1_CHAIN_ID = 900n;
+const L1_CHAIN_ID = 900n;
 export const L2_CHAIN_ID = 901;
 export const L2_BLOCK_TIME_SEC = 2;
 export const L1_BLOCK_TIME_SEC = 12;
@@ -84,72 +50,12 @@ const MAX_FRAME_BYTES = 120_000;
 export const SENDERS = 500;
 const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
 const INBOX = new Uint8Array(20).fill(0xff);
-const L1_CONFIG = {
-  chainId: Number(L1_CHAIN_ID),
-  ...Object.fromEntries(
-    ["homestead", "eip150", "eip155", "eip158", "byzantium", "constantinople", "petersburg", "istanbul", "berlin", "london"].map(
-      (fork) => [`${fork}Block`, 0],
-    ),
-  ),
-  mergeNetsplitBlock: 0,
-  terminalTotalDifficulty: 0,
-  shanghaiTime: 0,
-  cancunTime: 0,
-  pragueTime: 0,
-  blobSchedule: {
-    cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
-    prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
-  },
-};
-
 export const L1_BLOB_SCHEDULE: DerivationConfig["l1BlobSchedule"] = [
   { timeSec: 0, baseFeeUpdateFraction: 3_338_477n },
   { timeSec: 0, baseFeeUpdateFraction: 5_007_716n },
 ];
 
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
-
-/** Builds an L2 chain of transfers, and the L1 blocks from which it is derived: batches in calldata. */
-export async function publishChain(plan: PublishedChainPlan, folder: string): Promise<PublishedChain> {
-  mkdirSync(folder, { recursive: true });
-  const senders = makeSenders(SENDERS);
-  const genesisJson = opGenesis({
-    chainId: L2_CHAIN_ID,
-    gasLimit: GAS_LIMIT,
-    timestampSec: GENESIS_TIME_SEC,
-    rich: senders.map(({ address }) => bytesToHex(address)),
-  }) as { readonly config: unknown };
-  const genesisFile = join(folder, "genesis.json");
-  writeFileSync(genesisFile, JSON.stringify(genesisJson));
-  const l1ConfigFile = join(folder, "l1-config.json");
-  writeFileSync(l1ConfigFile, JSON.stringify(L1_CONFIG));
-
-  const store = openChainStore(join(folder, "building"), { sync: "interval" });
-  const chainConfig = parseChainConfig(genesisJson.config);
-  const { header, alloc } = parseGenesis(genesisJson);
-  initGenesis(store, sealGenesis(header, chainConfig, GenesisState.of(alloc)));
-  const chain = openChain({ store, config: chainConfig, nowMs: () => performance.now() });
-  const l1 = new L1Builder();
-  const rollup = rollupConfig(chain.genesis.hash, l1.head);
-  const rollupConfigFile = join(folder, "rollup.json");
-  writeFileSync(rollupConfigFile, JSON.stringify(rollupConfigToJson(rollup)));
-  const derivation: DerivationConfig = { rollup, l1BlobSchedule: L1_BLOB_SCHEDULE };
-  const l2 = new L2Builder(chain, derivation, l1, new Transfers(senders, L2_CHAIN_ID));
-
-  let waiting: ExecutionPayload[] = [];
-  while (l2.head.number < plan.blocks) {
-    const untilSec = l1.head.header.timestamp + L1_BLOCK_TIME_SEC;
-    while (l2.head.number < plan.blocks && l2.head.timestamp + L2_BLOCK_TIME_SEC < untilSec) {
-      waiting.push(await l2.build(plan.transactionsPerBlock));
-    }
-    const isDue = waiting.length >= plan.blocksPerChannel || l2.head.number === plan.blocks;
-    l1.mine(isDue ? await batchesOf(rollup, waiting, { batches: plan.batches, algorithm: "brotli-10" }) : []);
-    if (isDue) waiting = [];
-  }
-  for (let i = 0; i < 8; i++) l1.mine([]);
-  await chain.close();
-  return { folder, genesisFile, rollupConfigFile, l1ConfigFile, l1: l1.blocks, head: l2.head, batchBytes: l1.batchBytes };
-}
 
 export function rollupConfig(genesisHash: Uint8Array, l1Genesis: L1Block): RollupConfig {
   const config: RollupConfig = {
@@ -309,55 +215,3 @@ export const headerOf = ({ hash, header }: L1Block): L1BlockHeader => ({
   parentBeaconBlockRoot: header.parentBeaconBlockRoot,
   excessBlobGas: header.excessBlobGas,
 });
-
-/** Builds L2 blocks as derivation will ask for them. */
-class L2Builder {
-  head: L2BlockRef;
-  readonly #chain: Chain;
-  readonly #derivation: DerivationConfig;
-  readonly #l1: L1Builder;
-  readonly #transfers: Transfers;
-  #systemConfig: SystemConfig;
-
-  constructor(chain: Chain, derivation: DerivationConfig, l1: L1Builder, transfers: Transfers) {
-    this.#chain = chain;
-    this.#derivation = derivation;
-    this.#l1 = l1;
-    this.#transfers = transfers;
-    const { rollup } = derivation;
-    const { executionPayload } = blockToPayload(chain.genesis.block, chain.genesis.hash, true);
-    this.head = l2BlockRefFromPayload(rollup, executionPayload);
-    this.#systemConfig = systemConfigFromPayload(rollup, executionPayload);
-  }
-
-  async build(transactions: number): Promise<ExecutionPayload> {
-    const origin = this.#l1.head;
-    const pulled = await prepareAttributes(
-      this.#derivation,
-      {
-        l1: {
-          blockByHash: async (hash) => this.#l1.byHash(hash),
-          blockByNumber: async (number) => headerOf(this.#l1.blocks[number]!),
-          receipts: async (hash) => this.#l1.blocks.find((block) => block.hash === hash)?.receipts,
-          transactions: async () => [],
-        },
-        l2: { systemConfigByHash: async () => this.#systemConfig },
-      },
-      this.head,
-      { hash: origin.hash, number: origin.header.number },
-    );
-    if (pulled.kind !== "value") throw new Error(JSON.stringify(pulled));
-    const attributes = {
-      ...pulled.value,
-      transactions: [...(pulled.value.transactions ?? []), ...this.#transfers.next(transactions)],
-    };
-    const state = { headBlockHash: hexToBytes(this.head.hash), safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH };
-    const built = this.#chain.extend(state, [{ attributes }], Number.POSITIVE_INFINITY);
-    if (built.kind !== "extended" || built.refusal !== undefined) throw new Error(JSON.stringify(built));
-    const { block, hash } = built.blocks[0]!;
-    const { executionPayload } = blockToPayload(block, hash, true);
-    this.head = l2BlockRefFromPayload(this.#derivation.rollup, executionPayload);
-    this.#systemConfig = systemConfigFromPayload(this.#derivation.rollup, executionPayload);
-    return executionPayload;
-  }
-}

@@ -41,7 +41,7 @@ type Described = Pick<
 const NO_PARAMS = new Uint8Array(8);
 
 /** The block that attributes describe, with a number in place of the hash that execution would give it. */
-export function describeBlock({ chainOpConfig }: RollupConfig, parent: L2BlockRef, attributes: PayloadAttributes): Described {
+function describeBlock({ chainOpConfig }: RollupConfig, parent: L2BlockRef, attributes: PayloadAttributes): Described {
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = chainOpConfig;
   const { timestamp, gasLimit = 0n, transactions = [], eip1559Params = NO_PARAMS, minBaseFee } = attributes;
   const extraData = extraDataFromAttributes(eip1559Params, { denominator, elasticity }, minBaseFee);

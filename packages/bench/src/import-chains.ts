@@ -20,7 +20,7 @@ export interface BlockPlan {
   ): { readonly key: Uint8Array; readonly sender: Uint8Array; readonly fields: TransactionFields };
 }
 
-export type TransactionFields = Pick<FeeMarketTransaction, "nonce" | "to" | "value" | "gasLimit" | "data">;
+type TransactionFields = Pick<FeeMarketTransaction, "nonce" | "to" | "value" | "gasLimit" | "data">;
 
 const ETHER = 10n ** 18n;
 const NO_BYTES = new Uint8Array(0);

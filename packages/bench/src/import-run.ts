@@ -50,7 +50,7 @@ function ownBytes(): number | undefined {
   }
 }
 
-export async function runImport(database: string, file: string, batch: number, proofWindowBlocks?: number): Promise<ImportRun> {
+async function runImport(database: string, file: string, batch: number, proofWindowBlocks?: number): Promise<ImportRun> {
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openChainStore(database, { proofWindowBlocks });
   const before = store.storageStats();

@@ -7,7 +7,7 @@ import type { Scope } from "@rnode/program";
 import { freePort } from "@rnode/program/testing";
 import type { WatchedProgram } from "./memory-report.ts";
 
-export interface PeerBinaries {
+interface PeerBinaries {
   readonly opGeth: string | undefined;
   readonly opNode: string | undefined;
   readonly datadir: string;

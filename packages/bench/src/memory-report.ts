@@ -32,7 +32,7 @@ interface Row {
   readonly resident: Extent;
 }
 
-export interface MemorySummary {
+interface MemorySummary {
   readonly pairs: readonly Row[];
   readonly programs: readonly (Row & { readonly processes: number })[];
 }

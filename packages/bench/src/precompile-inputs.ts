@@ -22,7 +22,6 @@ export const BN_G2 = hex(
     "12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa",
   ].join(""),
 );
-export const BN_PAIR = concatBytes(BN_G1, BN_G2);
 
 const blsField = (digits: string): Uint8Array => hex(digits.padStart(128, "0"));
 export const BLS_G1 = concatBytes(
@@ -56,7 +55,3 @@ export const ECRECOVER = hex(
     "eeb940b1d03b21e36b0e47e79769f095fe2ab855bd91e3a38756b7d75a9c4549",
   ].join(""),
 );
-
-/** The point at infinity as commitment and proof of the zero polynomial. */
-export const INFINITY = concatBytes(hex("c0"), new Uint8Array(47));
-export const KZG_VERSIONED_HASH = hex("010657f37554c781402a22917dee2f75def7ab966d7b770905398eba3c444014");

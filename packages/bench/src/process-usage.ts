@@ -66,7 +66,7 @@ function fromPs(pid: number): Usage {
   return { cpuSec, rssBytes: Number(rss) * 1024 };
 }
 
-export interface UsageSummary {
+interface UsageSummary {
   readonly name: string;
   /** mean over the observed time; 1 is one core */
   readonly cores: number;

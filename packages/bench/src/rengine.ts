@@ -129,7 +129,7 @@ export async function startRengine({
   return { pid: child.pid!, port, url, engine, cpuMs, stop };
 }
 
-export interface TimedAnswer<T> {
+interface TimedAnswer<T> {
   readonly result: T;
   /** from sending the request until the whole answer was received */
   readonly ms: number;

@@ -33,7 +33,7 @@ export function diskBytes(pid: number): DiskBytes | undefined {
  * How often a process waited for a page of a file so far: its main thread, and all threads together. @returns undefined: it has ended, or
  * the system does not count this (only Linux does)
  */
-export function pageWaits(pid: number): { readonly main: number; readonly all: number } | undefined {
+function pageWaits(pid: number): { readonly main: number; readonly all: number } | undefined {
   const ofStat = (path: string): number => {
     const stat = readFileSync(path, "utf8");
     return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[9]);
@@ -170,7 +170,7 @@ export class ScaleNode {
   }
 }
 
-export interface ScaleNodeOptions {
+interface ScaleNodeOptions {
   readonly genesisFile: string;
   readonly datadir: string;
   /** another checkout of the repository, already built */

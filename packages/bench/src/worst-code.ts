@@ -36,7 +36,7 @@ export const OTHER = address(2);
 /** A number that the assembler pushes with as many bytes as an address has. */
 export const push = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString("hex")}`;
 
-export interface Loop {
+interface Loop {
   /** before the loop; leaves operands above the counter */
   readonly before?: string;
   /** repeated; leaves the stack's height as it was. A function gets the number of the repetition in the loop. */

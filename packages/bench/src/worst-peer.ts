@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { bytesToHex } from "@rnode/primitives";
 import type { WorstCase } from "./worst-code.ts";
 
-export interface PeerRun {
+interface PeerRun {
   readonly gas: number;
   readonly cpuNs: number;
   readonly status: string;
