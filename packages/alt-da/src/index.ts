@@ -1,5 +1,4 @@
 export { AltDaError } from "./alt-da-error.ts";
 export { DaClient } from "./da-client.ts";
 export { createDaMetrics, type DaMetrics } from "./da-metrics.ts";
-export { startDaServer } from "./da-server.ts";
 export { altDaClientOptions, altDaOptions } from "./options.ts";

@@ -14,7 +14,7 @@ const RNODE = program("rollup-node/bin/rnode.js");
 const RBATCHER = program("batcher/bin/rbatcher.js");
 const RPROPOSER = program("proposer/bin/rproposer.js");
 export const RCONDUCTOR = program("conductor/bin/rconductor.js");
-const RDA_SERVER = program("alt-da/bin/rda-server.js");
+const RDA_SERVER = program("rda-server/bin/rda-server.js");
 
 const HTTP_API = "eth,net,web3,debug,txpool,trace,miner";
 

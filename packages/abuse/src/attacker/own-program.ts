@@ -3,7 +3,7 @@ import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const program = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
-export const DA_SERVER = program("alt-da/bin/rda-server.js");
+export const DA_SERVER = program("rda-server/bin/rda-server.js");
 export const RENGINE = program("execution-client/bin/rengine.js");
 
 export interface OwnProgramOptions {

@@ -3,12 +3,11 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createDaMetrics, DaClient, type DaClientOptions } from "@rnode/alt-da";
 import { createMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeDaCommitment, keccakCommitment } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { DaClient, type DaClientOptions } from "./da-client.ts";
-import { createDaMetrics } from "./da-metrics.ts";
 import { startDaServer } from "./da-server.ts";
 import { DaStore } from "./da-store.ts";
 

@@ -1,0 +1,2 @@
+export { type DaServerOptions, startDaServer } from "./da-server.ts";
+export { DaStore } from "./da-store.ts";
