@@ -4,24 +4,24 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** They take longest, so they begin first; otherwise one of them would run alone at the end. */
 const LONG = [
-  "scenarios/src/scenarios",
-  "conductor/src/sim-cluster",
-  "execution-client/src/commands/full-disk",
-  "execution-client/src/commands/kill",
-  "execution-client/src/readers/on-demand",
-  "program/src/planted-secrets",
-  "devnet/src/mistakes",
-  "chain/src/built-workers",
-  "execution-client/src/answers/subscriptions",
-  "execution-client/src/options",
-  "storage/src/pruning/pruning",
-  "evm/src/out-of-gas",
+  "lab/scenarios/src/scenarios",
+  "programs/rconductor/src/sim-cluster",
+  "programs/rengine/src/commands/full-disk",
+  "programs/rengine/src/commands/kill",
+  "programs/rengine/src/readers/on-demand",
+  "packages/kit/program/src/planted-secrets",
+  "programs/devnet/src/mistakes",
+  "packages/execution/chain/src/built-workers",
+  "programs/rengine/src/answers/subscriptions",
+  "programs/rengine/src/options",
+  "packages/execution/storage/src/pruning/pruning",
+  "packages/execution/evm/src/out-of-gas",
 ];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
-      const at = LONG.findIndex((name) => moduleId.includes(`/packages/${name}.test.ts`));
+      const at = LONG.findIndex((name) => moduleId.includes(`/${name}.test.ts`));
       return at === -1 ? LONG.length : at;
     };
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
@@ -30,10 +30,10 @@ class LongestFirst extends BaseSequencer {
 
 /** They measure the process they run in: each has one of its own. */
 const ALONE = [
-  "packages/chain/src/memory.test.ts",
-  "packages/evm/src/memory-bound.test.ts",
-  "packages/bench/src/process-usage.test.ts",
-  "packages/program/src/pprof/pprof.test.ts",
+  "packages/execution/chain/src/memory.test.ts",
+  "packages/execution/evm/src/memory-bound.test.ts",
+  "lab/bench/src/process-usage.test.ts",
+  "packages/kit/program/src/pprof/pprof.test.ts",
 ];
 
 // Packages are tested from their sources: the "rnode-source" condition of each package's exports.
@@ -54,7 +54,13 @@ export default defineConfig({
       {
         ...sources,
         // Files share processes, one a core: loading the sources costs more than the tests of most files.
-        test: { ...common, name: "shared", isolate: false, include: ["packages/*/src/**/*.test.ts"], exclude: ALONE },
+        test: {
+          ...common,
+          name: "shared",
+          isolate: false,
+          include: ["{packages/*,programs,lab}/*/src/**/*.test.ts"],
+          exclude: ALONE,
+        },
       },
       { ...sources, test: { ...common, name: "alone", include: ALONE } },
     ],

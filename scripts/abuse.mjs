@@ -8,7 +8,7 @@ import { ROOT } from "./lib/stamp.mjs";
 buildEngine();
 buildContracts();
 buildTypeScript();
-const file = join(ROOT, "packages", "abuse", "dist", "main.js");
+const file = join(ROOT, "lab", "abuse", "dist", "main.js");
 if (!existsSync(file)) throw new Error(`${file} is missing: the build did not make it`);
 const { main } = await import(file);
 process.exit(await main(process.argv.slice(2)));

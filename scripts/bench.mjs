@@ -1,4 +1,4 @@
-// `npm run bench -- <name> [options]`: builds what is out of date and runs one benchmark of packages/bench.
+// `npm run bench -- <name> [options]`: builds what is out of date and runs one benchmark of lab/bench.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { buildContracts, buildEngine, buildInterop, buildTypeScript } from "./lib/build-steps.mjs";
@@ -27,9 +27,9 @@ buildEngine();
 buildContracts();
 buildTypeScript();
 if (name === "p2p") buildInterop();
-const file = join(ROOT, "packages", "bench", "dist", `${name}.js`);
+const file = join(ROOT, "lab", "bench", "dist", `${name}.js`);
 if (!existsSync(file)) {
-  console.error(`the benchmark ${name} is not there yet (packages/bench/src/${name}.ts)`);
+  console.error(`the benchmark ${name} is not there yet (lab/bench/src/${name}.ts)`);
   process.exit(1);
 }
 const { main } = await import(file);

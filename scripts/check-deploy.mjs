@@ -8,6 +8,7 @@ import { validate } from "dockerfile-utils";
 import { parse } from "yaml";
 import { bundledPackages } from "./lib/package-manifest.mjs";
 import { ROOT } from "./lib/stamp.mjs";
+import { workspacePackages } from "./lib/workspace.mjs";
 
 const DEPLOY = join(ROOT, "deploy");
 const VALUES = { NETWORK: "op-sepolia", L1: "https://l1.example", L1_BEACON: "https://beacon.example" };
@@ -98,13 +99,9 @@ function configOf(program, args, env) {
 }
 
 function programPaths() {
-  const workspace = readdirSync(join(ROOT, "packages")).map((folder) => ({
-    folder,
-    manifest: JSON.parse(readFileSync(join(ROOT, "packages", folder, "package.json"), "utf8")),
-  }));
   return new Map(
-    bundledPackages(workspace).flatMap(({ folder, manifest }) =>
-      Object.entries(manifest.bin ?? {}).map(([name, path]) => [name, join(ROOT, "packages", folder, path)]),
+    bundledPackages(workspacePackages()).flatMap(({ folder, manifest }) =>
+      Object.entries(manifest.bin ?? {}).map(([name, path]) => [name, join(ROOT, folder, path)]),
     ),
   );
 }

@@ -6,7 +6,7 @@ import { anchorsOf } from "./lib/markdown.mjs";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
 
 const ROOT_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
-const NAMED_PATH = /`((?:packages|scripts|docs|\.ci)\/[\w./-]+)`/g;
+const NAMED_PATH = /`((?:packages|programs|lab|scripts|docs|\.ci)\/[\w./-]+)`/g;
 const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?[^)]*\)/g;
 /** In pages that name files by the end of their path, so that moving a folder does not change them. */
 const SHORT_NAMES = /^(?:ARCHITECTURE\.md|docs\/decisions\/)/;
@@ -26,7 +26,9 @@ function checkTarget(file, path, anchor, written) {
   }
 }
 
-const paths = ["packages", "docs", "scripts", ...ROOT_PAGES].flatMap((name) => [...filesBelow(join(ROOT, name))]);
+const paths = ["packages", "programs", "lab", "docs", "scripts", ...ROOT_PAGES].flatMap((name) => [
+  ...filesBelow(join(ROOT, name)),
+]);
 for (const path of paths) {
   const file = relative(ROOT, path);
   if (!/\.(?:md|[mc]?[tj]s|sol)$/.test(file)) continue;

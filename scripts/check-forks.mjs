@@ -1,28 +1,29 @@
-// Only the tables in packages/protocol/src/forks name forks: all other code asks for a rule by what it does. Tests and their
+// Only the tables in packages/base/protocol/src/forks name forks: all other code asks for a rule by what it does. Tests and their
 // helpers (`testing/`) may name forks.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { filesBelow, ROOT } from "./lib/stamp.mjs";
+import { ROOT } from "./lib/stamp.mjs";
+import { packageFiles } from "./lib/workspace.mjs";
 
-const TABLES = "packages/protocol/src/forks/";
+const TABLES = "packages/base/protocol/src/forks/";
 
 /** Files, and folders (with a trailing slash), that may name forks, and why. */
 const EXEMPT = new Map([
-  ["packages/bench/src/", "what is measured runs on a fork that the benchmark chooses, in peers and compilers too"],
-  ["packages/conformance/src/fuzz/", "cases and the other implementation must not follow from our own tables"],
-  ["packages/conformance/src/rpc-deviations.ts", "names of test cases"],
-  ["packages/conformance/src/suite-forks.ts", "the names that public test suites have for forks"],
-  ["packages/devnet/src/anvil.ts", "an option of anvil"],
-  ["packages/devnet/src/l1-chain-config.ts", "the schedule of the devnet's L1"],
-  ["packages/devnet/src/parameters.ts", "the fork that the devnet starts with"],
-  ["packages/protocol/src/l1-chains.ts", "the schedules of public networks"],
-  ["packages/protocol/src/l1-info-layouts.ts", "layouts are named after forks"],
-  ["packages/protocol/src/networks.ts", "what the schedules of all public rollups have in common"],
-  ["packages/protocol/src/networks-table.ts", "interop is also a table of a registry's files"],
-  ["packages/protocol/src/registry-chain.ts", "interop is also a table of a registry's files"],
-  ["packages/scenarios/src/plan.ts", "the forks that chains of scenarios go through"],
-  ["packages/rollup-node/src/interop-options.ts", "interop is also a part of the node"],
-  ["packages/rollup-node/src/interop/", "interop is also a part of the node, and the namespace of its methods"],
+  ["lab/bench/src/", "what is measured runs on a fork that the benchmark chooses, in peers and compilers too"],
+  ["lab/conformance/src/fuzz/", "cases and the other implementation must not follow from our own tables"],
+  ["lab/conformance/src/rpc-deviations.ts", "names of test cases"],
+  ["lab/conformance/src/suite-forks.ts", "the names that public test suites have for forks"],
+  ["programs/devnet/src/anvil.ts", "an option of anvil"],
+  ["programs/devnet/src/l1-chain-config.ts", "the schedule of the devnet's L1"],
+  ["programs/devnet/src/parameters.ts", "the fork that the devnet starts with"],
+  ["packages/base/protocol/src/l1-chains.ts", "the schedules of public networks"],
+  ["packages/base/protocol/src/l1-info-layouts.ts", "layouts are named after forks"],
+  ["packages/base/protocol/src/networks.ts", "what the schedules of all public rollups have in common"],
+  ["packages/base/protocol/src/networks-table.ts", "interop is also a table of a registry's files"],
+  ["packages/base/protocol/src/registry-chain.ts", "interop is also a table of a registry's files"],
+  ["lab/scenarios/src/plan.ts", "the forks that chains of scenarios go through"],
+  ["programs/rnode/src/interop-options.ts", "interop is also a part of the node"],
+  ["programs/rnode/src/interop/", "interop is also a part of the node, and the namespace of its methods"],
 ]);
 
 const forksIn = (file, list) => {
@@ -41,9 +42,9 @@ const NAMED = [
 
 const problems = [];
 const used = new Set();
-for (const file of filesBelow(join(ROOT, "packages"))) {
+for (const file of packageFiles()) {
   const where = file.slice(ROOT.length).replace(/^\//, "");
-  if (!/^packages\/[\w-]+\/src\/.*\.ts$/.test(where) || where.startsWith(TABLES)) continue;
+  if (!/\/src\/.*\.ts$/.test(where) || where.startsWith(TABLES)) continue;
   if (/\.(?:test|e2e|fuzz|bench|d)\.ts$/.test(where) || where.includes("/testing/")) continue;
   const exemption = [...EXEMPT.keys()].find((path) => where === path || (path.endsWith("/") && where.startsWith(path)));
   readFileSync(file, "utf8")

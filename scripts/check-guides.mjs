@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { errorSentences } from "./lib/error-sentences.mjs";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
+import { packageFiles } from "./lib/workspace.mjs";
 
 /** Of subcommands, the devnet, and programs of others. */
 const OTHER_OPTIONS = new Set(
@@ -22,7 +23,7 @@ if (problems.length > 0) {
 
 function* unknownOptions() {
   const known = new Set(OTHER_OPTIONS);
-  for (const path of filesBelow(join(ROOT, "packages"))) {
+  for (const path of packageFiles()) {
     if (!path.endsWith("/OPTIONS.md")) continue;
     for (const [, name] of readFileSync(path, "utf8").matchAll(/^\| `(--[\w.-]+)`/gm)) known.add(name);
   }
@@ -40,7 +41,7 @@ function* unknownOptions() {
 
 function* differingErrors() {
   const page = readFileSync(join(ROOT, ERRORS_PAGE), "utf8");
-  const sentences = errorSentences(ROOT);
+  const sentences = errorSentences();
   for (const [code, sentence] of sentences) {
     if (!page.includes(`| \`${sentence}\``)) yield `${ERRORS_PAGE} lacks the sentence of ${code}: ${sentence}`;
   }

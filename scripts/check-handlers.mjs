@@ -2,21 +2,22 @@
 // the process. So only the two servers that do it may make one. (That no async function is passed where nothing awaits it is a rule of
 // oxlint: no-misused-promises.)
 import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { filesBelow, ROOT } from "./lib/stamp.mjs";
+import { relative } from "node:path";
+import { ROOT } from "./lib/stamp.mjs";
+import { packageFiles } from "./lib/workspace.mjs";
 
-const GUARDED = ["packages/jsonrpc/src/rpc-server.ts", "packages/program/src/small-server.ts"];
+const GUARDED = ["packages/kit/jsonrpc/src/rpc-server.ts", "packages/kit/program/src/small-server.ts"];
 /** Programs that test and measure; they answer only themselves. */
-const TOOLS = /^packages\/(?:abuse|bench|conformance|scenarios)\/|\/testing\/|\/e2e\/|\.(?:test|fuzz|bench)\.ts$|\/test-programs\//;
+const TOOLS = /^lab\/|\/testing\/|\/e2e\/|\.(?:test|fuzz|bench)\.ts$|\/test-programs\//;
 const MAKES_SERVER =
   /\bimport\s*(?:type\s*)?\{[^}]*\b(?:createServer|createSecureServer|Server\s+as\s+\w+)\b[^}]*\}\s*from\s*["'](?:node:)?https?2?["']/;
 const MAKES_HANDLER =
   /\.(?:on|once|addListener|prependListener)\(\s*["'](?:request|checkContinue|checkExpectation|connect)["'],\s*async\b/;
 
 const problems = [];
-for (const file of filesBelow(join(ROOT, "packages"))) {
+for (const file of packageFiles()) {
   const where = relative(ROOT, file).replaceAll("\\", "/");
-  if (!/^packages\/[^/]+\/(?:src|scripts|bin)\/.*\.(?:ts|mjs|js)$/.test(where) || TOOLS.test(where)) continue;
+  if (!/\/(?:src|scripts|bin)\/.*\.(?:ts|mjs|js)$/.test(where) || TOOLS.test(where)) continue;
   const source = readFileSync(file, "utf8");
   if (GUARDED.includes(where)) {
     if (!/\bguarded\(/.test(source)) problems.push(`${where}: its handler is not run in guarded(…)`);

@@ -1,8 +1,9 @@
 // Within a package, the folders of `src` are layers: imports between them go one way, those of types included. Files directly in `src`
 // are the wiring above the folders (`chain.ts`) or the interfaces below them (`api.ts`), and are left out, as tests are.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
+import { workspacePackages } from "./lib/workspace.mjs";
 
 /** Also finds `import("…")` as an expression and as a type. */
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']/g;
@@ -51,11 +52,11 @@ function circleIn(imports) {
 }
 
 const problems = [];
-for (const name of readdirSync(join(ROOT, "packages"))) {
-  const src = join(ROOT, "packages", name, "src");
+for (const { folder } of workspacePackages()) {
+  const src = join(ROOT, folder, "src");
   if (!existsSync(src)) continue;
   const circle = circleIn(importsBetweenFolders(src));
-  if (circle !== undefined) problems.push(`folders of packages/${name}/src import each other:\n  ${circle.join("\n  ")}`);
+  if (circle !== undefined) problems.push(`folders of ${folder}/src import each other:\n  ${circle.join("\n  ")}`);
 }
 if (problems.length > 0) {
   console.error(problems.join("\n"));

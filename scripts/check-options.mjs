@@ -5,26 +5,31 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./lib/stamp.mjs";
+import { folderOf, workspacePackages } from "./lib/workspace.mjs";
 
 /** Each package with the module that has its option groups: those of `program` are in the tables of the others. */
 const PROGRAMS = [
   ["program", "standard-options.js"],
-  ["execution-client", "options.js"],
-  ["rollup-node", "options.js"],
-  ["batcher", "options.js"],
-  ["proposer", "options.js"],
-  ["conductor", "options.js"],
+  ["rengine", "options.js"],
+  ["rnode", "options.js"],
+  ["rbatcher", "options.js"],
+  ["rproposer", "options.js"],
+  ["rconductor", "options.js"],
   ["devnet", "options.js"],
 ];
 /** Packages with option groups that are in the tables of several programs: compiled with each of them, as their declarations lack names. */
 const WITH_GROUPS = ["tx-manager", "signer", "alt-da", "dashboard"];
 
-const current = fingerprint(["packages", "scripts/check-options.mjs"]);
+const OTHERS = workspacePackages().filter(
+  ({ manifest: { name } }) => ![...WITH_GROUPS, "options"].includes(name.slice("@rnode/".length)),
+);
+
+const current = fingerprint(["packages", "programs", "scripts/check-options.mjs"]);
 if (isStampCurrent("check-options", current)) process.exit();
 
 const folder = mkdtempSync(join(tmpdir(), "rnode-check-options-"));
 const declarations = join(folder, "options", "option-group.d.ts");
-cpSync(join(ROOT, "packages", "options", "dist"), join(folder, "options"), {
+cpSync(join(ROOT, "packages", "kit", "options", "dist"), join(folder, "options"), {
   recursive: true,
   filter: (path) => !/\.(?:js|map)$/.test(path),
 });
@@ -44,7 +49,7 @@ const withNames = [
 ].reduce(
   (text, [pattern, replacement]) => {
     if (!pattern.test(text))
-      throw new Error(`packages/options/src/option-group.ts has changed: ${pattern} is not in its declarations`);
+      throw new Error(`packages/kit/options/src/option-group.ts has changed: ${pattern} is not in its declarations`);
     return text.replace(pattern, replacement);
   },
   readFileSync(declarations, "utf8"),
@@ -69,7 +74,7 @@ export type OptionsOf<G extends OptionGroup> = { readonly [K in keyof G["declara
 /** @returns the compiler's errors */
 function compile(program, optionsOf) {
   writeFileSync(declarations, withNames.replace(OPTIONS_OF, optionsOf));
-  const source = join(ROOT, "packages", program);
+  const source = join(ROOT, folderOf(program));
   const compilerOptions = {
     rootDir: "/",
     composite: false,
@@ -82,8 +87,8 @@ function compile(program, optionsOf) {
     typeRoots: [join(ROOT, "node_modules", "@types")],
     paths: {
       "@rnode/options": [join(folder, "options", "index.d.ts")],
-      ...Object.fromEntries(WITH_GROUPS.map((name) => [`@rnode/${name}`, [join(ROOT, "packages", name, "src", "index.ts")]])),
-      "@rnode/*": [join(ROOT, "packages", "*", "dist", "index.d.ts")],
+      ...Object.fromEntries(WITH_GROUPS.map((name) => [`@rnode/${name}`, [join(ROOT, folderOf(name), "src", "index.ts")]])),
+      ...Object.fromEntries(OTHERS.map(({ folder, manifest }) => [manifest.name, [join(ROOT, folder, "dist", "index.d.ts")]])),
     },
   };
   const config = {
@@ -139,7 +144,7 @@ function acceptedIn(table, resolveOptions) {
   return options.map(({ group, key }) => `${table.groups[group].name}.${key}`);
 }
 
-const built = (name, file) => import(join(ROOT, "packages", name, "dist", file));
+const built = (name, file) => import(join(ROOT, folderOf(name), "dist", file));
 const { resolveOptions } = await built("options", "index.js");
 const problems = [];
 const shared = new Set();
@@ -151,7 +156,7 @@ for (const [program, file] of PROGRAMS) {
   const accepted = acceptedIn(table, resolveOptions).filter((name) => !shared.has(name));
   const read = readOf(program, accepted);
   for (const name of accepted)
-    if (!read.has(name)) problems.push(`packages/${program}: nothing reads the option ${name.replace(/^\./, "")}`);
+    if (!read.has(name)) problems.push(`${folderOf(program)}: nothing reads the option ${name.replace(/^\./, "")}`);
   if (program === "program") for (const name of accepted) shared.add(name);
 }
 rmSync(folder, { recursive: true });

@@ -6,7 +6,7 @@ import { ROOT } from "./lib/stamp.mjs";
 
 buildEngine();
 buildTypeScript();
-const file = join(ROOT, "packages", "conformance", "dist", "run-conformance.js");
+const file = join(ROOT, "lab", "conformance", "dist", "run-conformance.js");
 if (!existsSync(file)) throw new Error(`${file} is missing: the build did not make it`);
 const { runConformance } = await import(file);
 process.exitCode = await runConformance(process.argv.slice(2), process.env);

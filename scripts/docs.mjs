@@ -33,7 +33,7 @@ if (!existsSync(join(folder, "node_modules", "vitepress")) || !isStampCurrent("d
 // The generator finds its own packages only from pages below its folder.
 const pages = join(folder, "build", "pages");
 rmSync(pages, { recursive: true, force: true });
-for (const path of [...ROOT_PAGES, "docs", "packages"].flatMap((name) => [...filesBelow(join(ROOT, name))])) {
+for (const path of [...ROOT_PAGES, "docs", "packages", "programs", "lab"].flatMap((name) => [...filesBelow(join(ROOT, name))])) {
   if (!path.endsWith(".md")) continue;
   const page = join(pages, relative(ROOT, path));
   mkdirSync(dirname(page), { recursive: true });

@@ -7,7 +7,7 @@ import { ROOT } from "./lib/stamp.mjs";
 
 buildEngine();
 buildTypeScript();
-const file = join(ROOT, "packages", "conformance", "dist", "fuzz", "run-fuzz.js");
+const file = join(ROOT, "lab", "conformance", "dist", "fuzz", "run-fuzz.js");
 if (!existsSync(file)) throw new Error(`${file} is missing: the build did not make it`);
 const { main } = await import(file);
 process.exitCode = await main(process.argv.slice(2));

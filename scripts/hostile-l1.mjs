@@ -4,7 +4,7 @@ import { buildTypeScript } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
 buildTypeScript();
-const { parseHostileCli, printHostileRun } = await import(join(ROOT, "packages", "batcher", "lib", "testing", "index.js"));
+const { parseHostileCli, printHostileRun } = await import(join(ROOT, "programs", "rbatcher", "lib", "testing", "index.js"));
 const options = parseHostileCli(process.argv.slice(2));
 if ("text" in options) {
   console.log(options.text);

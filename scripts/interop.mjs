@@ -1,5 +1,5 @@
-// `npm run interop`: builds programs in Go (packages/p2p/interop, packages/devp2p/interop, packages/conductor/interop, packages/conformance/interop,
-// packages/devnet/interop),
+// `npm run interop`: builds programs in Go (packages/network/p2p/interop, packages/network/devp2p/interop, programs/rconductor/interop, lab/conformance/interop,
+// programs/devnet/interop),
 // and has each and ours connect and exchange what they exchange. `-- p2p`, `-- devp2p`, `-- conductor`, `-- derivation` or `-- amsterdam`: only this one. The
 // last line is `N passed, M failed`.
 // Where Go is not installed, one line says that nothing was run.
@@ -9,11 +9,11 @@ import { ROOT } from "./lib/stamp.mjs";
 
 /** By program in Go: the modules that have cases for it. */
 const CASES = {
-  p2p: ["p2p/dist/testing/interop.js"],
-  devp2p: ["devp2p/dist/testing/interop.js"],
-  conductor: ["conductor/dist/testing/interop.js", "rollup-node/dist/testing/interop.js"],
-  derivation: ["conformance/dist/testing/interop.js"],
-  amsterdam: ["devnet/dist/e2e/amsterdam-l1.js"],
+  p2p: ["packages/network/p2p/dist/testing/interop.js"],
+  devp2p: ["packages/network/devp2p/dist/testing/interop.js"],
+  conductor: ["programs/rconductor/dist/testing/interop.js", "programs/rnode/dist/testing/interop.js"],
+  derivation: ["lab/conformance/dist/testing/interop.js"],
+  amsterdam: ["programs/devnet/dist/e2e/amsterdam-l1.js"],
 };
 const names = Object.keys(CASES);
 const wanted = process.argv.slice(2);
@@ -33,14 +33,14 @@ buildPrograms();
 const counts = { passed: 0, failed: 0 };
 for (const [name, binary] of binaries) {
   for (const module of CASES[name]) {
-    const { runInterop } = await import(join(ROOT, "packages", module));
+    const { runInterop } = await import(join(ROOT, module));
     const { passed, failed } = await runInterop(binary, (line) => console.log(line));
     counts.passed += passed;
     counts.failed += failed;
   }
 }
 if (binaries.some(([name]) => name === "devp2p")) {
-  const { runGethSuites } = await import(join(ROOT, "packages/execution-client/dist/testing/geth-suites.js"));
+  const { runGethSuites } = await import(join(ROOT, "programs/rengine/dist/testing/geth-suites.js"));
   const { passed, failed } = await runGethSuites(buildGethDevp2p(), (line) => console.log(line));
   counts.passed += passed;
   counts.failed += failed;

@@ -9,18 +9,19 @@ import { parseArgs } from "node:util";
 import { MUTANTS } from "./lib/mutants.mjs";
 import { reportStale } from "./lib/stale-mutants.mjs";
 import { ROOT } from "./lib/stamp.mjs";
+import { workspacePackages } from "./lib/workspace.mjs";
 
 const SCENARIO_SEEDS = "30";
 /** How the report begins what it says of a test that ran out of time: vitest leaves its placeholder of a stack there instead of the message. */
 const OUT_OF_TIME = /^(?:Error: )?(?:STACK_TRACE_ERROR|(?:Test|Hook) timed out in \d+ms)/;
 const UNIT_TESTS = [
-  "packages/derivation",
-  ...["frame", "channel", "blob", "batch", "system-config", "deposits"].map((name) => `packages/protocol/src/${name}.test.ts`),
-  ...["consolidation", "safe-chain-check", "derived-from"].map((name) => `packages/rollup-node/src/${name}.test.ts`),
+  "packages/rollup/derivation",
+  ...["frame", "channel", "blob", "batch", "system-config", "deposits"].map((name) => `packages/base/protocol/src/${name}.test.ts`),
+  ...["consolidation", "safe-chain-check", "derived-from"].map((name) => `programs/rnode/src/${name}.test.ts`),
 ];
 
 /** The tests of a file, which are tried first. */
-const D = "packages/derivation/src";
+const D = "packages/rollup/derivation/src";
 const PIPELINE = ["", "-l1", "-any-order", "-strict-order"].map((subject) => `${D}/pipeline${subject}.test.ts`);
 const NEAREST = {
   [`${D}/batch-checks.ts`]: [`${D}/batch-checks.test.ts`, `${D}/span-batch-checks.test.ts`],
@@ -35,19 +36,21 @@ const NEAREST = {
   [`${D}/sync-start-search.ts`]: [`${D}/sync-start-search.test.ts`],
   [`${D}/attributes.ts`]: [`${D}/attributes.test.ts`, ...PIPELINE],
   [`${D}/l1-traversal.ts`]: [`${D}/l1-traversal.test.ts`, ...PIPELINE],
-  "packages/protocol/src/channel.ts": ["packages/protocol/src/channel.test.ts", `${D}/channel-stages.test.ts`],
-  "packages/protocol/src/frame.ts": ["packages/protocol/src/frame.test.ts"],
-  "packages/protocol/src/contract-logs.ts": ["system-config", "deposits"].map((name) => `packages/protocol/src/${name}.test.ts`),
-  "packages/protocol/src/span-batch-transactions.ts": ["packages/protocol/src/batch.test.ts"],
-  "packages/protocol/src/system-config.ts": ["packages/protocol/src/system-config.test.ts"],
-  "packages/protocol/src/blob.ts": ["packages/protocol/src/blob.test.ts"],
-  "packages/rollup-node/src/safe-chain-check.ts": ["packages/rollup-node/src/safe-chain-check.test.ts"],
-  "packages/rollup-node/src/derived-from.ts": ["packages/rollup-node/src/derived-from.test.ts"],
-  "packages/rollup-node/src/consolidation.ts": ["packages/rollup-node/src/consolidation.test.ts"],
-  "packages/rollup-node/src/execution-layer-sync.ts": ["packages/rollup-node/src/execution-layer-sync.test.ts"],
-  "packages/sync/src/blocks/block-download.ts": ["packages/sync/src/chain-sync.test.ts"],
-  "packages/sync/src/chain-sync.ts": ["packages/sync/src/chain-sync.test.ts"],
-  "packages/sync/src/headers/header-download.ts": ["packages/sync/src/chain-sync.test.ts"],
+  "packages/base/protocol/src/channel.ts": ["packages/base/protocol/src/channel.test.ts", `${D}/channel-stages.test.ts`],
+  "packages/base/protocol/src/frame.ts": ["packages/base/protocol/src/frame.test.ts"],
+  "packages/base/protocol/src/contract-logs.ts": ["system-config", "deposits"].map(
+    (name) => `packages/base/protocol/src/${name}.test.ts`,
+  ),
+  "packages/base/protocol/src/span-batch-transactions.ts": ["packages/base/protocol/src/batch.test.ts"],
+  "packages/base/protocol/src/system-config.ts": ["packages/base/protocol/src/system-config.test.ts"],
+  "packages/base/protocol/src/blob.ts": ["packages/base/protocol/src/blob.test.ts"],
+  "programs/rnode/src/safe-chain-check.ts": ["programs/rnode/src/safe-chain-check.test.ts"],
+  "programs/rnode/src/derived-from.ts": ["programs/rnode/src/derived-from.test.ts"],
+  "programs/rnode/src/consolidation.ts": ["programs/rnode/src/consolidation.test.ts"],
+  "programs/rnode/src/execution-layer-sync.ts": ["programs/rnode/src/execution-layer-sync.test.ts"],
+  "packages/network/sync/src/blocks/block-download.ts": ["packages/network/sync/src/chain-sync.test.ts"],
+  "packages/network/sync/src/chain-sync.ts": ["packages/network/sync/src/chain-sync.test.ts"],
+  "packages/network/sync/src/headers/header-download.ts": ["packages/network/sync/src/chain-sync.test.ts"],
 };
 
 const { values } = parseArgs({ options: { only: { type: "string", default: "" }, help: { type: "boolean" } } });
@@ -85,15 +88,15 @@ process.exit(count.noticed === wanted.length ? 0 : 1);
 function copyPackages() {
   const skipped = new Set(["dist", "lib", "node_modules"]);
   const isSource = (path) => !skipped.has(path.split(sep).at(-1));
-  cpSync(join(ROOT, "packages"), join(folder, "packages"), { recursive: true, filter: isSource });
+  for (const name of ["packages", "programs", "lab"])
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: isSource });
   for (const name of ["package.json", "vitest.config.ts", "tsconfig.base.json"]) cpSync(join(ROOT, name), join(folder, name));
   const modules = join(folder, "node_modules");
   mkdirSync(join(modules, "@rnode"), { recursive: true });
   for (const name of readdirSync(join(ROOT, "node_modules"))) {
     if (name !== "@rnode" && !name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
   }
-  for (const name of readdirSync(join(folder, "packages")))
-    symlinkSync(join(folder, "packages", name), join(modules, "@rnode", name));
+  for (const { folder: from, manifest } of workspacePackages()) symlinkSync(join(folder, from), join(modules, manifest.name));
 }
 
 /** @returns what the tests say of the mutant, and which one does */
@@ -106,7 +109,7 @@ function tryMutant({ file, from, to, loops = false }) {
   );
   try {
     let timedOut;
-    for (const tests of [NEAREST[file] ?? PIPELINE, UNIT_TESTS, ["packages/scenarios"]]) {
+    for (const tests of [NEAREST[file] ?? PIPELINE, UNIT_TESTS, ["lab/scenarios"]]) {
       let outcome = run(tests);
       // The run ends with the first test that fails: another one may notice more than a lack of time.
       if (outcome.kind === "timed out" && !loops && outcome.hasReport) outcome = run(tests, false);

@@ -7,6 +7,7 @@ import { buildPrograms } from "./lib/build-steps.mjs";
 import { bundleLayout, specOf } from "./lib/bundle-layout.mjs";
 import { bundledPackages, publishedManifest } from "./lib/package-manifest.mjs";
 import { ROOT } from "./lib/stamp.mjs";
+import { workspacePackages } from "./lib/workspace.mjs";
 
 const BUILD = join(ROOT, "build");
 const STAGE = join(BUILD, "package");
@@ -14,7 +15,7 @@ const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md"];
 
 buildPrograms();
 
-const bundled = bundledPackages(readWorkspace());
+const bundled = bundledPackages(workspacePackages());
 const lock = readJson("package-lock.json");
 const layout = bundleLayout(lock, bundled);
 const manifest = publishedManifest(readJson("package.json"), lock, bundled, layout);
@@ -38,17 +39,13 @@ if (packed.status !== 0) process.exit(packed.status ?? 1);
 const [{ filename, size, unpackedSize, entryCount }] = Object.values(JSON.parse(packed.stdout));
 console.log(`build/${filename}: ${toMiB(size)}, ${toMiB(unpackedSize)} unpacked, ${entryCount} files`);
 
-function readWorkspace() {
-  return readdirSync(join(ROOT, "packages")).map((folder) => ({ folder, manifest: readJson(`packages/${folder}/package.json`) }));
-}
-
 /** A package as its importers see it; what it depends on is named by the package that it is bundled in. */
 function stageOurs({ folder, manifest: { name, version, license, type, exports, bin, files } }) {
   const target = join(STAGE, "node_modules", name);
   mkdirSync(target, { recursive: true });
   writeJson(join(target, "package.json"), { name, version, license, type, exports: withoutSources(exports), bin });
-  for (const path of files.flatMap((pattern) => expand(join(ROOT, "packages", folder), pattern))) {
-    const source = join(ROOT, "packages", folder, path);
+  for (const path of files.flatMap((pattern) => expand(join(ROOT, folder), pattern))) {
+    const source = join(ROOT, folder, path);
     if (existsSync(source)) cpSync(source, join(target, path), { recursive: true, filter: isShipped });
   }
 }

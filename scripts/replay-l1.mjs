@@ -6,7 +6,7 @@ import { ROOT } from "./lib/stamp.mjs";
 
 buildEngine();
 buildTypeScript();
-const { recordL1Command, replayL1 } = await import(join(ROOT, "packages", "conformance", "lib", "index.js"));
+const { recordL1Command, replayL1 } = await import(join(ROOT, "lab", "conformance", "lib", "index.js"));
 const print = {
   out: (line) => console.log(line),
   err: (line) => console.error(line),

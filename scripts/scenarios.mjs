@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
-const load = () => import(join(ROOT, "packages", "scenarios", "lib", "index.js"));
+const load = () => import(join(ROOT, "lab", "scenarios", "lib", "index.js"));
 
 if (process.send === undefined) await main();
 else await work();

@@ -13,8 +13,8 @@ const { values } = parseArgs({ options: { long: { type: "boolean" }, all: { type
 const MINUTE_MS = 60_000;
 const VITEST = join(ROOT, "node_modules", "vitest", "vitest.mjs");
 const UNIT = { name: "unit", config: "vitest.config.ts" };
-const END_TO_END = { name: "end-to-end", config: join("packages", "devnet", "vitest.e2e.config.ts") };
-const ATTACK = { name: "attack", config: join("packages", "abuse", "vitest.e2e.config.ts") };
+const END_TO_END = { name: "end-to-end", config: join("programs", "devnet", "vitest.e2e.config.ts") };
+const ATTACK = { name: "attack", config: join("lab", "abuse", "vitest.e2e.config.ts") };
 /** How a test file says that it has long tests, or only those. */
 const LONG_TAG = /\btags\b.*"long"|\["long"\]|^\/\/ @module-tag long$/m;
 

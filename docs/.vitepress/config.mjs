@@ -17,7 +17,7 @@ export default defineConfig({
     outline: [2, 3],
     nav: [
       { text: "Run a node", link: "/docs/guide/verifier" },
-      { text: "Options", link: "/packages/rollup-node/OPTIONS" },
+      { text: "Options", link: "/programs/rnode/OPTIONS" },
       { text: "Architecture", link: "/ARCHITECTURE" },
     ],
     sidebar: [
@@ -28,7 +28,7 @@ export default defineConfig({
           { text: "A verifier on a named network", link: "/docs/guide/verifier" },
           { text: "Snapshots", link: "/docs/guide/snapshots" },
           { text: "A chain of your own", link: "/docs/guide/own-chain" },
-          { text: "The devnet", link: "/packages/devnet/README" },
+          { text: "The devnet", link: "/programs/devnet/README" },
           { text: "A development chain: rengine --dev", link: "/docs/dev-chain" },
           { text: "Containers and systemd", link: "/docs/guide/deployment" },
           { text: "Several sequencers", link: "/docs/guide/failover" },
@@ -50,11 +50,11 @@ export default defineConfig({
       {
         text: "Reference",
         items: [
-          { text: "Options of rnode", link: "/packages/rollup-node/OPTIONS" },
-          { text: "Options of rengine", link: "/packages/execution-client/OPTIONS" },
-          { text: "Options of rbatcher", link: "/packages/batcher/OPTIONS" },
-          { text: "Options of rproposer", link: "/packages/proposer/OPTIONS" },
-          { text: "Options of rconductor", link: "/packages/conductor/OPTIONS" },
+          { text: "Options of rnode", link: "/programs/rnode/OPTIONS" },
+          { text: "Options of rengine", link: "/programs/rengine/OPTIONS" },
+          { text: "Options of rbatcher", link: "/programs/rbatcher/OPTIONS" },
+          { text: "Options of rproposer", link: "/programs/rproposer/OPTIONS" },
+          { text: "Options of rconductor", link: "/programs/rconductor/OPTIONS" },
           { text: "Metrics", link: "/docs/METRICS" },
           { text: "The two faces of rengine", link: "/docs/faces" },
           { text: "Changelog", link: "/CHANGELOG" },
@@ -80,7 +80,7 @@ export default defineConfig({
           { text: "Architecture", link: "/ARCHITECTURE" },
           { text: "Decisions", link: "/docs/decisions/README" },
           { text: "Contributing", link: "/CONTRIBUTING" },
-          { text: "Measured speed", link: "/packages/bench/README" },
+          { text: "Measured speed", link: "/lab/bench/README" },
         ],
       },
     ],

@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { installWhenMissing } from "./install.mjs";
 import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
+import { folderOf, workspacePackages } from "./workspace.mjs";
 
 /** Runs a command in the repository; if it fails, ends this process with its exit code. */
 export function run(command, args, options = {}) {
@@ -23,9 +24,9 @@ function whenStale(name, inputs, outputs, step) {
 
 /** The EVM engine (WebAssembly) and its arithmetic in native code */
 export function buildEngine() {
-  const inputs = ["packages/evm/assembly", "packages/evm/scripts", "package-lock.json"];
-  whenStale("engine", inputs, ["packages/evm/build/engine.wasm"], () =>
-    run(process.execPath, ["packages/evm/scripts/build-engine.mjs"]),
+  const inputs = ["packages/execution/evm/assembly", "packages/execution/evm/scripts", "package-lock.json"];
+  whenStale("engine", inputs, ["packages/execution/evm/build/engine.wasm"], () =>
+    run(process.execPath, ["packages/execution/evm/scripts/build-engine.mjs"]),
   );
   buildNative();
 }
@@ -33,35 +34,35 @@ export function buildEngine() {
 /** Where there is no C compiler the script says so, and WebAssembly does the work. */
 function buildNative() {
   const inputs = [
-    "packages/native/assembly",
-    "packages/native/c",
-    "packages/native/scripts",
-    "packages/evm/assembly",
-    "packages/evm/scripts",
+    "packages/base/native/assembly",
+    "packages/base/native/c",
+    "packages/base/native/scripts",
+    "packages/execution/evm/assembly",
+    "packages/execution/evm/scripts",
     "package-lock.json",
   ];
-  whenStale("native", inputs, ["packages/native/build/outcome.txt"], () =>
-    run(process.execPath, ["packages/native/scripts/build-native.mjs"]),
+  whenStale("native", inputs, ["packages/base/native/build/outcome.txt"], () =>
+    run(process.execPath, ["packages/base/native/scripts/build-native.mjs"]),
   );
 }
 
 export function buildContracts() {
-  const inputs = ["packages/devnet/contracts", "packages/devnet/scripts", "package-lock.json"];
-  whenStale("contracts", inputs, ["packages/devnet/build/contracts.json"], () =>
-    run(process.execPath, ["packages/devnet/scripts/build-contracts.mjs"]),
+  const inputs = ["programs/devnet/contracts", "programs/devnet/scripts", "package-lock.json"];
+  whenStale("contracts", inputs, ["programs/devnet/build/contracts.json"], () =>
+    run(process.execPath, ["programs/devnet/scripts/build-contracts.mjs"]),
   );
 }
 
 /** The dashboard's page, as static files. */
 function buildDashboard() {
   const inputs = [
-    "packages/dashboard/src/page",
-    "packages/dashboard/src/messages.ts",
-    "packages/dashboard/scripts",
+    "programs/dashboard/src/page",
+    "programs/dashboard/src/messages.ts",
+    "programs/dashboard/scripts",
     "package-lock.json",
   ];
-  whenStale("dashboard", inputs, ["packages/dashboard/build/page/index.html"], () =>
-    run(process.execPath, ["packages/dashboard/scripts/build-page.mjs"]),
+  whenStale("dashboard", inputs, ["programs/dashboard/build/page/index.html"], () =>
+    run(process.execPath, ["programs/dashboard/scripts/build-page.mjs"]),
   );
 }
 
@@ -69,14 +70,14 @@ function buildDashboard() {
 function buildVerifier() {
   const sources = ["primitives", "native", "protocol", "trie", "evm", "derivation", "compression", "chain"];
   const inputs = [
-    ...sources.map((name) => `packages/${name}/src`),
-    "packages/evm/assembly",
-    "packages/verifier/src",
-    "packages/verifier/scripts",
+    ...sources.map((name) => `${folderOf(name)}/src`),
+    "packages/execution/evm/assembly",
+    "programs/verifier/src",
+    "programs/verifier/scripts",
     "package-lock.json",
   ];
-  whenStale("verifier", inputs, ["packages/verifier/build/page/index.html"], () =>
-    run(process.execPath, ["packages/verifier/scripts/build-page.mjs"]),
+  whenStale("verifier", inputs, ["programs/verifier/build/page/index.html"], () =>
+    run(process.execPath, ["programs/verifier/scripts/build-page.mjs"]),
   );
 }
 
@@ -87,11 +88,11 @@ function findGo() {
 
 /** The programs in Go that ours are compared with, and their packages. Their modules come from the Go module proxy the first time. */
 export const INTEROP = {
-  p2p: { folder: "packages/p2p", binary: "p2p-interop" },
-  devp2p: { folder: "packages/devp2p", binary: "devp2p-interop" },
-  conductor: { folder: "packages/conductor", binary: "conductor-interop" },
-  derivation: { folder: "packages/conformance", binary: "derivation-interop" },
-  amsterdam: { folder: "packages/devnet", binary: "amsterdam-l1" },
+  p2p: { folder: "packages/network/p2p", binary: "p2p-interop" },
+  devp2p: { folder: "packages/network/devp2p", binary: "devp2p-interop" },
+  conductor: { folder: "programs/rconductor", binary: "conductor-interop" },
+  derivation: { folder: "lab/conformance", binary: "derivation-interop" },
+  amsterdam: { folder: "programs/devnet", binary: "amsterdam-l1" },
 };
 
 /** Geth's `devp2p`, which tests nodes of others, in the version whose test chain needs no fork that L2 does not have. */
@@ -101,8 +102,8 @@ const GETH_DEVP2P = "github.com/ethereum/go-ethereum/cmd/devp2p@v1.16.9";
 export function buildGethDevp2p() {
   const go = findGo();
   if (go === undefined) return undefined;
-  const bin = join(ROOT, "packages/devp2p/build");
-  whenStale("geth-devp2p", ["scripts/lib/build-steps.mjs"], ["packages/devp2p/build/devp2p"], () =>
+  const bin = join(ROOT, "packages/network/devp2p/build");
+  whenStale("geth-devp2p", ["scripts/lib/build-steps.mjs"], ["packages/network/devp2p/build/devp2p"], () =>
     run(go, ["install", "-trimpath", GETH_DEVP2P], { cwd: ROOT, env: { ...process.env, GOBIN: bin, GOFLAGS: "" } }),
   );
   const cache = spawnSync(go, ["env", "GOMODCACHE"], { encoding: "utf8" }).stdout.trim();
@@ -126,15 +127,9 @@ export function buildInterop(name = "p2p") {
 }
 
 export function buildTypeScript() {
-  const packages = readdirSync(join(ROOT, "packages"));
-  const inputs = [
-    ...packages.map((name) => `packages/${name}`),
-    "scripts/lib/bundle.mjs",
-    "tsconfig.json",
-    "tsconfig.base.json",
-    "package-lock.json",
-  ];
-  const outputs = packages.flatMap((name) => [`packages/${name}/dist/index.js`, `packages/${name}/lib/index.js`]);
+  const folders = workspacePackages().map(({ folder }) => folder);
+  const inputs = [...folders, "scripts/lib/bundle.mjs", "tsconfig.json", "tsconfig.base.json", "package-lock.json"];
+  const outputs = folders.flatMap((folder) => [`${folder}/dist/index.js`, `${folder}/lib/index.js`]);
   whenStale("typescript", inputs, outputs, () => {
     run(process.execPath, [join("node_modules", "typescript", "bin", "tsc"), "-b"]);
     run(process.execPath, ["scripts/lib/bundle.mjs"]);

@@ -14,8 +14,8 @@ export function bundleLayout(lock, bundled) {
   const queue = [];
 
   for (const { folder, manifest } of bundled) {
-    for (const name of Object.keys(manifest.dependencies ?? {})) if (!ours.has(name)) place(`packages/${folder}`, "", name, false);
-    for (const name of Object.keys(manifest.optionalDependencies ?? {})) place(`packages/${folder}`, "", name, true);
+    for (const name of Object.keys(manifest.dependencies ?? {})) if (!ours.has(name)) place(folder, "", name, false);
+    for (const name of Object.keys(manifest.optionalDependencies ?? {})) place(folder, "", name, true);
   }
   while (queue.length > 0) {
     const { from, to } = queue.shift();

@@ -5,15 +5,15 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { rolldown } from "rolldown";
 import { ROOT } from "./stamp.mjs";
+import { workspacePackages } from "./workspace.mjs";
 
-const PACKAGES = join(ROOT, "packages");
 /** How the modules name the program of a thread or of another process, which stands beside them. */
 const PROGRAM = /new URL\(\s*"\.\/([\w-]+)\.js",\s*import\.meta\.url\s*\)/g;
 
-for (const name of readdirSync(PACKAGES)) await bundle(name);
+for (const { folder } of workspacePackages()) await bundle(folder);
 
 async function bundle(name) {
-  const folder = join(PACKAGES, name);
+  const folder = join(ROOT, name);
   const input = entries(folder);
   const output = join(folder, "lib");
   rmSync(output, { recursive: true, force: true });

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { filesBelow } from "./stamp.mjs";
+import { packageFiles } from "./workspace.mjs";
 
-/** The sentences of all errors that people read (`codedErrors` in packages/primitives), by code. */
-export function errorSentences(root) {
+/** The sentences of all errors that people read (`codedErrors` in packages/base/primitives), by code. */
+export function errorSentences() {
   const sentences = new Map();
-  for (const path of filesBelow(`${root}/packages`)) {
+  for (const path of packageFiles()) {
     if (!path.endsWith(".ts") || path.endsWith(".test.ts")) continue;
     const text = readFileSync(path, "utf8");
     for (const [, body] of text.matchAll(/codedErrors<\w+>\(\{([\s\S]*?)\n\}\)/g)) {

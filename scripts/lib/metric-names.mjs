@@ -2,44 +2,60 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow, ROOT } from "./stamp.mjs";
+import { packageFiles } from "./workspace.mjs";
 
-const built = (path) => import(join(ROOT, "packages", path));
-const PROGRAM = "packages/program/src";
-const SERVER = "packages/jsonrpc/src/rpc-metrics.ts";
-const L1 = "packages/l1/src/l1-metrics.ts";
-const DA = "packages/alt-da/src/da-metrics.ts";
-const SIGNER = "packages/signer/src/remote/signer-metrics.ts";
+const built = (path) => import(join(ROOT, path));
+const PROGRAM = "packages/kit/program/src";
+const SERVER = "packages/kit/jsonrpc/src/rpc-metrics.ts";
+const L1 = "packages/rollup/l1/src/l1-metrics.ts";
+const DA = "packages/rollup/alt-da/src/da-metrics.ts";
+const SIGNER = "packages/kit/signer/src/remote/signer-metrics.ts";
 
 /** Each program with the prefix of its metrics, the sources that declare them, and its other names for them. */
 export const PROGRAMS = [
   {
     name: "rnode",
     prefix: "rnode_default_",
-    sources: ["packages/rollup-node/src", "packages/p2p/src", DA, SIGNER, "packages/l1/src", "packages/jsonrpc/src", PROGRAM],
-    aliases: async () => (await built("rollup-node/dist/metrics.js")).opNodeNames,
+    sources: [
+      "programs/rnode/src",
+      "packages/network/p2p/src",
+      DA,
+      SIGNER,
+      "packages/rollup/l1/src",
+      "packages/kit/jsonrpc/src",
+      PROGRAM,
+    ],
+    aliases: async () => (await built("programs/rnode/dist/metrics.js")).opNodeNames,
   },
   {
     name: "rengine",
     prefix: "rengine_",
-    sources: ["packages/execution-client/src", "packages/chain/src", "packages/devp2p/src", "packages/sync/src", SERVER, PROGRAM],
-    aliases: async () => (await built("execution-client/dist/head-metrics.js")).gethAndRethNames,
+    sources: [
+      "programs/rengine/src",
+      "packages/execution/chain/src",
+      "packages/network/devp2p/src",
+      "packages/network/sync/src",
+      SERVER,
+      PROGRAM,
+    ],
+    aliases: async () => (await built("programs/rengine/dist/head-metrics.js")).gethAndRethNames,
   },
   {
     name: "rbatcher",
     prefix: "rbatcher_default_",
-    sources: ["packages/batcher/src", "packages/tx-manager/src", DA, SIGNER, L1, SERVER, PROGRAM],
+    sources: ["programs/rbatcher/src", "packages/rollup/tx-manager/src", DA, SIGNER, L1, SERVER, PROGRAM],
     aliases: async () => (name) => [`op_batcher_default_${name}`],
   },
   {
     name: "rproposer",
     prefix: "rproposer_default_",
-    sources: ["packages/proposer/src", "packages/tx-manager/src", SIGNER, L1, SERVER, PROGRAM],
+    sources: ["programs/rproposer/src", "packages/rollup/tx-manager/src", SIGNER, L1, SERVER, PROGRAM],
     aliases: async () => (name) => [`op_proposer_default_${name}`],
   },
   {
     name: "rconductor",
     prefix: "rconductor_default_",
-    sources: ["packages/conductor/src", SERVER, PROGRAM],
+    sources: ["programs/rconductor/src", SERVER, PROGRAM],
     aliases: async () => (name) => [`op_conductor_${name}`],
   },
 ];
@@ -81,7 +97,7 @@ export const OF_PROCESS = {
 
 const DECLARED =
   /\.(counter|gauge|gaugeOf|gaugesOf|histogram)(?:<[\s\S]*?>)?\(\s*(["`])((?:(?!\2)[\s\S])+)\2,\s*(["`])((?:(?!\4)[\s\S])+)\4/g;
-/** `eventOf` of packages/rollup-node/src/metrics.ts makes two of one. */
+/** `eventOf` of programs/rnode/src/metrics.ts makes two of one. */
 const EVENT = /\bevent\(\s*"(\w+)",\s*"([^"]+)"/g;
 const KINDS = { counter: "counter", gauge: "gauge", gaugeOf: "gauge", gaugesOf: "gauge", histogram: "histogram" };
 
@@ -122,9 +138,10 @@ export async function metricsOf({ prefix, sources, aliases }) {
 export function unlistedFiles() {
   const listed = PROGRAMS.flatMap(({ sources }) => sources);
   const unlisted = [];
-  for (const file of filesBelow(join(ROOT, "packages"))) {
+  for (const file of packageFiles()) {
     const path = file.slice(ROOT.length).replace(/^\//, "");
-    if (!isSource(file) || path === "packages/observe/src/metrics.ts" || listed.some((source) => path.startsWith(source))) continue;
+    if (!isSource(file) || path === "packages/kit/observe/src/metrics.ts" || listed.some((source) => path.startsWith(source)))
+      continue;
     if (declaredIn(file).length > 0) unlisted.push(path);
   }
   return unlisted;

@@ -1,0 +1,357 @@
+import { appendFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type BlockSelector,
+  type Chain,
+  createSenderCache,
+  GenesisState,
+  initGenesis,
+  openChain,
+  type PendingTransaction,
+  rulesOfBlock,
+  type SealedGenesis,
+  sealGenesis,
+} from "@rnode/chain";
+import { rootsHere } from "@rnode/chain/testing";
+import { type BlockPeers, ServedChain } from "@rnode/devp2p";
+import { blockToJson, type JsonObject, PROFILE_G, PROFILE_R, type Profile, receiptsToJson } from "@rnode/eth-api";
+import { type MethodTable, type RequestContext, RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { type Logger, silentLogger } from "@rnode/observe";
+import { bytesToHex, type Clock, equalBytes, type Hex, hexToBytes, parseQuantityNumber, toQuantity } from "@rnode/primitives";
+import {
+  blockToPayload,
+  type ChainConfig,
+  decodeTransaction,
+  type ExecutionPayloadEnvelope,
+  extraDataFromAttributes,
+  hashTransaction,
+  hasMinBaseFee,
+  type L2BlockRef,
+  l2BlockRefFromPayload,
+  PREDEPLOYS,
+  parseGenesis,
+  type RollupConfig,
+  rollupRulesAt,
+} from "@rnode/protocol";
+import { engineMethods } from "@rnode/rengine";
+import { createSnapshot, loadSnapshot, restoreSnapshot, type SnapshotMade } from "@rnode/snapshot";
+import { type ChainDatabase, openChainStore } from "@rnode/storage";
+import { ChainSync, HeaderFile } from "@rnode/sync";
+import type { ScenarioEngine } from "./scenario-engine.ts";
+import { scratchFolder } from "./scratch.ts";
+
+const word = (digits: string): string => `0x${digits.padStart(64, "0")}`;
+const NOBODY: RequestContext = { transport: "http", remoteAddress: "", isGone: false, onGone: () => () => {} };
+
+function chainConfigOf({ l2ChainId, forkTimes, chainOpConfig }: RollupConfig): ChainConfig {
+  return {
+    chainId: l2ChainId,
+    forkBlocks: {},
+    evmForkTimes: {},
+    terminalTotalDifficulty: 0n,
+    blobSchedule: [],
+    optimism: { ...chainOpConfig, forkTimes, bedrockBlock: 0 },
+  };
+}
+
+/** Code at an address from the genesis on. */
+export interface GenesisContract {
+  readonly address: Uint8Array;
+  readonly code: Uint8Array;
+}
+
+/** The genesis file, but for its `config`, of a rollup whose user has money, and whose fees are as good as nothing. */
+export function genesisFields(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): JsonObject {
+  const { l2TimeSec, systemConfig } = config.genesis;
+  const { extraDataVersion } = rollupRulesAt(config.forkTimes, l2TimeSec);
+  const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;
+  const extraData =
+    extraDataVersion === undefined
+      ? new Uint8Array(0)
+      : extraDataFromAttributes(new Uint8Array(8), { denominator, elasticity }, hasMinBaseFee(extraDataVersion) ? 0n : undefined);
+  return {
+    timestamp: l2TimeSec,
+    gasLimit: toQuantity(systemConfig.gasLimit),
+    extraData: bytesToHex(extraData),
+    baseFeePerGas: "0x1",
+    alloc: {
+      [bytesToHex(user)]: { balance: toQuantity(10n ** 24n) },
+      [bytesToHex(PREDEPLOYS.l1Block)]: { balance: "0x0", nonce: "0x1" }, // not empty, so that a deposit to it does not delete it
+      [bytesToHex(PREDEPLOYS.l2ToL1MessagePasser)]: { balance: "0x0", nonce: "0x1", storage: { [word("1")]: word("1") } },
+      ...Object.fromEntries(
+        contracts.map(({ address, code }) => [bytesToHex(address), { balance: "0x0", nonce: "0x1", code: bytesToHex(code) }]),
+      ),
+    },
+  };
+}
+
+function sealedGenesis(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): SealedGenesis {
+  const { header, alloc } = parseGenesis({ config: null, ...genesisFields(config, user, contracts) });
+  return sealGenesis(header, chainConfigOf(config), GenesisState.of(alloc));
+}
+
+/** The hash of the genesis block that a `RealEngine` has. All of the configuration but this hash must be known. */
+export const realGenesisHash = (config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[] = []): Hex =>
+  bytesToHex(sealedGenesis(config, user, contracts).hash);
+
+export interface RealEngineOptions {
+  readonly user: Uint8Array;
+  readonly profile: "R" | "G";
+  readonly contracts?: readonly GenesisContract[] | undefined;
+  /** fills the empty database; default: the genesis */
+  readonly fill?: ((store: ChainDatabase) => void) | undefined;
+  /** it can get blocks from these; default: it has no peers, and answers SYNCING for good where a parent is missing */
+  readonly peers?: BlockPeers | undefined;
+  readonly log?: Logger | undefined;
+}
+
+/** What a start of the program opens. */
+interface Opened {
+  readonly store: ChainDatabase;
+  readonly chain: Chain;
+  readonly sync: ChainSync | undefined;
+  readonly served: ServedChain;
+  readonly methods: MethodTable;
+}
+
+/** rengine without sockets: the chain with its database, the Engine API's methods over it, and its sync from peers. */
+export class RealEngine implements ScenarioEngine {
+  readonly #config: RollupConfig;
+  readonly #clock: Clock;
+  readonly #options: RealEngineOptions;
+  readonly #profile: Profile;
+  readonly #folder = scratchFolder("rnode-engine-");
+  #opened: Opened;
+  /** whether the program runs */
+  #isUp = true;
+  readonly #senders = createSenderCache({ workers: 0 });
+  /** what users sent, by nonce: a block that is replaced gives its transactions back */
+  readonly #pool = new Map<bigint, PendingTransaction>();
+  readonly #refs = new Map<Hex, L2BlockRef>();
+
+  constructor(config: RollupConfig, clock: Clock, options: RealEngineOptions) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#options = options;
+    this.#profile = options.profile === "R" ? PROFILE_R : PROFILE_G;
+    const { user, contracts = [], fill = (store) => initGenesis(store, sealedGenesis(config, user, contracts)) } = options;
+    this.#opened = this.#open(fill);
+  }
+
+  #open(fill: (store: ChainDatabase) => void = () => {}): Opened {
+    const clock = this.#clock;
+    const nowMs = () => clock.unixMs();
+    const store = openChainStore(this.#folder, { sync: "interval" });
+    fill(store);
+    const chain = openChain(
+      // A thread for the state roots of an import would take time that the simulated clock does not know.
+      { store, config: chainConfigOf(this.#config), senders: this.#senders, nowMs, startGroupRoots: rootsHere },
+      { maxStateTrieNodes: 10_000 },
+    );
+    chain.setPendingSource({ best: () => this.#pending() });
+    const { peers, log = silentLogger } = this.#options;
+    const genesis = { number: chain.genesis.block.header.number, hash: chain.genesis.hash };
+    const sync =
+      peers &&
+      new ChainSync({
+        ...{ chain, peers, clock, log, adviceWithoutPeers: "" },
+        store: new HeaderFile(join(this.#folder, "sync"), genesis, log),
+      });
+    const methods = engineMethods({
+      ...{ chain, heads: sync, profile: this.#profile, senders: this.#senders, nowMs },
+      log: silentLogger,
+      onSignal: () => {},
+    });
+    return { store, chain, sync, served: new ServedChain(store), methods };
+  }
+
+  /** The program ends, in the midst of whatever it does, and begins with what it had stored. */
+  async restart(): Promise<void> {
+    await this.#stop();
+    this.#opened = this.#open();
+    this.#refs.clear();
+    this.#isUp = true;
+  }
+
+  async #stop(): Promise<void> {
+    this.#isUp = false;
+    await this.#opened.sync?.close();
+    await this.#opened.chain.close();
+  }
+
+  /** What it gives to peers; undefined: it is not running. */
+  get served(): ServedChain | undefined {
+    return this.#isUp ? this.#opened.served : undefined;
+  }
+
+  /** whether it is on its way to a head */
+  get isSyncing(): boolean {
+    return this.#opened.sync?.status !== undefined;
+  }
+
+  get #chain(): Chain {
+    return this.#opened.chain;
+  }
+
+  /** An engine of the same chain that begins with a snapshot. */
+  static async restored(
+    file: string,
+    config: RollupConfig,
+    clock: Clock,
+    options: Omit<RealEngineOptions, "fill">,
+  ): Promise<RealEngine> {
+    const genesisHash = hexToBytes(config.genesis.l2.hash);
+    const loaded = await loadSnapshot(file, { config: chainConfigOf(config), genesisHash });
+    try {
+      return new RealEngine(config, clock, { ...options, fill: (store) => void restoreSnapshot(store, loaded) });
+    } finally {
+      loaded.close();
+    }
+  }
+
+  /** Writes a snapshot into a file. @param blocks default: as many as are needed to start from it */
+  async snapshot(file: string, blockNumber: number, blocks?: number): Promise<SnapshotMade> {
+    const { genesis } = this.#config;
+    const config = chainConfigOf(this.#config);
+    const request = { config, genesisHash: hexToBytes(genesis.l2.hash), blockNumber, blocks };
+    return await createSnapshot(this.#opened.store, request, async (bytes) => appendFileSync(file, bytes));
+  }
+
+  get head(): L2BlockRef {
+    return this.#ref({ kind: "tag", tag: "latest" })!;
+  }
+
+  get finalized(): L2BlockRef | undefined {
+    return this.#ref({ kind: "tag", tag: "finalized" });
+  }
+
+  refByHash(hash: Hex): L2BlockRef | undefined {
+    const known = this.#refs.get(hash);
+    if (known !== undefined) return known;
+    const ref = this.#ref({ kind: "hash", hash: hexToBytes(hash), requireCanonical: false });
+    if (ref !== undefined) this.#refs.set(hash, ref);
+    return ref;
+  }
+
+  canonicalRef(number: number): L2BlockRef | undefined {
+    return this.#ref({ kind: "number", number });
+  }
+
+  canonicalPayload(number: number): ExecutionPayloadEnvelope | undefined {
+    return this.#payload({ kind: "number", number });
+  }
+
+  addUserTransaction(encoded: Uint8Array): void {
+    const transaction = decodeTransaction(encoded);
+    if (transaction.type === 0x7e) throw new Error("deposits are no users' transactions");
+    this.#pool.set(transaction.nonce, { transaction, sender: this.#options.user, encoded, hash: hashTransaction(transaction) });
+  }
+
+  /** It comes back with an older head, as after a rewind: its labels and what it had executed are still there. */
+  loseUnsafe(count: number): number {
+    const [head, safe, finalized] = (["latest", "safe", "finalized"] as const).map((tag) =>
+      this.#chain.headerOf({ kind: "tag", tag }),
+    );
+    const number = Math.max(safe?.header.number ?? 0, head!.header.number - count);
+    const { hash } = this.#chain.headerOf({ kind: "number", number })!;
+    const zero = new Uint8Array(32);
+    const state = { headBlockHash: hash, safeBlockHash: safe?.hash ?? zero, finalizedBlockHash: finalized?.hash ?? zero };
+    const result = this.#chain.forkchoiceUpdated(state, undefined, 3);
+    if (result.kind !== "updated") throw new Error(`the engine cannot go back to block ${number}: ${result.kind}`);
+    return number;
+  }
+
+  handle(method: string, params: readonly unknown[]): unknown {
+    if (!this.#isUp) throw unreachable();
+    const declared = this.#opened.methods[method];
+    if (declared !== undefined) {
+      const args = declared.params.map(({ shape, optional }, i) => {
+        const given = params[i];
+        if (optional && (given === undefined || given === null)) return undefined;
+        return shape.parse(given);
+      });
+      return plain(this.#whileUp(declared.handler(args, NOBODY)));
+    }
+    switch (method) {
+      case "eth_chainId":
+        return toQuantity(this.#config.l2ChainId);
+      case "eth_getBlockReceipts": {
+        const stored = this.#chain.resolve({ kind: "hash", hash: hexToBytes(params[0] as Hex), requireCanonical: false });
+        if (stored === undefined) return null;
+        return receiptsToJson(this.#profile, rulesOfBlock(chainConfigOf(this.#config), stored.block.header), stored);
+      }
+      case "eth_getBlockByHash":
+        return this.#show({ kind: "hash", hash: hexToBytes(params[0] as Hex), requireCanonical: false }, params[1]);
+      case "eth_getBlockByNumber": {
+        const which = String(params[0]);
+        const isTag = which === "latest" || which === "safe" || which === "finalized";
+        return this.#show(isTag ? { kind: "tag", tag: which } : { kind: "number", number: parseQuantityNumber(which) }, params[1]);
+      }
+      default:
+        throw new RpcError(-32601, `the method ${method} does not exist`);
+    }
+  }
+
+  /** Who waits for an answer of a program that ends gets none. */
+  async #whileUp<T>(answer: T | Promise<T>): Promise<T> {
+    const opened = this.#opened;
+    const isGone = (): boolean => !this.#isUp || this.#opened !== opened;
+    try {
+      const value = await answer;
+      if (isGone()) throw unreachable();
+      return value;
+    } catch (error) {
+      throw isGone() ? unreachable() : error;
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.#stop();
+    await this.#senders.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #show(selector: BlockSelector, full: unknown): JsonObject | null {
+    const stored = this.#chain.resolve(selector);
+    if (stored === undefined) return null;
+    return blockToJson(this.#profile, stored, { full: full === true, totalDifficulty: undefined });
+  }
+
+  #payload(selector: BlockSelector): ExecutionPayloadEnvelope | undefined {
+    const stored = this.#chain.bodyOf(selector);
+    if (stored === undefined) return undefined;
+    const { hasMessagePasserRoot } = rollupRulesAt(this.#config.forkTimes, stored.block.header.timestamp);
+    return blockToPayload(stored.block, stored.hash, hasMessagePasserRoot);
+  }
+
+  #ref(selector: BlockSelector): L2BlockRef | undefined {
+    const payload = this.#payload(selector)?.executionPayload;
+    if (payload === undefined) return undefined;
+    const { genesis } = this.#config;
+    if (payload.blockNumber === genesis.l2.number && equalBytes(payload.blockHash, hexToBytes(genesis.l2.hash))) {
+      const parentHash = bytesToHex(payload.parentHash);
+      return { ...genesis.l2, parentHash, timestamp: genesis.l2TimeSec, l1Origin: genesis.l1, sequenceNumber: 0 };
+    }
+    return l2BlockRefFromPayload(this.#config, payload);
+  }
+
+  /** The user's transactions that follow the state of the head. */
+  #pending() {
+    let nonce = this.#chain.stateAt(this.#chain.head())?.readAccount(this.#options.user)?.nonce ?? 0n;
+    let isSkipped = false;
+    return {
+      next: () => (isSkipped ? undefined : this.#pool.get(nonce++)),
+      skipSender: () => {
+        isSkipped = true;
+      },
+    };
+  }
+}
+
+const unreachable = (): RpcTransportError =>
+  new RpcTransportError("rpc/unreachable", { endpoint: "engine", reason: "connection refused" });
+
+/** An answer as it arrives: JSON. */
+async function plain(answer: unknown): Promise<unknown> {
+  return JSON.parse(JSON.stringify((await answer) ?? null));
+}

@@ -1,0 +1,320 @@
+import type { BlobProvider, DerivationConfig, DerivationObserver } from "@rnode/derivation";
+import { EngineClient, L2Blocks } from "@rnode/engine-client";
+import { L1Client, L1Endpoints, L1Error } from "@rnode/l1";
+import { noMetrics } from "@rnode/observe";
+import { parseOptions } from "@rnode/options";
+import { LruCache } from "@rnode/primitives";
+import { Scope } from "@rnode/program";
+import type { SimClock } from "@rnode/program/testing";
+import type { DaCommitment, ExecutionPayloadEnvelope } from "@rnode/protocol";
+import {
+  type BlockGossip,
+  type Heads,
+  type ManagedApi,
+  type MissingBlocks,
+  type NodeAdminApi,
+  type Published,
+  type RnodeOptions,
+  RollupNode,
+  rnodeOptions,
+  type SafeHeadDatabase,
+  type SequencerConductor,
+  type SyncStatusJson,
+} from "@rnode/rnode";
+import type { L1Server } from "./l1-rpc.ts";
+import { healthyServer, Link, type ServerState } from "./link.ts";
+import { type EngineKind, USER_ADDRESS } from "./plan.ts";
+import type { Random } from "./random.ts";
+import { type GenesisContract, RealEngine } from "./real-engine.ts";
+import type { ScenarioEngine } from "./scenario-engine.ts";
+import type { BeaconState, SimBeacon } from "./sim-beacon.ts";
+import type { KnownBlocks } from "./sim-block.ts";
+import type { SimDa } from "./sim-da.ts";
+import { SimDisk } from "./sim-disk.ts";
+import { genesisPayload, SimEngine } from "./sim-engine.ts";
+import type { SimL1 } from "./sim-l1.ts";
+import type { SimLog } from "./sim-log.ts";
+import { type MachineTime, SimProcess } from "./sim-process.ts";
+
+export interface SimNodeOptions {
+  readonly name: string;
+  readonly isSequencer: boolean;
+  readonly maxLatencyMs: number;
+  readonly l1PollMs: number;
+  readonly sequencerConfs: number;
+  readonly verifierConfs: number;
+  /** whether it has a safe-head database */
+  readonly keepsSafeHeads: boolean;
+  /** one that is there already; otherwise one of this kind is made */
+  readonly engine: EngineKind | ScenarioEngine;
+  /** of a real engine's genesis */
+  readonly contracts?: readonly GenesisContract[] | undefined;
+  /** `--syncmode=execution-layer` with an engine of this kind; default: it derives all blocks from L1 */
+  readonly syncsAs?: "geth" | "reth" | undefined;
+  /** a supervisor decides what is safe */
+  readonly isManaged?: boolean | undefined;
+}
+
+export interface SimNodeDeps {
+  readonly derivation: DerivationConfig;
+  /** of simulated execution clients */
+  readonly knownBlocks: KnownBlocks;
+  readonly clock: SimClock;
+  readonly random: Random;
+  readonly l1: SimL1;
+  readonly l1Server: L1Server;
+  /** undefined: blobs are found by their versioned hashes, without commitments and proofs */
+  readonly beacon: SimBeacon | undefined;
+  readonly da: SimDa | undefined;
+  readonly log: SimLog;
+  /** of its machine; undefined: right */
+  readonly time?: MachineTime | undefined;
+  /** the one beside it */
+  readonly conductor?: ((process: SimProcess) => SequencerConductor) | undefined;
+  /** asks other nodes for blocks that gossip did not bring */
+  readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
+  readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => Published | Promise<Published>;
+  readonly observer: (node: SimNode) => Partial<DerivationObserver>;
+  /** the node has ended although nobody stopped it */
+  readonly onEnded: (node: SimNode, reason: string) => void;
+}
+
+const ENGINE_TIMEOUT_MS = 5_000;
+const L1_TIMEOUT_MS = 5_000;
+/** Supervisors of simulated nodes need no socket. */
+const NO_SERVER = { host: "", port: 0, jwtSecret: new Uint8Array(32) };
+
+/** PERF: nodes of all scenarios have few different options, and reading them takes milliseconds. */
+const optionsOf = new LruCache<string, RnodeOptions>(100);
+
+/** A rollup node as it is, on a simulated network. Its execution client outlives it. */
+export class SimNode {
+  readonly options: SimNodeOptions;
+  readonly engine: ScenarioEngine;
+  readonly engineState: ServerState;
+  /** of each of its L1 endpoints */
+  readonly l1States: readonly [ServerState, ServerState];
+  readonly beaconState: BeaconState;
+  /** counts starts */
+  incarnation = 0;
+  readonly #deps: SimNodeDeps;
+  readonly #disk: SimDisk | undefined;
+  #running:
+    | {
+        readonly process: SimProcess;
+        readonly node: RollupNode;
+        readonly scope: Scope;
+        readonly safeHeads: SafeHeadDatabase | undefined;
+      }
+    | undefined;
+
+  constructor(options: SimNodeOptions, deps: SimNodeDeps) {
+    this.options = options;
+    this.#deps = deps;
+    const { rollup } = deps.derivation;
+    const { engine, contracts } = options;
+    this.engine =
+      typeof engine !== "string"
+        ? engine
+        : engine === "simulated"
+          ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks)
+          : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: engine, contracts });
+    const { maxLatencyMs, keepsSafeHeads } = options;
+    this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
+    this.engineState = healthyServer(maxLatencyMs);
+    this.l1States = [healthyServer(maxLatencyMs), healthyServer(maxLatencyMs)];
+    this.beaconState = { ...healthyServer(maxLatencyMs), blobLie: undefined };
+  }
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  get process(): SimProcess | undefined {
+    return this.#running?.process;
+  }
+
+  /** undefined: it keeps no record, or is not running */
+  get safeHeads(): SafeHeadDatabase | undefined {
+    return this.#running?.safeHeads;
+  }
+
+  get heads(): Heads | undefined {
+    return this.#running?.node.heads;
+  }
+
+  /** what a supervisor reaches of it; undefined: nobody supervises it, or it is not running */
+  get managed(): ManagedApi | undefined {
+    return this.#running?.node.managed;
+  }
+
+  /** what its RPC's admin methods do; undefined: it is not running */
+  get admin(): NodeAdminApi | undefined {
+    return this.#running?.node.admin;
+  }
+
+  /** @throws if it is not running */
+  syncStatus(): SyncStatusJson {
+    if (this.#running === undefined) throw new Error("not running");
+    return this.#running.node.syncStatus();
+  }
+
+  start(): void {
+    const { clock, log, derivation } = this.#deps;
+    this.incarnation++;
+    const process = new SimProcess(this.name, clock, this.#deps.time);
+    const logger = log.loggerOf(this.name);
+    const scope = new Scope({ log: logger, clock: process.clock });
+    const safeHeads = this.#disk?.open(derivation.rollup.genesis.l2.hash);
+    const node = new RollupNode(this.#rnodeOptions(), {
+      derivation,
+      connect: () => this.#connect(process),
+      safeHeads,
+      supervisor: this.options.isManaged ? NO_SERVER : undefined,
+      adminState: { load: () => undefined, save: () => {} },
+      gossip: this.#gossip(process),
+      conductor: this.#deps.conductor?.(process),
+      requestGap: this.#deps.requestGap,
+      observer: this.#deps.observer(this),
+      clock: process.clock,
+      random: () => this.#deps.random.fraction(),
+      log: logger,
+      metrics: noMetrics,
+      health: () => ({ isHealthy: true, body: { version: "simulated" } }),
+    });
+    const running = { process, node, scope, safeHeads };
+    this.#running = running;
+    void node
+      .startWithoutServer(scope)
+      .then(({ ended }) => ended)
+      .then(
+        () => "its loop ended",
+        (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      )
+      .then((reason) => {
+        if (this.#running !== running || process.isDead) return;
+        this.#running = undefined;
+        this.#deps.onEnded(this, reason);
+      });
+  }
+
+  /** It stops at once, whatever it was doing. */
+  kill(): void {
+    this.#running?.process.kill();
+    this.#running = undefined;
+  }
+
+  /** Nothing of it is used any more. */
+  async remove(): Promise<void> {
+    this.kill();
+    await this.#disk?.remove();
+    await this.engine.remove();
+  }
+
+  /** A block that another node sequenced arrives. */
+  receive(envelope: ExecutionPayloadEnvelope): void {
+    this.#running?.node.offerUnsafePayload(envelope);
+  }
+
+  #rnodeOptions(): RnodeOptions {
+    const { isSequencer, l1PollMs, sequencerConfs, verifierConfs, syncsAs } = this.options;
+    const args = [
+      "--l1=http://l1.invalid",
+      "--l2=http://l2.invalid",
+      "--network=op-mainnet",
+      "--l1.beacon.ignore",
+      `--l1.http-poll-interval=${l1PollMs}ms`,
+      `--l1.epoch-poll-interval=${3 * l1PollMs}ms`,
+      `--verifier.l1-confs=${verifierConfs}`,
+      ...(syncsAs === undefined
+        ? []
+        : ["--syncmode=execution-layer", `--l2.enginekind=${syncsAs}`, "--syncmode.offset-el-safe=0s"]),
+      ...(isSequencer ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerConfs}`] : []),
+    ];
+    const key = args.join(" ");
+    let options = optionsOf.get(key);
+    if (options === undefined) {
+      const parsed = parseOptions(rnodeOptions, args, {});
+      if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+      options = parsed.options;
+      optionsOf.set(key, options);
+    }
+    return options;
+  }
+
+  #connect(process: SimProcess) {
+    const { clock, random, derivation, l1, l1Server, log, da } = this.#deps;
+    const config = derivation.rollup;
+    const logger = log.loggerOf(this.name);
+    const link = (name: string, state: ServerState, timeoutMs: number, handle: Handle): Link =>
+      new Link({ name, process, clock, random, state, timeoutMs, handle });
+    const engineLink = link("engine", this.engineState, ENGINE_TIMEOUT_MS, (method, params) => this.engine.handle(method, params));
+    const endpoints = new L1Endpoints(
+      { chainId: config.l1ChainId },
+      {
+        endpoints: this.l1States.map((state, i) => {
+          const name = `l1-${i}`;
+          const handle: Handle = (method, params) => l1Server(method, params, l1.head.ref.number - state.lagBlocks);
+          return { name, rpc: link(name, state, L1_TIMEOUT_MS, handle) };
+        }),
+        clock: process.clock,
+        log: logger.child({ part: "l1" }),
+      },
+    );
+    const l1Client = new L1Client(
+      { trustRpc: false, rpcKind: "standard", cacheSize: 200 },
+      // During a turn of the event loop, which this clock does not see, others would let minutes pass.
+      {
+        ...{ endpoints, clock: process.clock, log: logger.child({ part: "l1" }) },
+        yieldToOthers: () => process.clock.sleep(0),
+      },
+    );
+    return {
+      l1: l1Client,
+      blobs: this.#blobs(process),
+      daInputs: da && { get: (commitment: DaCommitment) => process.wait(da.get(commitment)) },
+      engine: new EngineClient(engineLink, config.forkTimes),
+      l2: new L2Blocks(engineLink, config),
+      check: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  #blobs(process: SimProcess): BlobProvider {
+    const { clock, random, l1, beacon, log } = this.#deps;
+    const state = this.beaconState;
+    if (beacon !== undefined) return beacon.client({ process, clock, random, state, log: log.loggerOf(this.name) });
+    return {
+      blobs: (block, ids) => {
+        const answer = async () => {
+          if (state.maxLatencyMs > 0) await clock.sleep(random.between(0, state.maxLatencyMs));
+          if (state.isDown || random.chance(state.failureRate)) {
+            throw new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "the beacon node does not answer" });
+          }
+          if (state.stalls) {
+            await clock.sleep(L1_TIMEOUT_MS);
+            throw new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "no answer in time" });
+          }
+          const blobs = ids.map(({ versionedHash }) => l1.blob(versionedHash));
+          return blobs.every((blob) => blob !== undefined) ? blobs : undefined;
+        };
+        return process.wait(answer());
+      },
+    };
+  }
+
+  #gossip(process: SimProcess): BlockGossip {
+    return {
+      publish: async (envelope) => {
+        await process.wait(Promise.resolve());
+        return process.wait(Promise.resolve(this.#deps.gossip(this.name, envelope)));
+      },
+    };
+  }
+}
+
+type Handle = (method: string, params: readonly unknown[]) => unknown;

@@ -1,4 +1,0 @@
-export { AltDaError } from "./alt-da-error.ts";
-export { DaClient } from "./da-client.ts";
-export { createDaMetrics, type DaMetrics } from "./da-metrics.ts";
-export { altDaClientOptions, altDaOptions } from "./options.ts";
