@@ -59,7 +59,10 @@ const safeBeyond = (view: ChainView, number: number): Promise<number> =>
     return safe > number ? safe : undefined;
   });
 
-it("the devnet runs on an L1 that runs already, with accounts of its own that another one pays for", async () => {
+it("the devnet runs on an L1 that runs already, with accounts of its own that another one pays for", {
+  tags: "long",
+  timeout: 180_000,
+}, async () => {
   const mnemonicFile = join(folder, "mnemonic");
   const l1FunderKeyFile = join(folder, "key");
   writeFileSync(mnemonicFile, `${MNEMONIC}\n`);
@@ -92,4 +95,4 @@ it("the devnet runs on an L1 that runs already, with accounts of its own that an
   });
   await l1.stop();
   await expect(withDevnet({}, async () => {})).rejects.toThrow(`--l1 ${url} does not answer`);
-}, 180_000);
+});
