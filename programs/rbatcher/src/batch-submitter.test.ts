@@ -100,7 +100,7 @@ describe("BatchSubmitter", () => {
     expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
   });
 
-  it("neither leaves out nor repeats a block whichever call is its last", async () => {
+  it("neither leaves out nor repeats a block whichever call is its last", { tags: "long" }, async () => {
     const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 500 } });
     for (let calls = 1; calls <= 60; calls++) {
       simulation.start(calls);

@@ -74,7 +74,7 @@ describe("an L1 that does not answer", () => {
 });
 
 describe("a second submitter with the same key", () => {
-  it("is noticed: one of the two stops with a message, and the other publishes everything once", async () => {
+  it("is noticed: one of the two stops with a message, and the other publishes everything once", { tags: "long" }, async () => {
     const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 600 } });
     const first = simulation.start();
     await simulation.run(300);
@@ -91,7 +91,7 @@ describe("a second submitter with the same key", () => {
     await simulation.settle();
   });
 
-  it("is not seen in the transactions of a process before, however often it is killed", async () => {
+  it("is not seen in the transactions of a process before, however often it is killed", { tags: "long" }, async () => {
     const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 600 } });
     for (let i = 0; i < 20; i++) {
       const submitter = simulation.start();

@@ -155,30 +155,26 @@ describe("a full disk", () => {
 });
 
 describe("a second process", () => {
-  it(
-    "is refused while the first one lives, and not when that was killed",
-    async () => {
-      const datadir = at("shared");
-      const first = new KillableClient(PROGRAM, [
-        `--chain=${at("genesis.json")}`,
-        `--datadir=${datadir}`,
-        "--authrpc.port=0",
-        "--max-peers=0",
-      ]);
-      expect(await first.enginePort()).toBeDefined();
-      const pid = /rengine starts.* pid=(\d+)/.exec(first.log)![1];
-      const locked = `process ${pid} has the database in ${databasePath(datadir)} open: stop that process, or give another --datadir: a database has one writer`;
-      expect(importInto(datadir)).toMatchObject({ status: 1, error: `rengine import: ${locked}` });
-      const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0", "--max-peers=0"]);
-      expect(second.status).toBe(1);
-      expect(second.error).toContain(`lvl=error msg="rengine cannot start" error="${locked}"`);
-      // Reading works, because it writes nothing.
-      expect(rengine(["db", "verify", `--datadir=${datadir}`]).status).toBe(0);
-      expect(await first.killAfter(0)).toBe(true);
-      expect(importInto(datadir)).toMatchObject({ status: 0, out: `head ${BLOCKS} ${hashes.at(-1)}` });
-    },
-    TIMEOUT_MS,
-  );
+  it("is refused while the first one lives, and not when that was killed", { tags: "long", timeout: TIMEOUT_MS }, async () => {
+    const datadir = at("shared");
+    const first = new KillableClient(PROGRAM, [
+      `--chain=${at("genesis.json")}`,
+      `--datadir=${datadir}`,
+      "--authrpc.port=0",
+      "--max-peers=0",
+    ]);
+    expect(await first.enginePort()).toBeDefined();
+    const pid = /rengine starts.* pid=(\d+)/.exec(first.log)![1];
+    const locked = `process ${pid} has the database in ${databasePath(datadir)} open: stop that process, or give another --datadir: a database has one writer`;
+    expect(importInto(datadir)).toMatchObject({ status: 1, error: `rengine import: ${locked}` });
+    const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0", "--max-peers=0"]);
+    expect(second.status).toBe(1);
+    expect(second.error).toContain(`lvl=error msg="rengine cannot start" error="${locked}"`);
+    // Reading works, because it writes nothing.
+    expect(rengine(["db", "verify", `--datadir=${datadir}`]).status).toBe(0);
+    expect(await first.killAfter(0)).toBe(true);
+    expect(importInto(datadir)).toMatchObject({ status: 0, out: `head ${BLOCKS} ${hashes.at(-1)}` });
+  });
 });
 
 describe("a damaged file", () => {

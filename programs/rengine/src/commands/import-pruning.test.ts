@@ -59,7 +59,10 @@ function contentOf(store: ChainDatabase, number: number) {
 }
 
 describe("import --history.blocks", () => {
-  it("leaves what an import of everything and db prune leave, in a file that stays smaller", { timeout: 120_000 }, async () => {
+  it("leaves what an import of everything and db prune leave, in a file that stays smaller", {
+    tags: "long",
+    timeout: 120_000,
+  }, async () => {
     expect(await importInto("pruned", `--history.blocks=${KEEP}`)).toEqual([`head ${BLOCKS} ${hashes.at(-1)}`]);
     await importInto("all");
     const sizeOfAll = open("all");

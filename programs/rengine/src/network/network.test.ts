@@ -100,7 +100,9 @@ describe("two clients", () => {
     expect(readFileSync(path, "utf8")).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it("are found by their boot node, at the address that they are told, and trust whom they are told to", async () => {
+  it("are found by their boot node, at the address that they are told, and trust whom they are told to", {
+    tags: "long",
+  }, async () => {
     const found = ["--max-peers=5", "--addr=127.0.0.1", "--port=0", "--http.api=admin,net", "--nat=none"];
     const boot = await start([...found, "--discovery.port=0"]);
     const { enode } = await infoOf(boot);

@@ -133,7 +133,9 @@ describe("costly requests", () => {
     expect(JSON.stringify(await asked.answer)).not.toContain("-32005");
   });
 
-  it("that are very large are read where they are answered, and so are batches, whatever is in them", async () => {
+  it("that are very large are read where they are answered, and so are batches, whatever is in them", {
+    tags: "long",
+  }, async () => {
     const overrides = Object.fromEntries(times(2, (index) => [addressOf(index), { code: largeCode }]));
     const batch = [
       rpc("eth_blockNumber", [], 1),
@@ -168,7 +170,7 @@ describe("costly requests", () => {
     expect(await ask(rpc("eth_call", [SLOW, "latest"])).answer).toMatchObject({ error: OUT_OF_GAS });
   });
 
-  it("of one address wait for each other, not others for them", async () => {
+  it("of one address wait for each other, not others for them", { tags: "long" }, async () => {
     const order: string[] = [];
     const named = (name: string, address?: string): Promise<unknown> =>
       ask(rpc("eth_call", [SLOW, "latest"]), address).answer.then(() => order.push(name));
@@ -259,7 +261,7 @@ describe("a budget of gas that is used up keeps nobody else out", () => {
     }
   }
 
-  it("of addresses, however many connections they have", () =>
+  it("of addresses, however many connections they have", { tags: "long" }, () =>
     withNode("--rpc.max-gas-per-address=2000", async ({ httpUrl }) => {
       const running = post(httpUrl, endless, "127.0.0.30");
       await isBusy();
@@ -274,9 +276,10 @@ describe("a budget of gas that is used up keeps nobody else out", () => {
       expect(refusals.at(-1)).toContain("your address has burned");
       for (const { leave } of [running, ...waiting]) leave();
       expect(await answer).toMatchObject(HONEST_ANSWER);
-    }));
+    }),
+  );
 
-  it("of a connection, from its own address", () =>
+  it("of a connection, from its own address", { tags: "long" }, () =>
     withNode("--rpc.max-gas-per-connection=2000", async ({ httpUrl, wsUrl }) => {
       const greedy = new WebSocket(wsUrl);
       const refusals: string[] = [];
@@ -291,11 +294,12 @@ describe("a budget of gas that is used up keeps nobody else out", () => {
       await vi.waitFor(() => expect(refusals.join()).toContain("this connection has burned"), 20_000);
       greedy.terminate();
       expect(await answer).toMatchObject(HONEST_ANSWER);
-    }));
+    }),
+  );
 });
 
 describe("costly requests that wait", () => {
-  it("are bounded in bytes", async () => {
+  it("are bounded in bytes", { tags: "long" }, async () => {
     const node = await startTestClient(
       ["--rpc.workers=1", "--rpc.gascap=1000000000000000", "--rpc.evmtimeout=0", "--rpc.max-waiting-size=1"],
       undefined,

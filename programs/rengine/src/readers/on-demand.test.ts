@@ -77,7 +77,7 @@ describe("readers on demand", () => {
     }
   });
 
-  it("get another beside them while they are busy, which takes over connections", async () => {
+  it("get another beside them while they are busy, which takes over connections", { tags: "long", timeout: 60_000 }, async () => {
     const connections = await Promise.all(Array.from({ length: 6 }, () => connect(node.httpUrl)));
     let isDone = false;
     const failures: unknown[] = [];
@@ -96,5 +96,5 @@ describe("readers on demand", () => {
     await Promise.all(working);
     for (const connection of connections) connection.close();
     expect(failures.filter((message) => !/gas/.test(String(message)))).toEqual([]);
-  }, 60_000);
+  });
 });
