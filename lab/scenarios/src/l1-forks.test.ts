@@ -6,7 +6,7 @@ import { SimNetwork } from "./sim-network.ts";
 const TIMEOUT_MS = 120_000;
 
 /** L1 crosses Amsterdam in the midst, after which slots are empty, heads are replaced, and users deposit. */
-const CROSSING_SEEDS = [102, 118];
+const CROSSING_SEEDS = [118, 138];
 /** After Amsterdam, L1 brings transactions of type 0x06: with a foreign receipt; and where endpoints have no raw methods at first, with a 24th field. */
 const NEXT_FORK_SEEDS = [
   { seed: 11, wanted: { receipts: "foreign", hasHeaderField: false, isRawLater: false } },
