@@ -400,7 +400,6 @@ const MISTAKES: readonly Mistake[] = [
 /** In how many programs at a time the mistakes are made. */
 const AT_A_TIME = 3;
 const LIMIT_MS = 60_000;
-const said = new Map<Mistake, { readonly code: number | null; readonly lines: readonly string[] }>();
 const open: { close(): unknown }[] = [];
 
 beforeAll(async () => {
@@ -427,13 +426,7 @@ beforeAll(async () => {
   });
   chain5 = `http://127.0.0.1:${(await l1.listen()).httpPort}`;
   open.push(port, l1);
-  const waiting = [...MISTAKES];
-  await Promise.all(
-    Array.from({ length: AT_A_TIME }, async () => {
-      for (let mistake = waiting.shift(); mistake !== undefined; mistake = waiting.shift()) said.set(mistake, await make(mistake));
-    }),
-  );
-}, 300_000);
+});
 afterAll(async () => {
   for (const one of open) await one.close();
   rmSync(folder, { recursive: true });
@@ -466,8 +459,7 @@ describe("the most likely mistakes", () => {
     expect(new Set(MISTAKES.map(({ program, what }) => `${program} ${what}`)).size).toBe(MISTAKES.length);
   });
 
-  it.each(MISTAKES.map((mistake) => [mistake.program, mistake.what, mistake] as const))("%s: %s", (_, __, mistake) => {
-    const { code, lines } = said.get(mistake)!;
+  function expectLine(mistake: Mistake, { code, lines }: Awaited<ReturnType<typeof make>>): void {
     expect(code).toBe(1);
     const fitting = lines.filter((line) => mistake.line.test(line));
     expect(fitting.length === 1 ? [] : lines).toEqual([]);
@@ -477,12 +469,32 @@ describe("the most likely mistakes", () => {
     if (mistake.isWarning !== undefined) return;
     const isFound = lines[0] === fitting[0] && lines.slice(1).every((line) => / is required: |^missing argument/.test(line));
     expect(isFound || lines.at(-1) === fitting[0] ? [] : lines).toEqual([]);
-  });
+  }
 
   const FOUND_EARLIER = MISTAKES.filter(({ what, args, isWarning }) => {
     const isSubcommand = /^[a-z]/.test(args()[0] ?? "");
     return isWarning === undefined && !isSubcommand && !ONLY_STARTING.has(what);
   });
+
+  describe.each([
+    { mistakes: MISTAKES.filter((mistake) => !FOUND_EARLIER.includes(mistake)), tags: [] },
+    { mistakes: FOUND_EARLIER, tags: ["long"] },
+  ])("are told by the program when it is started", ({ mistakes, tags }) => {
+    const said = new Map<Mistake, Awaited<ReturnType<typeof make>>>();
+    beforeAll(async () => {
+      const waiting = [...mistakes];
+      await Promise.all(
+        Array.from({ length: AT_A_TIME }, async () => {
+          for (let mistake = waiting.shift(); mistake !== undefined; mistake = waiting.shift())
+            said.set(mistake, await make(mistake));
+        }),
+      );
+    }, 300_000);
+    it.each(mistakes.map((mistake) => [mistake.program, mistake.what, mistake] as const))("%s: %s", { tags }, (_, __, mistake) =>
+      expectLine(mistake, said.get(mistake)!),
+    );
+  });
+
   it.each(FOUND_EARLIER.map((mistake) => [mistake.program, mistake.what, mistake] as const))(
     "are found by config print: %s: %s",
     async (program, __, { args, env, line }) => {
