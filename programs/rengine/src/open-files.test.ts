@@ -58,6 +58,7 @@ describe("a limit of open files", () => {
 
   it.each([0, 2])(
     "bounds the connections with %s readers: who is too many is refused, and the others are served",
+    { tags: "long" },
     async (readers) => {
       const client = start(256, "--http", "--http.port=0", `--rpc.workers=${readers}`);
       running.push(client);

@@ -40,16 +40,12 @@ afterAll(async () => {
 });
 
 describe("the thread that computes commitments", () => {
-  it(
-    "answers as the library does, and is asked again where it was lost",
-    async () => {
-      const kzg = open();
-      expect(await kzg.verifyBlobProof(blob, INFINITY, INFINITY)).toBe(true);
-      writeFileSync(faultFile, "exit"); // with the next question
-      expect(await kzg.commitment(blob)).toEqual(INFINITY);
-      expect(await kzg.verifyBlobProof(blob, INFINITY, INFINITY.subarray(1))).toBe(false);
-      expect(await kzg.commitment(new Uint8Array(131_072).fill(0xff))).toBeUndefined();
-    },
-    TIMEOUT_MS,
-  );
+  it("answers as the library does, and is asked again where it was lost", { tags: "long", timeout: TIMEOUT_MS }, async () => {
+    const kzg = open();
+    expect(await kzg.verifyBlobProof(blob, INFINITY, INFINITY)).toBe(true);
+    writeFileSync(faultFile, "exit"); // with the next question
+    expect(await kzg.commitment(blob)).toEqual(INFINITY);
+    expect(await kzg.verifyBlobProof(blob, INFINITY, INFINITY.subarray(1))).toBe(false);
+    expect(await kzg.commitment(new Uint8Array(131_072).fill(0xff))).toBeUndefined();
+  });
 });

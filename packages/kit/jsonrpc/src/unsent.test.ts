@@ -126,7 +126,7 @@ describe("a client that does not read", () => {
     expect(await unsentBytes()).toBe(0);
   });
 
-  it("is disconnected when others need what it holds", async () => {
+  it("is disconnected when others need what it holds", { tags: "long" }, async () => {
     const { port, unsentBytes, dropped } = await startServer({ maxUnsentBytes: 48 * MIB });
     for (let n = 0; n < 3; n++) await askAndIgnore(port, call(20 * MIB));
     await expect.poll(unsentBytes).toBeGreaterThan(20 * MIB);

@@ -129,7 +129,7 @@ describe("a program", () => {
     expect(await program.end()).toEqual({ code: 0, parts: [...STARTED, "waiting", ...CLOSED] });
   });
 
-  it("does not wait for ever for a start, nor for a close, and closes the rest", async () => {
+  it("does not wait for ever for a start, nor for a close, and closes the rest", { tags: "long" }, async () => {
     const start = new SmallProgram("--behaviour=start-hangs");
     const close = new SmallProgram("--behaviour=close-hangs");
     await start.said("waiting");

@@ -32,7 +32,7 @@ let height = 10_000;
 const newBlock = (): ExecutionPayloadEnvelope => testBlock(rollup, { number: height++, timestampSec: nowSec() });
 
 describe("a mesh", () => {
-  it("brings every block to every node, whoever publishes it", { timeout: 120_000 }, async () => {
+  it("brings every block to every node, whoever publishes it", { tags: "long", timeout: 120_000 }, async () => {
     const nodes = await Promise.all(Array.from({ length: MESH_NODES }, () => start()));
     // a ring with chords: nobody is connected to all
     await Promise.all(nodes.flatMap((node, index) => [1, 3].map((step) => node.connect(nodes[(index + step) % nodes.length]!))));

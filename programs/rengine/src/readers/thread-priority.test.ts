@@ -30,7 +30,10 @@ const childrenOf = (pid: number): number[] =>
     .map(Number);
 
 describe.runIf(process.platform === "linux")("the threads of a reader", () => {
-  it("have the usual priority where cheap requests are answered, and a lower one where costly ones are", async () => {
+  it("have the usual priority where cheap requests are answered, and a lower one where costly ones are", {
+    tags: "long",
+    timeout: 60_000,
+  }, async () => {
     buildPackage();
     const before = new Set(childrenOf(process.pid));
     const node = await startTestClient(["--rpc.workers=1"]);
@@ -47,5 +50,5 @@ describe.runIf(process.platform === "linux")("the threads of a reader", () => {
     } finally {
       await node.remove();
     }
-  }, 60_000);
+  });
 });

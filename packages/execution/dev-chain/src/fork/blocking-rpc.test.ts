@@ -54,7 +54,7 @@ describe("asking an endpoint while the thread waits", () => {
     expect(outcomes).toEqual([{ kind: "result", result: "0x0" }]);
   });
 
-  it("waits for an endpoint that stalled less long the next time", async () => {
+  it("waits for an endpoint that stalled less long the next time", { tags: "long" }, async () => {
     const asking = await open(
       "({ response, calls, requests }) => setTimeout(ok, requests === 1 ? 60000 : 2500, response, calls)",
       3_500,

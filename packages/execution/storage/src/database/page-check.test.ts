@@ -58,6 +58,7 @@ async function outcome(path: string): Promise<string> {
 describe("a damaged page", () => {
   it.each(Object.keys(damage))(
     "wherever it is: an error that names the folder, or a page that nobody needs (%s)",
+    { tags: "long", timeout: 60_000 },
     async (kind) => {
       const outcomes = new Map<string, number>();
       for (let page = META_PAGES; page < pages; page++) {
@@ -69,14 +70,13 @@ describe("a damaged page", () => {
       expect(Object.keys(others)).toEqual([`storage/corrupted ${join(folder, "bad")}`]);
       expect(Object.values(others)[0]).toBeGreaterThan(right);
     },
-    60_000,
   );
 
-  it("in part is found where the parts of a page do not fit together", async () => {
+  it("in part is found where the parts of a page do not fit together", { tags: "long", timeout: 60_000 }, async () => {
     for (let page = META_PAGES; page < pages; page += 3) {
       for (const at of [18, 20, 24, 30]) await outcome(damaged(page, "noise", at, 4)); // no signal, no endless loop, no other error
     }
-  }, 60_000);
+  });
 
   it("is looked for from the roots on, as far as is asked", () => {
     const file = join(folder, "good/data.mdb");

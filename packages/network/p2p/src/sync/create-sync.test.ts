@@ -187,7 +187,7 @@ describe("requests for blocks over libp2p", () => {
 });
 
 describe("a node 500 blocks behind, over sockets", () => {
-  it("catches up from two peers of which one never answers", async () => {
+  it("catches up from two peers of which one never answers", { tags: "long", timeout: 120_000 }, async () => {
     const clock = clockOf(40);
     const blocks = chainOfBlocks(config, 501, { blockBytes: 2_000 });
     const honest = await startNode(1, { ...serving(blocks), clock });
@@ -210,5 +210,5 @@ describe("a node 500 blocks behind, over sockets", () => {
     const hashes = (envelopes: readonly ExecutionPayloadEnvelope[]) =>
       envelopes.map(({ executionPayload }) => bytesToHex(executionPayload.blockHash));
     expect(hashes(client.received)).toEqual(hashes(blocks.slice(0, 500).reverse()));
-  }, 120_000);
+  });
 });
