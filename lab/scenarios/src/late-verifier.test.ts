@@ -49,7 +49,9 @@ async function run<T>(changes: Partial<Plan>, ms: number, look: (network: SimNet
 }
 
 describe("a verifier that joins late with --syncmode=execution-layer", { timeout: 60_000 }, () => {
-  it("gets the chain from the others' databases, past liars and stops of node and engine, then derives", async () => {
+  it("gets the chain from the others' databases, past liars and stops of node and engine, then derives", {
+    tags: "long",
+  }, async () => {
     const faults: Fault[] = [
       { kind: "engine-restart", of: "late-1", atMs: START_MS + 3_500, downMs: 700 },
       { kind: "restart", of: "late-1", atMs: START_MS + 5_000, waits: 3, downMs: 1_000 },

@@ -1,3 +1,4 @@
+// @module-tag long
 import { forksUpTo, isDepositTransaction, type OpFork } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { scheduleFaults } from "./faults.ts";

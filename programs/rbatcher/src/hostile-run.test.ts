@@ -4,13 +4,12 @@ import { hostileRun } from "./testing/hostile-run.ts";
 
 // The long form: npm run hostile-l1 -- --hours=2000
 describe("the submitter on a hostile L1", () => {
-  it.each([
-    ["calldata", 11],
-    ["blobs", 12],
-    ["auto", 13],
-  ] as const)(
-    "leaves no gap, repeats nothing and pays at most a tenth more: %s",
-    async (dataAvailabilityType, seed) => {
+  describe.each<["calldata" | "blobs" | "auto", number, string[]]>([
+    ["calldata", 11, ["long"]],
+    ["blobs", 12, ["long"]],
+    ["auto", 13, []],
+  ])("with %s", (dataAvailabilityType, seed, tags) => {
+    it("leaves no gap, repeats nothing and pays at most a tenth more", { tags, timeout: 120_000 }, async () => {
       const options = { seed, hours: 5, dataAvailabilityType };
       const [ideal, hostile] = [
         await hostileRun({ ...options, isHostile: false }),
@@ -23,9 +22,8 @@ describe("the submitter on a hostile L1", () => {
         expect(Math.min(since, l1Blocks - since)).toBeGreaterThan(100);
       }
       expect(hostile.faults["head replaced"]).toBeGreaterThan(10);
-    },
-    120_000,
-  );
+    });
+  });
 
   it("would be found to do harm", async () => {
     const ideal = await hostileRun({ seed: 1, hours: 1, dataAvailabilityType: "calldata", isHostile: false });

@@ -478,12 +478,7 @@ const OPTIONS = [
   ...["authrpc.addr", "authrpc.port", "authrpc.jwtsecret", "rollup.sequencer-http", "rollup.disable-tx-pool-gossip"],
 ];
 
-describe.each([
-  ["R", 0],
-  ["R", 2],
-  ["G", 0],
-  ["G", 1],
-] as const)("requirements, profile %s, %i readers", (profile, readers) => {
+const testRequirements = (profile: "R" | "G", readers: number): void => {
   let scene: Scene;
   let old: Json;
   let shown: Awaited<ReturnType<typeof specimens>>;
@@ -626,8 +621,11 @@ describe.each([
       else if (!("not" in result.schema)) expect(schemaFaults(result.schema, await scene.node.rpc.call(name)), name).toEqual([]);
     }
   });
-});
-
+};
+describe("requirements, profile R, no readers", () => testRequirements("R", 0));
+describe("requirements, profile G, one reader", () => testRequirements("G", 1));
+describe("requirements, profile R, two readers", { tags: "long" }, () => testRequirements("R", 2));
+describe("requirements, profile G, no readers", { tags: "long" }, () => testRequirements("G", 0));
 const document = [process.env.RNODE_REQUIREMENTS, join(import.meta.dirname, "../../../../shared/requirements.md")].find(
   (path) => path !== undefined && existsSync(path),
 );

@@ -97,7 +97,7 @@ describe("the time limit of an execution", () => {
     expect(chain.chain.forkchoiceUpdated(forkchoice(block.hash), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
   });
 
-  it.each(BOMBS)("stops the building of a block with %s", (_, text) => {
+  it.each(BOMBS)("stops the building of a block with %s", { tags: "long" }, (_, text) => {
     const attributes = attributesWith(asm(text));
     expect(failureOf(() => chain.chain.forkchoiceUpdated(forkchoice(head()), attributes, 3))).toEqual(isTooLong);
     expect(failureOf(() => chain.chain.extend(forkchoice(head()), [{ attributes }], 1_000))).toEqual(isTooLong);

@@ -53,7 +53,7 @@ async function runAndKill(sync: string, seed: number, commits: number, delayMs: 
 describe("kill -9", () => {
   for (const sync of ["each", "interval"] as const)
     it(`loses no acknowledged commit and leaves no half of one, sync "${sync}"`, {
-      tags: sync === "interval" ? [] : "long",
+      tags: "long",
       timeout: 60_000,
     }, async () => {
       let total = 0;
