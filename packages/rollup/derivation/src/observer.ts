@@ -1,6 +1,6 @@
 import type { Hex } from "@rnode/primitives";
 import type { Frame, L1BlockRef, SkippedLog } from "@rnode/protocol";
-import type { BatchVerdict } from "./batch-verdict.ts";
+import type { BatchVerdict } from "./batches/batch-verdict.ts";
 
 /** Why an item of batcher data (calldata or a blob) contains no frames. */
 export type DataDropReason =

@@ -1,7 +1,7 @@
 import { codedErrors, type Hex } from "@rnode/primitives";
 import type { BlockId, L1BlockRef, L2BlockRef, PayloadAttributes } from "@rnode/protocol";
+import type { BlobProvider, DaInputs, Decompressor, L1Provider, L2Provider } from "./l1/providers.ts";
 import type { DerivationObserver } from "./observer.ts";
-import type { BlobProvider, DaInputs, Decompressor, L1Provider, L2Provider } from "./providers.ts";
 import type { Pull } from "./pull.ts";
 
 export interface DerivationProviders {

@@ -1,14 +1,15 @@
 import { CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
-import { AltDaStage } from "./alt-da-stage.ts";
-import { AttributesStage } from "./attributes-stage.ts";
-import { BatchMux } from "./batch-mux.ts";
-import { ChannelReader } from "./channel-reader.ts";
-import { ChannelStage } from "./channel-stage.ts";
+import { AttributesStage } from "./attributes/attributes-stage.ts";
+import { BatchMux } from "./batches/batch-mux.ts";
+import { ChannelReader } from "./channels/channel-reader.ts";
+import { ChannelStage } from "./channels/channel-stage.ts";
+import { FrameQueue } from "./channels/frame-queue.ts";
 import type { DerivationConfig } from "./config.ts";
-import { FrameQueue } from "./frame-queue.ts";
-import { L1Retrieval } from "./l1-retrieval.ts";
-import { L1Traversal } from "./l1-traversal.ts";
+import { AltDaStage } from "./l1/alt-da-stage.ts";
+import { L1Retrieval } from "./l1/l1-retrieval.ts";
+import { L1Traversal } from "./l1/l1-traversal.ts";
+import type { L1BlockHeader, L1Provider } from "./l1/providers.ts";
 import { SILENT_OBSERVER } from "./observer.ts";
 import {
   DerivationError,
@@ -18,7 +19,6 @@ import {
   type DerivedAttributes,
   type SafeSince,
 } from "./pipeline-types.ts";
-import type { L1BlockHeader, L1Provider } from "./providers.ts";
 import type { PipelineStage, Pull } from "./pull.ts";
 import { derivationRules } from "./rules.ts";
 

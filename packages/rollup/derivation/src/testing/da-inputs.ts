@@ -1,5 +1,5 @@
 import { type DaCommitment, daCommitmentKey } from "@rnode/protocol";
-import type { DaInputs } from "../providers.ts";
+import type { DaInputs } from "../l1/providers.ts";
 
 /** A DA server in memory, which loses data or fails on demand. */
 export class MemoryDaInputs implements DaInputs {

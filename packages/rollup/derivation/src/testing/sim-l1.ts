@@ -10,7 +10,7 @@ import {
   TRANSACTION_DEPOSITED_TOPIC,
   type Transaction,
 } from "@rnode/protocol";
-import type { BlobProvider, L1BlockHeader, L1Provider } from "../providers.ts";
+import type { BlobProvider, L1BlockHeader, L1Provider } from "../l1/providers.ts";
 
 export const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
 export const BATCHER = privateKeyToAddress(BATCHER_KEY);

@@ -20,7 +20,7 @@ import {
   type SystemConfig,
   systemConfigFromPayload,
 } from "@rnode/protocol";
-import type { L2Provider } from "../providers.ts";
+import type { L2Provider } from "../l1/providers.ts";
 
 /** An L2 engine in memory that executes nothing: a block's hash commits to its parent and its attributes. */
 export class SimL2 implements L2Provider {

@@ -14,12 +14,12 @@ import {
   SpanBatchBuilder,
   signTransaction,
 } from "@rnode/protocol";
-import { prepareAttributes } from "../attributes.ts";
+import { prepareAttributes } from "../attributes/attributes.ts";
 import type { DerivationConfig } from "../config.ts";
+import type { DaInputs, Decompressor } from "../l1/providers.ts";
 import type { DerivationObserver } from "../observer.ts";
 import { createDerivationPipeline } from "../pipeline.ts";
 import type { DerivationPipeline, DerivedAttributes, SafeSince } from "../pipeline-types.ts";
-import type { DaInputs, Decompressor } from "../providers.ts";
 import type { ResetReason } from "../pull.ts";
 import { BATCHER, INBOX, L1_CHAIN_ID, PORTAL, SimL1, SYSTEM_CONFIG } from "./sim-l1.ts";
 import { SimL2 } from "./sim-l2.ts";
