@@ -41,7 +41,12 @@ const sources = {
   resolve: { conditions: ["rnode-source"] },
   ssr: { resolve: { conditions: ["rnode-source"] } },
 };
-const common = { testTimeout: 30_000, hookTimeout: 60_000, pool: "forks" as const };
+const common = {
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  pool: "forks" as const,
+  setupFiles: [new URL("vitest.setup.ts", import.meta.url).pathname],
+};
 
 export default defineConfig({
   test: {

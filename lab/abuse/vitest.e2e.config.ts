@@ -7,6 +7,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["rnode-source"] } },
   test: {
     root: import.meta.dirname,
+    setupFiles: ["../../vitest.setup.ts"],
     include: ["src/e2e/*.e2e.ts"],
     pool: "forks",
     tags: [{ name: "long" }],

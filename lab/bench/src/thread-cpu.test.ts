@@ -1,13 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
 const folder = mkdtempSync(join(tmpdir(), "rnode-thread-cpu-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 const built = (name: string): string => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 
 const PROGRAM = `

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -110,7 +110,6 @@ describe("the suite", () => {
   });
   afterAll(() => {
     server.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const run = async (head: string, answer: object, recorded: object, deviation?: RpcDeviation): Promise<string | undefined> => {

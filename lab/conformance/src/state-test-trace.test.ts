@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { runStateTests } from "./state-test.ts";
 import { traceStateTestCase } from "./state-test-trace.ts";
 
@@ -59,7 +59,6 @@ describe("a state test that fails", () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "state-test-trace-"));
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   async function traceOf(code: string): Promise<{ first: object; steps: Line[]; last: object }> {
     const file = join(folder, "doctored.json");

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,7 +44,7 @@ import { type NodeLink, SimSupervisor, validateMessageCalldata } from "./sim-sup
 
 // What one process cannot show: the built programs over sockets. `RNODE_INTEROP_PROCESSES=1`; most of a minute.
 
-const { RNODE_INTEROP_PROCESSES: WANTED, RNODE_E2E_KEEP: KEEP } = process.env;
+const { RNODE_INTEROP_PROCESSES: WANTED } = process.env;
 const LIMIT_MS = 60_000;
 const bin = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const RENGINE = bin("programs/rengine/bin/rengine.js");
@@ -76,10 +76,6 @@ function clientOf(url: string, jwtSecret?: Uint8Array): RpcClient {
 /** A folder with what programs need, and the programs. */
 class Workshop {
   readonly folder = mkdtempSync(join(tmpdir(), "rnode-interop-"));
-
-  constructor() {
-    closers.push(() => KEEP === undefined && rmSync(this.folder, { recursive: true, force: true }));
-  }
 
   file(name: string, content: object | string): string {
     const path = join(this.folder, name);

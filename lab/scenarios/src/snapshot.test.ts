@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OP_FORKS } from "@rnode/protocol";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Plan, planOf, USER_ADDRESS } from "./plan.ts";
 import { RealEngine } from "./real-engine.ts";
 import { SimNetwork } from "./sim-network.ts";
 import type { SimNode } from "./sim-node.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "scenario-snapshot-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 /** Six blocks an L1 block, as on public networks, in span batches of four L1 blocks. */
 const PLAN: Plan = {
   ...planOf(1, { hasUpgradeCode: false }),

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { startDevnet } from "./devnet.ts";
 import { DatadirLock, devnetPaths } from "./files.ts";
 import { DEFAULT_PARAMETERS } from "./parameters.ts";
@@ -18,7 +18,6 @@ describe("starting a devnet", () => {
   beforeEach(() => {
     datadir = mkdtempSync(join(tmpdir(), "rnode-devnet-"));
   });
-  afterEach(() => rmSync(datadir, { recursive: true, force: true }));
 
   it("is refused on a data directory that is in use", async () => {
     const lock = DatadirLock.acquire(datadir, devnetPaths(datadir));

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,7 +16,6 @@ const folder = mkdtempSync(join(tmpdir(), "devnet-l1-"));
 const closes: (() => void)[] = [];
 afterAll(() => {
   for (const close of closes) close();
-  rmSync(folder, { recursive: true });
 });
 
 type Answers = Readonly<Record<string, (...params: readonly never[]) => unknown>>;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -429,7 +429,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const one of open) await one.close();
-  rmSync(folder, { recursive: true });
 });
 
 async function make({ program, args, env }: Mistake): Promise<{ code: number | null; lines: string[] }> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -13,7 +13,6 @@ describe("a child program", () => {
   });
   afterEach(async () => {
     for (const program of programs.splice(0)) await program.kill("SIGKILL");
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const logPath = (): string => join(folder, "logs", "child.log");

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -142,7 +142,6 @@ describe("startBatcher", () => {
 
   it("reads blocks from an authenticated endpoint when it is given the secret", async () => {
     const directory = mkdtempSync(join(tmpdir(), "rbatcher-"));
-    closers.push(async () => rmSync(directory, { recursive: true }));
     const file = join(directory, "jwt.hex");
     const secret = new Uint8Array(32).fill(9);
     writeFileSync(file, Buffer.from(secret).toString("hex"));

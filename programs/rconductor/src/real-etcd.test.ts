@@ -1,5 +1,5 @@
 // @module-tag long
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TestAuthority } from "@rnode/signer/testing";
@@ -121,7 +121,6 @@ describe.skipIf(whyNoEtcd !== undefined)("a committed block that no engine execu
 describe.skipIf(whyNoEtcd !== undefined)("etcd that wants client certificates", () => {
   it("is used with one of its authority, and refuses others", { timeout: 60_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "rnode-etcd-tls-"));
-    closers.push(() => rmSync(folder, { recursive: true }));
     const [authority, stranger] = [new TestAuthority("operator"), new TestAuthority("stranger")];
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJwt, createRpcClient, INVALID_PARAMS, type RpcClient } from "@rnode/jsonrpc";
@@ -406,7 +406,6 @@ describe("what changes the cluster", () => {
     const methods = conductorMethods({ conductor: () => undefined, store: { forget: async () => false } });
     const secret = new Uint8Array(32).fill(7);
     const folder = mkdtempSync(join(tmpdir(), "conductor-"));
-    closers.push(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "secret");
     writeFileSync(file, bytesToHex(secret));
     const token = `Bearer ${createJwt(secret, Math.floor(Date.now() / 1000))}`;

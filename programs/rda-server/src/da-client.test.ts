@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -26,7 +26,6 @@ function clientOf(url: string, options: Partial<DaClientOptions> = {}): DaClient
 
 async function ownServer(isGeneric: boolean) {
   const folder = mkdtempSync(join(tmpdir(), "rda-"));
-  closers.push(() => rmSync(folder, { recursive: true }));
   const store = await DaStore.open(folder);
   const server = await startDaServer({ host: "127.0.0.1", port: 0, isGeneric }, { store, log: silentLogger });
   closers.push(() => server.close());

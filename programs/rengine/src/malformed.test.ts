@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,7 +91,6 @@ afterAll(async () => {
   await pool.close();
   child.kill("SIGTERM");
   if (child.exitCode === null) await once(child, "exit");
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function post(body: string | Uint8Array): Promise<{ status: number; text: string }> {

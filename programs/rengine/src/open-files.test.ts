@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { buildPackage, PROGRAM } from "./testing/built-package.ts";
 import { KillableClient } from "./testing/kill-process.ts";
 import { connect } from "./testing/reader-connections.ts";
@@ -24,7 +24,6 @@ afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   for (const client of running.splice(0)) await client.killAfter(0);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function start(maxOpenFiles: number, ...args: string[]): KillableClient {
   const own = [`--chain=${join(folder, "genesis.json")}`, `--datadir=${join(folder, "data")}`, "--authrpc.port=0", "--max-peers=0"];

@@ -1,16 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { AdminStateFile } from "./admin-state.ts";
 
 describe("AdminStateFile", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "rnode-admin-"));
-  });
-  afterEach(() => {
-    rmSync(folder, { recursive: true });
   });
 
   it("keeps the state over a restart, making folders as needed", () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EngineError, type L2Block } from "@rnode/engine-client";
@@ -180,7 +180,6 @@ describe("--syncmode=execution-layer", () => {
         expect((await synced(20_000, { safeHeads }, record)).labels).toEqual([50, 15, 10]);
       } finally {
         await safeHeads.close();
-        rmSync(folder, { recursive: true });
       }
     });
 

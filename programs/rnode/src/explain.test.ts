@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
@@ -27,7 +27,7 @@ import {
   signTransaction,
   type Transaction,
 } from "@rnode/protocol";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { deriveCommand } from "./derive-command.ts";
 import { GENESIS_TIME_SEC, testConfig } from "./testing/fake-chain.ts";
 
@@ -199,7 +199,6 @@ describe("rnode derive --explain of files", () => {
 
 describe("the command", () => {
   const folder = mkdtempSync(join(tmpdir(), "rnode-explain-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const file = (name: string, text: string): string => {
     const path = join(folder, name);
     writeFileSync(path, text);

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -91,7 +91,6 @@ describe("rnode as a command", () => {
   });
   afterAll(async () => {
     for (const server of servers) await server.close();
-    rmSync(folder, { recursive: true });
   });
   beforeEach(() => {
     errors = vi.spyOn(process.stderr, "write").mockImplementation(() => true);

@@ -1,13 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NETWORKS } from "@rnode/protocol";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { networksCommand } from "./networks-command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "networks-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 async function run(...args: string[]) {
   const out: string[] = [];
   const err: string[] = [];

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { noMetrics, silentLogger } from "@rnode/observe";
@@ -6,13 +6,12 @@ import { parseOptions } from "@rnode/options";
 import { connectionLimits } from "@rnode/p2p";
 import { systemClock } from "@rnode/program";
 import { openSigner } from "@rnode/signer";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
 import { p2pConfig } from "./p2p-setup.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rnode-p2p-setup-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 const keyFile = join(folder, "key");
 writeFileSync(keyFile, "22".repeat(32));
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { noMetrics, silentLogger } from "@rnode/observe";
@@ -61,7 +61,6 @@ describe("a sequencer whose key is on another machine", () => {
   afterEach(async () => {
     await signer.close();
     await remote.close();
-    rmSync(folder, { recursive: true });
   });
   const unsafe = (): number => harness.control.heads.unsafe.number;
   const delays = () => harness.logs.filter(({ text }) => text === "sequencing is delayed");

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseOptions } from "@rnode/options";
 import { NETWORKS, networkByName, type RollupConfig, rollupConfigOf, rollupConfigToJson } from "@rnode/protocol";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
 import { loadDerivationConfig } from "./rollup-setup.ts";
 import { testConfig } from "./testing/fake-chain.ts";
@@ -50,7 +50,6 @@ beforeAll(() => {
   write("l1-genesis.json", { config: l1, alloc: {} });
   write("l1-other.json", { ...l1, chainId: 901 });
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const { log, logs } = recordingLogger();
 let nowMs = Date.parse("2026-11-27");

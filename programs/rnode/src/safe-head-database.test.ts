@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -19,7 +19,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const database of open.splice(0)) await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function openIn(path: string, genesis = GENESIS): SafeHeadDatabase {

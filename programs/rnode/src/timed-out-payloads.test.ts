@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "@rnode/primitives";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { recordingLogger } from "./testing/recording-logger.ts";
 import { TimedOutPayloads } from "./timed-out-payloads.ts";
 
@@ -17,7 +17,6 @@ describe("TimedOutPayloads", () => {
     path = join(folder, "a", "list.json");
     logs.length = 0;
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   it("counts over a restart, in a file of its owner", () => {
     const list = new TimedOutPayloads(path, log);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { L1BlockHeader } from "@rnode/derivation";
@@ -346,7 +346,6 @@ describe("a payload that the engine does not finish in time", () => {
     restarted.inbox.offer(envelope);
     await restarted.advance(10_000, 500);
     expect([given(restarted), restarted.inbox.length]).toEqual([0, 0]);
-    rmSync(folder, { recursive: true });
   });
 
   it("is given to it as often as needed while the engine answers nothing at all, as one that was stopped", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -45,7 +45,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await beacon.close();
   await kzg.close();
-  rmSync(folder, { recursive: true });
 });
 
 const clientOf = (urls: [string, ...string[]], slotSec?: number) =>
@@ -111,7 +110,6 @@ describe("recording an L1 that is newer than this version", () => {
     const store = openRecording(into);
     expect(store.first.hash).toBe(foreign.hash);
     await checkBlock(store, store.first, false);
-    rmSync(into, { recursive: true });
   });
 
   it("says what helps where the bytes are not to be had", async () => {
@@ -140,7 +138,6 @@ describe("a recorded L1", () => {
       expect(await recordL1({ folder: into, blocks: [200, 201] }, deps)).toEqual({ blocks: 2, blobs: 4 });
     } finally {
       await client.close();
-      rmSync(into, { recursive: true });
     }
   });
 
@@ -199,7 +196,6 @@ describe("recording an L1", () => {
   let into: string;
   beforeEach(() => {
     into = mkdtempSync(join(tmpdir(), "rnode-recording-"));
-    return () => rmSync(into, { recursive: true });
   });
 
   it("refuses a block whose receipts or transactions are not those of its roots, and leaves no recording", async () => {

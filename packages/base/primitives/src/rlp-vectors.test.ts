@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bytesToHex, hexToBytes } from "./bytes.ts";
 import { decodeRlp, encodeRlp, type RlpItem, rlpUint } from "./rlp.ts";
 
@@ -22,7 +22,6 @@ if (!existsSync(archive)) {
   it.skip(`RLPTests of ethereum/tests were not run: ${archive} is missing`, () => {});
 } else {
   const folder = mkdtempSync(join(tmpdir(), "rnode-rlp-tests-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   execFileSync("tar", ["-xJf", archive, "-C", folder, "--wildcards", "*RLPTests*"]);
   const casesOf = (file: string): [string, Value, string][] =>
     Object.entries(

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { BlockRules } from "./chain-config.ts";
 import type { EvmFork } from "./forks/evm-forks.ts";
 import { forkRules } from "./forks/rules.ts";
@@ -83,7 +83,6 @@ if (!existsSync(archive)) {
   it.skip(`TransactionTests of ethereum/tests were not run: ${archive} is missing`, () => {});
 } else {
   const folder = mkdtempSync(join(tmpdir(), "rnode-transaction-tests-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   execFileSync("tar", ["-xJf", archive, "-C", folder, "--wildcards", "*TransactionTests*"]);
 
   describe("TransactionTests of ethereum/tests", () => {

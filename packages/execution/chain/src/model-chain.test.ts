@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
@@ -6,7 +6,7 @@ import { type Block, encodeBlock, encodeReceipts, hashTransaction } from "@rnode
 import { type ChainDatabase, type ChainStoreOptions, openChainStore, type StateView } from "@rnode/storage";
 import { dumpSettled } from "@rnode/storage/testing";
 import { createProof, encodeAccount, encodeStorageValue, type TrieNodeReader, verifyProof } from "@rnode/trie";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Chain } from "./api.ts";
 import { openChain } from "./chain.ts";
 import { runBlock } from "./execute/block-execution.ts";
@@ -33,15 +33,10 @@ const SEEDS = Number(process.env.RNODE_MODEL_SEEDS ?? 1);
 const LENGTH = 26;
 const TIMEOUT_MS = 120_000;
 
-const folders: string[] = [];
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "rnode-model-"));
-  folders.push(folder);
   return folder;
 }
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 interface Opened {
   readonly store: ChainDatabase;

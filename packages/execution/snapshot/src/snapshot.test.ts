@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await dev.remove();
-  rmSync(root, { recursive: true, force: true });
 });
 
 function fileWith(bytes: Uint8Array, path = newPath()): string {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AccountChange, AccountRecord } from "@rnode/evm";
@@ -6,21 +6,16 @@ import { bigintToBytes, bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, type Hex, kec
 import { type Block, hashHeader } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase } from "./api.ts";
 import { BufferedGroup } from "./block-group.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { dump } from "./testing/random-chain.ts";
 
-const folders: string[] = [];
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "rnode-storage-"));
-  folders.push(folder);
   return folder;
 }
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 const word = (value: bigint): Uint8Array => bigintToBytes(value, 32);
 const ADDRESSES = Array.from({ length: 5 }, (_, i) => keccak256(Uint8Array.of(i)).subarray(12));

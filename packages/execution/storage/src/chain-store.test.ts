@@ -1,19 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { dumpSettled, RandomChain } from "./testing/random-chain.ts";
 
-const folders: string[] = [];
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "rnode-storage-"));
-  folders.push(folder);
   return folder;
 }
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 describe("a random chain with reorganisations", () => {
   for (const seed of [1, 2, 3])

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asciiToBytes, type CodedError, EMPTY_KECCAK, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
@@ -7,7 +7,7 @@ import { hashHeader } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { updateStateTrie } from "@rnode/trie";
 import { open } from "lmdb";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase } from "./api.ts";
 import { takeAway } from "./database/writer-lock.ts";
 import { storageAdvice } from "./errors.ts";
@@ -17,9 +17,6 @@ import { openRawTables } from "./testing/raw-tables.ts";
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-opening-"));
-});
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const ADDRESS = new Uint8Array(20).fill(7);

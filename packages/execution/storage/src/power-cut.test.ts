@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRandom, type Random } from "@rnode/primitives/testing";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { ChainDatabase } from "./api.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { RandomChain } from "./testing/random-chain.ts";
@@ -15,7 +15,6 @@ let root: string;
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), "rnode-power-cut-"));
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const fileOf = (folder: string): Buffer => readFileSync(join(folder, "data.mdb"));
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, compareBytes, type Hex, keccak256, trimBytesLeft } from "@rnode/primitives";
@@ -16,7 +16,6 @@ beforeAll(() => {
 });
 afterAll(async () => {
   await chain.store.close();
-  rmSync(root, { recursive: true, force: true });
 });
 
 const idOf = (number: number) => ({ number, hash: bytesToHex(chain.blocks[number]!.commit.hash) });

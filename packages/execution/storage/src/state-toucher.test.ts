@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { concatBytes, keccak256 } from "@rnode/primitives";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Table } from "./database/table.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { nodeKeyOf } from "./nodes/node-tables.ts";
@@ -13,7 +13,6 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-touch-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 it("every key, there or not, is read without an effect", async () => {
   const store = openChainStore(folder, { sync: "interval" });

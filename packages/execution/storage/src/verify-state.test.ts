@@ -21,7 +21,7 @@ import { createRandom } from "@rnode/primitives/testing";
 import { hashHeader } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { updateStateTrie } from "@rnode/trie";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase, StateVerification, VerifyNotice } from "./api.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { openRawTables } from "./testing/raw-tables.ts";
@@ -110,7 +110,6 @@ beforeAll(async () => {
     whole[name] = { result: result!, reports };
   }
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function copyDatabase(from: string, to: string): string {
   rmSync(at(to), { recursive: true, force: true });

@@ -21,7 +21,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 const serve = async (options: FlakyOptions = {}, file: Uint8Array = FILE): Promise<FlakyServer> => {
   const server = await startFlakyServer(() => file, options);

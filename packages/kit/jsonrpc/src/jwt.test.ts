@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex } from "@rnode/primitives";
 import { SignJWT } from "jose";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkJwt, createJwt } from "./jwt.ts";
 import { readOrCreateJwtSecret } from "./jwt-secret-file.ts";
 
@@ -53,8 +53,6 @@ describe("checkJwt", () => {
 
 describe("readOrCreateJwtSecret", () => {
   const folder = mkdtempSync(join(tmpdir(), "jwt-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
-
   it("creates a secret only its owner can read, and reads it again", () => {
     const path = join(folder, "jwt.hex");
     const first = readOrCreateJwtSecret(path);

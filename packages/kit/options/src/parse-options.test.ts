@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
 import { describeOptions, helpText, referenceTable } from "./help-text.ts";
 import { optionGroup, optionTable, resolveOptions } from "./option-group.ts";
@@ -258,7 +258,6 @@ describe("secrets", () => {
   const KEY = "5a".repeat(32);
   const fileOf = (content: string): string => {
     const folder = mkdtempSync(join(tmpdir(), "options-secret-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "key");
     writeFileSync(file, content, { mode: 0o600 });
     return file;

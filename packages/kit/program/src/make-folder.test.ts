@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { makeFolder } from "./make-folder.ts";
 
 it("makes all folders of a path, and says why it cannot", () => {
   const folder = mkdtempSync(join(tmpdir(), "folders-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
   const deep = join(folder, "a/b/c");
   makeFolder(deep, { mode: 0o700 });
   makeFolder(deep);

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "./testing/free-port.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
@@ -106,7 +106,6 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
       ([, flag]) => flag as keyof typeof VALUES,
     );
   }, 120_000);
-  afterAll(() => rmSync(home, { recursive: true }));
 
   function said(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     const { stdout, stderr, status } = spawnSync(process.execPath, [program, ...args], {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const SCRIPT = join(PACKAGE, "test-programs/small-program.mjs");
@@ -265,7 +265,6 @@ describe("a program", () => {
 
   it("writes a profile when it ends, and refuses a kind that there is not, and a folder that it cannot write", async () => {
     const folder = mkdtempSync(join(tmpdir(), "small-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
     await new SmallProgram("--behaviour=leak", "--pprof.type=heap", `--pprof.path=${folder}`).end();
     expect([...readFileSync(join(folder, "heap.prof")).subarray(0, 2)]).toEqual([0x1f, 0x8b]); // gzip
     const mutex = new SmallProgram("--pprof.type=mutex");

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex } from "@rnode/primitives";
@@ -99,7 +99,6 @@ describe("a node that is behind", () => {
 describe("a restart", () => {
   it("keeps the identity, blocked and protected peers", { timeout: 60_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "rnode-p2p-"));
-    closers.push(() => rmSync(folder, { recursive: true, force: true }));
     const networkKey = new Uint8Array(32).fill(0x21);
     const options = { networkKey, peers: { path: join(folder, "peers") } };
     const [friend, foe] = [await start(), await start()];

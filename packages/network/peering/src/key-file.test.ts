@@ -1,14 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { readOrCreateNetworkKey } from "./key-file.ts";
 
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-network-key-"));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("the network key", () => {
   it("is made once, as 64 hex digits that only the owner can read", () => {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NETWORKS, networkByName, rollupConfigOf, whyNoClientFollows } from "@rnode/protocol";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { RegistrySource } from "./api.ts";
 import { compareNetworks } from "./compare-networks.ts";
 import { findNetwork } from "./find-network.ts";
@@ -10,8 +10,6 @@ import { chainPaths, readNetwork, readRegistry } from "./registry-config.ts";
 import { registryFolder } from "./registry-folder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "registry-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 const word = (digit: string): string => `0x${digit.repeat(64)}`;
 const address = (digit: string): string => `0x${digit.repeat(40)}`;
 

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { registryFolder } from "./registry-folder.ts";
 import { parseToml } from "./toml.ts";
 
@@ -9,7 +9,6 @@ const root = mkdtempSync(join(tmpdir(), "registry-"));
 const configs = "superchain/configs/mainnet";
 mkdirSync(join(root, configs), { recursive: true });
 writeFileSync(join(root, configs, "op.toml"), "chain_id = 10\n");
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 describe("a registry in a folder", () => {
   const source = registryFolder(root);

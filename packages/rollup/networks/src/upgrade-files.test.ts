@@ -53,7 +53,6 @@ afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const mirror = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;

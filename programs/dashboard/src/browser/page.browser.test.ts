@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
@@ -32,7 +32,6 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
   });
   afterAll(async () => {
     await browser.close();
-    rmSync(profile, { recursive: true, force: true });
   });
 
   /** Anything that the page complains about, or asks of others, is a fault. */

@@ -34,7 +34,6 @@ describe("a devnet whose batches are outside of L1", () => {
   }, 120_000);
   afterAll(async () => {
     await scope.close();
-    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
   });
 
   const statusOf = (role: "sequencer" | "verifier") => rpcCall<SyncStatus>(devnet.info.endpoints[role].node, "rnode_syncStatus");

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -19,7 +19,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await scope.close();
-  rmSync(datadir, { recursive: true, force: true });
 });
 
 it("runs over anvil: the verifier derives the sequencer's blocks from it", async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -41,7 +41,6 @@ describe("a devnet over our own L1, as it starts by default", () => {
   });
   afterAll(async () => {
     await scope.close();
-    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
   });
 
   const account = (index: number) => privateKeyToAccount(devnet.info.accounts[index]!.privateKey);

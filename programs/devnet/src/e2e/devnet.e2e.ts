@@ -48,10 +48,6 @@ const runFile = promisify(execFile);
 const bundle = loadContracts();
 const abiOf = (name: string) => contract(bundle, name).abi;
 
-afterAll(() => {
-  if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
-});
-
 describe("npm start", () => {
   let cli: DevnetCli;
   let startedMs: number;

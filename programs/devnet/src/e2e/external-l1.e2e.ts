@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -40,7 +40,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await l1.stop();
-  if (process.env.RNODE_E2E_KEEP === undefined) rmSync(folder, { recursive: true, force: true });
 });
 
 async function withDevnet(given: Partial<DevnetOptions>, use: (devnet: Devnet, view: ChainView) => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 // @module-tag long
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -149,7 +149,6 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
     for (const { engine, node, conductor } of devnet?.cluster?.sequencers ?? [])
       for (const program of [engine, node, conductor]) signal(program.pid, "SIGCONT");
     await scope.close();
-    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
   }, 60_000);
 
   /** Who committed the last block, and when that was first seen. */

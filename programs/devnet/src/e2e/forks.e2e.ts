@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -48,7 +48,6 @@ const datadir = mkdtempSync(join(tmpdir(), "rnode-forks-e2e-"));
 const scope = new Scope({ log: silentLogger, clock: systemClock });
 afterAll(async () => {
   await scope.close();
-  if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
 });
 
 if (published === undefined)

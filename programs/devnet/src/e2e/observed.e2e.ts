@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -95,7 +95,6 @@ describe("what an operator sees of the programs at work", () => {
   }, 120_000);
   afterAll(async () => {
     await scope.close();
-    rmSync(datadir, { recursive: true, force: true });
   });
 
   it("users' first costly request finds its thread: it has worked before the devnet says that it is up", () => {

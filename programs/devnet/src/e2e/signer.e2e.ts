@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -65,8 +65,6 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
   afterAll(async () => {
     await scope.close();
     for (const signer of signers.values()) await signer.kill();
-    rmSync(vault, { recursive: true });
-    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
   });
 
   const statusOf = (role: "sequencer" | "verifier" | "follower") =>

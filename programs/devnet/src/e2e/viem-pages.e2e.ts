@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -32,7 +32,6 @@ describe("the guides of viem's op-stack pages", () => {
   });
   afterAll(async () => {
     await scope.close();
-    rmSync(datadir, { recursive: true, force: true });
   });
 
   const clients = () => {

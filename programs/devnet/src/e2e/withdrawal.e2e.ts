@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -40,7 +40,6 @@ const testWithdrawal = (profile: "R" | "G", proofs: "oracle" | "games"): void =>
   });
   afterAll(async () => {
     await scope.close();
-    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
   });
 
   const key = (index: number) => privateKeyToAccount(devnet.info.accounts[index]!.privateKey);

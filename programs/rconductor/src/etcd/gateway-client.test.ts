@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
@@ -116,7 +116,6 @@ describe("a client certificate", () => {
   it("that is replaced in its file is shown from then on; requests under way end as they began", async () => {
     const [servers, clients] = [new TestAuthority("etcd"), new TestAuthority("clients")];
     const folder = mkdtempSync(join(tmpdir(), "rnode-etcd-client-"));
-    closers.push(() => rmSync(folder, { recursive: true }));
     const files = { ca: join(folder, "ca.crt"), cert: join(folder, "tls.crt"), key: join(folder, "tls.key") };
     const write = (name: string): void => {
       const { cert, key } = clients.issue(name);

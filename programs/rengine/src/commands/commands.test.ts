@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -7,7 +7,7 @@ import { bytesToHex, concatBytes, hexToBytes, ZERO_HASH } from "@rnode/primitive
 import type { Command } from "@rnode/program";
 import { encodeBlock, encodeTransaction, hashHeader, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 import { databasePath } from "../setup/database.ts";
 import { describeError } from "../setup/describe-error.ts";
@@ -23,7 +23,6 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rengine-test-"));
   writeFileSync(at("genesis.json"), JSON.stringify(GENESIS));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** An OP Stack chain with all forks up to Jovian active from genesis. */
 const GENESIS = {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { genesisBlock } from "@rnode/chain";
@@ -15,7 +15,7 @@ import {
   WITHDRAWAL_REQUESTS_ADDRESS,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { startTestEngine } from "../engine/test-engine.ts";
 import { enginetest } from "./enginetest.ts";
 
@@ -159,7 +159,6 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "enginetest-"));
   prague = await fixtureOf("Prague", [12, 24], [4, 4]);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 async function report(fixture: object): Promise<{ passed: number; failures: readonly string[]; skipped: readonly string[] }> {
   const own = mkdtempSync(join(folder, "case-"));

@@ -5,7 +5,6 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
-  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -16,7 +15,7 @@ import { join } from "node:path";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { openChainStore } from "@rnode/storage";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { databasePath } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { EngineDriver } from "../testing/engine-driver.ts";
@@ -43,7 +42,6 @@ beforeAll(async () => {
   hashes = generated.hashes;
   writeFileSync(at("chain.rlp"), generated.rlp);
 }, TIMEOUT_MS);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Ended {
   readonly status: number | null;

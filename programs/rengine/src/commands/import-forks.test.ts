@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { initGenesis, openChain } from "@rnode/chain";
@@ -16,7 +16,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 import { databasePath } from "../setup/database.ts";
 import { describeError } from "../setup/describe-error.ts";
@@ -30,7 +30,6 @@ const at = (name: string): string => join(folder, name);
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rengine-forks-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const timeOf = (block: number): number => FORK_GENESIS_TIME_SEC + block * FORK_BLOCK_TIME_SEC;
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +7,7 @@ import { type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
 import type { Command } from "@rnode/program";
 import { hashTransaction } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { databasePath } from "../setup/database.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { db } from "./db.ts";
@@ -26,7 +26,6 @@ beforeAll(async () => {
   hashes = generated.hashes;
   writeFileSync(at("chain.rlp"), generated.rlp);
 }, 120_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function run(command: Command, ...args: string[]): Promise<string[]> {
   const out: string[] = [];

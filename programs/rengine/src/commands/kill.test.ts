@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256, ZERO_HASH } from "@rnode/primitives";
@@ -44,7 +44,7 @@ beforeAll(() => {
 /** A faulty database is kept for inspection. */
 let isKept = false;
 afterAll(() => {
-  if (!isKept) rmSync(folder, { recursive: true, force: true });
+  if (isKept) renameSync(folder, join(process.env.RNODE_OUTER_TMPDIR!, basename(folder)));
 });
 
 /** If `check` fails, adds to the error what was killed, and when. */

@@ -44,7 +44,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await source.remove();
-  rmSync(root, { recursive: true, force: true });
 });
 
 const chain = `--chain=${genesis}`;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fetchWitnessFile } from "@rnode/chain";
@@ -19,7 +19,6 @@ async function run(command: typeof stateless, ...args: string[]): Promise<Run> {
 const folder = mkdtempSync(join(tmpdir(), "rengine-stateless-"));
 const genesisPath = join(folder, "genesis.json");
 beforeAll(() => writeFileSync(genesisPath, JSON.stringify(GENESIS)));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("rengine stateless", () => {
   let nodes: TestClient[];

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { genesisBlock } from "@rnode/chain";
 import { bytesToHex, keccak256 } from "@rnode/primitives";
 import { parseChainConfig, parseGenesis } from "@rnode/protocol";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { statetest } from "./statetest.ts";
 
 const TO = `0x${"aa".repeat(20)}`;
@@ -35,7 +35,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "statetest-"));
   writeFileSync(join(folder, "doctored.json"), JSON.stringify(DOCTORED));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 async function run(...args: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
   const out: string[] = [];
@@ -95,6 +94,5 @@ describe("a transaction that is refused leaves the state as it was", () => {
     const out: string[] = [];
     const io = { out: (line: string) => void out.push(line), err: () => undefined, progress: () => undefined };
     expect([await statetest([own, "--jobs=1"], {}, io), out]).toEqual([0, ["1 passed, 0 failed"]]);
-    rmSync(own, { recursive: true });
   });
 });

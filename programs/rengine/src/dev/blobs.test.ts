@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -229,24 +229,21 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
       const folder = mkdtempSync(join(tmpdir(), "rengine-cast-"));
       const data = "blob data of cast ".repeat(100);
       writeFileSync(join(folder, "data"), data);
-      try {
-        const sent = await runProgram(
-          foundryBinary("cast")!,
-          [
-            ...["send", "--rpc-url", dev.url, "--blob", "--path", join(folder, "data"), "--json"],
-            ...(fork === "osaka" ? [] : ["--eip4844"]),
-            ...["--private-key", bytesToHex(alice.getHdKey().privateKey!), bob.address],
-          ],
-          {},
-          CAST_TIMEOUT_MS,
-        );
-        expect(JSON.parse(sent)).toMatchObject({ status: "0x1", type: "0x3" });
-        const [blob] = (await get("beacon/blobs/head")).json.data as Hex[];
-        const bytes = hexToBytes(blob!).filter((_, index) => index % 32 !== 0);
-        expect(Buffer.from(bytes).toString("latin1")).toContain(data.slice(0, 1000));
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+
+      const sent = await runProgram(
+        foundryBinary("cast")!,
+        [
+          ...["send", "--rpc-url", dev.url, "--blob", "--path", join(folder, "data"), "--json"],
+          ...(fork === "osaka" ? [] : ["--eip4844"]),
+          ...["--private-key", bytesToHex(alice.getHdKey().privateKey!), bob.address],
+        ],
+        {},
+        CAST_TIMEOUT_MS,
+      );
+      expect(JSON.parse(sent)).toMatchObject({ status: "0x1", type: "0x3" });
+      const [blob] = (await get("beacon/blobs/head")).json.data as Hex[];
+      const bytes = hexToBytes(blob!).filter((_, index) => index % 32 !== 0);
+      expect(Buffer.from(bytes).toString("latin1")).toContain(data.slice(0, 1000));
     },
   );
 });

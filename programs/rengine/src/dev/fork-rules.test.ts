@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hexToBytes } from "@rnode/primitives";
 import { activeOpFork, blockRules, type ChainConfig, type Header, NETWORKS, OP_FORKS, rollupRules } from "@rnode/protocol";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { buildPackage } from "../testing/built-package.ts";
 import { type DevClient, startDevTestClient } from "../testing/dev-client.ts";
 import { startFork } from "../testing/fork-process.ts";
@@ -101,7 +101,6 @@ describe("a fork of an Ethereum block without blobs", () => {
   };
   let origin: DevClient | undefined;
   beforeAll(buildPackage);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it.each([
     ["with withdrawals", 4_242, { shanghaiTime: 0 }],

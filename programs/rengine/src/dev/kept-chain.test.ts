@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { startDevTestClient } from "../testing/dev-client.ts";
 
 const NOBODY = "0x00000000000000000000000000000000000b0d1e";
@@ -9,7 +9,6 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rengine-dev-kept-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 it("a chain with --datadir goes on where it was, with what was set by hand since its last block", async () => {
   const first = await startDevTestClient(`--datadir=${folder}`, "--dev.chain-id=4242", "--dev.slot-time=2");

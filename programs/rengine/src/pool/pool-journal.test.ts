@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, silentLogger } from "@rnode/observe";
@@ -32,7 +32,6 @@ describe("the journal of transactions", () => {
   });
   afterEach(async () => {
     for (const journal of journals.splice(0)) await journal.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const open = (limits?: Partial<JournalLimits>, log = silentLogger): PoolJournal => {
     const journal = new PoolJournal(path, log, limits);

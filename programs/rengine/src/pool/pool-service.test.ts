@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { privateKeyToAccount } from "viem/accounts";
@@ -95,18 +95,14 @@ describe("the pool and the chain", () => {
 
   it("goes on after a restart where it stopped", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rengine-"));
-    try {
-      const before = await startTestClient([], folder);
-      await before.rpc.call("eth_sendRawTransaction", [await signTransfer(0, { value: 5n })]);
-      const block = await before.buildBlock();
-      await before.close();
-      const after = await startTestClient([], folder);
-      expect(await after.rpc.call("eth_getBlockByNumber", ["latest", false])).toMatchObject({ hash: block.hash });
-      expect(await after.rpc.call("eth_getBalance", [OTHER, "latest"])).toBe("0x5");
-      expect((await after.buildBlock()).number).toBe(2);
-      await after.close();
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const before = await startTestClient([], folder);
+    await before.rpc.call("eth_sendRawTransaction", [await signTransfer(0, { value: 5n })]);
+    const block = await before.buildBlock();
+    await before.close();
+    const after = await startTestClient([], folder);
+    expect(await after.rpc.call("eth_getBlockByNumber", ["latest", false])).toMatchObject({ hash: block.hash });
+    expect(await after.rpc.call("eth_getBalance", [OTHER, "latest"])).toBe("0x5");
+    expect((await after.buildBlock()).number).toBe(2);
+    await after.close();
   });
 });

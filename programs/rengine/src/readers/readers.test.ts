@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -288,7 +288,6 @@ describe("the end of the writer", () => {
     folder = mkdtempSync(join(tmpdir(), "rengine-readers-"));
     writeFileSync(join(folder, "genesis.json"), JSON.stringify({ ...GENESIS, alloc: { ...GENESIS.alloc, ...endlessAlloc } }));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it("is that of its readers, also of a busy one, when it is killed", async () => {
     const writer = new KillableClient(PROGRAM, [

@@ -1,13 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chainConfigOfNetwork } from "@rnode/protocol";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { loadChainSpec, logChainSpec } from "./chain-spec.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "chain-spec-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
 const configs = join(folder, "registry/superchain/configs/sepolia");
 mkdirSync(configs, { recursive: true });
 const word = (digit: string): string => `"0x${digit.repeat(64)}"`;

@@ -4,7 +4,6 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
-  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -33,7 +32,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const addressOf = (index: number): string => bytesToHex(keccak256(Uint8Array.of(index >> 8, index)).subarray(12));

@@ -74,7 +74,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 const listen = (port: number): Promise<void> => new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
 const portOf = (): number => (server.address() as AddressInfo).port;

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { sealGenesis } from "@rnode/chain";
 import { bytesToHex } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { DICTIONARY } from "../testing/zstd-dictionary.ts";
 import { openGenesisFile } from "./genesis-file.ts";
 
@@ -20,7 +20,6 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-zstd-"));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function write(name: string, bytes: Uint8Array): string {
   const path = join(folder, name);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { initGenesis, openChain } from "@rnode/chain";
@@ -7,7 +7,7 @@ import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, toQuantity, ZERO_HASH } from "@rnode/primitives";
 import { decodeBlockPrefix } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 import { databasePath } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
@@ -39,7 +39,6 @@ const processes: KillableClient[] = [];
 afterEach(async () => {
   for (const client of processes.splice(0)) await client.killAfter(0);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function* blocks(count: number) {
   for (let at = 0, number = 1; number <= count; number++) {

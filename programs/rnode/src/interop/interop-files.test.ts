@@ -1,17 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { type DependencySet, forksUpTo } from "@rnode/protocol";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { rnodeOptions } from "../options.ts";
 import { testConfig } from "../testing/fake-chain.ts";
 import { recordingLogger } from "../testing/recording-logger.ts";
 import { interopSetup } from "./interop-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rnode-interop-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 const path = (name: string): string => join(folder, name);
 const fileOf = (name: string, content: string): string => {
   writeFileSync(path(name), content);

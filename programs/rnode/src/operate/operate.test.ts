@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EngineError } from "@rnode/engine-client";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { L1View } from "../l1-view.ts";
 import { createHarness } from "../testing/harness.ts";
 import { recordingLogger } from "../testing/recording-logger.ts";
@@ -12,7 +12,6 @@ import { SnapshotLog } from "./snapshot-log.ts";
 describe("the snapshot log", () => {
   it("has a line each time a head has moved", async () => {
     const folder = mkdtempSync(join(tmpdir(), "snapshots-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, "snapshots.jsonl");
     const snapshots = new SnapshotLog(path, () => 1_700_000_000_000);
     const { driver, control, l1 } = createHarness({ l1Blocks: 2 });

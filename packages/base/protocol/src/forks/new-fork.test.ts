@@ -1,13 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 const repository = resolve(fileURLToPath(import.meta.url), "../../../../../..");
 const folder = mkdtempSync(join(tmpdir(), "rnode-new-fork-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function copySource(source: string, name: string): void {
   if (!existsSync(source)) return;

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await dev?.remove();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("Canyon's first block", () => {

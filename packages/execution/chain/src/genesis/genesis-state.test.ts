@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bigintToBytes, bytesToHex, isCodedError, keccak256 } from "@rnode/primitives";
@@ -18,7 +18,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const config = devConfig("jovian");

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, EMPTY_TRIE_ROOT, hexToBytes } from "@rnode/primitives";
@@ -90,7 +90,6 @@ describe("initGenesis", () => {
       return { sealed: sealed.block.header, stored: store.readHeader(sealed.hash)! };
     } finally {
       await store.close();
-      rmSync(folder, { recursive: true });
     }
   };
 

@@ -17,7 +17,7 @@ import {
 import { parseGenesis } from "@rnode/protocol";
 import { createProof } from "@rnode/trie";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { BlockingRpc, RpcCall, RpcOutcome } from "./blocking-rpc.ts";
 import { ForkCache } from "./fork-cache.ts";
 import { RemoteState } from "./remote-state.ts";
@@ -120,7 +120,6 @@ beforeEach(() => {
   warnings.length = 0;
   folder = mkdtempSync(join(tmpdir(), "rnode-fork-cache-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const cacheOf = (maxBytes = 1 << 20, chainId = 7n, blockHash = hash): ForkCache =>
   new ForkCache({ nowSec: ++nowSec, folder, maxBytes, chainId, blockHash }, log);

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { keccak256, ZERO_HASH } from "@rnode/primitives";
 import { type DepositTransaction, logsBloom, type Receipt } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { openTables } from "../schema.ts";
 import { BlockBatch, BlockTables } from "./block-tables.ts";
 
@@ -12,7 +12,6 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-places-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const transaction: DepositTransaction = {
   type: 0x7e,

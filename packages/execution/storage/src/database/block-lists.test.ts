@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { keccak256 } from "@rnode/primitives";
@@ -20,7 +20,6 @@ beforeAll(() => {
 });
 afterAll(async () => {
   await environment.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("BlockListIndex", () => {

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { Environment } from "./environment.ts";
 
 let root: string;
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), "rnode-environment-"));
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 // If the environment is closed while the flushing thread uses it, the library ends the process.
 it("waits at closing for a flush that is on its way", async () => {

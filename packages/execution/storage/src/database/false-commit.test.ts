@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "@rnode/primitives";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { BlockCommit } from "../api.ts";
 import { openChainStore } from "../lmdb-chain-store.ts";
 import { dump, RandomChain } from "../testing/index.ts";
@@ -12,7 +12,6 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-false-commit-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const falseError = (): Error =>
   Object.assign(new Error("MDB_BAD_TXN: reserved freelist had a data entry with zero-size"), { code: -30782 });

@@ -1,8 +1,8 @@
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isCodedError, keccak256 } from "@rnode/primitives";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openChainStore } from "../lmdb-chain-store.ts";
 import { RandomChain } from "../testing/random-chain.ts";
 import { findDamagedPage, type PageCheckPosition } from "./page-check.ts";
@@ -28,7 +28,6 @@ beforeAll(async () => {
   await store.close();
   pages = statSync(join(folder, "good/data.mdb")).size / PAGE_BYTES;
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function damaged(page: number, kind: string, at = 0, size = PAGE_BYTES): string {
   const copy = join(folder, "bad");

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openChainStore } from "../lmdb-chain-store.ts";
 import { choosePageReading, describePageReading, memoryBytesOfProcess } from "./page-reading.ts";
 
@@ -38,7 +38,6 @@ describe("LMDB maps the file", () => {
   beforeAll(() => {
     root = mkdtempSync(join(tmpdir(), "rnode-page-reading-"));
   });
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
 
   // Linux shows "rr" among the flags of a mapping that is read at random.
   it.skipIf(platform() !== "linux").each([

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
@@ -29,7 +29,6 @@ describe("a state that is written in one go", () => {
   });
   afterAll(async () => {
     await environment.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it("has room in the pages of its tables, so that rows that grow do not split them, and no other rows than theirs", () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "@rnode/protocol";
@@ -69,7 +69,6 @@ beforeAll(() => {
 }, 120_000);
 afterAll(async () => {
   await environment.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function query(filter: Parameters<LogIndex["blocks"]>[0], from = 0, to = BLOCKS - 1): { blocks: number[]; rows: number } {

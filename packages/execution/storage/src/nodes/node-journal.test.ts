@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, hexToBytes, keccak256 } from "@rnode/primitives";
@@ -31,7 +31,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await environment.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Change {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, hexToBytes, keccak256 } from "@rnode/primitives";
@@ -133,7 +133,6 @@ beforeAll(() => {
 });
 afterAll(async () => {
   await environment.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Each node of the head has one row, and full branches from the second level on have it in the table of upper nodes. */

@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { bytesToHex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { encodeTransaction } from "@rnode/protocol";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { BLOCK_NUMBER_SIZE, readBlockNumber, readUint32 } from "../database/keys.ts";
 import { MIN_HISTORY_BLOCKS, openChainStore } from "../lmdb-chain-store.ts";
 import { accountValueEnd } from "../state/account-value.ts";
@@ -26,7 +26,6 @@ beforeAll(() => {
   const built = spawnSync(join(PACKAGE, "../../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
   if (built.error !== undefined) throw built.error;
 }, 120_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const start = (program: string, ...args: string[]) =>
   spawn(process.execPath, [join(PACKAGE, "test-programs", program), ...args], { stdio: ["pipe", "pipe", "inherit"] });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, compareBytes } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { RowFile } from "./row-file.ts";
 import { RowSort, type SortedRun } from "./row-sort.ts";
 
@@ -11,7 +11,6 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-sort-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const ROW_BYTES = 40;
 const KEY_BYTES = 23;

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
@@ -24,7 +24,6 @@ beforeAll(() => {
 });
 afterAll(async () => {
   await environment.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("a part of a list", () => {

@@ -64,10 +64,8 @@ function manualClock() {
 }
 
 const opened: { close(): Promise<void> }[] = [];
-const folders: string[] = [];
 afterEach(async () => {
   for (const each of opened.splice(0).reverse()) await each.close();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
 async function server(options: Partial<SignerServerOptions> = {}): Promise<SignerServer> {
@@ -466,7 +464,6 @@ describe("mutual TLS", () => {
   /** Files of a client, and a server that lets it in. */
   async function withTls() {
     const folder = mkdtempSync(join(tmpdir(), "signer-tls-"));
-    folders.push(folder);
     const path = (name: string): string => join(folder, name);
     const write = ({ cert, key }: { cert: string; key: string }): void => {
       writeFileSync(path("tls.crt"), cert);

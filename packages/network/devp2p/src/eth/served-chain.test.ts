@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, encodeRlp, type RlpItem, rlpUint } from "@rnode/primitives";
@@ -12,7 +12,6 @@ const folder = mkdtempSync(join(tmpdir(), "served-"));
 const store = openChainStore(join(folder, "chaindata"), { sync: "interval" });
 afterAll(async () => {
   await store.close();
-  rmSync(folder, { recursive: true });
 });
 
 const NO_BLOOM = new Uint8Array(256);

@@ -1,5 +1,5 @@
 import { ECDH } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ENR } from "@chainsafe/enr";
@@ -29,7 +29,6 @@ const quickClock: Clock = {
 };
 
 const running: Discovery[] = [];
-const folders: string[] = [];
 let lastKey = 0;
 
 class Found {
@@ -66,7 +65,6 @@ async function startNode(options: Partial<DiscoveryOptions> = {}): Promise<{ dis
 }
 afterEach(async () => {
   await Promise.all(running.splice(0).map((discovery) => discovery.close()));
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
 const enodeOf = (discovery: Discovery): string => {
@@ -111,7 +109,6 @@ describe("discovery", () => {
 
   it("keeps records over a restart, so that no bootnode is needed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rnode-discovery-"));
-    folders.push(folder);
     const b = await startNode();
     const networkKey = new Uint8Array(32).fill(77);
     const first = await startNode({ networkKey, path: folder, bootnodes: [b.discovery.enr] });

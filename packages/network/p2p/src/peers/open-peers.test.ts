@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GossipSub, gossipsub, TopicValidatorResult } from "@libp2p/gossipsub";
@@ -177,27 +177,23 @@ describe("peers over loopback", () => {
 
   it("a restart keeps bans, blocks and protections", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rnode-peers-"));
-    try {
-      const options = { peers: { ...settings, path: join(folder, "db") } };
-      const first = await start(1, options);
-      const b = await start(2);
-      await first.api.blockPeer(b.id);
-      await first.api.blockAddr("192.0.2.1");
-      await first.api.blockSubnet("10.1.2.3/8");
-      await first.api.protectPeer(b.id);
-      await stop(first);
-      const second = await start(1, options);
-      expect(await second.api.listBlockedPeers()).toEqual([b.id]);
-      expect(await second.api.listBlockedAddrs()).toEqual(["192.0.2.1"]);
-      expect(await second.api.listBlockedSubnets()).toEqual(["10.0.0.0/8"]);
-      expect(second.peers.isProtected(b.id)).toBe(true);
-      await expect(second.api.connectPeer(b.address)).rejects.toThrow(/blocked/);
-      await second.api.unblockPeer(b.id);
-      await second.api.connectPeer(b.address);
-      await stop(second);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const options = { peers: { ...settings, path: join(folder, "db") } };
+    const first = await start(1, options);
+    const b = await start(2);
+    await first.api.blockPeer(b.id);
+    await first.api.blockAddr("192.0.2.1");
+    await first.api.blockSubnet("10.1.2.3/8");
+    await first.api.protectPeer(b.id);
+    await stop(first);
+    const second = await start(1, options);
+    expect(await second.api.listBlockedPeers()).toEqual([b.id]);
+    expect(await second.api.listBlockedAddrs()).toEqual(["192.0.2.1"]);
+    expect(await second.api.listBlockedSubnets()).toEqual(["10.0.0.0/8"]);
+    expect(second.peers.isProtected(b.id)).toBe(true);
+    await expect(second.api.connectPeer(b.address)).rejects.toThrow(/blocked/);
+    await second.api.unblockPeer(b.id);
+    await second.api.connectPeer(b.address);
+    await stop(second);
   });
 
   it("too many are pruned to the low tide, but none that is protected or static", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, silentLogger } from "@rnode/observe";
@@ -174,7 +174,6 @@ describe("the store of peers on disk", () => {
   });
   afterEach(async () => {
     await close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it("keeps records and what libp2p keeps, apart from each other", async () => {

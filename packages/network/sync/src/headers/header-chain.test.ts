@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, type Hex, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
 import { encodeHeader, type Header, nextBaseFee, parseChainConfig } from "@rnode/protocol";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { HeaderChain } from "./header-chain.ts";
 import { HeaderFile } from "./header-file.ts";
 import { type HeaderStore, MemoryHeaderStore } from "./header-store.ts";
@@ -168,8 +168,6 @@ describe("HeaderChain", () => {
   });
 
   const folder = mkdtempSync(join(tmpdir(), "rnode-headers-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
   it("goes on from its files after a kill at any time, whatever the targets were", () => {
     for (let seed = 1; seed <= 6; seed++) {
       const random = createRandom(seed);
