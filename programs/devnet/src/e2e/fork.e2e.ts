@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type DevProgram, startDevProgram } from "@rnode/program/testing";
 import { createPublicClient, createTestClient, createWalletClient, type Hex, http, numberToHex, parseEther } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
@@ -18,35 +18,7 @@ const CODE: Hex = `0x${Array.from({ length: 32 }, (_, slot) => {
   return `${push}54600101${"80"}${push}55${slot === 0 ? "" : "01"}`;
 }).join("")}5f5260205ff3`;
 
-interface Chain {
-  readonly url: string;
-  readonly output: () => string;
-  stop(): Promise<void>;
-}
-
-async function start(...args: string[]): Promise<Chain> {
-  const child: ChildProcess = spawn(process.execPath, [RENGINE, "--dev", "--http.port=0", ...args], { stdio: "pipe" });
-  let output = "";
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const port = await new Promise<string>((resolve, reject) => {
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString();
-      const found = /Listening on 127\.0\.0\.1:(\d+)/.exec(output);
-      if (found !== null) resolve(found[1]!);
-    };
-    child.stdout!.on("data", read);
-    child.stderr!.on("data", read);
-    child.once("exit", () => reject(new Error(output)));
-  });
-  return {
-    url: `http://127.0.0.1:${port}`,
-    output: () => output,
-    async stop() {
-      child.kill();
-      await ended;
-    },
-  };
-}
+const start = (...args: string[]): Promise<DevProgram> => startDevProgram(RENGINE, ...args);
 
 /** Passes requests on, counts them, and can change answers. */
 async function startProxy(
@@ -81,8 +53,8 @@ async function startProxy(
 }
 
 describe("a fork of another chain", () => {
-  let origin: Chain;
-  let fork: Chain;
+  let origin: DevProgram;
+  let fork: DevProgram;
   let proxy: Awaited<ReturnType<typeof startProxy>>;
   let sent: Hex;
   const on = (url: string) => createPublicClient({ chain: foundry, transport: http(url) });

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -31,4 +31,35 @@ export function runProgram(
       else reject(new Error(`${args.join(" ")}: ${stderr.trim() || error.message}`));
     });
   });
+}
+
+export interface DevProgram {
+  readonly url: string;
+  readonly output: () => string;
+  stop(): Promise<void>;
+}
+
+/** Starts a development chain as a process of its own. @param program the path of rengine. @throws its output if it ends at once */
+export async function startDevProgram(program: string, ...args: readonly string[]): Promise<DevProgram> {
+  const child = spawn(process.execPath, [program, "--dev", "--http.port=0", ...args], { stdio: "pipe" });
+  let output = "";
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const port = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const found = /Listening on 127\.0\.0\.1:(\d+)/.exec(output);
+      if (found !== null) resolve(found[1]!);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("exit", () => reject(new Error(output)));
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    output: () => output,
+    async stop() {
+      child.kill();
+      await ended;
+    },
+  };
 }

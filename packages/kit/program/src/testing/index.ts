@@ -1,4 +1,4 @@
-export { foundryBinary, runProgram } from "./foundry.ts";
+export { type DevProgram, foundryBinary, runProgram, startDevProgram } from "./foundry.ts";
 export { freePort } from "./free-port.ts";
 export { GoProgram } from "./go-program.ts";
 export { type InteropCase, runCases } from "./interop-cases.ts";
