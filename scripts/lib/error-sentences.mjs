@@ -7,7 +7,7 @@ export function errorSentences() {
   for (const path of packageFiles()) {
     if (!path.endsWith(".ts") || path.endsWith(".test.ts")) continue;
     const text = readFileSync(path, "utf8");
-    for (const [, body] of text.matchAll(/codedErrors<\w+>\(\{([\s\S]*?)\n\}\)/g)) {
+    for (const [, body] of text.matchAll(/codedErrors<[\w, ]+>\(([\s\S]*?)\n\}?\)/g)) {
       for (const [, code, parts] of body.matchAll(/"([a-z0-9-]+\/[a-z0-9-]+)":\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+)/g)) {
         const pieces = [...parts.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([quoted]) => JSON.parse(quoted));
         sentences.set(code, pieces.join(""));

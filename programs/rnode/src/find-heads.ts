@@ -3,7 +3,6 @@ import {
   findSyncStart,
   type L1Provider,
   SyncStartError,
-  type SyncStartErrorCode,
   type SyncStartL1,
   type SyncStartL2,
 } from "@rnode/derivation";
@@ -43,13 +42,6 @@ export function withOwnLabels(
     },
   };
 }
-
-const CRITICAL: ReadonlySet<string> = new Set<SyncStartErrorCode>([
-  "sync-start/wrong-chain",
-  "sync-start/finalized-reorg",
-  "sync-start/too-deep-reorg",
-  "sync-start/inconsistent-chain",
-]);
 
 /** A line is logged when a search has taken so many answers of L1 and of the engine, */
 const ANSWERS_OF_FIRST_LINE = 20;
@@ -146,7 +138,7 @@ export async function findHeads(
     return { kind: "found", ...heads, base };
   } catch (error) {
     if (!isCodedError(error)) throw error;
-    if (!CRITICAL.has(error.code)) return temporaryBy(error);
+    if (!error.isCritical) return temporaryBy(error);
     return critical(await contradictionByL1(rollup, { l1, l2 }, error));
   }
 }

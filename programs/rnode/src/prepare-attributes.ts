@@ -1,11 +1,5 @@
-import {
-  type DerivationConfig,
-  isCriticalDerivationError,
-  type L1Provider,
-  type L2Provider,
-  prepareAttributes,
-} from "@rnode/derivation";
-import { isCodedError } from "@rnode/primitives";
+import { type DerivationConfig, type L1Provider, type L2Provider, prepareAttributes } from "@rnode/derivation";
+import { isCodedError, isCriticalError } from "@rnode/primitives";
 import { critical, reset, temporary, temporaryBy } from "./progress.ts";
 import type { PrepareAttributes } from "./sequencer.ts";
 
@@ -22,7 +16,7 @@ export function attributesPreparer(
       return temporary("attributes are not ready");
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      return isCriticalDerivationError(error) ? critical(error.message) : temporaryBy(error);
+      return isCriticalError(error) ? critical(error.message) : temporaryBy(error);
     }
   };
 }

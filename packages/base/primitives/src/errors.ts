@@ -1,5 +1,10 @@
 type ErrorData = Readonly<Record<string, string | number | bigint | boolean>>;
 
+interface CodedErrorOptions extends ErrorOptions {
+  readonly sentence?: string | undefined;
+  readonly isCritical?: boolean;
+}
+
 /**
  * An error with a code from a closed set and small plain data (ids and numbers, never a state or a block).
  *
@@ -10,13 +15,16 @@ type ErrorData = Readonly<Record<string, string | number | bigint | boolean>>;
 export class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly data: ErrorData;
+  /** whether retrying cannot help, so that an operator must act */
+  readonly isCritical: boolean;
 
   /** @param options `sentence`: the message, with the names of data in braces; default: the words of the code */
-  constructor(code: Code, data: ErrorData = {}, { sentence, ...options }: ErrorOptions & { readonly sentence?: string } = {}) {
+  constructor(code: Code, data: ErrorData = {}, { sentence, isCritical = false, ...options }: CodedErrorOptions = {}) {
     super(filledIn(sentence ?? wordsOf(code), data), options);
     this.name = "CodedError";
     this.code = code;
     this.data = data;
+    this.isCritical = isCritical;
   }
 }
 
@@ -27,11 +35,16 @@ type CodedErrorClass<Code extends string> = new (code: Code, data?: ErrorData, o
  * A class of errors whose codes have sentences: `class ChainError extends codedErrors<ChainErrorCode>({ … }) {}`.
  *
  * @param sentences by code, with the names of data in braces; other data follow in parentheses, and at the end the `reason`
+ * @param ofCritical the sentences of critical errors
  */
-export function codedErrors<Code extends string>(sentences: Readonly<Record<Code, string>>): CodedErrorClass<Code> {
+export function codedErrors<Code extends string, Critical extends Code = never>(
+  sentences: Readonly<Record<Exclude<Code, Critical>, string>>,
+  ofCritical?: Readonly<Record<Critical, string>>,
+): CodedErrorClass<Code> {
+  const all: Readonly<Record<string, string>> = { ...sentences, ...ofCritical };
   return class extends CodedError<Code> {
     constructor(code: Code, data?: ErrorData, options?: ErrorOptions) {
-      super(code, data, { ...options, sentence: sentences[code] });
+      super(code, data, { ...options, sentence: all[code], isCritical: ofCritical !== undefined && code in ofCritical });
     }
   };
 }
@@ -56,6 +69,9 @@ function filledIn(sentence: string, data: ErrorData): string {
   const others = rest.flatMap(([name, value]) => (name === "reason" ? [] : [`${name} ${value}`]));
   return `${text}${others.length === 0 ? "" : ` (${others.join(", ")})`}${reason === undefined ? "" : `: ${reason[1]}`}`;
 }
+
+/** Whether retrying cannot help after this error. All other errors are temporary. */
+export const isCriticalError = (error: unknown): boolean => error instanceof CodedError && error.isCritical;
 
 /** Narrows a caught value to a `CodedError`, optionally of one code or of a family ("rlp/" matches "rlp/truncated"). */
 export function isCodedError(error: unknown, codeOrFamily?: string): error is CodedError {

@@ -25,13 +25,16 @@ export type UpgradeErrorCode =
   | "upgrade/bad-bundle"
   | "upgrade/not-supported";
 
-export class UpgradeError extends codedErrors<UpgradeErrorCode>({
-  "upgrade/missing-artifact":
-    "{file} is not in the folder of --rollup.upgrades-dir (by default, upgrades in the data folder); it is published at {publishedAt}",
-  "upgrade/wrong-artifact": "{file} is not the published file: its hash is {got}, expected {expected}",
-  "upgrade/bad-bundle": "the bundle of {fork} is not the published one",
-  "upgrade/not-supported": "the network upgrade transactions of {fork} are not known",
-}) {}
+export class UpgradeError extends codedErrors<UpgradeErrorCode, UpgradeErrorCode>(
+  {},
+  {
+    "upgrade/missing-artifact":
+      "{file} is not in the folder of --rollup.upgrades-dir (by default, upgrades in the data folder); it is published at {publishedAt}",
+    "upgrade/wrong-artifact": "{file} is not the published file: its hash is {got}, expected {expected}",
+    "upgrade/bad-bundle": "the bundle of {fork} is not the published one",
+    "upgrade/not-supported": "the network upgrade transactions of {fork} are not known",
+  },
+) {}
 
 const bytecode = (file: string, length: number, hash: Hex): UpgradeArtifact => ({ file, hashFunction: "keccak256", hash, length });
 

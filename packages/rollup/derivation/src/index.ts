@@ -7,7 +7,7 @@ export { ExplainRun, explainRange } from "./explain/explain-run.ts";
 export { blobIdsSentTo } from "./l1/blob-ids.ts";
 export * from "./l1/providers.ts";
 export * from "./observer.ts";
-export { createDerivationPipeline, isCriticalDerivationError } from "./pipeline.ts";
+export { createDerivationPipeline } from "./pipeline.ts";
 export * from "./pipeline-types.ts";
 export * from "./pull.ts";
 export { maxSequencerDriftSec } from "./rules.ts";

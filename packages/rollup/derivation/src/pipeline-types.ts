@@ -36,32 +36,39 @@ export type DerivationErrorCode =
   | "derivation/start-block-missing"
   /** L1 does not have the block that an L2 block names as its origin; the caller must find other heads (sync start) */
   | "derivation/l1-origin-missing"
-  /** critical: fewer L1 blocks are buffered than the safe head needs (reset was called with another head) */
-  | "derivation/l1-blocks-missing"
-  /** critical: see `depositsOnly` */
-  | "derivation/already-deposits-only"
-  /** critical: the rollup keeps its data outside of L1, and there is no DA server to read it from */
-  | "derivation/da-server-missing"
   /** the DA server does not have data that L1 commits to, and L1 does not say yet what to do; temporary */
   | "derivation/da-input-pending"
-  /** critical: data is missing that nobody can challenge any more, or that a challenge has shown */
+  | CriticalDerivationErrorCode;
+
+type CriticalDerivationErrorCode =
+  /** fewer L1 blocks are buffered than the safe head needs (reset was called with another head) */
+  | "derivation/l1-blocks-missing"
+  /** see `depositsOnly` */
+  | "derivation/already-deposits-only"
+  /** the rollup keeps its data outside of L1, and there is no DA server to read it from */
+  | "derivation/da-server-missing"
+  /** data is missing that nobody can challenge any more, or that a challenge has shown */
   | "derivation/da-input-lost";
 
-export class DerivationError extends codedErrors<DerivationErrorCode>({
-  "derivation/not-reset": "the pipeline has no position yet",
-  "derivation/l2-block-missing": "the execution client does not have L2 block {number}, which it must have",
-  "derivation/start-block-missing":
-    "deriving from safe block {safe} begins at a block whose L1 origin is {l1Blocks} L1 blocks older, as a channel may be open for so long; the execution client does not have block {number} on the way there. If its database began with a snapshot, that had too few blocks (earlier versions took 256): restore one that rengine snapshot create of this version makes, or start from the genesis",
-  "derivation/l1-origin-missing": "L1 does not have the block that an L2 block names as its origin",
-  "derivation/l1-blocks-missing": "fewer L1 blocks are known than the safe head needs: {known}",
-  "derivation/already-deposits-only": "the execution client refuses a block that has only deposits, on block {parent}",
-  "derivation/da-server-missing":
-    "the rollup config has alt_da, so its data is not on L1: give the server that has it with --altda.enabled and --altda.da-server",
-  "derivation/da-input-pending":
-    "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}; waiting for it, or for a challenge",
-  "derivation/da-input-lost":
-    "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}, which can no longer be challenged: give a server that has it with --altda.da-server",
-}) {}
+export class DerivationError extends codedErrors<DerivationErrorCode, CriticalDerivationErrorCode>(
+  {
+    "derivation/not-reset": "the pipeline has no position yet",
+    "derivation/l2-block-missing": "the execution client does not have L2 block {number}, which it must have",
+    "derivation/start-block-missing":
+      "deriving from safe block {safe} begins at a block whose L1 origin is {l1Blocks} L1 blocks older, as a channel may be open for so long; the execution client does not have block {number} on the way there. If its database began with a snapshot, that had too few blocks (earlier versions took 256): restore one that rengine snapshot create of this version makes, or start from the genesis",
+    "derivation/l1-origin-missing": "L1 does not have the block that an L2 block names as its origin",
+    "derivation/da-input-pending":
+      "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}; waiting for it, or for a challenge",
+  },
+  {
+    "derivation/l1-blocks-missing": "fewer L1 blocks are known than the safe head needs: {known}",
+    "derivation/already-deposits-only": "the execution client refuses a block that has only deposits, on block {parent}",
+    "derivation/da-server-missing":
+      "the rollup config has alt_da, so its data is not on L1: give the server that has it with --altda.enabled and --altda.da-server",
+    "derivation/da-input-lost":
+      "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}, which can no longer be challenged: give a server that has it with --altda.da-server",
+  },
+) {}
 
 /**
  * What the next batch says of the block that it builds on. With it, `step` may be called with that block when it is derived but not built yet.
@@ -92,8 +99,8 @@ export interface DerivationPipeline {
    * - `exhausted`: L1 has no further block; step again when it has
    * - `reset`: find the heads again (`findSyncStart`), set them in the engine, then call `reset`
    *
-   * Rejects when a provider does, or with a `DerivationError`; `isCriticalDerivationError` says whether retrying
-   * (with backoff) can help. A rejection loses nothing.
+   * Rejects when a provider does, or with a `DerivationError`; `isCriticalError` says whether retrying
+   * (with backoff) cannot help. A rejection loses nothing.
    */
   step(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>>;
   /**

@@ -1,7 +1,6 @@
-import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, hexToBytes, isCriticalError } from "@rnode/primitives";
 import { decodeL1BlockInfo, depositCalldata, encodeBatcherData } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { isCriticalDerivationError } from "./pipeline.ts";
 import { type Compression, compress, decompressor, expectDerived, post, postFrames, sim } from "./testing/pipeline-steps.ts";
 import { forksUpTo, GENESIS_TIME, join } from "./testing/sim.ts";
 import { BATCHER_KEY, configUpdateLog, depositLog, INBOX } from "./testing/sim-l1.ts";
@@ -268,7 +267,7 @@ describe("attributes", () => {
     s.l1.mineEmpty(30);
     const failure = await s.derive().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "upgrade/missing-artifact", data: { file: "ecotone-l1-block-deployment.txt" } });
-    expect(isCriticalDerivationError(failure)).toBe(true);
+    expect(isCriticalError(failure)).toBe(true);
     expect(s.verifier.head.number).toBe(1);
   });
 });

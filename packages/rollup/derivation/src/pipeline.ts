@@ -1,4 +1,4 @@
-import { CodedError, isCodedError } from "@rnode/primitives";
+import { CodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import { AttributesStage } from "./attributes/attributes-stage.ts";
 import { BatchMux } from "./batches/batch-mux.ts";
@@ -13,7 +13,6 @@ import type { L1BlockHeader, L1Provider } from "./l1/providers.ts";
 import { SILENT_OBSERVER } from "./observer.ts";
 import {
   DerivationError,
-  type DerivationErrorCode,
   type DerivationPipeline,
   type DerivationProviders,
   type DerivedAttributes,
@@ -170,19 +169,4 @@ async function l1Origin(l1: L1Provider, { number, l1Origin: origin }: L2BlockRef
 
 function missing({ number, hash }: { number: number; hash: string }): DerivationError {
   return new CodedError("derivation/l2-block-missing", { number, hash });
-}
-
-const CRITICAL: ReadonlySet<string> = new Set<DerivationErrorCode>([
-  "derivation/l1-blocks-missing",
-  "derivation/already-deposits-only",
-  "derivation/da-server-missing",
-  "derivation/da-input-lost",
-]);
-
-/**
- * Whether retrying cannot help after an error of the pipeline: derivation must stop, and the operator must act. All other errors
- * are temporary.
- */
-export function isCriticalDerivationError(error: unknown): boolean {
-  return isCodedError(error) && (CRITICAL.has(error.code) || error.code.startsWith("upgrade/"));
 }

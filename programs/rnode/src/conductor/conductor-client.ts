@@ -5,13 +5,13 @@ import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
 import type { SequencerConductor } from "../leadership.ts";
 import { within } from "../within.ts";
 
-type ConductorErrorCode =
+type ConductorClientErrorCode =
   /** no answer in time, or none that could be understood: nobody knows what the conductor has taken */
   | "conductor/unavailable"
   /** the conductor answered with an error: for example, it does not lead */
   | "conductor/refused";
 
-class ConductorError extends codedErrors<ConductorErrorCode>({
+class ConductorClientError extends codedErrors<ConductorClientErrorCode>({
   "conductor/unavailable": "the conductor at {endpoint} does not answer {method}: {reason}",
   "conductor/refused": "the conductor at {endpoint} refuses {method}: {reason}",
 }) {}
@@ -47,13 +47,13 @@ export class ConductorClient implements SequencerConductor {
     this.deps = deps;
   }
 
-  /** @throws {ConductorError} */
+  /** @throws {ConductorClientError} */
   async isLeader(): Promise<boolean> {
     if (this.isOverridden) return true;
     return this.ask("conductor_leader", [], (answer) => (typeof answer === "boolean" ? { value: answer } : undefined));
   }
 
-  /** @throws {ConductorError} */
+  /** @throws {ConductorClientError} */
   async consent(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<"leader"> {
     if (this.isOverridden) return "leader";
     const params = [envelopeToJson(envelope)];
@@ -99,10 +99,10 @@ export class ConductorClient implements SequencerConductor {
     if (outcome.kind === "done") return outcome.value;
     const facts = { endpoint: rpc.endpoint, method };
     if (outcome.kind === "failed" && outcome.error instanceof RpcError) {
-      throw new ConductorError("conductor/refused", { ...facts, reason: outcome.error.message }, { cause: outcome.error });
+      throw new ConductorClientError("conductor/refused", { ...facts, reason: outcome.error.message }, { cause: outcome.error });
     }
     const silence = outcome.kind === "stopped" ? "nobody waits for it any more" : `nothing within ${limitMs} ms`;
     const reason = failure instanceof Error ? failure.message : silence;
-    throw new ConductorError("conductor/unavailable", { ...facts, reason }, failure === undefined ? {} : { cause: failure });
+    throw new ConductorClientError("conductor/unavailable", { ...facts, reason }, failure === undefined ? {} : { cause: failure });
   }
 }

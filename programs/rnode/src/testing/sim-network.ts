@@ -1,14 +1,8 @@
 import { deflateSync } from "node:zlib";
 import { createDecompressor } from "@rnode/compression";
-import {
-  createDerivationPipeline,
-  type DerivationConfig,
-  isCriticalDerivationError,
-  type L1BlockHeader,
-  type L1Provider,
-} from "@rnode/derivation";
+import { createDerivationPipeline, type DerivationConfig, type L1BlockHeader, type L1Provider } from "@rnode/derivation";
 import { L1Error } from "@rnode/l1";
-import { type Hex, privateKeyToAddress, uint64ToBytes } from "@rnode/primitives";
+import { type Hex, isCriticalError, privateKeyToAddress, uint64ToBytes } from "@rnode/primitives";
 import {
   batchInputFromPayload,
   encodeBatcherData,
@@ -143,7 +137,7 @@ export class SimNode {
       safeHeads,
       real: {
         ahead,
-        isCritical: isCriticalDerivationError,
+        isCritical: isCriticalError,
         createPipeline: (observer) => createDerivationPipeline(derivation, { ...providers, observer }),
         prepareAttributes: attributesPreparer(derivation, { l1, l2: engine }),
         findHeads: (log, doubt) => {

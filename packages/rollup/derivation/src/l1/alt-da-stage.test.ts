@@ -1,4 +1,4 @@
-import { bigintToBytes, concatBytes } from "@rnode/primitives";
+import { bigintToBytes, concatBytes, isCriticalError } from "@rnode/primitives";
 import {
   type AltDaConfig,
   type DaCommitment,
@@ -9,7 +9,6 @@ import {
 } from "@rnode/protocol";
 import { challengeLog, resolveCalldata } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
-import { isCriticalDerivationError } from "../pipeline.ts";
 import { MemoryDaInputs } from "../testing/da-inputs.ts";
 import { compress, decompressor, expectDerived } from "../testing/pipeline-steps.ts";
 import { forksUpTo, Sim } from "../testing/sim.ts";
@@ -134,7 +133,7 @@ describe("data outside of L1", () => {
     sim.l1.mineEmpty(KECCAK.daChallengeWindow + 1);
     const error: unknown = await sim.derive().catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "derivation/da-input-lost" });
-    expect(isCriticalDerivationError(error)).toBe(true);
+    expect(isCriticalError(error)).toBe(true);
   });
 
   it("that a challenge has shown comes from L1", async () => {

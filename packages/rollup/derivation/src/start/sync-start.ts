@@ -32,7 +32,7 @@ export interface SyncStartOptions {
   readonly onProgress?: ((block: L2BlockRef) => void) | undefined;
 }
 
-export type SyncStartErrorCode =
+type CriticalSyncStartErrorCode =
   /** the L2 chain, or L1, is not the one of the rollup configuration */
   | "sync-start/wrong-chain"
   /** the engine's finalized block is not in its chain, or its L1 origin was reorganised away */
@@ -40,16 +40,21 @@ export type SyncStartErrorCode =
   /** the L1 reorganisation is implausibly deep */
   | "sync-start/too-deep-reorg"
   /** origins or sequence numbers of consecutive L2 blocks do not match */
-  | "sync-start/inconsistent-chain"
-  | "sync-start/l2-block-missing";
+  | "sync-start/inconsistent-chain";
 
-export class SyncStartError extends codedErrors<SyncStartErrorCode>({
-  "sync-start/wrong-chain": "{chain} is not the chain of the rollup config: its block is {got}, expected {expected}",
-  "sync-start/finalized-reorg": "the finalized L2 block {number} is not in the chain, or L1 does not have its origin any more",
-  "sync-start/too-deep-reorg": "L1 has reorganised implausibly deep: the origins of L2 blocks {at} to {unsafe} are gone",
-  "sync-start/inconsistent-chain": "L2 block {number} does not follow its parent: {what}",
-  "sync-start/l2-block-missing": "the execution client lacks an L2 block that it must have",
-}) {}
+export type SyncStartErrorCode = CriticalSyncStartErrorCode | "sync-start/l2-block-missing";
+
+export class SyncStartError extends codedErrors<SyncStartErrorCode, CriticalSyncStartErrorCode>(
+  {
+    "sync-start/l2-block-missing": "the execution client lacks an L2 block that it must have",
+  },
+  {
+    "sync-start/wrong-chain": "{chain} is not the chain of the rollup config: its block is {got}, expected {expected}",
+    "sync-start/finalized-reorg": "the finalized L2 block {number} is not in the chain, or L1 does not have its origin any more",
+    "sync-start/too-deep-reorg": "L1 has reorganised implausibly deep: the origins of L2 blocks {at} to {unsafe} are gone",
+    "sync-start/inconsistent-chain": "L2 block {number} does not follow its parent: {what}",
+  },
+) {}
 
 const RECOVERY_WINDOWS = 14;
 
