@@ -1,11 +1,12 @@
 import { EngineError } from "@rnode/engine-client";
+import { ManualClock } from "@rnode/primitives/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import type { Published, Signed } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
 import type { Insertion } from "./engine-control.ts";
 import type { Leadership } from "./leadership.ts";
-import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./testing/fake-chain.ts";
+import { attributesOn, FakeEngine, FakeL1, GENESIS_TIME_SEC, testConfig } from "./testing/fake-chain.ts";
 import { createHarness, type Harness } from "./testing/harness.ts";
 
 const BLOCK_MS = 2_000;
@@ -22,7 +23,7 @@ function outletWith(parts: {
   const engine = new FakeEngine(config);
   const genesis = engine.block(engine.head).ref;
   const { envelope } = engine.make(genesis, attributesOn(config, genesis, new FakeL1(1).blocks[0]!));
-  const clock = new ManualClock();
+  const clock = new ManualClock(GENESIS_TIME_SEC * 1_000);
   const steps: string[] = [];
   const counts = { publishingErrors: 0 };
   const warnings: unknown[] = [];

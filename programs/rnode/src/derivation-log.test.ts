@@ -1,8 +1,9 @@
 import { bytesToHex, type Hex } from "@rnode/primitives";
+import { ManualClock } from "@rnode/primitives/testing";
 import type { Frame, L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { DerivationLog } from "./derivation-log.ts";
-import { GENESIS_TIME_SEC, ManualClock, testConfig } from "./testing/fake-chain.ts";
+import { GENESIS_TIME_SEC, testConfig } from "./testing/fake-chain.ts";
 import { recordingLogger } from "./testing/recording-logger.ts";
 
 const hash = (byte: number): Hex => bytesToHex(new Uint8Array(32).fill(byte));
@@ -17,7 +18,7 @@ const channelId = (channel: number): Hex => bytesToHex(new Uint8Array(16).fill(c
 
 function create() {
   const { log, logs } = recordingLogger();
-  const clock = new ManualClock();
+  const clock = new ManualClock(GENESIS_TIME_SEC * 1_000);
   const watch = new DerivationLog({ config: testConfig(), clock, log });
   const base = { l1Origin: { number: 10, hash: hash(10) } } as L2BlockRef;
   watch.onReset(base);

@@ -1,12 +1,13 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { type P2PHandlers, type P2PNetwork, P2PSettingError, type Published } from "@rnode/p2p";
 import { bytesToHex, type Clock, hexToBytes, recoverAddress } from "@rnode/primitives";
+import { ManualClock } from "@rnode/primitives/testing";
 import { Scope, systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { BLOCK_DOMAIN, blockSigningHash, localSigner, type Signer } from "@rnode/signer";
 import { afterEach, describe, expect, it } from "vitest";
 import { PeerNetwork } from "./peer-network.ts";
-import { ManualClock, testConfig } from "./testing/fake-chain.ts";
+import { GENESIS_TIME_SEC, testConfig } from "./testing/fake-chain.ts";
 
 const config = testConfig();
 const signer = localSigner(new Uint8Array(32).fill(7));
@@ -162,7 +163,7 @@ describe("the network of peers as a part of the node", () => {
   });
 
   it("goes on signing for three hours after L1 has named another signer", async () => {
-    const clock = new ManualClock();
+    const clock = new ManualClock(GENESIS_TIME_SEC * 1_000);
     const peers = await start(new FakeNetwork(), { signer, clock });
     peers.setUnsafeBlockSigner(signer.address);
     peers.setUnsafeBlockSigner(SIGNER_ON_L1);

@@ -1,10 +1,11 @@
 import type { BatchDropReason } from "@rnode/derivation";
 import type { LogFields } from "@rnode/observe";
 import { silentLogger } from "@rnode/observe";
+import { ManualClock } from "@rnode/primitives/testing";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
-import { GENESIS_TIME_SEC, ManualClock, testConfig } from "./testing/fake-chain.ts";
+import { GENESIS_TIME_SEC, testConfig } from "./testing/fake-chain.ts";
 import { SimNetwork } from "./testing/sim-network.ts";
 
 const MINUTE_MS = 60_000;
@@ -12,7 +13,7 @@ const L1_BLOCK_MS = 12_000;
 const WINDOW = 320;
 
 function watching() {
-  const clock = new ManualClock();
+  const clock = new ManualClock(GENESIS_TIME_SEC * 1_000);
   const lines: { level: string; text: string; fields: LogFields }[] = [];
   const note =
     (level: string) =>

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { compressSnappyBlock } from "@rnode/peering";
 import { concatBytes, hexToBytes, keccak256 } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { localSigner, type Signer } from "@rnode/signer";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { HostilePeer, silentSockets } from "./testing/hostile-peer.ts";
-import { nowSec, runningClock } from "./testing/running-clock.ts";
+import { nowSec } from "./testing/running-clock.ts";
 import { rollupOf, sealed, signatureOf, testBlock } from "./testing/test-blocks.ts";
 import { SEQUENCER, TestNode, until } from "./testing/test-node.ts";
 import { encodeEnvelope } from "./wire/envelope.ts";
@@ -145,7 +146,7 @@ describe.runIf(process.env.RNODE_P2P_MESH === "1")("a peer that sends what is in
         const valid = newBlock();
         await honest.publish(valid);
         await strict.arrived(valid);
-        await runningClock.sleep(1000);
+        await systemClock.sleep(1000);
       }
       expect(strict.counts.of("p2p_peer_bans")).toBe(1);
       await until("the disconnection", () => !peer.isConnected);

@@ -1,4 +1,5 @@
 import type { L1BlockHeader } from "@rnode/derivation";
+import { ManualClock } from "@rnode/primitives/testing";
 import { describe, expect, it } from "vitest";
 import { HeadPoller } from "./head-poller.ts";
 import type { L1BlockLabel } from "./l1-client.ts";
@@ -12,41 +13,12 @@ const block = (number: number): L1BlockHeader => ({
   mixHash: new Uint8Array(32),
 });
 
-/** Sleepers wait until the test moves the clock. */
-class ManualClock {
-  now = 0;
-  private sleepers: { at: number; wake: () => void }[] = [];
-
-  unixMs(): number {
-    return this.now;
-  }
-
-  monotonicMs(): number {
-    return this.now;
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        signal?.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.sleepers.push({ at: this.now + ms, wake });
-      signal?.addEventListener("abort", wake);
-      if (signal?.aborted) wake();
-    });
-  }
-
-  async advance(ms: number): Promise<void> {
-    this.now += ms;
-    const due = this.sleepers.filter(({ at }) => at <= this.now);
-    this.sleepers = this.sleepers.filter(({ at }) => at > this.now);
-    for (const { wake } of due) wake();
-    await settle();
-  }
-}
-
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function pass(clock: ManualClock, ms: number): Promise<void> {
+  clock.advance(ms);
+  return settle();
+}
 
 describe("HeadPoller", () => {
   it("announces each label when it changes, at its own interval, and goes on after a failure", async () => {
@@ -74,20 +46,20 @@ describe("HeadPoller", () => {
     expect(seen).toEqual(["latest 10"]);
     heads.safe = block(8);
     heads.finalized = block(6);
-    await clock.advance(1_000);
+    await pass(clock, 1_000);
     expect(seen).toEqual(["latest 10"]);
     heads.latest = block(11);
-    await clock.advance(1_000);
-    await clock.advance(1_000);
+    await pass(clock, 1_000);
+    await pass(clock, 1_000);
     expect(seen).toEqual(["latest 10", "latest 11", "safe 8", "finalized 6"]);
     isDown = true;
-    for (let i = 0; i < 5; i++) await clock.advance(1_000);
+    for (let i = 0; i < 5; i++) await pass(clock, 1_000);
     expect(warnings).toEqual(["latest", "safe", "finalized"]); // once each, not in every round
-    for (let i = 0; i < 30; i++) await clock.advance(1_000);
+    for (let i = 0; i < 30; i++) await pass(clock, 1_000);
     expect(warnings.filter((label) => label === "latest")).toHaveLength(2);
     isDown = false;
     heads.latest = block(12);
-    for (let i = 0; i < 3; i++) await clock.advance(1_000);
+    for (let i = 0; i < 3; i++) await pass(clock, 1_000);
     expect(warnings.filter((text) => text === "L1 answers again")).toHaveLength(3);
     expect(seen.at(-1)).toBe("latest 12");
     await poller.close();
@@ -146,13 +118,13 @@ describe("HeadPoller", () => {
     poller.start();
     await settle();
     for (head = 11; head <= 13; head++) {
-      await clock.advance(12_000);
+      await pass(clock, 12_000);
       say(block(head));
     }
     expect([seen, polled, subscriptions]).toEqual([[10, 11, 12, 13], [10], 1]);
     head = 14; // and nothing says so
-    await clock.advance(60_000);
-    await clock.advance(60_000);
+    await pass(clock, 60_000);
+    await pass(clock, 60_000);
     expect(seen).toEqual([10, 11, 12, 13, 14]);
     head = 15;
     say(undefined); // what came was no block
@@ -160,9 +132,9 @@ describe("HeadPoller", () => {
     expect(seen.at(-1)).toBe(15);
     end();
     await settle();
-    await clock.advance(9_999);
+    await pass(clock, 9_999);
     expect(subscriptions).toBe(1);
-    await clock.advance(1);
+    await pass(clock, 1);
     expect(subscriptions).toBe(2);
     head = 16;
     say(block(16));
@@ -193,10 +165,10 @@ describe("HeadPoller", () => {
     poller.start();
     await settle();
     head = 11;
-    await clock.advance(1_000);
+    await pass(clock, 1_000);
     isWebSocket = true; // back on the first endpoint
     head = 12;
-    await clock.advance(1_000);
+    await pass(clock, 1_000);
     expect([seen, subscriptions]).toEqual([[10, 11, 12], 1]);
     await poller.close();
   });

@@ -1,5 +1,6 @@
 import { createLogger, noMetrics } from "@rnode/observe";
-import { type Clock, privateKeyToAddress } from "@rnode/primitives";
+import { privateKeyToAddress } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import { RemoteSigner } from "@rnode/signer";
 import { SignerServer } from "@rnode/signer/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -17,20 +18,6 @@ const OPTIONS = {
   ...{ notInMempoolTimeoutMs: 120_000, safeAbortNonceTooLowCount: 3, minTipWei: GWEI, minBaseFeeWei: GWEI },
   ...{ feeLimitMultiplier: 5, feeLimitThresholdWei: 100n * GWEI },
 };
-const realClock: Clock = {
-  unixMs: () => Date.now(),
-  monotonicMs: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, ms);
-      signal?.addEventListener("abort", wake);
-    }),
-};
 const to = new Uint8Array(20).fill(0xff);
 const blob = new Uint8Array(131_072).fill(7, 1, 32);
 
@@ -42,10 +29,10 @@ async function setUp() {
   const files = { tlsEnabled: false, tlsCa: "", tlsCert: "", tlsKey: "" };
   const signer = await RemoteSigner.open(
     { endpoint: remote.url, address: privateKeyToAddress(KEY), header: [], ...files },
-    { clock: realClock, log, metrics: noMetrics, timeoutMs: 1_000 },
+    { clock: systemClock, log, metrics: noMetrics, timeoutMs: 1_000 },
   );
   const l1 = new SimL1();
-  const deps = { l1ChainId: 900n, l1, signer, prover: simProver, clock: realClock, log, metrics: createTxMetrics(noMetrics) };
+  const deps = { l1ChainId: 900n, l1, signer, prover: simProver, clock: systemClock, log, metrics: createTxMetrics(noMetrics) };
   const manager = new TransactionManager(OPTIONS, deps);
   const stop = new AbortController();
   onTestFinished(async () => {

@@ -1,11 +1,12 @@
 import { type RpcClient, RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { ManualClock } from "@rnode/primitives/testing";
 import { describe, expect, it } from "vitest";
-import { ManualClock } from "../testing/fake-chain.ts";
+import { GENESIS_TIME_SEC } from "../testing/fake-chain.ts";
 import { recordingLogger } from "../testing/recording-logger.ts";
 import { Contact } from "./contact.ts";
 
 function setUp() {
-  const clock = new ManualClock();
+  const clock = new ManualClock(GENESIS_TIME_SEC * 1_000);
   const { log, logs } = recordingLogger();
   const contact = new Contact("L1", { clock, log });
   const state: { failure: Error | undefined } = { failure: undefined };

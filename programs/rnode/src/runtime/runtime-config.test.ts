@@ -1,8 +1,9 @@
 import { L1Error } from "@rnode/l1";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { ManualClock } from "@rnode/primitives/testing";
 import type { SignalledVersions } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { ManualClock } from "../testing/fake-chain.ts";
+import { GENESIS_TIME_SEC } from "../testing/fake-chain.ts";
 import { recordingLogger } from "../testing/recording-logger.ts";
 import { RuntimeConfig, type RuntimeConfigDeps } from "./runtime-config.ts";
 
@@ -20,7 +21,7 @@ function setUp({
   onVersions = undefined as RuntimeConfigDeps["onVersions"],
   wantsSigner = true,
 } = {}) {
-  const clock = new ManualClock();
+  const clock = new ManualClock(GENESIS_TIME_SEC * 1_000);
   const { log, logs } = recordingLogger();
   const state = { head, signer: 0xaa, failures, isProven: true };
   const reads: { readonly contract: string; readonly slot: string; readonly block: number }[] = [];

@@ -8,6 +8,7 @@ import {
 } from "@rnode/derivation";
 import { type Logger, noMetrics } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
+import { ManualClock } from "@rnode/primitives/testing";
 import {
   applySystemConfigUpdates,
   type ExecutionPayloadEnvelope,
@@ -43,7 +44,7 @@ import { type MissingBlocks, UnsafeGap } from "../unsafe-gap.ts";
 import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import type { UnsafeQueueLimits } from "../unsafe-queue.ts";
-import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
+import { attributesOn, FakeEngine, FakeL1, GENESIS_TIME_SEC, testConfig } from "./fake-chain.ts";
 import { recordingLogger } from "./recording-logger.ts";
 
 /** What L1 contains for one L2 block. */
@@ -165,7 +166,7 @@ export interface HarnessOptions {
 /** The driver with everything around it replaced by fakes: engine, L1, pipeline and clock. */
 export function createHarness(options: HarnessOptions = {}) {
   const config = options.config ?? testConfig();
-  const clock = options.clock ?? new ManualClock();
+  const clock = options.clock ?? new ManualClock(GENESIS_TIME_SEC * 1_000);
   const engine = options.engine ?? new FakeEngine(config);
   const l1 = options.l1 ?? new FakeL1(options.l1Blocks ?? 1);
   const pipeline = new ScriptedPipeline(config, l1);

@@ -3,6 +3,7 @@ import { createDecompressor } from "@rnode/compression";
 import { createDerivationPipeline, type DerivationConfig, type L1BlockHeader, type L1Provider } from "@rnode/derivation";
 import { L1Error } from "@rnode/l1";
 import { type Hex, isCriticalError, privateKeyToAddress, uint64ToBytes } from "@rnode/primitives";
+import { ManualClock } from "@rnode/primitives/testing";
 import {
   batchInputFromPayload,
   encodeBatcherData,
@@ -21,7 +22,7 @@ import { BlocksAhead } from "../blocks-ahead.ts";
 import { headsFinder } from "../find-heads.ts";
 import { attributesPreparer } from "../prepare-attributes.ts";
 import type { SafeHeadDatabase } from "../safe-head-database.ts";
-import { FakeEngine, FakeL1, L1_BLOCK_TIME_SEC, ManualClock, testConfig } from "./fake-chain.ts";
+import { FakeEngine, FakeL1, GENESIS_TIME_SEC, L1_BLOCK_TIME_SEC, testConfig } from "./fake-chain.ts";
 import { createHarness, type Harness } from "./harness.ts";
 
 const BATCHER_KEY = new Uint8Array(32).fill(0x0b);
@@ -154,7 +155,7 @@ export class SimNode {
 /** An L1, a sequencer, a batcher and a verifier, with a common clock that stands still between calls of `step`. */
 export class SimNetwork {
   readonly config = simConfig();
-  readonly clock = new ManualClock();
+  readonly clock = new ManualClock(GENESIS_TIME_SEC * 1_000);
   readonly l1 = new FakeL1(1);
   readonly sequencer: SimNode;
   readonly verifier: SimNode;

@@ -1,3 +1,5 @@
+import type { Abortable, Clock } from "../clock.ts";
+
 /** Integers from 0 to below `limit`; the same seed gives the same sequence (mulberry32). */
 export type Random = (limit: number) => number;
 
@@ -15,4 +17,47 @@ export function createRandom(seed: number): Random {
 export function createRandomFraction(seed: number): () => number {
   const random = createRandom(seed);
   return () => random(2 ** 32) / 2 ** 32;
+}
+
+/** A clock that only tests move. All sleepers that are due wake at once; with `SimClock` they wake one after the other. */
+export class ManualClock implements Clock {
+  now: number;
+  /** how far the time of day is from the truth */
+  offsetMs = 0;
+  private sleepers: { at: number; wake: () => void }[] = [];
+
+  constructor(now = 0) {
+    this.now = now;
+  }
+
+  unixMs(): number {
+    return this.now + this.offsetMs;
+  }
+
+  monotonicMs(): number {
+    return this.now;
+  }
+
+  sleep(ms: number, signal?: Abortable): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted || ms <= 0) {
+        resolve();
+        return;
+      }
+      const wake = (): void => {
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.sleepers.push({ at: this.now + ms, wake });
+      signal?.addEventListener("abort", wake);
+    });
+  }
+
+  /** The sleepers go on after this call. */
+  advance(ms: number): void {
+    this.now += ms;
+    const due = this.sleepers.filter(({ at }) => at <= this.now);
+    this.sleepers = this.sleepers.filter(({ at }) => at > this.now);
+    for (const { wake } of due) wake();
+  }
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ENR } from "@chainsafe/enr";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import { afterEach, describe, expect, it } from "vitest";
 import { Discovery, type DiscoveryOptions } from "./discovery.ts";
 import type { RecordedPeer } from "./node-record.ts";
@@ -12,21 +13,7 @@ import type { RecordedPeer } from "./node-record.ts";
 // Nodes on loopback sockets.
 
 /** The machine's, with waits cut short: what is awaited here are events. */
-const quickClock: Clock = {
-  unixMs: () => Date.now(),
-  monotonicMs: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, Math.min(ms, 50));
-      signal?.addEventListener("abort", done);
-    }),
-};
+const quickClock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 50), signal) };
 
 const running: Discovery[] = [];
 let lastKey = 0;

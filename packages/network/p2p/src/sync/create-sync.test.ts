@@ -1,3 +1,4 @@
+import { systemClock } from "@rnode/program";
 import "../with-resolvers.ts";
 import { createMetrics, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
@@ -22,17 +23,7 @@ function clockOf(speed: number): Clock {
   return {
     unixMs: () => (config.genesis.l2TimeSec + 3_600) * 1_000 + Math.floor((performance.now() - startMs) * speed),
     monotonicMs: () => Math.floor((performance.now() - startMs) * speed),
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const wake = (): void => {
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", wake);
-          resolve();
-        };
-        const timer = setTimeout(wake, Math.ceil(ms / speed));
-        signal?.addEventListener("abort", wake);
-      }),
+    sleep: (ms, signal) => systemClock.sleep(Math.ceil(ms / speed), signal),
   };
 }
 const realTime = clockOf(1);

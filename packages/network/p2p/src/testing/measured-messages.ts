@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { compressSnappyBlock } from "@rnode/peering";
+import { systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import type { Signer } from "@rnode/signer";
 import { BlockSigners } from "../gossip/block-signers.ts";
 import { BlockValidator, openGossipMessage } from "../gossip/block-validator.ts";
 import { encodeGossipMessage } from "../wire/gossip-message.ts";
-import { nowSec, runningClock } from "./running-clock.ts";
+import { nowSec } from "./running-clock.ts";
 import { signatureOf, testBlock } from "./test-blocks.ts";
 
 /** Of a block that is only measured: as in the Go program. */
@@ -31,12 +32,12 @@ export async function measuredBlock(rollup: RollupConfig, number: number, sizeBy
 export function validationNs(rollup: RollupConfig, blocks: readonly SignedBlock[], signer: Uint8Array): number {
   const messages = blocks.map(({ envelope, signature }) => compressSnappyBlock(encodeGossipMessage(envelope, VERSION, signature)));
   const validator = new BlockValidator({ config: rollup, version: VERSION, timestampThresholdMs: 3_600_000 });
-  const signers = new BlockSigners(runningClock);
+  const signers = new BlockSigners(systemClock);
   signers.rotate(signer);
   const began = process.hrtime.bigint();
   for (const message of messages) {
     const opened = openGossipMessage(message);
-    const context = { nowMs: runningClock.unixMs(), signers, isClockTrusted: true };
+    const context = { nowMs: systemClock.unixMs(), signers, isClockTrusted: true };
     const verdict = opened instanceof Uint8Array ? validator.validate(opened, context) : opened;
     if (verdict.kind !== "accept") throw new Error(`a measured block is not accepted: ${verdict.fault} ${verdict.detail}`);
   }

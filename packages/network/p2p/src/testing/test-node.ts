@@ -1,11 +1,11 @@
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import { localSigner } from "@rnode/signer";
 import { startNetwork } from "../host/start-network.ts";
 import { type ConnectionLimits, connectionLimits, type P2PConfig, type P2PNetwork, type Published } from "../network.ts";
 import { Counts } from "./counts.ts";
-import { runningClock } from "./running-clock.ts";
 import { signatureOf } from "./test-blocks.ts";
 
 const SEQUENCER_KEY = new Uint8Array(32).fill(0x5e);
@@ -74,7 +74,7 @@ export class TestNode {
         },
         payloadByNumber: (number) => Promise.resolve(blocks.get(number)),
       },
-      { clock: runningClock, random: Math.random, log: silentLogger, metrics: counts.metrics },
+      { clock: systemClock, random: Math.random, log: silentLogger, metrics: counts.metrics },
     );
     network.setUnsafeBlockSigner(options.signer ?? SEQUENCER.address);
     return new TestNode(network, options.rollup, { blocks, arrivals, waiting, counts });
@@ -136,7 +136,7 @@ export async function until(what: string, happened: () => Promise<boolean> | boo
   const endMs = performance.now() + timeoutMs;
   while (!(await happened())) {
     if (performance.now() > endMs) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);
-    await runningClock.sleep(100);
+    await systemClock.sleep(100);
   }
 }
 
