@@ -96,13 +96,14 @@ describe("state tests", () => {
     // e^(excess / fraction): 8192 / 4096 = 2; the sender pays nothing, as the gas price is 0 before London's base fee is
     const test = {
       env: {
-        ...{
-          currentCoinbase: `0x${"c0".repeat(20)}`,
-          currentNumber: "0x01",
-          currentTimestamp: "0x03e8",
-          currentGasLimit: "0x5f5e100",
-        },
-        ...{ currentBaseFee: "0x00", currentDifficulty: "0x00", currentRandom: "0x00", currentExcessBlobGas: "0x2000" },
+        currentCoinbase: `0x${"c0".repeat(20)}`,
+        currentNumber: "0x01",
+        currentTimestamp: "0x03e8",
+        currentGasLimit: "0x5f5e100",
+        currentBaseFee: "0x00",
+        currentDifficulty: "0x00",
+        currentRandom: "0x00",
+        currentExcessBlobGas: "0x2000",
       },
       pre: PRE,
       transaction: {
@@ -150,7 +151,10 @@ describe("blockchain tests", () => {
     let uncompared: Readonly<Record<string, number>> | undefined;
     const run = (expectException: unknown) => {
       const test = {
-        ...{ network: "Prague", genesisRLP: bytesToHex(encodeBlock(genesis)), pre: {}, lastblockhash: hash },
+        network: "Prague",
+        genesisRLP: bytesToHex(encodeBlock(genesis)),
+        pre: {},
+        lastblockhash: hash,
         blocks: [{ rlp: bytesToHex(encodeBlock(child)), expectException }],
         config: { chainid: "0x01" },
       };
@@ -247,9 +251,13 @@ describe("blockchain tests", () => {
       };
       const block: Block = { header, transactions: [transaction], ommers: [], withdrawals: [] };
       const test = {
-        ...{ network: "Cancun", genesisRLP: bytesToHex(encodeBlock(genesis)), pre, postState: post },
+        network: "Cancun",
+        genesisRLP: bytesToHex(encodeBlock(genesis)),
+        pre,
+        postState: post,
         blocks: [{ rlp: bytesToHex(encodeBlock(block)) }],
-        ...{ lastblockhash: bytesToHex(hashHeader(header)), config: { chainid: "0x01" } },
+        lastblockhash: bytesToHex(hashHeader(header)),
+        config: { chainid: "0x01" },
       };
       writeFileSync(join(folder, "own.json"), JSON.stringify({ own: test }));
       expect(runBlockchainTests(folder).failures).toEqual([]);

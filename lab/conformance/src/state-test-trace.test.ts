@@ -35,7 +35,13 @@ function vector(code: string): string {
         [INNER]: account({ code: INNER_CODE }),
       },
       transaction: {
-        ...{ data: ["0x"], gasLimit: ["0x186a0"], value: ["0x0"], nonce: "0x0", to: OUTER, gasPrice: "0xa", sender: SENDER },
+        data: ["0x"],
+        gasLimit: ["0x186a0"],
+        value: ["0x0"],
+        nonce: "0x0",
+        to: OUTER,
+        gasPrice: "0xa",
+        sender: SENDER,
       },
       post: {
         Cancun: [{ hash: `0x${"11".repeat(32)}`, logs: `0x${"22".repeat(32)}`, indexes: { data: 0, gas: 0, value: 0 } }],

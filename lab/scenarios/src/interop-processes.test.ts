@@ -127,8 +127,12 @@ async function linkOver(url: string, secret: Uint8Array): Promise<NodeLink> {
         const { method: name, params } = JSON.parse(text.toString()) as Told;
         if (name !== "interop_subscription") return;
         const absent = {
-          ...{ reset: null, unsafeBlock: null, derivationUpdate: null },
-          ...{ exhaustL1: null, replaceBlock: null, derivationOriginUpdate: null },
+          reset: null,
+          unsafeBlock: null,
+          derivationUpdate: null,
+          exhaustL1: null,
+          replaceBlock: null,
+          derivationOriginUpdate: null,
         };
         hear({ ...absent, ...params!.result.data });
       });
@@ -216,7 +220,10 @@ describe.skipIf(WANTED === undefined)("two rnodes and two rengines under one sup
       const { systemConfig } = base.genesis;
       const unsealed: RollupConfig = {
         ...base,
-        ...{ blockTimeSec: 1, seqWindowSize: 100, maxSequencerDriftSec: 600, channelTimeoutL1Blocks: 50 },
+        blockTimeSec: 1,
+        seqWindowSize: 100,
+        maxSequencerDriftSec: 600,
+        channelTimeoutL1Blocks: 50,
         l2ChainId: id,
         batchInboxAddress: new Uint8Array(20).fill(tag),
         genesis: {
@@ -363,7 +370,9 @@ describe.skipIf(WANTED === undefined)("two rnodes and two rengines under one sup
 /** Of the L1: its blob schedule says what blobs cost there. */
 const L1_CONFIG = {
   chainId: 900,
-  ...{ shanghaiTime: 0, cancunTime: 0, pragueTime: 0 },
+  shanghaiTime: 0,
+  cancunTime: 0,
+  pragueTime: 0,
   blobSchedule: {
     cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
     prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },

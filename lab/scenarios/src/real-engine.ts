@@ -154,11 +154,19 @@ export class RealEngine implements ScenarioEngine {
     const sync =
       peers &&
       new ChainSync({
-        ...{ chain, peers, clock, log, adviceWithoutPeers: "" },
+        chain,
+        peers,
+        clock,
+        log,
+        adviceWithoutPeers: "",
         store: new HeaderFile(join(this.#folder, "sync"), genesis, log),
       });
     const methods = engineMethods({
-      ...{ chain, heads: sync, profile: this.#profile, senders: this.#senders, nowMs },
+      chain,
+      heads: sync,
+      profile: this.#profile,
+      senders: this.#senders,
+      nowMs,
       log: silentLogger,
       onSignal: () => {},
     });

@@ -103,7 +103,12 @@ export class SimBatcher {
     if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
     const { batches, transactions } = parsed.options;
     const l1Link = new Link({
-      ...{ name: "l1", process, clock, random, state: this.l1State, timeoutMs: TIMEOUT_MS },
+      name: "l1",
+      process,
+      clock,
+      random,
+      state: this.l1State,
+      timeoutMs: TIMEOUT_MS,
       handle: (method, params) => l1Server(method, params, l1.head.ref.number - this.l1State.lagBlocks),
     });
     const l1Deps = { clock: process.clock, log: logger.child({ part: "l1" }) };

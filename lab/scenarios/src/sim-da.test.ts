@@ -36,14 +36,25 @@ async function outcomesOf(plan: Plan): Promise<Outcomes> {
   const transaction = (data: Uint8Array, to: Uint8Array): FeeMarketTransaction =>
     signTransaction<FeeMarketTransaction>(
       {
-        ...{ type: 2, chainId: l1ChainId, nonce: nonce++, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 9n },
-        ...{ gasLimit: 500_000n, to, value: 0n, data, accessList: [] },
+        type: 2,
+        chainId: l1ChainId,
+        nonce: nonce++,
+        maxFeePerGas: 10n ** 12n,
+        maxPriorityFeePerGas: 10n ** 9n,
+        gasLimit: 500_000n,
+        to,
+        value: 0n,
+        data,
+        accessList: [],
       },
       new Uint8Array(32).fill(0x5a),
     );
   const contract = altDa!.daChallengeContractAddress!;
   const da = new SimDa({
-    ...{ config: altDa!, inbox, l1, random: new Random(plan.seed, "challenges") },
+    config: altDa!,
+    inbox,
+    l1,
+    random: new Random(plan.seed, "challenges"),
     transaction: (calldata) => transaction(calldata, contract),
     onEvent: () => {},
   });

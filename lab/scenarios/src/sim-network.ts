@@ -93,8 +93,10 @@ export class SimNetwork {
     const { l1, clock, log } = this;
     const rollup = configOf(plan, this.l1.head.ref);
     this.l1Traffic = new L1Traffic(plan.l1Forks, {
-      ...{ random: new Random(plan.seed, "l1 traffic"), logRandom: new Random(plan.seed, "L1 logs") },
-      ...{ l1, config: rollup },
+      random: new Random(plan.seed, "l1 traffic"),
+      logRandom: new Random(plan.seed, "L1 logs"),
+      l1,
+      config: rollup,
     });
     this.derivation = { rollup, l1BlobSchedule: [], upgradeArtifact: options.upgradeArtifact };
     const server = l1Server({
@@ -201,8 +203,10 @@ export class SimNetwork {
     if (profile === "simulated") throw new Error("simulated execution clients have no peers");
     const peers = new SyncPeers(plan.peers, { clock, random: new Random(seed, `${name} peers`) });
     const engine = new RealEngine(this.derivation.rollup, clock, {
-      ...{ user: USER_ADDRESS, profile },
-      ...{ peers: peers.peers, log: log.loggerOf(`${name} engine`) },
+      user: USER_ADDRESS,
+      profile,
+      peers: peers.peers,
+      log: log.loggerOf(`${name} engine`),
     });
     return { plan, node: this.#node(name, false, { engine, syncsAs }), engine, peers, random: new Random(seed, `${name} gossip`) };
   }

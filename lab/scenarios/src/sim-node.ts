@@ -269,7 +269,9 @@ export class SimNode {
       { trustRpc: false, rpcKind: "standard", cacheSize: 200 },
       // During a turn of the event loop, which this clock does not see, others would let minutes pass.
       {
-        ...{ endpoints, clock: process.clock, log: logger.child({ part: "l1" }) },
+        endpoints,
+        clock: process.clock,
+        log: logger.child({ part: "l1" }),
         yieldToOthers: () => process.clock.sleep(0),
       },
     );

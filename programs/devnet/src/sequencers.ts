@@ -97,8 +97,12 @@ export class SequencerCluster {
     this.#options = options;
     const { sequencerHttp, sequencerWs, sequencerAuth, sequencerNode, sequencerP2P, sequencerEngineP2P } = options.ports;
     const first = {
-      ...{ http: sequencerHttp, ws: sequencerWs, auth: sequencerAuth, node: sequencerNode },
-      ...{ p2p: sequencerP2P, engineP2P: sequencerEngineP2P },
+      http: sequencerHttp,
+      ws: sequencerWs,
+      auth: sequencerAuth,
+      node: sequencerNode,
+      p2p: sequencerP2P,
+      engineP2P: sequencerEngineP2P,
     };
     this.#ports = ports.map((own, index) => (index === 0 ? { ...own, ...first } : own));
     this.#extra = extra;

@@ -18,12 +18,24 @@ async function inspected(taken: readonly string[], wanted: TxData, prover: typeo
   const [l1, clock] = [new SimL1(), new SimClock()];
   const transactions = new TransactionManager(
     {
-      ...{ confirmations: 1, resubmissionTimeoutMs: 48_000, receiptQueryIntervalMs: 1000, sendTimeoutMs: 600_000 },
-      ...{ notInMempoolTimeoutMs: 120_000, safeAbortNonceTooLowCount: 3, minTipWei: GWEI, minBaseFeeWei: GWEI },
-      ...{ feeLimitMultiplier: 5, feeLimitThresholdWei: 100n * GWEI },
+      confirmations: 1,
+      resubmissionTimeoutMs: 48_000,
+      receiptQueryIntervalMs: 1000,
+      sendTimeoutMs: 600_000,
+      notInMempoolTimeoutMs: 120_000,
+      safeAbortNonceTooLowCount: 3,
+      minTipWei: GWEI,
+      minBaseFeeWei: GWEI,
+      feeLimitMultiplier: 5,
+      feeLimitThresholdWei: 100n * GWEI,
     },
     {
-      ...{ l1ChainId: 900n, l1, clock, log: silentLogger, prover: simProver, metrics: createTxMetrics(noMetrics) },
+      l1ChainId: 900n,
+      l1,
+      clock,
+      log: silentLogger,
+      prover: simProver,
+      metrics: createTxMetrics(noMetrics),
       signer: localSigner(new Uint8Array(32).fill(0x11)),
     },
   );
@@ -35,7 +47,13 @@ async function inspected(taken: readonly string[], wanted: TxData, prover: typeo
   await sent;
   const { address } = transactions;
   const watch = new SecondSubmitterWatch({
-    ...{ l1, address, inbox: INBOX, stuckAfterMs: 0, clock, log: silentLogger, blobProver: prover },
+    l1,
+    address,
+    inbox: INBOX,
+    stuckAfterMs: 0,
+    clock,
+    log: silentLogger,
+    blobProver: prover,
   });
   watch.begin(0n);
   return watch.inspect(0n, wanted);

@@ -193,7 +193,11 @@ export class RollupNode {
     const managed =
       deps.supervisor &&
       new ManagedNode({
-        ...{ config, l1, l2, metrics: deps.metrics, log: log.child({ part: "supervisor" }) },
+        config,
+        l1,
+        l2,
+        metrics: deps.metrics,
+        log: log.child({ part: "supervisor" }),
         isAhead: (block) => ahead.isAhead(block),
         firstSourceAfter: (base) => safeHeads.after(base).next().value?.l1Block.hash,
       });
@@ -247,7 +251,9 @@ export class RollupNode {
     const { feed = noFeed, readiness = new Readiness(VERSION) } = deps;
     const pipelineFeed = feed === noFeed ? undefined : new PipelineFeed({ config, clock, feed });
     const derivationLog = new DerivationLog({
-      ...{ config, clock, log },
+      config,
+      clock,
+      log,
       onDropped: (...dropped) => pipelineFeed?.onDropped(...dropped),
     });
     const observer = joinObservers(
@@ -410,17 +416,15 @@ export class RollupNode {
     const isIdle = (): boolean => progress.isIdleAt(l1Head());
     this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
     this.admin = nodeAdminApi(options, {
-      ...{
-        config,
-        driver: this.driver,
-        sequencer: this.sequencer,
-        conductor,
-        control,
-        engineSync,
-        adminState: deps.adminState,
-        l1,
-        log,
-      },
+      config,
+      driver: this.driver,
+      sequencer: this.sequencer,
+      conductor,
+      control,
+      engineSync,
+      adminState: deps.adminState,
+      l1,
+      log,
       offer: (envelope) => this.inbox.offer(envelope, "operator"),
     });
     this.server = createNodeServer(options.rpc, {
@@ -436,7 +440,10 @@ export class RollupNode {
       peers: peers?.api,
       admin: this.admin,
       testSequencer: new TestSequencer({
-        ...{ config, control, l2, publish: deps.publishSigned },
+        config,
+        control,
+        l2,
+        publish: deps.publishSigned,
         run: (task) => this.driver.run(task),
       }),
       log: log.child({ part: "rpc" }),
@@ -548,7 +555,11 @@ export class RollupNode {
   private async work(scope: Scope): Promise<{ readonly ended: Promise<void> }> {
     const { peers, derivation, clock, log } = this.deps;
     const { ended: halted } = await readRuntimeConfig(scope, this.options, {
-      ...{ config: derivation.rollup, connections: this.connections, clock, log, metrics: this.metrics.protocolVersions },
+      config: derivation.rollup,
+      connections: this.connections,
+      clock,
+      log,
+      metrics: this.metrics.protocolVersions,
       onSigner: peers && ((signer) => peers.setUnsafeBlockSigner(signer)),
     });
     if (this.options.sequencer.enabled) this.startSequencer();

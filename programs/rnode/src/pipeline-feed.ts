@@ -104,8 +104,15 @@ export class PipelineFeed {
 }
 
 const EMPTY = {
-  ...{ data: [], dataCount: 0, dataBytes: 0, frames: [], frameCount: 0, channels: [] },
-  ...{ batches: [], batchCount: 0, dropCount: 0 },
+  data: [],
+  dataCount: 0,
+  dataBytes: 0,
+  frames: [],
+  frameCount: 0,
+  channels: [],
+  batches: [],
+  batchCount: 0,
+  dropCount: 0,
 } satisfies Partial<L1Row>;
 
 const listed = <T>(list: readonly T[], item: T): readonly T[] => (list.length < LISTED ? [...list, item] : list);

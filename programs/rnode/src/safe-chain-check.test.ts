@@ -392,13 +392,19 @@ describe("what L1 is asked before a safe block is replaced", () => {
 describe("a node that starts over after a safe block", () => {
   const l1 = { hash: `0x${"0c".repeat(32)}` as Hex, number: 12, parentHash: `0x${"0b".repeat(32)}` as Hex, timestamp: 0 };
   const ref = (number: number): L2BlockRef => ({
-    ...{ hash: `0x${number.toString(16).padStart(64, "0")}` as Hex, number, parentHash: l1.parentHash, timestamp: number },
-    ...{ l1Origin: { hash: l1.hash, number: 1 }, sequenceNumber: 0 },
+    hash: `0x${number.toString(16).padStart(64, "0")}` as Hex,
+    number,
+    parentHash: l1.parentHash,
+    timestamp: number,
+    l1Origin: { hash: l1.hash, number: 1 },
+    sequenceNumber: 0,
   });
   const altDa = testConfig("jovian", {
     altDa: {
-      ...{ daCommitmentType: "KeccakCommitment", daChallengeContractAddress: new Uint8Array(20) },
-      ...{ daChallengeWindow: 7, daResolveWindow: 3 },
+      daCommitmentType: "KeccakCommitment",
+      daChallengeContractAddress: new Uint8Array(20),
+      daChallengeWindow: 7,
+      daResolveWindow: 3,
     },
   });
 
@@ -408,8 +414,10 @@ describe("a node that starts over after a safe block", () => {
     ["not before, as it may be taken back", altDa, 4, false],
   ])("passes over what was read before the block was safe: %s", async (_, config, finalized, isKnown) => {
     const check = new SafeChainCheck({
-      ...{ config, log: silentLogger },
-      ...{ l1: { blockByNumber: async () => l1 }, l2: { blockByNumber: async () => undefined } },
+      config,
+      log: silentLogger,
+      l1: { blockByNumber: async () => l1 },
+      l2: { blockByNumber: async () => undefined },
     });
     check.onReset(ref(0), ref(0));
     check.onSafe(ref(5), l1);

@@ -20,7 +20,12 @@ export const CHAIN_LENGTH = 0x400;
 
 const store = (at: number, bytes: Uint8Array): PointStep => ({ kind: "store", at: CHAIN_AT + at, bytes });
 const call = (precompile: number, at: number, length: number, outputAt: number, outputLength: number): PointStep => ({
-  ...{ kind: "call", precompile, at: CHAIN_AT + at, length, outputAt: CHAIN_AT + outputAt, outputLength },
+  kind: "call",
+  precompile,
+  at: CHAIN_AT + at,
+  length,
+  outputAt: CHAIN_AT + outputAt,
+  outputLength,
 });
 const word = (value: bigint): Uint8Array => bigintToBytes(value, 32);
 const scalar = (random: Random): Uint8Array => (random.oneIn(2) ? random.bytes(32) : word(random.word()));

@@ -34,7 +34,9 @@ const QUESTIONS: Readonly<Record<string, (generator: L1DataGenerator) => Questio
     return {
       fields: {
         data: bytesToHex(data),
-        ...{ chainId: toQuantity(chainId), blockTime: toQuantity(blockTimeSec), genesisTime: toQuantity(genesisTimeSec) },
+        chainId: toQuantity(chainId),
+        blockTime: toQuantity(blockTimeSec),
+        genesisTime: toQuantity(genesisTimeSec),
       },
       ours: () => readBatch(data, chain),
       numbersOf: (reading) => reading,

@@ -106,7 +106,10 @@ export class Machine {
         addresses: { addr: "", executionRpc: "", rollupRpc: "" },
       },
       {
-        ...{ etcd, keys, node: this.#sequencer(process, random), clock: process.clock },
+        etcd,
+        keys,
+        node: this.#sequencer(process, random),
+        clock: process.clock,
         store: new CommitStore(DEFAULT_COMMIT_OPTIONS, { etcd, keys, id: this.name, compression: COMPRESSION }),
         checkPayload: (envelope) => assertPayloadHash(config.forkTimes, envelope),
         monotonicMs: () => process.clock.monotonicMs(),

@@ -56,15 +56,24 @@ export class SimCluster {
     this.random = new Random(seed, "cluster");
     this.log = new SimLog(clock, isLogKept);
     this.l1 = new SimL1({
-      ...{ genesisTimeSec: GENESIS_TIME_SEC, blockTimeSec: L1_BLOCK_TIME_SEC, safeDistance: 4, finalDistance: 8 },
-      ...{ amsterdamTimeSec: undefined, unknownFieldTimeSec: undefined },
+      genesisTimeSec: GENESIS_TIME_SEC,
+      blockTimeSec: L1_BLOCK_TIME_SEC,
+      safeDistance: 4,
+      finalDistance: 8,
+      amsterdamTimeSec: undefined,
+      unknownFieldTimeSec: undefined,
     });
     const { l1, log, random } = this;
     this.config = configOf(
       {
         ...planOf(seed, { hasUpgradeCode: false }),
-        ...{ blockTimeSec: plan.blockTimeSec, forkTimes: forksUpTo(plan.fork), engine: "simulated", altDa: undefined },
-        ...{ seqWindowSize: 200, channelTimeout: 50, maxSequencerDriftSec: 600 },
+        blockTimeSec: plan.blockTimeSec,
+        forkTimes: forksUpTo(plan.fork),
+        engine: "simulated",
+        altDa: undefined,
+        seqWindowSize: 200,
+        channelTimeout: 50,
+        maxSequencerDriftSec: 600,
       },
       l1.head.ref,
     );
@@ -75,22 +84,40 @@ export class SimCluster {
     };
     this.#keyholder = new Keyholder(config, new Random(seed, KEYHOLDER));
     const server = l1Server({
-      ...{ l1, chainId: config.l1ChainId, earliestInclusionMs: () => clock.unixMs() },
-      ...{ onSubmitted: (text: string) => log.note("l1", text), hasRawMethods: () => true },
+      l1,
+      chainId: config.l1ChainId,
+      earliestInclusionMs: () => clock.unixMs(),
+      onSubmitted: (text: string) => log.note("l1", text),
+      hasRawMethods: () => true,
     });
     const knownBlocks = new KnownBlocks();
-    const deps = { ...{ clock, config, log, random, keys: this.#keys }, etcd: this.#etcd };
+    const deps = { clock, config, log, random, keys: this.#keys, etcd: this.#etcd };
     this.machines = ["s1", "s2", "s3", "follower"].map((name) => {
       const machine: Machine = new Machine(name, { ...deps, peers: () => this.#peersOf(machine) });
       const mayLead = name !== "follower";
       machine.node = new SimNode(
         {
-          ...{ name, isSequencer: mayLead, maxLatencyMs: 5, l1PollMs: 1_500, sequencerConfs: 0, verifierConfs: 0 },
-          ...{ keepsSafeHeads: false, engine: "simulated" },
+          name,
+          isSequencer: mayLead,
+          maxLatencyMs: 5,
+          l1PollMs: 1_500,
+          sequencerConfs: 0,
+          verifierConfs: 0,
+          keepsSafeHeads: false,
+          engine: "simulated",
         },
         {
-          ...{ derivation: { rollup: config, l1BlobSchedule: [] }, knownBlocks, clock, random: new Random(seed, name) },
-          ...{ l1, l1Server: server, beacon: undefined, da: undefined, log, time: machine.nodeTime, observer: () => ({}) },
+          derivation: { rollup: config, l1BlobSchedule: [] },
+          knownBlocks,
+          clock,
+          random: new Random(seed, name),
+          l1,
+          l1Server: server,
+          beacon: undefined,
+          da: undefined,
+          log,
+          time: machine.nodeTime,
+          observer: () => ({}),
           conductor: mayLead ? (process) => machine.conductorClient(process) : undefined,
           requestGap: ({ start, end }) => this.#answerGap(machine, start.number, end.number),
           gossip: (_, envelope) => this.#publish(machine, envelope),
@@ -101,13 +128,23 @@ export class SimCluster {
     });
     this.batcher = new SimBatcher(
       {
-        ...{ key: BATCHER_KEY, maxLatencyMs: 5, usesBlobs: false, hasCommitments: false },
+        key: BATCHER_KEY,
+        maxLatencyMs: 5,
+        usesBlobs: false,
+        hasCommitments: false,
         args: ["--poll-interval=1s", "--max-channel-duration=1", "--num-confirmations=1", "--txmgr.receipt-query-interval=2s"],
       },
       {
-        ...{ config, clock, random: new Random(seed, "batcher"), l1, l1Server: server, log },
+        config,
+        clock,
+        random: new Random(seed, "batcher"),
+        l1,
+        l1Server: server,
+        log,
         sequencers: this.machines.slice(0, -1).map(({ node }) => node),
-        ...{ areBlobsRead: () => false, onChannel: () => {}, da: undefined },
+        areBlobsRead: () => false,
+        onChannel: () => {},
+        da: undefined,
       },
     );
   }
@@ -129,7 +166,8 @@ export class SimCluster {
       machine.node.start();
       const { process } = machine.node;
       machine.gossip = new SimGossip(this.config, signer, {
-        ...{ clock: process!.clock, log: this.log.loggerOf(machine.name) },
+        clock: process!.clock,
+        log: this.log.loggerOf(machine.name),
         accept: (envelope) => machine.node.receive(envelope),
         pass: (message, from) => this.#pass(machine.name, message, from),
       });

@@ -116,7 +116,10 @@ export function chainConfigBeforeBlobs(chainId: bigint, header: Header): ChainCo
     return isTimed && !hasBlobGas && (!hasWithdrawals || header.withdrawalsRoot !== undefined);
   });
   return {
-    ...{ chainId, forkBlocks: ALL_FORKS_AT_GENESIS, terminalTotalDifficulty: 0n, blobSchedule: [] },
+    chainId,
+    forkBlocks: ALL_FORKS_AT_GENESIS,
+    terminalTotalDifficulty: 0n,
+    blobSchedule: [],
     evmForkTimes: Object.fromEntries(forks.map((fork) => [fork, 0])),
   };
 }

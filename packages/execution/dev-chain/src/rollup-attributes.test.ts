@@ -79,13 +79,20 @@ describe("L1 attributes of a chain that makes its own blocks", () => {
         const { l1InfoLayout: layout } = derivationFactsAt(chain.config.optimism!.forkTimes, parent.timestamp);
         const { isPacked, hasOperatorFee, hasDaFootprintGasScalar } = L1_INFO_LAYOUTS[layout];
         expect(decodeL1BlockInfo(first.data)).toEqual({
-          ...{ layout, number: 4_242, timestamp: 1_700_000_001, baseFee: 7n, sequenceNumber: 3 + distance },
-          ...{ blockHash: bigintToBytes(0xb10cn, 32), batcherHash: bigintToBytes(0xba7c4n, 32) },
+          layout,
+          number: 4_242,
+          timestamp: 1_700_000_001,
+          baseFee: 7n,
+          sequenceNumber: 3 + distance,
+          blockHash: bigintToBytes(0xb10cn, 32),
+          batcherHash: bigintToBytes(0xba7c4n, 32),
           overhead: bigintToBytes(isPacked ? 0n : 188n, 32),
           scalar: bigintToBytes(isPacked ? 0n : 684_000n, 32),
           blobBaseFee: isPacked ? 11n : 0n,
-          ...{ baseFeeScalar: isPacked ? 1_368 : 0, blobBaseFeeScalar: isPacked ? 810_949 : 0 },
-          ...{ operatorFeeScalar: hasOperatorFee ? 21 : 0, operatorFeeConstant: hasOperatorFee ? 22n : 0n },
+          baseFeeScalar: isPacked ? 1_368 : 0,
+          blobBaseFeeScalar: isPacked ? 810_949 : 0,
+          operatorFeeScalar: hasOperatorFee ? 21 : 0,
+          operatorFeeConstant: hasOperatorFee ? 22n : 0n,
           daFootprintGasScalar: hasDaFootprintGasScalar ? 500 : 0,
         });
         expect(other.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
@@ -108,7 +115,10 @@ describe("L1 attributes of a chain that makes its own blocks", () => {
   it.each(L1_INFO_LAYOUT_NAMES)("%s: slots of L1Block with all bits set are attributes as well", (layout) => {
     const info = l1BlockInfoFromStorage(() => (1n << 256n) - 1n, layout);
     expect(decodeL1BlockInfo(encodeL1BlockInfo({ ...info, batcherHash: new Uint8Array(32) }))).toMatchObject({
-      ...{ layout, number: Number.MAX_SAFE_INTEGER, timestamp: Number.MAX_SAFE_INTEGER, baseFee: (1n << 256n) - 1n },
+      layout,
+      number: Number.MAX_SAFE_INTEGER,
+      timestamp: Number.MAX_SAFE_INTEGER,
+      baseFee: (1n << 256n) - 1n,
     });
   });
 });

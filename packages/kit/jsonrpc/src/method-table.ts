@@ -20,7 +20,9 @@ export const param = <T>(name: string, shape: Shape<T>): Param<T> => ({ name, sh
 
 /** undefined if the argument is missing or null. */
 export const optionalParam = <T>(name: string, shape: Shape<T>, aliases?: readonly string[]): Param<T | undefined> => ({
-  ...{ name, shape, aliases },
+  name,
+  shape,
+  aliases,
   optional: true,
 });
 

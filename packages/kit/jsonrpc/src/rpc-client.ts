@@ -26,7 +26,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   const limiter = createRateLimiter(options.rateLimitPerSec ?? 0, maxBatchSize);
   // The pool queues requests beyond its number of connections: one request per connection at a time.
   const pool = createHttpPool(endpoint, {
-    ...{ connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 },
+    connections: maxConcurrency,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
     ...(options.tls && { connect: { ...options.tls, minVersion: "TLSv1.3" } }),
   });
   let connectionsLost = 0;

@@ -143,7 +143,11 @@ export class UpgradeFiles {
         this.#failures.set(hash, reason);
         const pauseMs = backoff.nextMs();
         log.warn("a file of a network upgrade cannot be fetched: put it into the folder by hand, or wait", {
-          ...{ file, [artifact.hashFunction]: hash, folder: this.#deps.folder, retryMs: pauseMs, reason },
+          file,
+          [artifact.hashFunction]: hash,
+          folder: this.#deps.folder,
+          retryMs: pauseMs,
+          reason,
           place: placesOf(publishedUpgrade(artifact), this.#deps.registry).join(" or "),
         });
         await clock.sleep(pauseMs, this.#ending.signal);

@@ -14,9 +14,16 @@ import { createTxMetrics } from "./tx-metrics.ts";
 const GWEI = 10n ** 9n;
 const KEY = new Uint8Array(32).fill(0x11);
 const OPTIONS = {
-  ...{ confirmations: 1, resubmissionTimeoutMs: 48_000, receiptQueryIntervalMs: 20, sendTimeoutMs: 600_000 },
-  ...{ notInMempoolTimeoutMs: 120_000, safeAbortNonceTooLowCount: 3, minTipWei: GWEI, minBaseFeeWei: GWEI },
-  ...{ feeLimitMultiplier: 5, feeLimitThresholdWei: 100n * GWEI },
+  confirmations: 1,
+  resubmissionTimeoutMs: 48_000,
+  receiptQueryIntervalMs: 20,
+  sendTimeoutMs: 600_000,
+  notInMempoolTimeoutMs: 120_000,
+  safeAbortNonceTooLowCount: 3,
+  minTipWei: GWEI,
+  minBaseFeeWei: GWEI,
+  feeLimitMultiplier: 5,
+  feeLimitThresholdWei: 100n * GWEI,
 };
 const to = new Uint8Array(20).fill(0xff);
 const blob = new Uint8Array(131_072).fill(7, 1, 32);

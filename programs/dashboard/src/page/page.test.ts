@@ -88,8 +88,18 @@ describe("the store", () => {
 
 describe("the pipeline", () => {
   const row = (number: number, more: Partial<L1Row> = {}): L1Row => ({
-    ...{ number, timeSec: 0, data: [], dataCount: 0, dataBytes: 0, frames: [], frameCount: 0, channels: [] },
-    ...{ batches: [], batchCount: 0, dropCount: 0, ...more },
+    number,
+    timeSec: 0,
+    data: [],
+    dataCount: 0,
+    dataBytes: 0,
+    frames: [],
+    frameCount: 0,
+    channels: [],
+    batches: [],
+    batchCount: 0,
+    dropCount: 0,
+    ...more,
   });
 
   it("puts L1 blocks without anything of the batcher together, the newest first", () => {

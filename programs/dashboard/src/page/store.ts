@@ -92,8 +92,17 @@ export class Store {
     let view = this.programs.get(id);
     if (view === undefined) {
       view = {
-        ...{ id, name, kind, version: "", startedMs: 0, isUp: undefined, reasons: [], atMs: 0, left: 0 },
-        ...{ state: new Map(), kinds: new Map() },
+        id,
+        name,
+        kind,
+        version: "",
+        startedMs: 0,
+        isUp: undefined,
+        reasons: [],
+        atMs: 0,
+        left: 0,
+        state: new Map(),
+        kinds: new Map(),
       };
       this.programs.set(id, view);
     }

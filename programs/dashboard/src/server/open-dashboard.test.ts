@@ -196,7 +196,10 @@ describe("a feed", () => {
 
 describe("one page for several programs", () => {
   const upstream = (url: string | undefined, downBecause?: string): Upstream => ({
-    ...{ id: "sequencerNode", name: "sequencer rnode", kind: "rnode", url },
+    id: "sequencerNode",
+    name: "sequencer rnode",
+    kind: "rnode",
+    url,
     downBecause: () => downBecause,
   });
   const pageOf = (...upstreams: Upstream[]) =>

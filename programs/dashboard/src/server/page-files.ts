@@ -41,7 +41,8 @@ function filesOf(what: string, folder: string, prefix: string, policy: string): 
       const type = TYPES[extname(file)];
       if (type === undefined) throw new Error(`no type is known for ${file}`);
       files.set(`${prefix}${path === "index.html" ? "" : path}`, {
-        ...{ type, policy },
+        type,
+        policy,
         body: readFileSync(file),
         isImmutable: path.startsWith("assets/"),
       });

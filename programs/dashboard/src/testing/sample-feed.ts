@@ -191,7 +191,12 @@ function l1Rows(): Entry[] {
 
 function drops(): Entry[] {
   const drop = (what: string, reason: string, lost: string): DropItem => ({
-    ...{ atMs: NOW_MS - 14_000, l1Block: 1249, what, reason, lost, transaction: HASH(1249) },
+    atMs: NOW_MS - 14_000,
+    l1Block: 1249,
+    what,
+    reason,
+    lost,
+    transaction: HASH(1249),
   });
   return [
     ["drop", 1, drop("channel dropped", "timed-out", "its batches that were not read yet")],
@@ -220,7 +225,9 @@ function engineEntries(): Entry[] {
       "state",
       "chain",
       {
-        ...{ head, safe: { number: 3736, timeSec: NOW_SEC - 7 }, finalized: { number: 3669, timeSec: NOW_SEC - 74 } },
+        head,
+        safe: { number: 3736, timeSec: NOW_SEC - 7 },
+        finalized: { number: 3669, timeSec: NOW_SEC - 74 },
         witnessUrl: WITNESS_URL,
       },
     ],

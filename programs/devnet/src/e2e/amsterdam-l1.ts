@@ -62,7 +62,12 @@ export function runInterop(binary: string, print: (line: string) => void): Promi
         const scope = new Scope({ log: silentLogger, clock: systemClock });
         closers.push(() => scope.close());
         return startDevnet(scope, {
-          ...{ datadir, basePort: 0, nodes: 2, supervise: false, l1: url, l1Beacon: beacon },
+          datadir,
+          basePort: 0,
+          nodes: 2,
+          supervise: false,
+          l1: url,
+          l1Beacon: beacon,
           // one block of L1 may be replaced
           sequencerL1Confs: 2,
           parameters: { l2BlockTimeSec: 1 },
@@ -119,7 +124,10 @@ class View extends ChainView {
     const wallet = createWalletClient({ account, chain: l1ViemChain(info), transport: http() });
     const value = parseEther("1");
     const hash = await wallet.writeContract({
-      ...{ address: info.contracts.l1.OptimismPortal, abi: PORTAL, functionName: "depositTransaction", value },
+      address: info.contracts.l1.OptimismPortal,
+      abi: PORTAL,
+      functionName: "depositTransaction",
+      value,
       args: [account.address, value, 100_000n, false, "0x"],
     });
     const { logs } = await waitFor("the deposit on L1", LIMIT_MS, async () => {

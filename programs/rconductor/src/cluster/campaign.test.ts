@@ -24,8 +24,13 @@ const VIEW: ClusterView = {
 };
 
 const member = (id: string, unsafe: number, fitness: MemberRecord["fitness"] = "stalled"): ClusterView["members"][number] => ({
-  ...{ id, unsafe, fitness },
-  ...{ addr: "", executionRpc: "", rollupRpc: "", leaseId: "" },
+  id,
+  unsafe,
+  fitness,
+  addr: "",
+  executionRpc: "",
+  rollupRpc: "",
+  leaseId: "",
 });
 
 type Case = readonly [

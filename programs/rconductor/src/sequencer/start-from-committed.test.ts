@@ -23,14 +23,18 @@ function blocksAfter(parent: Block | undefined, count: number, maker: string): B
 
 function setUp(committed: readonly Block[], own: readonly Block[], { keptBlocks = 64, moves = [] as readonly Block[] } = {}) {
   const recordOf = (block: Block) => ({
-    ...{ number: block.executionPayload.blockNumber, hash: hashHex(block) },
-    ...{ l1Origin: { number: 0, hash: "0x" }, fence: 1, chunks: 1 },
+    number: block.executionPayload.blockNumber,
+    hash: hashHex(block),
+    l1Origin: { number: 0, hash: "0x" },
+    fence: 1,
+    chunks: 1,
   });
   const latest = (): Latest => {
     const last = committed.at(-1)!;
     const record: HeadRecord = {
       ...recordOf(last),
-      ...{ parentHash: bytesToHex(last.executionPayload.parentHash), leader: "a" },
+      parentHash: bytesToHex(last.executionPayload.parentHash),
+      leader: "a",
       recent: committed
         .slice(0, -1)
         .slice(1 - keptBlocks)

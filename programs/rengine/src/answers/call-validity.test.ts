@@ -22,7 +22,10 @@ const L1_CONFIG = {
     ),
   ),
   terminalTotalDifficulty: 0,
-  ...{ shanghaiTime: 0, cancunTime: 0, pragueTime: 0, osakaTime: 0 },
+  shanghaiTime: 0,
+  cancunTime: 0,
+  pragueTime: 0,
+  osakaTime: 0,
   blobSchedule: Object.fromEntries(
     ["cancun", "prague", "osaka"].map((fork) => [fork, { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 }]),
   ),
@@ -70,10 +73,16 @@ function faultOf(config: object, call: Call): string | undefined {
   const rules = blockRules(parseChainConfig(config), { number: 1, timestamp: GENESIS_TIME_SEC + 2 });
   const maxFeePerGas = BigInt(call.maxFeePerGas ?? 0);
   const market = {
-    ...{ chainId: rules.chainId, nonce: 0n, gasLimit: GAS, value: 0n, accessList: [], signature: SIGNATURE },
+    chainId: rules.chainId,
+    nonce: 0n,
+    gasLimit: GAS,
+    value: 0n,
+    accessList: [],
+    signature: SIGNATURE,
     to: call.to === undefined ? undefined : hexToBytes(call.to),
     data: hexToBytes(call.data ?? "0x"),
-    ...{ maxFeePerGas, maxPriorityFeePerGas: BigInt(call.maxPriorityFeePerGas ?? 0) },
+    maxFeePerGas,
+    maxPriorityFeePerGas: BigInt(call.maxPriorityFeePerGas ?? 0),
   };
   const maxFeePerBlobGas = BigInt(call.maxFeePerBlobGas ?? 0);
   const tx: SignedTransaction =

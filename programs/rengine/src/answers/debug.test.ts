@@ -327,7 +327,13 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
   it.runIf(profile === "R")("gives the witness of payload attributes that are no block yet", async () => {
     const { hash, timestamp } = await rpc<{ hash: Hex; timestamp: Hex }>("eth_getBlockByNumber", "latest", false);
     const signed = await account.signTransaction({
-      ...{ chainId: CHAIN_ID, type: "eip1559", to: callee, data: "0x00", gas: 1_000_000n, nonce, ...FEES },
+      chainId: CHAIN_ID,
+      type: "eip1559",
+      to: callee,
+      data: "0x00",
+      gas: 1_000_000n,
+      nonce,
+      ...FEES,
     });
     const info = bytesToHex(encodeTransaction({ ...l1Info("jovian"), sourceHash: new Uint8Array(32).fill(0x55) }));
     const attributes = {

@@ -20,16 +20,16 @@ const signed = (nonce: bigint): Hex =>
     encodeTransaction(
       signTransaction(
         {
-          ...{
-            type: 0x02,
-            chainId: BigInt(CHAIN_ID),
-            nonce,
-            gasLimit: 200_000n,
-            value: 0n,
-            data: new Uint8Array(0),
-            accessList: [],
-          },
-          ...{ to: hexToBytes(STORE), maxPriorityFeePerGas: 10n, maxFeePerGas: 2_000_000_000n },
+          type: 0x02,
+          chainId: BigInt(CHAIN_ID),
+          nonce,
+          gasLimit: 200_000n,
+          value: 0n,
+          data: new Uint8Array(0),
+          accessList: [],
+          to: hexToBytes(STORE),
+          maxPriorityFeePerGas: 10n,
+          maxFeePerGas: 2_000_000_000n,
         },
         hexToBytes(RICH_KEY),
       ),

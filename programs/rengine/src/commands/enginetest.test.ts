@@ -89,7 +89,9 @@ async function fixtureOf(network: string, times: readonly (number | bigint)[], v
       const version = versions[index]!;
       const state = { headBlockHash: head, safeBlockHash: ZERO, finalizedBlockHash: ZERO };
       const attributes = {
-        ...{ timestamp: toQuantity(timestamp), prevRandao: ZERO, suggestedFeeRecipient: SENDER },
+        timestamp: toQuantity(timestamp),
+        prevRandao: ZERO,
+        suggestedFeeRecipient: SENDER,
         ...(version >= 2 && { withdrawals: [] }),
         ...(version >= 3 && { parentBeaconBlockRoot: ZERO }),
       };

@@ -15,8 +15,13 @@ const ZERO = `0x${"00".repeat(32)}`;
 const DOCTORED = {
   doctored: {
     env: {
-      ...{ currentCoinbase: `0x${"c0".repeat(20)}`, currentNumber: "0x1", currentTimestamp: "0x1", currentGasLimit: "0x5f5e100" },
-      ...{ currentBaseFee: "0x7", currentDifficulty: "0x20000", currentRandom: "0x0" },
+      currentCoinbase: `0x${"c0".repeat(20)}`,
+      currentNumber: "0x1",
+      currentTimestamp: "0x1",
+      currentGasLimit: "0x5f5e100",
+      currentBaseFee: "0x7",
+      currentDifficulty: "0x20000",
+      currentRandom: "0x0",
     },
     pre: {
       [SENDER]: { balance: "0xde0b6b3a7640000", nonce: "0x0", code: "0x", storage: {} },
@@ -78,12 +83,15 @@ describe("a transaction that is refused leaves the state as it was", () => {
     const { gasPrice, ...rest } = transaction;
     const refused = {
       refused: {
-        ...{ env, pre },
+        env,
+        pre,
         transaction: { ...rest, gasPrice, gasLimit: ["0x5207"] },
         post: {
           [fork]: [
             {
-              ...{ hash: root(pre), logs, indexes: { data: 0, gas: 0, value: 0 } },
+              hash: root(pre),
+              logs,
+              indexes: { data: 0, gas: 0, value: 0 },
               expectException: "TransactionException.INTRINSIC_GAS_TOO_LOW",
             },
           ],

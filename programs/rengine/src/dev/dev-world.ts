@@ -108,7 +108,11 @@ export async function openDevWorld(
   const caches = cacheSizesOf(options.memory.cache);
   const chain = openChain(
     {
-      ...{ config, senders, metrics, nowMs: () => clock.monotonicMs(), editsAfter: (hash) => editor.after(hash) },
+      config,
+      senders,
+      metrics,
+      nowMs: () => clock.monotonicMs(),
+      editsAfter: (hash) => editor.after(hash),
       store: fork === undefined ? store : forkedStore(store, fork.state),
       trieRootOf: fork && forkedTrieRoot(fork.state),
     },
@@ -125,7 +129,12 @@ export async function openDevWorld(
   const pool = new PoolService(
     { ...options.txpool, ...options.sending },
     {
-      ...{ chain, profile, senders, log, metrics, nowSec },
+      chain,
+      profile,
+      senders,
+      log,
+      metrics,
+      nowSec,
       forwarder: undefined,
       blobs: {
         verify: (sidecar) => verifySidecar(kzg, sidecar),
@@ -143,7 +152,13 @@ export async function openDevWorld(
     {
       initialEdits: fork?.fundsOf(accounts),
       aroundBlock: fork && readingAhead(fork.state, devPool, config.optimism !== undefined),
-      ...{ chain, pool: devPool, editor, blobs, kzg, clock, log },
+      chain,
+      pool: devPool,
+      editor,
+      blobs,
+      kzg,
+      clock,
+      log,
     },
   );
   scope.onClose("mining", () => devChain.close());
@@ -155,7 +170,10 @@ export async function openDevWorld(
     return hash;
   };
   const services: ReadServices = createReadServices(options, {
-    ...{ store, chainView: chain, clock, metrics },
+    store,
+    chainView: chain,
+    clock,
+    metrics,
     writer: { ...access, submit },
     startingBlock: chain.head().number,
   });
@@ -179,7 +197,13 @@ export async function openDevWorld(
 
   const write = writeServicesOf(chain, pool);
   const own = devMethods({
-    ...{ dev: devChain, chain, blobs, store, accounts, submit, calls: services.calls },
+    dev: devChain,
+    chain,
+    blobs,
+    store,
+    accounts,
+    submit,
+    calls: services.calls,
     pool: devPool,
     fill: createTransactionFiller(services),
     setLogging: (isOn) => {
@@ -199,7 +223,8 @@ export async function openDevWorld(
   });
   const hasBeaconApi = config.optimism === undefined;
   const tables = publicTables(options, {
-    ...{ services, pending: pool },
+    services,
+    pending: pool,
     bind: (methods) => {
       const all = { ...methods, ...own, ...clientNameMethods(dev.clientName) };
       const bound = methodsInWriter(all, write, options.calls.maxGasPerRequest);
@@ -218,10 +243,18 @@ export async function openDevWorld(
     status: () => statusOf(chain, pool),
     banner: (port) =>
       bannerOf({
-        ...{ version: `v${VERSION}`, accounts, port, host: http.host, chainId: config.chainId },
-        ...{ mnemonic: dev.mnemonic, balanceEther: dev.balanceEther, gasLimit: dev.gasLimit, fork: devChain.fork },
+        version: `v${VERSION}`,
+        accounts,
+        port,
+        host: http.host,
+        chainId: config.chainId,
+        mnemonic: dev.mnemonic,
+        balanceEther: dev.balanceEther,
+        gasLimit: dev.gasLimit,
+        fork: devChain.fork,
         baseFeeWei: header.baseFeePerGas ?? 0n,
-        ...{ genesisTimeSec: header.timestamp, hasBeaconApi },
+        genesisTimeSec: header.timestamp,
+        hasBeaconApi,
         mining: noMining ? "on demand" : blockTimeMs === undefined ? "with each transaction" : `every ${blockTimeMs / 1000} s`,
         folder: folder.isTemporary ? `${databasePath(folder.path)} (removed at the end; --datadir keeps one)` : folder.path,
       }),

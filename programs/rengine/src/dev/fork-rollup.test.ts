@@ -54,7 +54,11 @@ describe("a fork of an OP Stack chain", () => {
     expect(block.parentBeaconBlockRoot).toBe(first.parentBeaconBlockRoot);
     expect(block.transactions.map(({ type }) => type)).toEqual(["0x7e"]);
     expect(decodeL1BlockInfo(hexToBytes(block.transactions[0]!.input))).toMatchObject({
-      ...{ layout: "jovian", baseFee: 7n * 10n ** 9n, baseFeeScalar: 1_368, blobBaseFeeScalar: 810_949, sequenceNumber: 2 },
+      layout: "jovian",
+      baseFee: 7n * 10n ** 9n,
+      baseFeeScalar: 1_368,
+      blobBaseFeeScalar: 810_949,
+      sequenceNumber: 2,
     });
     expect(fork.output()).not.toMatch(/lvl=warn/);
   });

@@ -15,7 +15,9 @@ function headerOf(timestamp: number, fork: (typeof OP_FORKS)[number] = "jovian")
   const { hasWithdrawals, hasBeaconRoot, hasExecutionRequests, extraDataVersion } = rollupRules(fork);
   const extraData = { 0: "0x00000000fa00000006", 1: "0x01000000fa000000060000000000000000" } as const;
   return {
-    ...{ number: 5, timestamp, difficulty: 0n },
+    number: 5,
+    timestamp,
+    difficulty: 0n,
     extraData: hexToBytes(extraDataVersion === undefined ? "0x" : extraData[extraDataVersion]),
     ...(hasWithdrawals && { withdrawalsRoot: WORD }),
     ...(hasBeaconRoot && { parentBeaconBlockRoot: WORD, excessBlobGas: 0n }),
@@ -94,7 +96,11 @@ describe("a fork of an Ethereum block without blobs", () => {
       path,
       JSON.stringify({
         config: { chainId, ...forks, terminalTotalDifficulty: 0, ...times },
-        ...{ timestamp: "0x65000000", gasLimit: "0x1c9c380", difficulty: "0x0", baseFeePerGas: "0x3b9aca00", alloc: {} },
+        timestamp: "0x65000000",
+        gasLimit: "0x1c9c380",
+        difficulty: "0x0",
+        baseFeePerGas: "0x3b9aca00",
+        alloc: {},
       }),
     );
     return path;

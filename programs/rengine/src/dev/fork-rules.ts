@@ -76,13 +76,19 @@ async function findRules(
   if (!hasL1Block()) return { config: chainConfigBeforeBlobs(chainId, header) };
   const fork = newestForkLike(header);
   log.warn("no table has the forks of this OP Stack chain: it gets the newest ones that its block can be of", {
-    ...{ chainId: String(chainId), fork, remedy: "give the chain's genesis or rollup.json with --chain" },
-    ...{ reason: whyNoClientFollows(chainId) },
+    chainId: String(chainId),
+    fork,
+    remedy: "give the chain's genesis or rollup.json with --chain",
+    reason: whyNoClientFollows(chainId),
   });
   const forkTimes = forksUpTo(fork);
   return {
     config: {
-      ...{ chainId, forkBlocks: {}, evmForkTimes: evmForkTimesOf(forkTimes), terminalTotalDifficulty: 0n, blobSchedule: [] },
+      chainId,
+      forkBlocks: {},
+      evmForkTimes: evmForkTimesOf(forkTimes),
+      terminalTotalDifficulty: 0n,
+      blobSchedule: [],
       optimism: { ...STANDARD_EIP1559, forkTimes, bedrockBlock: 0 },
     },
   };

@@ -99,7 +99,9 @@ export async function openFork(
       ...options,
       chain: { ...chain, chain: "" }, // read here
       dev: {
-        ...{ ...dev, chainId: Number(chainId), gasLimit: header.gasLimit },
+        ...dev,
+        chainId: Number(chainId),
+        gasLimit: header.gasLimit,
         slotTimeSec: dev.slotTimeSec ?? (dev.blockTimeMs === undefined ? blockTimeSec : undefined),
       },
     },

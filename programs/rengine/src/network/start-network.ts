@@ -70,7 +70,10 @@ export async function startNetwork(
   const { enode, tcpPort, udpPort } = network.identity;
   const { maxPeers, disableDiscovery, trustedPeers } = wanted;
   log.info("network of execution clients joined", {
-    ...{ enode, port: tcpPort, discovery: udpPort, maxPeers },
+    enode,
+    port: tcpPort,
+    discovery: udpPort,
+    maxPeers,
     ...(disableDiscovery ? {} : { bootnodes: bootnodes.length }),
   });
   if (!disableDiscovery && bootnodes.length + trustedPeers.length === 0) {

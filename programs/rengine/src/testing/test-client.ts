@@ -120,7 +120,11 @@ export async function startTestClient(
   const scope = new Scope({ log: silentLogger, clock: systemClock });
   const health = () => ({ isHealthy: true, body: { version: VERSION } });
   const metrics = await openMetrics(parsed.options.metrics, {
-    ...{ prefix: "rengine_", version: VERSION, scope, health, ready: health },
+    prefix: "rengine_",
+    version: VERSION,
+    scope,
+    health,
+    ready: health,
     isUp: () => true,
     onListen: () => {},
   });

@@ -26,7 +26,11 @@ describe("a block that the supervisor has called safe", () => {
   ])("%s", (_, safe, highestFormerSafe, expected) => {
     const found = {
       kind: "found" as const,
-      ...{ unsafe: ref(70), safe: ref(safe), finalized: ref(0), base: ref(safe), derivedFrom: { hash: "0x" as Hex, number: 1 } },
+      unsafe: ref(70),
+      safe: ref(safe),
+      finalized: ref(0),
+      base: ref(safe),
+      derivedFrom: { hash: "0x" as Hex, number: 1 },
       highestFormerSafe: ref(highestFormerSafe),
     };
     const kept = withCrossSafeKept(found, isSupervised);

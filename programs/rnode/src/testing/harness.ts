@@ -174,7 +174,11 @@ export function createHarness(options: HarnessOptions = {}) {
   const ahead = options.real?.ahead ?? new BlocksAhead(engine, config);
   const managed = options.isManaged
     ? new ManagedNode({
-        ...{ config, l1, l2: engine, log, metrics: noMetrics },
+        config,
+        l1,
+        l2: engine,
+        log,
+        metrics: noMetrics,
         isAhead: (block) => ahead.isAhead(block),
         firstSourceAfter: (base) => safeHeads.after(base).next().value?.l1Block.hash,
       })
@@ -238,7 +242,11 @@ export function createHarness(options: HarnessOptions = {}) {
   const idleAt: number[] = [];
   const isSupervised = managed?.isSupervised;
   const safeChain = new SafeChainCheck({
-    ...{ config, l1, l2: engine, log, isSupervised },
+    config,
+    l1,
+    l2: engine,
+    log,
+    isSupervised,
     recordedAfter: (base) => safeHeads.after(base),
   });
   const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
@@ -300,7 +308,13 @@ export function createHarness(options: HarnessOptions = {}) {
   const gap = new UnsafeGap({ config, control, inbox, clock, log, request });
   const refused = new RefusedBlocks({ clock, log });
   const unsafe = new UnsafeInserter({
-    ...{ inbox, control, gap, clock, log, sequencer, refused },
+    inbox,
+    control,
+    gap,
+    clock,
+    log,
+    sequencer,
+    refused,
     check: new UnsafeBlockCheck({ config, l1, l1Head: () => l1.head, l2: engine, prepareAttributes: preparedForCheck, clock }),
     timeouts: options.timeouts ?? new TimedOutPayloads(undefined, log),
   });

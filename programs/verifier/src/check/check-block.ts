@@ -62,7 +62,10 @@ function checkFinished(json: unknown, { engine, now, onStep }: Tools): BlockOutc
   const { value: witnessed, ms } = timed(now, () => parseWitnessFile(json));
   const { header, hashHex, block } = witnessed.block;
   onStep({
-    ...{ stage: "decode", title: "Block and witness are decoded", state: "good", ms },
+    stage: "decode",
+    title: "Block and witness are decoded",
+    state: "good",
+    ms,
     facts: [
       `block ${header.number} of chain ${witnessed.config.chainId}`,
       ...rulesFacts(json),
@@ -73,7 +76,9 @@ function checkFinished(json: unknown, { engine, now, onStep }: Tools): BlockOutc
   const { value: verification, ms: executionMs } = timed(now, () => verifyBlock(witnessed, { engine }));
   const isValid = verification.kind === "valid";
   onStep({
-    ...{ stage: "execute", title: isValid ? "Every rule of the block holds" : "The block is not valid", ms: executionMs },
+    stage: "execute",
+    title: isValid ? "Every rule of the block holds" : "The block is not valid",
+    ms: executionMs,
     state: isValid ? "good" : "bad",
     facts: isValid
       ? [
@@ -99,7 +104,10 @@ function checkBuilt(json: unknown, { engine, now, onStep }: Tools): BlockOutcome
   const { value: file, ms } = timed(now, () => parseBlockFile(json));
   const encoded = file.attributes.transactions ?? [];
   onStep({
-    ...{ stage: "decode", title: "Payload attributes and witness are decoded", state: "good", ms },
+    stage: "decode",
+    title: "Payload attributes and witness are decoded",
+    state: "good",
+    ms,
     facts: [
       `block ${file.parentHeader.number + 1} of chain ${file.config.chainId}`,
       plural(encoded.length, "transaction"),
@@ -110,7 +118,9 @@ function checkBuilt(json: unknown, { engine, now, onStep }: Tools): BlockOutcome
   const { header } = result.executed.block;
   const isValid = result.mismatches.length === 0;
   onStep({
-    ...{ stage: "execute", title: isValid ? "The block is built" : "The block is not what the file expects", ms: executionMs },
+    stage: "execute",
+    title: isValid ? "The block is built" : "The block is not what the file expects",
+    ms: executionMs,
     state: isValid ? "good" : "bad",
     facts: [
       `parent ${bytesToHex(file.parentHash)}`,
@@ -120,7 +130,10 @@ function checkBuilt(json: unknown, { engine, now, onStep }: Tools): BlockOutcome
     ],
   });
   return {
-    ...{ header, hash: bytesToHex(result.executed.hash), isValid, expectedHash: expectedHashOf(file) },
+    header,
+    hash: bytesToHex(result.executed.hash),
+    isValid,
+    expectedHash: expectedHashOf(file),
     transactions: encoded.map(decodeTransaction),
   };
 }

@@ -36,7 +36,9 @@ export async function checkData(pieces: readonly Uint8Array[], l1TimeSec: number
     (reason) => reason !== undefined,
   );
   onStep({
-    ...{ stage: "derive", title: plural(frames.length, "frame"), ms },
+    stage: "derive",
+    title: plural(frames.length, "frame"),
+    ms,
     state: frames.length === 0 || refused.length > 0 ? "bad" : "good",
     facts: shortened([
       ...refused.map((reason) => `dropped: ${reason}`),
@@ -49,7 +51,9 @@ export async function checkData(pieces: readonly Uint8Array[], l1TimeSec: number
   const channels = explanation.channels;
   const isDecoded = channels.length > 0 && channels.every(({ batches }) => batches.length > 0);
   onStep({
-    ...{ stage: "derive", title: plural(channels.length, "channel"), state: isDecoded ? "good" : "bad" },
+    stage: "derive",
+    title: plural(channels.length, "channel"),
+    state: isDecoded ? "good" : "bad",
     facts: shortened(
       channels.map(({ id, compression, bytes, batches, events }) => {
         const state =
@@ -61,11 +65,9 @@ export async function checkData(pieces: readonly Uint8Array[], l1TimeSec: number
   const batches = channels.flatMap((channel) => channel.batches);
   const isDropped = batches.some(({ verdict }) => verdict === "drop");
   onStep({
-    ...{
-      stage: "derive",
-      title: plural(batches.length, "batch", "batches"),
-      state: batches.length === 0 || isDropped ? "bad" : "good",
-    },
+    stage: "derive",
+    title: plural(batches.length, "batch", "batches"),
+    state: batches.length === 0 || isDropped ? "bad" : "good",
     facts: shortened(
       batches.map(({ type, verdict, reason, blocks }) => {
         const range = blocks.length === 0 ? "no blocks" : `blocks ${blocks[0]!.number} to ${blocks.at(-1)!.number}`;
@@ -95,7 +97,9 @@ export function compareWithBatch(
     .find(({ timestamp }) => timestamp === header.timestamp);
   if (derived === undefined) {
     onStep({
-      ...{ stage: "derive", title: "The L1 data do not have the block", state: "bad" },
+      stage: "derive",
+      title: "The L1 data do not have the block",
+      state: "bad",
       facts: [`no batch is for time ${header.timestamp}, that of block ${header.number}`],
     });
     return false;
@@ -104,10 +108,8 @@ export function compareWithBatch(
   const deposits = transactions.length - own.length;
   const isSame = own.length === derived.txHashes.length && own.every((hash, index) => hash === derived.txHashes[index]);
   onStep({
-    ...{
-      stage: "derive",
-      title: isSame ? "The block has the batch's transactions" : "The block has other transactions than the batch",
-    },
+    stage: "derive",
+    title: isSame ? "The block has the batch's transactions" : "The block has other transactions than the batch",
     state: isSame ? "good" : "bad",
     facts: [
       `L1 origin ${derived.epochNum}, time ${derived.timestamp}`,

@@ -46,7 +46,8 @@ export function checkOrigin(json: unknown, config: RollupConfig, onStep: OnStep)
   ];
   const isWhole = faults.length === 0;
   onStep({
-    ...{ stage: "decode", title: isWhole ? "The L1 block and its receipts fit its hash" : "The L1 block is not what it says" },
+    stage: "decode",
+    title: isWhole ? "The L1 block and its receipts fit its hash" : "The L1 block is not what it says",
     state: isWhole ? "good" : "bad",
     facts: isWhole ? [`L1 block ${header.number} ${hash}`, plural(receipts.length, "receipt")] : faults,
   });
@@ -54,7 +55,9 @@ export function checkOrigin(json: unknown, config: RollupConfig, onStep: OnStep)
   const { deposits, skipped } = depositsFromReceipts(receipts, config.depositContractAddress, hashHeader(header));
   const ignored = skipped.map(({ logIndex, reason }) => `log ${logIndex} is no deposit: ${reason}`);
   onStep({
-    ...{ stage: "derive", title: plural(deposits.length, "deposit"), state: "good" },
+    stage: "derive",
+    title: plural(deposits.length, "deposit"),
+    state: "good",
     facts: [...shortened(deposits.map(describeDeposit)), ...shortened(ignored)],
   });
   return { header, hash, deposits };

@@ -80,10 +80,8 @@ function compareHash(outcome: BlockOutcome, wanted: string, onStep: OnStep): str
   const expected = wanted === "" ? outcome.expectedHash : wanted.toLowerCase();
   const isSame = expected === undefined || expected === outcome.hash;
   onStep({
-    ...{
-      stage: "hash",
-      title: expected === undefined ? "The block's hash" : isSame ? "The hash is the expected one" : "The hash is another one",
-    },
+    stage: "hash",
+    title: expected === undefined ? "The block's hash" : isSame ? "The hash is the expected one" : "The hash is another one",
     state: expected === undefined ? "open" : isSame ? "good" : "bad",
     facts: [
       outcome.hash,

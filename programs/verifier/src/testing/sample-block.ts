@@ -140,8 +140,13 @@ function l1Origin(portal: Uint8Array) {
     block: { ...headerJson(header), hash },
     receipts: [
       {
-        ...{ ...place, type: "0x2", status: "0x1", gasUsed: "0x15f90", cumulativeGasUsed: "0x15f90" },
-        ...{ logsBloom: bytesToHex(receipt.bloom), logs: [logJson] },
+        ...place,
+        type: "0x2",
+        status: "0x1",
+        gasUsed: "0x15f90",
+        cumulativeGasUsed: "0x15f90",
+        logsBloom: bytesToHex(receipt.bloom),
+        logs: [logJson],
       },
     ],
   };

@@ -40,8 +40,13 @@ describe("the state roots within a block", () => {
         };
         const intermediate = new IntermediateRoots(trie);
         const run = new BlockRun({
-          ...{ config, engine, rules: rulesOfBlock(config, block.header), reader: state },
-          ...{ parent: parent!.block.header, header: block.header, create2DeployerCode: () => EMPTY_BYTES },
+          config,
+          engine,
+          rules: rulesOfBlock(config, block.header),
+          reader: state,
+          parent: parent!.block.header,
+          header: block.header,
+          create2DeployerCode: () => EMPTY_BYTES,
           intermediateRoot: (changes) => stateUpdate(trie, changes).stateRoot,
         });
         const own: Hex[] = [];

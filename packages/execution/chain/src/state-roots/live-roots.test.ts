@@ -100,7 +100,12 @@ class Pair {
   #build(parent: ModelBlock, { block, hash }: ModelBlock): void {
     const { timestamp, mixHash, beneficiary, gasLimit } = block.header;
     const attributes = {
-      ...{ timestamp, prevRandao: mixHash, suggestedFeeRecipient: beneficiary, gasLimit, withdrawals: [], noTxPool: true },
+      timestamp,
+      prevRandao: mixHash,
+      suggestedFeeRecipient: beneficiary,
+      gasLimit,
+      withdrawals: [],
+      noTxPool: true,
       transactions: block.transactions.map(encodeTransaction),
     };
     const built = this.#onBoth((dev) => {

@@ -86,10 +86,15 @@ describe("executeStateless", () => {
     const { header: genesis } = genesisBlock(devGenesis("jovian"), devConfig("jovian")).block;
     const parent = encodeHeader({ ...genesis, ...positionFields(2n ** 64n - 2n, 2n ** 64n - 3n) });
     const late = {
-      ...{ ...file, parentHeaderRlp: bytesToHex(parent), parentHash: bytesToHex(keccak256(parent)) },
+      ...file,
+      parentHeaderRlp: bytesToHex(parent),
+      parentHash: bytesToHex(keccak256(parent)),
       payloadAttributes: { ...(file.payloadAttributes as object), timestamp: "0xfffffffffffffffe" },
-      ...{ expectedBlockHash: undefined, expectedHeaderRlp: undefined, gasUsed: undefined },
-      ...{ number: "18446744073709551615", timestamp: "0xfffffffffffffffe" },
+      expectedBlockHash: undefined,
+      expectedHeaderRlp: undefined,
+      gasUsed: undefined,
+      number: "18446744073709551615",
+      timestamp: "0xfffffffffffffffe",
     };
     const parsed = parseBlockFile(late);
     const { executed, mismatches } = executeStateless(parsed, { engine: newEngine() });

@@ -108,7 +108,11 @@ function genesisOf(kind: ModelKind): Genesis {
   const { header, alloc, ...rest } = devGenesis(kind === "jovian" ? "jovian" : "canyon");
   const storage = SLOTS.slice(0, 20).map((slot, index) => ({ slot, value: word(1 + index) }));
   const contract = (address: Uint8Array, code: string, fields: Partial<GenesisAccount> = {}): GenesisAccount => ({
-    ...{ address, nonce: 1n, balance: 5n, code: hexToBytes(code), storage: [] },
+    address,
+    nonce: 1n,
+    balance: 5n,
+    code: hexToBytes(code),
+    storage: [],
     ...fields,
   });
   return {

@@ -38,7 +38,9 @@ const origin = openDevChain("jovian", {
     alloc: {
       [RICH]: { balance: "0x1234567890abcdef" },
       [CONTRACT]: {
-        ...{ balance: "0x5", nonce: "0x1", code: CODE },
+        balance: "0x5",
+        nonce: "0x1",
+        code: CODE,
         storage: Object.fromEntries(Array.from({ length: SLOTS }, (_, at) => [slot(at), slot(at * 3 + 1)])),
       },
       [TWIN]: { balance: "0x0", nonce: "0x1", code: CODE },

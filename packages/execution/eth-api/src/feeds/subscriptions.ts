@@ -19,8 +19,11 @@ export interface PendingFeed {
 }
 
 const ALL_LOGS: LogFilter = {
-  ...{ addresses: undefined, topics: [] },
-  ...{ blockHash: undefined, fromBlock: undefined, toBlock: undefined },
+  addresses: undefined,
+  topics: [],
+  blockHash: undefined,
+  fromBlock: undefined,
+  toBlock: undefined,
 };
 
 /** `eth_subscribe`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */

@@ -156,8 +156,12 @@ class Loading {
     const manifest = this.#manifest!;
     this.#checkState(manifest);
     return new LoadedSnapshot({
-      ...{ manifest, ...end!, checksum },
-      ...{ file: this.#file, state: this.#state, blockFrames: this.#blockFrames },
+      manifest,
+      ...end!,
+      checksum,
+      file: this.#file,
+      state: this.#state,
+      blockFrames: this.#blockFrames,
     });
   }
 

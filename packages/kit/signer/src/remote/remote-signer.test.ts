@@ -38,8 +38,12 @@ const common = { nonce: 0n, gasLimit: 21_000n, to: filled(20, 7), value: 0n, dat
 const accessList = [{ address: filled(20, 3), storageKeys: [filled(32, 4), filled(32, 5)] }];
 const CALL: FeeMarketTransaction = { type: 0x02, ...fees, ...common, accessList };
 const BLOBS: BlobTransaction = {
-  ...{ type: 0x03, ...fees, ...common, accessList: [] },
-  ...{ maxFeePerBlobGas: 4n, blobVersionedHashes: [filled(32, 1), filled(32, 2)] },
+  type: 0x03,
+  ...fees,
+  ...common,
+  accessList: [],
+  maxFeePerBlobGas: 4n,
+  blobVersionedHashes: [filled(32, 1), filled(32, 2)],
 };
 
 /** Time that the test moves; `sleep` wakes when it is told to. */
@@ -81,8 +85,13 @@ interface Opening {
   readonly metrics?: MetricFactory;
 }
 const plainOptions = (endpoint: string): RemoteSignerOptions => ({
-  ...{ endpoint, address: ADDRESS, header: [], tlsEnabled: false },
-  ...{ tlsCa: "tls/ca.crt", tlsCert: "tls/tls.crt", tlsKey: "tls/tls.key" },
+  endpoint,
+  address: ADDRESS,
+  header: [],
+  tlsEnabled: false,
+  tlsCa: "tls/ca.crt",
+  tlsCert: "tls/tls.crt",
+  tlsKey: "tls/tls.key",
 });
 async function open(options: RemoteSignerOptions, { clock = manualClock().clock, timeoutMs, lines, metrics }: Opening = {}) {
   const log =

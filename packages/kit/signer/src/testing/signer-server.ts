@@ -185,8 +185,12 @@ export class SignerServer {
 }
 
 const tlsOptions = ({ cert, key, clientCa }: SignerServerTls) => ({
-  ...{ cert, key, ca: clientCa },
-  ...{ requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" as const },
+  cert,
+  key,
+  ca: clientCa,
+  requestCert: true,
+  rejectUnauthorized: true,
+  minVersion: "TLSv1.3" as const,
 });
 
 const text = (value: unknown): string => {

@@ -89,7 +89,8 @@ describe("a node of discv4", () => {
     const sent: { readonly kind: string; readonly hash: Uint8Array }[] = [];
     let wake: () => void = () => {};
     const node = new DiscV4({
-      ...{ privateKey: keyOf(1), publicKey: nodeOf(1).publicKey },
+      privateKey: keyOf(1),
+      publicKey: nodeOf(1).publicKey,
       clock: { ...clock, sleep: () => new Promise((resolve) => (wake = resolve)) },
       endpoint: () => nodeOf(1),
       record: () => ({ encoded: Uint8Array.of(0xc0), sequence: 1n }),
@@ -112,7 +113,9 @@ describe("a node of discv4", () => {
 
   it("does not let an attacker grow its memory or its table", () => {
     const node = new DiscV4({
-      ...{ privateKey: keyOf(1), publicKey: nodeOf(1).publicKey, clock },
+      privateKey: keyOf(1),
+      publicKey: nodeOf(1).publicKey,
+      clock,
       endpoint: () => nodeOf(1),
       record: () => ({ encoded: Uint8Array.of(0xc0), sequence: 1n }),
       send: () => {},
@@ -129,7 +132,9 @@ describe("a node of discv4", () => {
   it("asks one address for few records, whatever number of keys it has", () => {
     const sent: string[] = [];
     const node = new DiscV4({
-      ...{ privateKey: keyOf(1), publicKey: nodeOf(1).publicKey, clock },
+      privateKey: keyOf(1),
+      publicKey: nodeOf(1).publicKey,
+      clock,
       endpoint: () => nodeOf(1),
       record: () => ({ encoded: Uint8Array.of(0xc0), sequence: 1n }),
       send: (data) => sent.push(decodeV4(data, NOW_SEC)!.message.kind),
@@ -148,7 +153,9 @@ describe("a node of discv4", () => {
     const named = ["127.0.0.1", "10.0.0.1", "169.254.169.254", "224.0.0.1", "::1", "1.1.1.1"].map((ip, at) => nodeOf(20 + at, ip));
     const asked = new Set<string>();
     const node: DiscV4 = new DiscV4({
-      ...{ privateKey: keyOf(1), publicKey: nodeOf(1).publicKey, clock: { ...clock, sleep: () => Promise.resolve() } },
+      privateKey: keyOf(1),
+      publicKey: nodeOf(1).publicKey,
+      clock: { ...clock, sleep: () => Promise.resolve() },
       endpoint: () => nodeOf(1),
       record: () => ({ encoded: Uint8Array.of(0xc0), sequence: 1n }),
       send: (data, ip) => {

@@ -62,7 +62,11 @@ export function withBoundedStreams(components: GossipSubComponents): GossipSubCo
       onConnect: (peer, connection) => topology.onConnect?.(peer, endingWithItsStream(connection)),
     });
   return {
-    ...{ privateKey, peerId, peerStore, connectionManager, logger },
+    privateKey,
+    peerId,
+    peerStore,
+    connectionManager,
+    logger,
     registrar: withMethods(registrar, { handle, register }),
   };
 }

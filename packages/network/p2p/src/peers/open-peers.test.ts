@@ -75,7 +75,9 @@ async function start(key: number, options: Partial<PeersOptions> = {}, discovery
     gossip.subscribe(topic);
   }
   const api = peers.attach({
-    ...{ node: node as unknown as Libp2p, pubsub: gossip, discovery },
+    node: node as unknown as Libp2p,
+    pubsub: gossip,
+    discovery,
     latencyNs: () => 1_500_000,
     equivocations: () => [],
   });

@@ -59,7 +59,9 @@ export class SimGossip {
     const topics = blockTopics(rollup.l2ChainId).map(({ topic }) => topic);
     const scoring = lightScoring({
       slot: slotMs(rollup.blockTimeSec),
-      ...{ topics, liveTopic: topics.at(-1)!, applicationScore: () => 0 },
+      topics,
+      liveTopic: topics.at(-1)!,
+      applicationScore: () => 0,
     });
     this.#scores = new PeerScore(scoring, null, quietLogger, { scoreCacheValidityMs: 0 });
   }

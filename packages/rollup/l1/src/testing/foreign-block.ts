@@ -84,7 +84,8 @@ export function foreignBlock(options: ForeignBlockOptions): ForeignBlock {
   const known = plain.fullJson.transactions as readonly object[];
   const fullTransactions = types.map((type, index) => ({
     ...(type === undefined ? known[index] : { type: toQuantity(type), frames: [{ mode: "0x1" }] }),
-    ...{ hash: hashes[index], ...place(index) },
+    hash: hashes[index],
+    ...place(index),
   }));
   let logIndex = 0;
   const receiptsJson = types.map((type, index) => ({
@@ -93,11 +94,17 @@ export function foreignBlock(options: ForeignBlockOptions): ForeignBlock {
     ...(type !== undefined &&
       receiptForm === "nested" && { logsBloom: undefined, status: undefined, payer: bytesToHex(filled(20, 0x77)) }),
     ...(((type !== undefined && receiptForm === "more") || allReceiptsHaveMore) && { somethingNew: "0x1" }),
-    ...{ transactionHash: hashes[index], ...place(index) },
+    transactionHash: hashes[index],
+    ...place(index),
     ...(receiptForm === "nested" && type !== undefined ? {} : { logsBloom: bytesToHex(logsBloom(logs[index]!)) }),
     logs: logs[index]!.map(({ address, topics, data }) => ({
-      ...{ address: bytesToHex(address), topics: topics.map(bytesToHex), data: bytesToHex(data), removed: false },
-      ...{ transactionHash: hashes[index], ...place(index), logIndex: toQuantity(logIndex++) },
+      address: bytesToHex(address),
+      topics: topics.map(bytesToHex),
+      data: bytesToHex(data),
+      removed: false,
+      transactionHash: hashes[index],
+      ...place(index),
+      logIndex: toQuantity(logIndex++),
     })),
   }));
   const items: RlpItem[] = types.map((type, index) => (type === undefined && encoded[index]![0]! >= 0xc0 ? [] : encoded[index]!));
