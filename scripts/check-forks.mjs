@@ -19,7 +19,6 @@ const EXEMPT = new Map([
   ["packages/base/protocol/src/l1-chains.ts", "the schedules of public networks"],
   ["packages/base/protocol/src/l1-info-layouts.ts", "layouts are named after forks"],
   ["packages/base/protocol/src/networks.ts", "what the schedules of all public rollups have in common"],
-  ["packages/base/protocol/src/networks-table.ts", "interop is also a table of a registry's files"],
   ["packages/base/protocol/src/registry-chain.ts", "interop is also a table of a registry's files"],
   ["lab/scenarios/src/plan.ts", "the forks that chains of scenarios go through"],
   ["programs/rnode/src/interop-options.ts", "interop is also a part of the node"],

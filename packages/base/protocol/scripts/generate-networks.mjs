@@ -1,4 +1,4 @@
-// Writes src/networks-table.ts from a superchain registry and from networks-since.json, the facts that are newer than that registry:
+// Writes src/networks-table.json from a superchain registry and from networks-since.json, the facts that are newer than that registry:
 // node generate-networks.mjs <folder: a checkout, or a bare clone> [--check]. With --check it writes nothing and fails on a difference.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -52,41 +52,15 @@ for (const path of since.removed) {
   delete chains[path];
 }
 
-const WIDTH = 132;
-
-/** Readable and short: as many entries on a line as fit; objects that fit on a line stay on one. */
-function print(value, indent) {
-  if (typeof value === "string") return JSON.stringify(/^0x/.test(value) ? value.toLowerCase() : value);
-  if (typeof value !== "object") return String(value);
-  const inner = `${indent}  `;
-  const entries = Object.entries(value).map(
-    ([key, item]) => `${/^[a-zA-Z_]\w*$/.test(key) ? key : JSON.stringify(key)}: ${print(item, inner)}`,
-  );
-  const line = `{ ${entries.join(", ")} }`;
-  if (!line.includes("\n") && indent.length + line.length <= WIDTH - 8) return line.replace("{  }", "{}");
-  const lines = [""];
-  for (const entry of entries) {
-    const last = lines.at(-1);
-    const fits = !last.includes("\n") && !entry.includes("\n") && inner.length + last.length + entry.length + 2 <= WIDTH;
-    if (last === "" || fits) lines[lines.length - 1] = `${last}${last && " "}${entry},`;
-    else lines.push(`${entry},`);
-  }
-  return `{\n${lines.map((text) => `${inner}${text}\n`).join("")}${indent}}`;
-}
-
 const sorted = Object.fromEntries(Object.entries(chains).sort(([a], [b]) => (a < b ? -1 : 1)));
 const table = { registry: { commit, day }, amendedDay: since.day, superchains, chains: sorted, removed };
-const text = `// Written by packages/base/protocol/scripts/generate-networks.mjs; do not edit.
-import type { NetworksTable } from "./network.ts";
-
-// biome-ignore format: short objects stay on one line
-export const NETWORKS_TABLE: NetworksTable = ${print(table, "")};
-`;
-const target = new URL("../src/networks-table.ts", import.meta.url);
+const lowerCaseHex = (_, value) => (typeof value === "string" && value.startsWith("0x") ? value.toLowerCase() : value);
+const text = `${JSON.stringify(table, lowerCaseHex, 2)}\n`;
+const target = new URL("../src/networks-table.json", import.meta.url);
 if (!isCheck) {
   writeFileSync(target, text);
 } else if (readFileSync(target, "utf8") !== text) {
-  console.error("src/networks-table.ts is not what this script makes of the registry");
+  console.error("src/networks-table.json is not what this script makes of the registry");
   process.exit(1);
 }
 console.log(`${Object.keys(sorted).length} networks`);

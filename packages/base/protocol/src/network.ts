@@ -2,7 +2,7 @@ import type { Hex } from "@rnode/primitives";
 import type { OpFork } from "./forks/op-forks.ts";
 import type { AltDaConfig } from "./rollup-config.ts";
 
-/** The generated table: files of a superchain registry, in its own form and without what programs do not need. */
+/** The data of networks-table.json: files of a superchain registry, in its own form and without what programs do not need. */
 export interface NetworksTable {
   /** `day` of the commit, as YYYY-MM-DD */
   readonly registry: { readonly commit: string; readonly day: string };

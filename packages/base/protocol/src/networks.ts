@@ -3,9 +3,9 @@ import type { ChainConfig } from "./chain-config.ts";
 import { type DependencySet, MESSAGE_EXPIRY_WINDOW_SEC } from "./dependency-set.ts";
 import { evmForkTimesOf } from "./forks/fork-times.ts";
 import { ALL_FORKS_AT_GENESIS, L1_CHAINS, type L1ChainName } from "./l1-chains.ts";
-import type { Network } from "./network.ts";
+import type { Network, NetworksTable } from "./network.ts";
 import { isNameOf, networkName } from "./network-names.ts";
-import { NETWORKS_TABLE } from "./networks-table.ts";
+import networksTable from "./networks-table.json" with { type: "json" };
 import { readRegistryChain } from "./registry-chain.ts";
 import type { RollupConfig } from "./rollup-config.ts";
 import { rollupConfigOf } from "./rollup-of-network.ts";
@@ -16,6 +16,8 @@ export type NetworkErrorCode =
   | "network/removed"
   /** it left the OP Stack */
   | "network/left";
+
+const NETWORKS_TABLE: NetworksTable = networksTable;
 
 /** Where the table of networks comes from: a commit of the superchain registry, its day, and the day of the facts added to it. */
 export const NETWORKS_SOURCE = { ...NETWORKS_TABLE.registry, amendedDay: NETWORKS_TABLE.amendedDay };
