@@ -521,8 +521,8 @@ function l1Of(
   { l1: given, l1Beacon, l1FunderKeyFile, mnemonicFile, datadir }: DevnetOptions,
   ports: Ports,
 ): L1InEffect {
-  const kind = given === undefined ? ((existing && (existing.l1 ?? "anvil")) ?? DEFAULT_L1) : kindOfL1(given);
-  const has = existing && (existing.l1 ?? "anvil");
+  const kind = given === undefined ? (existing?.l1 ?? DEFAULT_L1) : kindOfL1(given);
+  const has = existing?.l1;
   if (has !== undefined && kind !== has)
     throw new UserError(`the chain in ${datadir} has --l1 ${has}, not ${given}: start with --fresh for a new chain`);
   if (kind === "external") {

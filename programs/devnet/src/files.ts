@@ -28,8 +28,8 @@ export interface NodeEndpoints {
 /** The content of `devnet.json`: everything that a script needs to use the running devnet. */
 export interface DevnetInfo {
   readonly version: 1;
-  /** the program that is its L1; absent in data of earlier versions: anvil */
-  readonly l1?: L1Kind | undefined;
+  /** the program that is its L1 */
+  readonly l1: L1Kind;
   readonly l1ChainId: number;
   readonly l2ChainId: number;
   readonly endpoints: {

@@ -1,13 +1,10 @@
 import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { namingSecretOption, readOrCreateJwtSecret, readSecretOf, type SecretOption } from "@rnode/jsonrpc";
 import { defaultDataFolder, JWT_FILE } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
 import { makeFolder } from "@rnode/program";
 import type { RnodeOptions } from "./options.ts";
-
-/** In the working directory, where earlier versions made it. */
-const EARLIER_JWT_FILE = "rnode_jwt_secret.txt";
 
 export interface EngineSecret {
   readonly path: string;
@@ -53,8 +50,5 @@ export const readConductorSecret = (path: string): Uint8Array =>
     path,
   );
 
-function defaultPath({ files: { datadir } }: SecretChoice, l2ChainId: bigint): string {
-  const earlier = resolve(EARLIER_JWT_FILE);
-  if (datadir === undefined && existsSync(earlier)) return earlier;
-  return join(datadir ?? defaultDataFolder(l2ChainId), JWT_FILE);
-}
+const defaultPath = ({ files: { datadir } }: SecretChoice, l2ChainId: bigint): string =>
+  join(datadir ?? defaultDataFolder(l2ChainId), JWT_FILE);

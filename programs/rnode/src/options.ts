@@ -152,7 +152,7 @@ const l2Options = optionGroup("l2", {
   jwtSecret: {
     parse: path,
     env: "L2_ENGINE_AUTH",
-    help: "File with the 32-byte secret in hex that is shared with the execution client. Default: jwt.hex in the data folder, as for rengine, created if it does not exist; without --datadir, rnode_jwt_secret.txt in the working directory if it exists.",
+    help: "File with the 32-byte secret in hex that is shared with the execution client. Default: jwt.hex in the data folder, as for rengine, created if it does not exist.",
   },
   usesExtensions: {
     parse: bool,

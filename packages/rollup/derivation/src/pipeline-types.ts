@@ -55,7 +55,7 @@ export class DerivationError extends codedErrors<DerivationErrorCode, CriticalDe
     "derivation/not-reset": "the pipeline has no position yet",
     "derivation/l2-block-missing": "the execution client does not have L2 block {number}, which it must have",
     "derivation/start-block-missing":
-      "deriving from safe block {safe} begins at a block whose L1 origin is {l1Blocks} L1 blocks older, as a channel may be open for so long; the execution client does not have block {number} on the way there. If its database began with a snapshot, that had too few blocks (earlier versions took 256): restore one that rengine snapshot create of this version makes, or start from the genesis",
+      "deriving from safe block {safe} begins at a block whose L1 origin is {l1Blocks} L1 blocks older, as a channel may be open for so long; the execution client does not have block {number} on the way there. If its database began with a snapshot, that had too few blocks: restore one that rengine snapshot create makes without --blocks, or start from the genesis",
     "derivation/l1-origin-missing": "L1 does not have the block that an L2 block names as its origin",
     "derivation/da-input-pending":
       "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}; waiting for it, or for a challenge",

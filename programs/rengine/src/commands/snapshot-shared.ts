@@ -100,7 +100,7 @@ export const describeSnapshot = ({
 export function noteReach(io: CommandIo, { l1Blocks, neededL1Blocks, isEnough }: StartReach): void {
   if (isEnough) return;
   io.err(
-    `no rollup node can start on this snapshot: its blocks reach ${l1Blocks} L1 blocks back, of the ${neededL1Blocks} that one reads (a channel may be open for so long). Earlier versions took 256 blocks: make it again without --blocks, or with more of them`,
+    `no rollup node can start on this snapshot: its blocks reach ${l1Blocks} L1 blocks back, of the ${neededL1Blocks} that one reads (a channel may be open for so long): make it again without --blocks, or with more of them`,
   );
 }
 

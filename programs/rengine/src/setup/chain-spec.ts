@@ -195,7 +195,7 @@ const GENESIS_SOURCE_KEY = "genesis-source";
 const sourceOf = ({ chain, config, genesis }: ChainSpec): Uint8Array | undefined =>
   genesis && concatBytes(genesis.digest, asciiToBytes(config === genesis.head.config ? "" : chain));
 
-/** Database key for the chain id, which is not a part of the genesis block. Databases of earlier versions get it at their next start. */
+/** Database key for the chain id, which is not a part of the genesis block. */
 const CHAIN_ID_KEY = "chain-id";
 
 /** @throws {UserError} the database is of a chain that has the same genesis block and another id */
