@@ -1,4 +1,4 @@
-// Types, lint, format, dependencies, rings, layers, forks, clocks, handlers, metrics, documentation, mutants: everything that can be checked without running the code.
+// Types, lint, format, dependencies, rings, layers, forks, clocks, metrics, documentation, mutants: everything that can be checked without running the code.
 import { run } from "./lib/build-steps.mjs";
 
 const node = process.execPath;
@@ -12,12 +12,9 @@ run(node, ["scripts/check-rings.mjs"]);
 run(node, ["scripts/check-layers.mjs"]);
 run(node, ["scripts/check-forks.mjs"]);
 run(node, ["scripts/check-clocks.mjs"]);
-run(node, ["scripts/check-handlers.mjs"]);
 run(node, ["scripts/check-docs.mjs"]);
 run(node, ["scripts/check-guides.mjs"]);
 run(node, ["scripts/check-metrics.mjs"]);
 run(node, ["scripts/check-lockfile.mjs"]);
 run(node, ["scripts/check-mutants.mjs"]);
-console.log(
-  "check: types, format, lint, dependencies, rings, layers, forks, clocks, handlers, metrics, references and mutants are fine",
-);
+console.log("check: types, format, lint, dependencies, rings, layers, forks, clocks, metrics, references and mutants are fine");
