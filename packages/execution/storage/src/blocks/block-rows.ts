@@ -83,11 +83,6 @@ function writeWithoutBloom(encoded: Uint8Array, type: number): void {
   writer.raw(encoded.subarray(dataStart, bloom.start));
 }
 
-/** All receipts of a list. */
-export function decodeReceipts(row: Uint8Array): Receipt[] {
-  return expectRlpList(decodeRlp(row)).map(receiptFromRlp);
-}
-
 /** One item of the list. */
 export function receiptFromRlp(item: RlpItem): Receipt {
   const [type, outcome, cumulativeGasUsed, logItems, depositNonce, depositReceiptVersion] = expectRlpList(item, 4, 6);

@@ -8,8 +8,38 @@ import { encodeHeader, type Header, nextBaseFee, parseChainConfig } from "@rnode
 import { describe, expect, it } from "vitest";
 import { HeaderChain } from "./header-chain.ts";
 import { HeaderFile } from "./header-file.ts";
-import { type HeaderStore, MemoryHeaderStore } from "./header-store.ts";
+import type { HeaderStore, Segment } from "./header-store.ts";
 import { descendingHeaders, type HashedHeader } from "./verified-header.ts";
+
+class MemoryHeaderStore implements HeaderStore {
+  #segments: readonly Segment[] = [];
+  readonly #hashes = new Map<number, Uint8Array>();
+
+  load(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  save(segments: readonly Segment[]): void {
+    this.#segments = segments.map((segment) => ({ ...segment }));
+  }
+
+  write(firstNumber: number, hashes: Uint8Array): void {
+    for (let at = 0; at < hashes.length; at += 32) this.#hashes.set(firstNumber + at / 32, hashes.slice(at, at + 32));
+  }
+
+  read(firstNumber: number, count: number): Uint8Array {
+    const found = new Uint8Array(count * 32);
+    for (let index = 0; index < count; index++) found.set(this.#hashes.get(firstNumber + index) ?? new Uint8Array(32), index * 32);
+    return found;
+  }
+
+  clear(): void {
+    this.#segments = [];
+    this.#hashes.clear();
+  }
+
+  close(): void {}
+}
 
 const config = parseChainConfig({ chainId: 901, terminalTotalDifficulty: 0, shanghaiTime: 0 });
 
