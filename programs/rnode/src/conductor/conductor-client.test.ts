@@ -1,7 +1,9 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
+import { ManualClock } from "@rnode/primitives/testing";
 import { systemClock } from "@rnode/program";
 import { afterEach, describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "../testing/fake-chain.ts";
@@ -121,6 +123,29 @@ describe("the conductor client", () => {
     const client = clientOf(url, 300);
     await expect(client.isLeader()).rejects.toThrow(reason);
     await expect(client.consent(envelope, unheard)).rejects.toMatchObject({ code: "conductor/unavailable" });
+  });
+
+  it("has one limit for both attempts", async () => {
+    const clock = new ManualClock();
+    const rpc = {
+      endpoint: "conductor",
+      call: async (_method: string, _params: readonly unknown[], { signal }: { signal: AbortSignal }) => {
+        await clock.sleep(200, signal);
+        throw new Error("it cannot be reached");
+      },
+      close: async () => {},
+    };
+    const client = new ConductorClient({ rpcTimeoutMs: 300 }, { rpc: rpc as never, clock, log: silentLogger });
+    let end: unknown;
+    const asking = client.isLeader().catch((error: unknown) => (end = error));
+    for (let passed = 0; passed < 300; passed += 50) {
+      await setImmediate();
+      expect(end).toBeUndefined();
+      clock.advance(50);
+    }
+    await setImmediate(); // one attempt would have ended after 200 ms, two limits after 400
+    expect(end).toMatchObject({ code: "conductor/unavailable" });
+    await asking;
   });
 
   it("an answer that comes after the limit counts for nothing", async () => {
