@@ -16,14 +16,14 @@ const EXEMPT = new Map([
   ["lab/scenarios/src/", "simulated time"],
   ["packages/base/primitives/src/clock.ts", "the interface"],
   ["packages/kit/program/src/system-clock.ts", "the clock itself"],
-  ["packages/kit/jsonrpc/src/jwt.ts", "dates of tokens"],
-  ["packages/kit/jsonrpc/src/plain-http.ts", "the Date header"],
+  ["packages/kit/jsonrpc/src/auth/jwt.ts", "dates of tokens"],
+  ["packages/kit/jsonrpc/src/http/plain-http.ts", "the Date header"],
   ["packages/kit/observe/src/logger.ts", "dates of log lines"],
   ["programs/rnode/src/main.ts", "dates of log lines"],
   ["programs/devnet/src/program.ts", "dates of log lines"],
   ["programs/dashboard/src/server/", "dates that a page shows"],
   ["programs/rengine/src/client-feed.ts", "dates that a page shows"],
-  ["programs/rnode/src/pipeline-feed.ts", "dates that a page shows"],
+  ["programs/rnode/src/derive/pipeline-feed.ts", "dates that a page shows"],
   ["packages/rollup/tx-manager/src/sending.ts", "dates that a page shows"],
   ["packages/kit/program/src/pprof/open-pprof.ts", "dates of profiles"],
   ["programs/rbatcher/src/spend-history.ts", "payments are dated by their L1 blocks"],
@@ -41,7 +41,7 @@ const EXEMPT = new Map([
   ["packages/network/p2p/src/clock-watch.ts", "it compares the time of day with monotonic time"],
   ["packages/network/p2p/src/peers/gossip-view.ts", "gossipsub dates its records"],
   ["packages/network/p2p/src/peers/peer-upkeep.ts", "libp2p dates connections"],
-  ["programs/rnode/src/sequencing-time.ts", "blocks are due at their timestamps"],
+  ["programs/rnode/src/common/sequencing-time.ts", "blocks are due at their timestamps"],
 ]);
 
 const problems = [];

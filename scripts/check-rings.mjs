@@ -12,8 +12,8 @@ const TIME_OF_DAY = /\bDate\.now\b|\bnew Date\(\s*\)/;
 /** Who may ask the machine for the time of day: the clock itself, and what only writes it down; programs that test and measure. */
 const ASKS_MACHINE = [
   "packages/kit/program/src/system-clock.ts",
-  "packages/kit/jsonrpc/src/jwt.ts", // the default of clients and servers that are given no clock
-  "packages/kit/jsonrpc/src/plain-http.ts", // the Date header
+  "packages/kit/jsonrpc/src/auth/jwt.ts", // the default of clients and servers that are given no clock
+  "packages/kit/jsonrpc/src/http/plain-http.ts", // the Date header
   "packages/kit/observe/src/logger.ts", // the time of a line
   "programs/devnet/src/program.ts", // the time of a start, in a log
   "programs/devnet/src/e2e/",

@@ -5,7 +5,7 @@ import { CodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, testConfig } from "./testing/fake-chain.ts";
 import { buildUnsafe, createHarness, type Harness, invalidTransaction, userTransaction } from "./testing/harness.ts";
-import { replaceUnsafeHead } from "./unsafe-replacement.ts";
+import { replaceUnsafeHead } from "./unsafe/unsafe-replacement.ts";
 
 const down = (): EngineError => new EngineError("engine/unavailable", {});
 

@@ -1,15 +1,15 @@
 import type { Logger } from "@rnode/observe";
 import { Alarm, Backoff, backoffMs, type Clock, codedErrors } from "@rnode/primitives";
-import type { DerivationRunner } from "./derivation-runner.ts";
-import type { EngineControl } from "./engine-control.ts";
-import type { ExecutionLayerSync } from "./execution-layer-sync.ts";
-import type { Finalizer } from "./finalizer.ts";
-import type { FoundHeads } from "./found-heads.ts";
-import { headsAfterReset } from "./heads.ts";
-import type { Progress, Trouble } from "./progress.ts";
-import type { Sequencer } from "./sequencer.ts";
-import type { UnsafeGap } from "./unsafe-gap.ts";
-import type { UnsafeInserter } from "./unsafe-inserter.ts";
+import type { FoundHeads } from "./common/found-heads.ts";
+import { headsAfterReset } from "./common/heads.ts";
+import type { Progress, Trouble } from "./common/progress.ts";
+import type { DerivationRunner } from "./derive/derivation-runner.ts";
+import type { EngineControl } from "./engine/engine-control.ts";
+import type { Finalizer } from "./safe/finalizer.ts";
+import type { Sequencer } from "./sequencing/sequencer.ts";
+import type { ExecutionLayerSync } from "./unsafe/execution-layer-sync.ts";
+import type { UnsafeGap } from "./unsafe/unsafe-gap.ts";
+import type { UnsafeInserter } from "./unsafe/unsafe-inserter.ts";
 
 type DriverErrorCode =
   /** an operator has to act; `reason` says what is wrong */

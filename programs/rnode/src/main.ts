@@ -5,20 +5,20 @@ import type { Logger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { assertPortIsFree, type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
 import { openSigner } from "@rnode/signer";
-import { AdminStateFile } from "./admin-state.ts";
-import { configChecks } from "./config-checks.ts";
-import { Connections } from "./connections.ts";
-import { readEngineSecret } from "./engine-secret.ts";
+import { AdminStateFile } from "./common/admin-state.ts";
+import { readEngineSecret } from "./engine/engine-secret.ts";
 import { interopSetup } from "./interop/interop-files.ts";
 import { opNodeNames } from "./metrics.ts";
 import { RollupNode } from "./node.ts";
 import { SnapshotLog } from "./operate/snapshot-log.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
-import { p2pConfig } from "./p2p-setup.ts";
-import { PeerNetwork } from "./peer-network.ts";
-import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
-import type { SafeHeadDatabase } from "./safe-head-database.ts";
-import { TimedOutPayloads } from "./timed-out-payloads.ts";
+import { p2pConfig } from "./p2p/p2p-setup.ts";
+import { PeerNetwork } from "./p2p/peer-network.ts";
+import type { SafeHeadDatabase } from "./safe/safe-head-database.ts";
+import { configChecks } from "./start/config-checks.ts";
+import { Connections } from "./start/connections.ts";
+import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./start/rollup-setup.ts";
+import { TimedOutPayloads } from "./unsafe/timed-out-payloads.ts";
 import { VERSION } from "./version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
@@ -34,10 +34,10 @@ const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   metricAliases: opNodeNames,
   checks: configChecks,
   subcommands: {
-    networks: async () => (await import("./networks-command.ts")).networksCommand,
-    peers: async () => (await import("./peers-command.ts")).peersCommand,
-    derive: async () => (await import("./derive-command.ts")).deriveCommand,
-    resync: async () => (await import("./resync-command.ts")).resyncCommand,
+    networks: async () => (await import("./commands/networks-command.ts")).networksCommand,
+    peers: async () => (await import("./commands/peers-command.ts")).peersCommand,
+    derive: async () => (await import("./commands/derive-command.ts")).deriveCommand,
+    resync: async () => (await import("./commands/resync-command.ts")).resyncCommand,
   },
   start,
 };
@@ -149,6 +149,6 @@ function upgradeFilesOf(options: RnodeOptions, l2ChainId: bigint, deps: Pick<Pro
 
 /** The database engine is loaded only by those who want it. */
 async function openSafeHeads(folder: string, genesis: Hex, log: Logger): Promise<SafeHeadDatabase> {
-  const { SafeHeadDatabase } = await import("./safe-head-database.ts");
+  const { SafeHeadDatabase } = await import("./safe/safe-head-database.ts");
   return SafeHeadDatabase.open(folder, genesis, log);
 }

@@ -5,10 +5,10 @@ import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { Clock, Hex } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
-import type { RefusalCause } from "./refused-blocks.ts";
+import type { SyncFacts } from "./rpc/sync-status.ts";
 import type { ProtocolVersionMetrics } from "./runtime/protocol-version-watch.ts";
-import type { SafeHeadState } from "./safe-head-watch.ts";
-import type { SyncFacts } from "./sync-status.ts";
+import type { SafeHeadState } from "./safe/safe-head-watch.ts";
+import type { RefusalCause } from "./unsafe/refused-blocks.ts";
 
 const notCounted = (): void => {};
 

@@ -2,7 +2,7 @@ import type { HeadRef, HeadsSample, PeersState, SyncState } from "@rnode/dashboa
 import type { Feed } from "@rnode/observe";
 import type { PeerApi } from "@rnode/p2p";
 import type { Clock } from "@rnode/primitives";
-import type { SyncFacts } from "./sync-status.ts";
+import type { SyncFacts } from "./rpc/sync-status.ts";
 
 export interface NodeFeedDeps {
   readonly clock: Clock;

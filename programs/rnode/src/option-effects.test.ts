@@ -10,8 +10,8 @@ import { systemClock } from "@rnode/program";
 import { freePort } from "@rnode/program/testing";
 import { SignerServer, TestAuthority } from "@rnode/signer/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Connections } from "./connections.ts";
 import { rnodeOptions } from "./options.ts";
+import { Connections } from "./start/connections.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 import { FakeConductor } from "./testing/fake-conductor.ts";
 import { GENESIS_HASH, L2_GENESIS_HASH } from "./testing/fake-endpoints.ts";
@@ -37,10 +37,10 @@ const row = (right: string, wrong: string | undefined, effect: string, proof: Ro
 });
 const SIGNER = "packages/kit/signer/src/remote/remote-signer.test.ts";
 const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, INTEROP, WIRING] = [
-  "programs/rnode/src/rollup-setup.test.ts",
-  "programs/rnode/src/connections.test.ts",
-  "programs/rnode/src/beacon.test.ts",
-  "programs/rnode/src/p2p-setup.test.ts",
+  "programs/rnode/src/start/rollup-setup.test.ts",
+  "programs/rnode/src/start/connections.test.ts",
+  "programs/rnode/src/start/beacon.test.ts",
+  "programs/rnode/src/p2p/p2p-setup.test.ts",
   "programs/rnode/src/main.test.ts",
   "packages/kit/program/src/run-program.test.ts",
   "programs/rnode/src/interop/interop-files.test.ts",
@@ -94,7 +94,7 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "l2.enginekind": row("geth", "besu", "a warning about an engine of another kind", [WIRING, "--l2.enginekind=geth"]),
   syncmode: row("execution-layer", "snap", "the engine gets blocks from its own peers before anything is derived", "here"),
   "syncmode.offset-el-safe": row("1h", "soon", "which block is safe after a sync of the engine", [
-    "programs/rnode/src/execution-layer-sync.test.ts",
+    "programs/rnode/src/unsafe/execution-layer-sync.test.ts",
     "--syncmode.offset-el-safe",
   ]),
   network: row("base-mainnet", undefined, "its configuration", [SETUP, "takes --network="]),
@@ -164,25 +164,28 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   ]),
   "sequencer.enabled": row("true", "maybe", "blocks are made, and the admin methods have something to start", "here"),
   "sequencer.l1-confs": row("2", "few", "which origin is taken", [
-    "programs/rnode/src/sequencer.test.ts",
+    "programs/rnode/src/sequencing/sequencer.test.ts",
     "keeps its distance from the L1 head",
   ]),
-  "sequencer.max-safe-lag": row("5", "few", "building pauses", ["programs/rnode/src/sequencer.test.ts", "pauses while safe lags"]),
+  "sequencer.max-safe-lag": row("5", "few", "building pauses", [
+    "programs/rnode/src/sequencing/sequencer.test.ts",
+    "pauses while safe lags",
+  ]),
   "sequencer.recover": row("true", "maybe", "empty blocks that advance the origin", [
-    "programs/rnode/src/sequencer.test.ts",
+    "programs/rnode/src/sequencing/sequencer.test.ts",
     "in recover mode",
   ]),
   "sequencer.stopped": row("true", "maybe", "no blocks until it is started", "here"),
   "sequencer.sealing-duration": row("100ms", "soon", "when a payload is fetched", [
-    "programs/rnode/src/sequencer.test.ts",
+    "programs/rnode/src/sequencing/sequencer.test.ts",
     "--sequencer.sealing-duration",
   ]),
   "finality.lookback": row("500", "far", "how many L1 blocks are remembered", [
-    "programs/rnode/src/finality-options.test.ts",
+    "programs/rnode/src/safe/finality-options.test.ts",
     "--finality.lookback",
   ]),
   "finality.delay": row("10", "late", "how often finality is checked while catching up", [
-    "programs/rnode/src/finality-options.test.ts",
+    "programs/rnode/src/safe/finality-options.test.ts",
     "--finality.delay",
   ]),
   "verifier.l1-confs": row("2", "few", "how far behind L1 derivation reads", [WIRING, "--verifier.l1-confs"]),

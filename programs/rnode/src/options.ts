@@ -26,10 +26,10 @@ import {
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
 import { remoteSignerOptions } from "@rnode/signer";
+import { ENGINE_KINDS } from "./engine/engine-kind.ts";
 import { opNode } from "./foreign-options.ts";
 import { interopOptions } from "./interop-options.ts";
-import { ENGINE_KINDS } from "./operate/engine-kind.ts";
-import { p2pOptions } from "./p2p-options.ts";
+import { p2pOptions } from "./p2p/p2p-options.ts";
 
 /** The kind of endpoint, in upper or lower case. */
 const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {

@@ -1,5 +1,5 @@
 import { type MetricFactory, noMetrics } from "@rnode/observe";
-import type { DropReason } from "./unsent.ts";
+import type { DropReason } from "./wire/unsent.ts";
 
 /** What is read of a server when the metrics are collected. */
 interface RpcServerGauges {

@@ -4,14 +4,14 @@ import { connect } from "node:net";
 import { createMetrics, silentLogger } from "@rnode/observe";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
-import { RUST_DIALECT } from "./dialect.ts";
-import { isDeeperThan } from "./json-depth.ts";
-import { createJwt } from "./jwt.ts";
-import { method, optionalParam, param, type SubscriptionSink, subscription } from "./method-table.ts";
-import { createRpcClient } from "./rpc-client.ts";
-import { RpcError } from "./rpc-error.ts";
+import { createJwt } from "./auth/jwt.ts";
+import { createRpcClient } from "./client/rpc-client.ts";
 import { createRpcServer, type RpcServer, type RpcServerOptions } from "./rpc-server.ts";
-import { addressShape, anyJson, arrayShape, booleanShape, countShape, objectShape, uint256Shape, wordShape } from "./shape.ts";
+import { RUST_DIALECT } from "./wire/dialect.ts";
+import { isDeeperThan } from "./wire/json-depth.ts";
+import { method, optionalParam, param, type SubscriptionSink, subscription } from "./wire/method-table.ts";
+import { RpcError } from "./wire/rpc-error.ts";
+import { addressShape, anyJson, arrayShape, booleanShape, countShape, objectShape, uint256Shape, wordShape } from "./wire/shape.ts";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {

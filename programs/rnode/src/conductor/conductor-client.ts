@@ -2,8 +2,8 @@ import { type RpcClient, RpcError } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { type Clock, codedErrors } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
-import type { SequencerConductor } from "../leadership.ts";
-import { within } from "../within.ts";
+import { within } from "../common/within.ts";
+import type { SequencerConductor } from "../sequencing/leadership.ts";
 
 type ConductorClientErrorCode =
   /** no answer in time, or none that could be understood: nobody knows what the conductor has taken */

@@ -1,5 +1,5 @@
 import type { L2BlockRef } from "@rnode/protocol";
-import type { Heads } from "../heads.ts";
+import type { Heads } from "../common/heads.ts";
 
 /**
  * The labels with the cross-unsafe head: the block up to which the supervisor has checked all messages. Blocks from before messages could be

@@ -4,8 +4,8 @@ import { namingSecretOption, readOrCreateJwtSecret, readSecretOf } from "@rnode/
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { type DependencySet, dependencySetFromJson, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
+import { StartError } from "../common/start-error.ts";
 import type { RnodeOptions } from "../options.ts";
-import { StartError } from "../start-error.ts";
 import type { ManagedServerOptions } from "./managed-server.ts";
 
 const DEFAULT_JWT_FILE = "rnode_interop_jwt_secret.txt";

@@ -3,7 +3,7 @@ import { silentLogger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { SafeChainCheck } from "../safe-chain-check.ts";
+import { SafeChainCheck } from "../safe/safe-chain-check.ts";
 import { testConfig } from "../testing/fake-chain.ts";
 import { withCrossSafeKept } from "./kept-safe.ts";
 

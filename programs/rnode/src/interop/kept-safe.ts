@@ -1,5 +1,5 @@
 import type { L2BlockRef } from "@rnode/protocol";
-import type { FoundHeads } from "../found-heads.ts";
+import type { FoundHeads } from "../common/found-heads.ts";
 
 /**
  * The heads to start from where a supervisor decides what is safe: a block that it has called safe stays so until it says otherwise. To

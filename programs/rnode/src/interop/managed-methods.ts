@@ -15,7 +15,7 @@ import {
 } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
-import { l2RefToJson } from "../sync-status.ts";
+import { l2RefToJson } from "../rpc/sync-status.ts";
 import type { BlockReads } from "./block-reads.ts";
 import type { EventStream } from "./event-stream.ts";
 import { type BlockRef, managedEventToJson } from "./managed-event.ts";

@@ -11,13 +11,13 @@ import {
   replacementAttributes,
   rollupRulesAt,
 } from "@rnode/protocol";
-import type { DerivationRunner } from "../derivation-runner.ts";
+import type { FoundHeads } from "../common/found-heads.ts";
+import type { Heads } from "../common/heads.ts";
+import type { Trouble } from "../common/progress.ts";
+import type { DerivationRunner } from "../derive/derivation-runner.ts";
 import type { Driver } from "../driver.ts";
-import type { EngineControl } from "../engine-control.ts";
-import type { FoundHeads } from "../found-heads.ts";
-import type { Heads } from "../heads.ts";
-import type { Trouble } from "../progress.ts";
-import { lastOfCanonicalOrigin } from "../safe-start.ts";
+import type { EngineControl } from "../engine/engine-control.ts";
+import { lastOfCanonicalOrigin } from "../safe/safe-start.ts";
 import { BLOCK_NOT_FOUND, BlockReads, type BlockReadsDeps, CONFLICTING_BLOCK } from "./block-reads.ts";
 import { withCrossUnsafe } from "./cross-heads.ts";
 import { EventStream } from "./event-stream.ts";

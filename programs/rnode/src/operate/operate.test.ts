@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EngineError } from "@rnode/engine-client";
 import { describe, expect, it } from "vitest";
-import { L1View } from "../l1-view.ts";
+import { L1View } from "../derive/l1-view.ts";
+import { checkEngineKind } from "../engine/engine-kind.ts";
 import { createHarness } from "../testing/harness.ts";
 import { recordingLogger } from "../testing/recording-logger.ts";
-import { checkEngineKind } from "./engine-kind.ts";
 import { SnapshotLog } from "./snapshot-log.ts";
 
 describe("the snapshot log", () => {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { createLogger, type LogFields, type Logger } from "@rnode/observe";
-import { StartError } from "../start-error.ts";
-import type { SyncFacts } from "../sync-status.ts";
+import { StartError } from "../common/start-error.ts";
+import type { SyncFacts } from "../rpc/sync-status.ts";
 
 /** The file of `--snapshotlog.file`: a line of JSON with all heads of both chains, each time that one of them has moved. */
 export class SnapshotLog {

@@ -6,7 +6,7 @@ import {
   type PayloadAttributes,
   type RollupConfig,
 } from "@rnode/protocol";
-import type { BuildJob, EngineControl } from "../engine-control.ts";
+import type { BuildJob, EngineControl } from "../engine/engine-control.ts";
 
 export interface TestSequencerDeps {
   readonly config: RollupConfig;

@@ -2,8 +2,8 @@ import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { Scope } from "@rnode/program";
 import type { RollupConfig } from "@rnode/protocol";
-import type { NodeConnections } from "../connections.ts";
 import type { RnodeOptions } from "../options.ts";
+import type { NodeConnections } from "../start/connections.ts";
 import { type ProtocolVersionMetrics, ProtocolVersionWatch, readsProtocolVersions } from "./protocol-version-watch.ts";
 import { RuntimeConfig, type RuntimeConfigDeps } from "./runtime-config.ts";
 

@@ -2,8 +2,8 @@ import { type L1Client, L1Error, type VerifiedHeader } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, equalBytes, hexToBytes, isCodedError, isZeroBytes } from "@rnode/primitives";
 import type { RollupConfig, SignalledVersions } from "@rnode/protocol";
-import { StartError } from "../start-error.ts";
-import { within } from "../within.ts";
+import { StartError } from "../common/start-error.ts";
+import { within } from "../common/within.ts";
 
 /** The groups that have them. */
 export interface RuntimeConfigOptions {

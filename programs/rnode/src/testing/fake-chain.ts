@@ -43,7 +43,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import type { DriverEngine } from "../engine-control.ts";
+import type { DriverEngine } from "../engine/engine-control.ts";
 
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
 const hashOf = (text: string): Hex => bytesToHex(keccak256(asciiToBytes(text)));

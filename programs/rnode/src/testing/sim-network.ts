@@ -18,10 +18,10 @@ import {
   type SpanBatchInput,
   signTransaction,
 } from "@rnode/protocol";
-import { BlocksAhead } from "../blocks-ahead.ts";
-import { headsFinder } from "../find-heads.ts";
-import { attributesPreparer } from "../prepare-attributes.ts";
-import type { SafeHeadDatabase } from "../safe-head-database.ts";
+import { BlocksAhead } from "../derive/blocks-ahead.ts";
+import { attributesPreparer } from "../derive/prepare-attributes.ts";
+import { headsFinder } from "../safe/find-heads.ts";
+import type { SafeHeadDatabase } from "../safe/safe-head-database.ts";
 import { FakeEngine, FakeL1, GENESIS_TIME_SEC, L1_BLOCK_TIME_SEC, testConfig } from "./fake-chain.ts";
 import { createHarness, type Harness } from "./harness.ts";
 

@@ -1,4 +1,4 @@
-import type { BlobParams } from "../blob-params.ts";
+import type { BlobParams } from "../params/blob-params.ts";
 
 /** Ethereum forks that change execution, in order; each implies those before it. */
 export const EVM_FORKS = [

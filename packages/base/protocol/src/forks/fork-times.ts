@@ -1,5 +1,5 @@
-import type { Header } from "../block.ts";
-import { extraDataBytes } from "../eip1559-params.ts";
+import type { Header } from "../blocks/block.ts";
+import { extraDataBytes } from "../params/eip1559-params.ts";
 import type { EvmFork } from "./evm-forks.ts";
 import { type DerivationFacts, type FirstBlockFacts, forkFacts, OP_FORKS, type OpFork } from "./op-forks.ts";
 import { derivationFacts, EVM_FORK_BEARERS, type ForkRules, rollupRules } from "./rules.ts";

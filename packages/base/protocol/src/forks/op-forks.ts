@@ -1,5 +1,5 @@
-import type { ExtraDataVersion } from "../eip1559-params.ts";
-import type { L1InfoLayout } from "../l1-info-layouts.ts";
+import type { ExtraDataVersion } from "../params/eip1559-params.ts";
+import type { L1InfoLayout } from "../params/l1-info-layouts.ts";
 import {
   ECOTONE_UPGRADE,
   FJORD_UPGRADE,
@@ -8,7 +8,7 @@ import {
   KARST_UPGRADE,
   type UpgradeBundle,
   type UpgradeStep,
-} from "../upgrade-steps.ts";
+} from "../params/upgrade-steps.ts";
 import type { EvmFork, EvmRules } from "./evm-forks.ts";
 
 /** OP Stack forks in order; each implies those before it. Interop ("Lagoon") is last and not scheduled. */

@@ -1,8 +1,8 @@
 import { bigintToBytes, concatBytes } from "@rnode/primitives";
-import { CHALLENGE_STATUS_TOPIC, type DaCommitment, encodeDaCommitment } from "../da-commitment.ts";
-import { TRANSACTION_DEPOSITED_TOPIC } from "../deposits.ts";
-import type { Log } from "../receipt.ts";
-import { CONFIG_UPDATE_TOPIC, CONFIG_UPDATE_TYPES } from "../system-config.ts";
+import { CHALLENGE_STATUS_TOPIC, type DaCommitment, encodeDaCommitment } from "../batches/da-commitment.ts";
+import { CONFIG_UPDATE_TOPIC, CONFIG_UPDATE_TYPES } from "../rollup/system-config.ts";
+import { TRANSACTION_DEPOSITED_TOPIC } from "../transactions/deposits.ts";
+import type { Log } from "../transactions/receipt.ts";
 
 export type ConfigUpdateType = keyof typeof CONFIG_UPDATE_TYPES;
 

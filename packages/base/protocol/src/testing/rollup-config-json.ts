@@ -1,5 +1,5 @@
+import { rollupForkTimesToJson } from "../chains/rollup-config-json.ts";
 import { forksUpTo } from "../forks/fork-times.ts";
-import { rollupForkTimesToJson } from "../rollup-config-json.ts";
 
 /** The rollup config of L2 chain 901 on L1 chain 900 as rollup nodes tell it, with all forks up to Jovian from the genesis on. */
 export function testRollupConfigJson(over: Readonly<Record<string, unknown>> = {}) {

@@ -1,5 +1,5 @@
 import { hexToBytes } from "@rnode/primitives";
-import type { RollupConfig } from "../rollup-config.ts";
+import type { RollupConfig } from "../chains/rollup-config.ts";
 
 /** A rollup config for tests: L2 chain 901 on L1 chain 900, two-second blocks, genesis at 1000 s, only Bedrock active. */
 export function testRollupConfig(over: Partial<RollupConfig> = {}): RollupConfig {

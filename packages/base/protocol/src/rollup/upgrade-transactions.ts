@@ -1,0 +1,113 @@
+import { hexToBytes, hexToFixedBytes } from "@rnode/primitives";
+import type { RollupConfig } from "../chains/rollup-config.ts";
+import { firstBlockFacts, forksBeginningAt } from "../forks/fork-times.ts";
+import { OP_FORKS, type OpFork } from "../forks/op-forks.ts";
+import {
+  asciiText,
+  isFile,
+  loadUpgradeArtifact,
+  type UpgradeArtifact,
+  type UpgradeArtifactSource,
+  UpgradeError,
+} from "../params/upgrade-artifacts.ts";
+import type { UpgradeBundle } from "../params/upgrade-steps.ts";
+import { upgradeSourceHash } from "../transactions/deposits.ts";
+import type { DepositTransaction } from "../transactions/transaction.ts";
+
+type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
+
+const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec: number): readonly OpFork[] =>
+  forksBeginningAt(forkTimes, l2TimestampSec, l2TimestampSec - blockTimeSec);
+
+/** The gas that upgrades in the block at `l2TimestampSec` may use beyond the SystemConfig's limit. */
+export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigint {
+  let gas = 0n;
+  for (const fork of forksOfBlock(config, l2TimestampSec)) {
+    const { upgrade } = firstBlockFacts(fork);
+    if (upgrade.kind === "bundle") gas += upgrade.bundle.gas;
+  }
+  return gas;
+}
+
+/**
+ * The deposits that a fork adds to its first block.
+ *
+ * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle, upgrade/not-supported
+ */
+export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource): DepositTransaction[] {
+  const { upgrade } = firstBlockFacts(fork);
+  switch (upgrade.kind) {
+    case "none":
+      return [];
+    case "steps":
+      return upgrade.steps.map(({ intent, from, to, gas, data }) =>
+        upgradeDeposit(intent, from, to, gas, data instanceof Uint8Array ? data : loadUpgradeArtifact(data, source)),
+      );
+    case "bundle":
+      return bundleTransactions(upgrade.bundle, loadUpgradeArtifact(upgrade.bundle.artifact, source));
+    case "unknown":
+      throw new UpgradeError("upgrade/not-supported", { fork });
+  }
+}
+
+/**
+ * The files that the upgrades after a block need, in the order of the forks.
+ *
+ * @param l2TimestampSec of the last block that is there; forks of its time and before have begun
+ */
+export function upgradeFilesAfter({ forkTimes }: Pick<RollupConfig, "forkTimes">, l2TimestampSec: number): UpgradeArtifact[] {
+  return OP_FORKS.flatMap((fork) => {
+    if ((forkTimes[fork] ?? Number.NEGATIVE_INFINITY) <= l2TimestampSec) return [];
+    const { upgrade } = firstBlockFacts(fork);
+    if (upgrade.kind === "bundle") return [upgrade.bundle.artifact];
+    if (upgrade.kind !== "steps") return [];
+    return upgrade.steps.flatMap(({ data }) => (data instanceof Uint8Array || !isFile(data) ? [] : [data]));
+  });
+}
+
+/**
+ * What upgrades add to the block at `l2TimestampSec`: nothing unless a fork begins with it; if several do, in the order of the
+ * forks.
+ *
+ * @throws {CodedError} upgrade/*
+ */
+export function upgradesOfBlock(
+  config: ForkSchedule,
+  l2TimestampSec: number,
+  source?: UpgradeArtifactSource,
+): { readonly transactions: DepositTransaction[]; readonly extraGas: bigint } {
+  const transactions = forksOfBlock(config, l2TimestampSec).flatMap((fork) => upgradeTransactions(fork, source));
+  return { transactions, extraGas: upgradeGasAt(config, l2TimestampSec) };
+}
+
+function upgradeDeposit(
+  intent: string,
+  from: Uint8Array,
+  to: Uint8Array | undefined,
+  gasLimit: bigint,
+  data: Uint8Array,
+): DepositTransaction {
+  return { type: 0x7e, sourceHash: upgradeSourceHash(intent), from, to, mint: 0n, value: 0n, gasLimit, isSystemTx: false, data };
+}
+
+/** The transactions of a published JSON bundle. Its bytes are pinned by hash, so parsing need not be tolerant. */
+export function bundleTransactions(expected: UpgradeBundle, json: Uint8Array): DepositTransaction[] {
+  const bundle = JSON.parse(asciiText(json)) as {
+    metadata?: { version?: unknown };
+    transactions?: { intent: string; from: string; to: string | null; gasLimit: number | string; data: string }[];
+  };
+  const { transactions = [] } = bundle;
+  const gas = transactions.reduce((sum, { gasLimit }) => sum + BigInt(gasLimit), 0n);
+  if (bundle.metadata?.version !== "1.0.0" || transactions.length !== expected.transactions || gas !== expected.gas) {
+    throw new UpgradeError("upgrade/bad-bundle", { fork: expected.name, transactions: transactions.length, gas });
+  }
+  return transactions.map(({ intent, from, to, gasLimit, data }, index) =>
+    upgradeDeposit(
+      `${expected.name} ${index}: ${intent}`,
+      hexToFixedBytes(from, 20),
+      to === null ? undefined : hexToFixedBytes(to, 20),
+      BigInt(gasLimit),
+      hexToBytes(data),
+    ),
+  );
+}

@@ -1,4 +1,0 @@
-// What every HTTP server of the programs needs, without the JSON-RPC server.
-export { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
-export { clientOf } from "./connection-places.ts";
-export { guarded, type RequestHandler, targetOf } from "./request-handler.ts";
