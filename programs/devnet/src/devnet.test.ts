@@ -57,7 +57,7 @@ describe("starting a devnet", () => {
 
   it("is refused with another L1 than the chain has", async () => {
     const paths = devnetPaths(datadir);
-    writeFileSync(paths.info, JSON.stringify({ version: 1, parameters: DEFAULT_PARAMETERS }));
+    writeFileSync(paths.info, JSON.stringify({ version: 1, l1: "anvil", parameters: DEFAULT_PARAMETERS }));
     writeFileSync(paths.l1State, "{}");
     await expect(startDevnet(newScope(), { datadir, basePort: 0, l1: "rengine" })).rejects.toThrow(
       `the chain in ${datadir} has --l1 anvil, not rengine: start with --fresh for a new chain`,
