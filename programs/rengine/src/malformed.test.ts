@@ -366,7 +366,7 @@ describe("a server that gets ten thousand malformed requests", () => {
     await isAlive();
   });
 
-  it("ends the slow ones, and has the memory and the connections it had", { tags: "long", timeout: 60_000 }, async () => {
+  it("ends the slow ones, and has the memory and the connections it had", { timeout: 60_000 }, async () => {
     // The server allows 10 s for the head of a request. A body has longer, so those clients give up here.
     const heads = slow.filter((_, index) => index < 120);
     await Promise.all(heads.map(({ ended }) => ended));

@@ -31,12 +31,14 @@ async function run(...args: string[]): Promise<{ readonly code: number; readonly
 
 let source: TestClient;
 let hashes: Hex[];
+let made: Awaited<ReturnType<typeof run>>;
 let server: FlakyServer | undefined;
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), "rengine-snapshot-"));
   writeFileSync(genesis, JSON.stringify(WRITER_GENESIS));
   ({ hashes } = await generateBlocks(genesis, databasePath(join(folder, "data")), BLOCKS));
   source = await startTestClient([], folder, CHAIN);
+  made = await create("--blocks=256", file);
 }, 120_000);
 afterEach(async () => {
   await server?.close();
@@ -47,14 +49,12 @@ afterAll(async () => {
 });
 
 const chain = `--chain=${genesis}`;
+const create = (...args: string[]) => run("create", chain, `--datadir=${join(source.folder, "data")}`, `--block=${AT}`, ...args);
 
 describe("rengine snapshot", () => {
   it("is made of a running client, verified, and restored over a bad connection to a node that follows on, in both faces", async () => {
-    const create = (...args: string[]) =>
-      run("create", chain, `--datadir=${join(source.folder, "data")}`, `--block=${AT}`, ...args);
     // all blocks have one L1 origin, so that a rollup node may need all of them
     expect((await create(join(root, "default.snap"))).out).toMatch(new RegExp(` blocks ${AT} l1Blocks 0 checksum`));
-    const made = await create("--blocks=256", file);
     expect((await run("verify", chain, join(root, "default.snap"))).err).not.toMatch(/rollup node/);
     expect(made.out).toMatch(new RegExp(`^block ${AT} ${hashes[AT]} state 0x.* blocks 256 l1Blocks 0 checksum 0x.* bytes \\d+$`));
     const verified = await run("verify", chain, `--block-hash=${hashes[AT]}`, file);
