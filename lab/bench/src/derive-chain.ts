@@ -21,7 +21,7 @@ import {
   L1Builder,
   L2_BLOCK_TIME_SEC,
   rollupConfig,
-} from "./catchup-chain.ts";
+} from "./batches-on-l1.ts";
 
 /** An L1 with the batches of an L2 chain that was never executed: its blocks have numbers in place of hashes. */
 export interface DerivableChain {
