@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,6 +62,20 @@ describe("a file", () => {
       }),
     });
     await fetchFile(moved.url, path, QUICK);
+    expectWhole();
+  });
+
+  it("is whole if another process finishes meanwhile and removes the partial file", async () => {
+    mkdirSync(join(folder, "deep"));
+    writeFileSync(`${path}.part`, FILE.subarray(0, 20_000));
+    const { url, ranges } = await serve({
+      answer: () => {
+        rmSync(`${path}.part`, { force: true });
+        return false;
+      },
+    });
+    expect(sha(await fetchFile(url, path, QUICK))).toBe(sha(FILE));
+    expect(ranges).toEqual(["bytes=20000-"]);
     expectWhole();
   });
 

@@ -27,9 +27,9 @@ const PARTIAL_SUFFIX = ".part";
 export async function fetchFile(url: string, path: string, options: FetchOptions): Promise<Uint8Array> {
   const partial = `${path}${PARTIAL_SUFFIX}`;
   for (let isFirst = true; ; isFirst = false) {
-    const isResumed = isFirst && isWithin(partial, options.maxBytes);
+    const kept = isFirst ? readPartial(partial, options.maxBytes) : undefined;
     try {
-      const content = checked(url, await download(url, partial, isResumed, options), options);
+      const content = checked(url, await download(url, partial, kept, options), options);
       writeAtomically(path, content);
       rmSync(partial, { force: true });
       return content;
@@ -39,7 +39,7 @@ export async function fetchFile(url: string, path: string, options: FetchOptions
       if (!isReplaced && !isWrong) throw error;
       rmSync(partial, { force: true });
       // What was there before may be of another file, or damaged: the file is downloaded once more from its beginning.
-      if (!isFirst || !(isReplaced || isResumed)) throw error;
+      if (!isFirst || !(isReplaced || kept !== undefined)) throw error;
     }
   }
 }
@@ -75,23 +75,24 @@ function checked(url: string, bytes: Uint8Array, options: Pick<FetchOptions, "co
   return content;
 }
 
-function isWithin(path: string, maxBytes: number): boolean {
+/** @returns undefined: there is nothing, or too much */
+function readPartial(path: string, maxBytes: number): Uint8Array | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  return size > 0 && size <= maxBytes;
+  return size > 0 && size <= maxBytes ? ifThere(() => readFileSync(path)) : undefined;
 }
 
-async function download(url: string, partial: string, isResumed: boolean, options: FetchOptions): Promise<Uint8Array> {
+async function download(url: string, partial: string, kept: Uint8Array | undefined, options: FetchOptions): Promise<Uint8Array> {
   let file: number | undefined; // not before there is something to write
   try {
-    const pieces: Uint8Array[] = isResumed ? [readFileSync(partial)] : [];
-    let size = pieces[0]?.length ?? 0;
+    const pieces: Uint8Array[] = kept === undefined ? [] : [kept];
+    let size = kept?.length ?? 0;
     let total: number | undefined;
     const onTotal = (bytes: number): void => {
       total = bytes;
       options.onTotal?.(bytes);
     };
     for await (const piece of resumableBody(url, { ...options, from: size, onTotal })) {
-      file ??= openPartial(partial, isResumed);
+      file ??= openPartial(partial, kept);
       writeAll(file, piece, size);
       pieces.push(piece);
       size += piece.length;
@@ -104,9 +105,23 @@ async function download(url: string, partial: string, isResumed: boolean, option
   }
 }
 
-function openPartial(path: string, isResumed: boolean): number {
+function openPartial(path: string, kept: Uint8Array | undefined): number {
   mkdirSync(dirname(path), { recursive: true });
-  return openSync(path, isResumed ? "r+" : "w", 0o644);
+  const before = kept && ifThere(() => openSync(path, "r+"));
+  if (before !== undefined) return before;
+  const file = openSync(path, "w", 0o644);
+  if (kept !== undefined) writeAll(file, kept, 0);
+  return file;
+}
+
+/** Another process at the same path removes its partial file once it has the whole one. */
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 function writeAll(file: number, bytes: Uint8Array, position: number): void {
