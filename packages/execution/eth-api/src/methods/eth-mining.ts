@@ -7,7 +7,7 @@ import type { ReadServices } from "./services.ts";
 const unimplemented = (): never => {
   throw new RpcError(INTERNAL_ERROR, "unimplemented");
 };
-const SUMMARY = "Of proof of work: not implemented.";
+const SUMMARY = "Of proof of work: always answers the error of Reth, unimplemented.";
 /** version of devp2p, whose messages Reth's answer is about; here blocks come from the rollup node */
 const P2P_VERSION = 5;
 

@@ -179,7 +179,7 @@ export interface Profile {
   readonly servesTrace: boolean;
   /** `admin_clearTxpool` */
   readonly servesClearTxpool: boolean;
-  /** proof-of-work methods still exist and answer with zero, false or "not implemented" */
+  /** proof-of-work methods still exist and answer with zero, false or the error `unimplemented`, as in Reth */
   readonly servesMining: boolean;
   /** `engine_exchangeTransitionConfigurationV1`, which the specification has let clients omit since Cancun */
   readonly servesTransitionConfiguration: boolean;

@@ -117,11 +117,12 @@ class BlockGossip implements GossipPart, MessageGate {
       return { kind: "refused", reason: error.message };
     }
     const verdict = this.judge.judgeOwn(topic, message);
-    // published before: peers have it, and would ignore it
-    if (verdict.kind === "ignore" && verdict.fault === "seen") return { kind: "published", peers: 0 };
-    // Whoever stole the key may have signed others of its height. Peers may have taken fewer of those.
-    const isOneOfMany = verdict.kind === "ignore" && verdict.fault === "too-many-of-height";
-    if (verdict.kind !== "accept" && !isOneOfMany) return { kind: "refused", reason: textOf(verdict) };
+    if (verdict.kind !== "accept") {
+      // published before: peers have it, and would ignore it
+      if (verdict.fault === "seen") return { kind: "published", peers: 0 };
+      // Whoever stole the key may have signed others of its height. Peers may have taken fewer of those.
+      if (verdict.fault !== "too-many-of-height") return { kind: "refused", reason: textOf(verdict) };
+    }
     this.noteHeight(envelope, "self", message);
     if (this.outbound(message).length > MAX_MESSAGE_BYTES - ENVELOPE_BYTES) {
       return { kind: "refused", reason: `the block is larger than a message may be, ${MAX_MESSAGE_BYTES} bytes` };
