@@ -15,7 +15,7 @@ const EXEMPT = new Map([
   ["lab/conformance/src/", "a command that ends"],
   ["lab/scenarios/src/", "simulated time"],
   ["packages/base/primitives/src/clock.ts", "the interface"],
-  ["packages/kit/program/src/system-clock.ts", "the clock itself"],
+  ["packages/kit/program/src/process/system-clock.ts", "the clock itself"],
   ["packages/kit/jsonrpc/src/auth/jwt.ts", "dates of tokens"],
   ["packages/kit/jsonrpc/src/http/plain-http.ts", "the Date header"],
   ["packages/kit/observe/src/logger.ts", "dates of log lines"],

@@ -49,7 +49,7 @@ const withNames = [
 ].reduce(
   (text, [pattern, replacement]) => {
     if (!pattern.test(text))
-      throw new Error(`packages/kit/options/src/option-group.ts has changed: ${pattern} is not in its declarations`);
+      throw new Error(`packages/kit/program/src/options/option-group.ts has changed: ${pattern} is not in its declarations`);
     return text.replace(pattern, replacement);
   },
   readFileSync(declarations, "utf8"),
@@ -86,7 +86,7 @@ function compile(program, optionsOf) {
     rewriteRelativeImportExtensions: false,
     typeRoots: [join(ROOT, "node_modules", "@types")],
     paths: {
-      "@rnode/options": [join(folder, "options", "index.d.ts")],
+      "@rnode/program": [join(folder, "options", "index.d.ts")],
       ...Object.fromEntries(WITH_GROUPS.map((name) => [`@rnode/${name}`, [join(ROOT, folderOf(name), "src", "index.ts")]])),
       ...Object.fromEntries(OTHERS.map(({ folder, manifest }) => [manifest.name, [join(ROOT, folder, "dist", "index.d.ts")]])),
     },

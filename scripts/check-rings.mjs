@@ -11,7 +11,7 @@ const IMPURE = /\b(?:Date\.now|Math\.random|new Date\(\s*\)|performance\.now|set
 const TIME_OF_DAY = /\bDate\.now\b|\bnew Date\(\s*\)/;
 /** Who may ask the machine for the time of day: the clock itself, and what only writes it down; programs that test and measure. */
 const ASKS_MACHINE = [
-  "packages/kit/program/src/system-clock.ts",
+  "packages/kit/program/src/process/system-clock.ts",
   "packages/kit/jsonrpc/src/auth/jwt.ts", // the default of clients and servers that are given no clock
   "packages/kit/jsonrpc/src/http/plain-http.ts", // the Date header
   "packages/kit/observe/src/logger.ts", // the time of a line

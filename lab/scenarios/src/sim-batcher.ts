@@ -1,10 +1,10 @@
 import type { ChannelOut } from "@rnode/compression";
-import { VerifiedPayload } from "@rnode/engine-client";
 import { testBlob } from "@rnode/kzg/testing";
 import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
+import { ActiveSequencer, syncStatusFromJson, VerifiedPayload } from "@rnode/node-clients";
 import { noMetrics } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
+import { parseOptions } from "@rnode/program";
 import type { SimClock } from "@rnode/program/testing";
 import { encodeBlob, type RollupConfig } from "@rnode/protocol";
 import {
@@ -16,7 +16,6 @@ import {
   rbatcherOptions,
 } from "@rnode/rbatcher";
 import { awaitedChannel, SequencerEndpoints } from "@rnode/rbatcher/testing";
-import { ActiveSequencer, syncStatusFromJson } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
 import { type BlobProver, createTxMetrics, TransactionManager } from "@rnode/tx-manager";
 import type { L1Server } from "./l1-rpc.ts";

@@ -1,10 +1,9 @@
 import type { BlobProvider, DerivationConfig, DerivationObserver } from "@rnode/derivation";
-import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { L1Client, L1Endpoints, L1Error } from "@rnode/l1";
+import { EngineClient, L2Blocks } from "@rnode/node-clients";
 import { noMetrics } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
 import { LruCache } from "@rnode/primitives";
-import { Scope } from "@rnode/program";
+import { parseOptions, Scope } from "@rnode/program";
 import type { SimClock } from "@rnode/program/testing";
 import type { DaCommitment, ExecutionPayloadEnvelope } from "@rnode/protocol";
 import {

@@ -1,4 +1,4 @@
-import { bool, listenAddress, listOf, type OptionsOf, optionGroup, port, text } from "@rnode/options";
+import { bool, listenAddress, listOf, type OptionsOf, optionGroup, port, text } from "@rnode/program";
 
 /** @param defaultPort another one for each program, so that they can run on one machine */
 export const dashboardOptions = (defaultPort: number) =>

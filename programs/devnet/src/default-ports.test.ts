@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseOptions } from "@rnode/options";
+import { parseOptions } from "@rnode/program";
 import { expect, it } from "vitest";
 import { devnetOptionTable } from "./options.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type OptionTable, parseOptions, resolveOptions } from "@rnode/options";
+import { type OptionTable, parseOptions, resolveOptions } from "@rnode/program";
 import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../../..");

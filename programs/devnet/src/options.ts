@@ -9,10 +9,10 @@ import {
   optionTable,
   type Parser,
   path,
+  pprofOptions,
   uint,
   withDefaults,
-} from "@rnode/options";
-import { pprofOptions } from "@rnode/program";
+} from "@rnode/program";
 import { SYNC_MODES } from "./commands.ts";
 import { DEFAULT_L1, DEFAULT_OPTIONS } from "./devnet.ts";
 import { LOCAL_L1_KINDS } from "./files.ts";

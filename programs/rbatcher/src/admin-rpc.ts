@@ -10,7 +10,7 @@ import {
   textShape,
 } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
-import { parseDurationMs } from "@rnode/options";
+import { parseDurationMs } from "@rnode/program";
 import type { BatchSubmitter } from "./batch-submitter.ts";
 import type { Throttle } from "./throttle/throttle.ts";
 import { type PidGains, THROTTLE_CONTROLLERS } from "./throttle/throttle-controller.ts";

@@ -1,4 +1,4 @@
-import { VerifiedPayload } from "@rnode/engine-client";
+import { VerifiedPayload } from "@rnode/node-clients";
 import { bytesToHex, EMPTY_TRIE_ROOT, toQuantity } from "@rnode/primitives";
 import {
   type DepositTransaction,

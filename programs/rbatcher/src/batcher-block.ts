@@ -1,4 +1,4 @@
-import type { VerifiedPayload } from "@rnode/engine-client";
+import type { VerifiedPayload } from "@rnode/node-clients";
 import { hexToBytes } from "@rnode/primitives";
 import {
   type DaBytes,

@@ -1,7 +1,7 @@
 import { AltDaError, altDaOptions } from "@rnode/alt-da";
 import { silentLogger } from "@rnode/observe";
-import { optionTable, parseOptions } from "@rnode/options";
 import { bytesToHex, concatBytes } from "@rnode/primitives";
+import { optionTable, parseOptions } from "@rnode/program";
 import { SimClock } from "@rnode/program/testing";
 import { encodeDaCommitment, keccakCommitment, type RollupConfig } from "@rnode/protocol";
 import type { SendOutcome, TxCandidate } from "@rnode/tx-manager";

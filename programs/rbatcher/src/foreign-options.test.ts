@@ -1,4 +1,4 @@
-import { describeMigration } from "@rnode/options/testing";
+import { describeMigration } from "@rnode/program/testing";
 import { opBatcher } from "./foreign-options.ts";
 import { rbatcherOptions } from "./options.ts";
 import { OP_BATCHER_FLAGS } from "./testing/op-batcher-flags.ts";

@@ -1,4 +1,4 @@
-import type { ForeignProgram } from "@rnode/options";
+import type { ForeignProgram } from "@rnode/program";
 
 /** Options of op-batcher that are not rbatcher's under the same name. `docs/migrate/op-batcher.md` is made from it. */
 export const opBatcher: ForeignProgram = {

@@ -1,4 +1,4 @@
-import { parseOptions, referenceTable } from "@rnode/options";
+import { parseOptions, referenceTable } from "@rnode/program";
 import { describe, expect, it } from "vitest";
 import { rbatcherOptions } from "./options.ts";
 

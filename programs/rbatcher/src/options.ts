@@ -2,12 +2,15 @@ import { altDaOptions } from "@rnode/alt-da";
 import { dashboardOptions } from "@rnode/dashboard";
 import {
   bool,
+  browserOptions,
   decimal,
   duration,
   httpUrl,
   integerBetween,
   listenAddress,
   listOf,
+  logOptions,
+  metricsOptions,
   type OptionsOfAll,
   oneOf,
   optionGroup,
@@ -16,10 +19,10 @@ import {
   path,
   port,
   positiveDuration,
+  pprofOptions,
   uint,
   withDefaults,
-} from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+} from "@rnode/program";
 import { MAX_L1_CALLDATA_BYTES, MAX_L1_TRANSACTION_GAS } from "@rnode/protocol";
 import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";

@@ -1,7 +1,7 @@
+import type { SyncStatus } from "@rnode/node-clients";
 import { errorText, type Logger } from "@rnode/observe";
 import { Backoff, type Clock } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
-import type { SyncStatus } from "@rnode/rollup-client";
 import type { L1Access } from "./l1-access.ts";
 import type { RollupNode } from "./rollup-access.ts";
 

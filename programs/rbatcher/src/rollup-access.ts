@@ -1,8 +1,8 @@
-import { VerifiedPayload, verifiedBlockHash } from "@rnode/engine-client";
 import { type RpcClient, RpcError, saysBlockIsGone } from "@rnode/jsonrpc";
+import type { SyncStatus } from "@rnode/node-clients";
+import { VerifiedPayload, verifiedBlockHash } from "@rnode/node-clients";
 import { type Hex, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
-import type { SyncStatus } from "@rnode/rollup-client";
 import { type BatcherBlock, batcherBlock } from "./batcher-block.ts";
 import { BatcherError } from "./batcher-error.ts";
 

@@ -1,6 +1,6 @@
+import type { ActiveSequencer, SyncStatus } from "@rnode/node-clients";
 import type { Hex } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
-import type { ActiveSequencer, SyncStatus } from "@rnode/rollup-client";
 import type { BatcherBlock } from "./batcher-block.ts";
 import type { ClientBlocks, RollupNode } from "./rollup-access.ts";
 

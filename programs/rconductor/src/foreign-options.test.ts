@@ -1,4 +1,4 @@
-import { describeMigration } from "@rnode/options/testing";
+import { describeMigration } from "@rnode/program/testing";
 import { opConductor } from "./foreign-options.ts";
 import { rconductorOptions } from "./options.ts";
 import { OP_CONDUCTOR_FLAGS } from "./testing/op-conductor-flags.ts";

@@ -1,4 +1,4 @@
-import type { ForeignProgram } from "@rnode/options";
+import type { ForeignProgram } from "@rnode/program";
 
 /** Options of op-conductor that are not rconductor's under the same name. `docs/migrate/op-conductor.md` is made from it. */
 export const opConductor: ForeignProgram = {

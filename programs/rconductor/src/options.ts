@@ -1,11 +1,14 @@
 import { dashboardOptions } from "@rnode/dashboard";
 import {
   bool,
+  browserOptions,
   duration,
   httpUrl,
   integerBetween,
   listenAddress,
   listOf,
+  logOptions,
+  metricsOptions,
   type OptionsOfAll,
   oneOf,
   optionGroup,
@@ -13,13 +16,13 @@ import {
   path,
   port,
   positiveDuration,
+  pprofOptions,
   text,
   textOf,
   uint,
   withDefaults,
   wsUrl,
-} from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+} from "@rnode/program";
 import { opConductor } from "./foreign-options.ts";
 
 /** In etcd's keys and in logs. */

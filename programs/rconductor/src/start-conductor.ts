@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { createRpcClient, type MethodTable, type RpcClient } from "@rnode/jsonrpc";
+import { RpcRollupNode, untilAnswered } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { Scope } from "@rnode/program";
 import type { RollupConfig } from "@rnode/protocol";
-import { RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { CommitStore, DEFAULT_COMMIT_OPTIONS } from "./cluster/commit-store.ts";
 import { ClusterKeys } from "./cluster/keys.ts";
 import { assertPayloadHash } from "./cluster/payload-check.ts";

@@ -1,4 +1,4 @@
-import { parseOptions } from "@rnode/options";
+import { parseOptions } from "@rnode/program";
 import { describe, expect, it } from "vitest";
 import { daServerOptions } from "./main.ts";
 

@@ -1,4 +1,4 @@
-import type { ForeignProgram } from "@rnode/options";
+import type { ForeignProgram } from "@rnode/program";
 
 /** Options of the da-server of op-alt-da that are not rda-server's under the same name. */
 export const opDaServer: ForeignProgram = {

@@ -1,5 +1,18 @@
-import { bool, listenAddress, listOf, type OptionsOf, optionGroup, optionTable, path, port, text } from "@rnode/options";
-import { logOptions, namingPorts, type Program, runProgram } from "@rnode/program";
+import {
+  bool,
+  listenAddress,
+  listOf,
+  logOptions,
+  namingPorts,
+  type OptionsOf,
+  optionGroup,
+  optionTable,
+  type Program,
+  path,
+  port,
+  runProgram,
+  text,
+} from "@rnode/program";
 import { startDaServer } from "./da-server.ts";
 import { DaStore } from "./da-store.ts";
 import { opDaServer } from "./foreign-options.ts";

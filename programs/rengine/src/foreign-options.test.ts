@@ -1,5 +1,5 @@
-import { parseOptions } from "@rnode/options";
-import { describeMigration } from "@rnode/options/testing";
+import { parseOptions } from "@rnode/program";
+import { describeMigration } from "@rnode/program/testing";
 import { describe, expect, it } from "vitest";
 import { subcommands } from "./commands/subcommands.ts";
 import { opGeth, opReth } from "./foreign-options.ts";

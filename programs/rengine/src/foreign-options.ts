@@ -1,4 +1,4 @@
-import type { ForeignProgram } from "@rnode/options";
+import type { ForeignProgram } from "@rnode/program";
 
 /**
  * Options of op-reth and of Reth that are not rengine's under the same name, and flags that both once had.

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { assemble } from "@rnode/eth-api/testing";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { createLogger } from "@rnode/observe";
-import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
+import { parseOptions, resolveOptions } from "@rnode/program";
 import { freePort } from "@rnode/program/testing";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -538,13 +538,13 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "dashboard.vhosts": "programs/dashboard/src/server/open-dashboard.test.ts",
   "rpc.evmtimeout": "programs/rengine/src/answers/eth-simulate.test.ts",
   "rpc.max-subscriptions-per-connection": "programs/rengine/src/answers/subscriptions.test.ts",
-  "metrics.vhosts": "packages/kit/program/src/metrics-server.test.ts",
+  "metrics.vhosts": "packages/kit/program/src/servers/metrics-server.test.ts",
   "pprof.vhosts": "packages/kit/program/src/pprof/pprof.test.ts",
-  "pprof.enabled": "packages/kit/program/src/run-program.test.ts",
-  "pprof.addr": "packages/kit/program/src/run-program.test.ts",
-  "pprof.port": "packages/kit/program/src/run-program.test.ts",
-  "pprof.path": "packages/kit/program/src/run-program.test.ts",
-  "pprof.type": "packages/kit/program/src/run-program.test.ts",
+  "pprof.enabled": "packages/kit/program/src/run/run-program.test.ts",
+  "pprof.addr": "packages/kit/program/src/run/run-program.test.ts",
+  "pprof.port": "packages/kit/program/src/run/run-program.test.ts",
+  "pprof.path": "packages/kit/program/src/run/run-program.test.ts",
+  "pprof.type": "packages/kit/program/src/run/run-program.test.ts",
   "txpool.globalslots": "programs/rengine/src/pool/pool-rules.test.ts",
   "txpool.accountqueue": "programs/rengine/src/pool/pool-rules.test.ts",
   "txpool.globalqueue": "programs/rengine/src/pool/pool-rules.test.ts",

@@ -5,12 +5,15 @@ import {
   address,
   bigUint,
   bool,
+  browserOptions,
   decimal,
   duration,
   httpUrl,
   integerBetween,
   listenAddress,
   listOf,
+  logOptions,
+  metricsOptions,
   type OptionsOfAll,
   oneOf,
   optionGroup,
@@ -18,12 +21,12 @@ import {
   type Parser,
   path,
   port,
+  pprofOptions,
   text,
   textOf,
   uint,
   withDefaults,
-} from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+} from "@rnode/program";
 import { dev } from "./dev/dev-options.ts";
 import { opGeth, opReth } from "./foreign-options.ts";
 import { network } from "./network/network-options.ts";

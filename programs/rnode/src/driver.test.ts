@@ -1,5 +1,5 @@
-import { EngineClient, EngineError } from "@rnode/engine-client";
 import { RpcError } from "@rnode/jsonrpc";
+import { EngineClient, EngineError } from "@rnode/node-clients";
 import { silentLogger } from "@rnode/observe";
 import { CodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { EngineError, type VerifiedPayload } from "@rnode/engine-client";
+import { EngineError, type VerifiedPayload } from "@rnode/node-clients";
 import { describe, expect, it } from "vitest";
 import { attributesOn } from "./testing/fake-chain.ts";
 import { type Batch, createHarness, type Harness, invalidTransaction, userTransaction } from "./testing/harness.ts";

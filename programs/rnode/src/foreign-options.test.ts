@@ -1,4 +1,4 @@
-import { describeMigration } from "@rnode/options/testing";
+import { describeMigration } from "@rnode/program/testing";
 import { opNode } from "./foreign-options.ts";
 import { rnodeOptions } from "./options.ts";
 import { OP_NODE_FLAGS } from "./testing/op-node-flags.ts";

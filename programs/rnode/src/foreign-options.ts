@@ -1,4 +1,4 @@
-import type { ForeignProgram } from "@rnode/options";
+import type { ForeignProgram } from "@rnode/program";
 
 const HEARTBEAT = ["heartbeat.enabled", "heartbeat.moniker", "heartbeat.url"];
 

@@ -1,4 +1,4 @@
-import { listenAddress, optionGroup, path, port } from "@rnode/options";
+import { listenAddress, optionGroup, path, port } from "@rnode/program";
 
 export const interopOptions = optionGroup("interop", {
   dependencySet: {

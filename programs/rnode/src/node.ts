@@ -1,9 +1,9 @@
 import { createDecompressor } from "@rnode/compression";
 import { createDerivationPipeline, type DerivationConfig, type DerivationObserver, joinObservers } from "@rnode/derivation";
-import type { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
 import type { UpgradeFiles } from "@rnode/networks";
+import type { EngineClient, L2Blocks } from "@rnode/node-clients";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import { type Clock, isCriticalError } from "@rnode/primitives";
 import { assertPortIsFree, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { createL1Metrics } from "@rnode/l1";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
-import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
-import { systemClock } from "@rnode/program";
+import { parseOptions, resolveOptions, systemClock } from "@rnode/program";
 import { freePort } from "@rnode/program/testing";
 import { SignerServer, TestAuthority } from "@rnode/signer/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -42,7 +41,7 @@ const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, INTEROP, WIRING] = [
   "programs/rnode/src/start/beacon.test.ts",
   "programs/rnode/src/p2p/p2p-setup.test.ts",
   "programs/rnode/src/main.test.ts",
-  "packages/kit/program/src/run-program.test.ts",
+  "packages/kit/program/src/run/run-program.test.ts",
   "programs/rnode/src/interop/interop-files.test.ts",
   "programs/rnode/src/option-wiring.test.ts",
 ];

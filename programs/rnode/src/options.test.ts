@@ -1,4 +1,4 @@
-import { parseOptions, referenceTable, resolveOptions } from "@rnode/options";
+import { parseOptions, referenceTable, resolveOptions } from "@rnode/program";
 import { describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
 import { FORK_OVERRIDES, REFERENCE } from "./testing/option-reference.ts";

@@ -4,6 +4,7 @@ import { L1_RPC_KINDS } from "@rnode/l1";
 import { fetchOptions } from "@rnode/networks";
 import {
   bool,
+  browserOptions,
   decimal,
   duration,
   httpHeader,
@@ -11,6 +12,8 @@ import {
   integerBetween,
   listenAddress,
   listOf,
+  logOptions,
+  metricsOptions,
   type OptionsOf,
   oneOf,
   optionGroup,
@@ -19,11 +22,11 @@ import {
   path,
   port,
   positiveDuration,
+  pprofOptions,
   text,
   uint,
   url,
-} from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+} from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
 import { remoteSignerOptions } from "@rnode/signer";
 import { ENGINE_KINDS } from "./engine/engine-kind.ts";

@@ -1,6 +1,6 @@
 import { type ContractCall, encodeCall } from "@rnode/l1";
+import type { Output } from "@rnode/node-clients";
 import { bytesToBigint, bytesToHex, type Clock, equalBytes, hexToBytes, isZeroBytes } from "@rnode/primitives";
-import type { Output } from "@rnode/rollup-client";
 import {
   type ContractReader,
   type ContractState,

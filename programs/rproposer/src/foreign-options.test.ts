@@ -1,4 +1,4 @@
-import { describeMigration } from "@rnode/options/testing";
+import { describeMigration } from "@rnode/program/testing";
 import { opProposer } from "./foreign-options.ts";
 import { rproposerOptions } from "./options.ts";
 import { OP_PROPOSER_FLAGS } from "./testing/op-proposer-flags.ts";

@@ -1,4 +1,4 @@
-import type { ForeignProgram } from "@rnode/options";
+import type { ForeignProgram } from "@rnode/program";
 
 /** Options of op-proposer that are not rproposer's under the same name. `docs/migrate/op-proposer.md` is made from it. */
 export const opProposer: ForeignProgram = {

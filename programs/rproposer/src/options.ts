@@ -2,19 +2,22 @@ import { dashboardOptions } from "@rnode/dashboard";
 import {
   address,
   bool,
+  browserOptions,
   duration,
   httpUrl,
   integerBetween,
   listenAddress,
   listOf,
+  logOptions,
+  metricsOptions,
   type OptionsOfAll,
   optionGroup,
   optionTable,
   port,
   positiveDuration,
+  pprofOptions,
   withDefaults,
-} from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+} from "@rnode/program";
 import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
 import { opProposer } from "./foreign-options.ts";

@@ -1,7 +1,7 @@
 import type { ContractAnswer, ContractCall } from "@rnode/l1";
+import type { Output } from "@rnode/node-clients";
 import { bytesToBigint, bytesToHex, type Hex } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
-import type { Output } from "@rnode/rollup-client";
 import { ProposerError } from "./proposer-error.ts";
 
 /** What the L1 contract wants next. */

@@ -1,7 +1,7 @@
 import { type ContractCall, encodeCall } from "@rnode/l1";
+import type { Output } from "@rnode/node-clients";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
-import type { Output } from "@rnode/rollup-client";
 import { type ContractReader, type ContractState, type OutputContract, readWords, wordToNumber } from "./output-contract.ts";
 
 /** The `L2OutputOracle`: outputs of every so many blocks, in order and without gaps, all from one account. */

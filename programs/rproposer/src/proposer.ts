@@ -1,8 +1,8 @@
 import { type ContractAnswer, type ContractCall, isNewerL1 } from "@rnode/l1";
+import type { Output, SyncStatus } from "@rnode/node-clients";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { Backoff, bytesToHex, type Clock, type Ether, etherOf } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
-import type { Output, SyncStatus } from "@rnode/rollup-client";
 import type { SendOutcome, TxCandidate } from "@rnode/tx-manager";
 import type { ContractState, OutputContract, PostedOutput } from "./output-contract.ts";
 import type { ProposerMetrics } from "./proposer-metrics.ts";

@@ -1,9 +1,8 @@
 import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcClient } from "@rnode/jsonrpc";
 import { encodeCall } from "@rnode/l1";
 import { noMetrics, silentLogger } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
 import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
-import { Scope, systemClock } from "@rnode/program";
+import { parseOptions, Scope, systemClock } from "@rnode/program";
 import { testRollupConfigJson } from "@rnode/protocol/testing";
 import { SignerServer } from "@rnode/signer/testing";
 import { afterEach, describe, expect, it } from "vitest";

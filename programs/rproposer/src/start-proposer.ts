@@ -1,10 +1,10 @@
 import { createRpcClient, createRpcServer, type RpcClient, withModules } from "@rnode/jsonrpc";
 import { L1ContractClient } from "@rnode/l1";
+import { ActiveSequencer, RollupClientError, RpcRollupNode, untilAnswered } from "@rnode/node-clients";
 import type { Feed, LogFields, Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
 import type { RollupConfig } from "@rnode/protocol";
-import { ActiveSequencer, RollupClientError, RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { openSigner, type Signer } from "@rnode/signer";
 import { connectL1, type L1Connection, TransactionManager } from "@rnode/tx-manager";
 import { proposerMethods } from "./admin-rpc.ts";

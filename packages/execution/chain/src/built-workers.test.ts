@@ -21,7 +21,7 @@ import { ModelChain } from "./testing/model-chain.ts";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const THREADS = {
-  program: pathToFileURL(join(PACKAGE, "../../kit/worker-host/test-programs/faulty-worker.mjs")),
+  program: pathToFileURL(join(PACKAGE, "../../kit/threads/test-programs/faulty-worker.mjs")),
   maxSilenceMs: 5000,
   execArgv: [],
 };

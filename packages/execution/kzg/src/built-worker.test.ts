@@ -10,7 +10,7 @@ import type { Kzg } from "./kzg.ts";
 // The thread as it is shipped, which is lost in the middle of its work.
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
-const FAULTY = pathToFileURL(join(PACKAGE, "../../kit/worker-host/test-programs/faulty-worker.mjs"));
+const FAULTY = pathToFileURL(join(PACKAGE, "../../kit/threads/test-programs/faulty-worker.mjs"));
 /** The polynomial 0: commitment and proof are the point at infinity, and the library takes a moment instead of 50 ms. */
 const blob = new Uint8Array(131_072);
 const INFINITY = Uint8Array.from({ length: 48 }, (_, i) => (i === 0 ? 0xc0 : 0));

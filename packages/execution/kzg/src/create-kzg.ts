@@ -1,4 +1,4 @@
-import { isCompiled, type ThreadOverrides } from "@rnode/worker-host";
+import { isCompiled, type ThreadOverrides } from "@rnode/threads";
 import { type KzgContext, kzgContext, loadKzgLibrary } from "./context.ts";
 import type { CellsAndProofs, Kzg, ProvedCell } from "./kzg.ts";
 import { KzgError } from "./kzg-error.ts";

@@ -1,4 +1,4 @@
-import { type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
+import { type ThreadOverrides, WorkerHost } from "@rnode/threads";
 import { KzgError } from "./kzg-error.ts";
 import type { KzgAnswer, KzgQuestion } from "./questions.ts";
 

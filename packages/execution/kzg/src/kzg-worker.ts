@@ -1,4 +1,4 @@
-import { serveWorker, startData } from "@rnode/worker-host/serve";
+import { serveWorker, startData } from "@rnode/threads/serve";
 import { createKzgContext } from "./context.ts";
 import type { KzgThreadData, Told } from "./kzg-threads.ts";
 import { KzgAnswerer, type KzgQuestion } from "./questions.ts";

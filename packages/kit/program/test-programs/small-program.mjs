@@ -3,8 +3,19 @@
 
 import { writeSync } from "node:fs";
 import { createServer } from "node:net";
-import { oneOf, optionGroup, optionTable, text } from "@rnode/options";
-import { Halt, launch, logOptions, metricsOptions, pprofOptions, runProgram, UserError } from "@rnode/program";
+import {
+  Halt,
+  launch,
+  logOptions,
+  metricsOptions,
+  oneOf,
+  optionGroup,
+  optionTable,
+  pprofOptions,
+  runProgram,
+  text,
+  UserError,
+} from "@rnode/program";
 
 const BEHAVIOURS = [
   "runs",

@@ -1,4 +1,4 @@
-import type { OptionsOf } from "@rnode/options";
+import type { OptionsOf } from "@rnode/program";
 import { localSigner } from "./local-signer.ts";
 import { RemoteSigner, type RemoteSignerDeps, tlsFilesOf } from "./remote/remote-signer.ts";
 import type { Signer } from "./signer.ts";

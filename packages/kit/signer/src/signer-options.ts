@@ -1,4 +1,4 @@
-import { address, bool, httpUrl, keyValue, listOf, type OptionsOf, optionGroup, positiveDuration, textOf } from "@rnode/options";
+import { address, bool, httpUrl, keyValue, listOf, type OptionsOf, optionGroup, positiveDuration, textOf } from "@rnode/program";
 import type { RemoteSignerOptions } from "./remote/remote-signer.ts";
 
 /** for options that have an effect only with the remote signer */

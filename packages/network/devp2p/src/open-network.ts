@@ -1,5 +1,5 @@
 import type { CollectedMetrics } from "@rnode/observe";
-import { isCompiled } from "@rnode/worker-host";
+import { isCompiled } from "@rnode/threads";
 import type { DevP2PConfig, DevP2PHandlers, DevP2PNetwork } from "./network.ts";
 import type { NetworkDeps } from "./start-network.ts";
 import { DevP2PThread } from "./thread/devp2p-thread.ts";

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { CollectedMetrics } from "@rnode/observe";
-import { isCompiled } from "@rnode/worker-host";
+import { isCompiled } from "@rnode/threads";
 import type { NetworkDeps } from "./host/start-network.ts";
 import type { P2PConfig, P2PHandlers, P2PNetwork } from "./network.ts";
 import { observeEventLoop } from "./thread/event-loop-metrics.ts";

@@ -12,8 +12,6 @@ export {
 } from "./ip-address.ts";
 export { KeyFileError, readOrCreateNetworkKey } from "./key-file.ts";
 export { type Mapping, PortMapper, type PortMapperDeps } from "./nat.ts";
-export { NetworkProgram } from "./network-program.ts";
-export { type NetworkRun, NetworkThread } from "./network-thread.ts";
 export { compressSnappyBlock, decompressSnappyBlock, SnappyError, snappyBlockLength } from "./snappy-block.ts";
 export { findRouters } from "./upnp/find-routers.ts";
 export type { Router } from "./upnp/upnp-router.ts";

@@ -1,4 +1,4 @@
-import { bool, duration, httpUrl, integerBetween, type OptionsOf, optionGroup } from "@rnode/options";
+import { bool, duration, httpUrl, integerBetween, type OptionsOf, optionGroup } from "@rnode/program";
 import type { DaClientOptions } from "./da-client.ts";
 
 const altDa = { needs: "altda.enabled" } as const;

@@ -1,4 +1,4 @@
-import { bool, type OptionDeclaration, type Parser, path, textOf } from "@rnode/options";
+import { bool, type OptionDeclaration, type Parser, path, textOf } from "@rnode/program";
 
 /** An http(s) URL, or the path of a folder, made absolute. */
 export const registryPlace: Parser<string> = {

@@ -9,7 +9,7 @@ import {
   positiveDuration,
   text,
   uint,
-} from "@rnode/options";
+} from "@rnode/program";
 import { parsePrivateKey } from "@rnode/signer";
 
 const privateKey: Parser<Uint8Array> = {

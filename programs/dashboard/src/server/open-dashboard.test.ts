@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { get, type IncomingHttpHeaders } from "node:http";
 import { FeedSource, silentLogger } from "@rnode/observe";
-import { optionTable, parseOptions } from "@rnode/options";
-import { Readiness, Scope, systemClock, UserError } from "@rnode/program";
+import { optionTable, parseOptions, Readiness, Scope, systemClock, UserError } from "@rnode/program";
 import { afterEach, describe, expect, it } from "vitest";
 import { dashboardOptions } from "../options.ts";
 import { type DashboardSource, startDashboardServer } from "./dashboard-server.ts";

@@ -1,4 +1,5 @@
 import { createDecompressor } from "@rnode/compression";
+import type { SyncStatus } from "@rnode/node-clients";
 import {
   bytesToHex,
   decodeRlpPrefix,
@@ -25,7 +26,6 @@ import {
   signTransaction,
 } from "@rnode/protocol";
 import { testRollupConfigJson } from "@rnode/protocol/testing";
-import type { SyncStatus } from "@rnode/rollup-client";
 import type { SimL1, SimL1Block } from "@rnode/tx-manager/testing";
 import { type BatcherBlock, sizesOf } from "../batcher-block.ts";
 import type { BlockSource, RollupNode } from "../rollup-access.ts";

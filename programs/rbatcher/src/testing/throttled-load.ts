@@ -1,5 +1,5 @@
 import { createMetrics, silentLogger } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
+import { parseOptions } from "@rnode/program";
 import { SimClock } from "@rnode/program/testing";
 import type { L2BlockRef } from "@rnode/protocol";
 import { ChannelManager } from "../channel-manager.ts";

@@ -9,7 +9,7 @@ import {
   positiveDuration,
   uint,
   url,
-} from "@rnode/options";
+} from "@rnode/program";
 import { type DaBytes, daBytes } from "@rnode/protocol";
 import type { ThrottleOptions } from "./throttle.ts";
 import { THROTTLE_CONTROLLERS } from "./throttle-controller.ts";

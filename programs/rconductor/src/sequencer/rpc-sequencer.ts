@@ -1,9 +1,8 @@
-import { L2Blocks } from "@rnode/engine-client";
 import { type RpcClient, RpcError } from "@rnode/jsonrpc";
+import { L2Blocks, RpcRollupNode } from "@rnode/node-clients";
 import { errorText } from "@rnode/observe";
 import { parseQuantityNumber } from "@rnode/primitives";
 import { type ExecutionPayloadEnvelope, envelopeToJson, type RollupConfig } from "@rnode/protocol";
-import { RpcRollupNode } from "@rnode/rollup-client";
 import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
 import type { SequencerNode } from "./sequencer-api.ts";

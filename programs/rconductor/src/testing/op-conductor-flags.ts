@@ -1,4 +1,4 @@
-import type { ForeignFact } from "@rnode/options/testing";
+import type { ForeignFact } from "@rnode/program/testing";
 
 /** The options of op-conductor, from the flag tables of the Go module v1.19.6. */
 export const OP_CONDUCTOR_FLAGS: readonly ForeignFact[] = [

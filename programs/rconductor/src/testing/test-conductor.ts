@@ -1,8 +1,7 @@
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { noMetrics, silentLogger } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { Scope, systemClock } from "@rnode/program";
+import { parseOptions, Scope, systemClock } from "@rnode/program";
 import { envelopeToJson } from "@rnode/protocol";
 import type { RunningConductor } from "../open-servers.ts";
 import { rconductorOptions } from "../options.ts";

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
-import { type CommandIo, command, commandGroup, UserError } from "@rnode/program";
+import { bool, type CommandIo, command, commandGroup, optionGroup, optionTable, path, UserError } from "@rnode/program";
 import {
   compactDatabase,
   describePageReading,

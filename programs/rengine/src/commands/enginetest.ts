@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { runEngineTests } from "@rnode/conformance";
-import { bool, optionGroup, optionTable } from "@rnode/options";
-import { command, UserError } from "@rnode/program";
+import { bool, command, optionGroup, optionTable, UserError } from "@rnode/program";
 import { startTestEngine } from "../engine/test-engine.ts";
 import { VERSION } from "../version.ts";
 

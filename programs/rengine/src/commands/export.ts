@@ -1,8 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { optionGroup, optionTable, path, uint } from "@rnode/options";
-import { command, openForOthers, UserError } from "@rnode/program";
+import { command, openForOthers, optionGroup, optionTable, path, UserError, uint } from "@rnode/program";
 import { encodeBlock } from "@rnode/protocol";
 import type { ChainStoreReader } from "@rnode/storage";
 import { openExistingDatabase } from "../setup/database.ts";

@@ -1,7 +1,6 @@
 import { fetchOptions } from "@rnode/networks";
-import { hash, optionGroup, optionTable, path, text } from "@rnode/options";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
-import { command, UserError } from "@rnode/program";
+import { command, hash, optionGroup, optionTable, path, text, UserError } from "@rnode/program";
 import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";

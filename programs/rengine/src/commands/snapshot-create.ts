@@ -1,8 +1,7 @@
 import { closeSync, fsyncSync, renameSync, rmSync, writeSync } from "node:fs";
 import { storedGenesisHash } from "@rnode/chain";
-import { bool, integerBetween, optionGroup, optionTable, path, textOf } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
-import { command, openForOthers, UserError } from "@rnode/program";
+import { bool, command, integerBetween, openForOthers, optionGroup, optionTable, path, textOf, UserError } from "@rnode/program";
 import { createSnapshot, MIN_SNAPSHOT_BLOCKS } from "@rnode/snapshot";
 import type { ChainDatabase } from "@rnode/storage";
 import { loadChainSpec } from "../setup/chain-spec.ts";

@@ -1,8 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { bool, optionGroup, optionTable, path, textOf } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
-import { type CommandIo, command, makeFolder, UserError } from "@rnode/program";
+import { bool, type CommandIo, command, makeFolder, optionGroup, optionTable, path, textOf, UserError } from "@rnode/program";
 import { loadSnapshot, restoreSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
 import { type ChainSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";

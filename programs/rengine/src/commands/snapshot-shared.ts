@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { registryPlace } from "@rnode/networks";
-import { hash, integerBetween, optionGroup, text } from "@rnode/options";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import type { CommandIo } from "@rnode/program";
+import { hash, integerBetween, optionGroup, text } from "@rnode/program";
 import { downloadSnapshot, type LoadedSnapshot, type SnapshotExpectation, type StartReach } from "@rnode/snapshot";
 import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
-import { bool, optionGroup, optionTable } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
-import { command } from "@rnode/program";
+import { bool, command, optionGroup, optionTable } from "@rnode/program";
 import { loadSnapshot } from "@rnode/snapshot";
 import { loadChainSpec } from "../setup/chain-spec.ts";
 import { fileError, isUrl } from "../setup/read-input.ts";

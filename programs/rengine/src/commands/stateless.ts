@@ -11,9 +11,8 @@ import {
   verifyBlock,
 } from "@rnode/chain";
 import { createRpcClient } from "@rnode/jsonrpc";
-import { bool, httpUrl, optionGroup, optionTable, path, text, textOf } from "@rnode/options";
 import { bytesToHex, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
-import { type CommandIo, command, UserError } from "@rnode/program";
+import { bool, type CommandIo, command, httpUrl, optionGroup, optionTable, path, text, textOf, UserError } from "@rnode/program";
 import { networkByName } from "@rnode/protocol";
 import { readJson } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { evmForkOfEra, runStateTests, traceStateTestCase } from "@rnode/conformance";
-import { bool, integerBetween, optionGroup, optionTable, text } from "@rnode/options";
-import { command, UserError } from "@rnode/program";
+import { bool, command, integerBetween, optionGroup, optionTable, text, UserError } from "@rnode/program";
 import { VERSION } from "../version.ts";
 
 const MAX_JOBS = 256;

@@ -11,7 +11,7 @@ import {
   path,
   text,
   uint,
-} from "@rnode/options";
+} from "@rnode/program";
 
 /** anvil's */
 export const DEFAULT_CHAIN_ID = 31_337;

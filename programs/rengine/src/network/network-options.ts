@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { parseEnode } from "@rnode/devp2p";
-import { bool, integerBetween, ipAddress, listOf, optionGroup, type Parser, path, port, textOf } from "@rnode/options";
+import { bool, integerBetween, ipAddress, listOf, optionGroup, type Parser, path, port, textOf } from "@rnode/program";
 
 /** One that network nodes are named by. */
 const enode: Parser<string> = {

@@ -13,7 +13,7 @@ import {
   sizeOfRequest,
 } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { formatDurationMs } from "@rnode/options";
+import { formatDurationMs } from "@rnode/program";
 import type { CostlyResult, MessageFromCostly } from "./costly-messages.ts";
 import type { CostlyThread, CostlyThreadEvents } from "./costly-thread.ts";
 import type { GasBudgets } from "./gas-budgets.ts";

@@ -1,4 +1,4 @@
-import { bool, integerBetween, type OptionsOf, optionGroup } from "@rnode/options";
+import { bool, integerBetween, type OptionsOf, optionGroup } from "@rnode/program";
 import { DEFAULT_PROOF_WINDOW_BLOCKS, MIN_HISTORY_BLOCKS } from "@rnode/storage";
 
 /** The number of blocks that Reth keeps with its option of this name. */

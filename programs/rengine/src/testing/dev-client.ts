@@ -1,7 +1,6 @@
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { createLogger, silentLogger } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
-import { noProgramMetrics, Scope, systemClock } from "@rnode/program";
+import { noProgramMetrics, parseOptions, Scope, systemClock } from "@rnode/program";
 import { startDevClient } from "../dev/start-dev.ts";
 import { clientTable } from "../options.ts";
 

@@ -1,4 +1,4 @@
-import type { ForeignFact } from "@rnode/options/testing";
+import type { ForeignFact } from "@rnode/program/testing";
 
 /** The options of op-geth v1.101702.3, those of Geth included. */
 export const GETH_FLAGS: readonly ForeignFact[] = [

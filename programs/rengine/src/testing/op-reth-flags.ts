@@ -1,4 +1,4 @@
-import type { ForeignFact } from "@rnode/options/testing";
+import type { ForeignFact } from "@rnode/program/testing";
 
 /** The options of `op-reth node`, from the `--help` of v2.4; those that v2.5 to v2.9 are known to have changed have a note. */
 export const OP_RETH_FLAGS: readonly ForeignFact[] = [

@@ -5,9 +5,20 @@ import { ExplainRun, type Explanation, explainRange, explanationLines, explanati
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import { registryPlace } from "@rnode/networks";
 import { createLogger, noMetrics } from "@rnode/observe";
-import { address, bool, listOf, optionGroup, optionTable, path, uint } from "@rnode/options";
 import { hexToBytes, isCodedError } from "@rnode/primitives";
-import { command, logOptions, systemClock, UserError } from "@rnode/program";
+import {
+  address,
+  bool,
+  command,
+  listOf,
+  logOptions,
+  optionGroup,
+  optionTable,
+  path,
+  systemClock,
+  UserError,
+  uint,
+} from "@rnode/program";
 import type { L1BlockRef } from "@rnode/protocol";
 import { l1Options, overrideOptions, rollupOptions } from "../options.ts";
 import { connectBeacon } from "../start/beacon.ts";

@@ -6,9 +6,8 @@ import {
   registryAt,
   registryPlace,
 } from "@rnode/networks";
-import { bool, optionGroup, optionTable } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
-import { type CommandIo, command, systemClock, UserError } from "@rnode/program";
+import { bool, type CommandIo, command, optionGroup, optionTable, systemClock, UserError } from "@rnode/program";
 import { isNetworksTableOld, NETWORKS, NETWORKS_SOURCE, type Network, rollupForkTimesToJson } from "@rnode/protocol";
 import { VERSION } from "../version.ts";
 

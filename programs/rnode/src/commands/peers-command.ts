@@ -1,7 +1,6 @@
 import { createRpcClient, METHOD_NOT_FOUND, type RpcClient, RpcError, RpcTransportError } from "@rnode/jsonrpc";
-import { bool, duration, optionGroup, optionTable, url } from "@rnode/options";
 import type { PeerBan, PeerDump, PeerInfo, PeerStats } from "@rnode/p2p";
-import { command, UserError } from "@rnode/program";
+import { bool, command, duration, optionGroup, optionTable, UserError, url } from "@rnode/program";
 import { type PeerReport, peerLines } from "../p2p/peers-report.ts";
 import { VERSION } from "../version.ts";
 

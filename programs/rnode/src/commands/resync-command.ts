@@ -1,7 +1,6 @@
 import { createL1Metrics } from "@rnode/l1";
 import { createLogger, noMetrics } from "@rnode/observe";
-import { optionGroup, optionTable, uint } from "@rnode/options";
-import { command, systemClock, UserError } from "@rnode/program";
+import { command, optionGroup, optionTable, systemClock, UserError, uint } from "@rnode/program";
 import { readEngineSecret } from "../engine/engine-secret.ts";
 import { rnodeOptions } from "../options.ts";
 import { Connections } from "../start/connections.ts";

@@ -1,4 +1,4 @@
-import type { EngineClient, L2Blocks } from "@rnode/engine-client";
+import type { EngineClient, L2Blocks } from "@rnode/node-clients";
 import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 
 export interface ResyncDeps {

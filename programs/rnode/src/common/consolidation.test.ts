@@ -1,4 +1,4 @@
-import { VerifiedPayload } from "@rnode/engine-client";
+import { VerifiedPayload } from "@rnode/node-clients";
 import { EMPTY_REQUESTS_HASH, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayload,

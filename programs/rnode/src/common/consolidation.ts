@@ -1,4 +1,4 @@
-import type { L2Block } from "@rnode/engine-client";
+import type { L2Block } from "@rnode/node-clients";
 import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, equalBytes, isCodedError } from "@rnode/primitives";
 import {
   extraDataFromAttributes,

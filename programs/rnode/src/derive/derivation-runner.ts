@@ -1,5 +1,5 @@
 import type { DerivationPipeline, DerivedAttributes } from "@rnode/derivation";
-import type { L2Block } from "@rnode/engine-client";
+import type { L2Block } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { type BlockId, isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";

@@ -1,4 +1,4 @@
-import type { ForkchoiceOutcome, ForkchoiceState } from "@rnode/engine-client";
+import type { ForkchoiceOutcome, ForkchoiceState } from "@rnode/node-clients";
 import { silentLogger } from "@rnode/observe";
 import type { L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";

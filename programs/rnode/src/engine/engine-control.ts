@@ -1,11 +1,11 @@
+import { RpcError } from "@rnode/jsonrpc";
 import type {
   BuildBlocksOutcome,
   ForkchoiceOutcome,
   ForkchoiceState,
   GetPayloadOutcome,
   NewPayloadOutcome,
-} from "@rnode/engine-client";
-import { RpcError } from "@rnode/jsonrpc";
+} from "@rnode/node-clients";
 import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
   EXECUTION_TOO_LONG,

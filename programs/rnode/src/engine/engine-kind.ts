@@ -1,4 +1,4 @@
-import type { ClientVersion, EngineClient } from "@rnode/engine-client";
+import type { ClientVersion, EngineClient } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 

@@ -1,6 +1,6 @@
 import type { L1Provider } from "@rnode/derivation";
-import type { L2Block } from "@rnode/engine-client";
 import { RpcError, withRpcErrors } from "@rnode/jsonrpc";
+import type { L2Block } from "@rnode/node-clients";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type L2BlockRef, type OutputParts, type RollupConfig, replacedOutput, rollupRulesAt } from "@rnode/protocol";
 import { type DerivedPair, toBlockRef } from "./managed-event.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
-import { parseOptions } from "@rnode/options";
+import { parseOptions } from "@rnode/program";
 import { type DependencySet, forksUpTo } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { rnodeOptions } from "../options.ts";

@@ -1,6 +1,6 @@
 import type { DerivationPipeline, L1Provider } from "@rnode/derivation";
-import type { L2Block } from "@rnode/engine-client";
 import { INVALID_PARAMS, RpcError, SERVER_ERROR, toRpcError, withRpcErrors } from "@rnode/jsonrpc";
+import type { L2Block } from "@rnode/node-clients";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import {

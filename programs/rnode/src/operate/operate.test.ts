@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EngineError } from "@rnode/engine-client";
+import { EngineError } from "@rnode/node-clients";
 import { describe, expect, it } from "vitest";
 import { L1View } from "../derive/l1-view.ts";
 import { checkEngineKind } from "../engine/engine-kind.ts";

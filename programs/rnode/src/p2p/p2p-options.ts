@@ -1,3 +1,5 @@
+import { P2PSettingError, parseBootnode, parseNetworks, parseStaticPeer } from "@rnode/p2p";
+import { isPrivateKey } from "@rnode/primitives";
 import {
   bool,
   decimal,
@@ -13,9 +15,7 @@ import {
   text,
   textOf,
   uint,
-} from "@rnode/options";
-import { P2PSettingError, parseBootnode, parseNetworks, parseStaticPeer } from "@rnode/p2p";
-import { isPrivateKey } from "@rnode/primitives";
+} from "@rnode/program";
 
 /** A text that the network reads with `read`, kept as it is. */
 const readBy = (read: (value: string) => unknown, placeholder: string, expects: string): Parser<string> => ({

@@ -1,4 +1,3 @@
-import type { L2Block } from "@rnode/engine-client";
 import {
   anyJson,
   booleanShape,
@@ -17,6 +16,7 @@ import {
   toRpcError,
   withRpcErrors,
 } from "@rnode/jsonrpc";
+import type { L2Block } from "@rnode/node-clients";
 import type { LogLevel } from "@rnode/observe";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import {

@@ -1,4 +1,4 @@
-import { EngineError } from "@rnode/engine-client";
+import { EngineError } from "@rnode/node-clients";
 import { Halt } from "@rnode/program";
 import { encodeProtocolVersion } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";

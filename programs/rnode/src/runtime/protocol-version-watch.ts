@@ -1,4 +1,4 @@
-import type { EngineClient } from "@rnode/engine-client";
+import type { EngineClient } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import { isCodedError, isZeroBytes } from "@rnode/primitives";
 import { Halt } from "@rnode/program";

@@ -6,7 +6,7 @@ import {
   type SyncStartL1,
   type SyncStartL2,
 } from "@rnode/derivation";
-import type { L2Blocks } from "@rnode/engine-client";
+import type { L2Blocks } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import { type CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";

@@ -1,6 +1,6 @@
 import type { BatchVerdict, ObservedBatch } from "@rnode/derivation";
-import type { L2Block } from "@rnode/engine-client";
 import { L1Error } from "@rnode/l1";
+import type { L2Block } from "@rnode/node-clients";
 import { silentLogger } from "@rnode/observe";
 import { type Hex, hexToBytes } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";

@@ -1,5 +1,5 @@
 import type { L1BlockHeader } from "@rnode/derivation";
-import type { L2Block } from "@rnode/engine-client";
+import type { L2Block } from "@rnode/node-clients";
 import { silentLogger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";

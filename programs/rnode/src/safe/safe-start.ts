@@ -1,5 +1,5 @@
 import type { L1Provider } from "@rnode/derivation";
-import type { L2Blocks } from "@rnode/engine-client";
+import type { L2Blocks } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import type { BlockId, L2BlockRef } from "@rnode/protocol";
 import type { SafeHeadEntry } from "./safe-head-database.ts";

@@ -1,4 +1,4 @@
-import { EngineError } from "@rnode/engine-client";
+import { EngineError } from "@rnode/node-clients";
 import { ManualClock } from "@rnode/primitives/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { EngineError } from "@rnode/engine-client";
+import { EngineError } from "@rnode/node-clients";
 import { CodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { GENESIS_TIME_SEC, L1_BLOCK_TIME_SEC, testConfig } from "../testing/fake-chain.ts";

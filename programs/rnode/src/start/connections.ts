@@ -1,8 +1,8 @@
 import { altDaClientOptions, DaClient, type DaMetrics } from "@rnode/alt-da";
 import type { BlobProvider, DaInputs } from "@rnode/derivation";
-import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcClient, type RpcClientMetrics } from "@rnode/jsonrpc";
 import { type BeaconMetrics, type BlobReadAhead, L1Client, L1Endpoints, type L1Metrics } from "@rnode/l1";
+import { EngineClient, L2Blocks } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";

@@ -1,6 +1,6 @@
-import { EngineError, engineMethodsAt } from "@rnode/engine-client";
 import { RpcError } from "@rnode/jsonrpc";
 import { L1Error } from "@rnode/l1";
+import { EngineError, engineMethodsAt } from "@rnode/node-clients";
 import { silentLogger } from "@rnode/observe";
 import { extraDataBytes, rollupRulesAt } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";

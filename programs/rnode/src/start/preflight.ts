@@ -1,6 +1,6 @@
-import { type EngineClient, engineMethodsAt, forkchoiceVersion, type L2Blocks } from "@rnode/engine-client";
 import { RpcError } from "@rnode/jsonrpc";
 import type { L1Client } from "@rnode/l1";
+import { type EngineClient, engineMethodsAt, forkchoiceVersion, type L2Blocks } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import { Backoff, type Clock, type Hex, isCodedError, retry } from "@rnode/primitives";
 import { l1ChainConfig, type RollupConfig } from "@rnode/protocol";

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseOptions } from "@rnode/options";
+import { parseOptions } from "@rnode/program";
 import { NETWORKS, networkByName, type RollupConfig, rollupConfigOf, rollupConfigToJson } from "@rnode/protocol";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { rnodeOptions } from "../options.ts";

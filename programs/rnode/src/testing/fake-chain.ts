@@ -8,8 +8,8 @@ import type {
   L2BlockLabel,
   NewPayloadOutcome,
   VerifiedPayload,
-} from "@rnode/engine-client";
-import { EngineError } from "@rnode/engine-client";
+} from "@rnode/node-clients";
+import { EngineError } from "@rnode/node-clients";
 import {
   asciiToBytes,
   bytesToHex,

@@ -1,4 +1,4 @@
-import type { ForeignFact } from "@rnode/options/testing";
+import type { ForeignFact } from "@rnode/program/testing";
 
 /** The options of op-node, from the flag tables of v1.19.6; the notes of v1.20 and v1.21 name no other. */
 export const OP_NODE_FLAGS: readonly ForeignFact[] = [

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EngineError, type L2Block } from "@rnode/engine-client";
+import { EngineError, type L2Block } from "@rnode/node-clients";
 import { silentLogger } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
 import { SafeHeadDatabase } from "../safe/safe-head-database.ts";

@@ -1,4 +1,4 @@
-import type { L2Blocks } from "@rnode/engine-client";
+import type { L2Blocks } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import { type Clock, type Hex, isCodedError } from "@rnode/primitives";
 import type { L2BlockRef, RollupConfig } from "@rnode/protocol";

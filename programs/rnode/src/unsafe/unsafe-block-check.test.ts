@@ -2,8 +2,8 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { L1BlockHeader } from "@rnode/derivation";
-import { EngineError } from "@rnode/engine-client";
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { EngineError } from "@rnode/node-clients";
 import { silentLogger } from "@rnode/observe";
 import { bigintToBytes, bytesToHex, concatBytes } from "@rnode/primitives";
 import {

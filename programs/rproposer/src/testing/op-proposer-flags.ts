@@ -1,4 +1,4 @@
-import type { ForeignFact } from "@rnode/options/testing";
+import type { ForeignFact } from "@rnode/program/testing";
 
 /** The options of op-proposer, from the flag tables of the Go module v1.19.6. */
 export const OP_PROPOSER_FLAGS: readonly ForeignFact[] = [

@@ -1,5 +1,6 @@
 import type { ContractAnswer, ContractCall } from "@rnode/l1";
 import { encodeCall } from "@rnode/l1";
+import { type Output, outputFromJson, type SyncStatus } from "@rnode/node-clients";
 import {
   bigintToBytes,
   bytesToBigint,
@@ -11,7 +12,6 @@ import {
   uint64ToBytes,
 } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
-import { type Output, outputFromJson, type SyncStatus } from "@rnode/rollup-client";
 import type { SimL1 } from "@rnode/tx-manager/testing";
 import type { ContractReader } from "../output-contract.ts";
 import type { OutputSource } from "../proposer.ts";

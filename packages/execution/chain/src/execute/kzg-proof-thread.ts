@@ -1,5 +1,5 @@
 import { kzgContext } from "@rnode/kzg";
-import { serveWorker } from "@rnode/worker-host/serve";
+import { serveWorker } from "@rnode/threads/serve";
 
 // The thread of `createKzgVerifier`. It loads the trusted setup (two seconds) before it takes its first question: commitment, z, y and proof, one
 // behind the other.

@@ -1,5 +1,5 @@
 import { concatBytes } from "@rnode/primitives";
-import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
+import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 
 /** The only KZG operation of the EVM: whether `y` is the value at `z` of the polynomial behind `commitment`. */
 export interface KzgVerifier {

@@ -1,5 +1,5 @@
 import { openChainStore } from "@rnode/storage";
-import { serveWorker, startData } from "@rnode/worker-host/serve";
+import { serveWorker, startData } from "@rnode/threads/serve";
 import type { ReadAheadData } from "./read-ahead.ts";
 
 // A thread of `ReadAhead`: reads keys, so that their pages are in memory.

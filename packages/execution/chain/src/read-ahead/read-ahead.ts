@@ -2,7 +2,7 @@ import type { StateChanges } from "@rnode/evm";
 import { bytesToHex } from "@rnode/primitives";
 import type { Transaction } from "@rnode/protocol";
 import { type ChainDatabase, TouchedKeys } from "@rnode/storage";
-import { hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
+import { hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 import { addressesIn, SlotPatterns } from "./slot-patterns.ts";
 
 export interface ReadAheadData {

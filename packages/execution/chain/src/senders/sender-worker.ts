@@ -1,6 +1,6 @@
 import { addKeccak256, flushKeccak256 } from "@rnode/primitives";
 import { recoverEncodedSenders } from "@rnode/protocol";
-import { serveWorker } from "@rnode/worker-host/serve";
+import { serveWorker } from "@rnode/threads/serve";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-workers.ts";
 
 // The thread of `SenderWorkers`: receives encoded transactions, and returns senders and hashes. A sender that cannot be recovered stays

@@ -1,5 +1,5 @@
 import { isZeroBytes } from "@rnode/primitives";
-import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
+import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 
 export const SENDER_BYTES = 20;
 

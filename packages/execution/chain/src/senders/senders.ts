@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { bytesToHex, type Hex, LruCache } from "@rnode/primitives";
 import { type Block, encodeTransaction, hashTransaction, recoverEncodedSenders, type Transaction } from "@rnode/protocol";
-import type { ThreadOverrides } from "@rnode/worker-host";
+import type { ThreadOverrides } from "@rnode/threads";
 import { type KnownParts, PreparedBlock } from "../prepared-block.ts";
 import { findSenders, type SenderLookup, type SendersResult } from "./find-senders.ts";
 import { SenderWorkers } from "./sender-workers.ts";

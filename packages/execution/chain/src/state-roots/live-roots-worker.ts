@@ -1,5 +1,5 @@
 import { openChainStore } from "@rnode/storage";
-import { serveWorker, startData } from "@rnode/worker-host/serve";
+import { serveWorker, startData } from "@rnode/threads/serve";
 import type { LiveRootsAnswer, LiveRootsData } from "./live-roots.ts";
 import { LiveRootsBuilder, type RootQuestion } from "./live-roots-builder.ts";
 

@@ -1,6 +1,6 @@
 import type { StateChanges } from "@rnode/evm";
 import { changeCount } from "@rnode/storage";
-import { type AwaitedAnswer, hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
+import { type AwaitedAnswer, hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 import type { RootQuestion } from "./live-roots-builder.ts";
 import { packChanges } from "./packed-changes.ts";
 import { PackedUpdate } from "./packed-update.ts";

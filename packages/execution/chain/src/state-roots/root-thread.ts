@@ -1,6 +1,6 @@
 import type { Hex } from "@rnode/primitives";
 import type { ChainDatabase, ChainStoreBulk } from "@rnode/storage";
-import { hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
+import { hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 import { type GroupRoots, GroupRootsBuilder } from "./group-roots.ts";
 
 /** Blocks one after the other. After each group comes "seal", which is answered, and later "committed" once the group is. */

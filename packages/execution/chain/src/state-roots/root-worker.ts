@@ -1,5 +1,5 @@
 import { openChainStore } from "@rnode/storage";
-import { type Served, serveWorker, startData } from "@rnode/worker-host/serve";
+import { type Served, serveWorker, startData } from "@rnode/threads/serve";
 import { GroupRootsBuilder } from "./group-roots.ts";
 import type { RootQuestion, RootThreadData, SealedRoots } from "./root-thread.ts";
 

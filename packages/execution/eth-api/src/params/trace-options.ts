@@ -10,7 +10,7 @@ import {
   shown,
   textShape,
 } from "@rnode/jsonrpc";
-import { parseDurationMs } from "@rnode/options";
+import { parseDurationMs } from "@rnode/program";
 import { blockOverrideShape, stateOverrideShape } from "./call-request.ts";
 import { numberOrQuantityShape } from "./number-or-quantity.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { EvmEngine } from "@rnode/evm";
 import { LIMIT_EXCEEDED, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
-import { formatDurationMs } from "@rnode/options";
+import { formatDurationMs } from "@rnode/program";
 import { stepMs, type Work } from "../backend/work.ts";
 import { gasCounter } from "../calls/time-limit.ts";
 

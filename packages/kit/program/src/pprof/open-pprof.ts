@@ -1,14 +1,14 @@
 import { accessSync, constants, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorText, type Logger } from "@rnode/observe";
-import type { OptionsOf } from "@rnode/options";
 import type { Clock } from "@rnode/primitives";
-import { UserError } from "../failure.ts";
-import { namingPorts } from "../naming-ports.ts";
-import type { Scope } from "../scope.ts";
-import type { pprofOptions } from "../standard-options.ts";
+import type { OptionsOf } from "../options/option-group.ts";
+import type { ProfileType } from "../options/profile-types.ts";
+import type { pprofOptions } from "../options/standard-options.ts";
+import { UserError } from "../process/failure.ts";
+import type { Scope } from "../process/scope.ts";
+import { namingPorts } from "../servers/naming-ports.ts";
 import { startPprofServer } from "./pprof-server.ts";
-import type { ProfileType } from "./profile-types.ts";
 import { Profiler } from "./profiler.ts";
 
 export interface PprofDeps {

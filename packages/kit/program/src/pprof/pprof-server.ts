@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
-import { describeFailure } from "../failure.ts";
-import { type SmallAnswer, type SmallServer, startSmallServer } from "../small-server.ts";
-import { NOT_IN_JAVASCRIPT } from "./profile-types.ts";
+import { NOT_IN_JAVASCRIPT } from "../options/profile-types.ts";
+import { describeFailure } from "../process/failure.ts";
+import { type SmallAnswer, type SmallServer, startSmallServer } from "../servers/small-server.ts";
 import type { Profiler, Recording } from "./profiler.ts";
 
 const ROOT = "/debug/pprof/";

@@ -1,6 +1,6 @@
 import type { Profiler as CpuProfiler, HeapProfiler } from "node:inspector";
 import type { Session } from "node:inspector/promises";
-import { UserError } from "../failure.ts";
+import { UserError } from "../process/failure.ts";
 import { type Frame, ProfileBuilder } from "./profile-format.ts";
 
 /** As Go: a hundred samples a second. */

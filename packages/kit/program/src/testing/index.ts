@@ -1,3 +1,5 @@
+export * from "./describe-migration.ts";
+export * from "./foreign-check.ts";
 export { type DevProgram, foundryBinary, runProgram, startDevProgram } from "./foundry.ts";
 export { freePort } from "./free-port.ts";
 export { GoProgram } from "./go-program.ts";

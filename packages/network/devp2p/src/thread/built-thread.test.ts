@@ -16,7 +16,7 @@ import { DevP2PThread } from "./devp2p-thread.ts";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const BUILT = pathToFileURL(join(PACKAGE, "lib/devp2p-worker.js"));
-const LOST = pathToFileURL(join(PACKAGE, "../peering/test-programs/lost-worker.mjs"));
+const LOST = pathToFileURL(join(PACKAGE, "../../kit/threads/test-programs/lost-worker.mjs"));
 const LOST_TEXT = "the thread of the network of peers was lost: it is started again";
 const never = new AbortController().signal;
 

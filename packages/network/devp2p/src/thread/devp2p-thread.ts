@@ -1,6 +1,6 @@
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
-import { type NetworkRun, NetworkThread } from "@rnode/peering";
 import type { Clock } from "@rnode/primitives";
+import { type NetworkRun, NetworkThread } from "@rnode/threads";
 import type { BlockPeer } from "../api.ts";
 import { DevP2PError } from "../errors.ts";
 import type { Announcement, DevP2PConfig, DevP2PHandlers, DevP2PIdentity, DevP2PNetwork, PeerAdmin } from "../network.ts";

@@ -1,5 +1,5 @@
-import { NetworkProgram } from "@rnode/peering";
 import { systemClock } from "@rnode/program";
+import { NetworkProgram } from "@rnode/threads";
 import type { BlockPeer } from "../api.ts";
 import { DevP2PError } from "../errors.ts";
 import type { DevP2PHandlers, DevP2PNetwork } from "../network.ts";

@@ -15,7 +15,7 @@ import { P2PThread, type P2PThreadDeps } from "./p2p-thread.ts";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const BUILT = pathToFileURL(join(PACKAGE, "lib/p2p-worker.js"));
-const LOST = pathToFileURL(join(PACKAGE, "../peering/test-programs/lost-worker.mjs"));
+const LOST = pathToFileURL(join(PACKAGE, "../../kit/threads/test-programs/lost-worker.mjs"));
 const TIMEOUT_MS = 60_000;
 
 const nowSec = Math.floor(Date.now() / 1_000);

@@ -1,7 +1,7 @@
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
-import { type NetworkRun, NetworkThread } from "@rnode/peering";
 import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { type NetworkRun, NetworkThread } from "@rnode/threads";
 import type { P2PConfig, P2PHandlers, P2PIdentity, P2PNetwork, Published, UnsafeGap } from "../network.ts";
 import type { PeerApi } from "../peers/peer-api.ts";
 import { type P2PSetting, P2PSettingError } from "../settings-error.ts";

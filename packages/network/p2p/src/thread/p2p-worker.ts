@@ -1,8 +1,8 @@
 import "../with-resolvers.ts";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { NetworkProgram } from "@rnode/peering";
 import { systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { NetworkProgram } from "@rnode/threads";
 import { startNetwork } from "../host/start-network.ts";
 import type { P2PHandlers, P2PNetwork } from "../network.ts";
 import type { PeerApi } from "../peers/peer-api.ts";

@@ -1,2 +1,0 @@
-export * from "./describe-migration.ts";
-export * from "./foreign-check.ts";

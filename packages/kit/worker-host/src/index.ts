@@ -1,1 +1,0 @@
-export * from "./worker-host.ts";

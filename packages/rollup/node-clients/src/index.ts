@@ -1,0 +1,11 @@
+export * from "./engine/engine-client.ts";
+export * from "./engine/engine-error.ts";
+export * from "./engine/engine-versions.ts";
+export { type L2Block, type L2BlockLabel, L2Blocks } from "./engine/l2-blocks.ts";
+export { VerifiedPayload, verifiedBlockHash } from "./engine/verified-payload.ts";
+export { ActiveSequencer } from "./rollup/active-sequencer.ts";
+export { type Output, outputFromJson } from "./rollup/output.ts";
+export { RollupClientError } from "./rollup/rollup-client-error.ts";
+export { RpcRollupNode } from "./rollup/rpc-rollup-node.ts";
+export { type SyncStatus, syncStatusFromJson } from "./rollup/sync-status.ts";
+export { untilAnswered } from "./rollup/until-answered.ts";
