@@ -11,7 +11,7 @@ import type {
   SignedTransaction,
   Transaction,
 } from "@rnode/protocol";
-import type { BlockParts, Labels, StateView } from "@rnode/storage";
+import type { BlockParts, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { PreparedBlock } from "./prepared-block.ts";
 
@@ -209,10 +209,6 @@ export interface BuildChoices {
   /** default: the parent's */
   readonly desiredGasLimit?: bigint | undefined;
   readonly extraData?: Uint8Array | undefined;
-  /** wei; for development chains: the block is not valid with any but the computed one, which is the default */
-  readonly baseFeePerGas?: bigint | undefined;
-  /** likewise */
-  readonly excessBlobGas?: bigint | undefined;
 }
 
 /** A block to import. */
@@ -310,20 +306,6 @@ export interface Chain {
    * say otherwise, transactions from the pool. Meant for tests of other clients: the rollup node builds with `forkchoiceUpdated`.
    */
   buildBlock(parentHash: Uint8Array, attributes: PayloadAttributes, choices?: BuildChoices): BuildResult;
-  /**
-   * Builds the next block on the head, with transactions from the pool unless the attributes say otherwise, and makes it canonical with
-   * the labels. For development chains, which nobody tells which block to choose.
-   *
-   * @throws {CodedError} chain/unbuildable
-   */
-  makeBlock(attributes: PayloadAttributes, choices?: BuildChoices, labels?: Labels): BuildResult;
-  /**
-   * Makes an ancestor the head again, with the labels; those on blocks that leave the chain are dropped. For development chains:
-   * `forkchoiceUpdated` does not go back on an Ethereum chain.
-   */
-  rewind(number: number, labels?: Labels): void;
-  /** Tells listeners that the state after the head was edited by hand (`ChainDependencies.editsAfter`). */
-  announceEdits(): void;
   /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size; 0 turns a limit off. */
   setMaxDaSize(maxTransactionBytes: DaBytes, maxBlockBytes: DaBytes): void;
   /**

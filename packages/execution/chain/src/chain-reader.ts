@@ -1,10 +1,11 @@
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import type { Block, BlockId, ChainConfig, Header } from "@rnode/protocol";
-import type { BlockParts, ChainStoreReader, StateView } from "@rnode/storage";
+import type { BlockId, ChainConfig } from "@rnode/protocol";
+import type { ChainStoreReader, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./api.ts";
+import type { Chain, HeadChange } from "./api.ts";
+import { ChainView } from "./chain-view.ts";
 import { ChainError } from "./faults.ts";
-import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
+import { isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
 import { type HeadNotice, LazyHeadChange } from "./head-change.ts";
 
@@ -26,9 +27,7 @@ export function openChainReader(store: ChainStoreReader, config: ChainConfig): C
   return new StoredChainReader(store, config);
 }
 
-class StoredChainReader implements ChainReader {
-  readonly config: ChainConfig;
-  readonly genesis: StoredBlock;
+class StoredChainReader extends ChainView implements ChainReader {
   readonly #store: ChainStoreReader;
   readonly #listeners = new Set<(change: HeadChange) => void>();
   /** blocks that left before listeners were told of them; listeners are not told that they left, either */
@@ -38,35 +37,13 @@ class StoredChainReader implements ChainReader {
     const hash = storedGenesisHash(store);
     const block = hash && store.readBlock(hash);
     if (hash === undefined || block === undefined) throw new ChainError("chain/no-genesis");
-    this.config = config;
-    this.genesis = { hash, block, receipts: [], senders: [] };
+    super(config, { hash, block, receipts: [], senders: [] }, store, {
+      header: (hash) => store.readHeader(hash),
+      block: (hash) => store.readBlock(hash),
+      storedBlock: (hash) => readStoredBlock(store, hash),
+      partsOf: (hash) => store.readParts(hash),
+    });
     this.#store = store;
-  }
-
-  head(): BlockId {
-    return this.#store.head()!;
-  }
-
-  resolve(selector: BlockSelector): StoredBlock | undefined {
-    const hash = this.#hashOf(selector);
-    return hash === undefined ? undefined : readStoredBlock(this.#store, hash);
-  }
-
-  partsOf(selector: BlockSelector): BlockParts | undefined {
-    const hash = this.#hashOf(selector);
-    return hash && this.#store.readParts(hash);
-  }
-
-  bodyOf(selector: BlockSelector): { block: Block; hash: Uint8Array } | undefined {
-    const hash = this.#hashOf(selector);
-    const block = hash && this.#store.readBlock(hash);
-    return hash === undefined || block === undefined ? undefined : { block, hash };
-  }
-
-  headerOf(selector: BlockSelector): { header: Header; hash: Uint8Array } | undefined {
-    const hash = this.#hashOf(selector);
-    const header = hash && this.#store.readHeader(hash);
-    return hash === undefined || header === undefined ? undefined : { header, hash };
   }
 
   stateAt({ hash, number }: BlockId): StateView | undefined {
@@ -91,9 +68,5 @@ class StoredChainReader implements ChainReader {
       miss: (hash) => this.#missed.add(bytesToHex(hash)),
     });
     for (const listener of this.#listeners) listener(change);
-  }
-
-  #hashOf(selector: BlockSelector): Uint8Array | undefined {
-    return hashOfSelector(this.#store, this.genesis.hash, selector, (hash) => this.#store.readHeader(hash)?.number);
   }
 }

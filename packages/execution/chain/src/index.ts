@@ -1,5 +1,6 @@
 export * from "./api.ts";
 export * from "./build/attributes.ts";
+export { payloadOf } from "./build/building.ts";
 export * from "./build/payload-builder.ts";
 export * from "./chain.ts";
 export * from "./chain-reader.ts";
@@ -14,7 +15,6 @@ export { ExecutionLimit } from "./execute/execution-limit.ts";
 export { createKzgVerifier } from "./execute/kzg.ts";
 export * from "./execute/layered-state.ts";
 export { requestsHash } from "./execute/requests.ts";
-export * from "./execute/state-edits.ts";
 export * from "./faults.ts";
 export * from "./genesis/genesis.ts";
 export { GenesisState } from "./genesis/genesis-state.ts";

@@ -1,4 +1,4 @@
-import type { BuildChoices, BuiltPayload, Chain } from "@rnode/chain";
+import type { BuiltPayload, HeaderChoices } from "@rnode/chain";
 import { bytesToHex, concatBytes, isCodedError, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { type BlockRules, blobBaseFee, blockRules, type Header, nextBaseFee, type PayloadAttributes } from "@rnode/protocol";
 import type { Labels } from "@rnode/storage";
@@ -7,10 +7,11 @@ import type { BlobStore } from "./beacon/blob-store.ts";
 import type { ChainTime } from "./chain-time.ts";
 import { DevError } from "./dev-error.ts";
 import type { DevPool } from "./dev-pool.ts";
+import type { EditableChain } from "./editable-chain.ts";
 import { RollupAttributes } from "./rollup-attributes.ts";
 
 export type DevChainAccess = Pick<
-  Chain,
+  EditableChain,
   "config" | "genesis" | "head" | "headerOf" | "bodyOf" | "stateAt" | "makeBlock" | "rewind" | "announceEdits" | "onHeadChange"
 >;
 
@@ -139,7 +140,7 @@ export class BlockMaker {
     if (Object.keys(labels).length > 0) chain.rewind(number, labels);
   }
 
-  #build(attributes: PayloadAttributes, choices: BuildChoices, labels: Labels): BuiltPayload {
+  #build(attributes: PayloadAttributes, choices: HeaderChoices, labels: Labels): BuiltPayload {
     try {
       const built = this.#deps.chain.makeBlock(attributes, choices, labels);
       if (built.kind === "built") return built.payload;
@@ -164,7 +165,7 @@ export class BlockMaker {
     };
   }
 
-  #choices({ blobParams }: BlockRules): BuildChoices {
+  #choices({ blobParams }: BlockRules): HeaderChoices {
     return {
       baseFeePerGas: this.#baseFee?.wei,
       ...(this.#blobBaseFee !== undefined &&

@@ -1,4 +1,3 @@
-import type { StateEdits } from "@rnode/chain";
 import type { Kzg } from "@rnode/kzg";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Hex } from "@rnode/primitives";
@@ -12,6 +11,7 @@ import { DevError } from "./dev-error.ts";
 import type { DevPool } from "./dev-pool.ts";
 import { Mining } from "./mining.ts";
 import type { StateEditor } from "./state-editor.ts";
+import type { StateEdits } from "./state-edits.ts";
 
 export interface DevChainOptions {
   readonly slotSec: number;

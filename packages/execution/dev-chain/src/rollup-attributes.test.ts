@@ -1,5 +1,5 @@
 import { PreparedBlock } from "@rnode/chain";
-import { devGenesis, openDevChain } from "@rnode/chain/testing";
+import { devGenesis, forkchoice, openDevChain } from "@rnode/chain/testing";
 import { bigintToBytes, bytesToHex } from "@rnode/primitives";
 import {
   blockRules,
@@ -59,10 +59,10 @@ describe("L1 attributes of a chain that makes its own blocks", () => {
       const { chain } = dev;
       const attributes = new RollupAttributes(chain);
       for (const distance of [1, 2, 3]) {
-        const parent = chain.headerOf({ kind: "tag", tag: "latest" })!.header;
+        const { header: parent, hash } = chain.headerOf({ kind: "tag", tag: "latest" })!;
         const timestamp = parent.timestamp + 2;
         const rules = blockRules(chain.config, { number: parent.number + 1, timestamp });
-        const made = chain.makeBlock({
+        const made = chain.buildBlock(hash, {
           timestamp,
           prevRandao: new Uint8Array(32),
           suggestedFeeRecipient: PREDEPLOYS.sequencerFeeVault,
@@ -95,7 +95,8 @@ describe("L1 attributes of a chain that makes its own blocks", () => {
           operatorFeeConstant: hasOperatorFee ? 22n : 0n,
           daFootprintGasScalar: hasDaFootprintGasScalar ? 500 : 0,
         });
-        expect(other.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
+        for (const node of [chain, other.chain]) expect(node.newPayload(new PreparedBlock(block)).status).toBe("VALID");
+        chain.forkchoiceUpdated(forkchoice(made.payload.hash), undefined, 3);
       }
     } finally {
       await Promise.all([dev.remove(), other.remove()]);

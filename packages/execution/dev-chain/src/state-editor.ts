@@ -1,5 +1,5 @@
-import type { AccountEdit, StateEdits } from "@rnode/chain";
 import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
+import type { AccountEdit, StateEdits } from "./state-edits.ts";
 
 /** Small named values beside the chain. */
 export interface EditStore {

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openChain, PreparedBlock } from "@rnode/chain";
-import { type DevChain, forkchoice, produce } from "@rnode/chain/testing";
+import { type DevChain, forkchoice, produce, rewind } from "@rnode/chain/testing";
 import { type FlakyOptions, type FlakyServer, startFlakyServer } from "@rnode/download/testing";
 import { bytesToHex, concatBytes } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
@@ -125,7 +125,7 @@ describe("a snapshot", () => {
       let writes = 0;
       const making = snapshotOf(live, { blockNumber: 4 }, () => {
         if (writes++ !== 5) return;
-        live.chain.rewind(2);
+        rewind(live, 2);
         produce(live, 77);
         produce(live, 78);
       });

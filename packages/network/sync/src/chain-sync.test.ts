@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import { build, forkchoice } from "@rnode/chain/testing";
+import { build, forkchoice, rewind } from "@rnode/chain/testing";
 import { bytesToHex } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
@@ -159,7 +159,7 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
   it("takes nothing of peers that are on another branch, who are no liars for that", async () => {
     const harness = await harnessOf(250);
     const source = await harness.source();
-    source.chain.rewind(30);
+    rewind(source, 30);
     const common = Array.from({ length: 31 }, (_, number) => harness.block(number));
     const other = new SimBlocks().add([...common, ...extendChain(source, 250, 4_242)]);
     harness.peer({ latencyMs: 300 });
@@ -294,7 +294,7 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
     await harness.choose();
     await harness.until(() => harness.chain.head().number >= 64);
     const source = await harness.source();
-    source.chain.rewind(10);
+    rewind(source, 10);
     const { block } = build(source, 9_999);
     expect((await harness.offer(block)).status).toBe("VALID");
     await harness.untilSynced();

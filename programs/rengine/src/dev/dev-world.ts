@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { openChain, type SenderSource } from "@rnode/chain";
+import type { SenderSource } from "@rnode/chain";
 import {
   BlobStore,
   DevChain,
   devAccounts,
   devMethods,
+  EditableChain,
   type Forking,
   forkedMethods,
   forkedStore,
@@ -106,7 +107,7 @@ export async function openDevWorld(
   else fork.begin(store);
   const editor = new StateEditor(store);
   const caches = cacheSizesOf(options.memory.cache);
-  const chain = openChain(
+  const chain = new EditableChain(
     {
       config,
       senders,

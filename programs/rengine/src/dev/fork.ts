@@ -1,4 +1,4 @@
-import { GenesisState, initGenesis, type StateEdits } from "@rnode/chain";
+import { GenesisState, initGenesis } from "@rnode/chain";
 import {
   type DevAccount,
   ForkCache,
@@ -7,6 +7,7 @@ import {
   RemoteState,
   type RemoteTarget,
   readForkBlock,
+  type StateEdits,
 } from "@rnode/dev-chain";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";

@@ -52,6 +52,12 @@ export type BuildStart =
   | { readonly kind: "started"; readonly build: PayloadBuild }
   | { readonly kind: "invalid"; readonly problem: AttributesProblem };
 
+/** A block with another base fee or excess of blob gas than the computed one is not valid: development chains make such blocks. */
+export type HeaderChoices = BuildChoices & {
+  readonly baseFeePerGas?: bigint | undefined;
+  readonly excessBlobGas?: bigint | undefined;
+};
+
 const NO_DA_BYTES = daBytes(0);
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
 const DEPOSIT = 0x7e;
@@ -66,7 +72,7 @@ export function startBuild(
   context: ExecutionContext,
   parent: ParentState,
   attributes: PayloadAttributes,
-  { desiredGasLimit = parent.header.gasLimit, ...fixed }: BuildChoices = {},
+  { desiredGasLimit = parent.header.gasLimit, ...fixed }: HeaderChoices = {},
   transactions?: readonly Transaction[],
 ): BuildStart {
   const { config } = context;
@@ -83,7 +89,7 @@ export function startBuild(
   return refused === undefined ? { kind: "started", build } : { kind: "invalid", problem: refused };
 }
 
-const withoutUndefined = (fields: Omit<BuildChoices, "desiredGasLimit">): Partial<UnsealedHeader & Pick<Header, "extraData">> =>
+const withoutUndefined = (fields: Omit<HeaderChoices, "desiredGasLimit">): Partial<UnsealedHeader & Pick<Header, "extraData">> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** A block under construction, which accepts transactions until it is sealed. */
@@ -116,7 +122,7 @@ export class PayloadBuild {
     this.#header = header;
     this.#attributes = attributes;
     this.#forbidsUserTransactions = forbidsUserTransactions(context.config, parent.header, header);
-    this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader: parent.reader, edits: parent.edits });
+    this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader: parent.reader, prelude: parent.prelude });
   }
 
   get usesPool(): boolean {

@@ -1,4 +1,4 @@
-import type { EvmEngine, StateChanges, StateReader } from "@rnode/evm";
+import type { BlockExecution, EvmEngine, StateChanges, StateReader } from "@rnode/evm";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { type BlockRules, type ChainConfig, encodeReceipts, type Header } from "@rnode/protocol";
 import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
@@ -17,7 +17,6 @@ import { rulesOfBlock } from "../validation/rules.ts";
 import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
 import { requestsHash } from "./requests.ts";
-import type { StateEdits } from "./state-edits.ts";
 
 /** What execution needs in addition to the block and its parent. */
 export interface ExecutionContext extends LiveTries {
@@ -32,8 +31,8 @@ export interface ParentState {
   readonly header: Header;
   readonly hash: Uint8Array;
   readonly reader: StateReader;
-  /** of a development chain: what was set by hand in this state; `reader` is without it */
-  readonly edits?: StateEdits | undefined;
+  /** changes of the state that come before the child's own, as part of its state transition; default: none */
+  readonly prelude?: ((execution: BlockExecution) => void) | undefined;
   readonly trie: ParentTrie;
   /** finds the ancestors that the ommers of proof-of-work blocks refer to */
   readonly ancestorOf: AncestorSource;
@@ -137,7 +136,7 @@ export function runTransactions(
     parent: parent.header,
     header,
     reader: parent.reader,
-    edits: parent.edits,
+    prelude: parent.prelude,
     intermediateRoot: trie && ((changes) => stateUpdate(trie, changes).stateRoot),
   });
   for (const [index, transaction] of transactions.entries()) {

@@ -27,7 +27,6 @@ import { applyDaoFork } from "../validation/dao-fork.ts";
 import { DAO_FORK_ACCOUNTS } from "../validation/dao-fork-accounts.ts";
 import { payBlockRewards } from "./block-rewards.ts";
 import { collectRequests } from "./requests.ts";
-import { applyStateEdits, type StateEdits } from "./state-edits.ts";
 
 const WEI_PER_GWEI = 1_000_000_000n;
 /** The header fields that execution depends on, all of which are known before it. */
@@ -73,8 +72,8 @@ export interface BlockRunOptions {
   readonly reader: StateReader;
   /** the bytecode that Canyon's first block puts into the state */
   readonly create2DeployerCode: () => Uint8Array;
-  /** of a development chain: what was set by hand since the parent; `reader` is without it */
-  readonly edits?: StateEdits | undefined;
+  /** changes the state before anything else of the block does; default: nothing */
+  readonly prelude?: ((execution: BlockExecution) => void) | undefined;
   /** before Byzantium, a receipt contains the state root after its transaction */
   readonly intermediateRoot?: ((changes: StateChanges) => Uint8Array) | undefined;
 }
@@ -193,8 +192,8 @@ export class BlockRun {
   }
 
   #preProcess(): void {
-    const { rules, config, parent, header, create2DeployerCode, edits } = this.#options;
-    if (edits !== undefined) applyStateEdits(this.execution, edits);
+    const { rules, config, parent, header, create2DeployerCode, prelude } = this.#options;
+    prelude?.(this.execution);
     if (rules.isDaoForkBlock) applyDaoFork(this.execution, DAO_FORK_ACCOUNTS);
     if (rules.storesParentHash) this.execution.systemCall(HISTORY_STORAGE_ADDRESS, header.parentHash);
     if (rules.hasBeaconRoot && header.parentBeaconBlockRoot !== undefined) {

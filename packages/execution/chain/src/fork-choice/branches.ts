@@ -22,19 +22,13 @@ export interface Branch {
 export class Branches {
   readonly #store: ChainStoreReader;
   readonly #tree: Pick<BlockTree, "get">;
-  readonly #trieRootOf: (header: Header) => Uint8Array;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.header(hash));
   /** PERF: the branch whose state was asked for last, because that of its next block is likely to be the next; lowest first */
   #layered: ExecutedBlock[] = [];
   #layers = new StateLayers();
 
-  constructor(
-    store: ChainStoreReader,
-    tree: Pick<BlockTree, "get">,
-    trieRootOf: (header: Header) => Uint8Array = ({ stateRoot }) => stateRoot,
-  ) {
+  constructor(store: ChainStoreReader, tree: Pick<BlockTree, "get">) {
     this.#store = store;
-    this.#trieRootOf = trieRootOf;
     this.#tree = tree;
   }
 
@@ -129,7 +123,7 @@ export class Branches {
       hash,
       reader: view,
       trie: {
-        stateRoot: this.#trieRootOf(header),
+        stateRoot: header.stateRoot,
         nodes,
         storageRootOf: (address) => view.readAccount(address)?.storageRoot,
         base: () => {

@@ -168,6 +168,14 @@ export function produce(dev: DevChain, seed = 1, changes: Partial<PayloadAttribu
   return payload;
 }
 
+/** Makes an ancestor the head again. */
+export function rewind({ chain }: DevChain, number: number): void {
+  const { hash } = chain.headerOf({ kind: "number", number })!;
+  const result = chain.forkchoiceUpdated(forkchoice(hash), undefined, 3);
+  if (result.kind !== "updated" || chain.head().number !== number)
+    throw new Error(`rewind to ${number}: ${JSON.stringify(result)}`);
+}
+
 /** Builds a block on the head without making it the head. */
 export function build(dev: DevChain, seed = 1, changes: Partial<PayloadAttributes> = {}): BuiltPayload {
   const head = hexToBytes(dev.chain.head().hash);

@@ -1,5 +1,4 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { StateEdits } from "@rnode/chain";
 import { type ApiMethods, method } from "@rnode/eth-api";
 import { anyJson, dataShape, optionalParam, param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import {
@@ -18,6 +17,7 @@ import type { ChainDatabase, StoredAccount } from "@rnode/storage";
 import type { DevChainAccess } from "../block-maker.ts";
 import type { DevChain } from "../dev-chain.ts";
 import { DevError } from "../dev-error.ts";
+import type { StateEdits } from "../state-edits.ts";
 import { DONE } from "./shapes.ts";
 
 /** A dump is made and read in one go. */

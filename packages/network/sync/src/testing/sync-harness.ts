@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { type Chain, PreparedBlock } from "@rnode/chain";
-import { attributesFor, BLOCK_TIME_SEC, type DevChain, forkchoice, openDevChain } from "@rnode/chain/testing";
+import { attributesFor, BLOCK_TIME_SEC, type DevChain, forkchoice, openDevChain, rewind } from "@rnode/chain/testing";
 import { type LogFields, type Logger, silentLogger } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
@@ -98,7 +98,7 @@ export class SyncHarness {
   /** Makes blocks on the peers' head. @param from on this block instead, with another `seed` for other blocks */
   async grow(count: number, { from, seed }: { readonly from?: number; readonly seed?: number } = {}): Promise<Block[]> {
     const source = await this.source();
-    if (from !== undefined) source.chain.rewind(from);
+    if (from !== undefined) rewind(source, from);
     const made = extendChain(source, count, seed);
     this.blocks.add(made);
     this.peers.announce();
