@@ -22,8 +22,7 @@ const EXEMPT = new Map([
   ["packages/base/protocol/src/chains/networks.ts", "what the schedules of all public rollups have in common"],
   ["packages/base/protocol/src/chains/registry-chain.ts", "interop is also a table of a registry's files"],
   ["lab/scenarios/src/plan.ts", "the forks that chains of scenarios go through"],
-  ["programs/rnode/src/interop-options.ts", "interop is also a part of the node"],
-  ["programs/rnode/src/interop/", "interop is also a part of the node, and the namespace of its methods"],
+  ["programs/rnode/src/interop-options.ts", "interop is also the prefix of options"],
 ]);
 
 const forksIn = (file, list) => {

@@ -1,7 +1,11 @@
-import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, concatBytes, hexToBytes, keccak256 } from "@rnode/primitives";
 import { PREDEPLOYS } from "@rnode/protocol";
 import type { GenesisContract } from "./real-engine.ts";
-import { EXECUTING_MESSAGE_TOPIC } from "./sim-supervisor.ts";
+
+/** `ExecutingMessage(bytes32 indexed msgHash, (address,uint256,uint256,uint256,uint256) id)` */
+export const EXECUTING_MESSAGE_TOPIC = keccak256(
+  new TextEncoder().encode("ExecutingMessage(bytes32,(address,uint256,uint256,uint256,uint256))"),
+);
 
 /** Whoever calls it initiates a message: it logs what it is called with. */
 export const MESSAGE_EMITTER = new Uint8Array(20).fill(0xe1);
@@ -17,3 +21,19 @@ export const INTEROP_CONTRACTS: readonly GenesisContract[] = [
     code: code(`60a060045f3760a4357f${bytesToHex(EXECUTING_MESSAGE_TOPIC).slice(2)}60a05fa200`),
   },
 ];
+
+/** What `CrossL2Inbox.validateMessage` is called with. */
+export function validateMessageCalldata(
+  id: {
+    readonly origin: Uint8Array;
+    readonly blockNumber: number;
+    readonly logIndex: number;
+    readonly timestamp: number;
+    readonly chainId: bigint;
+  },
+  payloadHash: Uint8Array,
+): Uint8Array {
+  const word = (value: bigint): Uint8Array => hexToBytes(`0x${value.toString(16).padStart(64, "0")}`);
+  const words = [BigInt(id.blockNumber), BigInt(id.logIndex), BigInt(id.timestamp), id.chainId].map(word);
+  return concatBytes(new Uint8Array(4), new Uint8Array(12), id.origin, ...words, payloadHash);
+}

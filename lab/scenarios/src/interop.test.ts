@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, keccak256, privateKeyToAddress } from "@rnode/primitives";
+import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
 import {
   encodeTransaction,
@@ -8,11 +8,11 @@ import {
   messageHash,
   PREDEPLOYS,
   type RollupConfig,
-  replacedOutput,
+  type RpcLog,
   signTransaction,
 } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { INTEROP_CONTRACTS, MESSAGE_EMITTER } from "./interop-contracts.ts";
+import { EXECUTING_MESSAGE_TOPIC, INTEROP_CONTRACTS, MESSAGE_EMITTER, validateMessageCalldata } from "./interop-contracts.ts";
 import { l1Server } from "./l1-rpc.ts";
 import { configOf, GENESIS_TIME_SEC, type Plan, planOf, USER_ADDRESS, USER_KEY } from "./plan.ts";
 import { Random } from "./random.ts";
@@ -22,7 +22,6 @@ import { KnownBlocks } from "./sim-block.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimLog } from "./sim-log.ts";
 import { SimNode } from "./sim-node.ts";
-import { linkTo, SimSupervisor, validateMessageCalldata } from "./sim-supervisor.ts";
 
 const PLAN: Plan = {
   ...planOf(1, { hasUpgradeCode: false }),
@@ -63,7 +62,7 @@ interface Chain {
   send(to: Uint8Array, data: Uint8Array, nonce?: number): number;
 }
 
-/** Two chains over one L1, each with a sequencer, a verifier and a batcher; one supervisor drives all four nodes. */
+/** Two chains over one L1, each with a sequencer, a verifier and a batcher. */
 class Cluster {
   readonly clock = new SimClock(GENESIS_TIME_SEC * 1000);
   readonly log = new SimLog(this.clock, true);
@@ -74,12 +73,9 @@ class Cluster {
     finalDistance: PLAN.finalDistance,
   });
   readonly ended: string[] = [];
-  /** what the supervisor called invalid */
-  readonly invalid: { readonly chainId: bigint; readonly number: number }[] = [];
   readonly chains: readonly [Chain, Chain];
-  readonly supervisor: SimSupervisor;
 
-  constructor(onInvalid: (cluster: Cluster, chain: Chain) => void, { resets = true } = {}) {
+  constructor() {
     const { l1, clock } = this;
     const server = l1Server({
       l1,
@@ -116,7 +112,6 @@ class Cluster {
             keepsSafeHeads: role === "verifier",
             engine: "R",
             contracts: INTEROP_CONTRACTS,
-            isManaged: true,
           },
           {
             derivation: { rollup: config, l1BlobSchedule: [], upgradeArtifact: undefined },
@@ -166,37 +161,14 @@ class Cluster {
       return { id, config, sequencer, verifier, nodes, batcher, send };
     };
     this.chains = [chain(901n), chain(902n)];
-    this.supervisor = new SimSupervisor({
-      l1: {
-        blockAt: (number) => l1.blocks[number]?.ref,
-        finalizedNumber: () => l1.finalized.ref.number,
-        isCanonical: (block) => l1.isCanonical(block),
-      },
-      clock,
-      resets,
-      onInvalid: (chainId, number) => {
-        this.invalid.push({ chainId, number });
-        onInvalid(this, this.chains.find(({ id }) => id === chainId)!);
-      },
-    });
   }
 
   start(): void {
-    for (const { id, nodes, batcher } of this.chains) {
-      for (const node of nodes) {
-        node.start();
-        this.supervisor.add(node.name, id, linkTo(node.managed!));
-      }
+    for (const { nodes, batcher } of this.chains) {
+      for (const node of nodes) node.start();
       batcher.start();
     }
-    this.supervisor.start();
     this.#mine();
-  }
-
-  restart(chain: Chain, node: SimNode): void {
-    node.kill();
-    node.start();
-    this.supervisor.add(node.name, chain.id, linkTo(node.managed!));
   }
 
   run(seconds: number): Promise<void> {
@@ -210,27 +182,28 @@ class Cluster {
     });
   }
 
-  member(node: SimNode) {
-    return this.supervisor.members.find(({ name }) => name === node.name)!;
+  /** The logs of a contract in a block of the chain. */
+  async logsOf({ sequencer }: Chain, number: number, contract: Uint8Array): Promise<RpcLog[]> {
+    const receipts = await sequencer.engine.handle("eth_getBlockReceipts", [sequencer.engine.canonicalRef(number)!.hash]);
+    return (receipts as { logs: unknown[] }[])
+      .flatMap(({ logs }) => logs.map(logFromRpc))
+      .filter(({ address }) => bytesToHex(address) === bytesToHex(contract));
   }
 
   /** The message that a chain's user last initiated: where it is, and its hash. */
-  async lastMessage({ id, sequencer }: Chain) {
-    for (let number = sequencer.engine.head.number; number > 0; number--) {
-      const ref = sequencer.engine.canonicalRef(number)!;
-      const receipts = await this.member(sequencer).call<{ logs: unknown[] }[]>("fetchReceipts", ref.hash);
-      const log = receipts
-        .flatMap(({ logs }) => logs.map(logFromRpc))
-        .find(({ address }) => bytesToHex(address) === bytesToHex(MESSAGE_EMITTER));
+  async lastMessage(chain: Chain) {
+    const { engine } = chain.sequencer;
+    for (let number = engine.head.number; number > 0; number--) {
+      const [log] = await this.logsOf(chain, number, MESSAGE_EMITTER);
       if (log === undefined) continue;
-      const at = { origin: MESSAGE_EMITTER, blockNumber: number, logIndex: log.logIndex, timestamp: ref.timestamp, chainId: id };
+      const { timestamp } = engine.canonicalRef(number)!;
+      const at = { origin: MESSAGE_EMITTER, blockNumber: number, logIndex: log.logIndex, timestamp, chainId: chain.id };
       return { at, payloadHash: messageHash(log) };
     }
-    throw new Error(`no message on chain ${id}`);
+    throw new Error(`no message on chain ${chain.id}`);
   }
 
   async remove(): Promise<void> {
-    this.supervisor.stop();
     for (const { nodes, batcher } of this.chains) {
       batcher.kill();
       for (const node of nodes) await node.remove();
@@ -258,12 +231,6 @@ function blockOfUser({ sequencer }: Chain, nonce: number): number {
   throw new Error(`the transaction with nonce ${nonce} is in no block`);
 }
 
-/** A message that was never initiated: its block has no such log. */
-const nowhere = (chainId: bigint): Awaited<ReturnType<Cluster["lastMessage"]>> => ({
-  at: { origin: MESSAGE_EMITTER, blockNumber: 1, logIndex: 7, timestamp: GENESIS_TIME_SEC + 2, chainId },
-  payloadHash: new Uint8Array(32),
-});
-
 /** All nodes of a chain have the same blocks as far as all call them safe. */
 function expectAgreement({ chains }: Cluster): void {
   for (const { nodes } of chains) {
@@ -272,13 +239,9 @@ function expectAgreement({ chains }: Cluster): void {
   }
 }
 
-describe("two chains whose messages cross, under one supervisor", () => {
-  it("call blocks safe when what they depend on is, and replace the one with an invalid message on all nodes", async () => {
-    let wrongNonce = -1;
-    const cluster = new Cluster((_, chain) => {
-      // Its pool would not keep the transaction: rengine's asks a supervisor. A plain one takes its place.
-      chain.send(new Uint8Array(20).fill(9), new Uint8Array(), wrongNonce);
-    });
+describe("two chains over one L1, whose messages cross", () => {
+  it("execute each other's messages in blocks that all their nodes call safe, and final", async () => {
+    const cluster = new Cluster();
     clusters.push(cluster);
     cluster.start();
     const [a, b] = cluster.chains;
@@ -289,90 +252,27 @@ describe("two chains whose messages cross, under one supervisor", () => {
     const [fromA, fromB] = [await cluster.lastMessage(a), await cluster.lastMessage(b)];
     const onB = b.send(PREDEPLOYS.crossL2Inbox, executing(fromA));
     const onA = a.send(PREDEPLOYS.crossL2Inbox, executing(fromB));
-    await cluster.run(6);
-    const [validOnA, validOnB] = [blockOfUser(a, onA), blockOfUser(b, onB)];
-    // derived from L1 nowhere yet: its messages are not checked
-    expect(label(b.sequencer, "cross_unsafe_l2").number).toBeLessThan(validOnB);
-    expect(label(b.sequencer, "unsafe_l2").number).toBeGreaterThanOrEqual(validOnB);
     await cluster.run(60);
-    for (const [chain, number] of [
-      [a, validOnA],
-      [b, validOnB],
+    expect(cluster.ended).toEqual([]);
+    for (const [chain, number, { payloadHash }] of [
+      [a, blockOfUser(a, onA), fromB],
+      [b, blockOfUser(b, onB), fromA],
     ] as const) {
+      const [executed] = await cluster.logsOf(chain, number, PREDEPLOYS.crossL2Inbox);
+      expect(executed!.topics.map(bytesToHex)).toEqual([EXECUTING_MESSAGE_TOPIC, payloadHash].map(bytesToHex));
       for (const node of chain.nodes) {
         expect(label(node, "safe_l2").number).toBeGreaterThan(number);
-        expect(label(node, "cross_unsafe_l2").number).toBeGreaterThanOrEqual(label(node, "safe_l2").number);
+        expect(label(node, "local_safe_l2")).toEqual(label(node, "safe_l2"));
         expect(label(node, "finalized_l2").number).toBeGreaterThan(0);
-        const { number: safe, hash } = label(node, "safe_l2");
-        expect(chain.sequencer.engine.canonicalRef(safe)!.hash).toBe(hash);
+        // derived from L1 as it was sequenced
+        expect(node.engine.canonicalRef(number)!.hash).toBe(chain.sequencer.engine.canonicalRef(number)!.hash);
       }
-    }
-    expect(cluster.invalid).toEqual([]);
-
-    // The message exists, and says something else.
-    wrongNonce = b.send(PREDEPLOYS.crossL2Inbox, executing({ ...fromA, payloadHash: keccak256(Uint8Array.of(9)) }));
-    await cluster.run(3);
-    const wrong = blockOfUser(b, wrongNonce);
-    const wrongHash = b.sequencer.engine.canonicalRef(wrong)!.hash;
-    await cluster.run(120);
-    expect(cluster.ended).toEqual([]);
-    expect(new Set(cluster.invalid.map(({ chainId, number }) => `${chainId} ${number}`))).toEqual(new Set([`902 ${wrong}`]));
-    const hashes = b.nodes.map((node) => {
-      const { blockHash, transactions, timestamp } = node.engine.canonicalPayload(wrong)!.executionPayload;
-      expect(timestamp).toBe(GENESIS_TIME_SEC + 2 * wrong);
-      expect(transactions.every(isDepositTransaction)).toBe(true);
-      expect(bytesToHex(replacedOutput(transactions)!.blockHash)).toBe(wrongHash);
-      expect(cluster.member(node).replaced).toEqual([
-        { number: wrong, invalidated: wrongHash, replacement: bytesToHex(blockHash) },
-      ]);
-      return bytesToHex(blockHash);
-    });
-    expect(new Set(hashes).size).toBe(1);
-    for (const chain of cluster.chains) {
-      const safe = chain.nodes.map((node) => label(node, "safe_l2"));
-      for (const { number } of safe) expect(number).toBeGreaterThan(wrong + 10);
     }
     expectAgreement(cluster);
-    // the chain before it is as it was
-    expect(
-      b.verifier.engine.canonicalPayload(validOnB)!.executionPayload.transactions.some((tx) => !isDepositTransaction(tx)),
-    ).toBe(true);
   }, 120_000);
 
-  it.each([
-    ["that resets them", true],
-    ["that does not", false],
-  ])(
-    "go on where they were after nodes were killed, also from a replacement, with a supervisor %s",
-    { tags: "long", timeout: 120_000 },
-    async (_name, resets) => {
-      let wrongNonce = -1;
-      const replaceTransaction = (_: Cluster, chain: Chain): void =>
-        void chain.send(new Uint8Array(20).fill(9), new Uint8Array(), wrongNonce);
-      const cluster = new Cluster(replaceTransaction, { resets });
-      clusters.push(cluster);
-      cluster.start();
-      const [a, b] = cluster.chains;
-      await cluster.run(40);
-      const before = label(a.verifier, "safe_l2").number;
-      expect(before).toBeGreaterThan(0);
-      cluster.restart(a, a.verifier);
-      wrongNonce = b.send(PREDEPLOYS.crossL2Inbox, executing(nowhere(a.id)));
-      while (b.nodes.some((node) => cluster.member(node).replaced.length === 0)) await cluster.run(1);
-      const { number: wrong, replacement } = cluster.member(b.verifier).replaced[0]!;
-      for (const node of b.nodes) cluster.restart(b, node);
-      await cluster.run(120);
-      expect(cluster.ended).toEqual([]);
-      for (const node of b.nodes) expect(node.engine.canonicalRef(wrong)!.hash).toBe(replacement);
-      for (const { nodes } of [a, b]) {
-        for (const node of nodes) expect(label(node, "safe_l2").number).toBeGreaterThan(Math.max(before, wrong) + 20);
-      }
-      expectAgreement(cluster);
-    },
-  );
-
   it("follow a reorganisation of L1", { tags: "long", timeout: 120_000 }, async () => {
-    const cluster = new Cluster(() => {});
+    const cluster = new Cluster();
     clusters.push(cluster);
     cluster.start();
     await cluster.run(50);

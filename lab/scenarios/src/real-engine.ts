@@ -61,7 +61,7 @@ export interface GenesisContract {
 }
 
 /** The genesis file, but for its `config`, of a rollup whose user has money, and whose fees are as good as nothing. */
-export function genesisFields(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): JsonObject {
+function genesisFields(config: RollupConfig, user: Uint8Array, contracts: readonly GenesisContract[]): JsonObject {
   const { l2TimeSec, systemConfig } = config.genesis;
   const { extraDataVersion } = rollupRulesAt(config.forkTimes, l2TimeSec);
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;

@@ -9,7 +9,6 @@ import type { DaCommitment, ExecutionPayloadEnvelope } from "@rnode/protocol";
 import {
   type BlockGossip,
   type Heads,
-  type ManagedApi,
   type MissingBlocks,
   type NodeAdminApi,
   type Published,
@@ -50,8 +49,6 @@ export interface SimNodeOptions {
   readonly contracts?: readonly GenesisContract[] | undefined;
   /** `--syncmode=execution-layer` with an engine of this kind; default: it derives all blocks from L1 */
   readonly syncsAs?: "geth" | "reth" | undefined;
-  /** a supervisor decides what is safe */
-  readonly isManaged?: boolean | undefined;
 }
 
 export interface SimNodeDeps {
@@ -80,8 +77,6 @@ export interface SimNodeDeps {
 
 const ENGINE_TIMEOUT_MS = 5_000;
 const L1_TIMEOUT_MS = 5_000;
-/** Supervisors of simulated nodes need no socket. */
-const NO_SERVER = { host: "", port: 0, jwtSecret: new Uint8Array(32) };
 
 /** PERF: nodes of all scenarios have few different options, and reading them takes milliseconds. */
 const optionsOf = new LruCache<string, RnodeOptions>(100);
@@ -146,11 +141,6 @@ export class SimNode {
     return this.#running?.node.heads;
   }
 
-  /** what a supervisor reaches of it; undefined: nobody supervises it, or it is not running */
-  get managed(): ManagedApi | undefined {
-    return this.#running?.node.managed;
-  }
-
   /** what its RPC's admin methods do; undefined: it is not running */
   get admin(): NodeAdminApi | undefined {
     return this.#running?.node.admin;
@@ -173,7 +163,6 @@ export class SimNode {
       derivation,
       connect: () => this.#connect(process),
       safeHeads,
-      supervisor: this.options.isManaged ? NO_SERVER : undefined,
       adminState: { load: () => undefined, save: () => {} },
       gossip: this.#gossip(process),
       conductor: this.#deps.conductor?.(process),

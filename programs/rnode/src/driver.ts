@@ -37,8 +37,6 @@ export interface DriverDeps {
   readonly clock: Clock;
   /** a number from 0 to 1, for the jitter of pauses */
   readonly random: () => number;
-  /** the heads are going to be searched, for a reason in words */
-  readonly onReset?: ((reason: string) => void) | undefined;
   /** called after each turn */
   readonly onTurn?: (() => void) | undefined;
   readonly log: Logger;
@@ -231,7 +229,6 @@ export class Driver {
   private async attemptReset(reason: string): Promise<void> {
     const { log, clock, metrics } = this.deps;
     log.info("finding the heads to start from", { reason });
-    this.deps.onReset?.(reason);
     const trouble = await this.findAndSetHeads();
     if (trouble === undefined) {
       this.resetBackoff.reset();
@@ -271,26 +268,7 @@ export class Driver {
   /** Finds the heads, then updates the engine, then the pipeline. @returns what went wrong; undefined: nothing */
   private async findAndSetHeads(): Promise<Trouble | undefined> {
     const found = await this.deps.findHeads();
-    return found.kind === "found" ? this.takeHeads(found) : found;
-  }
-
-  /**
-   * Goes on from heads that somebody else has determined, whatever was in progress. Only within `run`.
-   *
-   * @returns what went wrong, after which a reset is due; undefined: nothing
-   */
-  async startFrom(found: Extract<FoundHeads, { kind: "found" }>): Promise<Trouble | undefined> {
-    this.deps.sequencer.fence();
-    const trouble = await this.takeHeads(found);
-    if (trouble === undefined) {
-      this.resetReason = undefined;
-      this.resetBackoff.reset();
-      this.deps.metrics.reset();
-    }
-    return trouble;
-  }
-
-  private async takeHeads(found: Extract<FoundHeads, { kind: "found" }>): Promise<Trouble | undefined> {
+    if (found.kind !== "found") return found;
     const { control, derivation, finalizer, sequencer } = this.deps;
     control.setHeads(headsAfterReset(found));
     control.forgetSentForkchoice();

@@ -1,7 +1,5 @@
 export type { Heads } from "./common/heads.ts";
 export { ConductorClient } from "./conductor/conductor-client.ts";
-export { type ManagedEventJson, managedEventToJson } from "./interop/managed-event.ts";
-export { type ManagedApi, managedMethods } from "./interop/managed-methods.ts";
 export { RollupNode } from "./node.ts";
 export { type RnodeOptions, rnodeOptions } from "./options.ts";
 export type { NodeAdminApi } from "./rpc/rpc-methods.ts";

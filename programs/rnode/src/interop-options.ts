@@ -1,25 +1,17 @@
 import { listenAddress, optionGroup, path, port } from "@rnode/program";
 
+/** op-node had the server of a supervisor until v1.19.0. The options stay, so that a command line which has them still starts. */
+const noEffect =
+  "op-node removed the supervisor's protocol in v1.19.0, and rnode as well: leave it out, and list the chains of the cluster with --interop.dependency-set";
+
+const help = "No effect: the supervisor's protocol is gone.";
+
 export const interopOptions = optionGroup("interop", {
   dependencySet: {
     parse: path,
-    help: "JSON file that lists the chains of the interop cluster. Default: those of a named network. (experimental)",
+    help: "JSON file that lists the chains of the interop cluster, for optimism_dependencySet. Default: those of a named network. (experimental)",
   },
-  jwtSecret: {
-    parse: path,
-    needs: "interop.rpc.addr",
-    help: "File with the secret of the interop server; made if it is missing or empty. Default: rnode_interop_jwt_secret.txt",
-  },
-  rpcAddr: {
-    parse: listenAddress,
-    flag: "interop.rpc.addr",
-    help: "Address of the server for an interop supervisor (WebSocket only); without it, nobody supervises this node. (experimental)",
-  },
-  rpcPort: {
-    parse: port,
-    flag: "interop.rpc.port",
-    default: 9645,
-    needs: "interop.rpc.addr",
-    help: "Port of the interop server.",
-  },
+  jwtSecret: { parse: path, noEffect, help },
+  rpcAddr: { parse: listenAddress, flag: "interop.rpc.addr", noEffect, help },
+  rpcPort: { parse: port, flag: "interop.rpc.port", default: 9645, noEffect, help },
 });

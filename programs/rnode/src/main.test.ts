@@ -122,11 +122,6 @@ describe("rnode as a command", () => {
   it.each<[string, () => string[], RegExp]>([
     ["an unknown option", () => common(["--l3=x"]), /^rnode: unknown option --l3/],
     [
-      "an execution-layer sync under a supervisor",
-      () => common(["--syncmode=execution-layer", "--interop.rpc.addr=127.0.0.1"]),
-      /^rnode: --syncmode: a supervisor decides/,
-    ],
-    [
       "Ecotone without a beacon node",
       () => common(["--l1.beacon.ignore=false"]),
       /^rnode: expected L1 Beacon API endpoint, but got none/,

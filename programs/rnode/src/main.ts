@@ -7,7 +7,6 @@ import { assertPortIsFree, type Program, type ProgramContext, runProgram, type S
 import { openSigner } from "@rnode/signer";
 import { AdminStateFile } from "./common/admin-state.ts";
 import { readEngineSecret } from "./engine/engine-secret.ts";
-import { interopSetup } from "./interop/interop-files.ts";
 import { opNodeNames } from "./metrics.ts";
 import { RollupNode } from "./node.ts";
 import { SnapshotLog } from "./operate/snapshot-log.ts";
@@ -17,6 +16,7 @@ import { PeerNetwork } from "./p2p/peer-network.ts";
 import type { SafeHeadDatabase } from "./safe/safe-head-database.ts";
 import { configChecks } from "./start/config-checks.ts";
 import { Connections } from "./start/connections.ts";
+import { chooseDependencySet } from "./start/dependency-set.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./start/rollup-setup.ts";
 import { TimedOutPayloads } from "./unsafe/timed-out-payloads.ts";
 import { VERSION } from "./version.ts";
@@ -68,7 +68,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
-  const { supervisor, dependencySet } = interopSetup(options.interopServer, derivation.rollup, namedDependencies, log);
+  const dependencySet = chooseDependencySet(options.interopCluster, derivation.rollup, namedDependencies, log);
 
   const { file: snapshotFile } = options.snapshotlog;
   const snapshots =
@@ -108,7 +108,6 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     peers,
     publishSigned: peers && ((envelope, signature) => peers.publishSigned(envelope, signature)),
     snapshots,
-    supervisor,
     dependencySet,
     safeHeads: safeHeads || undefined,
     timeouts: new TimedOutPayloads(join(dataFolder(options, derivation.rollup.l2ChainId), TIMED_OUT_FILE), log),
@@ -122,14 +121,13 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     readiness,
     feed: dashboard.feed,
   });
-  const { rpcPort, interopPort, ended } = await node.start(scope);
+  const { rpcPort, ended } = await node.start(scope);
   const { rollup } = derivation;
   log.info("rnode is running", {
     version: VERSION,
     l2ChainId: rollup.l2ChainId,
     l1ChainId: rollup.l1ChainId,
     rpcPort,
-    ...(interopPort === undefined ? {} : { interopPort }),
     sequencer: options.sequencer.enabled,
   });
   const print = (): void => {

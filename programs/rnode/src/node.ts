@@ -31,10 +31,6 @@ import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine/engine-control.ts";
 import { checkEngineKind } from "./engine/engine-kind.ts";
 import { readConductorSecret } from "./engine/engine-secret.ts";
-import { withCrossSafeKept } from "./interop/kept-safe.ts";
-import type { ManagedApi } from "./interop/managed-methods.ts";
-import { ManagedNode } from "./interop/managed-node.ts";
-import { createManagedServer, type ManagedServerOptions } from "./interop/managed-server.ts";
 import { createNodeMetrics } from "./metrics.ts";
 import { feedNode } from "./node-feed.ts";
 import type { Contact } from "./operate/contact.ts";
@@ -92,8 +88,6 @@ export interface NodeDeps {
   readonly snapshots?: Pick<SnapshotLog, "note"> | undefined;
   /** asks other nodes for blocks that gossip did not bring; default: as above */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
-  /** the server for a supervisor, which then decides what is safe; undefined: nobody supervises this node */
-  readonly supervisor?: ManagedServerOptions | undefined;
   /** what `optimism_dependencySet` answers */
   readonly dependencySet?: DependencySet | undefined;
   /** is told what derivation reads and decides, too */
@@ -154,9 +148,6 @@ export class RollupNode {
   private readonly poller: HeadPoller;
   private readonly l1Stall: HeadStall;
   private readonly server: RpcServer;
-  private readonly managedServer: RpcServer | undefined;
-  /** what a supervisor reaches over its server; undefined: nobody supervises this node */
-  readonly managed: ManagedApi | undefined;
   /** what the admin methods of its RPC server reach */
   readonly admin: NodeAdminApi;
   private readonly sequencer: Sequencer;
@@ -190,19 +181,8 @@ export class RollupNode {
     const { l1, blobs, daInputs, l2, engine } = this.connections;
     const l1View = new L1View();
     const ahead = new BlocksAhead(l2, config);
-    const managed =
-      deps.supervisor &&
-      new ManagedNode({
-        config,
-        l1,
-        l2,
-        metrics: deps.metrics,
-        log: log.child({ part: "supervisor" }),
-        isAhead: (block) => ahead.isAhead(block),
-        firstSourceAfter: (base) => safeHeads.after(base).next().value?.l1Block.hash,
-      });
     const driven = remembering(engine, l2);
-    const control = new EngineControl(driven, config, managed?.onHeads);
+    const control = new EngineControl(driven, config);
 
     // derivation, and what depends on it
     const progress = new L1Progress();
@@ -217,8 +197,7 @@ export class RollupNode {
       },
       { l1, l1Head, blobs: aheadOf(blobs, config.batchInboxAddress) },
     );
-    const confirmedL1 = withConfirmations(readAhead, options.verifier, l1Head);
-    const derivationL1 = managed?.guardL1(confirmedL1) ?? confirmedL1;
+    const derivationL1 = withConfirmations(readAhead, options.verifier, l1Head);
     const providers = { l1: derivationL1, blobs, daInputs, l2: ahead, decompressor: createDecompressor() };
     const safeHeads = new SafeHeads({
       database: deps.safeHeads,
@@ -239,13 +218,12 @@ export class RollupNode {
       safe: () => control.heads.safe,
       finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
       log,
-      recorded: managed === undefined ? (l1Number) => safeHeads.blockAt(l1Number, l2) : undefined,
+      recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
       dataFinalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
       rememberedL1Blocks: options.finality.lookback || challengeableL1Blocks(config),
       l1BlocksBetweenAttempts: options.finality.delay || undefined,
     });
-    const isSupervised = managed?.isSupervised;
-    const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), isSupervised, log });
+    const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
     const { feed = noFeed, readiness = new Readiness(VERSION) } = deps;
@@ -264,8 +242,7 @@ export class RollupNode {
       pipelineFeed?.observer ?? {},
       deps.observer ?? {},
     );
-    const logged = withStepLog(createDerivationPipeline(deps.derivation, { ...providers, observer }), log);
-    const pipeline = managed?.watchPipeline(logged) ?? logged;
+    const pipeline = withStepLog(createDerivationPipeline(deps.derivation, { ...providers, observer }), log);
     const onSafe = (safe: L2BlockRef, derivedFrom: L1BlockRef): void => {
       safeHeads.onSafe(safe, derivedFrom);
       safeHeadWatch.onSafe(safe, derivedFrom);
@@ -285,13 +262,10 @@ export class RollupNode {
         derivationLog.onReset(base);
       },
       onSafe: (safe, derivedFrom) => {
-        if (isSupervised?.(safe)) return; // the supervisor says when it is safe, and when final
         progress.onSafe(safe.number, derivedFrom);
         onSafe(safe, derivedFrom);
         finalizer.onSafe(safe, derivedFrom);
       },
-      isSupervised,
-      onDerived: managed && ((block, derivedFrom, isLast) => managed.onDerived(block, derivedFrom, isLast)),
       onIdle: (origin) => {
         progress.onIdle(origin);
         safeHeads.onIdle();
@@ -361,34 +335,17 @@ export class RollupNode {
         progress.onReset();
         const first = await find(safeChain.doubt);
         if (first.kind !== "found") return first;
-        const start = isSupervised === undefined ? await safeChain.takenBack(first) : first;
-        if (start.kind !== "found") return start;
-        const found = isSupervised === undefined ? start : withCrossSafeKept(start, isSupervised);
+        const found = await safeChain.takenBack(first);
+        if (found.kind !== "found") return found;
         safeChain.beforeReset(found.base);
         return (await safeHeads.reset(found)) ?? found;
       },
       clock,
       random: deps.random,
-      onReset: managed && ((reason) => managed.onReset(reason)),
       onTurn: () => deps.snapshots?.note(this.syncFacts()),
       log,
       metrics: { ...metrics, turnDone: () => this.noteHeads() },
     });
-    this.managed = managed?.api;
-    managed?.attach({
-      control,
-      derivation,
-      driver: this.driver,
-      forgetAbove: (found) => {
-        progress.onReset();
-        return safeHeads.reset(found);
-      },
-      onCrossSafe: onSafe,
-    });
-    this.managedServer =
-      managed &&
-      deps.supervisor &&
-      createManagedServer(deps.supervisor, managed.api, { clock, log: log.child({ part: "supervisor" }), metrics: deps.metrics });
     this.l1Stall = new HeadStall(clock);
     this.poller = new HeadPoller(options.l1, {
       l1,
@@ -475,35 +432,23 @@ export class RollupNode {
    * Checks the endpoints, then starts working. Everything ends within moments when the scope closes, whatever is in progress: all state
    * that matters is in the engine and on L1.
    *
-   * @returns the ports of the RPC server and of that for a supervisor, and a promise for the end of the node, which rejects when the node cannot go on
+   * @returns the port of the RPC server, and a promise for the end of the node, which rejects when the node cannot go on
    * @throws {StartError}
    */
   async start(scope: Scope): Promise<{
     readonly rpcPort: number | undefined;
-    readonly interopPort: number | undefined;
     readonly ended: Promise<void>;
   }> {
     const { rpc } = this.options;
     // at once: the endpoints may be waited for first
     await assertPortIsFree("rpc.port", rpc);
-    if (this.deps.supervisor !== undefined) await assertPortIsFree("interop.rpc.port", this.deps.supervisor);
     await this.connect(scope);
     const { httpPort } = await scope.use(
       "RPC server",
       () => namingPorts({ "rpc.port": rpc.port }, () => this.server.listen()),
       () => this.server.close(),
     );
-    const { managedServer } = this;
-    const interopPort =
-      managedServer &&
-      (
-        await scope.use(
-          "interop server",
-          () => namingPorts({ "interop.rpc.port": this.deps.supervisor!.port }, () => managedServer.listen()),
-          () => managedServer.close(),
-        )
-      ).wsPort;
-    return { rpcPort: httpPort, interopPort, ...(await this.work(scope)) };
+    return { rpcPort: httpPort, ...(await this.work(scope)) };
   }
 
   /** As `start`, for a process in which nobody asks over RPC. @returns a promise for the end of the node */
@@ -610,7 +555,6 @@ export class RollupNode {
       finalized: heads?.finalized.number,
       ...(engineSync === undefined ? {} : { engineSync }),
       ...(findingHeadsBecause === undefined ? {} : { findingHeadsBecause }),
-      ...(this.managed?.events.isSubscribed === false ? { waitingFor: "a supervisor" } : {}),
       ...(l1.head === undefined ? { waitingFor: "the L1 head" } : {}),
       ...(this.connections.contacts?.l1.silence === undefined ? this.l1Stall.stall : {}),
       ...silenceOf("l1", this.connections.contacts?.l1),

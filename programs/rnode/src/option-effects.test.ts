@@ -1,12 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { createRpcClient } from "@rnode/jsonrpc";
 import { createL1Metrics } from "@rnode/l1";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
-import { bytesToHex, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
+import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
 import { parseOptions, resolveOptions, systemClock } from "@rnode/program";
-import { freePort } from "@rnode/program/testing";
 import { SignerServer, TestAuthority } from "@rnode/signer/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
@@ -35,14 +33,14 @@ const row = (right: string, wrong: string | undefined, effect: string, proof: Ro
   proof,
 });
 const SIGNER = "packages/kit/signer/src/remote/remote-signer.test.ts";
-const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, INTEROP, WIRING] = [
+const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM, DEPENDENCIES, WIRING] = [
   "programs/rnode/src/start/rollup-setup.test.ts",
   "programs/rnode/src/start/connections.test.ts",
   "programs/rnode/src/start/beacon.test.ts",
   "programs/rnode/src/p2p/p2p-setup.test.ts",
   "programs/rnode/src/main.test.ts",
   "packages/kit/program/src/run/run-program.test.ts",
-  "programs/rnode/src/interop/interop-files.test.ts",
+  "programs/rnode/src/start/dependency-set.test.ts",
   "programs/rnode/src/option-wiring.test.ts",
 ];
 /** The configuration of the network follows it; what that does is tested in packages/network/p2p. */
@@ -50,6 +48,8 @@ const peer = (flag: string, right: string, wrong: string | undefined, effect: st
   flag,
   row(right, wrong, effect, [P2P, `--${flag}`]),
 ];
+const GONE = "none, and the log says so";
+const OPTIONS = "programs/rnode/src/options.test.ts";
 const KEY = "11".repeat(32);
 
 /** One observable effect of each option. */
@@ -117,12 +117,12 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "pprof.port": row("1234", "abc", "where profiles are", [PROGRAM, "--pprof.port"]),
   "pprof.type": row("cpu", "mutex", "a profile is written", [PROGRAM, "--pprof.type=heap"]),
   "interop.dependency-set": row("/tmp/x", undefined, "a set without this chain stops the start", [
-    INTEROP,
+    DEPENDENCIES,
     "--interop.dependency-set",
   ]),
-  "interop.jwt-secret": row("/tmp/x", undefined, "whose tokens are taken", "here"),
-  "interop.rpc.addr": row("127.0.0.1", undefined, "there is a server for a supervisor", "here"),
-  "interop.rpc.port": row("1234", "abc", "where it listens", "here"),
+  "interop.jwt-secret": row("/tmp/x", undefined, GONE, [OPTIONS, "--interop.jwt-secret"]),
+  "interop.rpc.addr": row("127.0.0.1", undefined, GONE, [OPTIONS, "--interop.rpc.addr"]),
+  "interop.rpc.port": row("1234", "abc", GONE, [OPTIONS, "--interop.rpc.port"]),
   "p2p.disable": row("true", "maybe", "no network, and no methods of peers", "here"),
   ...Object.fromEntries([
     peer("p2p.advertise.ip", "1.2.3.4", "1.2.3", "the address in the node record"),
@@ -225,7 +225,6 @@ const beside = (flag: string): string[] => {
     "pprof.type": "heap",
     "p2p.static": "/ip4/1.2.3.4/tcp/1/p2p/16Uiu2HAmEWQnHq2jLKJypwVnVoQeFCULuyop6atvq2eWjYSUjzNi",
     "signer.endpoint": "https://127.0.0.1:1",
-    "interop.rpc.addr": "127.0.0.1",
   };
   const others = need === undefined ? [] : [`--${need.split("=")[0]}=${values[need] ?? "true"}`];
   const base = [
@@ -394,24 +393,6 @@ describe("a running node", () => {
     await signer.close();
     await running(args, async (call) => {
       expect(await call("rnode_version")).toBeTruthy();
-    });
-  });
-
-  it("with --interop.rpc.addr and --interop.rpc.port has a server for whoever has --interop.jwt-secret", async () => {
-    const port = await freePort();
-    const later = FORK_OVERRIDES.filter(([flag]) => !flag.includes("pectra")).map(
-      ([flag], index) => `--${flag}=${4_000_000_000 + index}`,
-    );
-    const args = [
-      ...["--interop.rpc.addr=127.0.0.1", `--interop.rpc.port=${port}`, `--interop.jwt-secret=${path("interop.txt")}`],
-      ...["--p2p.disable", "--log.level=silent"],
-    ];
-    await running([...later, ...args], async () => {
-      const connect = (jwtSecret: Uint8Array) => createRpcClient({ url: `ws://127.0.0.1:${port}`, jwtSecret });
-      const [right, wrong] = [connect(hexToBytes(readFileSync(path("interop.txt"), "utf8"))), connect(new Uint8Array(32))];
-      expect(await right.call("interop_chainID", [])).toBe("901");
-      await expect(wrong.call("interop_chainID", [])).rejects.toThrow("401");
-      await Promise.all([right.close(), wrong.close()]);
     });
   });
 

@@ -94,16 +94,20 @@ describe("options that do nothing alone, or exclude each other", () => {
     return parsed.kind === "error" ? parsed.faults : [];
   };
 
-  it("refuse an execution-layer sync under a supervisor", () => {
-    expect(faults(["--syncmode=execution-layer"])).toEqual([]);
-    expect(faults(["--syncmode=execution-layer", "--interop.rpc.addr=127.0.0.1"])).toEqual([
-      expect.stringMatching(/^--syncmode: .*--interop.rpc.addr/),
-    ]);
+  it.each([
+    [["--interop.rpc.addr=127.0.0.1"], {}, "--interop.rpc.addr"],
+    [["--interop.rpc.port=9645"], {}, "--interop.rpc.port"],
+    [["--interop.jwt-secret=x", "--syncmode=execution-layer"], {}, "--interop.jwt-secret"],
+    [[], { RNODE_INTEROP_RPC_ADDR: "127.0.0.1" }, "RNODE_INTEROP_RPC_ADDR"],
+    [[], { RNODE_INTEROP_RPC_PORT: "1" }, "RNODE_INTEROP_RPC_PORT"],
+    [[], { RNODE_INTEROP_JWT_SECRET: "/nowhere" }, "RNODE_INTEROP_JWT_SECRET"],
+  ])("take %j %j of a supervisor, with one line that says what to use", (args, env, name) => {
+    const { warnings } = parse(args, env);
+    const about = warnings.filter((line) => /interop/i.test(line));
+    expect(about).toEqual([expect.stringMatching(`^${name} has no effect: op-node removed .* --interop.dependency-set$`)]);
   });
 
   it.each([
-    ["--interop.jwt-secret=x", "--interop.rpc.addr"],
-    ["--interop.rpc.port=1", "--interop.rpc.addr"],
     ["--signer.header=a=b", "--signer.endpoint"],
     ["--signer.tls.enabled=false", "--signer.endpoint"],
     ["--signer.tls.key=x", "--signer.endpoint"],
@@ -170,18 +174,14 @@ describe("options that do nothing alone, or exclude each other", () => {
   });
 
   it("are all told at once, what is wrong before what is missing", () => {
-    const parsed = parseOptions(
-      rnodeOptions,
-      ["--rpc.port=abc", "--syncmode=execution-layer", "--interop.rpc.addr=127.0.0.1", "--rpc.prot=1"],
-      {
-        RNODE_L1_CACHE_SIZE: "x",
-      },
-    );
+    const parsed = parseOptions(rnodeOptions, ["--rpc.port=abc", "--conductor.enabled", "--rpc.prot=1"], {
+      RNODE_L1_CACHE_SIZE: "x",
+    });
     expect(parsed.kind === "error" ? parsed.faults : []).toEqual([
       "unknown option --rpc.prot: did you mean --rpc.port? (--help lists all)",
       'RNODE_L1_CACHE_SIZE: "x" is not valid, expected a whole number, 0 or more',
       '--rpc.port: "abc" is not valid, expected a port number from 0 to 65535',
-      "--syncmode: a supervisor decides where its nodes start: execution-layer goes without --interop.rpc.addr",
+      "--conductor.enabled: sequencer must be enabled when conductor is enabled (--sequencer.enabled)",
     ]);
   });
 
@@ -191,7 +191,6 @@ describe("options that do nothing alone, or exclude each other", () => {
         "--p2p.listen.tcp=1024",
         "--p2p.advertise.ip=1.2.3.4",
         "--altda.enabled=false",
-        "--interop.rpc.port=9645",
         "--snapshotlog.file=x",
         "--l2.enginekind=reth",
       ]),

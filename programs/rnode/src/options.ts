@@ -208,10 +208,6 @@ export const rollupOptions = optionGroup("rollup", {
     parse: oneOf("consensus-layer", "execution-layer"),
     flag: "syncmode",
     default: "consensus-layer",
-    check: (value, other) => {
-      if (value !== "execution-layer" || other("interop.rpc.addr") === undefined) return undefined;
-      return "a supervisor decides where its nodes start: execution-layer goes without --interop.rpc.addr";
-    },
     help: "How the node syncs initially: by deriving all blocks from L1, or by having the execution client fetch them from its own peers, up to the unsafe blocks that other nodes send.",
   },
   offsetElSafeMs: {
@@ -373,7 +369,7 @@ export const rnodeOptions = optionTable({
     signer: remoteSignerOptions,
     safedb: safedbOptions,
     altda: altDaOptions,
-    interopServer: interopOptions,
+    interopCluster: interopOptions,
     rpc: rpcOptions,
     log: logOptions,
     metrics: metricsOptions,

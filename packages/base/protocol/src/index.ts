@@ -50,7 +50,6 @@ export {
 } from "./params/upgrade-artifacts.ts";
 export * from "./rollup/l1-attributes.ts";
 export * from "./rollup/payload-block.ts";
-export * from "./rollup/replacement-block.ts";
 export * from "./rollup/system-config.ts";
 export { upgradeFilesAfter, upgradeGasAt, upgradesOfBlock } from "./rollup/upgrade-transactions.ts";
 export * from "./rules/base-fee.ts";

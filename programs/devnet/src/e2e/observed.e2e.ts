@@ -26,7 +26,7 @@ const SCRAPED: Readonly<Partial<Record<ProgramName, string>>> = {
 const NOT_HERE: readonly RegExp[] = [
   /_signer_request/, // --signer.endpoint
   /_p2p_discovery_/, // neighbours are given by name
-  /_interop_|_txpool_message_/, // a supervisor
+  /_txpool_message_/, // --rollup.supervisor-http
   /^rengine_history_/, // --prune
 ];
 

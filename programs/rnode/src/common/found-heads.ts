@@ -12,9 +12,6 @@ export type FoundHeads =
       readonly highestFormerSafe: L2BlockRef;
       /** where derivation starts: the safe block, or an earlier block if the safe chain is in doubt */
       readonly base: L2BlockRef;
-      /** default: `safe`; above it only where a supervisor decides what is safe */
-      readonly localSafe?: L2BlockRef | undefined;
-      readonly crossUnsafe?: L2BlockRef | undefined;
       /** the L1 block whose data made `base` the safe head, where that is recorded */
       readonly derivedFrom?: BlockId | undefined;
     }

@@ -1,7 +1,7 @@
 import type { L2BlockRef } from "@rnode/protocol";
 
 /**
- * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ localSafe ≥ safe ≥ finalized. Only a reset lowers a label. While a
+ * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ safe ≥ finalized. Only a reset lowers a label. While a
  * doubtful safe chain is derived again, pendingSafe is below the others: it marks how far derivation has come.
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation
  */
@@ -10,11 +10,8 @@ export interface Heads {
   readonly unsafe: L2BlockRef;
   /** derived from L1, although the rest of its span batch may not be yet */
   readonly pendingSafe: L2BlockRef;
-  /** derived from L1; above safe only where a supervisor decides what is safe */
-  readonly localSafe: L2BlockRef;
+  /** derived from L1 */
   readonly safe: L2BlockRef;
-  /** the supervisor has checked the messages of all blocks up to it; undefined: nobody does, and it is the same as unsafe */
-  readonly crossUnsafe?: L2BlockRef | undefined;
   /** derived from finalized L1 blocks */
   readonly finalized: L2BlockRef;
   /** the tip before a derived block replaced it, kept while it may be needed again (before Holocene) */
@@ -25,19 +22,12 @@ export interface Heads {
 export const headsAfterReset = ({
   unsafe,
   safe,
-  localSafe = safe,
-  crossUnsafe,
   finalized,
   base,
-}: Pick<Heads, "unsafe" | "safe" | "crossUnsafe" | "finalized"> & {
-  readonly localSafe?: L2BlockRef | undefined;
-  readonly base: L2BlockRef;
-}): Heads => ({
+}: Pick<Heads, "unsafe" | "safe" | "finalized"> & { readonly base: L2BlockRef }): Heads => ({
   unsafe,
   pendingSafe: base,
-  localSafe,
   safe,
-  ...(crossUnsafe === undefined ? {} : { crossUnsafe }),
   finalized,
   backupUnsafe: undefined,
 });
@@ -45,22 +35,17 @@ export const headsAfterReset = ({
 const higher = (current: L2BlockRef, candidate: L2BlockRef): L2BlockRef =>
   candidate.number >= current.number ? candidate : current;
 
-/**
- * The heads after a block of the chain was derived from L1.
- *
- * @param isSafe false: the supervisor has yet to say so
- */
-export function withDerived(heads: Heads, block: L2BlockRef, isLastInSpan: boolean, isSafe = true): Heads {
+/** The heads after a block of the chain was derived from L1. */
+export function withDerived(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
   const pendingSafe = higher(heads.pendingSafe, block);
   if (!isLastInSpan) return { ...heads, pendingSafe };
-  const safe = isSafe ? higher(heads.safe, block) : heads.safe;
-  return clearBackup({ ...heads, pendingSafe, localSafe: higher(heads.localSafe, block), safe });
+  return clearBackup({ ...heads, pendingSafe, safe: higher(heads.safe, block) });
 }
 
 /** The heads after a derived block had to be built: it is the new tip. The replaced tip is kept in case the new one proves invalid. */
-export function withDerivedTip(heads: Heads, block: L2BlockRef, isLastInSpan: boolean, isSafe = true): Heads {
+export function withDerivedTip(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
   const backupUnsafe = block.number <= heads.unsafe.number ? heads.unsafe : heads.backupUnsafe;
-  return withDerived({ ...heads, unsafe: block, backupUnsafe }, block, isLastInSpan, isSafe);
+  return withDerived({ ...heads, unsafe: block, backupUnsafe }, block, isLastInSpan);
 }
 
 /** Spec: docs/protocol/02-derivation.md#heads-and-consolidation "cleared when unsafe = safe = pending_safe" */

@@ -23,12 +23,8 @@ export interface DerivationRunnerDeps {
   readonly safeChain: SafeChainCheck;
   /** derivation starts over after `base` */
   readonly onReset: (base: L2BlockRef) => void;
-  /** a block became safe, or local-safe, derived from L1 data up to and including `derivedFrom` */
+  /** a block became safe, derived from L1 data up to and including `derivedFrom` */
   readonly onSafe: (safe: L2BlockRef, derivedFrom: L1BlockRef) => void;
-  /** whether a supervisor decides if a derived block is safe; default: nobody does */
-  readonly isSupervised?: ((block: L2BlockRef) => boolean) | undefined;
-  /** each derived block; they count once the last of their span is there */
-  readonly onDerived?: ((block: L2BlockRef, derivedFrom: L1BlockRef, isLastInSpan: boolean) => void) | undefined;
   /** all of L1 up to and including `origin` has been read */
   readonly onIdle: (origin: L1BlockRef) => void;
   /** something that `turn` is waiting for in the background has arrived */
@@ -228,7 +224,7 @@ export class DerivationRunner {
       const progress = await this.build(derived);
       return progress.kind === "progress" ? control.sendForkchoice() : progress;
     }
-    control.setHeads(withDerived(control.heads, block.ref, derived.isLastInSpan, this.isSafe(block.ref)));
+    control.setHeads(withDerived(control.heads, block.ref, derived.isLastInSpan));
     this.finish(derived, block.ref);
     return PROGRESS;
   }
@@ -251,7 +247,7 @@ export class DerivationRunner {
     for (const [index, { ref }] of blocks.entries()) {
       const derived = wanted[index]!;
       if (!this.isOn(derived, control.heads.pendingSafe)) return this.takeBack(derived);
-      control.setHeads(withDerivedTip(control.heads, ref, derived.isLastInSpan, this.isSafe(ref)));
+      control.setHeads(withDerivedTip(control.heads, ref, derived.isLastInSpan));
       this.finish(derived, ref);
     }
     if (invalid === undefined) return blocks.length > 0 ? PROGRESS : temporary("the engine built no block");
@@ -298,7 +294,7 @@ export class DerivationRunner {
     const inserted = await control.insert(sealed.envelope);
     if (inserted.kind === "invalid") return this.handleInvalid(derived, inserted.reason);
     if (inserted.kind !== "inserted") return inserted;
-    control.setHeads(withDerivedTip(control.heads, sealed.ref, derived.isLastInSpan, this.isSafe(sealed.ref)));
+    control.setHeads(withDerivedTip(control.heads, sealed.ref, derived.isLastInSpan));
     this.finish(derived, sealed.ref);
     return PROGRESS;
   }
@@ -306,15 +302,10 @@ export class DerivationRunner {
   /** @param block the block that was derived: below the safe head while a doubtful safe chain is derived again */
   private finish(derived: DerivedAttributes, block: L2BlockRef): void {
     this.queue.shift();
-    this.deps.onDerived?.(block, derived.derivedFrom, derived.isLastInSpan);
     if (!derived.isLastInSpan) return;
     this.concluded = block;
     this.deps.safeChain.onSafe(block, derived.derivedFrom);
     this.deps.onSafe(block, derived.derivedFrom);
-  }
-
-  private isSafe(block: L2BlockRef): boolean {
-    return this.deps.isSupervised?.(block) !== true;
   }
 
   /**
@@ -351,7 +342,7 @@ export class DerivationRunner {
     log.warn("derived block is invalid, dropping its batch", { number, reason });
     const { heads } = control;
     const restored = heads.backupUnsafe ?? heads.unsafe;
-    control.setHeads({ ...heads, pendingSafe: this.concluded ?? heads.localSafe, unsafe: restored, backupUnsafe: undefined });
+    control.setHeads({ ...heads, pendingSafe: this.concluded ?? heads.safe, unsafe: restored, backupUnsafe: undefined });
     const told = await control.sendForkchoice();
     return told.kind === "progress" && hasTakenMore ? this.readAgain(derived) : told;
   }

@@ -59,7 +59,7 @@ describe("what the engine was told", () => {
 
   it("never has a safe head above the head: building below the safe head lowers it until the next fork choice", async () => {
     const { control, states, first, third } = await setUp();
-    control.setHeads({ ...control.heads, safe: third, localSafe: third });
+    control.setHeads({ ...control.heads, safe: third });
     await control.startBuild(first, attributesOn(config, first, l1.blocks[0]!));
     expect(states.at(-1)).toMatchObject({ head: first.hash, safe: first.hash });
     await control.sendForkchoice();
@@ -68,7 +68,7 @@ describe("what the engine was told", () => {
 
   it("is what others are told: a label that the engine does not have yet is not shown", async () => {
     const { control, first, genesis } = await setUp();
-    control.setHeads({ ...control.heads, safe: first, localSafe: first, finalized: first });
+    control.setHeads({ ...control.heads, safe: first, finalized: first });
     expect(control.toldHeads?.finalized).toEqual(genesis);
     await control.sendForkchoice();
     expect(control.toldHeads?.finalized).toEqual(first);
@@ -78,7 +78,7 @@ describe("what the engine was told", () => {
 describe("heads after a reset", () => {
   it("are never below those that this process had, as long as the engine has the blocks", async () => {
     const { engine, control, first, third } = await setUp();
-    control.setHeads({ ...control.heads, safe: third, localSafe: third, finalized: first });
+    control.setHeads({ ...control.heads, safe: third, finalized: first });
     engine.safe = first.hash;
     const derivation = { rollup: config, l1BlobSchedule: [] };
     const found = await findHeads(derivation, { l1, l2: withOwnLabels(engine, () => control.heads) }, silentLogger);

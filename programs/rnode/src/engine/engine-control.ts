@@ -82,18 +82,15 @@ export type Insertion = { readonly kind: "inserted" } | Invalid | Trouble;
 export class EngineControl {
   private readonly engine: DriverEngine;
   private readonly config: RollupConfig;
-  private readonly onHeads: ((before: Heads | undefined, after: Heads) => Heads) | undefined;
   private labels: Heads | undefined;
   /** the fork choice that the engine has; undefined: not known */
   private sent: ForkchoiceState | undefined;
   /** the labels at that time */
   private told: Heads | undefined;
 
-  /** @param onHeads sees each change of the labels, and returns them complete */
-  constructor(engine: DriverEngine, config: RollupConfig, onHeads?: (before: Heads | undefined, after: Heads) => Heads) {
+  constructor(engine: DriverEngine, config: RollupConfig) {
     this.engine = engine;
     this.config = config;
-    this.onHeads = onHeads;
   }
 
   /** undefined before the first reset */
@@ -116,7 +113,7 @@ export class EngineControl {
 
   /** Moves the labels; the engine is told by the next `sendForkchoice`. */
   setHeads(heads: Heads): void {
-    this.labels = this.onHeads === undefined ? heads : this.onHeads(this.labels, heads);
+    this.labels = heads;
   }
 
   get isForkchoiceSent(): boolean {

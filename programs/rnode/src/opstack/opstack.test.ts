@@ -72,7 +72,7 @@ describe("the opstack namespace", () => {
     const other = (await call("sealBlockV1", info)) as ReturnType<typeof envelopeToJson>;
     await call("commitBlockV1", { envelope: other, signature: SIGNATURE });
     expect(control.heads.unsafe.hash).toBe(other.executionPayload.blockHash);
-    control.setHeads({ ...control.heads, safe: control.heads.unsafe, localSafe: control.heads.unsafe });
+    control.setHeads({ ...control.heads, safe: control.heads.unsafe });
     await expect(call("commitBlockV1", { envelope: envelopeToJson(first.envelope), signature: SIGNATURE })).rejects.toThrow(
       "block 1 cannot replace a safe block: the safe head is 1",
     );

@@ -153,7 +153,6 @@ describe("the RPC of rnode", () => {
         "safe_l2",
         "finalized_l2",
         "pending_safe_l2",
-        "cross_unsafe_l2",
         "local_safe_l2",
         "queued_unsafe_l2",
         "engine_sync_target",

@@ -58,8 +58,7 @@ export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe, engineSyn
     safe_l2: l2Json(heads?.safe),
     finalized_l2: l2Json(heads?.finalized),
     pending_safe_l2: l2Json(heads?.pendingSafe),
-    cross_unsafe_l2: l2Json(heads?.crossUnsafe ?? heads?.unsafe),
-    local_safe_l2: l2Json(heads?.localSafe),
+    local_safe_l2: l2Json(heads?.safe),
     queued_unsafe_l2: l2Json(queuedUnsafe),
     engine_sync_target: l2Json(engineSyncTarget ?? heads?.unsafe),
   };

@@ -15,8 +15,6 @@ export interface SafeChainCheckDeps {
   readonly l2: { blockByNumber(number: number): Promise<L2Block | undefined> };
   /** what earlier processes recorded about safe heads above a block; undefined: no record is kept */
   readonly recordedAfter?: ((base: L2BlockRef) => Iterable<DerivedUpTo>) | undefined;
-  /** a supervisor decides what is safe, and replaces blocks that their batcher goes on building on; default: it does not */
-  readonly isSupervised?: ((block: L2BlockRef) => boolean) | undefined;
   readonly log: Logger;
 }
 
@@ -165,7 +163,7 @@ export class SafeChainCheck {
     this.filledInAtSec = undefined;
     this.derivedFrom.onReset(base);
     if (base.number <= this.deps.config.genesis.l2.number) this.isConfirmed = true;
-    this.unconfirmed = this.isConfirmed || this.deps.isSupervised?.(base) === true ? undefined : base;
+    this.unconfirmed = this.isConfirmed ? undefined : base;
   }
 
   onSafe(safe: L2BlockRef, l1Block: L1BlockRef): void {

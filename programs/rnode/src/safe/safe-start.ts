@@ -130,7 +130,7 @@ async function lastThatHolds(
  * The newest block up to `head`, and from `safe` on, whose L1 origin is not known to be replaced: origins are canonical up to some block, and after it either
  * replaced, or ahead of what L1 has by now, which is no contradiction.
  */
-export async function lastOfCanonicalOrigin(
+async function lastOfCanonicalOrigin(
   safe: L2BlockRef,
   head: L2BlockRef,
   { l1, l2 }: { readonly l1: SafeStartDeps["l1"]; readonly l2: Pick<SafeStartDeps["l2"], "blockRefByNumber"> },

@@ -5,9 +5,9 @@ import { systemClock } from "@rnode/program";
 import { checkSignerFiles } from "@rnode/signer";
 import { AdminStateFile } from "../common/admin-state.ts";
 import { checkEngineSecret, readConductorSecret } from "../engine/engine-secret.ts";
-import { checkInterop } from "../interop/interop-files.ts";
 import type { RnodeOptions } from "../options.ts";
 import { readNetworkKey } from "../p2p/p2p-setup.ts";
+import { readDependencySet } from "./dependency-set.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 
 /** What the start refuses of options, files and tables. A registry at a URL is not asked. */
@@ -25,5 +25,6 @@ async function checkChain(options: RnodeOptions): Promise<void> {
   assertAltDa(options, rollup);
   assertConfirmations(options, rollup, Math.floor(systemClock.unixMs() / 1000));
   checkEngineSecret(options, rollup.l2ChainId);
-  checkInterop(options.interopServer, rollup);
+  const { dependencySet } = options.interopCluster;
+  if (dependencySet !== undefined) readDependencySet(dependencySet, rollup);
 }

@@ -6,7 +6,7 @@ import {
   type NextParent,
   type Pull,
 } from "@rnode/derivation";
-import { type Logger, noMetrics } from "@rnode/observe";
+import type { Logger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { ManualClock } from "@rnode/primitives/testing";
 import {
@@ -25,7 +25,6 @@ import { DerivationRunner } from "../derive/derivation-runner.ts";
 import { Driver } from "../driver.ts";
 import { EngineControl } from "../engine/engine-control.ts";
 import type { EngineKind } from "../engine/engine-kind.ts";
-import { ManagedNode } from "../interop/managed-node.ts";
 import { Finalizer } from "../safe/finalizer.ts";
 import { type Doubt, SafeChainCheck } from "../safe/safe-chain-check.ts";
 import type { SafeHeadDatabase } from "../safe/safe-head-database.ts";
@@ -72,8 +71,6 @@ export class ScriptedPipeline implements DerivationPipeline {
   /** blocks whose batches named another parent; they become blocks without transactions */
   readonly misnamed: number[] = [];
   isReplacedIfInvalid = true;
-  /** L1 as it may be read, block by block; undefined: all of it at once */
-  l1View: Pick<FakeL1, "blockByNumber"> | undefined;
   private readonly config: RollupConfig;
   private readonly l1: FakeL1;
 
@@ -92,18 +89,11 @@ export class ScriptedPipeline implements DerivationPipeline {
     if (scripted instanceof Error) throw scripted;
     if (scripted !== undefined) return scripted;
     const batch = this.batches[parent.number];
-    if (this.l1View !== undefined && (batch === undefined || batch.from > this.origin!.number)) {
-      const next = await this.l1View.blockByNumber(this.origin!.number + 1);
-      if (next === undefined) return { kind: "exhausted" };
-      if (next.parentHash !== this.origin!.hash) return { kind: "reset", reason: "l1-reorg", detail: "another parent" };
-      this.origin = next;
-      return { kind: "again" };
-    }
     if (batch === undefined || batch.from > this.l1.head.number) {
       this.origin = this.l1.head;
       return { kind: "exhausted" };
     }
-    if (this.l1View === undefined) this.origin = this.l1.blocks[batch.from]!;
+    this.origin = this.l1.blocks[batch.from]!;
     if (batch.parentHash !== undefined && batch.parentHash !== parent.hash) {
       this.misnamed.push(parent.number + 1);
       this.batches[parent.number] = { origin: batch.origin, from: batch.from };
@@ -121,7 +111,6 @@ export class ScriptedPipeline implements DerivationPipeline {
 
   async reset(safe: L2BlockRef): Promise<void> {
     this.resets.push(safe.number);
-    if (this.l1View !== undefined) this.origin = this.l1.blocks[safe.l1Origin.number];
   }
 
   depositsOnly(rejected: DerivedAttributes): DerivedAttributes {
@@ -151,8 +140,6 @@ export interface HarnessOptions {
   readonly offsetElSafeMs?: number;
   /** false: nobody can be asked for missing blocks */
   readonly hasPeers?: boolean;
-  /** a supervisor decides what is safe */
-  readonly isManaged?: boolean;
   /** replaces the scripted pipeline and everything that belongs to it */
   readonly real?: {
     readonly ahead: BlocksAhead;
@@ -172,18 +159,7 @@ export function createHarness(options: HarnessOptions = {}) {
   const pipeline = new ScriptedPipeline(config, l1);
   const { log, logs } = recordingLogger();
   const ahead = options.real?.ahead ?? new BlocksAhead(engine, config);
-  const managed = options.isManaged
-    ? new ManagedNode({
-        config,
-        l1,
-        l2: engine,
-        log,
-        metrics: noMetrics,
-        isAhead: (block) => ahead.isAhead(block),
-        firstSourceAfter: (base) => safeHeads.after(base).next().value?.l1Block.hash,
-      })
-    : undefined;
-  const control = new EngineControl(engine, config, managed?.onHeads);
+  const control = new EngineControl(engine, config);
   const published: number[] = [];
   const counts = { resets: 0, derivationErrors: 0, publishingErrors: 0 };
   const origins = new L1OriginSelector({ l1Confs: options.l1Confs ?? 0 }, { config, l1, l1Head: () => l1.head, clock, log });
@@ -240,21 +216,18 @@ export function createHarness(options: HarnessOptions = {}) {
     recorded: (l1Number) => safeHeads.blockAt(l1Number, engine),
   });
   const idleAt: number[] = [];
-  const isSupervised = managed?.isSupervised;
   const safeChain = new SafeChainCheck({
     config,
     l1,
     l2: engine,
     log,
-    isSupervised,
     recordedAfter: (base) => safeHeads.after(base),
   });
   const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
   const derives = options.real?.createPipeline(joinObservers(safeChain.observer, safeHeadWatch.observer)) ?? pipeline;
-  pipeline.l1View = managed?.guardL1(l1);
   const derivation = new DerivationRunner({
     config,
-    pipeline: managed?.watchPipeline(derives) ?? derives,
+    pipeline: derives,
     ahead,
     control,
     l2: engine,
@@ -262,10 +235,7 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
     safeChain,
     onReset: (base) => safeHeadWatch.onReset(base),
-    isSupervised,
-    onDerived: managed && ((...derived) => managed.onDerived(...derived)),
     onSafe: (safe, from) => {
-      if (isSupervised?.(safe)) return;
       safeHeads.onSafe(safe, from);
       finalizer.onSafe(safe, from);
       safeHeadWatch.onSafe(safe, from);
@@ -327,7 +297,6 @@ export function createHarness(options: HarnessOptions = {}) {
     finalizer,
     engineSync,
     gap,
-    onReset: managed && ((reason) => managed.onReset(reason)),
     clock,
     random: () => 0,
     log,
@@ -343,18 +312,6 @@ export function createHarness(options: HarnessOptions = {}) {
       if (engine.isDown) return { kind: "temporary", reason: "engine is down" };
       const [head, safe, finalized] = [engine.head, engine.safe, engine.finalized].map((hash) => engine.block(hash).ref);
       return { kind: "found", unsafe: head!, safe: safe!, finalized: finalized!, highestFormerSafe: safe!, base: safe! };
-    },
-  });
-
-  const crossSafe: { readonly number: number; readonly source: number }[] = [];
-  managed?.attach({
-    control,
-    derivation,
-    driver,
-    forgetAbove: (heads) => safeHeads.reset(heads),
-    onCrossSafe: (safe, source) => {
-      crossSafe.push({ number: safe.number, source: source.number });
-      safeHeads.onSafe(safe, source);
     },
   });
 
@@ -409,8 +366,6 @@ export function createHarness(options: HarnessOptions = {}) {
     published,
     counts,
     idleAt,
-    managed,
-    crossSafe,
     found,
     untilIdle,
     advance,

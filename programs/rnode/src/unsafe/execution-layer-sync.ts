@@ -83,7 +83,7 @@ export class ExecutionLayerSync {
   get heads(): Heads | undefined {
     if (!this.isUnfinished || this.engineHeads === undefined) return undefined;
     const { safe } = this.engineHeads;
-    return { ...this.engineHeads, pendingSafe: safe, localSafe: safe, backupUnsafe: undefined };
+    return { ...this.engineHeads, pendingSafe: safe, backupUnsafe: undefined };
   }
 
   /** What is going on, in words; undefined: nothing any more. */
@@ -210,7 +210,7 @@ export class ExecutionLayerSync {
           `finalized: ${outcome.reason}`,
       );
     }
-    control.setHeads({ unsafe: head, pendingSafe: safe, localSafe: safe, safe, finalized, backupUnsafe: undefined });
+    control.setHeads({ unsafe: head, pendingSafe: safe, safe, finalized, backupUnsafe: undefined });
     this.stage = "finished";
     this.latest = undefined;
     log.info("execution-layer sync is finished", {

@@ -26,11 +26,8 @@ export async function replaceUnsafeHead(
   if (sequencer.isActive) return "the sequencer is active: stop it first";
   const { unsafe } = heads;
   if (ref.hash === unsafe.hash) return undefined;
-  const firm = [heads.safe, heads.localSafe, heads.pendingSafe, heads.crossUnsafe].reduce(
-    (most, head) => Math.max(most, head?.number ?? 0),
-    0,
-  );
-  if (ref.number <= firm) return `block ${ref.number} is not above block ${firm}, which was derived from L1 or checked already`;
+  const firm = Math.max(heads.safe.number, heads.pendingSafe.number);
+  if (ref.number <= firm) return `block ${ref.number} is not above block ${firm}, which was derived from L1`;
   const inserted = await control.insert(envelope);
   if (inserted.kind !== "inserted") return `the engine does not take block ${ref.number} ${ref.hash}: ${inserted.reason}`;
   control.setHeads({ ...heads, unsafe: ref, backupUnsafe: undefined });

@@ -1,4 +1,4 @@
-import { bigintToBytes, concatBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
+import { bigintToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 
 export interface OutputParts {
   /** 32 bytes each */
@@ -11,14 +11,12 @@ export interface OutputParts {
 const OUTPUT_VERSION = new Uint8Array(32);
 const SUPER_ROOT_VERSION = 1;
 
-/** version ‖ state root ‖ storage root ‖ block hash, 128 bytes. Spec: docs/protocol/02-derivation.md#output-roots */
-export function outputRootPreimage(parts: OutputParts): Uint8Array {
-  return concatBytes(OUTPUT_VERSION, parts.stateRoot, parts.messagePasserStorageRoot, parts.blockHash);
-}
-
-/** What the rollup commits to on L1 for one L2 block, 32 bytes. */
+/**
+ * What the rollup commits to on L1 for one L2 block, 32 bytes: the hash of version ‖ state root ‖ storage root ‖ block hash.
+ * Spec: docs/protocol/02-derivation.md#output-roots
+ */
 export function outputRoot(parts: OutputParts): Uint8Array {
-  return keccak256(outputRootPreimage(parts));
+  return keccak256(OUTPUT_VERSION, parts.stateRoot, parts.messagePasserStorageRoot, parts.blockHash);
 }
 
 /** Commitment to several chains at one time (interop). Spec: docs/protocol/02-derivation.md#output-roots */

@@ -54,8 +54,6 @@ const IMPLEMENTATION_NAMESPACE = hexToBytes(`0x${"c0d3".repeat(10)}`);
 
 /** Sender of the first deposit of every block. */
 export const L1_ATTRIBUTES_DEPOSITOR = hexToBytes("0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001");
-/** Sender of the deposit that ends a block which replaces an invalid one. */
-export const REPLACEMENT_DEPOSITOR = hexToBytes("0xdeaddeaddeaddeaddeaddeaddeaddeaddead0002");
 export const LEGACY_ERC20_ETH = hexToBytes("0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000");
 
 /** ERC-1967 storage slots. */

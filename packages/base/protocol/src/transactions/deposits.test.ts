@@ -7,7 +7,6 @@ import {
   depositFromLog,
   depositsFromReceipts,
   l1InfoSourceHash,
-  replacementSourceHash,
   TRANSACTION_DEPOSITED_TOPIC,
   upgradeSourceHash,
   userDepositSourceHash,
@@ -45,7 +44,6 @@ describe("published source hashes", () => {
       upgradeSourceHash("Karst 0: ConditionalDeployer Deployment"),
       "0x7e71ceb6816466ed1bbe59fce31bab86fbb815adbca6d2587fa492f6eb6eba74",
     ],
-    ["replacement", replacementSourceHash(ONES), bytesToHex(keccak256(word(4), ONES))],
   ])("%s", (_, hash, expected) => {
     expect(bytesToHex(hash)).toBe(expected);
   });

@@ -31,7 +31,7 @@ export type DepositErrorCode =
   | "deposit/opaque-data-too-short"
   | "deposit/not-a-deposit";
 
-const DOMAINS = { user: 0, l1Info: 1, upgrade: 2, replacement: 4 } as const;
+const DOMAINS = { user: 0, l1Info: 1, upgrade: 2 } as const;
 
 function sourceHash(domain: keyof typeof DOMAINS, inner: Uint8Array): Uint8Array {
   return keccak256(bigintToBytes(BigInt(DOMAINS[domain]), 32), inner);
@@ -49,11 +49,6 @@ export function l1InfoSourceHash(l1BlockHash: Uint8Array, sequenceNumber: number
 /** @param intent ASCII text that names the transaction */
 export function upgradeSourceHash(intent: string): Uint8Array {
   return sourceHash("upgrade", keccak256(asciiToBytes(intent)));
-}
-
-/** Source hash of the deposit that ends a block which replaces an invalid one (interop). */
-export function replacementSourceHash(replacedOutputRoot: Uint8Array): Uint8Array {
-  return sourceHash("replacement", replacedOutputRoot);
 }
 
 const OPAQUE_HEADER_BYTES = 73;

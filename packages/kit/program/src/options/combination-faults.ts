@@ -11,9 +11,14 @@ export function combinationFaults(
   table: OptionTable,
   inEffect: ReadonlyMap<string, OptionInEffect>,
 ): { readonly faults: readonly string[]; readonly warnings: readonly string[] } {
-  const asking = [...inEffect.values()].filter(asks);
+  const given = [...inEffect.values()].filter(({ source }) => source !== "default");
+  const asking = given.filter(asks);
   const faults: string[] = [];
   const warnings: string[] = [];
+  for (const { option, writtenAs } of given) {
+    const { noEffect } = option.declaration;
+    if (noEffect !== undefined) warnings.push(`${writtenAs} has no effect: ${noEffect}`);
+  }
   for (const exclusive of table.exclusive ?? []) {
     const both = asking.filter(({ option }) => exclusive.includes(option.flag));
     if (both.length > 1) {
@@ -21,8 +26,7 @@ export function combinationFaults(
     }
   }
   const other = (flag: string): unknown => inEffect.get(flag)?.value;
-  for (const given of asking) {
-    const { option, value, writtenAs } = given;
+  for (const { option, value, writtenAs } of asking) {
     const { declaration } = option;
     const { needs } = declaration;
     const wanted = needs === undefined ? [] : [needs].flat();
@@ -38,8 +42,7 @@ export function combinationFaults(
   return { faults, warnings };
 }
 
-function asks({ option: { declaration }, value, source }: OptionInEffect): boolean {
-  if (source === "default") return false;
+function asks({ option: { declaration }, value }: OptionInEffect): boolean {
   return declaration.default === undefined || declaration.parse.format(value) !== declaration.parse.format(declaration.default);
 }
 

@@ -23,6 +23,8 @@ export interface OptionDeclaration<T> {
    * without the other one causes a warning, unless the other was switched off on purpose (`--metrics.enabled=false --metrics.port=7300`).
    */
   readonly needs?: string | readonly string[];
+  /** Why the option does nothing, and what to use: it completes `--flag has no effect: `, a warning if the option is given. */
+  readonly noEffect?: string;
   /** The option is refused without what it needs: its user would get something else than what was asked for. */
   readonly isMistakeAlone?: true;
   /** What is wrong with a given value beside those of other options, by flag; completes `--flag: `. */

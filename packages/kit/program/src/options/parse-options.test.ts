@@ -178,6 +178,7 @@ describe("parseOptions", () => {
       tag: { parse: text, needs: ["remote.url", "remote.names"], help: "Tag." },
       cert: { parse: text, needs: "remote.url", isMistakeAlone: true, help: "Certificate." },
       kind: { parse: oneOf("a", "b"), default: "a", help: "Kind." },
+      age: { parse: uint, default: 3, noEffect: "use --remote.level", help: "Age." },
       level: {
         parse: uint,
         needs: "remote.kind=b",
@@ -200,6 +201,8 @@ describe("parseOptions", () => {
       [["--remote.tag=x"], ["--remote.tag has no effect without --remote.url or --remote.names"]],
       [["--remote.tag=x", "--remote.names=y"], []],
       [["--remote.cert=x"], ["--remote.cert needs --remote.url: give that as well, or leave --remote.cert out"]],
+      [["--remote.age=3"], ["--remote.age has no effect: use --remote.level"]], // its default as well
+      [["--remote.age=x"], ['--remote.age: "x" is not valid, expected a whole number, 0 or more']],
       [["--remote.level=1"], ["--remote.level has no effect without --remote.kind=b"]],
       [["--remote.level=1", "--remote.kind=b"], []],
       [["--remote.level=81", "--remote.kind=b"], ["--remote.level: above the port"]],

@@ -2,7 +2,6 @@ import { RpcError, saysBlockIsGone } from "@rnode/jsonrpc";
 import {
   bytesToHex,
   EMPTY_TRIE_ROOT,
-  equalBytes,
   type Hex,
   hexToBytes,
   keccak256,
@@ -13,17 +12,15 @@ import {
 import {
   type ExecutionPayload,
   type ExecutionPayloadEnvelope,
-  encodeReceipts,
   type Header,
   type L2BlockRef,
   l2BlockRefFromPayload,
   PREDEPLOYS,
   type RollupConfig,
-  receiptFromRpc,
   type SystemConfig,
   systemConfigFromPayload,
 } from "@rnode/protocol";
-import { decodeAccount, orderedTrieRoot, verifyProof } from "@rnode/trie";
+import { decodeAccount, verifyProof } from "@rnode/trie";
 import { EngineError, type EngineRpc, toEngineError } from "./engine-error.ts";
 import { readAnswer, statedHash, VerifiedPayload, verifiedBlockHash, verifiedHeader } from "./verified-payload.ts";
 
@@ -151,24 +148,6 @@ export class L2Blocks {
       const nodes = accountProof.map((node) => hexToBytes(String(node)));
       const account = verifyProof(block.header.stateRoot, keccak256(address), nodes);
       return account === undefined ? EMPTY_TRIE_ROOT : decodeAccount(account).storageRoot;
-    });
-  }
-
-  /**
-   * The receipts of a block in the engine's own JSON, which must make up the block's receipts root.
-   *
-   * @throws {EngineError} engine/bad-answer when they do not
-   */
-  async receiptsJson(block: L2Block): Promise<readonly unknown[]> {
-    const method = "eth_getBlockReceipts";
-    const answer = await this.call(method, [block.ref.hash]);
-    return readAnswer(method, () => {
-      if (!Array.isArray(answer)) throw new EngineError("engine/bad-answer", { method, missing: "receipts" });
-      const encoded = encodeReceipts(answer.map((json) => receiptFromRpc(json).receipt));
-      if (!equalBytes(orderedTrieRoot(encoded), block.header.receiptsRoot)) {
-        throw new EngineError("engine/bad-answer", { method, wrong: "receipts root" });
-      }
-      return answer as readonly unknown[];
     });
   }
 
