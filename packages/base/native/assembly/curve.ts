@@ -1,6 +1,7 @@
 /**
- * Points of y² = x³ + 7 (secp256k1). Affine: x ‖ y, never infinity. Jacobian: X ‖ Y ‖ Z with x = X/Z², y = Y/Z³; Z = 0 is infinity. `field` and
- * `scalars` are written by scripts/fields.mjs when this is compiled. Formulas: Explicit-Formulas Database, shortw/jacobian-0.
+ * Points of y² = x³ + 7 (secp256k1). Affine: x ‖ y, never infinity. Jacobian: X ‖ Y ‖ Z with x = X/Z², y = Y/Z³; Z = 0 is
+ * infinity. scripts/fields.mjs generates `field` and `scalars` during compilation. Formulas: Explicit-Formulas Database,
+ * shortw/jacobian-0.
  */
 import {
   FP_ONE,
@@ -95,7 +96,10 @@ export function toAffine(out: usize, p: usize): void {
   fpMultiply(out + Y, p + Y, B);
 }
 
-/** The affine forms of `count` points, none of them infinity, with one inversion (Montgomery). `products` has room for a coordinate a point. */
+/**
+ * The affine forms of `count` points, none of them infinity, with one inversion (Montgomery). `products` has room for one
+ * coordinate per point.
+ */
 export function allToAffine(out: usize, points: usize, count: usize, products: usize): void {
   fpCopy(products, points + Z);
   for (let i: usize = 1; i < count; i++) {

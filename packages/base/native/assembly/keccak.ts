@@ -1,4 +1,4 @@
-/** Keccak-256 of many messages, several at a time. Inputs are written at `buffer()`, outputs are left there. */
+/** Keccak-256 of many messages, several at a time. Inputs and outputs are in the memory at `buffer()`. */
 
 @external("native", "keccak_lanes") declare function keccakLanes(): u32;
 @external("native", "keccak_hash_all") declare function keccakHashAll(messages: usize, ends: usize, count: u32, digests: usize, laneCount: u32): bool;
@@ -11,7 +11,7 @@ export function reserve(bytes: usize): bool {
   return buffer() + bytes <= <usize>memory.size() << 16;
 }
 
-/** The most lanes that the processor has: 8 (AVX-512), 4 (AVX2) or 0. Without any, this module is of no use. */
+/** The maximum number of lanes of the processor: 8 (AVX-512), 4 (AVX2) or 0. With 0 lanes this module cannot hash. */
 export function laneCount(): u32 {
   return keccakLanes();
 }

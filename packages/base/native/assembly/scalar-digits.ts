@@ -1,4 +1,4 @@
-/** Scalars as digits: halves by the curve's endomorphism, and non-adjacent forms. Numbers are words of 64 bits, lowest first. */
+/** Digits of scalars: halves by the curve's endomorphism, and non-adjacent forms. Numbers are words of 64 bits, lowest first. */
 import { fnAdd, fnMultiply, fnNegate, fnSubtract, HALF_ORDER, LAMBDA, MINUS_B1, MINUS_B2, QUOTIENT1, QUOTIENT2 } from "./scalars";
 
 /** Room for the digits of a half and of a scalar */
@@ -6,7 +6,7 @@ export const MAX_DIGITS: usize = 136;
 
 const PRODUCT: usize = memory.data(64, 8);
 
-/** out ← the nearest number to a·b/2^384, a and b of four words; it has two words and two zeros */
+/** out ← a·b/2^384, rounded; a and b have four words; the result has two words and two zeros */
 function multiplyHigh(out: usize, a: usize, b: usize): void {
   memory.fill(PRODUCT, 0, 64);
   for (let i: usize = 0; i < 32; i += 4) {
@@ -39,7 +39,7 @@ function isAbove(a: usize, b: usize): bool {
   return false;
 }
 
-/** Makes a number modulo the order positive or negative and short. @returns whether it was negative */
+/** Replaces a number modulo the order with its shortest representative, without the sign. @returns whether it was negative */
 function shorten(k: usize): bool {
   if (!isAbove(k, HALF_ORDER)) return false;
   fnNegate(k, k);
@@ -54,7 +54,7 @@ function shorten(k: usize): bool {
 export function split(k1: usize, k2: usize, scalar: usize): i32 {
   multiplyHigh(C1, scalar, QUOTIENT1);
   multiplyHigh(C2, scalar, QUOTIENT2);
-  // the constants are in Montgomery form, so that products are not
+  // the constants are in Montgomery form, so the products are not
   fnMultiply(C1, C1, MINUS_B1);
   fnMultiply(C2, C2, MINUS_B2);
   fnAdd(k2, C1, C2);
@@ -63,7 +63,7 @@ export function split(k1: usize, k2: usize, scalar: usize): i32 {
   return <i32>shorten(k1) | ((<i32>shorten(k2)) << 1);
 }
 
-/** Digits of `width` bits, lowest first, odd or zero, of two words. @returns their number */
+/** Digits of `width` bits of a number of two words, lowest first, odd or zero. @returns the number of digits */
 export function recode(digits: usize, scalar: usize, width: i32, negative: bool): i32 {
   memory.fill(digits, 0, MAX_DIGITS * 2);
   let low = load<u64>(scalar);
@@ -83,7 +83,7 @@ export function recode(digits: usize, scalar: usize, width: i32, negative: bool)
         if (high == 0) above = 1;
       }
     }
-    const shift = low == 0 ? 1 : <i32>ctz(low); // at least 1: the lowest bit is clear now
+    const shift = low == 0 ? 1 : <i32>ctz(low); // at least 1, because the lowest bit is 0 now
     low = (low >> shift) | (high << (64 - shift));
     high = (high >> shift) | (above << (64 - shift));
     above = 0;
@@ -92,7 +92,10 @@ export function recode(digits: usize, scalar: usize, width: i32, negative: bool)
   return length;
 }
 
-/** `count` digits of `width` bits, lowest first, from −2^(width − 1) to 2^(width − 1), of two words that end below the last digit's highest bit. */
+/**
+ * `count` digits of `width` bits, lowest first, from −2^(width − 1) to 2^(width − 1), of a number of two words below 2^(count ·
+ * width − 1).
+ */
 export function recodeFixed(digits: usize, scalar: usize, width: i32, count: i32, negative: bool): void {
   let low = load<u64>(scalar);
   let high = load<u64>(scalar, 8);

@@ -1,4 +1,6 @@
-/** Recovery of public keys from ECDSA signatures on secp256k1 (SEC 1 § 4.1.6). Inputs are written at `buffer()`, outputs are left there. */
+/**
+ * Recovery of public keys from ECDSA signatures on secp256k1 (SEC 1 § 4.1.6). Inputs and outputs are in the memory at `buffer()`.
+ */
 import { AFFINE_SIZE, addAffine, allToAffine, double, POINT_SIZE, setInfinity, toAffine, Y, Z } from "./curve";
 import {
   CURVE_B, FP_ONE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpRead, fpSquare, fpSubtract, fpWrite, GENERATOR, lanes, multiplyLanes,
@@ -31,8 +33,9 @@ function raise(out: usize, a: usize, n: i32, b: usize): void {
 }
 
 /**
- * out ← a^((p + 1)/4), a square root if there is one. The exponent is 223 ones, a 0, 22 ones, 4 zeros, 2 ones, 2 zeros. Powers of a by n ones: x_n.
- * @returns whether it is one; `out` is not `a`
+ * out ← a^((p + 1)/4), a square root if there is one. The exponent is 223 ones, a 0, 22 ones, 4 zeros, 2 ones, 2 zeros. x_n is
+ * the power of a by n ones.
+ * @returns whether `out` is a square root; `out` must not be `a`
  */
 function root(out: usize, a: usize): bool {
   raise(X2, a, 1, a);
@@ -57,26 +60,29 @@ function root(out: usize, a: usize): bool {
 
 const BETA: usize = GENERATOR + AFFINE_SIZE;
 
-/** Widths of the forms of scalars. A table has all multiples of the generator up to 2^(width − 1), and of other points the odd ones below it. */
+/**
+ * Widths of the scalars' digits. The generator's table has all multiples up to 2^(width − 1); the tables of other points have the
+ * odd multiples below it.
+ */
 const GENERATOR_WIDTH: i32 = 11;
 const GENERATOR_ENTRIES: usize = 1 << (GENERATOR_WIDTH - 1);
 const POINT_WIDTH: i32 = 5;
 const POINT_ENTRIES: usize = 1 << (POINT_WIDTH - 2);
 const TABLE_SIZE: usize = POINT_ENTRIES * AFFINE_SIZE;
 
-/** Of the generator, and of 2^128 times the generator: affine */
+/** Tables of the generator and of 2^128 times the generator: affine */
 const GENERATOR_TABLES: usize = memory.data(131072, 8);
-/** Of the points of all signatures */
+/** Tables of the points of all signatures */
 const POINT_TABLES: usize = memory.data(32768, 8);
-/** Of the one that is being computed, by λ */
+/** Table of the current point multiplied by λ */
 const MAPPED_TABLE: usize = memory.data(512, 8);
-/** Jacobian multiples, and products of their Z, while a table is made */
+/** Jacobian multiples, and products of their Z, during the computation of a table */
 const MULTIPLES: usize = memory.data(98304, 8);
 const PRODUCTS: usize = memory.data(32768, 8);
 const TWICE: usize = memory.data(96, 8);
 const STEP: usize = memory.data(64, 8);
 
-/** out ← p, 3p, 5p … (Jacobian) of an affine p of the curve, whose order is a prime: none of them is infinity */
+/** out ← p, 3p, 5p … (Jacobian) of an affine p. The curve's order is prime, so none of them is infinity */
 function oddMultiples(out: usize, p: usize, entries: usize): void {
   memory.copy(out, p, AFFINE_SIZE);
   fpCopy(out + Z, FP_ONE);
@@ -121,7 +127,7 @@ function fillGeneratorTables(): void {
 const SUM: usize = memory.data(96, 8);
 const NEGATIVE: usize = memory.data(64, 8);
 
-/** Adds the entry of a digit that is not 0, or subtracts it. */
+/** Adds or subtracts the entry of a digit other than 0. */
 @inline function addEntry(entry: usize, digit: i32): void {
   if (digit > 0) return addAffine(SUM, SUM, entry);
   fpCopy(NEGATIVE, entry);
@@ -137,7 +143,7 @@ const NEGATIVE: usize = memory.data(64, 8);
   if (digit != 0) addEntry(table + AFFINE_SIZE * <usize>((abs(digit) - 1) >> 1), digit);
 }
 
-/** Of u1: its lower and its upper half; of u2: the halves of its split */
+/** Digits of the lower and upper half of u1, then of the halves of u2's split */
 const DIGITS: usize = memory.data(1088, 8);
 const K1: usize = memory.data(32, 8);
 const K2: usize = memory.data(32, 8);
@@ -167,15 +173,16 @@ function multiplyBoth(u1: usize, u2: usize, table: usize): void {
 }
 
 /**
- * Signatures that are recovered together. What has to be inverted is inverted once for all of them (Montgomery): r, the points of the tables,
- * and the keys.
+ * Signatures per batch. One inversion (Montgomery) serves the whole batch: for r, for the points of the tables, and for the keys.
  */
 const MAX_SIGNATURES: usize = 64;
-/** hash 32 ‖ r 32 ‖ s 32 ‖ whether y of the point whose x is r is odd 1; then x 32 ‖ y 32 of the key ‖ … ‖ whether there is one 1 */
+/**
+ * Input: hash 32 ‖ r 32 ‖ s 32 ‖ 1 if y of the point with x = r is odd. Output: x 32 ‖ y 32 of the key ‖ … ‖ 1 if there is a key
+ */
 const RECORD: usize = 97;
 const FLAG: usize = 96;
 
-/** Of those that may have a key: their records, and elements of 32 bytes or points of each */
+/** For each record that can have a key: its address, and elements of 32 bytes or points */
 const RECORDS: usize = memory.data(256, 8);
 /** whether y of the point is odd, a u8 each */
 const ODD: usize = memory.data(64, 8);
@@ -192,7 +199,8 @@ const S: usize = memory.data(32, 8);
 /**
  * Reads a record into the arrays at `place`.
  *
- * @returns false: r or s is 0 or not below the order, so that there is no key; or the flag is neither 0 nor 1, and would reach into other lanes
+ * @returns false without a key: r or s is 0 or not below the order, or the flag is neither 0 nor 1 (it would reach into other
+ * lanes)
  */
 function readRecord(record: usize, place: usize): bool {
   if (load<u8>(record + FLAG) > 1) return false;
@@ -205,7 +213,7 @@ function readRecord(record: usize, place: usize): bool {
   return true;
 }
 
-/** Finds y of the point whose x is r. @returns false: there is none */
+/** Computes y of the point with x = r. @returns false if there is no such point */
 function findPoint(place: usize): bool {
   const point = POINTS + AFFINE_SIZE * place;
   fpSquare(K1, point);
@@ -216,7 +224,7 @@ function findPoint(place: usize): bool {
   return true;
 }
 
-/** u1 ← −hash / r, u2 ← s / r, for all: plain · Montgomery = plain */
+/** u1 ← −hash / r, u2 ← s / r, for all records: plain · Montgomery = plain */
 function findScalars(count: usize): void {
   for (let i: usize = 0; i < count; i++) {
     const product = SCALAR_PRODUCTS + 32 * i;
@@ -239,9 +247,12 @@ function findScalars(count: usize): void {
   }
 }
 
-// ---- one by one, but for what is inverted
+// ---- one by one, except for the inversions
 
-/** SUMS of those whose r is a point's x, and their places in the arrays, which move together. @returns their number */
+/**
+ * SUMS of the records whose r is the x of a point. Their array entries are moved to the front. @returns the number of these
+ * records
+ */
 function multiplyEach(found: usize): usize {
   let points: usize = 0;
   for (let i: usize = 0; i < found; i++) {
@@ -260,7 +271,7 @@ function multiplyEach(found: usize): usize {
   return keys;
 }
 
-/** Moves what `multiplyBoth` and `addKey` read of a record to a lower place. */
+/** Moves the inputs of `multiplyBoth` and `addKey` to a lower place. */
 function move(to: usize, from: usize): void {
   if (to == from) return;
   memory.copy(U1 + 32 * to, U1 + 32 * from, 32);
@@ -268,7 +279,7 @@ function move(to: usize, from: usize): void {
   store<u32>(RECORDS + 4 * to, load<u32>(RECORDS + 4 * from));
 }
 
-/** @param sum infinity is no key @returns the number of keys afterwards */
+/** @param sum if it is infinity, there is no key @returns the number of keys so far */
 function addKey(keys: usize, place: usize, sum: usize): usize {
   if (fpIsZero(sum + Z)) return keys;
   memory.copy(SUMS + POINT_SIZE * keys, sum, POINT_SIZE);
@@ -276,12 +287,12 @@ function addKey(keys: usize, place: usize, sum: usize): usize {
   return keys + 1;
 }
 
-// ---- several at once, in the lanes of vectors
+// ---- several at once, in SIMD lanes
 
 /** Digits of a scalar's halves */
 const LANE_GENERATOR_DIGITS: i32 = 12;
 const LANE_POINT_DIGITS: i32 = 26;
-/** Of each lane, of which there are eight at most: digits of the halves of u1, then of the halves of u2, 16 bits each */
+/** For each of at most eight lanes: digits of the halves of u1, then of the halves of u2, 16 bits each */
 const LANE_DIGITS_SIZE: usize = 152;
 const LANE_DIGITS: usize = memory.data(1216, 8);
 const LANE_SUMS: usize = memory.data(768, 8);
@@ -292,7 +303,7 @@ function multiplyInLanes(found: usize, laneCount: u32): usize {
   for (let first: usize = 0; first < found; first += laneCount) {
     const size = min(<usize>laneCount, found - first);
     if (size == 1) {
-      keys = multiplyAlone(keys, first); // a single one takes less time so
+      keys = multiplyAlone(keys, first); // faster for a single record
       break;
     }
     let odd: u32 = 0;
@@ -310,7 +321,7 @@ function multiplyInLanes(found: usize, laneCount: u32): usize {
     for (let i: usize = 0; i < size; i++) {
       if (((points >> <u32>i) & 1) == 0) continue;
       const sum = LANE_SUMS + POINT_SIZE * i;
-      // equal or opposite points on the way, which nobody makes by accident
+      // the addition formula met equal or opposite points, which only crafted signatures cause
       keys = fpIsZero(sum + Z) ? multiplyAlone(keys, first + i) : addKey(keys, first + i, sum);
     }
   }
@@ -326,21 +337,21 @@ function multiplyAlone(keys: usize, place: usize): usize {
 }
 
 /**
- * `count` records → their public keys. A record has none if r or s is 0 or not below the order, if r is no point's x, or if the key would be
- * infinity.
+ * Recovers the public keys of `count` records. A record has no key if r or s is 0 or not below the order, if no point has x = r,
+ * or if the key would be infinity.
  *
- * @returns 0: there are too many
+ * @returns 0 if `count` is too large
  */
 export function recover(records: usize, count: u32): i32 {
   return recoverAll(records, count, lanes());
 }
 
-/** The most lanes that the processor has: 8 (AVX-512), 4 (AVX2) or 0. */
+/** The maximum number of lanes of the processor: 8 (AVX-512), 4 (AVX2) or 0. */
 export function laneCount(): u32 {
   return lanes();
 }
 
-/** `recover` in 8, 4 or 0 lanes. @returns 0: there are not so many */
+/** `recover` in 8, 4 or 0 lanes. @returns 0 if the processor lacks the lanes */
 export function recoverInLanes(records: usize, count: u32, laneCount: u32): i32 {
   if (laneCount > lanes() || (laneCount != 0 && laneCount != 4 && laneCount != 8)) return 0;
   return recoverAll(records, count, laneCount);

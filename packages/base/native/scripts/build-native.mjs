@@ -1,6 +1,6 @@
-// Compiles the arithmetic of packages/execution/evm/assembly to native code, build/native-<platform>-<architecture>.node, where there is a C compiler ($CC, cc,
-// gcc or clang): AssemblyScript → WebAssembly → C (wasm-to-c.mjs) → addon. The fields are those of c/field.h instead of those in WebAssembly.
-// Without a compiler nothing is built, and WebAssembly is used instead.
+// Compiles the arithmetic of packages/execution/evm/assembly to native code, build/native-<platform>-<architecture>.node:
+// AssemblyScript → WebAssembly → C (wasm-to-c.mjs) → addon. The field arithmetic of c/field.h replaces that of the WebAssembly.
+// Needs a C compiler ($CC, cc, gcc or clang). Without one nothing is built, and the programs use WebAssembly.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -28,7 +28,7 @@ const MODULES = [
 
 const GENERATED = generatedSources();
 
-/** A field's file is replaced by its counterpart for native code. */
+/** Replaces a field's file with its counterpart for native code. */
 function readSource(name, baseFolder) {
   const file = join(baseFolder, name);
   if (dirname(file) === join(packageFolder, "assembly") && basename(file) in GENERATED) return GENERATED[basename(file)];
@@ -57,7 +57,7 @@ async function compileToWasm({ entry, lowMemoryLimit, folder = evmFolder }) {
   return wasm;
 }
 
-/** The table of what modules export, with functions that all take their arguments from an array. */
+/** The export table of the modules, with functions that read their arguments from an array. */
 function exportsText(modules) {
   const lines = [];
   for (const { name, exports } of modules) {
@@ -83,7 +83,7 @@ const compiler = process.platform === "win32" ? undefined : findCompiler();
 const target = join(packageFolder, "build", `native-${process.platform}-${process.arch}.node`);
 mkdirSync(dirname(target), { recursive: true });
 
-/** What became of it: for people, and for the build to see that this was tried. */
+/** Reports the outcome, and writes a marker so that the build does not try again. */
 function finish(outcome) {
   writeFileSync(join(packageFolder, "build", "outcome.txt"), `${outcome}\n`);
   console.log(`native arithmetic: ${outcome}`);

@@ -63,7 +63,7 @@ function secp256k1Endomorphism() {
     [n, 0n],
     [lambda, 1n],
   ];
-  // remainders r with r ≡ t·λ; those around the order's root are short
+  // remainders r with r ≡ t·λ; those near the square root of the order are short
   while (rows.at(-1)[0] ** 2n >= n) {
     const [[r0, t0], [r1, t1]] = rows.slice(-2);
     rows.push([r0 - (r0 / r1) * r1, t0 - (r0 / r1) * t1]);
@@ -80,7 +80,7 @@ function secp256k1Endomorphism() {
   return { lambda, beta, q1: sign * quotient(b2), q2: sign * -quotient(b1), b1, b2 };
 }
 
-/** Files that the sources in assembly/ import and that exist only while they are compiled, by name. */
+/** Generated files that the sources in assembly/ import, by name. They exist only during compilation. */
 export function generatedSources() {
   const { lambda, beta, q1, q2, b1, b2 } = secp256k1Endomorphism();
   if (q1 < 0n || q2 < 0n) throw new Error("a quotient is negative");

@@ -1,6 +1,7 @@
-// Translates a WebAssembly module without SIMD, tables and floating point to C, function by function. The C code does what the module does: its
-// memory is a block of 2^SIZE_BITS bytes, every address is taken modulo that, so that no access can leave the block (plus SLACK bytes behind
-// it, for what begins at its end). What the module imports are functions of C (field.h) that get the block as their first argument.
+// Translates a WebAssembly module without SIMD, tables and floating point to C, function by function. The memory of the module is
+// a block of 2^SIZE_BITS bytes. Every address is taken modulo that size, so no access can leave the block (plus SLACK bytes after
+// it, for accesses that start at its end). Imports of the module are C functions (field.h) that get the block as their first
+// argument.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -91,7 +92,10 @@ function typeOf(type) {
   return name;
 }
 
-/** Statements of one function. Every value gets a variable of its own, in the order of evaluation; the C compiler removes what is not needed. */
+/**
+ * Statements of one function. Every value gets its own variable, in the order of evaluation; the C compiler removes unneeded
+ * ones.
+ */
 class FunctionBody {
   lines = [];
   #variables = 0;
@@ -133,7 +137,7 @@ class FunctionBody {
     if (result !== undefined && value !== undefined) this.lines.push(`${result} = ${value};`);
   }
 
-  /** @returns the variable or constant that holds the value; undefined: there is none */
+  /** @returns the variable or constant with the value; `undefined` if there is none */
   emit(pointer) {
     const e = binaryen.getExpressionInfo(pointer);
     switch (e.id) {
@@ -297,7 +301,7 @@ class ModuleToC {
     this.pages = (1 << sizeBits) >>> 16;
   }
 
-  /** Variables of the module are kept behind its memory. */
+  /** Global variables of the module are stored after its memory. */
   global(name) {
     const { type, at } = this.#globals.get(name);
     return `(*(${type}*)(M + GLOBALS + ${at}))`;

@@ -1,5 +1,6 @@
-// Writes the arithmetic of fields of 4 and 6 words for x86-64 as inline assembly: compilers make poor code of carries. Multiplication needs BMI2
-// and ADX (mulx, and two chains of carries at once), which every processor of the last ten years has; x86_has_adx says whether.
+// Generates inline assembly for x86-64 for the arithmetic of fields of 4 and 6 words, because compilers generate slow code for
+// carries. Multiplication needs BMI2 and ADX (mulx, and two carry chains at once), which processors have since about 2015;
+// x86_has_adx checks for them.
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 const TEMPORARIES = ["r8", "r9", "r10", "r11", "r12", "r13"];
@@ -8,10 +9,10 @@ function assembly(lines, operands) {
   return [`  __asm__ volatile(`, ...lines.map((line) => `    "${line}\\n\\t"`), `    ${operands}`, "  );"];
 }
 
-/** The word above the highest, of fields whose modulus has its highest bit set; those have four words */
+/** The word above the highest, for fields whose modulus has its highest bit set; these have four words */
 const EXTRA = "r13";
 
-/** Moves t0 … to `out`, less the modulus if they are not below it. `spare`: as many other registers */
+/** Moves t0 … to `out`, reduced by the modulus if needed. `spare`: the same number of free registers */
 function reduceOnce(n, isFull, t, spare) {
   return [
     ...range(n).map((i) => `movq %%${t[i]}, %%${spare[i]}`),
@@ -23,8 +24,8 @@ function reduceOnce(n, isFull, t, spare) {
 }
 
 /**
- * out ← a·b/2^(64n) mod p, all below p; p[n] is −1/p mod 2^64. A word of b at a time, each followed by a step of the reduction. With p's highest bit
- * clear no carry leaves the highest word.
+ * out ← a·b/2^(64n) mod p, all below p; p[n] is −1/p mod 2^64. Each step multiplies by one word of b, and reduces. If p's highest
+ * bit is 0, no carry leaves the highest word.
  */
 function multiply(n, isFull) {
   const t = TEMPORARIES.slice(0, n);
@@ -58,7 +59,7 @@ function multiply(n, isFull) {
   return functionOf("multiply", n, isFull, t, lines);
 }
 
-/** Registers of arguments that are not needed any more take part. */
+/** Registers of arguments are reused when the arguments are no longer needed. */
 const SPARE = ["rax", "rcx", "rdx", "r14", "rsi", "rdi"];
 
 function functionOf(name, n, isFull, t, lines) {

@@ -1,5 +1,5 @@
-// Writes multiplication and squaring modulo p = 2^256 − c of secp256k1 for x86-64 (BMI2, ADX) as inline assembly: all eight words of the product, then
-// the upper four times c are added to the lower four, twice.
+// Generates inline assembly for x86-64 (BMI2, ADX) for multiplication and squaring modulo p = 2^256 − c of secp256k1: all eight
+// words of the product; then the upper four times c are added to the lower four, twice.
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 const C = "0x1000003d1";
@@ -52,7 +52,7 @@ function square() {
     "xorl %%r15d, %%r15d",
     "addq %%r9, %%r9",
     ...["r10", "r11", "r12", "r13", "r14", "r15"].map((name) => `adcq %%${name}, %%${name}`),
-    // and the squares
+    // plus the squares
     `movq ${a(0)}, %%rdx`,
     "mulxq %%rdx, %%r8, %%rax",
     "addq %%rax, %%r9",
@@ -83,14 +83,14 @@ function reduce() {
     "adcq %%rcx, %%r9",
     "adcq $0, %%r10",
     "adcq $0, %%r11",
-    // a carry is c once more, and none follows it
+    // a carry adds c once more; no carry follows
     "sbbq %%rax, %%rax",
     "andq %%rdx, %%rax",
     "addq %%rax, %%r8",
     "adcq $0, %%r9",
     "adcq $0, %%r10",
     "adcq $0, %%r11",
-    // not below p if adding c carries
+    // if adding c carries, the value is not below p
     "movq %%r8, %%r12",
     "movq %%r9, %%r13",
     "movq %%r10, %%r14",

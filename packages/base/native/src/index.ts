@@ -3,8 +3,8 @@ import type { NativeModules } from "./modules.ts";
 
 export type { NativeKeccak, NativeSecp256k1 } from "./modules.ts";
 
-/** The modules of this thread; undefined where the addon was not built or does not load, and WebAssembly has to do. */
+/** The modules of this thread; `undefined` if the addon was not built or does not load. WebAssembly is used then. */
 export const nativeModules: NativeModules | undefined = binding.modules;
 
-/** Why there are none, in words for a log. */
+/** Why there are no modules, as a text for the log. */
 export const nativeProblem: string | undefined = binding.problem;

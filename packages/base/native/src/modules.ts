@@ -1,10 +1,10 @@
-/** What every module has: inputs are written to its memory at `buffer()`, outputs are left there. Addresses and lengths are u32. */
+/** Common part of all modules: inputs and outputs are in the memory at `buffer()`. Addresses and lengths are u32. */
 interface NativeModule {
   readonly memory: { readonly buffer: ArrayBuffer };
-  /** bytes of memory that addresses reach */
+  /** bytes of addressable memory */
   readonly size: number;
   buffer(): number;
-  /** @returns 0 if there is no room for this many bytes at `buffer()` */
+  /** @returns 0 if this many bytes do not fit at `buffer()` */
   reserve(bytes: number): number;
 }
 
@@ -31,23 +31,24 @@ interface NativeBls12381 extends NativeModule {
 /** See packages/base/native/assembly/secp256k1.ts. */
 export interface NativeSecp256k1 extends NativeModule {
   /**
-   * `count` records at `records`, one after the other, at most 64: hash 32 ‖ r 32 ‖ s 32 ‖ whether y is odd 1 → x 32 ‖ y 32 ‖ … ‖ whether
-   * there is a key 1. A record whose flag is above 1 has no key. @returns 0: there are too many
+   * `count` consecutive records at `records`, at most 64: hash 32 ‖ r 32 ‖ s 32 ‖ 1 if y is odd → x 32 ‖ y 32 ‖ … ‖ 1 if there is
+   * a key. A record with a flag above 1 has no key. @returns 0 if `count` is too large
    */
   recover(records: number, count: number): number;
-  /** How many `recover` does at once, in the lanes of the processor's vectors: 8 (AVX-512), 4 (AVX2) or 0, one by one. */
+  /** SIMD lanes of `recover` on this processor: 8 (AVX-512), 4 (AVX2) or 0 (one by one). */
   laneCount(): number;
-  /** The same in 8, 4 or 0 lanes. @returns 0: there are not so many */
+  /** `recover` in 8, 4 or 0 lanes. @returns 0 if the processor lacks the lanes */
   recoverInLanes(records: number, count: number, laneCount: number): number;
 }
 
 /** See packages/base/native/assembly/keccak.ts. */
 export interface NativeKeccak extends NativeModule {
-  /** How many `hashAll` can do at once, in the lanes of the processor's vectors: 8 (AVX-512), 4 (AVX2) or 0, when it does nothing. */
+  /** SIMD lanes of `hashAll` on this processor: 8 (AVX-512), 4 (AVX2) or 0 (`hashAll` does not work then). */
   laneCount(): number;
   /**
-   * Keccak-256 of `count` messages, one behind the other from `messages` on, into 32 bytes each from `digests` on, in 8 or 4 lanes. `ends`: where they end,
-   * counted from `messages`, 4 bytes each. @returns 0: they are not in order, or there are not so many lanes
+   * Keccak-256 of `count` consecutive messages at `messages`, 32 bytes each at `digests`, in 8 or 4 lanes. `ends`: end offset of
+   * each message, relative to `messages`, 4 bytes each. @returns 0 if the ends are not ascending, or the processor lacks the
+   * lanes
    */
   hashAll(messages: number, ends: number, count: number, digests: number, laneCount: number): number;
 }

@@ -1,8 +1,8 @@
 import type { Abortable } from "./clock.ts";
 
 /**
- * Wakes whoever sleeps with it, once. PERF: a loop that is woken often makes thousands of these; an `AbortController` of Node costs some
- * twenty times as much, most of it for the error that says why it was aborted.
+ * Wakes its sleeper, once. PERF: a busy loop creates thousands of these. An `AbortController` of Node costs some twenty times as
+ * much, mostly for its error object.
  */
 export class Alarm implements Abortable {
   #hasRung = false;

@@ -12,7 +12,7 @@ export const backoffMs = (failures: number, { firstMs, maxMs }: BackoffRange): n
 /** Growing pauses between attempts. */
 export class Backoff {
   readonly #range: BackoffRange;
-  /** up to this much is added to a pause */
+  /** upper bound of the random part of a pause */
   readonly #jitterMs: number;
   readonly #random: () => number;
   #failures = 0;
@@ -43,7 +43,10 @@ export interface RetryOptions {
   readonly backoff: Backoff;
   readonly clock: Pick<Clock, "sleep">;
   readonly signal: Abortable;
-  /** Throws an error that no waiting mends. @param failures failed attempts in a row, this one included */
+  /**
+   * Throws an error that no retry can resolve.
+   * @param failures failed attempts in a row, including this one
+   */
   readonly onFailure: (error: unknown, pauseMs: number, failures: number) => void;
 }
 

@@ -23,7 +23,7 @@ for (let i = 0; i < 6; i++) {
 declare const TextDecoder: new (encoding: "latin1") => { decode(bytes: Uint8Array): string };
 const latin1 = new TextDecoder("latin1");
 
-/** Buffers for "0x" and the digits of an address or a hash, the usual map keys. */
+/** Buffers for `0x` and the digits of addresses and hashes, the usual map keys. */
 const addressDigits = Uint8Array.from({ length: 2 + 2 * 20 }, (_, i) => (i === 1 ? 0x78 : 0x30));
 const hashDigits = Uint8Array.from({ length: 2 + 2 * 32 }, (_, i) => (i === 1 ? 0x78 : 0x30));
 
@@ -68,7 +68,7 @@ export function hexToBytes(hex: string): Uint8Array {
   return bytes;
 }
 
-/** Whether `hexToBytes(hex)` would give these bytes; false if `hex` is not valid hex. PERF: allocates nothing. */
+/** Whether `hexToBytes(hex)` equals `bytes`; false if `hex` is not valid hex. PERF: allocates nothing. */
 export function isHexOf(hex: string, bytes: Uint8Array): boolean {
   const start = hex.startsWith("0x") || hex.startsWith("0X") ? 2 : 0;
   if (hex.length - start !== 2 * bytes.length) return false;

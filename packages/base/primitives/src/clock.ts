@@ -1,20 +1,22 @@
 /**
- * Time as a dependency: tests use a clock that stands still until it is moved. The programs use `systemClock` of
+ * Time as a dependency: the clock of a test moves only when the test moves it. The programs use `systemClock` of
  * `@rnode/program`.
  *
- * The time of day jumps when an operator or NTP sets it. Intervals, deadlines and ages of what this process saw are measured
- * with `monotonicMs`; `scripts/check-clocks.mjs` lists the files that may ask for the time of day.
+ * The wall clock jumps when an operator or NTP sets it. So intervals, deadlines and ages are measured with `monotonicMs`.
+ * `scripts/check-clocks.mjs` lists the files that may read the wall clock.
  */
 export interface Clock {
-  /** Time of day: milliseconds since the Unix epoch, to compare with timestamps of blocks, tokens and files. May jump both ways. */
+  /**
+   * Wall clock: milliseconds since the Unix epoch, to compare with timestamps of blocks, tokens and files. May jump both ways.
+   */
   unixMs(): number;
-  /** Milliseconds since an arbitrary start. Never goes back and never jumps, also while the time of day is set. */
+  /** Milliseconds since an arbitrary start. Never goes back and never jumps, even while the wall clock is set. */
   monotonicMs(): number;
   /** Resolves after `ms`, or as soon as `signal` is aborted; never rejects. */
   sleep(ms: number, signal?: Abortable): Promise<void>;
 }
 
-/** The part of `AbortSignal` that a sleep needs; the platform's own type is not available in the pure packages. */
+/** The part of `AbortSignal` that a sleep needs; the platform's type is not available in the pure packages. */
 export interface Abortable {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;

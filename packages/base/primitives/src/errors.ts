@@ -8,17 +8,17 @@ interface CodedErrorOptions extends ErrorOptions {
 /**
  * An error with a code from a closed set and small plain data (ids and numbers, never a state or a block).
  *
- * Programs look at the code: one table at the edge turns codes into JSON-RPC errors, exit codes or verdicts. People read the message, which
- * is a sentence and does not contain the code. Each package declares its own codes as a union; where operators meet them, in a class with
- * sentences of its own (`codedErrors`).
+ * Code handles errors by code: tables map codes to JSON-RPC errors, exit codes or verdicts. The message is a sentence for people
+ * and does not contain the code. Each package declares its codes as a union. Errors that operators see have a class with a
+ * sentence for each code (`codedErrors`).
  */
 export class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly data: ErrorData;
-  /** whether retrying cannot help, so that an operator must act */
+  /** whether a retry cannot help, so an operator must act */
   readonly isCritical: boolean;
 
-  /** @param options `sentence`: the message, with the names of data in braces; default: the words of the code */
+  /** @param options `sentence`: the message, with the names of data in braces; by default derived from the code */
   constructor(code: Code, data: ErrorData = {}, { sentence, isCritical = false, ...options }: CodedErrorOptions = {}) {
     super(filledIn(sentence ?? wordsOf(code), data), options);
     this.name = "CodedError";
@@ -28,13 +28,13 @@ export class CodedError<Code extends string = string> extends Error {
   }
 }
 
-/** What the constructor of `CodedError` takes, without the sentence. */
+/** The constructor parameters of `CodedError`, without the sentence. */
 type CodedErrorClass<Code extends string> = new (code: Code, data?: ErrorData, options?: ErrorOptions) => CodedError<Code>;
 
 /**
  * A class of errors whose codes have sentences: `class ChainError extends codedErrors<ChainErrorCode>({ … }) {}`.
  *
- * @param sentences by code, with the names of data in braces; other data follow in parentheses, and at the end the `reason`
+ * @param sentences by code, with the names of data in braces; other data is appended in parentheses, then the `reason`
  * @param ofCritical the sentences of critical errors
  */
 export function codedErrors<Code extends string, Critical extends Code = never>(
@@ -49,7 +49,7 @@ export function codedErrors<Code extends string, Critical extends Code = never>(
   };
 }
 
-/** Families whose names are no words. */
+/** Families that are abbreviations. */
 const FAMILIES: Readonly<Record<string, string>> = { rlp: "RLP", tx: "transaction", "l1-info": "L1 attributes", evm: "EVM" };
 
 /** "rlp/trailing-bytes": "RLP: trailing bytes". */
@@ -70,10 +70,10 @@ function filledIn(sentence: string, data: ErrorData): string {
   return `${text}${others.length === 0 ? "" : ` (${others.join(", ")})`}${reason === undefined ? "" : `: ${reason[1]}`}`;
 }
 
-/** Whether retrying cannot help after this error. All other errors are temporary. */
+/** Whether a retry cannot help after this error. All other errors are temporary. */
 export const isCriticalError = (error: unknown): boolean => error instanceof CodedError && error.isCritical;
 
-/** Narrows a caught value to a `CodedError`, optionally of one code or of a family ("rlp/" matches "rlp/truncated"). */
+/** Narrows a caught value to a `CodedError`, optionally with one code or a family of codes ("rlp/" matches "rlp/truncated"). */
 export function isCodedError(error: unknown, codeOrFamily?: string): error is CodedError {
   if (!(error instanceof CodedError)) return false;
   if (codeOrFamily === undefined) return true;

@@ -1,6 +1,6 @@
 /**
- * An integer of any size: a number up to 2^53 − 1, a bigint above. Because no value has both forms, `===` and map keys are exact, as are
- * `<` and `>`. Arithmetic is not: convert with `BigInt` first.
+ * An integer of any size: a number up to 2^53 − 1, a bigint above. Each value has only one form, so `===`, map keys, `<` and `>`
+ * are exact. Convert with `BigInt` before arithmetic.
  */
 export type ExactInteger = number | bigint;
 

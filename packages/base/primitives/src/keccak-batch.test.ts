@@ -4,7 +4,7 @@ import { bytesToHex } from "./bytes.ts";
 import { keccak256 } from "./keccak.ts";
 import { addKeccak256, flushKeccak256, keccakLanes } from "./keccak-batch.ts";
 
-/** Hashes messages of these lengths together, each from the same bytes, which the next one overwrites. */
+/** Hashes messages of these lengths in one batch. All messages use one buffer, which the next message overwrites. */
 function compare(lengths: readonly number[]): void {
   const digests = new Uint8Array(32 * lengths.length + 1);
   const data = new Uint8Array(Math.max(...lengths, 0));

@@ -1,9 +1,9 @@
 import { type NativeKeccak, nativeModules } from "@rnode/native";
 import { writeKeccak256 } from "./keccak.ts";
 
-/** Hashes that are computed at the latest when there are so many. */
+/** Pending hashes that trigger the computation. */
 const MAX_COUNT = 256;
-/** Longer data is hashed at once. */
+/** Longer data is hashed immediately. */
 const ROOM = 256 * 1024;
 const DIGEST_SIZE = 32;
 
@@ -12,13 +12,13 @@ export interface KeccakLanes {
   /**
    * Writes keccak256 of each message to `digests`, 32 bytes each.
    *
-   * @param messages one behind the other, at most 256 KiB
-   * @param ends where each ends, counted from the first one's beginning; at most 256
+   * @param messages concatenated, at most 256 KiB
+   * @param ends end offset of each message in `messages`; at most 256
    */
   hashAll(messages: Uint8Array, ends: Uint32Array, digests: Uint8Array): void;
 }
 
-/** Native code that hashes several at a time, with its memory: data, then ends, then digests. */
+/** Native code that hashes several messages at a time, and its memory: data, then ends, then digests. */
 class Lanes implements KeccakLanes {
   readonly #native: NativeKeccak;
   readonly #at: number;
@@ -52,7 +52,7 @@ class Lanes implements KeccakLanes {
   }
 
   hashAll(messages: Uint8Array, ends: Uint32Array, digests: Uint8Array): void {
-    this.flush(); // what waits has to leave the memory
+    this.flush(); // frees the memory of the pending messages
     this.#data.set(messages);
     this.#ends.set(ends);
     this.#run(ends.length);
@@ -74,7 +74,7 @@ class Lanes implements KeccakLanes {
       const end = from + DIGEST_SIZE;
       for (let to = this.#places[i]!; from < end; from++, to++) target[to] = digests[from]!;
     }
-    this.#targets.length = 0; // nobody is kept alive
+    this.#targets.length = 0; // releases the references
     this.#count = 0;
     this.#used = 0;
   }
@@ -83,19 +83,20 @@ class Lanes implements KeccakLanes {
 const keccak = nativeModules?.keccak;
 const lanes = keccak !== undefined && keccak.laneCount() !== 0 ? new Lanes(keccak) : undefined;
 
-/** undefined: there is no native code, or the processor has no lanes for it. */
+/** `undefined` without native code, or if the processor has no SIMD lanes for it. */
 export const keccakLanes: KeccakLanes | undefined = lanes;
 
 /**
- * Writes keccak256 of `data` to the 32 bytes of `target` from `at`, at the latest when `flushKeccak256` is called. `data` can be overwritten at once. PERF:
- * with AVX-512, eight are hashed in the time of two, with AVX2, four in the time of one; otherwise it is done here and now.
+ * Writes keccak256 of `data` to the 32 bytes of `target` from `at`, at the latest in `flushKeccak256`. The caller may overwrite
+ * `data` at once. PERF: with AVX-512, eight hashes take the time of two; with AVX2, four take the time of one. Without SIMD the
+ * hash is computed immediately.
  */
 export function addKeccak256(data: Uint8Array, target: Uint8Array, at: number): void {
   if (lanes === undefined || data.length > ROOM) writeKeccak256(target, at, data);
   else lanes.add(data, target, at);
 }
 
-/** Writes what is missing, whoever has added it. */
+/** Computes all pending hashes, of all callers. */
 export function flushKeccak256(): void {
   lanes?.flush();
 }

@@ -1,7 +1,7 @@
 import { hexToBytes } from "./bytes.ts";
 import { KECCAK_WASM } from "./keccak-wasm.ts";
 
-/** The part of the WebAssembly interface that is needed; the global is not in the language's own library. */
+/** The used part of the WebAssembly interface; the global is not in the language's own library. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
@@ -86,10 +86,10 @@ export function writeKeccak256(out: Uint8Array, at: number, data: Uint8Array): v
   for (let i = 0; i < DIGEST_SIZE; i++) out[at + i] = memory[START + i]!;
 }
 
-/** keccak256 of an input that comes in parts, and whose digest is wanted between them, too. */
+/** keccak256 of an input in parts, with digests between the parts. */
 export class RunningKeccak256 {
   readonly #state = new Uint8Array(STATE_SIZE);
-  /** what does not fill a block yet */
+  /** the incomplete block */
   readonly #rest = new Uint8Array(RATE);
   #restSize = 0;
 
@@ -124,7 +124,7 @@ export class RunningKeccak256 {
     this.#restSize = used + data.length - at;
   }
 
-  /** The digest of everything so far, 32 bytes; more can follow. */
+  /** The digest of all input so far, 32 bytes. More input can follow. */
   digest(): Uint8Array {
     memory.set(this.#state, STATE);
     memory.set(this.#rest.subarray(0, this.#restSize), START);

@@ -11,7 +11,7 @@ const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..
 const archive = join(process.env.RNODE_VECTORS ?? resolve(repository, "../shared/vectors"), "ethereum-tests.tar.xz");
 
 type Value = string | number | readonly Value[];
-/** Text is ASCII or, after `#`, a decimal number. */
+/** A text is ASCII, or a decimal number after `#`. */
 function itemOf(value: Value): RlpItem {
   if (typeof value === "number") return rlpUint(value);
   if (typeof value !== "string") return value.map(itemOf);

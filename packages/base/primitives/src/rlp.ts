@@ -29,8 +29,8 @@ const SET_FROM_BYTES = 48;
 const SIX_BYTES = 1n << 48n;
 
 /**
- * Writes RLP back to front, so that the size of a list is known by the time its header is written: one pass, no arrays
- * of items. Fields are written last to first, and a list's header after its fields.
+ * Writes RLP back to front, because the header of a list needs the list's size: one pass, no arrays of items. Fields are written
+ * last to first, and a list's header after its fields.
  */
 export class RlpWriter {
   #bytes = new Uint8Array(FIRST_SCRATCH_BYTES);
@@ -41,7 +41,7 @@ export class RlpWriter {
     this.#at = this.#bytes.length;
   }
 
-  /** Bytes written so far. A caller notes it before writing a list's fields and passes it to `list`. */
+  /** Number of bytes written. Store it before writing a list's fields, and pass it to `list`. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }
@@ -60,7 +60,7 @@ export class RlpWriter {
     this.#at = larger.length - size;
   }
 
-  /** Bytes that are already encoded, copied as they are. */
+  /** Copies bytes that are already encoded. */
   raw(value: Uint8Array): void {
     const { length } = value;
     const at = this.#reserve(length);
@@ -94,7 +94,7 @@ export class RlpWriter {
     if (length !== 1 || this.#bytes[this.#at]! >= 0x80) this.#header(length, 0x80);
   }
 
-  /** The header of the list made of everything written since `size` was `endSize`. */
+  /** The header of the list that consists of everything written since `size` was `endSize`. */
   list(endSize: number): void {
     this.#header(this.size - endSize, 0xc0);
   }
@@ -119,12 +119,12 @@ export class RlpWriter {
     this.list(size);
   }
 
-  /** A view of what was written, valid until the next write. */
+  /** A view of the written bytes, valid until the next write. */
   view(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** A copy of what was written; starts over. */
+  /** A copy of the written bytes; starts over. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.slice(this.#at);
     if (this.#bytes.length > MAX_KEPT_SCRATCH_BYTES) this.#bytes = new Uint8Array(FIRST_SCRATCH_BYTES);
@@ -156,7 +156,7 @@ export function encodeRlpListOfEncoded(encodedItems: readonly Uint8Array[]): Uin
   return writer.take();
 }
 
-/** Where an item lies in its input: header at `start`, payload from `dataStart` to `end`. */
+/** Position of an item in its input: header at `start`, payload from `dataStart` to `end`. */
 export interface RlpSpan {
   readonly isList: boolean;
   readonly start: number;

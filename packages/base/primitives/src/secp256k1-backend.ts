@@ -1,7 +1,10 @@
 import { type NativeSecp256k1, nativeModules } from "@rnode/native";
 import { type LibraryBackend, PUBLIC_KEY_BYTES, type Secp256k1Backend, SIGNED_BYTES } from "./secp256k1-api.ts";
 
-/** Recovery by our own native code where it was compiled, which takes 0.7 of the library's time, and several at once 0.55; all else by the library. */
+/**
+ * Recovery uses rnode's native code where it is compiled: 0.7 of the library's time for one key, 0.55 per key for several. The
+ * library does the rest.
+ */
 export async function loadSecp256k1Backend(): Promise<Secp256k1Backend> {
   const library = await loadSecp256k1Library();
   if (nativeModules === undefined) return { ...library, recoverAll: (signed) => recoverEach(library, signed) };
@@ -9,7 +12,7 @@ export async function loadSecp256k1Backend(): Promise<Secp256k1Backend> {
 }
 
 const HASH_SIZE = 32;
-/** of the native code */
+/** limit of the native code */
 const MAX_TOGETHER = 64;
 const FLAG_AT = SIGNED_BYTES - 1;
 
@@ -20,7 +23,7 @@ function withNativeRecovery(library: LibraryBackend, native: NativeSecp256k1): S
   return {
     ...library,
     recover: (hash, signature, yParity) => {
-      if (yParity !== 0 && yParity !== 1) return library.recover(hash, signature, yParity); // r + n: nobody signs so
+      if (yParity !== 0 && yParity !== 1) return library.recover(hash, signature, yParity); // r + n: not in real signatures
       records.set(hash);
       records.set(signature, HASH_SIZE);
       records[FLAG_AT] = yParity;
@@ -45,7 +48,7 @@ function withNativeRecovery(library: LibraryBackend, native: NativeSecp256k1): S
   };
 }
 
-/** From x ‖ y to 4 ‖ x ‖ y. */
+/** Copies x ‖ y to 4 ‖ x ‖ y. */
 function copyKey(from: Uint8Array, fromAt: number, to: Uint8Array, toAt: number): void {
   to[toAt] = 0x04;
   for (let i = 1; i < PUBLIC_KEY_BYTES; i++) to[toAt + i] = from[fromAt + i - 1]!;
@@ -60,7 +63,7 @@ function recoverEach({ recover }: LibraryBackend, signed: Uint8Array): Uint8Arra
     try {
       keys.set(recover(record.slice(0, HASH_SIZE), record.slice(HASH_SIZE, FLAG_AT), record[FLAG_AT]!), i * PUBLIC_KEY_BYTES);
     } catch {
-      // there is none: zeros
+      // no key: the record stays zero
     }
   }
   return keys;
@@ -68,7 +71,7 @@ function recoverEach({ recover }: LibraryBackend, signed: Uint8Array): Uint8Arra
 
 /**
  * The native binding, or WebAssembly on platforms without one. PERF: native, 50 µs per recovery and 35 µs per signature.
- * The other one is only loaded when needed: its tables and its memory would add 20 ms to the start of every thread.
+ * WebAssembly is loaded only if needed, because its tables and memory add 20 ms to the start of every thread.
  */
 export async function loadSecp256k1Library(
   loadBinding: () => Promise<{ default: typeof import("secp256k1") }> = () => import("secp256k1/bindings.js"),

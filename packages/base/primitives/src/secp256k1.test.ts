@@ -100,10 +100,10 @@ describe("secp256k1", () => {
   });
 });
 
-/** Those that the processor has; 0: one by one. */
+/** Lane counts of this processor; 0 means one key at a time. */
 const laneCounts = [0, 4, 8].filter((lanes) => lanes <= (nativeModules?.secp256k1.laneCount() ?? -1));
 
-/** What native code makes of several records (packages/base/native/assembly/secp256k1.ts) at once, in so many lanes. */
+/** Recovers the keys of several records with native code (packages/base/native/assembly/secp256k1.ts), in `lanes` lanes. */
 function keysOf(native: NativeSecp256k1, lanes: number, records: readonly number[][]): string[] {
   const at = native.buffer() + 16;
   const bytes = new Uint8Array(native.memory.buffer, at, 97 * records.length);
@@ -150,7 +150,7 @@ describe("backends", () => {
     const near = (value: bigint) =>
       hexToBytes(`0x${(value + BigInt(random()[0]! % 7) - 3n).toString(16).padStart(64, "0").slice(-64)}`);
     const p = 2n ** 256n - 2n ** 32n - 977n;
-    // 2^128 and λ: where the halves of scalars end
+    // 2^128 and λ are the limits of the scalars' halves
     const values = [3n, SECP256K1_N, SECP256K1_HALF_N, p, p - SECP256K1_N, 2n ** 128n, 2n ** 255n, LAMBDA, SECP256K1_N - LAMBDA];
     const any = (chance: number) => (random()[0]! < chance ? near(values[random()[0]! % values.length]!) : random());
     const answer = (recover: () => Uint8Array) => {
@@ -247,7 +247,7 @@ describe("backends", () => {
     expect(expected).toContain("none");
     for (const lanes of laneCounts) {
       for (let first = 0; first < records.length; ) {
-        const size = 1 + (first % 23); // lanes remain empty
+        const size = 1 + (first % 23); // some lanes stay empty
         const some = records.slice(first, first + size);
         expect(keysOf(native, lanes, some), `${lanes} lanes from ${first}`).toEqual(expected.slice(first, first + some.length));
         first += size;
@@ -297,7 +297,7 @@ describe("backends", () => {
       [hexToBytes("05".padStart(64, "0")), one, 0],
       [one, one, 4],
       [one, one, -1],
-      // r + n is no coordinate
+      // r + n is not a valid coordinate
       [signature.subarray(0, 32), signature.subarray(32), yParity + 2],
     ];
     for (const backend of backends) {

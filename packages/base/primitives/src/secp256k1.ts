@@ -31,9 +31,9 @@ export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array,
 }
 
 /**
- * PERF: these are arguments of native code. V8 keeps arrays of up to 64 bytes inside its heap; when native code asks
- * for their bytes, it moves each one out, with an allocation and a finalizer, which takes a tenth of a recovery. An
- * array over an explicit ArrayBuffer is off-heap from the start.
+ * PERF: these are arguments of native code. V8 keeps arrays of up to 64 bytes on its heap. When native code requests their bytes,
+ * V8 moves each array off-heap, with an allocation and a finalizer, which takes a tenth of a recovery. An array over an explicit
+ * ArrayBuffer is off-heap from the start.
  */
 const hashArgument = new Uint8Array(new ArrayBuffer(32));
 const signatureArgument = new Uint8Array(new ArrayBuffer(64));
@@ -69,13 +69,13 @@ export interface SignedHash {
 }
 
 /**
- * `recoverAddress` of several, undefined where no key can be recovered; undefined stays undefined. PERF: with AVX-512, 9 µs each instead of
- * 45, otherwise 36; with AVX2, three quarters of the time without. The halves of the signatures have 32 bytes.
+ * `recoverAddress` for several hashes; `undefined` if no key can be recovered, or if the item is `undefined`. PERF: with AVX-512,
+ * 9 µs each instead of 45, otherwise 36; with AVX2, three quarters of the time without. r and s have 32 bytes each.
  */
 export function recoverAddresses(signed: readonly (SignedHash | undefined)[]): (Uint8Array | undefined)[] {
   const records = new Uint8Array(signed.length * SIGNED_BYTES);
   for (const [index, item] of signed.entries()) {
-    if (item === undefined) continue; // zeros, which nobody signs
+    if (item === undefined) continue; // zeros, not a valid signature
     const { hash, signature } = item;
     const at = index * SIGNED_BYTES;
     records.set(hash, at);

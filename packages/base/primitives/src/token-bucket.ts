@@ -2,9 +2,9 @@ import type { Abortable, Clock } from "./clock.ts";
 
 export interface Rate {
   readonly perSec: number;
-  /** tokens that may be taken at once */
+  /** tokens available at once */
   readonly burst: number;
-  /** tokens that may be owed, if the cost is known only after the work. Default: any number */
+  /** maximum debt, for work whose cost is known only afterwards; unlimited by default */
   readonly maxDebt?: number;
 }
 
@@ -22,10 +22,10 @@ export class TokenBucket {
     this.#atMs = clock.monotonicMs();
   }
 
-  /** The tokens available now; below 0: a debt. */
+  /** The available tokens; below 0, a debt. */
   get left(): number {
     const nowMs = this.#clock.monotonicMs();
-    // a clock that is set back gives nothing
+    // no tokens if the clock goes back
     const passedMs = Math.max(0, nowMs - this.#atMs);
     this.#atMs = nowMs;
     this.#tokens = Math.min(this.#rate.burst, this.#tokens + (passedMs * this.#rate.perSec) / 1_000);
@@ -36,10 +36,10 @@ export class TokenBucket {
     return this.left === this.#rate.burst;
   }
 
-  /** Time until there is a token; 0 if there is one. */
+  /** Time until a token is available; 0 if one is. */
   get msUntilNext(): number {
     const { left } = this;
-    // 0.999: rounding may cost a thousandth of a token
+    // 0.999: tolerates a rounding error of a thousandth of a token
     return left >= 0.999 ? 0 : Math.ceil(((1 - left) / this.#rate.perSec) * 1_000);
   }
 
@@ -48,7 +48,7 @@ export class TokenBucket {
     return (Math.max(0, -this.left) / this.#rate.perSec) * 1_000;
   }
 
-  /** @returns whether there was a token, which is then taken */
+  /** Takes a token. @returns whether one was available */
   take(): boolean {
     const hasOne = this.msUntilNext === 0;
     if (hasOne) this.spend();
@@ -59,7 +59,7 @@ export class TokenBucket {
     this.#tokens = Math.max(-(this.#rate.maxDebt ?? Number.POSITIVE_INFINITY), this.left - count);
   }
 
-  /** Waits until there is a token, without taking it. @returns false: the signal was aborted first */
+  /** Waits until a token is available, without taking it. @returns false if the signal was aborted first */
   async wait(clock: Pick<Clock, "sleep">, signal: Abortable): Promise<boolean> {
     for (let ms = this.msUntilNext; ms > 0 && !signal.aborted; ms = this.msUntilNext) await clock.sleep(ms, signal);
     return !signal.aborted;

@@ -1,6 +1,9 @@
 declare const unit: unique symbol;
 
-/** Amounts for people and metrics, rounded to what a number holds. Only the functions here make them, so that no amount in wei takes their place. */
+/**
+ * Amounts for people and metrics, rounded to a number's precision. Only the functions here create them, so amounts in wei cannot
+ * be mixed up with them.
+ */
 export type Ether = number & { readonly [unit]: "ether" };
 export type Gwei = number & { readonly [unit]: "gwei" };
 

@@ -1,5 +1,6 @@
-// Writes src/networks-table.json from a superchain registry and from networks-since.json, the facts that are newer than that registry:
-// node generate-networks.mjs <folder: a checkout, or a bare clone> [--check]. With --check it writes nothing and fails on a difference.
+// Writes src/networks-table.json from a superchain registry and from networks-since.json, which has newer facts than that
+// registry: node generate-networks.mjs <folder: a checkout, or a bare clone> [--check]. With --check it writes nothing and fails
+// on a difference.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { parse } from "smol-toml";
@@ -14,7 +15,7 @@ if (registry === undefined) {
 const git = (...args) => execFileSync("git", ["-C", registry, ...args], { encoding: "utf8", maxBuffer: 2 ** 26 });
 const since = JSON.parse(readFileSync(new URL("networks-since.json", import.meta.url), "utf8"));
 
-/** What programs need of a file, in its own form, in the order that is printed. */
+/** The keys of a chain's file that the programs need, in the registry's form, in output order. */
 function factsOf(chain) {
   const { genesis, hardforks, optimism, alt_da, interop, addresses } = chain;
   const pick = (object, ...keys) =>

@@ -6,12 +6,12 @@ import { KEY_BYTES } from "./nibbles";
 @inline export const C_KEY: u32 = 0; // 32 bytes
 @inline export const C_VALUE: u32 = 32; // pointer; 0 deletes
 @inline export const C_VALUE_SIZE: u32 = 36;
-@inline export const C_KEEPS_ROOT: u32 = 40; // u32: an account that takes over the storage root of the leaf that is already there, if any
-@inline export const C_TRIE: u32 = 44; // an account's storage trie, if its root is to be filled in; 0: none
+@inline export const C_KEEPS_ROOT: u32 = 40; // u32: the account keeps the storage root of the existing leaf, if any
+@inline export const C_TRIE: u32 = 44; // the storage trie whose root is to be filled in; 0: none
 @inline export const C_BYTES: u32 = 48; // 33 bytes: room for a short value
 @inline export const CHANGE_SIZE: u32 = 96;
 
-/** What is sorted: the first 8 bytes of the key as a number, pointer to the change. */
+/** Sort entry: the first 8 bytes of the key as a number, pointer to the change. */
 @inline const ENTRY_SIZE: u32 = 16;
 
 let entries: u32 = 0;
@@ -23,7 +23,7 @@ export let changeCount: i32 = 0;
   return load<u32>(entries + <u32>index * ENTRY_SIZE, 8);
 }
 
-/** below 0, 0 or above 0, as two keys compare */
+/** negative, 0 or positive, in the order of two keys */
 function compareKeys(a: u32, b: u32): i32 {
   for (let i: u32 = 0; i < KEY_BYTES; i += 8) {
     const left = bswap<u64>(load<u64>(a + i));
@@ -43,7 +43,7 @@ function compareKeys(a: u32, b: u32): i32 {
   v128.store(to, v128.load(from));
 }
 
-/** Sorts `count` changes from `first`, one after the other. If several have the same key, only the last one counts. */
+/** Sorts `count` consecutive changes from `first`. If several have the same key, only the last one counts. */
 export function sortChanges(first: u32, count: i32): void {
   const size = <u32>count * ENTRY_SIZE;
   entries = reserve(ENTRIES, size, 0);

@@ -1,6 +1,6 @@
 /**
- * Encodes the nodes that updates changed. They are listed from the root down, and encoded from the deepest level up, because those of one level are
- * hashed together, also those of several tries.
+ * Encodes the changed nodes. They are listed from the root down, and encoded from the deepest level up, because the nodes of one
+ * level, also of several tries, are hashed together.
  */
 import { addMessage, finishHashing, startHashing, writeHash } from "./hashing";
 import { hostHasLanes } from "./host";
@@ -12,16 +12,19 @@ import {
   N_CHANGED, N_KIND, N_MESSAGE, N_RLP, N_ROW, N_ROW_SIZE, N_SIZE, N_USED, refAt, refSize, setRefAt, setRlp, writeListHeader,
 } from "./node";
 
-/** Sizes of CHILD_REFS, a u8 each; 0: the reference is in the RLP before */
+/** Sizes of CHILD_REFS, a u8 each; 0: the reference is in the previous RLP */
 const REF_SIZES: u32 = <u32>memory.data(16, 16);
 /** bytes for each reference */
 @inline const REF_ROOM: u32 = 48;
 
-/** Where the two versions of the node that was just encoded differ, if they have the same size. */
+/** Start of the difference between the two versions of the last encoded node, if they have the same size. */
 let differsFrom: u32 = 0;
 let differsTo: u32 = 0;
 
-/** Lists the changed node at `depth`, and all changed nodes below it, for `encodeListed`. @param pass noted as the last one that went through them */
+/**
+ * Lists the changed node at `depth`, and all changed nodes below it, for `encodeListed`. @param pass stored as the last pass that
+ * visited them
+ */
 export function listChanged(node: u32, depth: u32, pass: u32): void {
   const kind = load<u8>(node, N_KIND);
   const copy = kind == BRANCH && load<u8>(node, B_RESHAPED) == 0 ? copyRlp(node) : 0;
@@ -41,13 +44,13 @@ export function listChanged(node: u32, depth: u32, pass: u32): void {
       listChanged(child, depth + <u32>(to - from), pass);
     }
   }
-  // PERF: one by one, it does not have to wait for its level.
+  // PERF: without lanes, the node need not wait for its level.
   if (!hostHasLanes) encode(listedAt(listed), pass);
 }
 
 /**
- * PERF: usually only hashes of children have changed, and are replaced in a copy of the RLP. It is made on the way down: just before it is patched and
- * hashed, there is nothing else to do while it arrives (measured: 3 to 8 % of an update that hashes one by one).
+ * PERF: usually only hashes of children have changed, and are replaced in a copy of the RLP. The copy is made on the way down, so
+ * it is in the cache when it is patched and hashed (measured: 3 to 8 % of an update without lanes).
  */
 function copyRlp(branch: u32): u32 {
   const size = load<u32>(branch, N_SIZE);
@@ -56,7 +59,7 @@ function copyRlp(branch: u32): u32 {
   return copy;
 }
 
-/** Encodes and hashes all nodes that were listed since the last time. */
+/** Encodes and hashes all nodes listed since the last call. */
 export function encodeListed(pass: u32): void {
   if (!hostHasLanes) return;
   queueByDepth();
@@ -68,7 +71,7 @@ export function encodeListed(pass: u32): void {
   }
 }
 
-/** Encodes a listed node, after those below it. */
+/** Encodes a listed node. The nodes below it are already encoded. */
 function encode(listed: u32, pass: u32): void {
   const node = load<u32>(listed, W_RLP);
   const row = load<u32>(node, N_ROW);
@@ -83,7 +86,7 @@ function encode(listed: u32, pass: u32): void {
   else encodeBranch(node, load<u32>(listed, W_COPY), pass);
   const size = load<u32>(node, N_SIZE);
   if (row != 0 && rowSize == size && isSame(row, load<u32>(node, N_RLP), differsFrom, differsTo)) {
-    // It was encoded for its parent only. Whoever was given the block in an earlier listing may not look at this one.
+    // The node was encoded only for its parent. Holders of an earlier listing do not read this block.
     setRlp(node, row, rowSize);
   }
   const rlp = load<u32>(node, N_RLP);
@@ -99,13 +102,13 @@ function encode(listed: u32, pass: u32): void {
   if (row != 0 && row != rlp) release(row, rowSize);
 }
 
-/** Writes the hash of a node that was encoded to where it is known by it. */
+/** Writes the hash of an encoded node to its places. */
 export function takeHash(node: u32, out: u32, pass: u32): void {
   writeHash(load<u32>(node, N_MESSAGE), load<u32>(node, N_RLP), load<u32>(node, N_SIZE), out);
   settle(node, pass);
 }
 
-/** What refers to the node has its reference. */
+/** All references to the node are up to date. */
 @inline function settle(node: u32, pass: u32): void {
   store<u8>(node, 0, N_CHANGED);
   store<u32>(node, pass, N_USED);
@@ -181,7 +184,7 @@ function encodeBranch(branch: u32, copy: u32, pass: u32): void {
   differsTo = load<u32>(branch, N_SIZE);
 }
 
-/** Encodes a branch anew, taking references from `old` where CHILD_REFS has none, and notes their positions. */
+/** Encodes a branch again, with references from `old` if CHILD_REFS has none, and stores their positions. */
 function rebuildBranch(branch: u32, old: u32): void {
   let payload: u32 = 1; // the value
   for (let i: u32 = 0; i < 16; i++) {

@@ -1,6 +1,6 @@
 /**
- * Hashes of many messages. PERF: where the host has several lanes, messages are collected and hashed together. Elsewhere, each is hashed when its hash
- * is wanted.
+ * Hashes of many messages. PERF: if the host has SIMD lanes, messages are collected and hashed together. Otherwise each message
+ * is hashed when its hash is needed.
  */
 import { keccak256 } from "../../../execution/evm/assembly/keccak";
 import { hostHashAll, hostHasLanes } from "./host";
@@ -10,19 +10,19 @@ import { areaAt, copyBytes, DIGESTS, MAX_MESSAGES, MESSAGE_ENDS, MESSAGES, MESSA
 /** Measured: fewer are faster one by one. */
 @inline const MIN_TOGETHER: u32 = 3;
 
-/** messages since `startHashing`, and how many of them are at MESSAGES, without a digest yet; bytes of those */
+/** messages since `startHashing`; messages at MESSAGES without a digest; bytes of these */
 let messageCount: u32 = 0;
 let collected: u32 = 0;
 let collectedSize: u32 = 0;
 
-/** Forgets all messages. */
+/** Clears all messages. */
 export function startHashing(): void {
   messageCount = 0;
   collected = 0;
   collectedSize = 0;
 }
 
-/** @param size at most MESSAGES_SIZE. @returns for `writeHash`, after `finishHashing`; they count from 0 */
+/** @param size at most MESSAGES_SIZE. @returns the message's number, from 0, for `writeHash` after `finishHashing` */
 export function addMessage(from: u32, size: u32): u32 {
   if (!hostHasLanes) return 0;
   if (collected == MAX_MESSAGES || collectedSize + size > MESSAGES_SIZE) hashCollected();
@@ -32,12 +32,12 @@ export function addMessage(from: u32, size: u32): u32 {
   return messageCount++;
 }
 
-/** The hashes of all messages can be written afterwards. */
+/** Afterwards, the hashes of all messages can be written. */
 export function finishHashing(): void {
   if (collected != 0) hashCollected();
 }
 
-/** Writes the hash of the message with this number, which has `size` bytes and is still at `from`. */
+/** Writes the hash of the message with this number, whose `size` bytes are still at `from`. */
 export function writeHash(index: u32, from: u32, size: u32, out: u32): void {
   if (hostHasLanes) copyBytes(out, areaAt(DIGESTS) + index * DIGEST_SIZE, DIGEST_SIZE);
   else keccak256(from, size, out);

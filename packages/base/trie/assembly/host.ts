@@ -9,14 +9,14 @@
  * @returns its size, at most ROW_BUFFER_SIZE. Throws if the node is missing
  */
 @external("host", "readNode") export declare function hostReadNode(owner: u32, depth: u32, hash: u32): u32;
-/** Whether there is `hostHashAll`. */
+/** Whether `hostHashAll` is available. */
 @external("host", "hasLanes") export declare const hostHasLanes: bool;
 /**
- * Writes keccak256 of `count` messages to `digests`, 32 bytes each. They are one behind the other in the `size` bytes at `messages`; `ends`, a multiple
- * of 4: where they end, counted from there, a u32 each.
+ * Writes keccak256 of `count` messages to `digests`, 32 bytes each. The messages are consecutive in the `size` bytes at
+ * `messages`. `ends` is a multiple of 4: the end offset of each message, a u32 each.
  */
 @external("host", "hashAll") export declare function hostHashAll(messages: u32, size: u32, ends: u32, count: u32, digests: u32): void;
-/** The bytes just read, or those of a node inside its parent, are not a node of a state trie; throws. */
+/** The last read bytes, or those of a node inside its parent, are not a node of a state trie; throws. */
 @external("host", "badNode") export declare function hostBadNode(): void;
 /** Linear memory cannot grow any more; throws. */
 @external("host", "outOfMemory") export declare function hostOutOfMemory(): void;

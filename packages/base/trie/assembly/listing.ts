@@ -1,20 +1,20 @@
-/** The nodes that an update changed, trie after trie, in each in the order of their paths. */
+/** The changed nodes of an update, by trie, in the order of their paths. */
 import { areaAt, DELETIONS, PATHS, QUEUE, reserve, WRITES } from "./memory";
 import { PATH } from "./nibbles";
 
 // ---- a listed node: 32 bytes; a u32 each. src/linear/trie-module.ts reads them
 @inline export const W_OWNER: u32 = 0; // pointer to 32 bytes; 0: the account trie
-@inline export const W_PATH: u32 = 4; // where in the area of paths; a nibble in a byte
+@inline export const W_PATH: u32 = 4; // offset in the area of paths; a nibble per byte
 @inline export const W_DEPTH: u32 = 8; // number of nibbles
-@inline export const W_RLP: u32 = 12; // pointer; 0: the node is not stored. Until it is encoded: the node in memory
+@inline export const W_RLP: u32 = 12; // pointer; 0: the node is not stored. Before it is encoded: the node in memory
 @inline export const W_SIZE: u32 = 16;
-@inline export const W_COPY: u32 = 16; // in its place, until it is encoded: a block for `encode`
-@inline export const W_BEFORE: u32 = 20; // pointer to the row before; 0: there was none
+@inline export const W_COPY: u32 = 16; // before it is encoded: a block for `encode`
+@inline export const W_BEFORE: u32 = 20; // pointer to the previous row; 0: there was none
 @inline export const W_BEFORE_SIZE: u32 = 24;
 @inline export const W_DIFFERS: u32 = 28; // two u16: if both have the same size, they differ only between these positions
 @inline export const LISTED_SIZE: u32 = 32;
 
-/** bytes of all listed nodes, of the deletions of the present trie, and of all paths */
+/** bytes of all listed nodes, of the deletions of the current trie, and of all paths */
 let writesSize: u32 = 0;
 let deletionsSize: u32 = 0;
 let pathsSize: u32 = 0;
@@ -48,7 +48,10 @@ export function startTrie(trieOwner: u32): void {
   deletionsSize = 0;
 }
 
-/** Fills a listing with what is known before the node is encoded; its path are the first `depth` nibbles of PATH. */
+/**
+ * Fills a listing with the values that are known before the node is encoded. The node's path is the first `depth` nibbles of
+ * PATH.
+ */
 function begin(listed: u32, node: u32, depth: u32, row: u32, rowSize: u32): void {
   const path = reserve(PATHS, pathsSize + 64, pathsSize) + pathsSize;
   for (let i: u32 = 0; i < depth; i += 16) v128.store(path + i, v128.load(PATH + i));
@@ -61,13 +64,16 @@ function begin(listed: u32, node: u32, depth: u32, row: u32, rowSize: u32): void
   pathsSize += depth;
 }
 
-/** The row at the first `depth` nibbles of PATH goes. */
+/** Lists the row at the first `depth` nibbles of PATH as deleted. */
 export function listDeletion(depth: u32, row: u32, rowSize: u32): void {
   begin(reserve(DELETIONS, deletionsSize + LISTED_SIZE, deletionsSize) + deletionsSize, 0, depth, row, rowSize);
   deletionsSize += LISTED_SIZE;
 }
 
-/** Lists the node at the first `depth` nibbles of PATH before those below it. It is to be encoded, from `copy`. @returns for `listedAt` */
+/**
+ * Lists the node at the first `depth` nibbles of PATH before the nodes below it, to be encoded from `copy`. @returns an argument
+ * for `listedAt`
+ */
 export function listWrite(node: u32, copy: u32, depth: u32, row: u32, rowSize: u32): u32 {
   const at = writesSize;
   const listed = reserve(WRITES, at + LISTED_SIZE, at) + at;
@@ -77,14 +83,14 @@ export function listWrite(node: u32, copy: u32, depth: u32, row: u32, rowSize: u
   return at;
 }
 
-/** Where a node is listed, until the next one is. */
+/** Address of a listed node, valid until the next node is listed. */
 @inline export function listedAt(at: u32): u32 {
   return areaAt(WRITES) + at;
 }
 
 /**
  * @param rlp 0: the node is inside its parent
- * @param from of the bytes that may differ from the row, if the sizes are the same, up to `to`
+ * @param from start of the bytes that can differ from the row if the sizes are equal; `to` is their end
  */
 export function finishWrite(listed: u32, rlp: u32, size: u32, from: u32, to: u32): void {
   store<u32>(listed, rlp, W_RLP);
@@ -92,14 +98,14 @@ export function finishWrite(listed: u32, rlp: u32, size: u32, from: u32, to: u32
   store<u32>(listed, from | (to << 16), W_DIFFERS);
 }
 
-// ---- nodes to be encoded, of all tries that were listed since the last time, the deepest first; pointers
+// ---- pointers to the nodes to be encoded, of all tries listed since the last call, deepest first
 
-/** Where the nodes of each depth end in the queue, as a number. From the deepest to the root */
+/** End of the nodes of each depth in the queue, as an index. From the deepest to the root */
 const DEPTH_ENDS: u32 = <u32>memory.data(65 * 4, 16);
-/** A leaf whose parent differs in the last nibble. */
+/** The depth of a leaf that differs from its sibling in the last nibble. */
 @inline export const MAX_DEPTH: u32 = 64;
 
-/** Queues them. The listing stays where it is until they are encoded. */
+/** Queues the listed nodes. The listing must not move until they are encoded. */
 export function queueByDepth(): void {
   const listing = areaAt(WRITES);
   const first = listing + queuedSize;
@@ -138,7 +144,7 @@ export function queueByDepth(): void {
   return load<u32>(areaAt(QUEUE) + (index << 2));
 }
 
-/** as two paths compare; never 0, because no path is listed twice */
+/** the order of two paths; never 0, because no path is listed twice */
 function isBefore(a: u32, b: u32): bool {
   const paths = areaAt(PATHS);
   const left = paths + load<u32>(a, W_PATH);
@@ -158,10 +164,10 @@ function isBefore(a: u32, b: u32): bool {
   v128.store(to, v128.load(from, 16), 16);
 }
 
-/** Brings the deletions to their places among the nodes of the trie that are written. */
+/** Moves the deletions to their places among the written nodes of the trie. */
 export function finishTrie(): void {
   if (deletionsSize == 0) return;
-  // PERF: they are nearly in order, only a node comes after those below it, so that insertion is fast.
+  // PERF: the nodes are nearly sorted (only a node comes after those below it), so insertion sort is fast.
   const moved = reserve(DELETIONS, deletionsSize + LISTED_SIZE, deletionsSize) + deletionsSize;
   const deletions = areaAt(DELETIONS);
   for (let at = deletions + LISTED_SIZE; at < moved; at += LISTED_SIZE) {

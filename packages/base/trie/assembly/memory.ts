@@ -1,20 +1,21 @@
 /**
  * Linear memory: blocks of multiples of 16 bytes with a free list for each size, and areas, which grow.
  *
- * A block that is released stays as it is until the next update begins (`reuseReleased`), because its bytes may be listed as what a row was before.
+ * The content of a released block does not change until the next update begins (`reuseReleased`), because its bytes can be listed
+ * as a previous row.
  *
- *   0x00000400  static data of the compiler
- *   0x00013000  areas of the permutation of Keccak (../../evm/assembly/layout.ts)
- *   0x00014000  CHILD_REFS
- *   0x00014400  MESSAGE_ENDS
- *   0x00014800  MESSAGES
- *   0x00020000  HEAP
+ *  0x00000400 static data of the compiler
+ *  0x00013000 areas of the permutation of Keccak (../../evm/assembly/layout.ts)
+ *  0x00014000 CHILD_REFS
+ *  0x00014400 MESSAGE_ENDS
+ *  0x00014800 MESSAGES
+ *  0x00020000 HEAP
  */
 import { hostOutOfMemory } from "./host";
 
-/** References to the changed children of the branch that is being encoded, by nibble: 48 bytes each, of which at most 33 are used. */
+/** References to the changed children of the branch being encoded, by nibble: 48 bytes each, at most 33 used. */
 @inline export const CHILD_REFS: u32 = 0x14000;
-/** What the host hashes together: messages, one behind the other, and where each ends, counted from the first; a u32 each. */
+/** Input of the host's hashing: consecutive messages, and the end offset of each, a u32 each. */
 @inline export const MESSAGE_ENDS: u32 = 0x14400;
 @inline export const MAX_MESSAGES: u32 = 256;
 @inline export const MESSAGES: u32 = 0x14800;
@@ -29,7 +30,7 @@ const GROWTH: i32 = 64;
 @inline export const MAX_BLOCK: u32 = 544;
 /** Heads of the free lists of blocks, by size / 16. A free block's first u32 is the next one. */
 const FREE_BLOCKS: usize = memory.data(((544 >> 4) + 1) * 4, 4);
-/** … and of areas, by the logarithm of the size */
+/** Heads of the free lists of areas, by the logarithm of the size */
 const FREE_AREAS: usize = memory.data(32 * 4, 4);
 
 let top: u32 = HEAP;
@@ -62,7 +63,7 @@ export function copyBlock(to: u32, from: u32, size: u32): void {
   for (let i: u32 = 0; i < size; i += 16) v128.store(to + i, v128.load(from + i));
 }
 
-/** Copies bytes that are not blocks. */
+/** Copies any number of bytes. */
 export function copyBytes(to: u32, from: u32, size: u32): void {
   let i: u32 = 0;
   for (; i + 16 <= size; i += 16) v128.store(to + i, v128.load(from + i));
@@ -88,12 +89,12 @@ export function copyBytes(to: u32, from: u32, size: u32): void {
 @inline export const QUEUE: u32 = 13;
 const AREAS: u32 = <u32>memory.data(14 * 8, 8);
 
-/** Where an area is; 0: nothing was reserved. */
+/** Address of an area; 0 before the first `reserve`. */
 @inline export function areaAt(area: u32): u32 {
   return load<u32>(AREAS + area * 8);
 }
 
-/** Makes room for `size` bytes, of which the first `used` are kept. @returns where the area is now */
+/** Makes room for `size` bytes, and keeps the first `used` bytes. @returns the new address of the area */
 export function reserve(area: u32, size: u32, used: u32): u32 {
   const entry = AREAS + area * 8;
   const present = load<u32>(entry);
@@ -118,7 +119,7 @@ export function reserve(area: u32, size: u32, used: u32): u32 {
 
 let releasedSize: u32 = 0;
 
-/** @param size as it was allocated */
+/** @param size the allocated size */
 export function release(block: u32, size: u32): void {
   const entry = reserve(RELEASED, releasedSize + 8, releasedSize) + releasedSize;
   store<u32>(entry, block);

@@ -5,14 +5,14 @@
 /** Bytes of a key */
 @inline export const KEY_BYTES: u32 = 32;
 
-/** The path from the root to the current node, a nibble in a byte. Those below its depth are stale. */
+/** The path from the root to the current node, a nibble per byte. Nibbles beyond the node's depth are stale. */
 export const PATH: u32 = <u32>memory.data(80, 16);
 
 @inline export function nibbleAt(bytes: u32, index: i32): u32 {
   return (load<u8>(bytes + (index >> 1)) >> <u8>(((index & 1) ^ 1) << 2)) & 15;
 }
 
-/** Number of nibbles that two ranges share at their beginning, at most `limit`. */
+/** Number of leading nibbles that two ranges share, at most `limit`. */
 export function commonNibbles(a: u32, aFrom: i32, b: u32, bFrom: i32, limit: i32): i32 {
   let shared = 0;
   while (shared < limit && nibbleAt(a, aFrom + shared) == nibbleAt(b, bFrom + shared)) shared++;

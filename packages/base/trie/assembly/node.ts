@@ -1,9 +1,12 @@
 /**
- * Nodes in memory: a cell each, and a block with the node's RLP. A leaf or extension is encoded as soon as it is made (its path is nowhere else),
- * a branch when all changes of an update are applied.
+ * Nodes in memory: a cell each, and a block with the node's RLP. A leaf or extension is encoded when it is created, because its
+ * path is stored only there. A branch is encoded after all changes of an update.
  *
- * Node:  leaf [hexPrefix(path, leaf), value]   extension [hexPrefix(path), child]   branch [child × 16, empty]
- * Child: the node's RLP itself if it is below 32 bytes, otherwise the string of its keccak256.
+ *  Node: leaf      [hexPrefix(path, leaf), value]
+ *        extension [hexPrefix(path), child]
+ *        branch    [child × 16, empty]
+ *  Child: the node's RLP itself if it is below 32 bytes, otherwise the string of its keccak256.
+ *
  * All keys have 32 bytes, so no branch has a value. Spec: Yellow Paper, appendices C (hex-prefix) and D (trie).
  */
 import { hostBadNode } from "./host";
@@ -15,12 +18,12 @@ import { appendNibbles, KEY_NIBBLES, nibbleAt } from "./nibbles";
 @inline export const BRANCH: u32 = 2;
 
 @inline export const N_KIND: u32 = 0; // u8
-@inline export const N_CHANGED: u32 = 1; // u8: it must be encoded (branch) and hashed again, and what refers to it has its old reference
-@inline export const N_USED: u32 = 4; // the last pass that went through it
-@inline export const N_MESSAGE: u32 = 4; // in its place, from when it is encoded until its parent is: for `writeHash`
-@inline export const N_RLP: u32 = 8; // block; of a changed node: what children are taken from. 0: none yet
+@inline export const N_CHANGED: u32 = 1; // u8: it must be encoded (branch) and hashed again; references to it are stale
+@inline export const N_USED: u32 = 4; // the last pass that visited it
+@inline export const N_MESSAGE: u32 = 4; // from its encoding until its parent's: the message number for `writeHash`
+@inline export const N_RLP: u32 = 8; // block; in a changed node: the source of its children's references. 0: none yet
 @inline export const N_SIZE: u32 = 12;
-@inline export const N_ROW: u32 = 16; // block with what the database has at its path; 0: no row. It may be the block of N_RLP
+@inline export const N_ROW: u32 = 16; // block with the database's row at its path; 0: no row. It can be the block of N_RLP
 @inline export const N_ROW_SIZE: u32 = 20;
 
 // ---- leaf: positions in its RLP
@@ -31,15 +34,15 @@ import { appendNibbles, KEY_NIBBLES, nibbleAt } from "./nibbles";
 @inline const LEAF_SIZE: u32 = 32;
 
 // ---- extension: the path as in a leaf
-@inline export const E_REF: u32 = 28; // u16: position of the reference, which is right unless the child is changed
+@inline export const E_REF: u32 = 28; // u16: position of the reference, which is valid unless the child is changed
 @inline export const E_CHILD: u32 = 32; // node; 0: not in memory
 @inline const EXTENSION_SIZE: u32 = 48;
 
 // ---- branch
 @inline export const B_DIRTY: u32 = 24; // u32: bit i: child i is changed
-@inline export const B_RESHAPED: u32 = 28; // u8: children were added or removed since it was encoded
+@inline export const B_RESHAPED: u32 = 28; // u8: children were added or removed since the last encoding
 @inline export const B_CHILDREN: u32 = 32; // 16 × u32: nodes; 0: not in memory
-@inline export const B_REFS: u32 = 96; // 16 × u16: positions of the references in its RLP; 0: not there
+@inline export const B_REFS: u32 = 96; // 16 × u16: positions of the references in its RLP; 0: none
 @inline const BRANCH_SIZE: u32 = 128;
 
 @inline export const HASH_REF: u32 = 0xa0;
@@ -56,7 +59,7 @@ function newNode(kind: u32, size: u32): u32 {
   return node;
 }
 
-/** Gives up a node's cell and blocks. What its blocks contain stays readable until the next update. */
+/** Releases a node's cell and blocks. The blocks stay readable until the next update. */
 export function dispose(node: u32): void {
   const rlp = load<u32>(node, N_RLP);
   const row = load<u32>(node, N_ROW);
@@ -67,7 +70,7 @@ export function dispose(node: u32): void {
   nodeCount--;
 }
 
-/** Gives up a node and all nodes below it. */
+/** Releases a node and all nodes below it. */
 export function disposeTree(node: u32): void {
   const kind = load<u8>(node, N_KIND);
   if (kind == EXTENSION) {
@@ -82,7 +85,7 @@ export function disposeTree(node: u32): void {
   dispose(node);
 }
 
-/** The row of `from` becomes that of `to`, which takes its place at the same path. */
+/** Gives the row of `from` to `to`, which replaces it at the same path. */
 export function moveRow(from: u32, to: u32): void {
   const row = load<u32>(from, N_ROW);
   store<u32>(to, row, N_ROW);
@@ -91,7 +94,7 @@ export function moveRow(from: u32, to: u32): void {
   if (load<u32>(from, N_RLP) == row) store<u32>(from, 0, N_RLP);
 }
 
-/** Replaces a node's RLP. The block before stays if it is the row. */
+/** Replaces a node's RLP. The previous block is kept if it is the row. */
 export function setRlp(node: u32, block: u32, size: u32): void {
   const old = load<u32>(node, N_RLP);
   if (old != 0 && old != load<u32>(node, N_ROW)) release(old, load<u32>(node, N_SIZE));
@@ -117,12 +120,12 @@ export function setRlp(node: u32, block: u32, size: u32): void {
   store<u16>(branch + (nibble << 1), <u16>at, B_REFS);
 }
 
-/** Notes that a child is changed. */
+/** Marks a child as changed. */
 @inline export function markDirty(branch: u32, nibble: u32): void {
   store<u32>(branch, load<u32>(branch, B_DIRTY) | (<u32>1 << nibble), B_DIRTY);
 }
 
-/** Puts a changed child in the place of another, or of none; 0 removes it. */
+/** Sets a child to a changed node; 0 removes it. */
 export function setChild(branch: u32, nibble: u32, child: u32): void {
   setRefAt(branch, nibble, 0);
   keepChild(branch, nibble, child);
@@ -131,7 +134,7 @@ export function setChild(branch: u32, nibble: u32, child: u32): void {
   else store<u32>(branch, load<u32>(branch, B_DIRTY) & ~(<u32>1 << nibble), B_DIRTY);
 }
 
-/** A branch without children, to be filled. */
+/** An empty branch. */
 export function newBranch(): u32 {
   const branch = newNode(BRANCH, BRANCH_SIZE);
   store<u8>(branch, 1, N_CHANGED);
@@ -139,7 +142,10 @@ export function newBranch(): u32 {
   return branch;
 }
 
-/** Size of the reference at `ref`: a hash or an inline node, which is below 32 bytes, so that the header of its list is one byte. */
+/**
+ * Size of the reference at `ref`: a hash or an inline node. An inline node is below 32 bytes, so the header of its list is one
+ * byte.
+ */
 @inline export function refSize(ref: u32): u32 {
   const prefix = <u32>load<u8>(ref);
   return prefix == HASH_REF ? HASH_REF_SIZE : prefix - 0xbf;
@@ -182,7 +188,7 @@ export function writeListHeader(at: u32, length: u32): u32 {
   return size == 1 ? 1 : size + 1;
 }
 
-/** Writes a hex-prefixed path, and where its nibbles are in the node to L_FROM and L_TO. @returns the position after it */
+/** Writes a hex-prefixed path, and stores the position of its nibbles in L_FROM and L_TO. @returns the position after it */
 function writePath(node: u32, rlp: u32, at: u32, bytes: u32, from: i32, to: i32, leafFlag: u32): u32 {
   const nibbles = to - from;
   const size = <u32>(nibbles >> 1) + 1;
@@ -222,7 +228,7 @@ function encodeLeaf(leaf: u32, bytes: u32, from: i32, to: i32, value: u32, size:
   store<u16>(leaf, <u16>size, L_VALUE_SIZE);
 }
 
-/** PERF: mostly the size stays, and so does everything before the value. */
+/** PERF: usually the size is the same, so the bytes before the value are kept. */
 export function setLeafValue(leaf: u32, value: u32, size: u32): void {
   const old = load<u32>(leaf, N_RLP);
   const at = <u32>load<u16>(leaf, L_VALUE);
@@ -242,7 +248,7 @@ export function setLeafValue(leaf: u32, value: u32, size: u32): void {
  * A changed extension with the nibbles `from` to `to` of `bytes`.
  *
  * @param child 0: not in memory
- * @param ref the child's reference; 0: the child is changed, and the reference follows when it is encoded
+ * @param ref the child's reference; 0: the child is changed, and its encoding sets the reference
  */
 export function newExtension(bytes: u32, from: i32, to: i32, child: u32, ref: u32): u32 {
   const extension = newNode(EXTENSION, EXTENSION_SIZE);
@@ -271,7 +277,7 @@ function bad(): void {
   unreachable();
 }
 
-/** Set by `readItem`: where the item's content begins, whether it is a list, and the position after it. */
+/** Set by `readItem`: position of the item's content, whether it is a list, and the position after it. */
 let itemData: u32 = 0;
 let itemIsList: bool = false;
 let itemEnd: u32 = 0;
@@ -300,7 +306,7 @@ function readItem(at: u32, end: u32): void {
   if (length < 56 || (short == 57 && length < 0x100) || itemEnd > end) bad();
 }
 
-/** Whether the item just read, at `at`, is a reference to a child. */
+/** Whether the last read item, at `at`, is a reference to a child. */
 @inline function isRef(at: u32): bool {
   return itemIsList ? itemEnd - at < 32 : load<u8>(at) == HASH_REF;
 }
@@ -308,8 +314,8 @@ function readItem(at: u32, end: u32): void {
 /**
  * Decodes a node.
  *
- * @param from where its RLP is; copied
- * @param isRow whether the database has a row for it (no: it is inside its parent)
+ * @param from position of its RLP, which is copied
+ * @param isRow whether the database has a row for it; false if it is inside its parent
  */
 export function decodeNode(from: u32, size: u32, depth: i32, isRow: bool): u32 {
   if (size == 0 || size > MAX_BLOCK) bad();
@@ -341,7 +347,7 @@ export function decodeNode(from: u32, size: u32, depth: i32, isRow: bool): u32 {
   return node;
 }
 
-/** A leaf or an extension, whose second item was just read. */
+/** A leaf or an extension. Its second item was read last. */
 function decodeShort(rlp: u32, pathData: u32, pathEnd: u32, second: u32, depth: i32): u32 {
   const flags = <u32>load<u8>(pathData);
   const isOdd = (flags & 0x10) != 0;
@@ -382,7 +388,7 @@ function decodeBranch(rlp: u32, first: u32, end: u32): u32 {
   return branch;
 }
 
-/** To be called when everything is released at once. */
+/** Call it when all memory is released. */
 export function forgetNodes(): void {
   nodeCount = 0;
 }

@@ -1,6 +1,6 @@
 /**
- * The account trie and its storage tries in linear memory, from block to block: the module of `LinearStateTrie`. scripts/build-state-trie.mjs compiles it
- * into src/linear/trie-wasm.ts.
+ * The account trie and its storage tries in linear memory, kept from block to block: the module of `LinearStateTrie`.
+ * scripts/build-state-trie.mjs compiles it into src/linear/trie-wasm.ts.
  */
 import { addMessage, finishHashing, startHashing, writeHash } from "./hashing";
 import { CODE_HASH_AND_ROOT, ROOT_FROM_END } from "./account";
@@ -17,10 +17,10 @@ import { EMPTY_ROOT, findLeaf, finishRoot, isSameHash, ROW_BUFFER, T_CHANGED, T_
 
 export { listedCount, listedNodes, listedPaths };
 
-// ---- input: changes of accounts, one after the other; src/linear/packed-changes.ts
+// ---- input: consecutive changes of accounts; see src/linear/packed-changes.ts
 @inline const ADDRESS_SIZE: u32 = 20;
 @inline const P_FLAGS: u32 = 20; // u8
-@inline const P_RLP_SIZE: u32 = 21; // u8; 0: the account is gone
+@inline const P_RLP_SIZE: u32 = 21; // u8; 0: the account is deleted
 @inline const P_RLP: u32 = 22;
 @inline const SLOT_SIZE: u32 = 64;
 @inline const STORAGE_CLEARED: u32 = 1;
@@ -42,10 +42,10 @@ const ACCOUNT_TRIE: u32 = <u32>memory.data(96, 16);
 const BUCKETS: u32 = <u32>memory.data(4 << 11, 16);
 let trieCount: u32 = 0;
 
-/** the number of the present update */
+/** the number of the current update */
 let pass: u32 = 0;
 
-/** Nodes in memory, and storage tries. */
+/** Number of nodes in memory, and of storage tries. */
 export function size(): u32 {
   return nodeCount + trieCount;
 }
@@ -58,7 +58,7 @@ export function rowBuffer(): u32 {
   return ROW_BUFFER;
 }
 
-/** Discards all nodes, also after an exception of the host. The state root is to be written before the next update. */
+/** Discards all nodes, also after an exception of the host. The caller must write the state root before the next update. */
 export function reset(): void {
   resetMemory();
   forgetNodes();
@@ -68,7 +68,7 @@ export function reset(): void {
   store<u32>(ACCOUNT_TRIE, 0, T_CHANGED);
 }
 
-/** Where the 32 bytes of the state root are. */
+/** Address of the 32 bytes of the state root. */
 export function stateRoot(): u32 {
   return ACCOUNT_TRIE + T_ROOT;
 }
@@ -89,12 +89,12 @@ export function clearedCount(): u32 {
   return clearedSize / KEY_BYTES;
 }
 
-/** Makes room for the input of an update. @returns where it is to be written */
+/** Makes room for the input of an update. @returns the address for it */
 export function input(bytes: u32): u32 {
   return reserve(INPUT, bytes, 0);
 }
 
-/** Updates the tries by the input's first `length` bytes. After an exception of the host, it has to be reset. */
+/** Updates the tries with the first `length` bytes of the input. After an exception of the host, call `reset`. */
 export function update(length: u32): void {
   reuseReleased();
   startListing();
@@ -124,7 +124,7 @@ export function update(length: u32): void {
   finishRoot(ACCOUNT_TRIE);
 }
 
-// ---- keys: those of each account, and of its slots after it
+// ---- keys: of each account, and of its slots after it
 
 /** number of the next hash of `hashKeys` */
 let nextKey: u32 = 0;
@@ -136,7 +136,7 @@ function hashKeys(begin: u32, end: u32): u32 {
   for (let at = begin; at < end; at = accountAfter(at)) {
     accounts++;
     addMessage(at, ADDRESS_SIZE);
-    if (load<u8>(at, P_RLP_SIZE) == 0) continue; // its slots go with it
+    if (load<u8>(at, P_RLP_SIZE) == 0) continue; // its slots are deleted with it
     for (let slot = slotsOf(at), after = accountAfter(at); slot < after; slot += SLOT_SIZE) addMessage(slot, 32);
   }
   finishHashing();
@@ -163,7 +163,7 @@ function hashKeys(begin: u32, end: u32): u32 {
   return countAt(account) + 4;
 }
 
-/** Updates the account's storage trie, and fills in the change of its leaf but for the storage root. */
+/** Updates the account's storage trie, and fills in the change of its leaf except for the storage root. */
 function updateAccount(account: u32, change: u32): void {
   const rlpSize = <u32>load<u8>(account, P_RLP_SIZE);
   const rlp = account + P_RLP;
@@ -171,7 +171,7 @@ function updateAccount(account: u32, change: u32): void {
   const isCleared = (load<u8>(account, P_FLAGS) & STORAGE_CLEARED) != 0;
   store<u32>(change, rlpSize == 0 ? 0 : rlp, C_VALUE);
   store<u32>(change, rlpSize, C_VALUE_SIZE);
-  // PERF: the leaf has the storage root, so there is no need to look for it.
+  // PERF: the leaf has the storage root, so no lookup is needed.
   const keepsRoot = count == 0 && !isCleared;
   store<u32>(change, <u32>keepsRoot, C_KEEPS_ROOT);
   store<u32>(change, 0, C_TRIE);
@@ -187,12 +187,12 @@ function updateAccount(account: u32, change: u32): void {
   }
 }
 
-/** Fills in the new storage root in the place of the one before. */
+/** Replaces the storage root in the account's change. */
 function finishAccount(account: u32, change: u32): void {
   const trie = load<u32>(change, C_TRIE);
   finishRoot(trie);
   const newRoot = account + P_RLP + load<u8>(account, P_RLP_SIZE) - ROOT_FROM_END;
-  // A storage that was cleared and filled again may have the same root as before, but whoever cleared it must be told.
+  // A storage that was cleared and filled again can have the same root as before, but the clearing must be reported.
   const isNew = (load<u8>(account, P_FLAGS) & STORAGE_CLEARED) != 0 || !isSameHash(trie + T_ROOT, newRoot);
   copyBytes(newRoot, trie + T_ROOT, KEY_BYTES);
   if (!isNew) return;
@@ -202,7 +202,7 @@ function finishAccount(account: u32, change: u32): void {
   rootsSize += ROOT_SIZE;
 }
 
-/** Where the storage root of an account is before the update. */
+/** Address of an account's storage root before the update. */
 function storageRootOf(key: u32): u32 {
   const leaf = findLeaf(ACCOUNT_TRIE, key, pass);
   if (leaf == 0) return EMPTY_ROOT;
@@ -211,7 +211,7 @@ function storageRootOf(key: u32): u32 {
   return load<u32>(leaf, N_RLP) + load<u16>(leaf, L_VALUE) + size - ROOT_FROM_END;
 }
 
-/** Turns slots and values into the sorted changes of a storage trie. */
+/** Converts slots and values to the sorted changes of a storage trie. */
 function sortSlots(slots: u32, count: u32): void {
   const changes = reserve(SLOTS, count * CHANGE_SIZE, 0);
   for (let i: u32 = 0; i < count; i++) {
@@ -242,7 +242,7 @@ function sortSlots(slots: u32, count: u32): void {
   return BUCKETS + ((<u32>load<u16>(key) >> (16 - BUCKET_BITS)) << 2);
 }
 
-/** Where the pointer to the storage trie of an owner is; its value is 0 if there is none. */
+/** Address of the pointer to the storage trie of an owner; its value is 0 if there is none. */
 function placeOf(key: u32): u32 {
   let place = bucketOf(key);
   for (let trie = load<u32>(place); trie != 0 && !isSameHash(trie + T_OWNER_BYTES, key); trie = load<u32>(place)) place = trie + T_NEXT;
@@ -277,7 +277,7 @@ function discardNodes(trie: u32): void {
   store<u32>(trie, 0, T_NODE);
 }
 
-/** Takes the trie at a place out of the table. */
+/** Removes the trie at a place from the table. */
 function dropAt(place: u32): void {
   const trie = load<u32>(place);
   discardNodes(trie);
@@ -298,7 +298,7 @@ export function lastPass(): u32 {
   return pass;
 }
 
-/** Discards nodes that no update since the pass `oldest` has visited. */
+/** Discards nodes that no update since the pass `oldest` visited. */
 export function evictBefore(oldest: u32): void {
   for (let bucket: u32 = 0; bucket < 1 << BUCKET_BITS; bucket++) {
     for (let place = BUCKETS + bucket * 4; load<u32>(place) != 0; ) {
@@ -318,7 +318,7 @@ function evictOf(trie: u32, oldest: u32): void {
   if (node != 0 && isEvicted(node, oldest)) store<u32>(trie, 0, T_NODE);
 }
 
-/** Discards a node, or what is to be discarded below it. @returns whether it is the node */
+/** Discards a node or parts below it. @returns whether the node itself is discarded */
 function isEvicted(node: u32, oldest: u32): bool {
   if (load<u32>(node, N_USED) < oldest) {
     disposeTree(node);

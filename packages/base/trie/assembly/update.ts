@@ -1,6 +1,6 @@
 /**
- * Applies sorted changes to a trie in one pass. All insertions and deletions below a branch are applied before it is decided whether the branch
- * collapses, as in src/update-trie.ts, which reads the same nodes and lists the same changes.
+ * Applies sorted changes to a trie in one pass. All insertions and deletions below a branch are applied before the decision
+ * whether the branch collapses, as in src/update-trie.ts, which reads the same nodes and lists the same changes.
  */
 import { CODE_HASH_AND_ROOT, ROOT_FROM_END } from "./account";
 import { C_KEEPS_ROOT, C_KEY, C_VALUE, C_VALUE_SIZE, changeAt, changeCount } from "./changes";
@@ -27,13 +27,13 @@ export const EMPTY_ROOT: u32 = <u32>memory.data<u8>([
   0x5b, 0x48, 0xe0, 0x1b, 0x99, 0x6c, 0xad, 0xc0, 0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21,
 ], 16);
 
-/** What `hostReadNode` fills. */
+/** Size of the buffer of `hostReadNode`. */
 @inline export const ROW_BUFFER_SIZE: u32 = 1024;
 export const ROW_BUFFER: u32 = <u32>memory.data(1024, 16);
 
 /** One nibble, as a range from 1 to 2 */
 const NIBBLE: u32 = <u32>memory.data(16, 16);
-/** A path made of two */
+/** Two joined paths */
 const JOINED: u32 = <u32>memory.data(48, 16);
 
 /** The trie that is being updated or read, and the number of the update. */
@@ -53,7 +53,7 @@ function readRow(hash: u32, depth: i32): u32 {
   return decodeNode(ROW_BUFFER, hostReadNode(owner, depth, hash), depth, true);
 }
 
-/** The node at `depth` that the reference at `ref` stands for. */
+/** The node at `depth` of the reference at `ref`. */
 function resolve(ref: u32, depth: i32): u32 {
   if (load<u8>(ref) == HASH_REF) return readRow(ref + 1, depth);
   return decodeNode(ref, refSize(ref), depth, false);
@@ -100,7 +100,7 @@ function addItem(bytes: u32, base: i32, value: u32, size: u32): void {
   return nibbleAt(load<u32>(item), load<i32>(item, 4) + depth);
 }
 
-/** The value of a change that meets the leaf that is already there. */
+/** The value of a change to an existing leaf. */
 function mergeValue(change: u32, present: u32, presentSize: u32): void {
   if (load<u32>(change, C_KEEPS_ROOT) == 0) return;
   if (presentSize < CODE_HASH_AND_ROOT) badAccount();
@@ -146,7 +146,7 @@ function mergeLeaves(low: i32, high: i32, leaf: u32, depth: i32): void {
   if (isPending) addItem(bytes, base, leafValue, leafValueSize);
 }
 
-/** The subtree of the items from `low` up to `high`, of which there is at least one; `depth` is that of its root. */
+/** The subtree of the items from `low` up to `high`, at least one; `depth` is that of its root. */
 function build(low: i32, high: i32, depth: i32): u32 {
   const first = itemAt(low);
   const bytes = load<u32>(first);
@@ -166,7 +166,7 @@ function build(low: i32, high: i32, depth: i32): u32 {
   return shared == 0 ? branch : newExtension(bytes, base + depth, base + branchDepth, branch, 0);
 }
 
-// ---- changing nodes. Each function gives up the node that it was given if it returns another one
+// ---- changing nodes. Each function releases its argument if it returns another node
 
 /** Lists the row of the node at `depth`, if there is one, as deleted. */
 function forgetRow(node: u32, depth: i32): void {
@@ -174,14 +174,14 @@ function forgetRow(node: u32, depth: i32): void {
   if (row != 0) listDeletion(depth, row, load<u32>(node, N_ROW_SIZE));
 }
 
-/** There is no node any more. */
+/** Removes the node. */
 function remove(node: u32, depth: i32): u32 {
   forgetRow(node, depth);
   dispose(node);
   return 0;
 }
 
-/** A node at the same path. */
+/** Replaces a node at the same path. */
 function replace(node: u32, other: u32): u32 {
   moveRow(node, other);
   dispose(node);
@@ -191,7 +191,7 @@ function replace(node: u32, other: u32): u32 {
 /**
  * Applies the changes from `low` up to `high`, whose keys all begin with the current path, to the node (0: none) at that path.
  *
- * @returns the node that takes its place, with N_CHANGED set if it must be encoded again; 0 for none
+ * @returns the node that replaces it, with N_CHANGED set if it must be encoded again; 0: none
  */
 function apply(node: u32, low: i32, high: i32, depth: i32): u32 {
   if (node == 0) {
@@ -230,7 +230,7 @@ function changeLeaf(leaf: u32, change: u32, depth: i32): u32 {
   return leaf;
 }
 
-/** Changes a leaf, unless it has the value. */
+/** Changes the value of a leaf, unless it is the same. */
 function setValue(leaf: u32, value: u32, size: u32): void {
   if (size == load<u16>(leaf, L_VALUE_SIZE)) {
     const present = load<u32>(leaf, N_RLP) + load<u16>(leaf, L_VALUE);
@@ -246,7 +246,7 @@ function applyToExtension(node: u32, low: i32, high: i32, depth: i32): u32 {
   const from = <i32>load<u16>(node, L_FROM);
   const to = <i32>load<u16>(node, L_TO);
   const length = to - from;
-  // The depth at which the first insertion leaves the path; deletions that leave it find nothing to delete.
+  // The depth at which the first insertion leaves the path. Deletions that leave the path have no effect.
   let split = length;
   let first = high;
   let end = low;
@@ -289,14 +289,14 @@ function applyToExtension(node: u32, low: i32, high: i32, depth: i32): u32 {
 /** Makes a child that is not in memory the first one of a new branch. */
 function setOnlyRef(branch: u32, nibble: u32, ref: u32): void {
   const size = refSize(ref);
-  const block = allocate(1 + size); // as if it were an RLP: position 0 means none
+  const block = allocate(1 + size); // at 1, because position 0 means none
   copyBytes(block + 1, ref, size);
   setRlp(branch, block, 1 + size);
   setRefAt(branch, nibble, 1);
 }
 
 /**
- * What takes the place of `node`: the nibbles `from` to `to` of `bytes` in front of `after`, which changed, with their paths merged.
+ * The replacement of `node`: the nibbles `from` to `to` of `bytes` before `after`, which is changed. The paths are merged.
  *
  * @param after 0: nothing is left
  */
@@ -341,7 +341,7 @@ function applyToBranch(node: u32, low: i32, high: i32, depth: i32): u32 {
   return load<u8>(node, N_CHANGED) == 0 ? node : collapse(node, depth);
 }
 
-/** What a branch becomes when it has fewer than two children left. */
+/** Replaces a branch with fewer than two children. */
 function collapse(node: u32, depth: i32): u32 {
   let nibble: i32 = -1;
   for (let i = 0; i < 16; i++) {
@@ -356,7 +356,7 @@ function collapse(node: u32, depth: i32): u32 {
   const child = childOf(node, nibble, depth + 1);
   if (load<u8>(child, N_KIND) != BRANCH || load<u8>(child, N_CHANGED) != 0) return replaceByPrefixed(node, NIBBLE, 1, 2, child, depth);
   if (kept != 0) {
-    store<u8>(kept, 1, N_CHANGED); // as in an extension that is split
+    store<u8>(kept, 1, N_CHANGED); // as in a split extension
     return replace(node, newExtension(NIBBLE, 1, 2, kept, 0));
   }
   dispose(child);
@@ -365,7 +365,7 @@ function collapse(node: u32, depth: i32): u32 {
 
 // ---- tries
 
-/** Applies the changes that were sorted last, and lists the nodes. `encodeListed` and `finishRoot` have to follow. */
+/** Applies the last sorted changes, and lists the nodes. Call `encodeListed` and `finishRoot` afterwards. */
 export function updateTrie(trie: u32, number: u32): void {
   if (changeCount == 0) return;
   owner = load<u32>(trie, T_OWNER);
@@ -382,14 +382,14 @@ export function updateTrie(trie: u32, number: u32): void {
   finishTrie();
 }
 
-/** T_ROOT is the root afterwards. */
+/** Sets T_ROOT to the new root. */
 export function finishRoot(trie: u32): void {
   if (load<u32>(trie, T_CHANGED) == 0) return;
   takeHash(load<u32>(trie, T_NODE), trie + T_ROOT, pass);
   store<u32>(trie, 0, T_CHANGED);
 }
 
-/** The leaf of a key; 0: none. The nodes that are read stay in memory. */
+/** The leaf of a key; 0: none. The read nodes stay in memory. */
 export function findLeaf(trie: u32, key: u32, number: u32): u32 {
   owner = load<u32>(trie, T_OWNER);
   let node = rootOf(trie);

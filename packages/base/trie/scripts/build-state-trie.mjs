@@ -1,12 +1,12 @@
-// Compiles assembly/state-trie.ts into src/linear/trie-wasm.ts; with `--check`, compares the result with the committed file instead, and fails if they differ.
-// Deterministic: the same sources and compiler give the same bytes.
+// Compiles assembly/state-trie.ts into src/linear/trie-wasm.ts. With `--check`, compares the result with the committed file
+// instead, and fails on a difference. Deterministic: the same sources and compiler give the same bytes.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const packageFolder = join(dirname(fileURLToPath(import.meta.url)), "..");
-// The compiler is that of packages/execution/evm, whose permutation is compiled in.
+// The compiler of packages/execution/evm, because its permutation is part of the module.
 const require = createRequire(import.meta.url);
 const compiler = require.resolve("assemblyscript/dist/asc.js", { paths: [join(packageFolder, "..", "..", "execution", "evm")] });
 const asc = (await import(pathToFileURL(compiler))).default;
@@ -29,7 +29,8 @@ const { error } = await asc.main(
       "--enable",
       "threads",
     ],
-    // Static data below the areas of assembly/memory.ts. Shared memory, because views of it stay valid when it grows.
+    // Static data is below the areas of assembly/memory.ts. The memory is shared, because views of a shared memory stay valid
+    // when it grows.
     ...[
       "--memoryBase",
       "1024",

@@ -10,7 +10,7 @@ export interface TrieAccount {
   readonly codeHash: Uint8Array;
 }
 
-/** The bytes of nonce and balance, right-aligned in 8 and 32 bytes. */
+/** Buffers for the bytes of nonce and balance, right-aligned in 8 and 32 bytes. */
 const numbers = new Uint8Array(8 + 32);
 const view = new DataView(numbers.buffer);
 const MASK_64 = (1n << 64n) - 1n;
@@ -51,7 +51,7 @@ function setNumbers(nonce: bigint, balance: bigint): void {
   }
 }
 
-/** Writes the account whose nonce and balance are in `numbers`. @param codeHashFrom position of its code hash in `codeHash` */
+/** Writes the account with the nonce and balance in `numbers`. @param codeHashFrom position of its code hash in `codeHash` */
 function writeNumbersAndHashes(
   out: Uint8Array,
   at: number,
@@ -98,7 +98,7 @@ export function decodeAccount(rlp: Uint8Array): TrieAccount {
   };
 }
 
-/** RLP of an account ends with its storage root and its code hash, 33 bytes each. */
+/** The RLP of an account ends with its storage root and its code hash, 33 bytes each. */
 const STORAGE_ROOT_FROM_END = 65;
 
 /** Overwrites the storage root in the RLP of an account. */
@@ -106,7 +106,7 @@ export function setStorageRoot(account: Uint8Array, storageRoot: Uint8Array): vo
   account.set(storageRoot, account.length - STORAGE_ROOT_FROM_END);
 }
 
-/** Gives the account `value` the storage root of the account `present`. PERF: in place. */
+/** Copies the storage root of the account `present` into the account `value`. PERF: in place. */
 export function adoptStorageRoot(value: Uint8Array, present: Uint8Array): Uint8Array {
   const from = present.length - STORAGE_ROOT_FROM_END;
   const to = value.length - STORAGE_ROOT_FROM_END;

@@ -1,14 +1,14 @@
-/** If there are too many nodes, those of this many last passes are kept at first. */
+/** First attempt of an eviction: the nodes of this many last passes are kept. */
 const PASSES_KEPT = 64;
-/** PERF: how far below the limit to go, so that not every update has to evict nodes. */
+/** PERF: an eviction goes this far below the limit, so it is not needed in every update. */
 const KEPT_PART = 0.6;
 
 /**
- * Evicts nodes of a trie that has more than `maxNodes`, the least recently used ones first.
+ * Evicts nodes of a trie with more than `maxNodes`, the least recently used ones first.
  *
  * @param pinned nodes of this many last passes stay
  * @param keep discards the nodes that this many last passes did not visit
- * @returns how many of the last passes still have all their nodes; infinity: nothing was discarded
+ * @returns number of the last passes whose nodes are all in memory; infinity if nothing was discarded
  */
 export function evictionSteps(
   trie: { readonly nodeCount: number },

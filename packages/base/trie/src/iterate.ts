@@ -9,8 +9,8 @@ export interface TrieEntry {
 }
 
 /**
- * The entries of a trie in ascending order of their 32-byte keys, from the first that is not below `start`. Nodes are read as they
- * are reached.
+ * The entries of a trie in ascending order of their 32-byte keys, from the first that is not below `start`. Nodes are read on
+ * demand.
  *
  * @throws {CodedError} trie/missing-node, trie/bad-node
  */

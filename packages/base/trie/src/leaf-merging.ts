@@ -42,7 +42,7 @@ export function mergeLeaves(
         if (value !== undefined && merge !== undefined) value = merge(value, pending.value);
         pending = undefined;
       } else if (at === pending.length) {
-        items.push(pending); // a prefix of the key comes first
+        items.push(pending); // a key comes after its prefix
         pending = undefined;
       } else if (at < length && nibbleAt(pending.bytes, pending.base + at) < nibbleAt(key, at)) {
         items.push(pending);
@@ -60,7 +60,7 @@ export function mergeLeaves(
  * The subtree of the leaves from `low` up to `high`.
  *
  * @param depth number of nibbles of its root's path
- * @param row the row that the database has at that path
+ * @param row the database's row at that path
  */
 export function buildSubtree(
   leaves: readonly NewLeaf[],

@@ -1,11 +1,14 @@
 import { writeKeccak256 } from "@rnode/primitives";
 
 /*
- * Encoding of trie nodes. Nibble ranges are never materialised: a range is (bytes, from, to), where nibble i of `bytes` is the high
- * half of byte i/2 if i is even.
+ * Encoding of trie nodes. Nibble ranges are never copied to arrays: a range is (bytes, from, to), where nibble i of `bytes` is
+ * the high half of byte i/2 if i is even.
  *
- * Node:  leaf [hexPrefix(path, leaf), value]   extension [hexPrefix(path), child]   branch [child × 16, value]
- * Child: the node's RLP itself if it is below 32 bytes, otherwise the string of its keccak256.
+ *  Node: leaf      [hexPrefix(path, leaf), value]
+ *        extension [hexPrefix(path), child]
+ *        branch    [child × 16, value]
+ *  Child: the node's RLP itself if it is below 32 bytes, otherwise the string of its keccak256.
+ *
  * Spec: Yellow Paper, appendices C (hex-prefix) and D (trie).
  */
 
@@ -95,7 +98,7 @@ function writePath(out: Uint8Array, at: number, bytes: Uint8Array, from: number,
 /**
  * RLP of the leaf with the nibbles `from` to `to` of `bytes` and `value`.
  *
- * @param scratch holds the result if it is large enough, which saves an allocation
+ * @param scratch holds the result if it is large enough; saves an allocation
  */
 export function encodeLeaf(bytes: Uint8Array, from: number, to: number, value: Uint8Array, scratch?: Uint8Array): Uint8Array {
   const payload = pathSize(to - from) + stringSize(value);
@@ -118,8 +121,8 @@ export function encodeExtension(bytes: Uint8Array, from: number, to: number, chi
 /**
  * RLP of a branch.
  *
- * @param children the 16 references, each as RLP; undefined for none
- * @param value the value of the key that ends here; undefined for none
+ * @param children the 16 references, each as RLP; `undefined`: no child
+ * @param value the value of the key that ends here; `undefined`: no value
  */
 export function encodeBranch(children: readonly (Uint8Array | undefined)[], value: Uint8Array | undefined): Uint8Array {
   let payload = value === undefined ? 1 : stringSize(value);
@@ -145,7 +148,7 @@ export function branchHeaderSize(rlp: Uint8Array): number {
   return rlp[0]! < 0xf8 ? 1 : rlp[0]! - 0xf6;
 }
 
-/** How a parent refers to the node: the node itself if below 32 bytes, otherwise its hash. */
+/** The reference to a node in its parent: the node itself if below 32 bytes, otherwise its hash. */
 export function nodeRef(rlp: Uint8Array): Uint8Array {
   if (rlp.length < 32) return rlp;
   const ref = new Uint8Array(HASH_REF_SIZE);

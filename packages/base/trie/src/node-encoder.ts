@@ -12,13 +12,13 @@ import {
 } from "./node-codec.ts";
 import type { TrieNodeChange } from "./node-reader.ts";
 
-/** Encodes the nodes that an update changed, from the root down, and lists those to be written. */
+/** Encodes the changed nodes of an update, from the root down, and lists the nodes to write. */
 export class NodeEncoder {
   readonly #owner: Uint8Array | undefined;
   readonly #path: Uint8Array;
   readonly #writes: NodeWrite[] = [];
   #hasEmptyWrites = false;
-  /** by depth: references to the changed children of the branch that is being encoded there */
+  /** by depth: references to the changed children of the branch being encoded */
   readonly #refs: (Uint8Array | undefined)[][] = [];
 
   /** @param path path of the current node, shared with the updater; nibbles beyond its depth are stale */
@@ -27,7 +27,7 @@ export class NodeEncoder {
     this.#path = path;
   }
 
-  /** The nodes that were encoded, together with `deletions`, in the order of their paths. */
+  /** The encoded nodes and `deletions`, in the order of their paths. */
   listed(deletions: readonly TrieNodeChange[]): TrieNodeChange[] {
     const writes = this.#hasEmptyWrites
       ? this.#writes.filter(({ rlp, before }) => rlp !== undefined || before !== undefined)
@@ -67,7 +67,7 @@ export class NodeEncoder {
     }
   }
 
-  /** PERF: usually only hashes of children have changed, and are replaced in their places. */
+  /** PERF: usually only hashes of children have changed, and are replaced in place. */
   #encodeBranch(node: BranchNode, depth: number, write: NodeWrite): Uint8Array {
     const { nodes, at, rlp: old } = node;
     const rlp = node.reshaped ? old : old.slice();
@@ -107,7 +107,7 @@ export class NodeEncoder {
   }
 }
 
-/** Encodes the branch anew, taking references from `old` if `refs` has none, and notes their positions. */
+/** Encodes the branch again, with references from `old` if `refs` has none, and stores their positions. */
 function rebuildBranch(node: BranchNode, old: Uint8Array, refs: (Uint8Array | undefined)[]): Uint8Array {
   const { at } = node;
   for (let i = 0; i < 16; i++) {

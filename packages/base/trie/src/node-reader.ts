@@ -1,32 +1,32 @@
 /**
- * The source of trie nodes. A database finds them by path, a witness by hash; the reader is given both. A trie is the account trie
- * (`owner` undefined) or the storage trie of `owner` = keccak256(address).
+ * The source of trie nodes. A database looks up nodes by path, a witness by hash; the reader gets both. A trie is the account
+ * trie (`owner` undefined) or the storage trie of `owner` = keccak256(address).
  */
 export interface TrieNodeReader {
   /**
    * RLP of the node at `path`, whose keccak256 is `hash`.
    *
-   * @param owner undefined for the account trie, otherwise 32 bytes
+   * @param owner `undefined` for the account trie, otherwise 32 bytes
    * @param path nibbles from the root, one per byte; only valid during the call, like `hash`
-   * @returns bytes that do not change during the operation; undefined if the node is missing: the operation then throws
-   * trie/missing-node
+   * @returns bytes that do not change during the operation; `undefined` if the node is missing (the operation then throws
+   * trie/missing-node)
    */
   readNode(owner: Uint8Array | undefined, path: Uint8Array, hash: Uint8Array): Uint8Array | undefined;
 }
 
 /**
- * A node that an update writes (its RLP) or deletes (undefined). Nodes under 32 bytes are inside their parents and never listed,
- * except for a root.
+ * A node that an update writes (its RLP) or deletes (`undefined`). Nodes below 32 bytes are inside their parents and never
+ * listed, except for a root.
  */
 export interface TrieNodeChange {
   readonly owner: Uint8Array | undefined;
   readonly path: Uint8Array;
   readonly rlp: Uint8Array | undefined;
-  /** the row at this path before; undefined: no row. Nothing is known about the rows of a storage trie that was cleared. */
+  /** the previous row at this path; `undefined`: no row. Unknown in a storage trie that was cleared. */
   readonly before: Uint8Array | undefined;
   /**
-   * If `rlp` and `before` have the same length, they may only differ from here up to `differsTo`; absent: they may differ anywhere.
-   * PERF: most branches differ in one of sixteen hashes.
+   * if `rlp` and `before` have the same length, they differ only from here up to `differsTo`; absent: anywhere. PERF: most
+   * branches differ in one of sixteen hashes.
    */
   readonly differsFrom?: number;
   readonly differsTo?: number;

@@ -4,16 +4,16 @@ import type { TrieNodeChange } from "./node-reader.ts";
 import { badNode } from "./trie-errors.ts";
 
 /*
- * Decoded nodes. PERF: decoding a branch creates one array of sixteen small
- * integers (positions in its RLP) instead of an object per child; a child becomes an object only when an update goes through it.
+ * Decoded nodes. PERF: decoding a branch creates one array of sixteen small integers (positions in its RLP) instead of an object
+ * per child. A child becomes an object when an update visits it.
  */
 
-/** A child that an update has visited or inserted: a node, or a reference (RLP) taken over from another node. */
+/** A child that an update visited or inserted: a node, or a reference (RLP) from another node. */
 export type Child = Uint8Array | TrieNode;
 
 export type TrieNode = LeafNode | ExtensionNode | BranchNode;
 
-/** The listing of a node: the node is written or, if it turns out to be inside its parent and never had a row, not listed after all. */
+/** The listing of a node. The node is written, or, if it is inside its parent and never had a row, removed from the list. */
 export class NodeWrite implements TrieNodeChange {
   readonly owner: Uint8Array | undefined;
   readonly path: Uint8Array;
@@ -43,7 +43,7 @@ export class LeafNode implements NibbleRange {
   readonly to: number;
   value: Uint8Array;
   changed: boolean;
-  /** what the database has at this node's path; undefined: no row */
+  /** the database's row at this node's path; `undefined`: no row */
   row: Uint8Array | undefined;
 
   constructor(bytes: Uint8Array, from: number, to: number, value: Uint8Array, changed: boolean, row: Uint8Array | undefined) {
@@ -62,7 +62,7 @@ export class ExtensionNode implements NibbleRange {
   readonly from: number;
   readonly to: number;
   child: Child;
-  /** the reference to the child as it was last encoded; undefined: none yet */
+  /** the reference to the child in the last encoding; `undefined`: none yet */
   ref: Uint8Array | undefined;
   changed: boolean;
   row: Uint8Array | undefined;
@@ -80,11 +80,11 @@ export class ExtensionNode implements NibbleRange {
 
 export class BranchNode {
   readonly kind = "branch";
-  /** as last encoded */
+  /** the last encoding */
   rlp: Uint8Array;
-  /** positions of the references to the children in `rlp`; 0: not there */
+  /** positions of the references to the children in `rlp`; 0: none */
   readonly at: number[];
-  /** children that exist as more than a reference in `rlp`; undefined: none */
+  /** children that are not only references in `rlp`; `undefined`: none */
   nodes: (Child | undefined)[] | undefined;
   value: Uint8Array | undefined;
   changed: boolean;
@@ -101,7 +101,7 @@ export class BranchNode {
     this.row = row;
   }
 
-  /** A branch without children, to be filled. */
+  /** An empty branch. */
   static empty(value: Uint8Array | undefined, row: Uint8Array | undefined): BranchNode {
     const branch = new BranchNode(NO_RLP, new Array<number>(16).fill(0), value, true, row);
     branch.reshaped = true;
@@ -113,14 +113,14 @@ export class BranchNode {
     return this.at[nibble] !== 0 || this.nodes?.[nibble] !== undefined;
   }
 
-  /** Replaces a child; undefined: none. */
+  /** Replaces a child; `undefined`: none. */
   set(nibble: number, child: Child | undefined): void {
     this.at[nibble] = 0;
     this.reshaped = true;
     this.keep(nibble, child);
   }
 
-  /** Keeps the node that the reference in `rlp` stands for. */
+  /** Stores the decoded node of a reference in `rlp`. */
   keep(nibble: number, child: Child | undefined): void {
     this.nodes ??= new Array<Child | undefined>(16).fill(undefined);
     this.nodes[nibble] = child;
@@ -146,7 +146,7 @@ function assertRef(rlp: Uint8Array, span: RlpSpan): void {
  * Decodes the node whose RLP starts at `at`.
  *
  * @param stored whether the database has a row for it (false for inline nodes)
- * @returns a node whose parts are views into `rlp`
+ * @returns a node with views into `rlp`
  * @throws {CodedError} trie/bad-node, rlp/*
  */
 export function decodeNode(rlp: Uint8Array, at: number, stored: boolean): TrieNode {
@@ -156,7 +156,7 @@ export function decodeNode(rlp: Uint8Array, at: number, stored: boolean): TrieNo
   const first = readRlpSpan(rlp, list.dataStart, list.end);
   const second = readRlpSpan(rlp, first.end, list.end);
   if (second.end === list.end) return decodeShortNode(rlp, first, second, stored);
-  // A branch inside its parent gets bytes of its own, because later encodings start as a copy of them.
+  // A branch inside its parent gets its own bytes, because later encodings start as a copy of them.
   if (at > 0) return decodeNode(rlp.slice(at, list.end), 0, stored);
   const children = new Array<number>(16);
   let position = list.dataStart;

@@ -3,13 +3,13 @@ import { SortedTrieBuilder } from "./sorted-trie.ts";
 
 /** Large enough for the leaf of a receipt with some logs. */
 const LEAF_BYTES = 4096;
-/** PERF: one for all roots, which are computed without a break and keep nothing of it. */
+/** PERF: one buffer for all roots, because a root is computed synchronously and keeps no reference to it. */
 const leaf = new Uint8Array(LEAF_BYTES);
 
 /**
  * Root of the trie that maps the RLP of an index to the item: transactions, receipts and withdrawals of a block.
  *
- * @param encodedItems in the encoding that the root commits to (EIP-2718 bytes, not wrapped in a string)
+ * @param encodedItems in the encoding of the root (EIP-2718 bytes, not wrapped in a string)
  */
 export function orderedTrieRoot(encodedItems: readonly Uint8Array[]): Uint8Array {
   const trie = new SortedTrieBuilder(undefined, leaf);

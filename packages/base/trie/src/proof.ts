@@ -7,8 +7,8 @@ import { missingNode } from "./trie-errors.ts";
 /**
  * Follows `key` down from `root`.
  *
- * @param onNode is called with the RLP of every node that is referred to by hash, the root first
- * @returns the value; undefined if the trie does not have the key
+ * @param onNode is called with the RLP of every node that is referenced by hash, the root first
+ * @returns the value; `undefined` if the trie does not have the key
  */
 function walk(
   reader: TrieNodeReader,
@@ -60,7 +60,7 @@ function walk(
   }
 }
 
-/** The value of `key`; undefined if the trie does not have it. @throws {CodedError} trie/missing-node, trie/bad-node */
+/** The value of `key`; `undefined` if the trie does not have it. @throws {CodedError} trie/missing-node, trie/bad-node */
 export function readTrie(
   reader: TrieNodeReader,
   owner: Uint8Array | undefined,
@@ -71,7 +71,7 @@ export function readTrie(
 }
 
 /**
- * A proof of a key's value or of its absence, in the form of `eth_getProof`: the nodes from the root down, without those inside
+ * A proof of a key's value or of its absence, in the form of `eth_getProof`: the nodes from the root down, except those inside
  * their parents. The proof of an empty trie is empty.
  *
  * @throws {CodedError} trie/missing-node, trie/bad-node
@@ -90,7 +90,7 @@ export function createProof(
 /**
  * Checks a proof in the form of `createProof`.
  *
- * @returns the proven value; undefined if absence is proven
+ * @returns the proven value; `undefined` if absence is proven
  * @throws {CodedError} trie/bad-proof: a node is missing, has another hash, is not a valid node, or is not on the key's path
  */
 export function verifyProof(root: Uint8Array, key: Uint8Array, proof: readonly Uint8Array[]): Uint8Array | undefined {

@@ -7,7 +7,7 @@ import { updateTrie } from "./update-trie.ts";
 
 const keys = Array.from({ length: 200 }, (_, index) => keccak256(Uint8Array.of(index)));
 
-/** A trie of all keys, and what is asked of it. */
+/** A trie of all keys, and a log of its reads. */
 function trie() {
   const rows = new Map<Hex, Uint8Array>();
   const { root, nodes } = updateTrie(

@@ -2,8 +2,8 @@ import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { TrieNodeReader } from "./node-reader.ts";
 
 /**
- * A reader that asks another one for each node only once, for work that follows many keys down the same trie: the first nodes are those near the root,
- * which all keys share. It holds at most `maxNodes`.
+ * A reader that requests each node only once from another reader. It is for work with many keys of the same trie, which share the
+ * nodes near the root. It caches the first `maxNodes` nodes.
  */
 export function rememberNodes(reader: TrieNodeReader, maxNodes: number): TrieNodeReader {
   const nodes = new Map<Hex, Uint8Array>();

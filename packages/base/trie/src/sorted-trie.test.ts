@@ -3,7 +3,7 @@ import { createRandom } from "@rnode/primitives/testing";
 import { expect, it } from "vitest";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
 
-/** Keys of which many share long beginnings, and values on both sides of the 32 bytes from which a node is hashed. */
+/** Keys with long shared prefixes, and values below and above the 32 bytes from which a node is hashed. */
 function randomEntries(count: number, seed: number): { readonly key: Uint8Array; readonly value: Uint8Array }[] {
   const random = createRandom(seed);
   const keys = new Set<string>();
@@ -25,7 +25,7 @@ it.each([1, 2, 3, 4, 5, 6])("a builder goes on where another one was, at any key
     for (const [index, { key, value }] of entries.entries()) {
       if (index === stopsAt) {
         const progress = structuredClone(builder.progress());
-        // What the first builder does afterwards makes no difference.
+        // Later changes of the first builder have no effect.
         const stopped = builder;
         builder = progress === undefined ? new SortedTrieBuilder(onNode) : SortedTrieBuilder.after(progress, onNode);
         const ended = nodes.length;

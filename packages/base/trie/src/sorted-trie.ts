@@ -13,23 +13,26 @@ import type { TrieErrorCode } from "./node-reader.ts";
 /** Large enough for the leaf of an account. */
 const LEAF_BYTES = 192;
 
-/** A branch on the path of the last key; everything left of that path is already encoded. */
+/** A branch on the path of the last key; nodes left of that path are encoded. */
 interface OpenBranch {
   /** nibbles from the root */
   readonly depth: number;
   readonly children: (Uint8Array | undefined)[];
 }
 
-/** What a `SortedTrieBuilder` holds between two calls of `add`, as plain data: at most some kilobytes for each nibble of the last key's path. */
+/**
+ * State of a `SortedTrieBuilder` between two calls of `add`, as plain data: at most some kilobytes for each nibble of the last
+ * key's path.
+ */
 export interface SortedTrieProgress {
-  /** the last key that was added */
+  /** the last added key */
   readonly key: Uint8Array;
   readonly value: Uint8Array;
-  /** the branches on the path of that key, by ascending depth in nibbles; of a branch, what is encoded of its sixteen children */
+  /** the branches on the path of that key, by ascending depth in nibbles, with the encoded ones of their sixteen children */
   readonly open: readonly { readonly depth: number; readonly children: readonly (Uint8Array | undefined)[] }[];
 }
 
-/** The reference to a node, whose hash is filled in by `flushKeccak256`. PERF: the children of a branch are hashed together. */
+/** The reference to a node; `flushKeccak256` fills in its hash. PERF: the children of a branch are hashed together. */
 function refLater(rlp: Uint8Array): Uint8Array {
   if (rlp.length < 32) return rlp;
   const ref = new Uint8Array(HASH_REF_SIZE);
@@ -39,8 +42,8 @@ function refLater(rlp: Uint8Array): Uint8Array {
 }
 
 /**
- * Builds a trie from ascending keys, none a prefix of another, keeping only the path to the last key in memory. For tries that are
- * built in one go: transactions, receipts, a genesis, a recomputation of the whole state.
+ * Builds a trie from ascending keys, none a prefix of another, with only the path to the last key in memory. For complete tries:
+ * transactions, receipts, a genesis, a recomputed state.
  */
 export class SortedTrieBuilder {
   readonly #onNode: ((path: Uint8Array, rlp: Uint8Array) => void) | undefined;
@@ -51,16 +54,16 @@ export class SortedTrieBuilder {
   readonly #leaf: Uint8Array;
 
   /**
-   * @param onNode is called with every node that a database stores: those of 32 bytes and more, and the root; `path` holds nibbles,
-   * one per byte; `rlp` is overwritten afterwards
-   * @param leaf room that is used again for each leaf; PERF: larger leaves are allocated
+   * @param onNode is called with every node that a database stores: nodes of 32 bytes and more, and the root; `path` holds
+   * nibbles, one per byte; `rlp` is overwritten afterwards
+   * @param leaf buffer that is reused for each leaf; PERF: larger leaves are allocated
    */
   constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leaf = new Uint8Array(LEAF_BYTES)) {
     this.#onNode = onNode;
     this.#leaf = leaf;
   }
 
-  /** A builder that goes on where another one was when it gave its `progress`. @param onNode as for the constructor */
+  /** A builder that continues from another one's `progress`. @param onNode as for the constructor */
   static after({ key, value, open }: SortedTrieProgress, onNode?: (path: Uint8Array, rlp: Uint8Array) => void): SortedTrieBuilder {
     const builder = new SortedTrieBuilder(onNode);
     builder.#key = key;
@@ -69,16 +72,16 @@ export class SortedTrieBuilder {
     return builder;
   }
 
-  /** A copy of what the builder holds; `onNode` was called with everything else. undefined: nothing was added. */
+  /** A copy of the builder's state; `onNode` has been called with all other nodes. `undefined` before the first `add`. */
   progress(): SortedTrieProgress | undefined {
     if (this.#key === undefined) return undefined;
-    flushKeccak256(); // references of children that are still to be hashed
+    flushKeccak256(); // references of children without a hash yet
     const open = this.#open.map(({ depth, children }) => ({ depth, children: children.map((child) => child?.slice()) }));
     return { key: this.#key.slice(), value: this.#value!.slice(), open };
   }
 
   /**
-   * Both arrays are kept until the next `add`, without a copy.
+   * Keeps both arrays until the next `add`, without a copy.
    *
    * @throws {CodedError} trie/unsorted-keys
    */
@@ -94,7 +97,7 @@ export class SortedTrieBuilder {
     this.#value = value;
   }
 
-  /** The root of everything that was added, 32 bytes. The builder cannot be used afterwards. */
+  /** The root of all added entries, 32 bytes. The builder cannot be used afterwards. */
   finish(): Uint8Array {
     const key = this.#key;
     if (key === undefined) return EMPTY_TRIE_ROOT;
@@ -104,8 +107,8 @@ export class SortedTrieBuilder {
   }
 
   /**
-   * Encodes everything below the depth at which the next key leaves the path of the last one, and attaches it to a branch at that
-   * depth.
+   * Encodes all nodes below the depth at which the next key leaves the path of the last one, and attaches them to a branch at
+   * that depth.
    *
    * @param depth −1: there is no next key
    * @returns RLP of the root for depth −1
@@ -131,7 +134,9 @@ export class SortedTrieBuilder {
     }
   }
 
-  /** Depth of the branch that receives the node closed next: the deepest open one, or a new one where the next key leaves the path. */
+  /**
+   * Depth of the branch that gets the next closed node: the deepest open branch, or a new one where the next key leaves the path.
+   */
   #parentDepth(depth: number): number {
     return Math.max(depth, this.#open.at(-1)?.depth ?? -1);
   }

@@ -2,7 +2,7 @@ import { compareBytes, equalBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "./node-reader.ts";
 
 /**
- * Combines a change's value with the leaf that is already there. It may write into `value`, but not into `present`.
+ * Combines a change's value with the existing leaf. It may write into `value`, but not into `present`.
  *
  * @param value the value of the change
  * @param present the value of the leaf
@@ -12,9 +12,9 @@ type LeafMerge = (value: Uint8Array, present: Uint8Array) => Uint8Array;
 export interface TrieChange {
   /** 32 bytes, keccak256 of the address or slot */
   readonly key: Uint8Array;
-  /** RLP bytes of the leaf's value; undefined deletes */
+  /** RLP bytes of the leaf's value; `undefined` deletes the leaf */
   readonly value: Uint8Array | undefined;
-  /** undefined: `value` replaces the present value; a new leaf always takes `value` as it is */
+  /** `undefined`: `value` replaces the present value. A new leaf always gets `value` */
   readonly merge?: LeafMerge | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface TrieUpdate {
   readonly nodes: readonly TrieNodeChange[];
 }
 
-/** The changes in the order of their keys; if two have the same key, only the later one. */
+/** The changes in the order of their keys; of several with the same key, only the last one. */
 export function sortChanges(changes: Iterable<TrieChange>): TrieChange[] {
   const sorted = [...changes].sort((a, b) => compareBytes(a.key, b.key)); // stable
   let kept = 0;

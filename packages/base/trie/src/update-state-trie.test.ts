@@ -42,7 +42,7 @@ async function stateRoot(accounts: readonly (readonly [Uint8Array, ReturnType<ty
   return accounts.length === 0 ? bytesToHex(EMPTY_TRIE_ROOT) : bytesToHex(trie.root());
 }
 
-/** The state that the cases start from: an account, a contract with two slots, and a reader of its nodes. */
+/** The initial state of the cases: an account, a contract with two slots, and a reader of its nodes. */
 const START = updateStateTrie(
   NO_NODES,
   EMPTY_TRIE_ROOT,

@@ -17,9 +17,9 @@ import { updateTrie } from "./update-trie.ts";
 export interface StateTrieChange {
   /** 20 bytes */
   readonly address: Uint8Array;
-  /** undefined: the account was deleted, and its storage with it */
+  /** `undefined`: the account and its storage were deleted */
   readonly after: { readonly nonce: bigint; readonly balance: bigint; readonly codeHash: Uint8Array } | undefined;
-  /** the storage trie starts empty; `storage` lists what was written afterwards */
+  /** the storage trie starts empty; `storage` lists the slots written afterwards */
   readonly storageCleared: boolean;
   /** 32-byte slot and 32-byte value each; zero deletes the slot */
   readonly storage: readonly { readonly slot: Uint8Array; readonly after: Uint8Array }[];
@@ -30,8 +30,8 @@ export interface StateTrieUpdate {
   /** new storage roots of the accounts whose storage was cleared or changed, by lower-case hex address */
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
   /**
-   * For a storage trie that was cleared (`storageCleared`, or the account was deleted), only the new nodes are listed: before
-   * storing them, delete everything stored for that owner.
+   * For a cleared storage trie (`storageCleared`, or a deleted account), only the new nodes are listed: before storing them,
+   * delete all rows of that owner.
    */
   readonly nodes: readonly TrieNodeChange[];
 }
@@ -42,10 +42,10 @@ export function encodeStorageValue(value: Uint8Array): Uint8Array {
 }
 
 /**
- * The state root after the changes of a block, computed from nothing but the reader. It reads exactly the nodes that a witness needs; `LinearStateTrie` is
- * faster for one block after the other.
+ * The state root after the changes of a block, computed from the reader alone. It reads exactly the nodes of a witness.
+ * `LinearStateTrie` is faster for consecutive blocks.
  *
- * @param storageRootOf the storage root, before the block, of an account in `changes`; undefined: no such account
+ * @param storageRootOf the storage root, before the block, of an account in `changes`; `undefined`: no such account
  * @throws {CodedError} trie/missing-node, trie/bad-node
  */
 export function updateStateTrie(
@@ -65,14 +65,14 @@ export function updateStateTrie(
     }
     const value = encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
     if (storage.length === 0 && !storageCleared) {
-      // PERF: the leaf has the storage root, so there is no need to ask for it.
+      // PERF: the leaf has the storage root, so no lookup is needed.
       accountChanges.push({ key, value, merge: adoptStorageRoot });
       continue;
     }
     const rootBefore = storageRootOf(address) ?? EMPTY_TRIE_ROOT;
     const update = updateTrie(reader, key, storageCleared ? EMPTY_TRIE_ROOT : rootBefore, storage.map(slotChange));
     for (const node of update.nodes) nodes.push(node);
-    // A storage that was cleared and filled again may have the same root as before, but whoever cleared it must be told.
+    // A storage that was cleared and filled again can have the same root as before, but the clearing must be reported.
     if (storageCleared || !equalBytes(update.root, rootBefore)) storageRoots.set(bytesToHex(address), update.root);
     setStorageRoot(value, update.root);
     accountChanges.push({ key, value });

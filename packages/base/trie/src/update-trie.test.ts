@@ -9,7 +9,7 @@ import type { TrieChange, TrieUpdate } from "./trie-change.ts";
 import { updateTrie } from "./update-trie.ts";
 import { witnessNodeReader } from "./witness.ts";
 
-/** Rows by path, as a database keeps them; refuses to be read with a wrong hash. */
+/** Rows by path, like a database; throws if a node is read with a wrong hash. */
 class Rows implements TrieNodeReader {
   readonly byPath = new Map<string, Uint8Array>();
   readonly read: Uint8Array[] = [];
@@ -101,7 +101,7 @@ describe("updateTrie", () => {
             const expected = rebuild(entries);
             expect(bytesToHex(root)).toBe(expected.root);
             expect(hexRows(rows.byPath)).toEqual(expected.rows);
-            // The nodes that were read are a witness: the same update must run on them alone.
+            // The read nodes are a witness: the same update must succeed with only these nodes.
             if (before.size > 0) {
               const parent = keccak256(before.get("0x")!);
               expect(updateTrie(witnessNodeReader(witness), undefined, parent, step).root).toEqual(root);

@@ -10,12 +10,12 @@ import { missingNode } from "./trie-errors.ts";
 const MAX_PATH_NIBBLES = 512;
 
 /**
- * Applies changes to the trie with `root` and returns the new root and the changed nodes. Reads only nodes on the paths of changed
- * keys, and the remaining child of a branch that collapses. A branch collapses only if one child is left after all changes, so a
- * witness made for insertions before deletions is sufficient.
+ * Applies changes to the trie with `root`, and returns the new root and the changed nodes. Reads only nodes on the paths of
+ * changed keys, and the remaining child of a collapsing branch. A branch collapses only if one child is left after all changes,
+ * so a witness made for insertions before deletions is sufficient.
  *
  * @param owner of the trie, as in `TrieNodeReader`; passed to the reader and copied into `nodes`
- * @param changes in any order; if two have the same key, the later one counts
+ * @param changes in any order; of several with the same key, the last one counts
  * @throws {CodedError} trie/missing-node, trie/bad-node
  */
 export function updateTrie(
@@ -29,7 +29,7 @@ export function updateTrie(
   return new TrieUpdater(reader, owner, sorted).run(root);
 }
 
-/** One update of one trie. Decoded nodes are changed as it proceeds. */
+/** One update of one trie. It changes the decoded nodes in place. */
 class TrieUpdater {
   readonly #reader: TrieNodeReader;
   readonly #owner: Uint8Array | undefined;
@@ -65,13 +65,13 @@ class TrieUpdater {
     return decodeNode(rlp, 0, true);
   }
 
-  /** The node that the reference at `at` of `rlp` stands for; `depth` is the depth of that node. */
+  /** The node of the reference at `at` of `rlp`; `depth` is the depth of that node. */
   #resolveRef(rlp: Uint8Array, at: number, depth: number): TrieNode {
     if (rlp[at] === 0xa0) return this.#read(rlp.subarray(at + 1, at + 33), depth);
     return decodeNode(rlp, at, false);
   }
 
-  /** The child of a branch; undefined: none. */
+  /** The child of a branch; `undefined`: none. */
   #childOf(node: BranchNode, nibble: number, depth: number): TrieNode | undefined {
     const kept = node.nodes?.[nibble];
     if (kept === undefined) {
@@ -95,7 +95,7 @@ class TrieUpdater {
   /**
    * Applies the changes from `low` up to `high`, whose keys all begin with the current path, to the node at that path.
    *
-   * @returns the node that takes its place, with `changed` set if it must be encoded again; undefined for none
+   * @returns the node that replaces it, with `changed` set if it must be encoded again; `undefined`: none
    */
   #apply(node: TrieNode | undefined, low: number, high: number, depth: number): TrieNode | undefined {
     if (node === undefined) return this.#build(this.#leavesOf(low, high, undefined, depth), depth, undefined);
@@ -137,7 +137,7 @@ class TrieUpdater {
     return true;
   }
 
-  /** PERF: a single change of an existing leaf, which is by far the most frequent case. */
+  /** PERF: a single change of an existing leaf, by far the most frequent case. */
   #replace(leaf: LeafNode, index: number, depth: number): LeafNode | undefined {
     const { value, merge } = this.#changes[index]!;
     if (value === undefined) {
@@ -156,7 +156,7 @@ class TrieUpdater {
     return mergeLeaves(this.#changes, low, high, leaf, depth);
   }
 
-  /** The subtree of `items`; `row` is the row that the database has at its root's path. */
+  /** The subtree of `items`; `row` is the database's row at its root's path. */
   #build(items: readonly NewLeaf[], depth: number, row: Uint8Array | undefined): TrieNode | undefined {
     return items.length === 0 ? undefined : buildSubtree(items, 0, items.length, depth, row);
   }
@@ -164,7 +164,7 @@ class TrieUpdater {
   #applyToExtension(node: ExtensionNode, low: number, high: number, depth: number): TrieNode | undefined {
     const { bytes, from, to } = node;
     const length = to - from;
-    // The depth at which the first insertion leaves the path; deletions that leave it find nothing to delete.
+    // The depth at which the first insertion leaves the path. Deletions that leave the path have no effect.
     let split = length;
     let first = high;
     let end = low;
@@ -203,10 +203,10 @@ class TrieUpdater {
   }
 
   /**
-   * Puts the nibbles `range.from` to `to` in front of `node`, merging paths if possible.
+   * Puts the nibbles `range.from` to `to` before `node`, and merges paths if possible.
    *
    * @param depth depth of the result
-   * @param row the row that the database has at its path
+   * @param row the database's row at its path
    */
   #prefix(
     range: { readonly bytes: Uint8Array; readonly from: number },
@@ -251,7 +251,7 @@ class TrieUpdater {
       const after = this.#apply(before, groupStart, at, depth + 1);
       if (after === before) {
         if (after === undefined) continue;
-        // A reference that is not in the RLP yet stays as it is for as long as it is right.
+        // A reference that is not in the RLP is kept as long as it is valid.
         if (!after.changed) continue;
         node.keep(nibble, after);
         node.changed = true;
@@ -263,7 +263,7 @@ class TrieUpdater {
     return node.changed ? this.#collapse(node, depth) : node;
   }
 
-  /** What a branch becomes when it has fewer than two children or values left. */
+  /** Replaces a branch with fewer than two children or values. */
   #collapse(node: BranchNode, depth: number): TrieNode | undefined {
     let nibble = -1;
     for (let i = 0; i < 16; i++) {
@@ -282,7 +282,7 @@ class TrieUpdater {
     const resolved = this.#childOf(node, nibble, depth + 1)!;
     if (resolved.kind === "branch" && !resolved.changed) {
       const child = kept ?? node.rlp.slice(at, at + refSizeAt(node.rlp, at));
-      if (!(child instanceof Uint8Array)) child.changed = true; // as in an extension that is split
+      if (!(child instanceof Uint8Array)) child.changed = true; // as in a split extension
       return new ExtensionNode(Uint8Array.of(nibble), 1, 2, child, true, node.row);
     }
     return this.#prefix({ bytes: Uint8Array.of(nibble), from: 1 }, 2, resolved, depth, node.row);

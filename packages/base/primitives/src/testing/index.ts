@@ -19,10 +19,10 @@ export function createRandomFraction(seed: number): () => number {
   return () => random(2 ** 32) / 2 ** 32;
 }
 
-/** A clock that only tests move. All sleepers that are due wake at once; with `SimClock` they wake one after the other. */
+/** A clock that only tests move. All due sleepers wake at once; those of `SimClock` wake one after the other. */
 export class ManualClock implements Clock {
   now: number;
-  /** how far the time of day is from the truth */
+  /** error of the wall clock */
   offsetMs = 0;
   private sleepers: { at: number; wake: () => void }[] = [];
 
@@ -53,7 +53,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** The sleepers go on after this call. */
+  /** The sleepers resume after this call. */
   advance(ms: number): void {
     this.now += ms;
     const due = this.sleepers.filter(({ at }) => at <= this.now);

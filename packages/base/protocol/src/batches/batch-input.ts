@@ -5,7 +5,7 @@ import { isDepositTransaction } from "../transactions/deposits.ts";
 import type { SpanBatchInput } from "./span-batch.ts";
 
 /**
- * What a batcher publishes of an L2 block: everything that derivation does not know anyway.
+ * The batcher's data of an L2 block: everything that derivation cannot compute.
  *
  * @throws {CodedError} l1-info/*, deposit/not-a-deposit, rlp/*: not a block of a rollup after its genesis
  */

@@ -10,10 +10,7 @@ import {
 } from "@rnode/primitives";
 import { decodeSpanBatch, encodeSpanBatch, type SpanBatch } from "./span-batch.ts";
 
-/**
- * The transactions of one L2 block. Integers are u64 as the batcher wrote them.
- * Spec: docs/protocol/02-derivation.md#batch-encodings
- */
+/** The transactions of one L2 block. Integers are u64, unchecked. Spec: docs/protocol/02-derivation.md#batch-encodings */
 export interface SingularBatch {
   readonly kind: "singular";
   /** 32 bytes */
@@ -34,7 +31,7 @@ export const SINGULAR_BATCH_TYPE = 0;
 export const SPAN_BATCH_TYPE = 1;
 
 /**
- * Decodes a batch: type byte ‖ content, the bytes inside an RLP string that is an element of a channel. Bytes after the content are
+ * Decodes a batch: type byte ‖ content, the content of an RLP string that is an element of a channel. Bytes after the content are
  * ignored.
  *
  * @throws {CodedError} batch/*, rlp/*, span-batch/*, cursor/*: the rest of the channel is dropped

@@ -12,7 +12,7 @@ import {
 import type { BlobTransaction } from "../transactions/transaction.ts";
 import { decodeTransaction, type TransactionErrorCode } from "../transactions/transaction-codec.ts";
 
-/** What travels with a blob transaction but is in no block. Spec: EIP-4844 § Networking, EIP-7594 § Networking */
+/** The part of a blob transaction's network form that is not in a block. Spec: EIP-4844 § Networking, EIP-7594 § Networking */
 export interface BlobSidecar {
   /** 0: one proof per blob; 1: one proof per cell of the extended blob */
   readonly version: 0 | 1;
@@ -32,7 +32,7 @@ const WRAPPER_VERSION = 1;
 
 /**
  * Decodes a blob transaction in its network form, `0x03 ‖ rlp([transaction, (version,) blobs, commitments, proofs])`, and checks
- * that its parts belong together. The KZG proofs are not checked.
+ * that its parts match. The KZG proofs are not checked.
  *
  * @throws {CodedError} tx/malformed, rlp/*
  */

@@ -1,7 +1,7 @@
 import { CodedError } from "@rnode/primitives";
 
 export const BLOB_BYTES = 131_072;
-/** The most data bytes that a blob holds: 1024 rounds of 127 bytes, minus version and length. */
+/** The maximum number of data bytes of a blob: 1024 rounds of 127 bytes, minus version and length. */
 export const MAX_BLOB_DATA_BYTES = 130_044;
 
 export type BlobErrorCode =
@@ -56,7 +56,10 @@ export function decodeBlob(blob: Uint8Array): Uint8Array {
   return stream.subarray(PREFIX_BYTES, end);
 }
 
-/** A field element is below the modulus only if its two top bits are 0. In the first element, the implementations ignore them. */
+/**
+ * A field element is below the modulus only if its two top bits are 0. The implementations ignore these bits in the first
+ * element.
+ */
 function highByte(blob: Uint8Array, at: number): number {
   const byte = blob[at]!;
   if (at === 0) return byte & 0x3f;

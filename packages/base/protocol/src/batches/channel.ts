@@ -2,7 +2,7 @@ import { bytesToHex, equalBytes, type Hex } from "@rnode/primitives";
 import { joinBytes } from "../params/byte-cursor.ts";
 import type { Frame } from "./frame.ts";
 
-/** What each stored frame adds, besides its data, to the size of a channel and of the channel bank. */
+/** Bytes that each stored frame adds to the size of a channel and of the channel bank, besides its data. */
 export const CHANNEL_FRAME_ACCOUNTING_BYTES = 200;
 
 /** First byte of a channel compressed with brotli (Fjord). */
@@ -22,10 +22,10 @@ export class Channel {
   readonly #frames = new Map<number, Frame>();
   #sizeBytes = 0;
   #highest = 0;
-  /** number of the last frame, once it has been seen */
+  /** number of the last frame; `undefined` until it arrives */
   #end: number | undefined;
 
-  /** @param inOrder from Holocene on every frame must be the next one */
+  /** @param inOrder from Holocene on, every frame must be the next one */
   constructor(id: Uint8Array, openBlockNumber: number, inOrder: boolean) {
     this.id = id;
     this.idHex = bytesToHex(id);
@@ -47,7 +47,7 @@ export class Channel {
     if (frame.isLast) {
       this.#end = frame.number;
       if (frame.number < this.#highest) {
-        // As in the reference implementations, the sizes of all frames are subtracted, including those that stay.
+        // As in the reference implementations, the sizes of all frames are subtracted, including the kept ones.
         for (const [number, stored] of this.#frames) {
           if (number >= frame.number) this.#frames.delete(number);
           this.#sizeBytes -= frameSize(stored);
@@ -63,7 +63,7 @@ export class Channel {
 
   /** Whether the last frame and all before it have arrived. */
   get isReady(): boolean {
-    // Once the last frame has arrived, no higher number is stored, so the count decides.
+    // After the last frame, no higher number is stored, so the count suffices.
     return this.#end !== undefined && this.#frames.size === this.#end + 1;
   }
 
@@ -71,7 +71,7 @@ export class Channel {
     return this.openBlockNumber + timeoutL1Blocks < l1BlockNumber;
   }
 
-  /** The frames' data in order. Only to be called when the channel is ready. */
+  /** The frames' data in order. Call it only if the channel is ready. */
   content(): Uint8Array {
     return joinBytes(Array.from({ length: this.#frames.size }, (_, number) => this.#frames.get(number)!.data));
   }

@@ -10,17 +10,17 @@ import {
 } from "@rnode/primitives";
 import type { Log } from "../transactions/receipt.ts";
 
-/** What is on L1 in place of data that is kept elsewhere. Spec: docs/protocol/05-services.md#formats */
+/** The commitment on L1 to data on a DA server. Spec: docs/protocol/05-services.md#formats */
 export type DaCommitment =
   | { readonly kind: "keccak256"; readonly hash: Uint8Array }
-  /** what the DA service understands; the first byte names it */
+  /** opaque bytes for the DA service; the first byte identifies it */
   | { readonly kind: "generic"; readonly opaque: Uint8Array };
 
 export type DaCommitmentErrorCode =
   | "da-commitment/empty"
   | "da-commitment/unknown-type"
   | "da-commitment/wrong-length"
-  /** a log or a call of the challenge contract that does not have its form */
+  /** a malformed log or call of the challenge contract */
   | "da-commitment/bad-abi";
 
 export class DaCommitmentError extends codedErrors<DaCommitmentErrorCode>({
@@ -32,7 +32,7 @@ export class DaCommitmentError extends codedErrors<DaCommitmentErrorCode>({
 
 /** First byte of batcher data that is a commitment; the commitment follows. */
 export const DA_COMMITMENT_VERSION = 1;
-/** Longer data could not be shown to the challenge contract, so it does not count. */
+/** Longer data cannot be submitted to the challenge contract, so it is skipped. */
 export const MAX_DA_INPUT_BYTES = 130_672;
 
 const TYPES = { keccak256: 0, generic: 1 } as const;
@@ -59,7 +59,7 @@ export function encodeDaCommitment(commitment: DaCommitment): Uint8Array {
 
 export const keccakCommitment = (input: Uint8Array): DaCommitment => ({ kind: "keccak256", hash: keccak256(input) });
 
-/** Whether the input is what was committed to; a generic commitment says nothing about that. */
+/** Whether the input matches the commitment; always true for a generic commitment. */
 export const isInputOf = (commitment: DaCommitment, input: Uint8Array): boolean =>
   commitment.kind === "generic" || equalBytes(keccak256(input), commitment.hash);
 
@@ -67,7 +67,7 @@ export const CHALLENGE_STATUS_TOPIC = hexToBytes("0xc5d8c630ba2fdacb1db24c4599df
 const RESOLVE_SELECTOR = hexToBytes("0x7ae929d9");
 const WORD = 32;
 
-/** What an event of the challenge contract says. */
+/** An event of the challenge contract. */
 export interface ChallengeEvent {
   readonly status: "active" | "resolved" | "other";
   /** the L1 block with the commitment */
@@ -87,7 +87,7 @@ export function challengeEventFromLog({ topics, data }: Log): ChallengeEvent {
   };
 }
 
-/** The third argument of resolve(uint256,bytes,bytes): the data that was asked for. @throws {DaCommitmentError} */
+/** The third argument of resolve(uint256,bytes,bytes): the challenged data. @throws {DaCommitmentError} */
 export function resolvedInput(calldata: Uint8Array): Uint8Array {
   if (!equalBytes(calldata.subarray(0, 4), RESOLVE_SELECTOR)) throw new DaCommitmentError("da-commitment/bad-abi");
   return bytesAt(calldata.subarray(4), 2 * WORD);
@@ -108,7 +108,7 @@ function wordAt(data: Uint8Array, offset: number): number {
   return smallNumber(word);
 }
 
-/** Bytes whose place the word at `headOffset` names. */
+/** The bytes at the offset in the word at `headOffset`. */
 function bytesAt(data: Uint8Array, headOffset: number): Uint8Array {
   const at = wordAt(data, headOffset);
   const length = wordAt(data, at);

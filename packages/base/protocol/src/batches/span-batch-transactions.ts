@@ -29,10 +29,10 @@ export type SpanBatchErrorCode =
   /** a transaction that a span batch cannot hold */
   | "span-batch/unsupported-transaction";
 
-/** The most blocks, transactions, and bytes of one transaction's data that a span batch may have. */
+/** The maximum number of blocks, of transactions, and of data bytes of a transaction in a span batch. */
 export const MAX_SPAN_BATCH_ELEMENTS = 10_000_000;
 
-/** A transaction of a span batch: one row across the columns of the wire format. */
+/** A transaction of a span batch: one row of the columns on the wire. */
 export interface SpanTransaction {
   /** 20 bytes; undefined creates a contract */
   readonly to: Uint8Array | undefined;
@@ -119,9 +119,9 @@ export function encodeSpanTransactions(transactions: SpanTransactions): Uint8Arr
 const DATA_FIELDS: Readonly<Record<number, number>> = { 0: 3, 1: 4, 2: 5, 4: 6 };
 
 /**
- * The transactions in their EIP-2718 form. Each is decoded again, so that everything that its type demands is checked.
+ * The transactions in their EIP-2718 form. Each is decoded again, which checks all rules of its type.
  *
- * @throws {CodedError} span-batch/bad-transaction: an unknown type, or a row that is no transaction of its type
+ * @throws {CodedError} span-batch/bad-transaction: an unknown type, or an invalid transaction of its type
  */
 export function rebuildSpanTransactions(transactions: SpanTransactions, chainId: bigint): Uint8Array[] {
   return transactions.map((transaction, index) => {

@@ -100,8 +100,8 @@ export interface ExpandedSpanBatch {
 }
 
 /**
- * The blocks of a span batch with their transactions rebuilt. Sums wrap at 64 bits, as in the reference implementation; batches in
- * which that happens never fit the chain.
+ * The blocks of a span batch with their transactions rebuilt. Sums wrap at 64 bits, as in the reference implementation; a batch
+ * whose sums wrap never fits the chain.
  *
  * @throws {CodedError} span-batch/bad-transaction: this batch is dropped
  */
@@ -137,7 +137,7 @@ export function expandSpanBatch(
 
 const uint64 = (value: bigint): number => Number(BigInt.asUintN(64, value));
 
-/** What the batcher knows about a block that goes into a span batch. */
+/** The batcher's data of a block of a span batch. */
 export interface SpanBatchInput {
   readonly timestampSec: number;
   /** 32 bytes */
@@ -189,7 +189,10 @@ export class SpanBatchBuilder {
     return this.#originBits.length;
   }
 
-  /** Length of `encodeSpanBatch(build())`. PERF: known without building, because a batcher asks after each of thousands of blocks. */
+  /**
+   * Length of `encodeSpanBatch(build())`. PERF: known without building, because the batcher reads it after each of thousands of
+   * blocks.
+   */
   get encodedBytes(): number {
     const first = this.#first;
     const last = this.#last;
@@ -257,7 +260,7 @@ export class SpanBatchBuilder {
     return { transactions, legacyTransactions, transactionBytes, countBytes };
   }
 
-  /** Removes the block that was added last; at most once after each `add`. @throws {CodedError} span-batch/no-blocks */
+  /** Removes the last added block; at most once after each `add`. @throws {CodedError} span-batch/no-blocks */
   removeLast(): void {
     if (this.#before === undefined) throw new CodedError<SpanBatchErrorCode>("span-batch/no-blocks");
     this.#last = this.#before.last;

@@ -87,14 +87,14 @@ function listChildren(input: Uint8Array, list: RlpSpan): RlpSpan[] {
 
 function decodeTransactionItem(input: Uint8Array, span: RlpSpan): Transaction {
   if (span.isList) return decodeTransaction(input.subarray(span.start, span.end));
-  // A legacy transaction wrapped into a string would be a second encoding of the same block, so it is rejected.
+  // A legacy transaction wrapped in a string is rejected, because it would be a second encoding of the same block.
   if ((input[span.dataStart] ?? 0xff) >= 0x80 || span.dataStart === span.end) {
     throw new CodedError<BlockErrorCode>("block/malformed", { reason: "transaction-envelope" });
   }
   return decodeTransaction(input.subarray(span.dataStart, span.end));
 }
 
-/** The encoding that enters the withdrawals root. */
+/** The encoding for the withdrawals root. */
 export function encodeWithdrawal(withdrawal: Withdrawal): Uint8Array {
   return encodeRlp(withdrawalToRlp(withdrawal));
 }

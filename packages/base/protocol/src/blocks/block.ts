@@ -34,7 +34,7 @@ export interface Header {
   readonly blockAccessListHash?: Uint8Array | undefined;
   /** of the beacon chain, 64 bits (EIP-7843) */
   readonly slotNumber?: bigint | undefined;
-  /** no field of its own: what `exactNumber` and `exactTimestamp` read */
+  /** not a header field: the exact values for `exactNumber` and `exactTimestamp` */
   readonly exact?: ExactFields | undefined;
 }
 

@@ -15,16 +15,16 @@ import type { Header } from "./block.ts";
 
 export type HeaderErrorCode = "header/malformed" | "header/field-gap";
 
-/** The number of fields that every header has, before the optional ones. */
+/** The number of mandatory fields. */
 const MANDATORY_FIELDS = 15;
 const MAX_FIELDS = 23;
-/** A header that ends with the block access list's hash lacks the slot number: both came with one fork. */
+/** A header that ends with the block access list's hash lacks the slot number: one fork introduced both. */
 const FIELDS_WITHOUT_SLOT = 22;
 
 /**
  * RLP items of a header.
  *
- * @throws {CodedError} header/field-gap when a field is set after one that is not, or `blockAccessListHash` without `slotNumber`
+ * @throws {CodedError} header/field-gap if a field is set after an unset one, or `blockAccessListHash` without `slotNumber`
  */
 export function headerToRlp(header: Header): RlpItem[] {
   const items: RlpItem[] = [
@@ -78,7 +78,7 @@ export function hashHeader(header: Header): Uint8Array {
 }
 
 /**
- * Decodes a header of any fork; the block's checks decide which optional fields must be there. @throws {CodedError}
+ * Decodes a header of any fork; the block's checks decide which optional fields are required. @throws {CodedError}
  * header/malformed
  */
 export function decodeHeader(encoded: Uint8Array): Header {
@@ -93,7 +93,7 @@ export function decodeHeader(encoded: Uint8Array): Header {
 }
 
 /**
- * Decodes the fields that this version knows of a header that may have more; its hash is that of the bytes.
+ * Decodes the known fields of a header that can have more; its hash is that of the bytes.
  *
  * @throws {CodedError} header/malformed
  */

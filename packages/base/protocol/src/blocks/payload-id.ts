@@ -4,7 +4,7 @@ import { withdrawalToRlp } from "./block-codec.ts";
 import type { PayloadAttributes } from "./payload.ts";
 
 /**
- * The id of a payload that is being built: 8 bytes, of which the first is `version` (of the forkchoiceUpdated method). Spec:
+ * The id of a payload under construction: 8 bytes, the first of which is `version` (of the forkchoiceUpdated method). Spec:
  * docs/protocol/01-execution.md#payload-attributes-and-payload-id
  */
 export function payloadId(parentHash: Uint8Array, attributes: PayloadAttributes, version: number): Hex {

@@ -121,7 +121,7 @@ describe("payloads", () => {
     expect(() => payloadFromJson({ ...payloadToJson(envelope.executionPayload), ...change })).toThrow(message);
   });
 
-  // Takes the place of the trie root: any function of the items shows which list the root was computed over.
+  // Replaces the trie root: any function of the items shows which list the root was computed over.
   const rootOf = (items: readonly Uint8Array[]): Uint8Array => keccak256(concatBytes(fill(items.length, 1), ...items));
 
   const blockOf = (...args: Parameters<typeof payloadToHeader>): Block => ({

@@ -18,7 +18,7 @@ import {
 import type { Withdrawal } from "./block.ts";
 import type { ExecutionPayload, ExecutionPayloadEnvelope, PayloadAttributes } from "./payload.ts";
 
-/** `data.err` of the error with which rengine says that the execution of a block took too long. Code −32000 */
+/** `data.err` of rengine's error if the execution of a block takes too long. Code −32000 */
 export const EXECUTION_TOO_LONG = "execution-too-long";
 
 /**
@@ -43,7 +43,7 @@ export interface PayloadAttributesJson {
   readonly noTxPool?: boolean | undefined;
   readonly gasLimit?: Hex | undefined;
   readonly eip1559Params?: Hex | undefined;
-  /** a plain integer, unlike its neighbours; a quantity if a number cannot represent it exactly */
+  /** a plain integer, unlike the other fields; a quantity if a number cannot represent it exactly */
   readonly minBaseFee?: number | Hex | undefined;
 }
 
@@ -116,7 +116,7 @@ const jsonIntegerOrQuantity64: JsonParser<bigint> = (value, key) =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : jsonQuantity64(value, key);
 
 /**
- * Checks shapes only; the engine decides which fields a fork demands.
+ * Checks types only; the engine checks which fields a fork requires.
  *
  * @param path the parameter's name, for errors
  * @throws {CodedError} json/invalid
@@ -163,11 +163,11 @@ export function payloadToJson(payload: ExecutionPayload): ExecutionPayloadJson {
   });
 }
 
-/** The encoded transactions of a block that is known by its hash. */
+/** The encoded transactions of a block by its hash. */
 export type KnownTransactions = (blockHash: Uint8Array) => readonly Uint8Array[] | undefined;
 
 /**
- * @param known if its array equals the payload's transactions, that very array becomes the result's `transactions`
+ * @param known if its array equals the payload's transactions, that array becomes the result's `transactions`
  * @throws {CodedError} json/invalid
  */
 export function payloadFromJson(

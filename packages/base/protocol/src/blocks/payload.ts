@@ -3,8 +3,8 @@ import type { ExactFields } from "../params/exact-fields.ts";
 import type { Withdrawal } from "./block.ts";
 
 /**
- * What derivation and the sequencer hand to the engine.
- * Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id. JSON forms: `payload-json.ts`.
+ * Input of the engine from derivation and sequencer. Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id. JSON
+ * forms: `payload-json.ts`.
  */
 export interface PayloadAttributes {
   readonly timestamp: number;
@@ -23,7 +23,7 @@ export interface PayloadAttributes {
   readonly eip1559Params?: Uint8Array | undefined;
   /** from Jovian */
   readonly minBaseFee?: bigint | undefined;
-  /** see `Header.exact`; without a number */
+  /** see `Header.exact`; only the timestamp */
   readonly exact?: ExactFields | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface ExecutionPayload {
   readonly exact?: ExactFields | undefined;
 }
 
-/** A payload and the one header field that travels beside it. */
+/** A payload and the one header field that is sent with it. */
 export interface ExecutionPayloadEnvelope {
   readonly executionPayload: ExecutionPayload;
   readonly parentBeaconBlockRoot?: Uint8Array | undefined;

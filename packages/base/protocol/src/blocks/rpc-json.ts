@@ -96,7 +96,7 @@ export function headerFromRpc(json: unknown): Header {
 
 export interface RpcBlock {
   readonly header: Header;
-  /** as the server states it: 32 bytes, unverified */
+  /** the server's value: 32 bytes, unverified */
   readonly hash: Uint8Array;
   readonly transactions: readonly Transaction[];
   readonly withdrawals: readonly Withdrawal[] | undefined;
@@ -230,7 +230,7 @@ export interface RpcLog extends Log {
   readonly removed: boolean;
 }
 
-/** A receipt and its place in the chain according to JSON-RPC; all of it unverified. */
+/** A receipt and its position in the chain, from JSON-RPC and unverified. */
 export interface RpcReceipt {
   readonly receipt: Receipt;
   readonly transactionHash: Uint8Array;
@@ -241,7 +241,7 @@ export interface RpcReceipt {
   readonly logs: readonly RpcLog[];
 }
 
-/** The hashes of a receipt, which each of its logs repeats. */
+/** Hashes of a receipt that each of its logs repeats. */
 interface PlaceHashes {
   readonly fields: Fields;
   readonly blockHash: Uint8Array;
@@ -250,7 +250,7 @@ interface PlaceHashes {
 
 export const logFromRpc = (json: unknown): RpcLog => readLog(json, undefined);
 
-/** @param of PERF: comparing text takes a tenth of reading it again */
+/** @param of PERF: comparing text takes a tenth of the time of parsing it again */
 function readLog(json: unknown, of: PlaceHashes | undefined): RpcLog {
   const fields = asFields(json, "log");
   const hash = (name: "blockHash" | "transactionHash"): Uint8Array =>

@@ -41,13 +41,13 @@ const OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
   return key === undefined ? [] : [[fork, key] as const];
 });
 
-/** Keys that some files have for a fork's time, beside `genesisKey`: the forms of the rollup configuration's keys. */
+/** Other keys for a fork's time, besides `genesisKey`: the forms of the rollup configuration's keys. */
 const OTHER_OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
   const { rollupKey, rollupKeyAlias } = forkFacts(fork);
   return [rollupKey, rollupKeyAlias].flatMap((key) => (key === undefined ? [] : [[fork, inCamelCase(key)] as const]));
 });
 const KNOWN_TIMES: ReadonlySet<string> = new Set([...TIME_KEYS, ...OP_TIME_KEYS, ...OTHER_OP_TIME_KEYS].map(([, key]) => key));
-/** Keys of times that change nothing on a rollup: its blocks have no blobs. */
+/** Keys of times without effect on a rollup, because its blocks have no blobs. */
 const BLOB_TIME = /^bpo\d+Time$/;
 const ACTIVATION = /(Time|Block)$/;
 
@@ -97,19 +97,22 @@ function readForks<Fork extends string>(object: JsonObject, path: string, keys: 
   return forks;
 }
 
-/** "Never" is sometimes written as the largest uint64. That is beyond any block, so it is kept as the largest safe number. */
+/** Some files write "never" as the largest uint64. It is stored as the largest safe number, which is beyond any block. */
 const jsonActivation: JsonParser<number> = (value, key) => {
   const activation = jsonFlexibleBigint(value, key);
   if (activation >> 64n !== 0n) throw jsonError(key, value, "a block number or a time of at most 64 bits");
   return activation > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(activation);
 };
 
-/** Also of forks that this chain does not have, or that change nothing in execution: a wrong value is a mistake in the file. */
+/**
+ * Checks forks that the chain does not have or that do not affect execution as well, because a wrong value is a mistake in the
+ * file.
+ */
 function assertActivations(object: JsonObject, path: string): void {
   for (const name of Object.keys(object)) if (ACTIVATION.test(name)) optionalField(object, path, name, jsonActivation);
 }
 
-/** A missing fork is fine, as the next one implies it; a fork that activates before an earlier one is not. */
+/** A missing fork is valid, because the next one implies it. A fork that activates before an earlier one is not. */
 function assertInOrder<Fork extends string>(path: string, keys: ForkKeys<Fork>, forks: Partial<Record<Fork, number>>): void {
   let previous: { key: string; activation: number } | undefined;
   for (const [fork, key] of keys) {
@@ -148,7 +151,7 @@ function parseOptimism(
   };
 }
 
-/** The times under other keys, of the forks that change execution. */
+/** The times under other keys, of forks that affect execution. */
 const executedForks = (config: JsonObject, path: string): Partial<Record<OpFork, number>> =>
   readForks(
     config,
@@ -156,7 +159,7 @@ const executedForks = (config: JsonObject, path: string): Partial<Record<OpFork,
     OTHER_OP_TIME_KEYS.filter(([fork]) => forkFacts(fork).genesisKey !== undefined),
   );
 
-/** A scheduled fork changes the chain: without its rules, the chain cannot be followed. */
+/** A client cannot follow the chain without the rules of a scheduled fork. */
 function refuseUnknownForks(config: JsonObject, path: string): void {
   for (const [name, time] of Object.entries(config)) {
     if (!name.endsWith("Time") || KNOWN_TIMES.has(name) || BLOB_TIME.test(name) || time === null) continue;
@@ -205,7 +208,7 @@ function parseBlobSchedule(config: JsonObject, path: string): { timeSec: number;
     const timeSec = optionalField(config, path, `${fork}Time`, jsonActivation);
     if (timeSec === undefined) continue;
     const own = optionalField(given, schedulePath, fork, parseBlobParams);
-    // Without an entry, a fork that changes no limits inherits those in force: op-node's Osaka takes the entry of Prague.
+    // Without an entry, a fork that changes no limits inherits the current ones: in op-node, Osaka uses Prague's entry.
     if (own === undefined && changesNothing) continue;
     schedule.push({ timeSec, params: own ?? known ?? missingParams(schedulePath, fork) });
   }

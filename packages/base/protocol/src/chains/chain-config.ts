@@ -14,7 +14,7 @@ export interface ChainConfig {
   readonly terminalTotalDifficulty?: bigint | undefined;
   readonly daoForkBlock?: number | undefined;
   readonly daoForkSupport?: boolean | undefined;
-  /** delays of the difficulty bomb, which change nothing but the difficulty */
+  /** delays of the difficulty bomb, which affect only the difficulty */
   readonly difficultyBombBlocks?:
     | {
         readonly muirGlacier?: number | undefined;
@@ -25,7 +25,7 @@ export interface ChainConfig {
   /** blob limits by activation time, ascending (Cancun, Prague, Osaka, BPO1…) */
   readonly blobSchedule: readonly { readonly timeSec: number; readonly params: BlobParams }[];
   readonly depositContractAddress?: Uint8Array | undefined;
-  /** of a development chain, in which anybody's transactions can be made: accounts with code may send them, too (no EIP-3607) */
+  /** for a development chain with impersonated accounts: accounts with code may send transactions (no EIP-3607) */
   readonly acceptsContractSenders?: boolean | undefined;
   /** on OP Stack chains only */
   readonly optimism?:
@@ -40,7 +40,7 @@ export interface ChainConfig {
     | undefined;
 }
 
-/** Everything that depends on the fork, resolved once per block and passed down. */
+/** All values that depend on the fork, computed once per block and passed down. */
 export interface BlockRules extends ForkRules {
   readonly chainId: bigint;
   readonly blobParams: BlobParams | undefined;

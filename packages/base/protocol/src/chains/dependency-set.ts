@@ -9,7 +9,7 @@ import {
   requiredField,
 } from "../params/json-fields.ts";
 
-/** The chains whose messages a chain may execute, itself among them. Spec: docs/protocol/05-services.md#dependency-set-file */
+/** The chains whose messages a chain may execute, including itself. Spec: docs/protocol/05-services.md#dependency-set-file */
 export interface DependencySet {
   /** ascending */
   readonly chainIds: readonly bigint[];
@@ -22,7 +22,7 @@ export const MESSAGE_EXPIRY_WINDOW_SEC = 604_800;
 
 const MAX_CHAIN_ID = (1n << 256n) - 1n;
 const KNOWN_KEYS = new Set(["dependencies", "overrideMessageExpiryWindow"]);
-/** What files of 2025 say about a chain beside its id; none of it changes anything any more. */
+/** Other keys of a chain in files of 2025, now without effect. */
 const CHAIN_KEYS = ["chainIndex", "activationTime", "historyMinTime"] as const;
 
 const jsonChainEntry: JsonParser<void> = (value, key) => {
@@ -37,7 +37,7 @@ function chainIdOf(text: string, path: string): bigint {
   return id;
 }
 
-/** The file's form; a window of the usual length is left out. */
+/** The file's form, without a default window. */
 export const dependencySetToJson = ({ chainIds, expiryWindowSec }: DependencySet) => ({
   dependencies: Object.fromEntries(chainIds.map((id) => [String(id), {}])),
   ...(expiryWindowSec === MESSAGE_EXPIRY_WINDOW_SEC ? {} : { overrideMessageExpiryWindow: expiryWindowSec }),

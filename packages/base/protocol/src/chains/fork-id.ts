@@ -1,15 +1,18 @@
 import { hexToBytes, uint64ToBytes } from "@rnode/primitives";
 import type { ChainConfig } from "./chain-config.ts";
 
-/** What a node says of the forks of its chain. Spec: https://eips.ethereum.org/EIPS/eip-2124, https://eips.ethereum.org/EIPS/eip-6122 */
+/**
+ * A node's announcement of its chain's forks. Spec: https://eips.ethereum.org/EIPS/eip-2124,
+ * https://eips.ethereum.org/EIPS/eip-6122
+ */
 export interface ForkId {
-  /** CRC32 of the genesis hash and the forks that have passed, 4 bytes */
+  /** CRC32 of the genesis hash and the passed forks, 4 bytes */
   readonly hash: Uint8Array;
-  /** the next fork that is known, block or time; 0: none */
+  /** the next known fork, block or time; 0: none */
   readonly next: number;
 }
 
-/** The head of a chain, as far as forks depend on it. */
+/** The parts of a chain's head on which forks depend. */
 export interface ForkHead {
   readonly number: number;
   /** seconds */
@@ -21,10 +24,10 @@ export type ForkIdVerdict = "compatible" | "remote-stale" | "incompatible";
 /** Later than any block number, earlier than any time of a fork. */
 const FIRST_TIMESTAMP = 1_438_269_973;
 const OP_MAINNET_CHAIN_ID = 10n;
-/** OP Mainnet's first block with our state is Bedrock's; its peers name the one from before. */
+/** Bedrock is OP Mainnet's first block with available state, but fork ids use the genesis before Bedrock. */
 const OP_MAINNET_GENESIS = hexToBytes("0x7ca38a1916c42007829c55e69d3e9a73265554b586a499015373241b8a3fa48b");
 
-/** The hash by which peers name a chain. @param firstBlock hash of the first block that is stored */
+/** The genesis hash for fork ids. @param firstBlock hash of the first stored block */
 export const networkGenesisHash = (config: ChainConfig, firstBlock: Uint8Array): Uint8Array =>
   config.chainId === OP_MAINNET_CHAIN_ID ? OP_MAINNET_GENESIS : firstBlock;
 
@@ -33,11 +36,11 @@ export class ForkIds {
   readonly #forks: readonly number[];
   /** how many of the forks are by block */
   readonly #blockForks: number;
-  /** the hash after so many forks */
+  /** `hashes[n]` is the hash after n forks */
   readonly #hashes: readonly Uint8Array[];
 
   /**
-   * @param genesisHash as peers name it (`networkGenesisHash`)
+   * @param genesisHash for fork ids (`networkGenesisHash`)
    * @param genesisTimeSec of the genesis block
    */
   constructor(config: ChainConfig, genesisHash: Uint8Array, genesisTimeSec: number) {
@@ -54,7 +57,7 @@ export class ForkIds {
     this.#hashes = hashes;
   }
 
-  /** How many forks have passed at this head. */
+  /** Number of forks that have passed at this head. */
   #passed(head: ForkHead): number {
     const isAhead = (fork: number, index: number): boolean => fork > (index < this.#blockForks ? head.number : head.timestamp);
     const next = this.#forks.findIndex(isAhead);
@@ -66,7 +69,7 @@ export class ForkIds {
     return { hash: this.#hashes[passed]!, next: this.#forks[passed] ?? 0 };
   }
 
-  /** Whether a peer with this fork id can be on our chain. The rules are those of EIP-2124, in its order. */
+  /** Whether a peer with this fork id can be on the same chain. The rules are those of EIP-2124, in its order. */
   check({ hash, next }: ForkId, head: ForkHead): ForkIdVerdict {
     const passed = this.#passed(head);
     const known = this.#hashes.findIndex((own) => own.every((byte, index) => byte === hash[index]));
@@ -75,7 +78,7 @@ export class ForkIds {
       return isPassedHere ? "incompatible" : "compatible";
     }
     if (known < 0) return "incompatible";
-    if (known > passed) return "compatible"; // we are behind
+    if (known > passed) return "compatible"; // the local node is behind
     return this.#forks[known] === next ? "compatible" : "remote-stale";
   }
 }
@@ -84,17 +87,17 @@ function blocksOf(config: ChainConfig): number[] {
   const { forkBlocks, daoForkBlock, difficultyBombBlocks = {}, optimism } = config;
   const { paris, ...others } = forkBlocks;
   const blocks = [...Object.values(others), daoForkBlock, ...Object.values(difficultyBombBlocks), optimism?.bedrockBlock];
-  // Mainnet merged at a total difficulty; where the configuration has a block for it, the block counts.
+  // Mainnet merged at a total difficulty; elsewhere a configured block of the merge counts.
   if (config.chainId !== 1n) blocks.push(paris);
   return blocks.filter((block) => block !== undefined);
 }
 
 function timesOf({ evmForkTimes, blobSchedule, optimism }: ChainConfig): number[] {
-  const { delta: _, ...opTimes } = optimism?.forkTimes ?? {}; // derivation's own: not in the configuration of execution clients
+  const { delta: _, ...opTimes } = optimism?.forkTimes ?? {}; // a fork of derivation: not in the configuration of execution clients
   return [...Object.values(evmForkTimes), ...blobSchedule.map(({ timeSec }) => timeSec), ...Object.values(opTimes)];
 }
 
-/** Without repetitions; "never" is none. */
+/** Without duplicates and without "never". */
 const ascending = (values: readonly number[]): number[] =>
   [...new Set(values)].filter((value) => value < Number.MAX_SAFE_INTEGER).sort((a, b) => a - b);
 

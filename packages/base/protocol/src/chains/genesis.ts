@@ -37,7 +37,7 @@ export interface GenesisSlot {
   readonly value: Uint8Array;
 }
 
-/** What a genesis file says about block 0's header; roots and fork-dependent fields follow from the state and the rules. */
+/** Header fields of a genesis file; roots and fork-dependent fields follow from the state and the rules. */
 export interface GenesisHeader {
   readonly number: number;
   readonly parentHash: Uint8Array;
@@ -61,7 +61,7 @@ export interface GenesisHeader {
 
 /** A genesis file without its accounts. */
 export interface GenesisHead {
-  /** undefined if the file says null, as the file of a named network without forks does */
+  /** `undefined` if the file has null, as the file of a named network without forks does */
   readonly config: ChainConfig | undefined;
   readonly header: GenesisHeader;
 }

@@ -98,7 +98,7 @@ const hoodi: ChainConfig = {
   }),
 };
 
-/** Ethereum's public networks, which can serve as L1 without further configuration. */
+/** Ethereum's public networks, which can be the L1 without further configuration. */
 export const L1_CHAINS = { mainnet, sepolia, holesky, hoodi } as const satisfies Record<string, ChainConfig>;
 export type L1ChainName = keyof typeof L1_CHAINS;
 

@@ -1,5 +1,5 @@
 /**
- * The name of the network at `<superchain>/<chain>` of a registry: `<chain>-<superchain>`, without what would be there twice
+ * The name of the network at `<superchain>/<chain>` of a registry: `<chain>-<superchain>`, without a repeated suffix
  * (`settlus-mainnet`, not `settlus-mainnet-mainnet`).
  */
 export function networkName(path: string): string {
@@ -9,7 +9,7 @@ export function networkName(path: string): string {
 
 const plain = (name: string): string => name.toLowerCase().replaceAll("_", "-");
 
-/** Names that others use. */
+/** Names in other software. */
 const ALIASES: Readonly<Record<string, string>> = {
   optimism: "op-mainnet",
   "optimism-mainnet": "op-mainnet",
@@ -17,8 +17,8 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether `name` means the network at `path`: its name, upstream's `<chain>-<superchain>`, the path itself, the name without `-mainnet`
- * (`unichain`), or an alias; in any case, with `_` or `-`.
+ * Whether `name` is a name of the network at `path`: its name, upstream's `<chain>-<superchain>`, the path itself, the name
+ * without `-mainnet` (`unichain`), or an alias; case-insensitive, with `_` or `-`.
  */
 export function isNameOf(name: string, path: string): boolean {
   const [superchain = "", chain = ""] = path.split("/");

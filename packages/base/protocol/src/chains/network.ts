@@ -2,17 +2,17 @@ import type { Hex } from "@rnode/primitives";
 import type { OpFork } from "../forks/op-forks.ts";
 import type { AltDaConfig } from "./rollup-config.ts";
 
-/** The data of networks-table.json: files of a superchain registry, in its own form and without what programs do not need. */
+/** The data of networks-table.json: files of a superchain registry, in its form, without unused keys. */
 export interface NetworksTable {
   /** `day` of the commit, as YYYY-MM-DD */
   readonly registry: { readonly commit: string; readonly day: string };
-  /** the day up to which facts of upstream's releases were added */
+  /** date of the newest facts from upstream's releases */
   readonly amendedDay: string;
   /** chain id of each superchain's L1 */
   readonly superchains: Readonly<Record<string, number>>;
   /** by `<superchain>/<chain>` */
   readonly chains: Readonly<Record<string, unknown>>;
-  /** titles of networks that the registry had before */
+  /** titles of networks that were removed from the registry */
   readonly removed: Readonly<Record<string, string>>;
 }
 
@@ -45,7 +45,7 @@ export interface Network {
   readonly pectraBlobScheduleTime?: number;
   /** the gas of an upgrade stays in the gas limit after the upgrade's block */
   readonly keepKarstUpgradeGas?: true;
-  /** ids of the chains whose messages it may execute, ascending; missing: its own */
+  /** ids of the chains whose messages it may execute, ascending; absent: only itself */
   readonly dependencies?: readonly number[];
   readonly eip1559: { readonly elasticity: number; readonly denominator: number; readonly denominatorCanyon: number };
   readonly altDa?: {
@@ -54,6 +54,6 @@ export interface Network {
     readonly challengeWindow: number;
     readonly resolveWindow: number;
   };
-  /** L1 token that pays for gas; missing: ether */
+  /** L1 token that pays for gas; absent: ether */
   readonly gasPayingToken?: Hex;
 }

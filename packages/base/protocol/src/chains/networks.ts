@@ -12,17 +12,17 @@ import { rollupConfigOf } from "./rollup-of-network.ts";
 
 export type NetworkErrorCode =
   | "network/unknown"
-  /** upstream's registry had it once */
+  /** removed from upstream's registry */
   | "network/removed"
   /** it left the OP Stack */
   | "network/left";
 
 const NETWORKS_TABLE: NetworksTable = networksTable;
 
-/** Where the table of networks comes from: a commit of the superchain registry, its day, and the day of the facts added to it. */
+/** Source of the table of networks: a commit of the superchain registry, its date, and the date of the newest added facts. */
 export const NETWORKS_SOURCE = { ...NETWORKS_TABLE.registry, amendedDay: NETWORKS_TABLE.amendedDay };
 
-/** Every named network, in the order of the table. PERF: 2 ms in each thread that imports this; tests apply the checks of a configuration. */
+/** All named networks, in the order of the table. PERF: 2 ms in each thread that imports this; tests check the configurations. */
 export const NETWORKS: readonly Network[] = Object.entries(NETWORKS_TABLE.chains).map(([path, facts]) => {
   const [superchain = ""] = path.split("/");
   return readRegistryChain(path, facts, NETWORKS_TABLE.superchains[superchain] ?? 0);
@@ -30,7 +30,7 @@ export const NETWORKS: readonly Network[] = Object.entries(NETWORKS_TABLE.chains
 
 const OLD_AFTER_MONTHS = 6;
 
-/** Whether the table is older than six months: forks of its networks may have been scheduled since. */
+/** Whether the table is older than six months, so it can lack scheduled forks. */
 export function isNetworksTableOld(nowSec: number): boolean {
   const day = new Date(NETWORKS_SOURCE.day);
   return nowSec * 1_000 > day.setUTCMonth(day.getUTCMonth() + OLD_AFTER_MONTHS);
@@ -43,7 +43,7 @@ const LEFT_CHAINS: Readonly<Record<string, { readonly title: string; readonly na
     84532: { title: "Base Sepolia", names: ["base-sepolia", "sepolia/base"], when: "20 April 2026" },
   };
 
-/** Why no client of the OP Stack follows this chain; `undefined` if one does. Spec: docs/protocol/05-services.md#base */
+/** Why OP Stack clients cannot follow this chain; `undefined` if they can. Spec: docs/protocol/05-services.md#base */
 export function whyNoClientFollows(l2ChainId: bigint): string | undefined {
   const left = LEFT_CHAINS[String(l2ChainId)];
   if (left === undefined) return undefined;
@@ -57,7 +57,7 @@ export function networkByChainId(l2ChainId: bigint): Network | undefined {
   return NETWORKS.find((network) => BigInt(network.l2ChainId) === l2ChainId);
 }
 
-/** @throws {CodedError} network/unknown, which lists the known names; network/removed, network/left, which say what to do */
+/** @throws {CodedError} network/unknown, with the known names; network/removed, network/left, with the remedy */
 export function expectNetwork(name: string): Network {
   const network = networkByName(name);
   if (network !== undefined) return network;
@@ -85,7 +85,7 @@ export function expectNetwork(name: string): Network {
 /** @throws {CodedError} network/unknown, network/removed, network/left */
 export const rollupConfigOfNetwork = (name: string): RollupConfig => rollupConfigOf(expectNetwork(name));
 
-/** The chains whose messages a network may execute: its own, if the registry says nothing else. */
+/** The chains whose messages a network may execute; by default only itself. */
 export function dependencySetOf({ l2ChainId, dependencies = [l2ChainId] }: Network): DependencySet {
   return { chainIds: dependencies.map(BigInt), expiryWindowSec: MESSAGE_EXPIRY_WINDOW_SEC };
 }
@@ -100,14 +100,14 @@ export function chainConfigOfNetwork(name: string): ChainConfig {
   return l1 ?? chainConfigOf(expectNetwork(name));
 }
 
-/** OP Mainnet began as another client's chain; of the forks of that time, only Berlin enters its fork id. */
+/** OP Mainnet started with another client. Of the forks of that time, only Berlin is in its fork id. */
 const OP_MAINNET_BERLIN_BLOCK = 3_950_000;
 const OP_MAINNET_CHAIN_ID = 10n;
 
 /** The execution client's configuration of a network. */
 export const chainConfigOf = (network: Network): ChainConfig => chainConfigOfRollup(rollupConfigOf(network));
 
-/** The execution client's configuration of a chain of which only the rollup configuration is known. */
+/** The execution client's configuration for a rollup configuration. */
 export function chainConfigOfRollup({ genesis, l2ChainId, forkTimes, chainOpConfig }: RollupConfig): ChainConfig {
   const bedrockBlock = genesis.l2.number;
   const isOpMainnet = l2ChainId === OP_MAINNET_CHAIN_ID;

@@ -34,7 +34,7 @@ describe("protocol versions", () => {
     ["9.0.0", "9.0.1", "outdatedPatch"],
     ["9.0.0-2", "9.0.0-1", "aheadPreRelease"],
     ["9.0.0-1", "9.0.0-2", "outdatedPreRelease"],
-    ["9.0.1-1", "9.0.0", "aheadPreRelease"], // it is 9.0.0 with something on top
+    ["9.0.1-1", "9.0.0", "aheadPreRelease"], // a pre-release of 9.0.1 is newer than 9.0.0
     ["9.0.1-1", "9.0.1", "outdatedPatch"],
     ["9.1.0-1", "9.1.0", "outdatedMinor"],
     ["9.0.0-1", "9.0.0", "outdatedMajor"],
@@ -42,7 +42,7 @@ describe("protocol versions", () => {
     ["9.0.0", "0.0.0", "empty"],
     ["1:9.0.0", "9.0.0", "unknownType"],
     ["9.0.0+a", "9.0.0+b", "differentBuild"],
-    ["1:9.0.0+a", "9.0.0+b", "unknownType"], // the type is looked at first
+    ["1:9.0.0+a", "9.0.0+b", "unknownType"], // the type is compared first
     [`9.0.${MAX}`, "9.0.0", "invalid"],
     ["9.0.0", `${MAX}.0.0`, "invalid"],
   ] as const)("%s beside %s is %s", (own, other, delta) => {

@@ -1,6 +1,6 @@
 import { bytesToHex, equalBytes, isZeroBytes } from "@rnode/primitives";
 
-/** What L1 signals about the protocol of a superchain: 32 bytes each. */
+/** The protocol versions that L1 signals for a superchain: 32 bytes each. */
 export interface SignalledVersions {
   readonly recommended: Uint8Array;
   readonly required: Uint8Array;
@@ -39,7 +39,7 @@ function numbersOf(version: Uint8Array): Numbers {
   return { major: view.getUint32(0), minor: view.getUint32(4), patch: view.getUint32(8), preRelease: view.getUint32(12) };
 }
 
-/** How a version stands to another, as the metric `protocol_version_delta` has it. */
+/** Results of a comparison of versions, as in the metric `protocol_version_delta`. */
 export const VERSION_DELTA = {
   matching: 0,
   aheadPreRelease: 1,
@@ -74,7 +74,7 @@ export function compareProtocolVersions(version: Uint8Array, other: Uint8Array):
   return Math.sign(difference) * ahead || VERSION_DELTA.matching;
 }
 
-/** What comes before a release counts as one step below it. */
+/** A pre-release counts as one step below its release. */
 function beforeRelease(numbers: Numbers): Numbers {
   const { major, minor, patch, preRelease } = numbers;
   if (preRelease === 0) return numbers;

@@ -50,9 +50,9 @@ export function networkFromRegistry(path: string, value: unknown, l1ChainId: num
 }
 
 /**
- * Reads a chain's file of a superchain registry, `superchain/configs/<superchain>/<chain>.toml`, after its TOML is parsed. Everything in
- * `[hardforks]` has to be known: a network with an unknown fork cannot be followed. Unknown keys elsewhere are ignored.
- * Spec: docs/protocol/05-services.md#registry-data
+ * Reads a chain's file of a superchain registry, `superchain/configs/<superchain>/<chain>.toml`, after its TOML is parsed. All
+ * keys in `[hardforks]` must be known, because a client cannot follow a chain with an unknown fork. Unknown keys elsewhere are
+ * ignored. Spec: docs/protocol/05-services.md#registry-data
  *
  * @param path `<superchain>/<chain>`
  * @param l1ChainId `l1.chain_id` of the superchain's own file

@@ -4,7 +4,7 @@ import { rollupConfigFromJson, rollupConfigToJson } from "./rollup-config-json.t
 const hash = (digit: string): string => `0x${digit.repeat(64)}`;
 const address = (digit: string): string => `0x${digit.repeat(40)}`;
 
-/** A deep copy with the value at `path` replaced; undefined removes it. */
+/** A deep copy with the value at `path` replaced; `undefined` removes it. */
 function withValue(json: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(json);
   const keys = path.split(".");

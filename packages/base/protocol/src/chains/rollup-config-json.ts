@@ -35,7 +35,7 @@ const FORK_KEYS: readonly ForkKey[] = OP_FORKS.flatMap((fork) => {
   return key === undefined ? [] : [{ fork, key, alias }];
 });
 
-/** Keys that kona writes: protocol facts, or parts that are not built yet. Accepted, but not used. */
+/** Keys that kona writes: constants of the protocol, or unsupported parts. Accepted and ignored. */
 const KONA_KEYS = ["granite_channel_timeout", "interop_message_expiry_window", "superchain_config_address", "da_challenge_address"];
 
 const TOP_KEYS: ReadonlySet<string> = new Set([
@@ -77,7 +77,7 @@ const ALT_DA_KEYS: ReadonlySet<string> = new Set([
 ]);
 const CHAIN_OP_KEYS: ReadonlySet<string> = new Set(["eip1559Elasticity", "eip1559Denominator", "eip1559DenominatorCanyon"]);
 
-/** The values of the OP Stack's standard configuration, for files that predate `chain_op_config`. */
+/** The values of the OP Stack's standard configuration, for files older than `chain_op_config`. */
 const STANDARD_CHAIN_OP_CONFIG: RollupConfig["chainOpConfig"] = {
   eip1559Elasticity: 6,
   eip1559Denominator: 50,
@@ -86,8 +86,8 @@ const STANDARD_CHAIN_OP_CONFIG: RollupConfig["chainOpConfig"] = {
 
 export interface RollupConfigParseOptions {
   /**
-   * "refuse" (default), "ignore" for the answers of a node of another version, or what to do with the path of each unknown key, which
-   * refuses only an unknown fork (`*_time`)
+   * "refuse" (default); "ignore" for answers of a node of another version; or a function that gets the path of each unknown key,
+   * in which case only an unknown fork (`*_time`) is refused
    */
   readonly unknownKeys?: "refuse" | "ignore" | ((key: string) => void);
 }
@@ -142,7 +142,7 @@ function keyCheckOf(unknownKeys: NonNullable<RollupConfigParseOptions["unknownKe
   };
 }
 
-/** A scheduled fork changes the chain: without its rules, the chain cannot be followed. */
+/** A client cannot follow the chain without the rules of a scheduled fork. */
 function refuseUnknownForks(object: JsonObject): void {
   for (const [name, time] of Object.entries(object)) {
     if (!name.endsWith("_time") || TOP_KEYS.has(name) || time === null) continue;
@@ -278,14 +278,14 @@ function parseChainOp(object: JsonObject, path: string, checkKeys: KeyCheck): Ro
   };
 }
 
-/** The JSON of a rollup config, as files hold it and `rnode_rollupConfig` answers it. */
+/** The JSON of a rollup config, as in files and in the answer of `rnode_rollupConfig`. */
 export type RollupConfigJson = Readonly<Record<string, unknown>>;
 
 /** Fork times under the keys of a rollup configuration. */
 export const rollupForkTimesToJson = (forkTimes: ForkTimes): RollupConfigJson =>
   Object.fromEntries(FORK_KEYS.map(({ fork, key }) => [key, forkTimes[fork]]));
 
-/** The inverse of `rollupConfigFromJson`. Unset forks and options are left out. */
+/** The inverse of `rollupConfigFromJson`. Unset forks and options are omitted. */
 export function rollupConfigToJson(config: RollupConfig): RollupConfigJson {
   const { genesis, altDa } = config;
   return withoutUndefined({

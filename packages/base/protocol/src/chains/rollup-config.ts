@@ -29,7 +29,7 @@ export interface AltDaConfig {
   readonly daResolveWindow: number;
 }
 
-/** Everything that derivation needs to know about a chain. Times are in seconds, windows in L1 blocks. */
+/** The chain parameters for derivation. Times are in seconds, windows in L1 blocks. */
 export interface RollupConfig {
   readonly genesis: {
     readonly l1: BlockId;

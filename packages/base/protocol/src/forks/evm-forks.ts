@@ -35,7 +35,7 @@ export type ForkchoiceUpdatedVersion = 1 | 2 | 3;
 export type NewPayloadVersion = 1 | 2 | 3 | 4;
 export type GetPayloadVersion = 1 | 2 | 3 | 4 | 5;
 
-/** What Ethereum forks change outside the interpreter, which knows its opcodes by the fork's number. Infinity means no limit. */
+/** Changes of Ethereum forks outside the interpreter, which selects opcodes by the fork's number. Infinity means no limit. */
 export interface EvmRules {
   /** proof of stake: `mixHash` is prevRandao, difficulty is 0 */
   readonly isPostMerge: boolean;
@@ -100,7 +100,7 @@ export interface EvmRules {
   readonly storesParentHash: boolean;
   /** EIP-7685: `requestsHash` in headers */
   readonly hasExecutionRequests: boolean;
-  /** EIP-7918: a blob costs at least as much as its execution would */
+  /** EIP-7918: the blob base fee has a lower bound that depends on the base fee */
   readonly bindsBlobFeeToBaseFee: boolean;
   /** EIP-7594: the pool expects cell proofs */
   readonly provesBlobCells: boolean;
@@ -131,7 +131,7 @@ export interface EvmForkFacts {
   readonly activation:
     | {
         readonly block: string;
-        /** keys that genesis files write in addition, for the same block */
+        /** additional keys of genesis files for the same block */
         readonly alsoWritten?: readonly string[];
       }
     | { readonly time: string }
@@ -143,7 +143,7 @@ export interface EvmForkFacts {
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 const ETHER = 10n ** 18n;
 
-/** The one place that says what each Ethereum fork changes. Opcodes and their gas: packages/execution/evm/assembly. */
+/** The only definition of the changes of each Ethereum fork. Opcodes and their gas: packages/execution/evm/assembly. */
 const EVM_FORK_FACTS: Readonly<Record<EvmFork, EvmForkFacts>> & { readonly frontier: { readonly changes: EvmRules } } = {
   frontier: {
     activation: undefined,

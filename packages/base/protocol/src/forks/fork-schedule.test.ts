@@ -10,7 +10,7 @@ const check = (times: ForkTimes): string | undefined => {
   const fault = checkForkSchedule(times, keyOf, GENESIS_SEC);
   return fault && `${fault.key} ${fault.timeSec}: ${fault.expected}`;
 };
-/** Each fork 10 s after the one before. */
+/** Each fork 10 s after the previous one. */
 const spread = Object.fromEntries(SCHEDULED.map((fork, index) => [fork, GENESIS_SEC + 10 * (index + 1)]));
 
 describe("a schedule of forks", () => {

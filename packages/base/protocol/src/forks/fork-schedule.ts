@@ -1,7 +1,7 @@
 import type { ForkTimes } from "./fork-times.ts";
 import { forkFacts, OP_FORKS, type OpFork } from "./op-forks.ts";
 
-/** What is wrong with a schedule: the key of a fork's time, that time, and what it should be. */
+/** An error in a schedule: the key of a fork's time, that time, and the expected value. */
 export interface ScheduleFault {
   readonly key: string;
   readonly timeSec: number;
@@ -9,12 +9,11 @@ export interface ScheduleFault {
 }
 
 /**
- * Checks that each scheduled fork has all its predecessors, none of them later. A fork whose first block may hold no user transactions
- * needs that block for itself: after genesis it does not share its time with its predecessor.
- * Spec: docs/protocol/02-derivation.md#fork-schedule
+ * Checks that each scheduled fork has all its predecessors, none of them later. A fork whose first block has no user transactions
+ * must not activate together with its predecessor, except at genesis. Spec: docs/protocol/02-derivation.md#fork-schedule
  *
- * @param keyOf the key that the configuration has for a fork; `undefined` for forks that it does not schedule
- * @param genesisTimeSec time of the genesis block; `undefined` if it is unknown, which leaves out the last check
+ * @param keyOf the configuration's key for a fork; `undefined` for forks that the configuration cannot schedule
+ * @param genesisTimeSec time of the genesis block; `undefined` if it is unknown, which skips the last check
  * @returns the first fault
  */
 export function checkForkSchedule(

@@ -24,11 +24,11 @@ export function rollupRulesAt(forkTimes: ForkTimes, timestampSec: number): ForkR
 export const derivationFactsAt = (forkTimes: ForkTimes, timestampSec: number): DerivationFacts =>
   derivationFacts(activeOpFork(forkTimes, timestampSec));
 
-/** The facts that hold once all scheduled forks are active. */
+/** The facts when all scheduled forks are active. */
 export const lastDerivationFacts = (forkTimes: ForkTimes): DerivationFacts =>
   derivationFactsAt(forkTimes, Number.POSITIVE_INFINITY);
 
-/** The forks whose first block is the one at `timestampSec`, in order. A genesis block is no fork's first block. */
+/** The forks whose activation block is the one at `timestampSec`, in order. A genesis block is no activation block. */
 export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): readonly OpFork[] {
   return OP_FORKS.filter((fork) => {
     const time = forkTimes[fork];
@@ -36,10 +36,10 @@ export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, par
   });
 }
 
-/** What happens in the first block of a fork. */
+/** Facts about the activation block of a fork. */
 export const firstBlockFacts = (fork: OpFork): FirstBlockFacts => forkFacts(fork).firstBlock;
 
-/** Whether the block may have transactions of users: the first block of a fork may not, or by custom has none. */
+/** Whether the block may have user transactions: an activation block may not, or sequencers omit them. */
 export function userTransactionsAt(
   forkTimes: ForkTimes,
   timestampSec: number,
@@ -58,8 +58,8 @@ export function forksUpTo(newest: OpFork): ForkTimes {
 }
 
 /**
- * The newest fork whose blocks have the form of this header, of those that upstream has scheduled anywhere. Several forks have the same form,
- * so that the chain may be on an older one.
+ * The newest fork, among those that upstream has scheduled on any chain, whose blocks have this header's fields. Several forks
+ * have the same fields, so the chain can be on an older one.
  */
 export function newestForkLike(header: Header): OpFork {
   return (
@@ -76,7 +76,7 @@ export function newestForkLike(header: Header): OpFork {
   );
 }
 
-/** Only the forks that have begun at a time. */
+/** Only the forks that are active at a time. */
 export const forksBegunBy = <Fork extends string>(times: Readonly<Partial<Record<Fork, number>>>, timestampSec: number) =>
   Object.fromEntries(Object.entries<number | undefined>(times).filter(([, time]) => (time ?? Infinity) <= timestampSec)) as Partial<
     Record<Fork, number>

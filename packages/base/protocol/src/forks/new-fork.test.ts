@@ -53,7 +53,7 @@ function addFork(file: string, list: string, name: string): void {
   writeFileSync(path, changed);
 }
 
-/** Compiles it; returns each error with the lines that explain it. */
+/** Compiles the project; returns each error with its explanation lines. */
 function compile(): string[] {
   const tsc = join(repository, "node_modules", "typescript", "bin", "tsc");
   const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], { cwd: folder, encoding: "utf8" });

@@ -28,12 +28,12 @@ export const OP_FORKS = [
 ] as const;
 export type OpFork = (typeof OP_FORKS)[number];
 
-/** What OP Stack forks change in L2 blocks, by the block's own timestamp. */
+/** Changes of OP Stack forks in L2 blocks, by the block's own timestamp. */
 export interface RollupBlockRules {
   readonly acceptsDeposits: boolean;
-  /** deposits that are marked as system transactions use no gas */
+  /** deposits that are system transactions use no gas */
   readonly hasFreeSystemTransactions: boolean;
-  /** a deposit counts the gas that it uses; before, its whole gas limit */
+  /** a deposit counts its used gas; before, its gas limit */
   readonly countsGasOfDeposits: boolean;
   readonly receiptsHaveDepositNonce: boolean;
   readonly receiptsHaveDepositVersion: boolean;
@@ -53,32 +53,32 @@ export interface RollupBlockRules {
   readonly eip1559DenominatorField: "eip1559Denominator" | "eip1559DenominatorCanyon";
   /** `withdrawalsRoot` is the storage root of L2ToL1MessagePasser; otherwise that of the empty trie */
   readonly hasMessagePasserRoot: boolean;
-  /** transactions may execute messages of other chains, which have to be checked there before the block counts as safe */
+  /** transactions may execute messages of other chains, which must be checked before the block is safe */
   readonly hasExecutingMessages: boolean;
 }
 
-/** What OP Stack forks change in reading L1. */
+/** Changes of OP Stack forks in derivation. */
 export interface DerivationFacts {
   // by the time of the L1 block that is read
   /** any ready channel of the bank may be read, not only the first */
   readonly readsChannelsOutOfOrder: boolean;
-  /** a span batch is also judged by the time of its first L1 origin */
+  /** a span batch must also activate by the time of its first L1 origin */
   readonly allowsSpanBatches: boolean;
   readonly readsBlobs: boolean;
   readonly allowsBrotli: boolean;
-  /** frames and batches must arrive in order, one channel at a time; whatever does not fit ends its channel */
+  /** frames and batches must arrive in order, one channel at a time; any other frame or batch ends the channel */
   readonly hasStrictOrder: boolean;
   /** a block that cannot be executed is rebuilt with its deposits only; before, its batch was dropped */
   readonly replacesInvalidBlocks: boolean;
   readonly maxRlpBytesPerChannel: number;
   readonly maxChannelBankBytes: number;
-  /** undefined: the value of the rollup configuration */
+  /** `undefined`: the value of the rollup configuration */
   readonly channelTimeoutL1Blocks: number | undefined;
   /** updates of the fee scalars carry a version and both scalars in one word */
   readonly hasVersionedFeeScalars: boolean;
 
   // by the time of a block's L1 origin
-  /** undefined: the value of the rollup configuration */
+  /** `undefined`: the value of the rollup configuration */
   readonly maxSequencerDriftSec: number | undefined;
 
   // by the timestamp of an L2 block's parent, because the contract that reads the attributes is upgraded in the fork's first block
@@ -93,12 +93,12 @@ export type NetworkUpgrade =
   /** not specified yet */
   | { readonly kind: "unknown" };
 
-/** What happens only in the first block of a fork, unless it is active at genesis. */
+/** Facts about the activation block of a fork, unless the fork is active at genesis. */
 export interface FirstBlockFacts {
-  /** allowed; left out by all sequencers, though a batch may have them; or forbidden: a batch that has them is invalid */
+  /** allowed; omitted by all sequencers, although a batch may have them; or forbidden: a batch with them is invalid */
   readonly userTransactions: "allowed" | "omitted" | "forbidden";
   readonly upgrade: NetworkUpgrade;
-  /** the code of Create2Deployer is written to the state before anything is executed */
+  /** the code of Create2Deployer is written to the state before execution */
   readonly setsCreate2Deployer?: true;
 }
 
@@ -109,9 +109,9 @@ export interface ForkFacts {
   readonly rollupKey: string | undefined;
   /** another name of `rollupKey` */
   readonly rollupKeyAlias?: string;
-  /** key of its time in a genesis file; undefined: execution does not depend on it */
+  /** key of its time in a genesis file; `undefined`: execution does not depend on it */
   readonly genesisKey: string | undefined;
-  /** `--override.<this>`; undefined: there is none */
+  /** `--override.<this>`; `undefined`: no such option */
   readonly override: string | undefined;
   readonly firstBlock: FirstBlockFacts;
   /** The Ethereum fork that blocks run on, if it changes. Spec: docs/protocol/01-execution.md#fork-map */
@@ -148,7 +148,7 @@ export const ETHEREUM_BLOCKS: RollupBlockRules = {
 
 const ORDINARY_BLOCK = { userTransactions: "allowed", upgrade: { kind: "none" } } as const;
 
-/** The one place that says what each OP Stack fork changes. */
+/** The only definition of the changes of each OP Stack fork. */
 export const FORK_FACTS = {
   bedrock: {
     title: "Bedrock",

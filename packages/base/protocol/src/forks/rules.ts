@@ -1,7 +1,7 @@
 import { EVM_FORKS, type EvmFork, type EvmRules, evmForkFacts } from "./evm-forks.ts";
 import { type DerivationFacts, ETHEREUM_BLOCKS, forkFacts, OP_FORKS, type OpFork, type RollupBlockRules } from "./op-forks.ts";
 
-/** Everything about a block that depends on forks. `op` is undefined on an Ethereum chain. */
+/** All values of a block that depend on forks. `op` is `undefined` on an Ethereum chain. */
 export interface ForkRules extends EvmRules, RollupBlockRules {
   readonly evm: EvmFork;
   readonly op: OpFork | undefined;
@@ -13,7 +13,7 @@ function accumulate<Fork extends string, Facts extends object>(
   changesOf: (fork: Fork) => Partial<Facts>,
 ): ReadonlyMap<Fork, Facts> {
   const sums = new Map<Fork, Facts>();
-  let sum = {} as Facts; // the first row is complete, as its type demands
+  let sum = {} as Facts; // the first row is complete, because its type requires all fields
   for (const fork of forks) {
     sum = { ...sum, ...changesOf(fork) };
     sums.set(fork, sum);
@@ -29,10 +29,10 @@ const EVM_FORK_OF_OP_FORK = accumulate<OpFork, { evm: EvmFork }>(OP_FORKS, (fork
   return evm === undefined ? {} : { evm };
 });
 
-/** The Ethereum fork that blocks of an OP fork run on. */
+/** The Ethereum fork of an OP fork. */
 export const evmForkOf = (op: OpFork): EvmFork => EVM_FORK_OF_OP_FORK.get(op)!.evm;
 
-/** OP Stack forks that bring an Ethereum fork with them. */
+/** OP Stack forks that include an Ethereum fork. */
 export const EVM_FORK_BEARERS: readonly (readonly [OpFork, EvmFork])[] = OP_FORKS.slice(1).flatMap((fork) => {
   const { evm } = forkFacts(fork);
   return evm === undefined ? [] : [[fork, evm] as const];
@@ -42,7 +42,7 @@ export const derivationFacts = (op: OpFork): DerivationFacts => DERIVATION_FACTS
 
 const resolved = new Map<OpFork | undefined, Map<EvmFork, ForkRules>>();
 
-/** @param op undefined: an Ethereum chain */
+/** @param op `undefined`: an Ethereum chain */
 export function forkRules(evm: EvmFork, op?: OpFork): ForkRules {
   let byEvmFork = resolved.get(op);
   if (byEvmFork === undefined) resolved.set(op, (byEvmFork = new Map()));

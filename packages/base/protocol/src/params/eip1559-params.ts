@@ -39,7 +39,7 @@ export function encodeEip1559ExtraData({ denominator, elasticity, minBaseFee }: 
 }
 
 /**
- * Decodes the parameters without judging them: a genesis may hold 0/0.
+ * Decodes the parameters without validation, because a genesis can have 0/0.
  *
  * @throws {CodedError} extra-data/wrong-length, extra-data/wrong-version
  */
@@ -59,7 +59,7 @@ export function decodeEip1559ExtraData(extraData: Uint8Array, version: ExtraData
   };
 }
 
-/** Rejects what the specification does not allow in the block itself. @throws {CodedError} extra-data/* */
+/** Rejects parameters that the specification does not allow in a block. @throws {CodedError} extra-data/* */
 export function assertEip1559ExtraData(extraData: Uint8Array, version: ExtraDataVersion): void {
   const { denominator, elasticity } = decodeEip1559ExtraData(extraData, version);
   if (denominator === 0) throw new CodedError<ExtraDataErrorCode>("extra-data/zero-denominator");
@@ -83,10 +83,11 @@ export function encodeEip1559Params(denominator: number, elasticity: number): Ui
 }
 
 /**
- * The extraData that a builder writes for the attributes' `eip1559Params`; if both are zero, the chain's own parameters apply.
+ * The extraData of a block with the attributes' `eip1559Params`; if both are zero, the chain's own parameters apply.
  *
- * @param minBaseFee undefined: version 0
- * @throws {CodedError} extra-data/wrong-length, extra-data/zero-denominator, extra-data/zero-elasticity (only one of the two is 0)
+ * @param minBaseFee `undefined`: version 0
+ * @throws {CodedError} extra-data/wrong-length, extra-data/zero-denominator, extra-data/zero-elasticity (only one of the two is
+ * 0)
  */
 export function extraDataFromAttributes(
   eip1559Params: Uint8Array,

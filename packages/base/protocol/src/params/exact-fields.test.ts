@@ -176,13 +176,13 @@ describe("a copy with other fields", () => {
       fc.property(uint64, uint64, uint64, field, (number, timestamp, given, name) => {
         const before = decodeHeader(encodedWith(number, timestamp));
         const other = name === "number" ? "timestamp" : "number";
-        // a field is a number: what is written into it is what it rounds to
+        // a field is a number, so the written value is the rounded one
         const value = Math.min(Number(given), 2 ** 64 - 2048);
         fc.pre(value !== before[name]);
         const copy = { ...before, [name]: value };
         expect(encodedOf(copy, name)).toBe(BigInt(value));
         expect(encodedOf(copy, other)).toBe(encodedOf(before, other));
-        expect(copy.exact).toEqual(before.exact); // still there, and not used
+        expect(copy.exact).toEqual(before.exact); // still set, but ignored
       }),
     );
   });
@@ -202,7 +202,7 @@ describe("a copy with other fields", () => {
     [2n ** 53n - 1n, 2n ** 53n],
     [2n ** 53n, 2n ** 53n + 1n],
     [MAX - 1n, MAX],
-    [MAX, MAX + 1n], // which no header can have
+    [MAX, MAX + 1n], // not possible in a header
   ])("the child of block %i is block %i", (parent, child) => {
     const number = childNumber(headerAt(parent, 0n));
     expect(BigInt(number)).toBe(child);

@@ -1,9 +1,9 @@
 import { type ExactInteger, exactInteger } from "@rnode/primitives";
 
 /**
- * The values above 2^53 − 1 of fields that are numbers. Numbers and timestamps of blocks have 64 bits; those of real chains are far
- * below 2^53, so that they are numbers, and a larger one is rounded. Its value counts only while it rounds to its field: a copy with
- * another `timestamp` (`{ ...header, timestamp }`) does not have to remove the old value.
+ * Exact values above 2^53 − 1 of fields that are numbers. Numbers and timestamps of blocks have 64 bits. Those of real chains are
+ * far below 2^53, so the fields are numbers, and a larger value is rounded. The exact value counts only if it rounds to its
+ * field, so a copy with another `timestamp` (`{ ...header, timestamp }`) need not remove the old value.
  */
 export interface ExactFields {
   readonly number?: bigint | undefined;
@@ -20,10 +20,10 @@ export interface HasTimestamp extends HasExact {
   readonly timestamp: number;
 }
 
-/** A block's number as it is encoded. */
+/** A block's exact number. */
 export const exactNumber = ({ number, exact }: HasNumber): ExactInteger => exactOf(number, exact?.number);
 
-/** A block's timestamp as it is encoded. */
+/** A block's exact timestamp. */
 export const exactTimestamp = ({ timestamp, exact }: HasTimestamp): ExactInteger => exactOf(timestamp, exact?.timestamp);
 
 function exactOf(rounded: number, exact: bigint | undefined): ExactInteger {
@@ -41,7 +41,7 @@ export function positionFields(number: bigint, timestamp: bigint): HasNumber & H
   return exact === undefined ? rounded : { ...rounded, exact };
 }
 
-/** @param number undefined: the object has only a timestamp */
+/** @param number `undefined`: the object has only a timestamp */
 export function exactFields(number: bigint | undefined, timestamp: bigint): ExactFields | undefined {
   const isRounded = (value: bigint | undefined): boolean => value !== undefined && !Number.isSafeInteger(Number(value));
   if (!isRounded(number) && !isRounded(timestamp)) return undefined;

@@ -1,6 +1,6 @@
 import { bytesToHex, CodedError, hexToBytes, isCodedError } from "@rnode/primitives";
 
-/** `key` is the path of the offending field, `value` what it holds, `expected` what it should hold. */
+/** `key` is the path of the invalid field, `value` its value, `expected` a description of a valid value. */
 export type JsonErrorCode = "json/invalid";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -8,7 +8,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** Turns a JSON value into `T`; `key` is its path, for errors. @throws {CodedError} json/invalid */
 export type JsonParser<T> = (value: unknown, key: string) => T;
 
-/** How a wrong field is described. */
+/** The message for an invalid field. */
 export const FIELD_SENTENCE = "{key}: expected {expected}, got {value}";
 
 const SHOWN_CHARACTERS = 80;
@@ -31,7 +31,7 @@ export function requiredField<T>(object: JsonObject, path: string, name: string,
   return parse(object[name] ?? undefined, fieldKey(path, name));
 }
 
-/** The field `name`; undefined if it is missing or null. */
+/** The field `name`; `undefined` if it is missing or null. */
 export function optionalField<T>(object: JsonObject, path: string, name: string, parse: JsonParser<T>): T | undefined {
   const value = object[name];
   return value === undefined || value === null ? undefined : parse(value, fieldKey(path, name));
@@ -101,7 +101,7 @@ export const jsonQuantityNumber: JsonParser<number> = (value, key) => {
   return number;
 };
 
-/** Genesis files write numbers as `0x` hex, as decimal text or as JSON integers. */
+/** Genesis files have numbers as `0x` hex, as decimal text or as JSON integers. */
 export const jsonFlexibleBigint: JsonParser<bigint> = (value, key) => {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return BigInt(value);
   if (typeof value === "string" && /^(0x[0-9a-fA-F]+|[0-9]+)$/.test(value)) {
@@ -139,7 +139,7 @@ export function jsonOneOf<const T extends string>(options: readonly T[]): JsonPa
   };
 }
 
-/** The object without its undefined entries, so that its JSON has no nulls. */
+/** The object without its undefined entries, so its JSON has no nulls. */
 export function withoutUndefined<T extends object>(object: T): T {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
 }

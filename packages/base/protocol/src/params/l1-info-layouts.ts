@@ -4,7 +4,7 @@ interface L1InfoLayoutFacts {
   readonly selector: Uint8Array;
   /** of the calldata, including the selector */
   readonly lengthBytes: number;
-  /** true: values are packed side by side and include the blob base fee scalar; false: one word each, with `overhead` and `scalar` */
+  /** true: packed values, including the blob base fee scalar; false: one word each, with `overhead` and `scalar` */
   readonly isPacked: boolean;
   readonly hasOperatorFee: boolean;
   readonly hasDaFootprintGasScalar: boolean;

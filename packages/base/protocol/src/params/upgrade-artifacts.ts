@@ -2,10 +2,10 @@ import { bytesToHex, codedErrors, type Hex, hexToBytes, keccak256, sha256 } from
 
 /**
  * Bytes that a network upgrade deploys and that the specification pins by hash. They are not part of this repository (except two
- * that are short and printed in EIPs): operators put them into a folder as files.
+ * short ones that EIPs print): the node downloads them, or operators put them into a folder as files.
  *
- * File format: bytecode files (`.txt`, `.hex`) hold the creation code as hex digits, with or without `0x`, white space ignored;
- * bundles (`.json`) are the published JSON files, byte for byte. `file` is the name under which each is published.
+ * File format: bytecode files (`.txt`, `.hex`) have the creation code as hex digits, with or without `0x`, white space ignored;
+ * bundles (`.json`) are the published JSON files, byte for byte. `file` is the published file name.
  */
 export interface UpgradeArtifact {
   /** file name in the upgrades folder, e.g. `ecotone-l1-block-deployment.txt` */
@@ -16,7 +16,7 @@ export interface UpgradeArtifact {
   readonly length?: number | undefined;
 }
 
-/** Gives the bytes of an artifact by its hash; undefined: not available. */
+/** Returns the bytes of an artifact by its hash; `undefined` if not available. */
 export type UpgradeArtifactSource = (hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined;
 
 export type UpgradeErrorCode =
@@ -112,7 +112,7 @@ const BUILT_IN: ReadonlyMap<Hex, Uint8Array> = new Map([
   ],
 ]);
 
-/** Whether the artifact is a file that has to be provided. */
+/** Whether the artifact must be provided as a file. */
 export const isFile = ({ hash }: UpgradeArtifact): boolean => !BUILT_IN.has(hash);
 
 /**
@@ -137,7 +137,7 @@ const PUBLISHED_AT =
   "github.com/ethereum-optimism/specs specs/static/bytecode, github.com/ethereum-optimism/optimism op-core/nuts/bundles";
 
 /**
- * A source made of files under any name: artifacts are found by the hash of the content.
+ * A source of files with any names: artifacts are found by the hash of their content.
  *
  * @throws {CodedError} bytes/not-hex, bytes/odd-hex for a `.txt` or `.hex` file that is not hex
  */

@@ -12,13 +12,13 @@ export interface UpgradeStep {
   readonly data: Uint8Array | UpgradeArtifact;
 }
 
-/** A published file of upgrade transactions, which must have this count and total gas. */
+/** A published file of upgrade transactions, with their number and total gas. */
 export interface UpgradeBundle {
   /** the prefix of the transactions' intents */
   readonly name: string;
   readonly artifact: UpgradeArtifact;
   readonly transactions: number;
-  /** total gas of its transactions: the activation block gets it in addition to the SystemConfig's limit */
+  /** total gas of its transactions, which is added to the SystemConfig's limit in the activation block */
   readonly gas: bigint;
 }
 

@@ -20,7 +20,7 @@ import { l1FeeParamsFromL1BlockStorage } from "../rules/fees.ts";
 import { l1InfoSourceHash } from "../transactions/deposits.ts";
 import type { DepositTransaction } from "../transactions/transaction.ts";
 
-/** What the first transaction of an L2 block says about L1. Fields that its layout does not have are 0. */
+/** The L1 attributes in the first transaction of an L2 block. Fields that its layout lacks are 0. */
 export interface L1BlockInfo {
   readonly layout: L1InfoLayout;
   readonly number: number;
@@ -51,7 +51,7 @@ export type L1InfoErrorCode =
   | "l1-info/number-too-large"
   | "l1-info/missing";
 
-/** The value that 0 in the SystemConfig stands for. */
+/** The effective value if the SystemConfig has 0. */
 export const DEFAULT_DA_FOOTPRINT_GAS_SCALAR = 400;
 
 const L1_INFO_GAS = 1_000_000n;
@@ -151,7 +151,7 @@ export function decodeL1BlockInfo(data: Uint8Array): L1BlockInfo {
   };
 }
 
-/** What an L2 block takes from its L1 origin. */
+/** The L1 origin's values for an L2 block. */
 export interface L1OriginFacts {
   readonly number: number;
   /** 32 bytes */
@@ -162,7 +162,7 @@ export interface L1OriginFacts {
   readonly blobBaseFee: bigint;
 }
 
-/** @param l2TimestampSec of the block that gets this info */
+/** @param l2TimestampSec of the block with this info */
 export function l1BlockInfo(
   config: RollupConfig,
   origin: L1OriginFacts,
@@ -193,15 +193,15 @@ export function l1BlockInfo(
 
 const U64 = (1n << 64n) - 1n;
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
-/** No chain gets that far; only a slot that was set by hand does. */
+/** Real chains never reach this; only a manually set slot does. */
 const clamped = (value: bigint): number => Number(value < MAX_SAFE ? value : MAX_SAFE);
 
 /**
- * What the last L1 attributes said, as the L1Block predeploy has it in its storage. Spec:
+ * The last L1 attributes, read from the storage of the L1Block predeploy. Spec:
  * docs/protocol/01-execution.md#where-parameters-are-read
  *
  * @param readSlot the value of a storage slot (0 to 8) as an unsigned integer
- * @param layout of the attributes that are made of it
+ * @param layout of the attributes made from it
  */
 export function l1BlockInfoFromStorage(readSlot: (slot: number) => bigint, layout: L1InfoLayout): L1BlockInfo {
   const { isPacked, hasOperatorFee, hasDaFootprintGasScalar } = L1_INFO_LAYOUTS[layout];
@@ -226,7 +226,7 @@ export function l1BlockInfoFromStorage(readSlot: (slot: number) => bigint, layou
   };
 }
 
-/** Whether this is a deposit in the form of `l1InfoDeposit`, whatever it says about L1. */
+/** Whether this is a deposit in the form of `l1InfoDeposit`, with any content. */
 export function isL1AttributesDeposit({ from, to }: DepositTransaction): boolean {
   return equalBytes(from, L1_ATTRIBUTES_DEPOSITOR) && to !== undefined && equalBytes(to, PREDEPLOYS.l1Block);
 }
@@ -243,7 +243,7 @@ export function l1InfoDeposit(
   return depositOfL1Info(info, rollupRulesAt(config.forkTimes, l2TimestampSec));
 }
 
-/** @param rules of the block that begins with the deposit */
+/** @param rules of the block with the deposit */
 export function depositOfL1Info(
   info: L1BlockInfo,
   { hasFreeSystemTransactions: isSystemTx }: Pick<RollupBlockRules, "hasFreeSystemTransactions">,
@@ -266,8 +266,8 @@ const MAX_UINT256 = 2n ** 256n - 1n;
 const EXPONENT_BEYOND_UINT256 = 178n;
 
 /**
- * The blob base fee of an L1 block as the L1 attributes state it: 1 before Cancun, 2^256 − 1 where it does not fit into their word.
- * Chains with a `pectraBlobScheduleTime` keep Cancun's fraction until then.
+ * The blob base fee of an L1 block for the L1 attributes: 1 before Cancun, 2^256 − 1 if it does not fit into a word. Chains with
+ * a `pectraBlobScheduleTime` use Cancun's fraction until then.
  *
  * @param schedule update fractions of the L1 chain, ascending by time
  */

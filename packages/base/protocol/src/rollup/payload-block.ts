@@ -14,7 +14,7 @@ const ZERO_NONCE = new Uint8Array(8);
  * The payload of a block. Spec: docs/protocol/01-execution.md#header-rlp-and-payload-mapping
  *
  * @param hash the block's hash
- * @param hasOpWithdrawalsRoot from Isthmus on the header's withdrawals root is a storage root, and part of the payload
+ * @param hasOpWithdrawalsRoot from Isthmus on, the header's withdrawals root is a storage root and part of the payload
  * @throws {CodedError} payload/not-post-merge if the header has no base fee
  */
 export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsRoot: boolean): ExecutionPayloadEnvelope {
@@ -23,7 +23,7 @@ export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsR
 }
 
 /**
- * Like `blockToPayload`, of a header and the body that belongs to it.
+ * Like `blockToPayload`, for a header and its body.
  *
  * @throws {CodedError} payload/not-post-merge if the header has no base fee
  */
@@ -62,9 +62,9 @@ export function headerToPayload(
 }
 
 /**
- * The header of the block that a payload describes; its hash is not compared with `blockHash` here.
+ * The header of a payload's block; its hash is not compared with `blockHash`.
  *
- * @param requestsHash the constant from Isthmus (Prague), undefined before
+ * @param requestsHash the constant from Isthmus (Prague), `undefined` before
  * @param orderedTrieRoot root of the trie of a list's items under their RLP indices
  */
 export function payloadToHeader(
@@ -100,8 +100,8 @@ export function payloadToHeader(
 }
 
 /**
- * The hash of what a payload contains, whatever its `blockHash` says. From Isthmus on the header commits to the message passer's root
- * and no longer to the list of withdrawals.
+ * The hash of a payload's content; its `blockHash` is not used. From Isthmus on, the header commits to the message passer's root
+ * instead of the list of withdrawals.
  *
  * @param orderedTrieRoot root of the trie of a list's items under their RLP indices
  */

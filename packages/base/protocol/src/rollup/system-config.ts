@@ -37,10 +37,10 @@ export const CONFIG_UPDATE_TYPES = {
 } as const;
 
 /**
- * The SystemConfig after the updates of one L1 block, in log order. Logs that are no updates are skipped.
- * Spec: docs/protocol/02-derivation.md#systemconfig-updates
+ * The SystemConfig after the updates of one L1 block, in log order. Other logs are skipped. Spec:
+ * docs/protocol/02-derivation.md#systemconfig-updates
  *
- * @param l1TimestampSec of that L1 block: from Ecotone on fee scalars have another encoding
+ * @param l1TimestampSec of that L1 block: from Ecotone on, fee scalars have another encoding
  */
 export function applySystemConfigUpdates(
   config: RollupConfig,
@@ -78,19 +78,19 @@ function updateFromLog({ topics, data }: Log, hasVersionedFeeScalars: boolean): 
     case CONFIG_UPDATE_TYPES.gasLimit:
       return { gasLimit: bytesToBigint(uint(8)) };
     case CONFIG_UPDATE_TYPES.unsafeBlockSigner:
-      // It is read from the contract's storage where it is needed.
+      // Its value is read from the contract's storage instead.
       uint(20);
       return {};
     case CONFIG_UPDATE_TYPES.eip1559Params: {
-      const params = payload(1).subarray(24); // the bytes before it may be anything, as in op-node
-      // Two zeros stand for the chain's constants. One zero has no meaning, and no block can have it.
+      const params = payload(1).subarray(24); // the bytes before it are not checked, as in op-node
+      // Two zeros select the chain's constants. A single zero is invalid.
       if (isZeroBytes(params.subarray(0, 4)) !== isZeroBytes(params.subarray(4))) {
         throw new CodedError<SystemConfigErrorCode>("system-config/bad-eip1559-params");
       }
       return { eip1559Params: params };
     }
     case CONFIG_UPDATE_TYPES.operatorFeeParams: {
-      const params = payload(1).subarray(20); // the bytes before it may be anything, as in op-node and kona
+      const params = payload(1).subarray(20); // the bytes before it are not checked, as in op-node and kona
       return {
         operatorFeeScalar: Number(bytesToBigint(params.subarray(0, 4))),
         operatorFeeConstant: bytesToBigint(params.subarray(4)),
@@ -105,7 +105,7 @@ function updateFromLog({ topics, data }: Log, hasVersionedFeeScalars: boolean): 
   }
 }
 
-/** The words of an update's data, which has the layout: word 32 ‖ word length ‖ payload of `words` words. */
+/** The words of an update's data: word 32 ‖ word length ‖ payload of `words` words. */
 function updatePayload(data: Uint8Array, words: number, updateType: bigint): Uint8Array {
   const length = words * 32;
   const isWellFormed =
@@ -124,13 +124,13 @@ function unpadded(word: Uint8Array, length: number, updateType: bigint): Uint8Ar
   return word.subarray(32 - length);
 }
 
-/** The fields of a payload from which refs and the SystemConfig are derived. */
+/** The fields of a payload that determine refs and the SystemConfig. */
 export type PayloadFacts = Pick<
   ExecutionPayload,
   "blockHash" | "parentHash" | "blockNumber" | "timestamp" | "gasLimit" | "extraData" | "transactions"
 >;
 
-/** PERF: a block's ref and its SystemConfig both come from its L1 info, some of them several times. */
+/** PERF: a block's ref and its SystemConfig both come from its L1 info, and some are needed several times. */
 const decodedInfos = new WeakMap<Uint8Array, L1BlockInfo>();
 
 /** The L1 info of a block after genesis. @throws {CodedError} l1-info/*, deposit/not-a-deposit, rlp/* */
@@ -146,7 +146,7 @@ export function l1InfoOfPayload(payload: Pick<PayloadFacts, "transactions">): L1
 }
 
 /**
- * The SystemConfig in force at an L2 block. Spec: docs/protocol/02-derivation.md#systemconfig-from-an-l2-payload
+ * The SystemConfig at an L2 block. Spec: docs/protocol/02-derivation.md#systemconfig-from-an-l2-payload
  *
  * @throws {CodedError} l1-info/*, deposit/not-a-deposit, system-config/bad-extra-data, system-config/wrong-genesis, rlp/*
  */
@@ -174,7 +174,7 @@ export function systemConfigFromPayload(config: RollupConfig, payload: PayloadFa
   };
 }
 
-/** Gas that a block's attributes got in addition to the SystemConfig's limit, which its child must not inherit. */
+/** Gas that a block's attributes had in addition to the SystemConfig's limit; its child does not inherit it. */
 function upgradeGasAddedTo(config: RollupConfig, timestampSec: number): bigint {
   return config.keepKarstUpgradeGas === true ? 0n : upgradeGasAt(config, timestampSec);
 }

@@ -92,7 +92,7 @@ const SOURCE_HASHES = {
   ],
 } as const;
 
-/** The operator's folder of published artifacts, if set: RNODE_ROLLUP_UPGRADES_DIR, as for the node. */
+/** The folder of published artifacts, if RNODE_ROLLUP_UPGRADES_DIR is set, as for the node. */
 const folder = process.env.RNODE_ROLLUP_UPGRADES_DIR;
 const published =
   folder !== undefined && existsSync(folder)
@@ -106,7 +106,7 @@ describe.each(Object.keys(VECTORS) as Fork[])("%s", (fork) => {
     expect(steps.map(({ intent }) => bytesToHex(upgradeSourceHash(intent)))).toEqual(SOURCE_HASHES[fork]);
   });
 
-  /** If published code is needed, a stand-in of the pinned length takes its place; only the hash cannot be checked then. */
+  /** Code of the pinned length replaces missing published code; only the hash is not checked then. */
   const encode = ({ intent, from, to, gas, data }: UpgradeStep) => {
     const code = data instanceof Uint8Array ? data : (builtIn(data) ?? new Uint8Array(data.length!).fill(0xff));
     const sourceHash = upgradeSourceHash(intent);

@@ -19,7 +19,7 @@ type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
 const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec: number): readonly OpFork[] =>
   forksBeginningAt(forkTimes, l2TimestampSec, l2TimestampSec - blockTimeSec);
 
-/** The gas that upgrades in the block at `l2TimestampSec` may use beyond the SystemConfig's limit. */
+/** The gas of upgrades in the block at `l2TimestampSec`, in addition to the SystemConfig's limit. */
 export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigint {
   let gas = 0n;
   for (const fork of forksOfBlock(config, l2TimestampSec)) {
@@ -30,7 +30,7 @@ export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigi
 }
 
 /**
- * The deposits that a fork adds to its first block.
+ * The deposits that a fork adds to its activation block.
  *
  * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle, upgrade/not-supported
  */
@@ -51,9 +51,9 @@ export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource
 }
 
 /**
- * The files that the upgrades after a block need, in the order of the forks.
+ * The files for upgrades after a block, in the order of the forks.
  *
- * @param l2TimestampSec of the last block that is there; forks of its time and before have begun
+ * @param l2TimestampSec of the last existing block; its forks are active
  */
 export function upgradeFilesAfter({ forkTimes }: Pick<RollupConfig, "forkTimes">, l2TimestampSec: number): UpgradeArtifact[] {
   return OP_FORKS.flatMap((fork) => {
@@ -66,8 +66,8 @@ export function upgradeFilesAfter({ forkTimes }: Pick<RollupConfig, "forkTimes">
 }
 
 /**
- * What upgrades add to the block at `l2TimestampSec`: nothing unless a fork begins with it; if several do, in the order of the
- * forks.
+ * The transactions and gas that upgrades add to the block at `l2TimestampSec`: nothing unless it is an activation block; for
+ * several forks, in their order.
  *
  * @throws {CodedError} upgrade/*
  */
@@ -90,7 +90,7 @@ function upgradeDeposit(
   return { type: 0x7e, sourceHash: upgradeSourceHash(intent), from, to, mint: 0n, value: 0n, gasLimit, isSystemTx: false, data };
 }
 
-/** The transactions of a published JSON bundle. Its bytes are pinned by hash, so parsing need not be tolerant. */
+/** The transactions of a published JSON bundle. Its bytes are pinned by hash, so the parser is strict. */
 export function bundleTransactions(expected: UpgradeBundle, json: Uint8Array): DepositTransaction[] {
   const bundle = JSON.parse(asciiText(json)) as {
     metadata?: { version?: unknown };

@@ -13,13 +13,13 @@ export const INITIAL_BASE_FEE = 1_000_000_000n;
 const ETHEREUM_ELASTICITY = 2;
 const ETHEREUM_DENOMINATOR = 8;
 
-/** The fields of the parent's header that decide the next base fee. */
+/** The fields of the parent's header for the next base fee. */
 export type BaseFeeParent = Pick<Header, "gasLimit" | "gasUsed" | "timestamp" | "extraData" | "baseFeePerGas" | "blobGasUsed">;
 
 /**
  * Base fee of the child of `parent`, in wei; on Ethereum chains only from London on. Spec: docs/protocol/01-execution.md#base-fee
  *
- * @throws {CodedError} extra-data/* if the parent's header should carry EIP-1559 parameters and does not
+ * @throws {CodedError} extra-data/* if the parent's header lacks the EIP-1559 parameters of its fork
  */
 export function nextBaseFee(config: ChainConfig, parent: BaseFeeParent, childTimestampSec: number): bigint {
   const baseFee = parent.baseFeePerGas;
@@ -50,7 +50,7 @@ function baseFeeParams(config: ChainConfig, parent: BaseFeeParent, childTimestam
   const { extraDataVersion } = rollupRulesAt(optimism.forkTimes, parent.timestamp);
   if (extraDataVersion !== undefined) {
     const params = decodeEip1559ExtraData(parent.extraData, extraDataVersion);
-    // A genesis file may leave the parameters open, as 0/0.
+    // A genesis file may have 0/0, which selects the chain's parameters.
     if (params.denominator !== 0 || params.elasticity !== 0) return params;
     return { ...chainEip1559Params(optimism, childTimestampSec), minBaseFee: params.minBaseFee };
   }
@@ -68,7 +68,7 @@ export function chainEip1559Params(optimism: NonNullable<ChainConfig["optimism"]
 
 const MIN_BLOB_BASE_FEE = 1n;
 export const GAS_PER_BLOB = 131_072n;
-/** EIP-7918: the execution gas that a blob is worth at least. */
+/** EIP-7918: the minimum execution gas per blob. */
 const BLOB_BASE_COST = 8192n;
 
 /** Wei per blob gas. @param excessBlobGas of the block's header */
@@ -90,7 +90,7 @@ function fakeExponential(factor: bigint, numerator: bigint, denominator: bigint)
 /**
  * `excessBlobGas` of the child of `parent` on an Ethereum chain: EIP-4844, from Osaka with EIP-7918's lower bound.
  *
- * @throws {CodedError} base-fee/missing-blob-params when no blob limits are configured at the child's time
+ * @throws {CodedError} base-fee/missing-blob-params if no blob limits are configured at the child's time
  */
 export function nextExcessBlobGas(
   config: ChainConfig,

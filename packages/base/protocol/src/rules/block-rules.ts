@@ -5,16 +5,16 @@ import { type ForkRules, forkRules } from "../forks/rules.ts";
 import type { BlobParams } from "../params/blob-params.ts";
 
 /**
- * Where a block stands, as far as its rules depend on it. A number or timestamp above 2^53 − 1 may be rounded: activations are below
- * 2^53 (`jsonFlexibleNumber` reads them), rounding keeps the order, and so no comparison with an activation changes.
+ * A block's position, which determines its rules. A number or timestamp above 2^53 − 1 may be rounded. Activations are below 2^53
+ * (`jsonFlexibleNumber` reads them) and rounding keeps the order, so comparisons with activations are exact.
  */
 export interface BlockPosition {
   readonly number: number;
   /** seconds */
   readonly timestamp: number;
   /**
-   * Whether the block is proof of stake, if its header says so. Otherwise the configuration decides: by a terminal total difficulty
-   * of 0, the merge's block number, or a fork that comes after the merge.
+   * Whether the block is proof of stake, if its header shows it. Otherwise the configuration decides: by a terminal total
+   * difficulty of 0, the merge's block number, or a fork after the merge.
    */
   readonly isPostMerge?: boolean | undefined;
 }
@@ -24,7 +24,7 @@ export function blockRules(config: ChainConfig, position: BlockPosition): BlockR
   const { number, timestamp } = position;
   const { optimism } = config;
   if (optimism !== undefined) {
-    // A rollup has no blob transactions: its blob base fee is 1 and its excess 0, whatever the L1's schedule.
+    // A rollup has no blob transactions: its blob base fee is 1 and its excess 0, regardless of L1's schedule.
     return rulesWith(config, rollupRulesAt(optimism.forkTimes, timestamp), undefined, false);
   }
   const rules = forkRules(activeEvmFork(config, position));
@@ -32,7 +32,9 @@ export function blockRules(config: ChainConfig, position: BlockPosition): BlockR
   return rulesWith(config, rules, blobParams, config.daoForkSupport === true && number === config.daoForkBlock);
 }
 
-/** PERF: a chain has only a few sets of rules; copying all rules for every block would cost more than the block's own checks. */
+/**
+ * PERF: a chain has only a few sets of rules. A copy of all rules for every block would take longer than the block's own checks.
+ */
 const known = new WeakMap<ChainConfig, BlockRules[]>();
 
 function rulesWith(config: ChainConfig, rules: ForkRules, blobParams: BlobParams | undefined, isDaoForkBlock: boolean): BlockRules {
@@ -80,7 +82,7 @@ function isPostMergeByConfig(config: ChainConfig, number: number, timestamp: num
   return Object.values(config.evmForkTimes).some((time) => timestamp >= time);
 }
 
-/** Blob limits in force at a time; undefined before Cancun. */
+/** Blob limits at a time; `undefined` before Cancun. */
 export function blobParamsAt(config: ChainConfig, timestampSec: number): BlobParams | undefined {
   let params: BlobParams | undefined;
   for (const entry of config.blobSchedule) {

@@ -3,16 +3,16 @@ import { flzCompressLength } from "./fastlz.ts";
 declare const unit: unique symbol;
 
 /**
- * Estimated size on L1 in whole bytes. The type is a unit: only the functions here make such a number, so that a scaled estimate or another
- * size cannot be compared with it. Sums go through `sumDaBytes`.
+ * Estimated size on L1 in whole bytes. The type is a unit: only the functions here create it, so it cannot be compared with a
+ * scaled estimate or another size. Add with `sumDaBytes`.
  */
 export type DaBytes = number & { readonly [unit]: "estimated bytes on L1" };
 
-/** The same in millionths of a byte, as Fjord's formula gives it. */
+/** The estimate in millionths of a byte, the unit of Fjord's formula. */
 export type DaMicrobytes = bigint & { readonly [unit]: "millionths of an estimated byte on L1" };
 
 const MICROBYTES_PER_BYTE = 1_000_000n;
-/** Fjord's formula: slope and intercept of a linear regression, and the least estimate. */
+/** Fjord's formula: slope and intercept of a linear regression, and the minimum. */
 const MICROBYTES_PER_FLZ_BYTE = 836_500;
 const INTERCEPT_MICROBYTES = -42_585_600;
 const LEAST_MICROBYTES = 100_000_000;
@@ -45,7 +45,7 @@ export function estimatedDaBytes(encodedTx: Uint8Array): DaBytes {
   return Number(estimatedDaMicrobytes(encodedTx) / MICROBYTES_PER_BYTE) as DaBytes;
 }
 
-/** The estimate as gas: 16 for each byte, rounded down once. */
+/** The estimate as gas: 16 per byte, rounded down once. */
 export function estimatedDaGas(encodedTx: Uint8Array): bigint {
   return (estimatedDaMicrobytes(encodedTx) * 16n) / MICROBYTES_PER_BYTE;
 }
@@ -55,7 +55,7 @@ export function estimatedDaFee(encodedTx: Uint8Array, feePerByte: bigint): bigin
   return (estimatedDaMicrobytes(encodedTx) * feePerByte) / (MICROBYTES_PER_BYTE * 1_000_000n);
 }
 
-/** A size that is given in whole bytes: an option, a limit of an RPC. Above 2^53 − 1, it is 2^53 − 1. */
+/** A size in whole bytes, from an option or an RPC parameter; at most 2^53 − 1. */
 export function daBytes(bytes: number | bigint): DaBytes {
   return Math.min(Number(bytes), Number.MAX_SAFE_INTEGER) as DaBytes;
 }

@@ -58,7 +58,9 @@ function hashOf(group: number): number {
   return (Math.imul(HASH_FACTOR, group) >>> HASH_SHIFT) & TABLE_MASK;
 }
 
-/** Number of equal bytes from `left` and `right` up to `end`, plus one for the first that differs, as in the reference compressor. */
+/**
+ * Number of equal bytes from `left` and `right` up to `end`, plus one for the first difference, as in the reference compressor.
+ */
 function matchLength(data: Uint8Array, left: number, right: number, end: number): number {
   const most = end - right;
   for (let count = 0; count < most; count++) if (data[left + count] !== data[right + count]) return count + 1;

@@ -1,7 +1,7 @@
 import type { RollupBlockRules } from "../forks/op-forks.ts";
 import { estimatedDaBytes, estimatedDaFee, estimatedDaGas } from "./da-size.ts";
 
-/** Fee parameters of one L2 block, as its L1Block contract holds them after the first deposit. Fields that a fork lacks are 0. */
+/** Fee parameters of one L2 block, as its L1Block contract has them after the first deposit. Fields that a fork lacks are 0. */
 export interface L1FeeParams {
   /** wei */
   readonly l1BaseFee: bigint;
@@ -17,7 +17,7 @@ export interface L1FeeParams {
   /** from Isthmus */
   readonly operatorFeeScalar: bigint;
   readonly operatorFeeConstant: bigint;
-  /** from Jovian; 0 while the attributes still have an older layout */
+  /** from Jovian; 0 if the attributes have an older layout */
   readonly daFootprintGasScalar: bigint;
 }
 
@@ -41,11 +41,11 @@ export type FeeRules = Pick<
  * Fee parameters from the storage of the L1Block predeploy. Spec: docs/protocol/01-execution.md#where-parameters-are-read
  *
  * @param readSlot the value of a storage slot (0 to 8) as an unsigned integer
- * @param rules limits the reads to the slots that the block's fork uses, since a witness has no others; the rest is 0. Without
- * rules all slots are read.
+ * @param rules only the slots of the block's fork are read, because a witness has no others; the rest is 0. Without rules all
+ * slots are read.
  */
 export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint, rules?: FeeRules): L1FeeParams {
-  // Bits are counted from the end of a word: its byte 31 holds bits 0 to 7.
+  // Bits are counted from the end of a word: byte 31 has bits 0 to 7.
   const countsBlobs = rules?.l1FeeCountsBlobs ?? true;
   const hasOperatorFee = rules?.hasOperatorFee ?? true;
   const scalars = countsBlobs ? readSlot(FEE_SLOTS.scalars) : 0n;
@@ -76,7 +76,7 @@ function calldataGas(rules: FeeRules, encodedTx: Uint8Array): bigint {
   return BigInt(4 * zeroes + 16 * nonzeroes);
 }
 
-/** The activation block of Ecotone still has Bedrock's L1 attributes: all of Ecotone's parameters are 0. */
+/** Ecotone's activation block has Bedrock's L1 attributes, so all of Ecotone's parameters are 0. */
 function usesOneScalar(rules: FeeRules, params: L1FeeParams): boolean {
   if (!rules.l1FeeCountsBlobs) return true;
   return params.blobBaseFee === 0n && params.baseFeeScalar === 0n && params.blobBaseFeeScalar === 0n;
@@ -116,7 +116,7 @@ export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): 
 }
 
 /**
- * The DA footprint of one transaction in gas. The sum over a block is the header's `blobGasUsed` from Jovian on. Spec:
+ * The DA footprint of one transaction in gas. The header's `blobGasUsed` is the sum over the block from Jovian on. Spec:
  * docs/protocol/01-execution.md#da-footprint
  */
 export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
@@ -124,7 +124,7 @@ export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uin
   return daFootprintOf(params, encodedTx);
 }
 
-/** The same count for any transaction, also for one that has no footprint by the rules. */
+/** The footprint of any transaction, even if the rules define none for it. */
 export function daFootprintOf({ daFootprintGasScalar }: Pick<L1FeeParams, "daFootprintGasScalar">, encodedTx: Uint8Array): bigint {
   return BigInt(estimatedDaBytes(encodedTx)) * daFootprintGasScalar;
 }

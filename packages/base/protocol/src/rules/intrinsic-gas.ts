@@ -16,7 +16,7 @@ function countZeroes(data: Uint8Array): number {
   return zeroes;
 }
 
-/** The gas that a transaction costs before any execution. */
+/** The gas of a transaction before execution. */
 export function intrinsicGas(rules: GasRules, tx: Transaction): bigint {
   let gas = BASE_GAS;
   const zeroes = countZeroes(tx.data);
@@ -30,7 +30,7 @@ export function intrinsicGas(rules: GasRules, tx: Transaction): bigint {
   return BigInt(gas);
 }
 
-/** EIP-7623: the minimum that a transaction pays for its calldata, whatever it executes; 0: there is no minimum. */
+/** EIP-7623: the minimum gas for a transaction's calldata, regardless of its execution; 0: there is no minimum. */
 export function floorDataGas(rules: GasRules, data: Uint8Array): bigint {
   if (rules.floorGasPerToken === 0) return 0n;
   const zeroes = countZeroes(data);

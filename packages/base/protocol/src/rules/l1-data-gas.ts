@@ -1,12 +1,12 @@
 /**
- * What L1 charges for a transaction to an account without code that is not its sender, with data and nothing else but value or blobs. By the time of
+ * L1's gas for a transaction to an account without code that is not its sender, with only data, value or blobs. By the time of
  * its block: EIP-2028, EIP-7623 (Prague), EIP-2780 with EIP-7976 (Amsterdam). Spec: docs/protocol/05-services.md#channel-building
  */
 export interface L1DataPricing {
   readonly baseGas: number;
   /** in addition, if the transaction carries value */
   readonly valueGas: number;
-  /** what a byte costs at least, where it is zero and where it is not; both 0: there is no floor */
+  /** minimum gas of a zero byte and of a non-zero byte; both 0: there is no floor */
   readonly floorGasPerZero: number;
   readonly floorGasPerNonzero: number;
 }
@@ -14,16 +14,16 @@ export interface L1DataPricing {
 const GAS_PER_ZERO = 4;
 const GAS_PER_NONZERO = 16;
 
-/** In the order in which L1 gets them. */
+/** In the order of L1's forks. */
 const WITHOUT_FLOOR: L1DataPricing = { baseGas: 21_000, valueGas: 0, floorGasPerZero: 0, floorGasPerNonzero: 0 };
 const FLOOR_BY_TOKENS: L1DataPricing = { baseGas: 21_000, valueGas: 0, floorGasPerZero: 10, floorGasPerNonzero: 40 };
 const FLOOR_BY_BYTES: L1DataPricing = { baseGas: 15_000, valueGas: 6000, floorGasPerZero: 64, floorGasPerNonzero: 64 };
 export const L1_DATA_PRICINGS = [WITHOUT_FLOOR, FLOOR_BY_TOKENS, FLOOR_BY_BYTES] as const;
 
-/** EIP-7825: what intrinsic gas and floor must not exceed. */
+/** EIP-7825: the maximum of intrinsic gas and floor. */
 export const MAX_L1_TRANSACTION_GAS = 16_777_216;
 
-/** The pricing in force, from the fields that an L1 header has. */
+/** The current pricing, by the fields of an L1 header. */
 export function l1DataPricing(header: {
   readonly requestsHash?: Uint8Array | undefined;
   readonly blockAccessListHash?: Uint8Array | undefined;
@@ -32,7 +32,7 @@ export function l1DataPricing(header: {
   return header.requestsHash === undefined ? WITHOUT_FLOOR : FLOOR_BY_TOKENS;
 }
 
-/** The gas that the transaction pays for. */
+/** The gas of a transaction with this data. */
 export function l1DataGas(pricing: L1DataPricing, data: Uint8Array, hasValue = false): bigint {
   let zeroes = 0;
   for (let i = 0; i < data.length; i++) if (data[i] === 0) zeroes++;
@@ -42,7 +42,7 @@ export function l1DataGas(pricing: L1DataPricing, data: Uint8Array, hasValue = f
   return BigInt(pricing.baseGas + (hasValue ? pricing.valueGas : 0) + Math.max(intrinsic, floor));
 }
 
-/** A gas limit that is enough under every pricing, whichever is in force when the transaction is included. What is not used is returned. */
+/** A gas limit that suffices under every pricing. Unused gas is refunded. */
 export function l1DataGasLimit(data: Uint8Array, hasValue = false): bigint {
   let most = 0n;
   for (const pricing of L1_DATA_PRICINGS) {
@@ -52,7 +52,7 @@ export function l1DataGasLimit(data: Uint8Array, hasValue = false): bigint {
   return most;
 }
 
-/** The most bytes, whatever their values, that a transaction can carry under every pricing. */
+/** The maximum number of bytes, of any value, that a transaction can have under every pricing. */
 export const MAX_L1_CALLDATA_BYTES = Math.min(
   ...L1_DATA_PRICINGS.map(({ baseGas, floorGasPerNonzero }) =>
     Math.floor((MAX_L1_TRANSACTION_GAS - baseGas) / Math.max(GAS_PER_NONZERO, floorGasPerNonzero)),

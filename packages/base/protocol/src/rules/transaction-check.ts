@@ -3,7 +3,10 @@ import type { ForkRules } from "../forks/rules.ts";
 import type { Authorization, Transaction, TransactionType } from "../transactions/transaction.ts";
 import { floorDataGas, intrinsicGas } from "./intrinsic-gas.ts";
 
-/** Why no block under these rules can contain a transaction with these contents, whatever its sender, nonce, gas and fees. */
+/**
+ * Why a transaction with these contents is invalid in all blocks under these rules, regardless of its sender, nonce, gas and
+ * fees.
+ */
 export type ContentsFault =
   | "initcode-too-large"
   | "no-blobs"
@@ -13,7 +16,7 @@ export type ContentsFault =
   | "empty-authorization-list"
   | "set-code-creates-contract";
 
-/** Why no block under these rules can contain a transaction, whatever the state. */
+/** Why a transaction is invalid in all blocks under these rules, regardless of the state. */
 export type TransactionFault =
   | ContentsFault
   | "type-not-supported"
@@ -26,7 +29,7 @@ export type TransactionFault =
   | "floor-data-gas-too-high"
   | "system-transaction-after-regolith";
 
-/** The fields of a transaction, or of a call, that decide whether its contents are valid. */
+/** The fields of a transaction or call for the checks of its contents. */
 export interface TransactionContents {
   /** `undefined` for a creation */
   readonly to: Uint8Array | undefined;
@@ -59,9 +62,9 @@ export function isTransactionTypeAllowed(rules: ForkRules, type: TransactionType
 }
 
 /**
- * Checks the rules that depend only on the transaction and the fork. Signature and sender are checked by `recoverSender`.
+ * Checks the rules that depend only on the transaction and the fork. `recoverSender` checks signature and sender.
  *
- * Only one such rule concerns deposits: anything else that is wrong with them is a failed execution, not an invalid block.
+ * Only one such rule concerns deposits: any other error in a deposit is a failed execution, not an invalid block.
  */
 export function checkTransaction(rules: BlockRules, tx: Transaction): TransactionFault | undefined {
   if (!isTransactionTypeAllowed(rules, tx.type)) return "type-not-supported";
@@ -82,7 +85,7 @@ export function checkTransaction(rules: BlockRules, tx: Transaction): Transactio
   return tx.gasLimit < floorDataGas(rules, tx.data) ? "floor-data-gas-too-high" : undefined;
 }
 
-/** The checks that transactions and calls have in common. An OP Stack chain bounds a call's blobs only by the transaction limit. */
+/** The common checks of transactions and calls. On an OP Stack chain, only the transaction limit bounds a call's blobs. */
 export function checkContents(
   rules: Pick<BlockRules, "maxInitcodeBytes" | "acceptsBlobs" | "maxBlobsPerTransaction" | "blobParams">,
   { to, data, blobVersionedHashes: hashes, authorizationList }: TransactionContents,

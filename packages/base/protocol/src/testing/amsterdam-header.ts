@@ -1,6 +1,5 @@
 /**
- * A block object of a public Amsterdam devnet (made by Reth 2.7.0), as `eth_getBlockByNumber` shows it.
- *
+ * A block object of a public Amsterdam devnet (made by Reth 2.7.0), from `eth_getBlockByNumber`.
  * Source: docs/protocol/05-services.md#l1-after-amsterdam
  */
 export const AMSTERDAM_BLOCK_JSON = {

@@ -12,7 +12,7 @@ const padded = (bytes: Uint8Array): Uint8Array => concatBytes(new Uint8Array(32 
 const bytesTail = (bytes: Uint8Array): Uint8Array =>
   concatBytes(word(bytes.length), bytes, new Uint8Array((32 - (bytes.length % 32)) % 32));
 
-/** Bytes of an update's payload, in words that are padded on the left. */
+/** Bytes of each word of an update's payload, without the left padding. */
 const PAYLOAD_BYTES: Readonly<Record<ConfigUpdateType, readonly number[]>> = {
   batcher: [20],
   feeScalars: [32, 32],
@@ -77,7 +77,7 @@ function flipped(bytes: Uint8Array, from: number, to: number): Uint8Array[] {
   });
 }
 
-/** The bytes with each other length, up to `more` longer. */
+/** Copies with every other length, up to `more` bytes longer. */
 function resized(bytes: Uint8Array, more: number): Uint8Array[] {
   const longer = concatBytes(bytes, new Uint8Array(more));
   return range(0, longer.length + 1)
@@ -85,10 +85,10 @@ function resized(bytes: Uint8Array, more: number): Uint8Array[] {
     .map((length) => longer.slice(0, length));
 }
 
-/** Types whose unused high bytes are not looked at. Spec: docs/protocol/02-derivation.md#systemconfig-updates */
+/** Types whose unused high bytes are not checked. Spec: docs/protocol/02-derivation.md#systemconfig-updates */
 const UNCHECKED_PADDING: ReadonlySet<ConfigUpdateType> = new Set(["eip1559Params", "operatorFeeParams"]);
 
-/** Updates that have no effect, of every type: wrong topics, lengths, padding and values. */
+/** Updates without an effect, of every type: wrong topics, lengths, padding and values. */
 export function badConfigUpdates(address: Uint8Array): readonly Log[] {
   const types = Object.keys(PAYLOAD_BYTES) as ConfigUpdateType[];
   return types.flatMap((type) => {
@@ -151,7 +151,7 @@ export function badChallenges(address: Uint8Array, commitment: DaCommitment): re
     ...flipped(good.data, 32, 56).map((data) => withData(good, data)),
     ...flipped(good.data, 64, 96).map((data) => withData(good, data)),
     ...range(0, end).map((length) => withData(good, good.data.slice(0, length))),
-    // its type; 1 is that of generic commitments
+    // its type; 1 is the type of generic commitments
     ...range(2, 256).map((type) =>
       withData(good, concatBytes(good.data.subarray(0, 96), Uint8Array.of(type), good.data.subarray(97))),
     ),

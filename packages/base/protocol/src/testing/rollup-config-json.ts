@@ -1,7 +1,7 @@
 import { rollupForkTimesToJson } from "../chains/rollup-config-json.ts";
 import { forksUpTo } from "../forks/fork-times.ts";
 
-/** The rollup config of L2 chain 901 on L1 chain 900 as rollup nodes tell it, with all forks up to Jovian from the genesis on. */
+/** The JSON rollup config of L2 chain 901 on L1 chain 900, with all forks up to Jovian at genesis. */
 export function testRollupConfigJson(over: Readonly<Record<string, unknown>> = {}) {
   return {
     genesis: {

@@ -1,11 +1,11 @@
 import { equalBytes, isCodedError } from "@rnode/primitives";
 import type { Log, Receipt } from "./receipt.ts";
 
-/** A log that is not in the form that its contract emits. It alone has no effect. */
+/** A malformed log of a contract. Only this log is skipped. */
 export interface SkippedLog {
   /** position among all logs of the L1 block */
   readonly logIndex: number;
-  /** the error code of what is wrong with it */
+  /** the error code */
   readonly reason: string;
 }
 
@@ -22,13 +22,13 @@ export interface LogPlace {
 }
 
 /**
- * Reads the logs that a contract has emitted with a first topic, in the successful transactions of an L1 block.
+ * Reads the logs with a first topic that a contract emitted in the successful transactions of an L1 block.
  *
- * A log that `parse` rejects is skipped alone: nothing that L1 can carry may stop derivation.
- * Spec: docs/protocol/02-derivation.md#data-that-cannot-be-decoded
+ * If `parse` rejects a log, only this log is skipped, because data on L1 must not stop derivation. Spec:
+ * docs/protocol/02-derivation.md#data-that-cannot-be-decoded
  *
- * @param receipts of the whole block, as log indices count from its first log
- * @param parse throws a `CodedError` if the log is malformed; other errors pass
+ * @param receipts of the whole block, because log indices count from its first log
+ * @param parse throws a `CodedError` if the log is malformed; other errors are passed on
  */
 export function readContractLogs<T>(
   receipts: readonly Receipt[],

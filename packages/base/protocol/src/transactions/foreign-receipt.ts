@@ -12,7 +12,7 @@ import { BLOOM_BYTES, decodeReceipt, logsBloom, type ReceiptErrorCode } from "./
 
 export interface ForeignReceipt {
   readonly receipt: Receipt;
-  /** whether the encoding is one that this version knows: `encodeReceipt` gives the same bytes */
+  /** whether this version knows the encoding: `encodeReceipt` gives the same bytes */
   readonly isKnown: boolean;
 }
 
@@ -20,11 +20,12 @@ const MAX_TOPICS = 4;
 const NO_FIELDS: readonly RlpItem[] = [];
 
 /**
- * Decodes a receipt of L1, also one of an unknown type or with more fields: derivation needs its logs, which it finds by address and topic.
+ * Decodes a receipt of L1, also one of an unknown type or with more fields, because derivation needs its logs by address and
+ * topic.
  *
- * The first four fields of every receipt so far are [status, cumulative gas used, bloom, logs]. Where they are others, each list of
- * [20-byte address, up to four 32-byte topics, bytes] is a log, in the order of the encoding, and the receipt counts as successful, as
- * only what succeeded leaves logs. Whether these are all logs, the bloom of the block's header shows.
+ * The first four fields of all known receipts are [status, cumulative gas used, bloom, logs]. If a receipt has other fields, each
+ * list of [20-byte address, up to four 32-byte topics, bytes] is a log, in the order of the encoding, and the receipt counts as
+ * successful, because only a successful transaction has logs. The bloom of the block's header shows whether all logs were found.
  *
  * @throws {CodedError} receipt/empty, receipt/malformed: it is not RLP
  */
@@ -55,7 +56,7 @@ function foreignReceipt(encoded: Uint8Array): Receipt {
   return { type, status: 1, cumulativeGasUsed: 0n, bloom: logsBloom(logs), logs };
 }
 
-/** The fields of every receipt so far; undefined if these are others. */
+/** The fields of all known receipts; `undefined` if the receipt has others. */
 function usualFields([outcome, gas, bloom, listed]: readonly RlpItem[]): Omit<Receipt, "type"> | undefined {
   try {
     const status = expectRlpUint(outcome, 1);

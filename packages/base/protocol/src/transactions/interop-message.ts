@@ -4,10 +4,10 @@ import type { Log } from "./receipt.ts";
 import type { AccessListEntry } from "./transaction.ts";
 
 export type InteropMessageErrorCode =
-  /** a storage key that cannot stand at its place; `reason` says why */
+  /** an invalid storage key; `reason` says why */
   "interop/bad-access-entry";
 
-/** Which log of which chain a message is. Spec: docs/protocol/01-execution.md#interop-execution */
+/** The log and chain of a message. Spec: docs/protocol/01-execution.md#interop-execution */
 export interface MessageIdentifier {
   /** 20 bytes: the contract that emitted the log */
   readonly origin: Uint8Array;
@@ -19,7 +19,7 @@ export interface MessageIdentifier {
   readonly chainId: bigint;
 }
 
-/** What a transaction's access list says about one message that it executes. */
+/** The access list's data about one message that a transaction executes. */
 export interface MessageAccess {
   readonly chainId: bigint;
   readonly blockNumber: bigint;
@@ -37,10 +37,10 @@ const UINT64 = 64n;
 /** The hash of a log's payload: its topics, then its data. */
 export const messageHash = ({ topics, data }: Pick<Log, "topics" | "data">): Uint8Array => keccak256(...topics, data);
 
-/** The log's hash with its origin, as supervisors store it. */
+/** The hash of a log with its origin, as supervisors store it. */
 export const logHash = (origin: Uint8Array, payloadHash: Uint8Array): Uint8Array => keccak256(origin, payloadHash);
 
-/** Commitment to a message and its place: the storage key that CrossL2Inbox wants to be warm. */
+/** Commitment to a message and its position: the storage key of CrossL2Inbox that must be warm. */
 export function messageChecksum(id: MessageIdentifier, payloadHash: Uint8Array): Uint8Array {
   const idPacked = concatBytes(
     new Uint8Array(12),
@@ -68,13 +68,13 @@ export function encodeMessageAccess({ chainId, blockNumber, timestamp, logIndex,
   return [lookup, concatBytes(Uint8Array.of(CHAIN_ID_EXTENSION), new Uint8Array(7), bigintToBytes(upper, 24)), checksum];
 }
 
-/** All storage keys of CrossL2Inbox in an access list, in their order. Empty: the transaction executes no message. */
+/** All storage keys of CrossL2Inbox in an access list, in their order. If empty, the transaction executes no message. */
 export function messageStorageKeys(accessList: readonly AccessListEntry[]): Uint8Array[] {
   return accessList.flatMap(({ address, storageKeys }) => (equalBytes(address, PREDEPLOYS.crossL2Inbox) ? storageKeys : []));
 }
 
 /**
- * The messages that storage keys of CrossL2Inbox declare.
+ * The messages in the storage keys of CrossL2Inbox.
  *
  * @throws {CodedError} interop/bad-access-entry
  */

@@ -7,7 +7,7 @@ import { encodeTransaction } from "./transaction-codec.ts";
 
 const uint = (bits: bigint): fc.Arbitrary<bigint> =>
   fc.oneof(fc.bigInt(0n, 300n), fc.bigInt(0n, (1n << bits) - 1n), fc.bigInt(0n, 1n << 56n));
-/** Half a signature: an integer, so it may have leading zeros to strip. */
+/** r or s of a signature: an integer, so it can have leading zeros to strip. */
 const half = fc
   .tuple(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.constantFrom(0, 0, 1, 20, 32))
   .map(([bytes, zeros]) => bytes.fill(0, 0, zeros));

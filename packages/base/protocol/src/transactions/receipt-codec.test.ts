@@ -85,7 +85,7 @@ describe("blooms", () => {
     const block = new BlockBloom();
     const union = new Uint8Array(256);
     for (let receipt = 0; receipt < 3000; receipt++) {
-      // more values than the table keeps, each of them three times, some of other sizes
+      // more values than the table has entries, each three times, some of other sizes
       const value = (index: number): Uint8Array => keccak256(Uint8Array.of(index >> 8, index));
       const logs = [0, 1].map((log) => ({
         address: value((2 * receipt) % 5000).subarray(12),

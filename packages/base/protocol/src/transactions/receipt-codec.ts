@@ -21,7 +21,7 @@ const writer = new RlpWriter();
 /**
  * EIP-2718 encoding of a receipt.
  *
- * "root": the form that enters the receipts root, where a deposit's nonce appears only together with its version (from Canyon).
+ * "root": the form for the receipts root, where a deposit's nonce appears only together with its version (from Canyon).
  * "network": the form of devp2p and databases, where a deposit's nonce may also appear without a version (Regolith). Spec:
  * docs/protocol/01-execution.md#receipts
  */
@@ -31,7 +31,7 @@ export function encodeReceipt(receipt: Receipt, form: "root" | "network" = "root
   return writer.take();
 }
 
-/** The encodings that enter the receipts root, as views of one buffer. */
+/** The encodings for the receipts root, as views of one buffer. */
 export function encodeReceipts(receipts: readonly Receipt[]): Uint8Array[] {
   writer.start();
   const sizes: number[] = [];
@@ -130,14 +130,14 @@ function decodeLog(item: RlpItem): Log {
   };
 }
 
-/** A cache of bloom bits by value; a new value replaces the one in its place. PERF: the same tokens and users recur in the logs. */
+/** A cache of bloom bits by value. A new value replaces the entry at its index. PERF: logs repeat the same tokens and users. */
 const KNOWN_BITS = 12;
 const KNOWN = 2 ** KNOWN_BITS;
 const VALUE_BYTES = 32;
 /** 160 kB */
 const knownValues = new Uint8Array(KNOWN * VALUE_BYTES);
 const knownSizes = new Uint8Array(KNOWN);
-/** three per value; the last place is for values that are not cached */
+/** three per value; the last entry is for uncached values */
 const knownBits = new Uint16Array((KNOWN + 1) * 3);
 
 /** @returns the position in `knownBits` of the value's three bits (an address or topic), valid until the next call */

@@ -56,8 +56,8 @@ export type TransactionErrorCode =
 const N_BYTES = bigintToBytes(SECP256K1_N, 32);
 const HALF_N_BYTES = bigintToBytes(SECP256K1_HALF_N, 32);
 
-// PERF: encodings and hashes never change and are needed many times in a transaction's life (roots, pool, L1 cost, RPC). The key is
-// the object's identity: a spread copy starts without them.
+// PERF: encodings and hashes never change and are needed many times (roots, pool, L1 cost, RPC). The key is the object's
+// identity: a spread copy has no cached values.
 const encodings = new WeakMap<Transaction, Uint8Array>();
 const hashes = new WeakMap<Transaction, Uint8Array>();
 
@@ -86,7 +86,7 @@ export function hashTransaction(tx: Transaction): Uint8Array {
   return hash;
 }
 
-/** Remembers the hash of a transaction that was read together with it. */
+/** Caches the hash of a transaction. */
 export function noteTransactionHash(tx: Transaction, hash: Uint8Array): void {
   hashes.set(tx, hash);
 }
@@ -171,9 +171,9 @@ function depositFields(tx: DepositTransaction): RlpItem[] {
 }
 
 /**
- * Decodes one transaction that fills the whole input; accepts exactly what consensus accepts, whatever the fork.
+ * Decodes one transaction that fills the whole input; accepts exactly what consensus accepts in any fork.
  *
- * The transaction keeps views into `encoded` (and `encoded` itself as its encoding), so the caller must not write to it afterwards.
+ * The transaction keeps views into `encoded` (and `encoded` itself as its encoding), so the caller must not modify it afterwards.
  * @throws {CodedError} tx/*; the cause of tx/malformed is the rlp/* error
  */
 export function decodeTransaction(encoded: Uint8Array): Transaction {
@@ -182,7 +182,7 @@ export function decodeTransaction(encoded: Uint8Array): Transaction {
   return tx;
 }
 
-/** As {@link decodeTransaction}, for a caller who wants to know whether it can be decoded, and drops it: nothing is remembered. */
+/** As {@link decodeTransaction}, without caching, for callers that discard the transaction. */
 export function readTransaction(encoded: Uint8Array): Transaction {
   const type = encoded[0];
   if (type === undefined) throw new CodedError<TransactionErrorCode>("tx/empty");
@@ -372,7 +372,7 @@ const signedPart = new RlpWriter();
 
 /**
  * The sender of an encoded transaction, like `recoverSender` of the decoded one, but s must be low. PERF: does not decode the
- * fields. Of their faults it only notices those of the signature, as they have been decoded before.
+ * fields, so it detects only errors of the signature. The caller has decoded the transaction before.
  *
  * @throws {CodedError} tx/empty, tx/unknown-type, tx/bad-signature-v, tx/bad-signature, tx/high-s, tx/malformed, rlp/*
  */
@@ -382,7 +382,7 @@ export function recoverEncodedSender(encoded: Uint8Array): Uint8Array {
   return recoverSigner(keccak256(signedPart.view()), signature, false);
 }
 
-/** `recoverEncodedSender` of several; undefined where it would throw. PERF: together, a fifth of the time is saved. */
+/** `recoverEncodedSender` for several transactions; `undefined` if it would throw. PERF: saves a fifth of the time. */
 export function recoverEncodedSenders(encoded: readonly Uint8Array[]): (Uint8Array | undefined)[] {
   const deposits = new Map<number, Uint8Array>();
   const signed = encoded.map((transaction, index) =>
@@ -415,7 +415,7 @@ function ifValid<T>(action: () => T): T | undefined {
 
 const isDepositOrEmpty = (encoded: Uint8Array): boolean => encoded.length === 0 || encoded[0] === 0x7e;
 
-/** The signature of an encoded transaction; what its sender signed is in `signedPart` afterwards. */
+/** The signature of an encoded transaction; sets `signedPart` to the signed bytes. */
 function readSigned(encoded: Uint8Array): Signature {
   const type = encoded[0]!;
   const list = readRlpSpan(encoded, type >= 0xc0 ? 0 : 1);
@@ -469,7 +469,7 @@ function assertSignature({ r, s }: Signature, allowHighS: boolean): void {
 
 const AUTHORIZATION_MAGIC = Uint8Array.of(0x05);
 
-/** The account that signed an EIP-7702 authorization; undefined if its signature is invalid (the tuple is then skipped). */
+/** The account that signed an EIP-7702 authorization; `undefined` if its signature is invalid (the tuple is then skipped). */
 export function recoverAuthority(authorization: Authorization): Uint8Array | undefined {
   const { chainId, address, nonce, yParity, r, s } = authorization;
   if (yParity > 1) return undefined;
@@ -489,10 +489,10 @@ export function signTransaction<T extends SignedTransaction>(tx: T, privateKey: 
 }
 
 /**
- * What the sender pays per unit of gas, in wei; 0 for deposits. At least `baseFeeWei` only if the transaction is valid in its
+ * The sender's price per unit of gas, in wei; 0 for deposits. At least `baseFeeWei` only if the transaction is valid in its
  * block.
  *
- * @param baseFeeWei undefined before London
+ * @param baseFeeWei `undefined` before London
  */
 export function effectiveGasPrice(tx: Transaction, baseFeeWei: bigint | undefined): bigint {
   switch (tx.type) {
@@ -510,12 +510,12 @@ export function effectiveGasPrice(tx: Transaction, baseFeeWei: bigint | undefine
   }
 }
 
-/** The chain a transaction is bound to; undefined for deposits and unprotected legacy transactions. */
+/** The chain of a transaction; `undefined` for deposits and unprotected legacy transactions. */
 export function transactionChainId(tx: Transaction): bigint | undefined {
   return tx.type === 0x7e ? undefined : tx.chainId;
 }
 
-/** r and s of a signature as integers, for JSON-RPC; v as the encoding has it. */
+/** r and s of a signature as integers, for JSON-RPC; v as in the encoding. */
 export function signatureValues(tx: SignedTransaction): { v: bigint; r: bigint; s: bigint } {
   if (tx.signature === undefined) throw new CodedError<TransactionErrorCode>("tx/unsigned", { type: tx.type });
   const { r, s, yParity } = tx.signature;

@@ -80,7 +80,7 @@ export interface DepositTransaction extends CommonFields {
   readonly type: 0x7e;
   readonly sourceHash: Uint8Array;
   readonly from: Uint8Array;
-  /** wei minted to `from`; undefined and 0 encode the same */
+  /** wei minted to `from`; `undefined` and 0 have the same encoding */
   readonly mint: bigint;
   readonly isSystemTx: boolean;
 }
@@ -100,12 +100,12 @@ const TRANSACTION_TYPES: readonly number[] = [0x00, 0x01, 0x02, 0x03, 0x04, 0x7e
 /** Whether a transaction of this type, and its receipt, can be decoded. */
 export const isKnownTransactionType = (type: number): boolean => TRANSACTION_TYPES.includes(type);
 
-/** A transaction of L1 with a type that this version does not know: it counts for the transactions root, and is never a batch. */
+/** A transaction of L1 of an unknown type: it counts for the transactions root, and is never a batch. */
 export interface UnknownTransaction {
   readonly type: "unknown";
   /** first byte of its EIP-2718 encoding */
   readonly typeByte: number;
 }
 
-/** What a block of L1 may contain. */
+/** A transaction of an L1 block. */
 export type L1Transaction = Transaction | UnknownTransaction;

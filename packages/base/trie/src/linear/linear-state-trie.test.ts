@@ -13,11 +13,11 @@ import { PACKED_CLEARS_NODES, PACKED_STORAGE_CLEARED } from "./packed-changes.ts
 
 const hexOf = (bytes: Uint8Array | undefined): string => (bytes === undefined ? "none" : bytesToHex(bytes));
 
-/** All nodes that were ever listed, by hash, so that every earlier state can be read. */
+/** All nodes ever listed, by hash, so every earlier state can be read. */
 class Nodes implements TrieNodeReader {
   readonly #byHash: Map<string, Uint8Array>;
   read: string[] = [];
-  /** after this many reads, nodes are missing */
+  /** nodes are missing after this many reads */
   readsLeft = Number.POSITIVE_INFINITY;
 
   constructor(start?: Nodes) {
@@ -49,7 +49,9 @@ const bytes = (size: number, ...last: number[]): Uint8Array => {
 const addressOf = (n: number): Uint8Array => bytes(20, n);
 const slotOf = (n: number): Uint8Array => bytes(32, n);
 
-/** A key that has only its last nibbles different: hashes never share so many, and only such keys make nodes below 32 bytes. */
+/**
+ * A key that differs only in its last nibbles. Hashes never share so long a prefix, and only such keys make nodes below 32 bytes.
+ */
 function neighbour(key: Uint8Array, nibblesBack: number, by: number): Uint8Array {
   const other = key.slice();
   const at = 31 - (nibblesBack >> 1);
@@ -57,7 +59,7 @@ function neighbour(key: Uint8Array, nibblesBack: number, by: number): Uint8Array
   return other;
 }
 
-/** Accounts of which some have neighbours, and contracts whose slots have. */
+/** Accounts and contracts, some with such similar keys of accounts or slots. */
 function startState(nodes: Nodes): Uint8Array {
   const build = (owner: Uint8Array | undefined, entries: readonly (readonly [Uint8Array, Uint8Array])[]): Uint8Array => {
     const { root, nodes: made } = updateTrie(
@@ -76,7 +78,7 @@ function startState(nodes: Nodes): Uint8Array {
     for (let i = 0; i < n; i++) {
       const key = keccak256(slotOf(i));
       slots.push([key, Uint8Array.of(i + 1)]);
-      // neighbours in the last branch, in the one before it, and further up
+      // similar keys in the last branch, in the one before it, and further up
       if (i % 2 === 0) slots.push([neighbour(key, 0, 1), Uint8Array.of(7)]);
       if (i % 3 === 0) slots.push([neighbour(key, 1, 3), Uint8Array.of(8)]);
       if (i % 4 === 1)
@@ -93,7 +95,7 @@ function startState(nodes: Nodes): Uint8Array {
 const START_NODES = new Nodes();
 const START_ROOT = startState(START_NODES);
 
-/** As the chain packs the changes of a block. */
+/** Packs the changes of a block as the chain does. */
 function pack(changes: readonly StateTrieChange[]): Uint8Array {
   const parts: number[] = [];
   for (const { address, after, storageCleared, storage } of changes) {
@@ -105,7 +107,7 @@ function pack(changes: readonly StateTrieChange[]): Uint8Array {
   return Uint8Array.from(parts);
 }
 
-/** Without those that are listed as they were: a node in memory is encoded again if its parent needs its reference. */
+/** Without unchanged nodes: a node in memory is encoded again if its parent needs its reference. */
 const changedIn = (nodes: readonly TrieNodeChange[]): TrieNodeChange[] =>
   nodes.filter(({ rlp, before }) => rlp === undefined || before === undefined || !equalBytes(rlp, before));
 
@@ -116,12 +118,12 @@ const textOf = ({ stateRoot, storageRoots, nodes }: StateTrieUpdate): string =>
     ...changedIn(nodes).map(({ owner, path, rlp, before }) => [owner, path, rlp, before].map(hexOf).join(" ")),
   ].join("\n");
 
-/** Compares both tries, update by update: one that keeps nodes in memory, and one that reads everything it needs. */
+/** Compares both tries, update by update: one keeps nodes in memory, the other reads all nodes. */
 class Pair {
   readonly nodes = new Nodes(START_NODES);
   readonly roots = [START_ROOT];
   readonly linear: LinearStateTrie;
-  /** what was listed last at each path, and what its bytes were */
+  /** the last listing of each path, and a copy of its bytes */
   readonly #listed = new Map<string, { readonly view: Uint8Array; readonly copy: Uint8Array; readonly update: number }>();
 
   constructor(lanes: KeccakLanes | undefined) {
@@ -144,7 +146,7 @@ class Pair {
       expect(expectedReads).toContain(read);
       const [owner, path, hash] = read.split(" ");
       const listed = this.#listed.get(`${owner} ${path}`);
-      expect(listed && hexOf(keccak256(listed.copy))).not.toBe(hash); // it is in memory
+      expect(listed && hexOf(keccak256(listed.copy))).not.toBe(hash); // the node is in memory
     }
     expect(found.clearedOwners).toEqual(
       block.filter(({ after, storageCleared }) => after === undefined || storageCleared).map(({ address }) => keccak256(address)),
@@ -164,8 +166,8 @@ class Pair {
   }
 
   /**
-   * What was listed stays as it was until the same path is listed with another RLP or the node is evicted. A listing that changes nothing does
-   * not count, because whoever stores the nodes passes over it.
+   * A listed RLP does not change until its path is listed with another RLP or the node is evicted. A listing without a change
+   * does not count, because the storage ignores it.
    */
   #compareViews(nodes: readonly TrieNodeChange[]): void {
     for (const { owner, path, rlp, before } of nodes) {
@@ -181,13 +183,13 @@ class Pair {
     this.#listed.clear();
   }
 
-  /** @param pinned updates whose nodes stay */
+  /** @param pinned updates whose nodes stay in memory */
   evict(pinned: number): void {
     expect(this.linear.evict(0, pinned)).toBeGreaterThanOrEqual(pinned);
     for (const [key, { update }] of this.#listed) if (update < this.roots.length - pinned) this.#listed.delete(key);
   }
 
-  /** The linear trie alone fails, and starts anew. */
+  /** Only the linear trie fails, and restarts empty. */
   fail(block: readonly StateTrieChange[], reads: number): void {
     this.nodes.readsLeft = reads;
     try {
@@ -236,7 +238,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("fail" as const), reads: fc.nat(12), block }) },
 );
 
-/** In place of native code, which not every processor has: notes how many messages were hashed together. */
+/** Replaces native code, which needs a suitable processor. Records how many messages are hashed together. */
 class LanesHere implements KeccakLanes {
   readonly counts: number[] = [];
 
@@ -262,7 +264,7 @@ describe("LinearStateTrie", () => {
         for (const next of steps) {
           switch (next.kind) {
             case "block":
-              // A storage that is cleared takes its nodes with it without listing them.
+              // Clearing a storage discards its nodes without listing them.
               if (next.block.some(({ after, storageCleared }) => after === undefined || storageCleared)) pair.forgetOwners();
               pair.update(pair.roots.at(-1)!, next.block);
               break;
@@ -300,7 +302,7 @@ describe("LinearStateTrie", () => {
     const made = linear.update(none, EMPTY_TRIE_ROOT, pack([...pairAt(3), alone]));
     const view = made.nodes.find(({ path }) => path.length === 1 && path[0] === 3)!.rlp!;
     const copy = view.slice();
-    // The root has one child left, and becomes an extension. It stays a branch below it, with the same row.
+    // The root has one child left, and becomes an extension. The child stays a branch below it, with the same row.
     const { stateRoot, nodes } = linear.update(none, made.stateRoot, pack([{ ...alone, after: undefined }]));
     const same = nodes.find(({ path }) => path.length === 1 && path[0] === 3);
     expect([same?.rlp, same?.before]).toEqual([copy, copy]);

@@ -32,32 +32,33 @@ class ListedNode implements TrieNodeChange {
 }
 
 /**
- * The account trie and the storage tries, whose nodes stay in memory from one block to the next. A block that does not build on the previous block's state
- * starts with nothing in memory.
+ * The account trie and the storage tries. Nodes stay in memory from block to block. If a block does not build on the previous
+ * block's state, it starts with no nodes in memory.
  *
- * Decoded nodes, their RLP and the hashing are in a module of WebAssembly (assembly/), with one call for a block. PERF: most of its time is Keccak's
- * permutation, and it makes no garbage but the list.
+ * A WebAssembly module (assembly/) holds the decoded nodes and their RLP, and hashes them, with one call per block. PERF: most of
+ * the time is Keccak's permutation; the only garbage is the list.
  */
 export class LinearStateTrie {
   readonly #module: TrieModule;
   #root = EMPTY_TRIE_ROOT;
-  /** PERF: used again for every update */
+  /** PERF: reused for every update */
   readonly #nodes: ListedNode[] = [];
 
-  /** @param lanes in which it hashes; undefined: one by one */
+  /** @param lanes SIMD lanes for hashing; `undefined`: one message at a time */
   constructor({ lanes }: { readonly lanes: KeccakLanes | undefined } = { lanes: keccakLanes }) {
     this.#module = new TrieModule(lanes);
     this.#startAt(EMPTY_TRIE_ROOT);
   }
 
   /**
-   * The state root after the changes of a block, and the nodes that they change. Nodes that an earlier call listed need not be in the reader before they
-   * are evicted.
+   * The state root after the changes of a block, and the changed nodes. The reader need not have nodes of earlier calls until
+   * they are evicted.
    *
-   * What is listed is only valid until the next update; the RLP of a node until a later update lists the node with another one, or it is evicted or cleared.
+   * The list is valid until the next update. The RLP of a node is valid until an update lists the node with another one, or until
+   * it is evicted or cleared.
    *
    * @param packed see packed-changes.ts
-   * @throws {CodedError} trie/missing-node, trie/bad-node; the next call then starts with nothing in memory
+   * @throws {CodedError} trie/missing-node, trie/bad-node; the next call then starts with no nodes in memory
    */
   update(reader: TrieNodeReader, parentStateRoot: Uint8Array, packed: Uint8Array): LinearTrieUpdate {
     if (!equalBytes(this.#root, parentStateRoot)) this.#startAt(parentStateRoot);
@@ -81,7 +82,7 @@ export class LinearStateTrie {
     return { stateRoot: this.#root, storageRoots, nodes: this.#listed(), clearedOwners };
   }
 
-  /** PERF: a block changes some thousand nodes: three views each, and nothing else. */
+  /** PERF: a block changes some thousand nodes; each needs three views and nothing else. */
   #listed(): TrieNodeChange[] {
     const { bytes, numbers, calls } = this.#module;
     const { buffer } = bytes;
@@ -94,7 +95,7 @@ export class LinearStateTrie {
     for (let at = first; at < end; at += LISTED_NUMBERS) {
       const rlp = numbers[at + RLP]!;
       const before = numbers[at + BEFORE]!;
-      if (rlp === 0 && before === 0) continue; // inside its parent, and always was
+      if (rlp === 0 && before === 0) continue; // inside its parent before and after
       if (numbers[at + OWNER] !== ownerAt) {
         ownerAt = numbers[at + OWNER]!;
         owner = ownerAt === 0 ? undefined : bytes.slice(ownerAt, ownerAt + 32);
@@ -130,11 +131,10 @@ export class LinearStateTrie {
   }
 
   /**
-   * Keeps at most about `maxNodes` nodes in memory, the most recently used ones.
+   * Keeps about `maxNodes` nodes in memory, the most recently used ones.
    *
-   * @param pinned nodes listed by this many last updates may not be in the reader yet, and stay in memory
-   * @returns how many of the last updates still have all their listed nodes in memory, at least `pinned`; infinity: nothing was
-   * discarded
+   * @param pinned number of last updates whose listed nodes must stay in memory, because the reader may not have them yet
+   * @returns number of last updates whose listed nodes are all in memory, at least `pinned`; infinity if nothing was discarded
    */
   evict(maxNodes: number, pinned = 0): number {
     return evictionSteps(this, maxNodes, pinned, (passes) => {

@@ -3,7 +3,7 @@ import type { TrieNodeReader } from "../node-reader.ts";
 import { badNode, missingNode } from "../trie-errors.ts";
 import { TRIE_WASM } from "./trie-wasm.ts";
 
-/** The part of the WebAssembly interface that is needed; the global is not in the language's own library. */
+/** The used part of the WebAssembly interface; the global is not in the language's own library. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
@@ -36,10 +36,10 @@ const MAX_PAGES = 32_767;
 /** Larger than a node of a state trie can be. */
 const MAX_ROW_BYTES = 1024;
 
-/** PERF: compiled at its first use, once in a thread. */
+/** PERF: compiled at first use, once per thread. */
 let compiled: object | undefined;
 
-/** An instance of the module with a memory of its own. */
+/** An instance of the module with its own memory. */
 export class TrieModule {
   readonly calls: TrieExports;
   readonly #memory: { readonly buffer: SharedArrayBuffer };
@@ -47,10 +47,10 @@ export class TrieModule {
   #numbers: Uint32Array;
   #reader: TrieNodeReader | undefined;
 
-  /** @param lanes undefined: the module hashes one by one */
+  /** @param lanes `undefined`: the module hashes one message at a time */
   constructor(lanes: KeccakLanes | undefined) {
     compiled ??= new WebAssembly.Module(hexToBytes(TRIE_WASM));
-    // Shared, although only one thread has it, because views of a shared memory stay valid when it grows.
+    // Shared, although only one thread uses it, because views of a shared memory stay valid when it grows.
     this.#memory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES, shared: true });
     const host = {
       hasLanes: Number(lanes !== undefined),
@@ -76,19 +76,19 @@ export class TrieModule {
     this.#numbers = new Uint32Array(this.#memory.buffer);
   }
 
-  /** All of the memory, as far as it is in use now. */
+  /** The memory at its current size. */
   get bytes(): Uint8Array {
     if (this.#bytes.buffer !== this.#memory.buffer) this.#bytes = new Uint8Array(this.#memory.buffer);
     return this.#bytes;
   }
 
-  /** The same as numbers of 32 bits. */
+  /** The memory as 32-bit numbers. */
   get numbers(): Uint32Array {
     if (this.#numbers.buffer !== this.#memory.buffer) this.#numbers = new Uint32Array(this.#memory.buffer);
     return this.#numbers;
   }
 
-  /** Applies the packed changes; nodes that are not in memory come from `reader`. @throws whatever the reader throws */
+  /** Applies the packed changes, and reads nodes that are not in memory from `reader`. @throws errors of the reader */
   update(reader: TrieNodeReader, packed: Uint8Array): void {
     const at = this.calls.input(packed.length);
     this.bytes.set(packed, at);
