@@ -78,8 +78,8 @@ export function firstAccount(): u32 {
 }
 
 /**
- * The entry of the account whose address is in the lower 160 bits of the word. It may not be loaded yet: whether an account is warm
- * is decided before its state is read, and the state is not read if the gas does not suffice.
+ * The entry of the account whose address is in the lower 160 bits of the word. It may not be loaded yet, because the warm check
+ * comes before the state read, and the state is not read if the gas does not suffice.
  */
 export function findEntry(word: u32): u32 {
   const a0 = load<u64>(word);
@@ -120,7 +120,7 @@ function loadEntry(entry: u32): void {
   store<u32>(entry, load<u32>(entry, A_EXISTS), A_BEFORE_EXISTS);
 }
 
-/** Asks the host for the account the first time. */
+/** Loads the account from the host on first use. */
 @inline export function ensureLoaded(entry: u32): void {
   if (load<u32>(entry, A_LOADED) == 0) loadEntry(entry);
 }
@@ -165,7 +165,7 @@ export function warmAccount(account: u32): bool {
   return fork >= BERLIN && warmAccount(account) ? 2500 : 0;
 }
 
-/** Makes the account exist. From EIP-161 on it is deleted at the end of the transaction if it is empty then. */
+/** Makes the account exist. From EIP-161 on, an empty account is deleted at the end of the transaction. */
 export function touch(account: u32): void {
   if (load<u32>(account, A_EXISTS) == 0) {
     append(J_EXISTS, account);

@@ -191,14 +191,14 @@ function startFrame(code: u32, journal: u32, stack: u32): void {
 }
 
 /**
- * Before EIP-161, a call without value creates its target. From then on it leaves a target that does not exist alone, and one that
- * exists and is empty is deleted at the end of the transaction.
+ * Before EIP-161, a call without value creates its target. From EIP-161 on, it does not create a missing target, and an existing
+ * empty target is deleted at the end of the transaction.
  */
 @inline function touchTarget(target: u32, runsPrecompile: bool): void {
   if (isDead(target) && (fork < SPURIOUS_DRAGON || runsPrecompile || load<u32>(target, A_EXISTS) != 0)) touch(target);
 }
 
-/** SHA-256 of inputs of this length on is left to the host, which may have the processor's instructions for it. */
+/** Inputs of at least this length are hashed by the host (SHA-256), which can use the processor's instructions. */
 let hostSha256From: u32 = u32.MAX_VALUE;
 
 export function setHostSha256From(length: u32): void {
@@ -321,8 +321,8 @@ function addressBySalt(creator: u32, input: u32, length: u32): void {
 }
 
 /**
- * Starts the creation in M_*; fills M_SELF and M_CODE. `nonce` is the creator's nonce before the creation, which has already been
- * increased for a transaction (`fromHost`).
+ * Starts the creation in M_*; fills M_SELF and M_CODE. `nonce` is the creator's nonce before the creation; for a transaction
+ * (`fromHost`) it has already been increased.
  */
 export function enterCreate(stack: u32, fromHost: bool): u32 {
   setReturnData(0, 0);
@@ -330,11 +330,11 @@ export function enterCreate(stack: u32, fromHost: bool): u32 {
   const gas = load<i64>(M_GAS);
   let nonce = load<u64>(creator, A_NONCE);
   if (fromHost) nonce--;
-  // Tracing needs the address even if nothing is created.
+  // A tracer needs the address even if nothing is created.
   const kind = load<u32>(M_KIND);
   if (kind == KIND_CREATE2) addressBySalt(creator, load<u32>(M_INPUT), load<u32>(M_INPUT_LENGTH));
   else addressByNonce(creator, nonce);
-  // looked up (which reads state) only once it is certain that it is needed
+  // looked up (which reads state) only when it is needed
   const depthOk = load<u32>(M_DEPTH) <= MAX_DEPTH;
   const balanceOk = !less(creator + A_BALANCE, M_VALUE);
   if (!depthOk || !balanceOk || (!fromHost && nonce + 1 == 0)) {
@@ -399,7 +399,7 @@ function depositCode(f: u32): u32 {
 }
 
 /**
- * Ends the current frame: keeps or undoes its effects, and hands the result either to the frame above, which becomes current, or to
+ * Ends the current frame: keeps or reverts its effects, and passes the result to the calling frame, which becomes current, or to
  * the host.
  *
  * @returns whether there is a frame to continue with
@@ -450,7 +450,7 @@ function finishCreate(f: u32, halt: u32, gasLeft: i64, created: u32): void {
   } else zeroWord(load<u32>(f, F_SP));
 }
 
-/** EIP-150: at most 63/64 of the gas are passed on. */
+/** EIP-150: at most 63/64 of the gas are passed to a call. */
 @inline function allButOne64th(gas: i64): i64 {
   return gas - (gas >> 6);
 }

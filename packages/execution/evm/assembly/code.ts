@@ -1,7 +1,7 @@
 /**
- * Code entries: bytecode with its decoded instructions, cached by code hash across blocks. If they exceed a limit, all entries that
- * no frame is running are dropped; accounts find theirs again through the hash. Initialisation code is not cached: it lives with
- * its frame.
+ * Code entries: bytecode with its decoded instructions, cached by code hash across blocks. If the cache exceeds its limit, all
+ * entries that no frame is running are evicted; accounts look up their code again by its hash. Initialisation code is not cached:
+ * it is freed with its frame.
  */
 import {
   A_CODE,
@@ -39,7 +39,7 @@ let bound: u64 = 128 << 20;
 /** A_CODE pointers of accounts with another epoch are stale. */
 let epoch: u32 = 1;
 
-/** Frames 0 to this one run code; −1: none does */
+/** Frames 0 to this one run code; −1: no frame */
 let deepestFrame: i32 = -1;
 
 @inline export function setDeepestFrame(depth: i32): void {
@@ -102,8 +102,8 @@ function evict(): void {
 }
 
 /**
- * Called at the end of a transaction, when nothing runs: empties a full cache, so that this is rarely necessary in the middle of
- * one.
+ * Called at the end of a transaction, when no frame is active: empties a full cache, so that evictions during a transaction are
+ * rare.
  */
 export function trimCodeCache(): void {
   if (bytesInUse + decodedBytes > bound) evict();
@@ -132,7 +132,7 @@ export function reserveCode(hash: u32, length: u32): u32 {
   return code;
 }
 
-/** Called when the bytes are complete: from now on the entry can be found. */
+/** Called when the bytes are complete: makes the entry visible. */
 export function finishCode(code: u32): void {
   const bytes = load<u32>(code, C_BYTES);
   // EIP-7702: 0xef0100 and an address

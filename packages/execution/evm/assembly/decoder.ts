@@ -1,21 +1,23 @@
 /**
- * Decodes bytecode into instructions, block by block, when execution first reaches them, because a call runs only a small part of most contracts.
+ * Decodes bytecode into instructions, block by block, when execution first reaches them, because a call runs only a small part of
+ * most contracts.
  *
- * Instruction: u16 number (opcodes.ts) and operands; the forms are in fusion.ts.
- * Basic block header (I_BLOCK, I_QUIET, I_TRACE), 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words
- * that must be on the stack, u16 words by which the stack grows at most, u32 position in the code.
+ * Instruction: u16 number (opcodes.ts) and operands; the forms are in fusion.ts. Basic block header (I_BLOCK, I_QUIET, I_TRACE),
+ * 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words that must be on the stack, u16 words by which
+ * the stack grows at most, u32 position in the code.
  *
- * A block ends before a JUMPDEST and after an opcode with ENDS_BLOCK: jumps, halts, those that look at the exact gas left (GAS, SSTORE,
- * calls, creations), and those that a tracer sees or that fail for reasons of their own (logs, TSTORE, RETURNDATACOPY). Gas can therefore
- * be observed only at the end of a block, where exactly the gas of the block has been charged. A block that cannot be paid for fails as a
- * whole; the failure is the same, it is only noticed earlier. When every instruction is reported, every instruction is a block. When those
- * that touch the state are, they are; and as jumps check the block they lead to without executing its header, none of them begins a run or
- * follows a joined jump: an empty block is in between.
+ * A block ends before a JUMPDEST and after an opcode with ENDS_BLOCK: jumps, halts, opcodes that read the exact gas left (GAS,
+ * SSTORE, calls, creations), and opcodes that a tracer reports or that can fail for their own reasons (logs, TSTORE,
+ * RETURNDATACOPY). So gas can be observed only at the end of a block, where exactly the gas of the block has been charged. A
+ * block fails as a whole if its gas does not suffice: the failure is the same, but is detected earlier. If every instruction is
+ * reported, each is a block. If only instructions that touch the state are reported, each of those is a block. Jumps check the
+ * target block without executing its header, so no reported instruction begins a run or follows a joined jump: an empty block
+ * precedes it.
  *
- * Consecutive blocks are decoded together as a run, which ends at an opcode after which execution never continues with the next one. Instructions
- * never move, because jumps hold the addresses of block headers. A jump whose destination is not decoded yet holds the position in the code, with the
- * top bit set, and is completed when it is taken. A jump to an invalid destination leads to NOWHERE. Runs are stored in chunks of the heap; each code
- * has a list of chunks: u32 next chunk, u32 size.
+ * Consecutive blocks are decoded together as a run, which ends at an opcode after which execution never continues with the next
+ * one. Instructions never move, because jumps hold the addresses of block headers. A jump to a destination that is not decoded
+ * yet holds the position in the code, with the top bit set, and is resolved when it is taken. A jump to an invalid destination
+ * leads to NOWHERE. Runs are stored in chunks of the heap; each code has a list of chunks: u32 next chunk, u32 size.
  */
 import {
   C_BYTES,
@@ -189,7 +191,10 @@ function reserveRun(code: u32, pc: u32): u32 {
   return block != 0 ? block : UNRESOLVED | pc;
 }
 
-/** Where a jump may lead, or a joined jump goes on: if the opcode there is reported, an empty block that is not. */
+/**
+ * Before a jump target, or the continuation of a joined jump: if the opcode there is reported, inserts an empty block that is
+ * not.
+ */
 @inline function keepApart(bytes: u32, length: u32, pc: u32): void {
   if (!touching || pc >= length || !touchesState(load<u8>(bytes + pc))) return;
   openBlock(pc, 0);
@@ -247,7 +252,7 @@ function decodeRun(code: u32, start: u32): u32 {
       decodedBytes += setBlockOfDestination(code, pc, at);
       openBlock(pc, opcode);
       open = true;
-      // Of several in a row all but the last are one block: whoever jumps between them decodes no more than the way to the last.
+      // If several follow each other, all but the last are one block, so a jump between them decodes only up to the last.
       const inRow = stepping ? 1 : destinationsInARow(map, pc);
       const joined = max(inRow - 1, 1);
       count(joined, 0, 0);
@@ -384,13 +389,16 @@ export function releaseDecoded(code: u32): void {
   store<u32>(code, 0, C_ENTRY);
 }
 
-/** Where the stack fails in the block that was diagnosed last, and the gas of the opcodes before, without what depends on their operands. */
+/**
+ * Position of the stack error in the last diagnosed block, and the gas of the opcodes before it, without gas that depends on
+ * operands.
+ */
 let faultPc: u32 = 0;
 export let gasBeforeFault: i64 = 0;
 
 /**
- * If several checks of a block fail, the failure that executing it instruction by instruction would meet first, unless gas that depends on operands runs
- * out before (`runToFault`). A failure of the stack is described in R_FAULT_….
+ * If several checks of a block fail, selects the failure that execution instruction by instruction meets first, unless gas that
+ * depends on operands runs out before (`runToFault`). A stack failure is described in R_FAULT_….
  */
 export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: i32): u32 {
   const length = load<u32>(code, C_LENGTH);
@@ -418,12 +426,12 @@ export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: 
   return HALT_OUT_OF_GAS;
 }
 
-/** Room for the longest run, and for what follows it. */
+/** Room for the longest run and the instructions after it. */
 const FAULT_RUN: usize = memory.data(4352, 8);
 
 /**
- * The instructions of a block up to the opcode at which its stack fails with `halt`, and then that failure: what they access is paid for as usual, and
- * may be more than there is. Nothing else can be observed of them, because the frame fails in any case.
+ * The instructions of a block up to the opcode at which its stack fails with `halt`, followed by that failure. Their gas is
+ * charged as usual and can run out. Other effects cannot be observed, because the frame fails in any case.
  *
  * @returns the first instruction, which is not a block's header; valid until the next call
  */

@@ -102,7 +102,7 @@ export function refundCounter(): i64 {
   return refund;
 }
 
-/** Called before anything else in a transaction. */
+/** Called first in a transaction. */
 export function beginTransaction(): void {
   nextTransactionEpoch();
   transientReset();
@@ -111,7 +111,7 @@ export function beginTransaction(): void {
   setRefund(0);
 }
 
-/** Ends a transaction: deletes the accounts that are to be deleted; its effects are kept. */
+/** Ends a transaction and keeps its effects; deletes self-destructed and empty accounts. */
 export function endTransaction(): void {
   settleTransaction();
   trimCodeCache();
@@ -136,7 +136,7 @@ export function account(): u32 {
   return entry;
 }
 
-/** The same, but without reading its state: for marking it as warm. */
+/** The same without reading the account's state, to mark it as warm. */
 export function unloadedAccount(): u32 {
   zeroWord(SCRATCH_WORD_C);
   for (let i: u32 = 0; i < 20; i++) store<u8>(SCRATCH_WORD_C + i, load<u8>(X_ADDRESS + 19 - i));
@@ -209,7 +209,7 @@ export function delegate(entry: u32): u32 {
   return load<u32>(code, C_DELEGATION) != 0 ? delegateOf(code) : 0;
 }
 
-/** Adds gas that a transaction burns before its message runs, and what the last slice had burned if it was cut off. */
+/** Adds gas that a transaction burns before its message runs, and the gas of a last slice that was aborted. */
 export function addBurned(gas: i64): void {
   countBurned(gas + load<i64>(R_BURNED_SINCE));
 }

@@ -1,7 +1,7 @@
 /**
- * The EVM memory of frames. Every depth has its own heap block, which is kept for the next frame at that depth and grows by
- * doubling; the part beyond the size in use is garbage and zeroed when the memory expands over it. The block of depth d + 1 holds
- * the output of the last call of depth d (its return data) until that depth is used again.
+ * The EVM memory of frames. Every depth has its own heap block, which is reused by the next frame at that depth and grows by
+ * doubling. The part beyond the size in use is zeroed when the memory expands over it. The block of depth d + 1 holds the return
+ * data of depth d until that depth is used again.
  */
 import { F_MEMORY, F_MEMORY_CAPACITY, F_MEMORY_SIZE } from "./layout";
 import { enlarge } from "./heap";
@@ -84,7 +84,7 @@ export function copyPadded(destination: u32, source: u32, sourceLength: u32, off
   announceBytes(length);
   const available = sourceLength - <u32>from;
   const copied = min(available, length);
-  // PERF: both call out of the module, also for nothing.
+  // PERF: both leave the module, even for zero bytes.
   if (copied != 0) memory.copy(destination, source + <u32>from, copied);
   if (copied != length) memory.fill(destination + copied, 0, length - copied);
 }

@@ -64,7 +64,7 @@ export function indexInsert(index: usize, hash: u32, entry: u32): void {
   put(places, mask, hash, entry);
 }
 
-/** Keys of the hash function: set by the host, so that nobody can prepare addresses or slots that collide. */
+/** Keys of the hash function: set by the host, so an attacker cannot prepare addresses or slots that collide. */
 let seedA: u64 = 0x243f6a8885a308d3;
 let seedB: u64 = 0x13198a2e03707344;
 

@@ -1,6 +1,6 @@
 /**
  * Blocks of power-of-two size. A released block goes to the free list of its size and is reused; new blocks come from the top,
- * where linear memory grows. Memory is never returned to the system: the host replaces an engine that has grown too large.
+ * where linear memory grows. Memory is never returned to the system; the host replaces an engine that is too large.
  */
 import { HEAP } from "./layout";
 import { hostMemoryGrown, hostOutOfMemory } from "./host";

@@ -8,7 +8,7 @@
 @external("host", "loadCode") export declare function hostLoadCode(hash: u32): u32;
 /** Whether the state before the block holds any storage of the account (EIP-7610). */
 @external("host", "hasStorage") export declare function hostHasStorage(account: u32): u32;
-/** Writes the hash of block `number` to X_HASH as raw bytes; 0 when it is not known. */
+/** Writes the hash of block `number` to X_HASH as raw bytes; returns 0 if it is unknown. */
 @external("host", "blockHash") export declare function hostBlockHash(number: u64): u32;
 /** A contract's code was deployed: the host keeps a copy for `changes()` and for loading it again. */
 @external("host", "newCode") export declare function hostNewCode(hash: u32, bytes: u32, length: u32): void;
@@ -18,12 +18,12 @@
 @external("host", "memoryGrown") export declare function hostMemoryGrown(): void;
 /** Linear memory cannot grow any more; does not return. */
 @external("host", "outOfMemory") export declare function hostOutOfMemory(): void;
-/** Called after some milliseconds of execution, so that the host may throw to end it. */
+/** Called after some milliseconds of execution; the host can throw to end it. */
 @external("host", "slice") export declare function hostSlice(): void;
-/** Called before a step that takes longer than a slice, with its gas, so that the host may throw to end the execution. */
+/** Called with the gas of a step that takes longer than a slice, before it runs; the host can throw to end the execution. */
 @external("host", "longStep") export declare function hostLongStep(gas: i64): void;
 
-/** A hash or a copy of so many bytes takes about a millisecond. */
+/** A hash or a copy of this many bytes takes about a millisecond. */
 @inline const LONG_BYTES: u32 = 1 << 20;
 
 /** Lets the host end the execution before a step over many bytes. The gas is that of KECCAK256, the slowest of these steps. */

@@ -179,17 +179,20 @@ export function copyAccountCode(f: u32, sp: u32, gas: i64): i64 {
   return copyToMemory(f, sp - 32, sp - 64, sp - 96, load<u32>(code, C_BYTES), load<u32>(code, C_LENGTH), left);
 }
 
-/** Raw hashes of the last 256 blocks, at the lowest eight bits of their numbers, as far as the host was asked for them in this block. */
+/**
+ * Raw hashes of the last 256 blocks that were requested from the host in this block, indexed by the lowest eight bits of their
+ * numbers.
+ */
 const BLOCK_HASHES: usize = memory.data(256 * 32, 16);
-/** 1: in BLOCK_HASHES; zeros stand for a hash that the host does not know */
+/** 1 if the hash is in BLOCK_HASHES, which has zeros for a hash that the host does not have */
 const HAS_BLOCK_HASH: usize = memory.data(256, 16);
 
-/** Forgets the hashes of the block before. */
+/** Clears the hashes of the previous block. */
 export function blockHashesReset(): void {
   memory.fill(<u32>HAS_BLOCK_HASH, 0, 256);
 }
 
-/** BLOCKHASH: known for the 256 blocks before this one. PERF: for 20 gas, a look into the database can only be taken once. */
+/** BLOCKHASH: available for the 256 blocks before this one. PERF: 20 gas do not pay for repeated database reads. */
 export function blockHashInstruction(sp: u32): void {
   const number = load<u64>(sp);
   const current = load<u64>(ENV_NUMBER);

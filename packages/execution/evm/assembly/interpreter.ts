@@ -73,7 +73,7 @@ function checkBlock(ip: u32, words: i32): u32 {
 /** Not a halt: execution continues in another frame, or in this one with its registers stored in the frame. */
 @inline const HALT_SWITCH: u32 = 0xff;
 
-/** `run` returns after this much gas, or so many frame changes: a millisecond of most code, and a few of the slowest. */
+/** `run` returns after this much gas or this many frame changes: a millisecond of most code, some milliseconds of the slowest. */
 @inline const SLICE_GAS: i64 = 500_000;
 @inline const SLICE_FRAMES: i32 = 2_000;
 
@@ -83,7 +83,7 @@ export function runToEnd(): void {
   while (!run()) hostSlice();
 }
 
-/** Adds what a slice has burned. */
+/** Adds the gas burned by a slice. */
 export function countBurned(gas: i64): void {
   store<i64>(R_BURNED, load<i64>(R_BURNED) + gas);
   store<i64>(R_BURNED_SINCE, 0);
@@ -832,7 +832,7 @@ function run(): bool {
           halt = HALT_NONE;
           continue;
         }
-        // A block that costs more than a slice is one.
+        // A block that costs more than a slice runs as one slice.
         if (gas < startGas || sliceLeft < SLICE_GAS) {
           store<u32>(f, ip, F_IP);
           store<u32>(f, sp, F_SP);
@@ -853,7 +853,7 @@ function run(): bool {
         return true;
       }
     } else {
-      // What was handed on to another frame is not spent yet.
+      // Gas passed to another frame is not spent yet.
       const entered = currentFrame;
       sliceLeft -= startGas - load<i64>(f, F_GAS) - (entered != f ? load<i64>(entered, F_GAS) : 0);
     }

@@ -1,6 +1,6 @@
 /**
- * The undo log of a transaction: every change of state appends the value that it replaced, and a frame that fails goes back to
- * where it began. A position is a byte offset, so that the log can move when it grows.
+ * The undo log of a transaction: every change of state appends the replaced value, and a failing frame reverts to its start. A
+ * position is a byte offset, because the log moves when it grows.
  *
  * Record, 48 bytes: u32 kind, u32 entry, u64 small old value, word old value.
  */

@@ -1,9 +1,9 @@
 /**
  * Map of a code's jump destinations (JUMPDESTs that are not operands of a PUSH), and of their blocks once they are decoded.
  *
- * One group of 16 bytes for every 64 bytes of code: u64 bits (1: a destination), u32 address of the group's table, u32 unused. A table has one u32
- * per destination of its group, in order: the address of its block's header, 0: not decoded yet. Groups of which nothing is decoded share an empty one.
- * Tables lie behind the map, in what its block of the heap has left, and then in chunks as decoded instructions do.
+ * One group of 16 bytes for every 64 bytes of code: u64 bits (1: a destination), u32 address of the group's table, u32 unused. A
+ * table has one u32 per destination of its group, in order: the address of its block's header, 0: not decoded yet. Groups without
+ * decoded blocks share an empty table. Tables follow the map in its heap block, and then in chunks like decoded instructions.
  */
 import { addChunk } from "./chunks";
 import { C_BYTES, C_JUMPS, C_LENGTH, C_TABLES, C_TABLES_END, CHUNK_HEADER } from "./layout";
@@ -21,7 +21,7 @@ import { JUMPDEST, PUSH0 } from "./opcodes";
 @inline const UPPER_BITS: i8 = <i8>0xe0;
 @inline const EVEN: u64 = 0x5555_5555_5555_5555;
 
-/** So many PUSHes that have more than a byte of operands are better read one after the other. */
+/** From this many PUSHes with more than one byte of operands on, reading them one after the other is faster. */
 @inline const MANY: u64 = 8;
 
 /** The table of groups without a decoded block. */
@@ -59,7 +59,7 @@ let longPushes: u64 = 0;
   readSixteen(from + 48, 48);
 }
 
-/** Where the PUSH1s of the bytes from `start` on have their operands, if no longer PUSH is among them. */
+/** Positions of the operands of the PUSH1s from `start` on, if there is no longer PUSH among them. */
 @inline function operandsOfPush1(start: u32): u64 {
   // In a row of PUSH1, every other byte is an operand. Adding the rows' first bits to them carries through the rows that begin at odd places.
   const row = (pushes & ~longPushes) & (~(<u64>0) << <u64>start);
@@ -72,7 +72,7 @@ let longPushes: u64 = 0;
 /** Number of operands of the group's last PUSH1 that are in the next group. */
 let followsRow: u32 = 0;
 
-/** Takes the operands out of the group's destinations. @returns how many bytes the next group begins with that are operands, too */
+/** Removes operands from the group's destinations. @returns the number of operand bytes at the start of the next group */
 function removeOperands(at: u32, carried: u32): u32 {
   let start = carried;
   destinations &= ~(<u64>0) << <u64>start;
@@ -97,7 +97,7 @@ function removeOperands(at: u32, carried: u32): u32 {
   return followsRow;
 }
 
-/** The same, opcode by opcode, which takes less time where longer PUSHes follow each other closely. */
+/** The same, opcode by opcode; faster if longer PUSHes follow each other closely. */
 function walk(at: u32, start: u32): u32 {
   const end = at + GROUP;
   let from = at + start;
@@ -115,7 +115,7 @@ function walk(at: u32, start: u32): u32 {
   return from - end;
 }
 
-/** Finds the destinations of a code entry. PERF: 64 bytes at once; the rest of decoding happens when execution gets there. */
+/** Finds the destinations of a code entry. PERF: 64 bytes at once; execution triggers the rest of decoding. */
 export function buildJumpMap(code: u32): void {
   const length = load<u32>(code, C_LENGTH);
   const bytes = load<u32>(code, C_BYTES);
@@ -147,7 +147,7 @@ export function buildJumpMap(code: u32): void {
   return map + (pc >> GROUP_SHIFT) * ENTRY;
 }
 
-/** Whether one can jump to `pc`, which is below the code's length. */
+/** Whether `pc`, which is below the code's length, is a jump destination. */
 @inline export function isDestination(map: u32, pc: u32): bool {
   return ((load<u64>(groupOf(map, pc)) >> <u64>(pc & (GROUP - 1))) & 1) != 0;
 }
@@ -162,7 +162,7 @@ export function buildJumpMap(code: u32): void {
 /** Room for the largest tables of a few groups */
 @inline const TABLES: u32 = 4096;
 
-/** A table for the group. @returns the heap that a chunk for it took */
+/** Adds a table for the group. @returns the heap bytes of its chunk */
 function addTable(code: u32, group: u32): u32 {
   const size = <u32>popcnt<u64>(load<u64>(group)) << 2;
   let bytes: u32 = 0;
@@ -179,7 +179,7 @@ function addTable(code: u32, group: u32): u32 {
   return bytes;
 }
 
-/** Remembers the block of the destination `pc`. @returns the heap that this took */
+/** Stores the block of the destination `pc`. @returns the heap bytes used */
 export function setBlockOfDestination(code: u32, pc: u32, block: u32): u32 {
   const group = groupOf(load<u32>(code, C_JUMPS), pc);
   const bytes = load<u32>(group, G_TABLE) == <u32>NO_BLOCKS ? addTable(code, group) : 0;
@@ -188,7 +188,7 @@ export function setBlockOfDestination(code: u32, pc: u32, block: u32): u32 {
   return bytes;
 }
 
-/** Number of destinations one after the other from `pc` on, which is one, within its group. */
+/** Number of adjacent destinations from the destination `pc` on, within its group. */
 @inline export function destinationsInARow(map: u32, pc: u32): u32 {
   return <u32>ctz<u64>(~(load<u64>(groupOf(map, pc)) >> <u64>(pc & (GROUP - 1))));
 }

@@ -324,10 +324,10 @@ function absorbPair(from: u32): void {
 /** Entry of KECCAK_CACHE, of which there are 2^CACHE_BITS: the input's 64 bytes, the digest as a word, unused. Two lines of the processor's cache. */
 @inline const CACHE_BITS: u32 = 7;
 @inline const CACHE_ENTRY: u32 = 128;
-/** One u32 tag per entry: 31 bits of the hash of the input seen last; the top bit says that the entry contains it. */
+/** One u32 tag per entry: 31 bits of the hash of the last input; the top bit is set if the entry contains it. */
 @inline const CACHE_TAGS: u32 = KECCAK_CACHE + (CACHE_ENTRY << CACHE_BITS);
 @inline const HELD: u32 = 0x80000000;
-/** After this many misses in a row, only an input that is seen again takes an entry. */
+/** After this many misses in a row, only a repeated input takes an entry. */
 @inline const PATIENCE: u32 = 64;
 let misses: u32 = 0;
 
@@ -338,9 +338,10 @@ let misses: u32 = 0;
 }
 
 /**
- * `keccakWord` of 64 bytes, with a cache. Contracts compute the slots of their mappings again and again: in six or seven of ten cases, the slot is
- * among the last 128. PERF: a hit costs a hundredth of the permutation. A miss only looks at the tag. A series of hashes that never recur does not
- * replace entries, because writing an entry costs a twentieth of the permutation where the processor's level-1 cache is shared.
+ * `keccakWord` of 64 bytes, with a cache. Contracts compute the slots of their mappings repeatedly: in six or seven of ten cases,
+ * the slot is among the last 128. PERF: a hit costs a hundredth of the permutation; a miss only reads the tag. A series of hashes
+ * that never recur replaces no entries, because writing an entry costs a twentieth of the permutation if the processor's level-1
+ * cache is shared.
  */
 export function keccakPair(from: u32, to: u32): void {
   const mixed =

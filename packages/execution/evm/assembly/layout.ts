@@ -71,7 +71,7 @@
 @inline export const R_LOGS_LENGTH: u32 = 0x12128; // bytes
 @inline export const R_FAULT_HEIGHT: u32 = 0x1212c; // u32: words on the stack before that opcode
 @inline export const R_REPORTED: u32 = 0x12130; // u32, TRACE_TOUCHES only: the last instruction was reported
-/** Gas that all executions have burned, those that were cut off included; what a message that fails forfeits is not burned. */
+/** Gas burned by all executions, including aborted ones. Gas that a failing message forfeits is not burned. */
 @inline export const R_BURNED: u32 = 0x12138; // i64: up to the slice that runs
 @inline export const R_BURNED_SINCE: u32 = 0x12140; // i64: in that slice, up to the last instruction that was reported
 

@@ -1,6 +1,6 @@
 /**
- * Instructions that cost much more than their dispatch: those that access state, hash, copy or divide 512 bits. They are kept out
- * of the interpreter's loop so that its hot variables stay in registers.
+ * Instructions that cost much more than their dispatch: state access, hashes, copies and 512-bit divisions. They are outside of
+ * the interpreter's loop, so that its hot variables stay in registers.
  */
 import {
   A_ADDRESS,

@@ -32,12 +32,12 @@ export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool,
   return (id != 0 && id <= <u64>lastPrecompile) || (id == 0x100 && hasP256);
 }
 
-/** Accounts at which another precompile answers than the rules say, or none: 8 bytes each, account and number. */
+/** Accounts with another precompile than in the rules, or without one: 8 bytes each, account and number. */
 const OVERRIDES: usize = memory.data(64 * 8, 8);
 const MAX_OVERRIDES: u32 = 64;
 let overrideCount: u32 = 0;
 
-/** Number of the precompile that answers at the account; 0: none. */
+/** Number of the precompile at the account; 0: none. */
 @inline export function precompileAt(account: u32): u32 {
   if (overrideCount != 0) return overriddenPrecompile(account);
   return isPrecompile(account + A_ADDRESS) ? <u32>load<u64>(account + A_ADDRESS) : 0;
@@ -70,8 +70,8 @@ function overridePrecompile(account: u32, id: u32): bool {
 }
 
 /**
- * Until the next block, the precompile at `from` answers at `to`, or nowhere if `to` is 0. Returns 1; 0: there is none at `from`;
- * 2: too many moves.
+ * Moves the precompile at `from` to `to` until the next block, or removes it if `to` is 0. Returns 1; 0 if there is none at
+ * `from`; 2 if there are too many moves.
  */
 export function movePrecompile(from: u32, to: u32): u32 {
   const id = precompileAt(from);

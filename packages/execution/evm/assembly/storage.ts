@@ -33,7 +33,7 @@ const ARENA: usize = memory.data(ARENA_SIZE, 8);
 const TRANSIENT_INDEX: usize = memory.data(INDEX_DESCRIPTOR, 8);
 const TRANSIENT_ARENA: usize = memory.data(ARENA_SIZE, 8);
 
-/** Refund counter of the transaction; a frame that fails restores it. */
+/** Refund counter of the transaction; a failing frame restores it. */
 export let refund: i64 = 0;
 
 @inline export function setRefund(value: i64): void {

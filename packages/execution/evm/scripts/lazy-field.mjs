@@ -126,7 +126,7 @@ export class LazyField {
     return [...this.split(value), ...Array(4 * this.vectors - this.limbs).fill(0n)];
   }
 
-  /** Elements one behind the other, as they are. */
+  /** Consecutive elements, without conversion. */
   plainConstant(name, values, comment) {
     if (comment) this.emit(`/** ${comment} */`);
     this.emit(`export const ${name}: usize = memory.data<i32>([${values.flatMap((value) => this.words(value)).join(", ")}], 16);`);
@@ -144,7 +144,10 @@ export class LazyField {
     for (const i of range(this.limbs)) this.emit(`  const ${prefix}${i} = <i64>load<i32>(${pointer}, ${4 * i});`);
   }
 
-  /** PERF: as whole vectors, as sums and differences read them: what was stored in parts would have to reach the cache first. */
+  /**
+   * PERF: written as whole vectors, because sums and differences read whole vectors, and partial writes stall a following vector
+   * read.
+   */
   store(prefix) {
     const pair = (i) => {
       if (i >= this.limbs) return "0";
@@ -271,7 +274,7 @@ export class LazyField {
       this.emit(`  ${reduced ? "let" : "const"} s${v} = ${sum};`);
     }
     if (reduced) {
-      // the carries that the highest limb has not had yet are less than its 16 lowest units
+      // the pending carries into the highest limb are less than its 16 lowest units
       const shift = 40n;
       const lane = (limbs - 1) % 4;
       this.emit(`  const top = <i64>i32x4.extract_lane(s${vectors - 1}, ${lane});`);

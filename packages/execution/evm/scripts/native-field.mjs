@@ -41,7 +41,7 @@ export class NativeField {
     this.radix = isPlain ? 1n : 1n << BigInt(64 * words);
   }
 
-  /** What packages/base/native needs to know to write the field's constants in C */
+  /** The data that packages/base/native needs for the field's constants in C */
   get description() {
     const { c, prime, words, radix } = this;
     return { c, words, prime, squared: radix ** 2n % prime, cubed: radix ** 3n % prime, factor: mod(-inverse64(prime), 1n << 64n) };
@@ -57,7 +57,7 @@ export class NativeField {
     this.lines.push(`export const ${name}: usize = memory.data<u64>([${words.join(", ")}], 16);`);
   }
 
-  /** Numbers one behind the other, as they are. */
+  /** Consecutive numbers, without conversion. */
   plainConstant(name, values, comment) {
     this.#data(name, values, comment);
   }
@@ -80,7 +80,7 @@ export class NativeField {
     }
   }
 
-  /** Those that every field has */
+  /** The functions of every field */
   common() {
     this.declare(
       `${this.name}Read`,

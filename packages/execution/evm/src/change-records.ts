@@ -75,7 +75,7 @@ export class ChangeRecords {
     return changes;
   }
 
-  /** A record as an object. @param first number of the first slot that is wanted. @param last of the one after the last */
+  /** A record as an object. @param first index of the first slot to return. @param last index after the last slot to return */
   changeAt(at: number, first = 0, last = this.slotCountOf(at)): AccountChange {
     const { bytes } = this;
     const flags = bytes[at + RECORD_FLAGS]!;

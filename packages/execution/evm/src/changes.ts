@@ -54,7 +54,10 @@ export function collectChanges(instance: EngineInstance): StateChanges {
   return recordedChanges(new ChangeRecords(scratch.slice(0, size)), [...codes.values()]);
 }
 
-/** Objects are created on first access. A copy (`{ ...changes }`) contains them, but no records that could contradict them. */
+/**
+ * Objects are created on first access. A copy (`{ ...changes }`) has the objects but not the records, so the two cannot
+ * contradict each other.
+ */
 function recordedChanges(records: ChangeRecords, codes: StateChanges["codes"]): StateChanges {
   let accounts: readonly AccountChange[] | undefined;
   const changes: StateChanges = {
@@ -157,7 +160,7 @@ function writeSlotsOfCleared({ memory, reader }: EngineInstance, entry: number):
   for (let slot = memory.u32(entry + A_SLOTS); slot !== 0; slot = memory.u32(slot + S_NEXT)) {
     const slotGeneration = memory.u32(slot + S_GENERATION);
     if (slotGeneration === NOT_LOADED || slotGeneration !== generation || isZeroWord(memory, slot + S_VALUE)) continue;
-    // Execution did not need the value before, so it may never have been read.
+    // Execution did not need the previous value, so it may not be loaded.
     const stored = reader.readStorage(address, memory.rawWord(slot + S_KEY));
     const at = reserve(RECORD_SLOT_SIZE);
     writeWord(memory.bytes, at, slot + S_KEY);

@@ -11,28 +11,34 @@ import type { EvmTracer } from "./tracer.ts";
 import { warmUpEngine } from "./warm-up.ts";
 
 export interface EvmOptions {
-  /** for the point evaluation precompile; while it cannot say, and if omitted, the engine verifies in WebAssembly */
+  /** for the point evaluation precompile; if omitted, or while it returns no result, the engine verifies in WebAssembly */
   readonly kzg?: KzgVerifier | undefined;
   /** SHA-256 in native code, for long inputs of the precompile; if omitted, the engine's own */
   readonly sha256?: ((data: Uint8Array) => Uint8Array) | undefined;
-  /** what precompiles compute in native code; if omitted, all is WebAssembly */
+  /** native code for precompiles; if omitted, all precompiles run in WebAssembly */
   readonly native?: NativeArithmetic | undefined;
-  /** 16 random bytes: keys of the engine's hash tables, so that nobody can choose slots that collide. Results do not depend on them. */
+  /**
+   * 16 random bytes: keys of the engine's hash tables, so an attacker cannot choose colliding slots. Results do not depend on
+   * them.
+   */
   readonly hashSeed?: Uint8Array | undefined;
-  /** how many bytes of decoded code to keep across blocks; default 128 MB */
+  /** bytes of decoded code to keep across blocks; default 128 MB */
   readonly codeCacheBytes?: number | undefined;
 }
 
 /** An EVM that executes one block at a time. A process can have several, each with its own memory of at least 40 MB. */
 export interface EvmEngine {
-  /** Begins a block and ends the previous one, whose `BlockExecution` must not be used any more. */
+  /** Begins a block and ends the previous one, whose `BlockExecution` must not be used afterwards. */
   beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution;
-  /** Takes effect at the next `beginBlock`; without a tracer, at once, and the last one is not kept. Without one, tracing costs nothing. */
+  /**
+   * Takes effect at the next `beginBlock`; `undefined` takes effect at once and releases the previous tracer. Without a tracer,
+   * tracing costs nothing.
+   */
   setTracer(tracer: EvmTracer | undefined): void;
   /**
-   * Sets a function that is called every few milliseconds during long executions, and before a precompile that takes long for itself,
-   * with its gas (otherwise 0). If it throws, the execution ends and the error comes out of the call that began it. The block must not be
-   * used any more then. While a tracer sees every instruction, long executions are left to its `onTick`.
+   * Sets a function that is called every few milliseconds during long executions, and before a long-running precompile, with its
+   * gas (otherwise 0). If it throws, the execution ends with that error, and the block must not be used afterwards. If a tracer
+   * gets every instruction, its `onTick` replaces this function.
    */
   setInterrupt(check: ((stepGas: bigint) => void) | undefined): void;
   /** Runs the interpreter for some 50 ms, so that its optimised code is compiled before it is needed. */
@@ -40,22 +46,22 @@ export interface EvmEngine {
   /** bytes of linear memory in use */
   readonly memoryBytes: number;
   /**
-   * Gas that all executions on the engine have burned: also those that failed, were undone or were cut off. A message that fails forfeits
-   * what it has left, which it does not burn, and refunds are not subtracted: this measures what the engine has done.
+   * Gas burned by all executions on the engine, including failed, reverted and aborted ones. It measures the engine's work, so
+   * gas that a failing message forfeits does not count, and refunds are not subtracted.
    */
   readonly gasBurned: bigint;
 }
 
 /**
- * An instance that has grown beyond this plus twice its code cache is replaced at the next block, as linear memory never shrinks.
- * The allowance covers stacks (32 MB that are hardly ever touched), tables of accounts and slots, and EVM memories.
+ * An instance that exceeds this size plus twice its code cache is replaced at the next block, because linear memory never
+ * shrinks. The allowance is for stacks (32 MB, mostly unused), tables of accounts and slots, and EVM memories.
  */
 const KEPT_MEMORY_BYTES = 192 << 20;
 const DEFAULT_CODE_CACHE_BYTES = 128 << 20;
 
 /**
- * How fast gas is supposed to burn. The slowest gas that is known burns a third slower (lab/bench/README.md#worst): time limits that
- * look ahead by it leave room for that.
+ * Assumed speed of execution. The slowest known gas takes a third longer (lab/bench/README.md#worst), so time limits based on
+ * this value leave a margin.
  */
 export const SUPPOSED_GAS_PER_MS = 50_000;
 
@@ -75,7 +81,7 @@ class Engine implements EvmEngine {
   #tracer: EvmTracer | undefined;
   #interrupt: ((stepGas: bigint) => void) | undefined;
   #current: EngineBlock | undefined;
-  /** on instances that were replaced */
+  /** by replaced instances */
   #burnedBefore = 0n;
 
   constructor(module: EvmModule, options: EvmOptions) {
@@ -95,7 +101,7 @@ class Engine implements EvmEngine {
 
   setTracer(tracer: EvmTracer | undefined): void {
     this.#tracer = tracer;
-    if (tracer === undefined) this.#instance.tracer = undefined; // it may hold a trace of megabytes
+    if (tracer === undefined) this.#instance.tracer = undefined; // the tracer can hold megabytes
   }
 
   setInterrupt(check: ((stepGas: bigint) => void) | undefined): void {

@@ -1,7 +1,7 @@
 import type { Authorization, BlockRules, Log, Transaction } from "@rnode/protocol";
 import type { StateChanges } from "./state-changes.ts";
 
-/** What the EVM can see of its block. */
+/** The block's values that the EVM can read. */
 export interface BlockEnvironment {
   readonly number: bigint;
   readonly timestamp: bigint;
@@ -103,13 +103,13 @@ export interface CallMessage {
   readonly accessList?: readonly { readonly address: Uint8Array; readonly storageKeys: readonly Uint8Array[] }[] | undefined;
   /** EIP-7702; invalid ones are skipped, as in a transaction */
   readonly authorizationList?: readonly Authorization[] | undefined;
-  /** what BLOBHASH returns */
+  /** the hashes that BLOBHASH returns */
   readonly blobVersionedHashes?: readonly Uint8Array[] | undefined;
 }
 
 export interface CallOutcome {
   readonly status: 0 | 1;
-  /** what a transaction would report: intrinsic gas included, refunds subtracted */
+  /** the gas that a transaction would report: with intrinsic gas, less refunds */
   readonly gasUsed: bigint;
   /** the most gas used at any moment, before refunds */
   readonly maxGasUsed: bigint;

@@ -30,7 +30,7 @@ const message = (fields: Partial<CallMessage> = {}): CallMessage => ({
   ...fields,
 });
 
-/** What a call of MAIN burns. */
+/** The gas that a call of MAIN burns. */
 function burnedBy(code: string, fields: Partial<CallMessage> = {}, other = "STOP"): { burned: bigint; outcome: CallOutcome } {
   const block = begin({ [MAIN]: { code: asm(code) }, [OTHER]: { code: asm(other) } });
   const before = engine.gasBurned;

@@ -4,7 +4,10 @@ import { createEvm } from "./evm.ts";
 import { engineModule } from "./testing/engine.ts";
 import { address, addressHex, environment, ethereumRules, MemoryState } from "./testing/memory-state.ts";
 
-/** Which positions one can jump to (assembly/jump-map.ts): 64 bytes are looked at at once, so what matters is where PUSHes lie in them. */
+/**
+ * Valid jump destinations (assembly/jump-map.ts). The map is built from 64 bytes at a time, so the cases vary the position of
+ * PUSHes in these.
+ */
 
 const CODE_ADDRESS = addressHex(0x1000);
 const [JUMPDEST, PUSH0, PUSH1, PUSH32] = [0x5b, 0x5f, 0x60, 0x7f] as const;

@@ -14,7 +14,7 @@ const CONTRACTS = 24;
 const NO_OPERATIONS = new Uint8Array(7000).fill(0x5b);
 const ENTRY = addressHex(0xe000);
 
-/** The contracts of a block: each has 8 KB of code of its own, and touches slots and accounts of its own. */
+/** The contracts of a block: each has 8 KB of code, and touches its own slots and accounts. */
 function contractsOf(block: number): Record<Hex, TestAccount> {
   const accounts: Record<Hex, TestAccount> = {};
   let calls = "";

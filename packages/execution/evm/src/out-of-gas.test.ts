@@ -10,14 +10,14 @@ import { address, addressHex, environment, ethereumRules, MemoryState, type Test
 import type { EvmTracer, TraceDetail, TraceMessage, TraceResult, TraceStep } from "./tracer.ts";
 
 /**
- * Gas is charged for a basic block at once, not for each instruction. With a tracer, every instruction is a block of its own, as in the
+ * Gas is charged once per basic block, not for each instruction. With a tracer, every instruction is a block, as in the
  * specification. Both must give the same result at every gas limit.
  */
 const plain = createEvm(engineModule);
 const stepping = createEvm(engineModule);
 stepping.setTracer({});
 
-/** What a tracer of messages sees, in a tracer that sees every instruction and in one that does not. */
+/** Collects the messages of a trace, with and without instructions. */
 class Messages implements EvmTracer {
   readonly events: string[] = [];
   readonly detail: TraceDetail;
@@ -166,7 +166,7 @@ function observe(block: BlockExecution, gasLimit: bigint): string {
 /** 21,000, an address of the access list, three bytes of data */
 const INTRINSIC = 23_436n;
 
-/** All gas limits within `near` of the intrinsic gas and of what the program needs, and one in `far` between them. */
+/** All gas limits within `near` of the intrinsic gas and of the needed gas, and one in `far` between them. */
 function* gasLimits(needed: bigint, near: bigint, far: bigint): Iterable<bigint> {
   for (let gas = needed + 20n; gas >= INTRINSIC - 2n; gas -= gas > needed - near || gas < INTRINSIC + near ? 1n : far) yield gas;
 }

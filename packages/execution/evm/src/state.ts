@@ -9,19 +9,19 @@ export interface AccountRecord {
 }
 
 /**
- * The state on which a block is executed: synchronous, and constant while the block runs. The engine only asks for what it has not
- * seen in this block yet. Implemented by the database's views, by witnesses, and by plain maps in tests.
+ * The state on which a block is executed: synchronous, and constant during the block. The engine reads each account and slot once
+ * per block. Implemented by the database's views, by witnesses, and by plain maps in tests.
  */
 export interface StateReader {
-  /** undefined: no such account. `address`: 20 bytes, valid only during the call */
+  /** `undefined`: no such account. `address`: 20 bytes, valid only during the call */
   readAccount(address: Uint8Array): AccountRecord | undefined;
   /** 32 bytes, big-endian; undefined means zero. `slot`: 32 bytes. Both arguments are valid only during the call */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
   /** never called with the empty code hash; throws if the hash is unknown, because the database or witness is broken then */
   readCode(codeHash: Uint8Array): Uint8Array;
   /**
-   * whether the account has any storage; asked when a contract is created at the address of an existing account (EIP-7610). If
-   * omitted, no such account has any, which is true of every chain that began with EIP-161
+   * whether the account has any storage; called if a contract is created at the address of an existing account (EIP-7610). If
+   * omitted, such accounts have no storage, which is true of every chain that started with EIP-161
    */
   hasStorage?(address: Uint8Array): boolean;
   /** hash of an ancestor, undefined if unknown; only called for the last 256 blocks */
@@ -32,12 +32,12 @@ export interface StateReader {
 export interface AccountChange {
   /** 20 bytes */
   readonly address: Uint8Array;
-  /** undefined: the account did not exist before the block */
+  /** `undefined`: the account did not exist before the block */
   readonly before: AccountRecord | undefined;
-  /** undefined: the account does not exist after the block */
+  /** `undefined`: the account does not exist after the block */
   readonly after: AccountRecord | undefined;
   /**
-   * all storage from before the block is gone (self-destruct, or a creation at the same address); `storage` then lists what was
+   * the storage from before the block was deleted (self-destruct, or a creation at the same address); `storage` lists the slots
    * written afterwards
    */
   readonly storageCleared: boolean;

@@ -2,16 +2,15 @@ import type { MessageKind } from "./engine/layout.ts";
 import type { HaltReason } from "./execution.ts";
 
 /**
- * Which instructions are reported, from the cheapest: none; those that name an account or a slot (SLOAD, SSTORE, BALANCE, EXTCODE…,
- * calls, creations, SELFDESTRUCT); all. Code runs as fast as without a tracer where nothing is reported.
+ * The reported instructions, from the cheapest level: none; instructions that name an account or a slot (SLOAD, SSTORE, BALANCE,
+ * EXTCODE…, calls, creations, SELFDESTRUCT); all. Code without reported instructions runs as fast as without a tracer.
  */
 export type TraceDetail = "messages" | "touches" | "steps";
 
 /**
- * The hooks of a trace. While a tracer is set that wants instructions, the engine decodes code differently (each instruction reports
- * itself), so that tracing costs nothing when it is off. Arguments are views of the engine's memory, valid only during the call. `onStep`
- * may read the state through the block's execution, after which the views are no longer valid. If a hook throws, the execution ends, and
- * the block with it.
+ * The hooks of a trace. For a tracer of instructions, the engine decodes code differently (each instruction reports itself), so
+ * tracing costs nothing when it is off. Arguments are views of the engine's memory, valid only during the call. `onStep` may read
+ * the state through the block's execution, which invalidates the views. If a hook throws, the execution and its block end.
  */
 export interface EvmTracer {
   /** default: all steps. Read when a block begins. */
@@ -70,8 +69,9 @@ export interface TraceResult {
   readonly gasLeft: bigint;
   readonly output: Uint8Array;
   /**
-   * The last instruction of the transaction so far; if an instruction made the message fail, it is that one. Unless all
-   * are reported, it is known only if it was reported, or for an opcode that does not exist and one for which the stack is too low or too high.
+   * The last instruction of the transaction so far, or the failing one if an instruction made the message fail. Unless all
+   * instructions are reported, it is known only for a reported instruction, an undefined opcode, or a stack underflow or
+   * overflow.
    */
   readonly lastStep: () => FaultyStep | undefined;
 }

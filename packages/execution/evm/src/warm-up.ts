@@ -4,9 +4,9 @@ import type { BlockEnvironment, BlockExecution } from "./execution.ts";
 import type { StateReader } from "./state.ts";
 
 /**
- * V8 runs a WebAssembly function in its quick baseline tier until a budget is used up, and then compiles an optimised version in
- * the background, which only later calls enter. A first call that lasts a minute would stay in the slow tier to its end, so the
- * interpreter is called a few times here with a loop of ordinary instructions.
+ * V8 runs a WebAssembly function in its baseline tier until a budget is used up. It then compiles an optimised version in the
+ * background, which only later calls use. A first call of a minute would stay in the slow tier, so the interpreter is warmed up
+ * with some calls of a loop of ordinary instructions.
  */
 export function warmUpEngine(
   beginBlock: (rules: BlockRules, environment: BlockEnvironment, reader: StateReader) => BlockExecution,

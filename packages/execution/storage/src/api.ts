@@ -9,7 +9,7 @@ export interface StoredAccount extends AccountRecord {
   readonly storageRoot: Uint8Array;
 }
 
-/** What a block leaves behind, apart from trie nodes. */
+/** The stored result of a block, without trie nodes. */
 export interface BlockContent {
   readonly block: Block;
   readonly hash: Uint8Array;
@@ -41,8 +41,8 @@ export interface TransactionLocation {
 }
 
 /**
- * The state as of one canonical block. It stays valid while later blocks are committed. Reads are synchronous. Once the block has left
- * the canonical chain, they throw storage/state-gone.
+ * The state after a canonical block. It stays valid while later blocks are committed. Reads are synchronous. After the block
+ * leaves the canonical chain, they throw storage/state-gone.
  */
 export interface StateView {
   readonly block: BlockId;
@@ -53,15 +53,18 @@ export interface StateView {
   hasStorage(address: Uint8Array): boolean;
   /** @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array;
-  /** `undefined`: the root of `block` commits to this state. Otherwise the state that it commits to, before edits by hand. */
+  /** `undefined`: the root of `block` commits to this state. Otherwise the state to which it commits, before manual edits. */
   readonly proven?: StateView | undefined;
   /** hash of this block or an ancestor */
   readBlockHash(number: ExactInteger): Uint8Array | undefined;
-  /** PERF: the same state for who executes the next block again. What that block changed is read faster, all else more slowly. */
+  /**
+   * PERF: the same state, for executing the next block again. Accounts and slots that the block changed are read faster, all
+   * others more slowly.
+   */
   readonly forNextBlock?: (() => StateView) | undefined;
 }
 
-/** What can be read, from the blocks given here on. */
+/** The available history: each kind is available from a block on. */
 export interface RetainedHistory {
   /** the first block of the chain, usually 0 */
   readonly firstBlock: number;
@@ -96,8 +99,8 @@ export interface LogFilter {
 export type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
 
 /**
- * Reads what is stored. The flat state and the trie nodes are those of `head()`; older states come from change sets and their history
- * index.
+ * Reads the database. The flat state and the trie nodes are those of `head()`; older states come from change sets and their
+ * history index.
  */
 export interface ChainStoreReader {
   /** the last canonical block with state; undefined before the genesis is written */
@@ -130,8 +133,8 @@ export interface ChainStoreReader {
   readMeta(key: string): Uint8Array | undefined;
 
   /**
-   * Canonical blocks that may have matching logs, in ascending order; the caller has to filter exactly. The time it takes is
-   * proportional to the number of blocks that match the rarest condition.
+   * Canonical blocks that can have matching logs, in ascending order; the caller has to filter the logs. The time is proportional
+   * to the number of blocks that match the rarest condition.
    */
   blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number>;
 }
@@ -183,13 +186,13 @@ export interface StatePlace {
   readonly slot?: Uint8Array | undefined;
 }
 
-/** What a database begins with instead of a genesis: the chain up to a block, of which the state and the last blocks are there. */
+/** The start of a database without the genesis state: the chain up to a block, with its state and the last blocks. */
 export interface SnapshotBase {
   /** the first block of the chain; only header and body are written */
   readonly genesis: { readonly block: Block; readonly hash: Uint8Array };
   /** the block whose state it is; it becomes head, safe and finalized */
   readonly head: BlockId;
-  /** number of the oldest block that is handed over, above that of the genesis */
+  /** number of the oldest block in the snapshot after the genesis */
   readonly oldestBlock: number;
 }
 
@@ -218,7 +221,7 @@ export interface BlockGroup {
   clear(): void;
 }
 
-/** Trie nodes of groups of blocks. Each group builds on the state after the one before. */
+/** Trie nodes of groups of blocks. Each group builds on the state after the previous one. */
 export interface NodeGroups {
   /** reads the nodes as they were after the last committed block, which is right for every node that no later block has changed */
   readonly reader: TrieNodeReader;
@@ -233,18 +236,18 @@ export interface NodeGroups {
 /** Writes a whole state, or many blocks at once. */
 export interface ChainStoreBulk {
   /**
-   * Like `writeGenesis`, for a state of any size. `write` hands over its rows, a few between two steps. They are written in as many
-   * commits as necessary, and only the last one makes the genesis valid. Rows left behind by an earlier attempt are removed first.
+   * Like `writeGenesis`, for a state of any size. `write` provides the rows, a few per step. They are written in as many commits
+   * as necessary; the last one makes the genesis valid. Rows of an earlier attempt are removed first.
    *
-   * @returns whether an earlier attempt had left rows behind
+   * @returns whether an earlier attempt had left rows
    * @throws CodedError storage/not-empty
    */
   writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean;
   /**
-   * Like `writeLargeGenesis`, for a chain that begins in its midst. Of the blocks between the genesis and `oldestBlock` nothing can be read,
-   * nor the state of any block before the head.
+   * Like `writeLargeGenesis`, for a snapshot. Blocks between the genesis and `oldestBlock`, and states before the head, cannot be
+   * read.
    *
-   * @throws CodedError storage/not-empty; storage/incomplete-snapshot: the last block that was handed over is not the head
+   * @throws CodedError storage/not-empty; storage/incomplete-snapshot: the last block of the snapshot is not the head
    */
   writeSnapshot(base: SnapshotBase, write: (rows: SnapshotRows) => Iterable<unknown>): boolean;
   newGroup(): BlockGroup;
@@ -263,9 +266,10 @@ export interface ChainStoreBulk {
 }
 
 /**
- * The chain on disk. Every writing method is one atomic commit: a kill at any moment leaves the state before it or after it.
+ * The chain on disk. Every writing method is one atomic commit: after a kill at any moment, the state is the one before it or
+ * after it.
  *
- * All methods throw storage/corrupted and storage/io; those that write also throw storage/read-only and storage/disk-full.
+ * All methods throw storage/corrupted and storage/io; writing methods also throw storage/read-only and storage/disk-full.
  */
 export interface ChainStore extends ChainStoreReader, ChainStoreWriter, ChainStoreBulk {
   close(): Promise<void>;
@@ -303,15 +307,17 @@ export interface StateVerification {
   readonly slots: number;
   readonly codes: number;
   readonly nodes: number;
-  /** at most a hundred descriptions of what is wrong; empty: nothing is */
+  /** at most a hundred descriptions of errors; empty if there are none */
   readonly problems: readonly string[];
 }
 
-/** How far a verification is: pages of the file first, then rows, each of which counts twice: when it is sorted, and in its trie. */
+/**
+ * Progress of a verification: pages of the file first, then rows, each of which counts twice: when it is sorted, and in its trie.
+ */
 export interface VerifyProgress {
   readonly part: "pages" | "state";
   readonly done: number;
-  /** of the pages those that are known by then */
+  /** of the pages: the number known so far */
   readonly total: number;
 }
 
@@ -319,17 +325,17 @@ export interface VerifyOptions {
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined;
   /** of rows in memory, for each of two sorts; default: 48 MiB */
   readonly memoryBytes?: number | undefined;
-  /** default: nothing is kept, and every verification begins anew */
+  /** by default nothing is stored, and every verification starts from the beginning */
   readonly checkpoints?: VerifyCheckpoints | undefined;
 }
 
 /**
- * A verification that notes in the folder `verify` of the database every few seconds where it is. If it is interrupted, however that
- * happens, the next one goes on from there, provided that neither the head nor the data file has changed. What was read before is not read again,
- * so damage that appears there later is not found. The folder has the sorted rows as well, and is removed at the end.
+ * A verification that stores its position in the database's folder `verify` every few seconds. After any interruption, the next
+ * one resumes there, if neither the head nor the data file has changed. It does not read earlier pages again, so it does not find
+ * later damage there. The folder also has the sorted rows, and is removed at the end.
  */
 export interface VerifyCheckpoints {
-  /** begins anew, whatever an earlier one left */
+  /** starts from the beginning and ignores an earlier checkpoint */
   readonly restart?: boolean | undefined;
   /** the work between two checkpoints, more if the disk takes longer than a tenth of it for one; default: 5 s */
   readonly intervalMs?: number | undefined;
@@ -342,16 +348,16 @@ export interface VerifyCheckpoints {
 export type VerifyRestartReason = "wanted" | "damaged" | "version" | "head" | "file";
 
 export type VerifyNotice =
-  /** it goes on where an earlier one was interrupted */
+  /** resumes an interrupted verification */
   | ({ readonly kind: "resumed" } & VerifyProgress)
   | { readonly kind: "restarted"; readonly because: VerifyRestartReason }
   /** no checkpoint could be written; an earlier one, if there is one, still counts */
   | { readonly kind: "no-checkpoint"; readonly reason: string };
 
 /**
- * How the system reads pages of the data file that are not in memory. With read-ahead it also reads what lies around a page, megabytes
- * on some disks. That fills the memory quickly if the file fits in, and helps anyone who reads the file in order. If the file does not
- * fit, pages that nobody asked for displace pages that are needed.
+ * How the system reads pages of the data file from disk. With read-ahead it also reads adjacent pages, megabytes on some disks.
+ * That fills the memory quickly if the file fits into it, and speeds up sequential reads. If the file does not fit, unneeded
+ * pages displace needed ones.
  */
 export interface PageReading {
   readonly readsAhead: boolean;
@@ -374,20 +380,19 @@ export interface ChainDatabase extends ChainStore {
   /** All slots of an account at the head, 32 bytes each, likewise. */
   slotsAtHead(address: Uint8Array): Iterable<{ readonly slot: Uint8Array; readonly value: Uint8Array }>;
   /**
-   * The state after a canonical block, from the row after `after` on (default: all). To be read within one synchronous run; a later run may go
-   * on from the last row, also if blocks were committed in between. So no transaction stays open, which would keep the pages that the
-   * writer replaces from being reused. PERF: above the head's tables, the history index is read where the block is not the head.
+   * The state after a canonical block, from the row after `after` on (default: all). Read it within one synchronous run; a later
+   * run may resume after the last row, even if blocks were committed in between. So no transaction stays open, which would keep
+   * replaced pages from being reused. PERF: if the block is not the head, the history index is read in addition to the head's
+   * tables.
    *
    * @throws {CodedError} storage/state-gone: the block was unwound, or its state was pruned
    */
   stateRows(block: BlockId, after?: StatePlace): Iterable<StateRow>;
-  /**
-   * Reads what a block will need of accounts and slots, so that it is in memory then; nothing is answered. @param keys made by `TouchedKeys`
-   */
+  /** Loads the accounts and slots of a later block into memory; returns nothing. @param keys made by `TouchedKeys` */
   touchState(keys: Uint8Array): void;
   /** For a reader: makes subsequent reads see every commit made so far; without it, they may see the database as of a millisecond ago. */
   refresh(): void;
-  /** Releases what processes that were killed while reading still hold. */
+  /** Releases reader slots of killed processes. */
   forgetDeadReaders(): void;
   storageStats(): StorageStats;
   /**
@@ -398,12 +403,13 @@ export interface ChainDatabase extends ChainStore {
    */
   pruneHistory(keepBlocks: number, maxRows: number): PruneProgress;
   /**
-   * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with what is
-   * stored. Reads everything once, after all pages of the file. Rows that do not fit into memory are sorted in temporary files beside the
-   * database (in the system's folder for them if that cannot be written), which take about as much as the flat state. With `checkpoints`, an
-   * interrupted verification can be continued.
+   * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with
+   * the stored ones. Reads everything once, after all pages of the file. Rows that do not fit into memory are sorted in temporary
+   * files in the database's folder (or in the system's temporary folder if it is not writable), which take about as much space as
+   * the flat state. With `checkpoints`, an interrupted verification can be resumed.
    *
-   * @throws {CodedError} storage/empty, storage/corrupted: a damaged page, storage/disk-full: no room for the temporary files, storage/io
+   * @throws {CodedError} storage/empty, storage/corrupted: a damaged page, storage/disk-full: no room for the temporary files,
+   * storage/io
    */
   verifyState(options?: VerifyOptions): StateVerification;
 }

@@ -28,7 +28,7 @@ interface Write {
   readonly slots: readonly { readonly slot: number; readonly value: number }[];
 }
 
-/** A small set of values, so that a slot is often set to a value that it already had. */
+/** A small set of values, so a slot is often set to an earlier value. */
 const blocksOf = fc.array(
   fc.uniqueArray(
     fc.record<Write>({

@@ -30,8 +30,8 @@ describe("a random chain with reorganisations", () => {
       }
       await chain.store.close();
 
-      // The same canonical chain without any reorganisation leaves the same rows, except for those that are never removed: codes, and the
-      // number of reorganisations.
+      // The same canonical chain without any reorg has the same rows, except for rows that are never removed: codes, and the
+      // number of reorgs.
       const straightFolder = newFolder();
       const straight = openChainStore(straightFolder, { sync: "interval" });
       const [genesis, ...later] = chain.blocks;

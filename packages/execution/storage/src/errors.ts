@@ -140,6 +140,6 @@ const ADVICE: Partial<Record<StorageErrorCode, string>> = {
     "remove the folder or give another --datadir, then fill it with rengine init, import, snapshot restore, or a sync",
 };
 
-/** What the operator can do about the error; undefined if nothing. */
+/** The operator's remedy for the error; `undefined` if there is none. */
 export const storageAdvice = (error: unknown): string | undefined =>
   isCodedError(error) ? (ADVICE as Readonly<Record<string, string>>)[error.code] : undefined;

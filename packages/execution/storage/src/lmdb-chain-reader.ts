@@ -31,13 +31,13 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   readonly blocks: BlockTables;
   readonly state: StateTables;
   readonly nodes: NodeTables;
-  /** how far back tries can be read */
+  /** depth to which tries can be read */
   protected readonly proofWindowBlocks: number;
-  /** used by the writer only, which alone moves the floor; a reader asks the database */
+  /** used only by the writer, which moves the floor; a reader reads the database */
   protected floor: number;
   /** written once, before there is a head */
   protected snapshot: SnapshotStart | undefined;
-  /** used by the writer only, which alone moves the head; a reader asks the database */
+  /** used only by the writer, which moves the head; a reader reads the database */
   protected writtenHead: Head | undefined;
   /** used by a reader only: valid for the synchronous run in which they were read, in which all reads see one state of the database */
   #headOfRun: Head | undefined;
@@ -61,7 +61,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     return this.environment.readOnly ? this.#readerFloor() : this.floor;
   }
 
-  // PERF: every read of an old state asks for it.
+  // PERF: called for every read of an old state.
   #readerFloor(): number {
     if (this.#floorOfRun === undefined) {
       this.#floorOfRun = this.meta.readPrunedHistory().floor;
@@ -83,7 +83,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     return this.environment.readOnly ? this.#readerHead() : this.writtenHead;
   }
 
-  // PERF: every read of a state asks for the head, and a batch of requests does so hundreds of times.
+  // PERF: called for every read of a state, hundreds of times in a batch of requests.
   #readerHead(): Head | undefined {
     if (this.#headOfRun === undefined) {
       this.#headOfRun = this.meta.readHead();

@@ -41,7 +41,7 @@ export interface ChainStoreOptions {
   readonly readOnly?: boolean | undefined;
   /** initial address space in bytes; grows with the database */
   readonly mapSize?: number | undefined;
-  /** how far back tries can be read and blocks unwound; default: a week of two-second blocks */
+  /** depth to which tries can be read and blocks unwound; default: a week of two-second blocks */
   readonly proofWindowBlocks?: number | undefined;
   /**
    * "each" (default): a commit is on the disk when it returns. "behind": it reaches the disk before the next one begins; a killed process loses
@@ -267,7 +267,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
 
   readonly #again = { prepareAgain: () => this.nodes.forget() };
 
-  /** What is in memory of trie nodes is not what the database has if a transaction was not committed. */
+  /** After a failed transaction, the trie nodes in memory can differ from the database. */
   #orForget(commit: () => void): void {
     try {
       commit();
@@ -312,7 +312,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     return head;
   }
 
-  /** Writes everything but trie nodes. PERF: what several of the blocks change is written once. */
+  /** Writes all rows except trie nodes. PERF: a row that several of the blocks change is written once. */
   #appendGroup(base: Head, group: BufferedGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): Head {
     let head = base;
     for (const { number, parentHash, hash } of group.blocks.blocks) {

@@ -8,7 +8,7 @@ import { openChainStore } from "./lmdb-chain-store.ts";
 import { RandomChain } from "./testing/random-chain.ts";
 
 const PAGE = 4096;
-/** Only Linux says whether the machine was started again; elsewhere every commit is on the disk when it returns. */
+/** Only Linux shows whether the machine was restarted; elsewhere every commit is on disk when it returns. */
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 const EARLIER_BOOT = "00000000-0000-0000-0000-000000000000:1";
 let root: string;
@@ -18,7 +18,7 @@ beforeAll(() => {
 
 const fileOf = (folder: string): Buffer => readFileSync(join(folder, "data.mdb"));
 
-/** What the disk may have when the power goes while the pages of a commit are on their way: any of them, in any order. */
+/** The possible content of the disk after a power cut during a commit: any of its pages, in any order. */
 function tornFile(before: Buffer, after: Buffer, random: Random, share: number): Buffer {
   const torn = Buffer.alloc(random(2) === 0 ? before.length : after.length);
   before.copy(torn);

@@ -38,7 +38,7 @@ export interface Tables extends BlockTableSet, StateTableSet, Record<keyof NodeT
 }
 
 const FORMAT_KEY = asciiToBytes("format");
-/** Distinguishes our databases from others: the format row starts with it. */
+/** Distinguishes rnode's databases from others: the format row starts with it. */
 const FORMAT_MARK = asciiToBytes("rnode");
 
 export interface OpenedTables {

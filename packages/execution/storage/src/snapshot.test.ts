@@ -61,7 +61,7 @@ describe("the rows of a state", () => {
       const now = chain.head.model;
       destroyed += [...chain.blocks[number]!.model.keys()].filter((address) => !now.has(address)).length;
     }
-    expect(destroyed).toBeGreaterThan(0); // accounts that only the history knows
+    expect(destroyed).toBeGreaterThan(0); // accounts that exist only in the history
   });
 
   it("stay those of their block while the chain goes on, and are refused once it has left the chain", () => {
@@ -90,7 +90,7 @@ describe("the rows of a state", () => {
   });
 });
 
-/** Writes what a snapshot of block `number` holds, with the tries that follow from it. */
+/** Writes the rows of a snapshot of block `number`, and its tries. */
 function* snapshotRows(number: number, oldestBlock: number, rows: SnapshotRows): Generator<void> {
   const leaves: { key: Uint8Array; value: Uint8Array }[] = [];
   const { model } = chain.blocks[number]!;

@@ -41,7 +41,7 @@ export class TouchedKeys {
     this.count++;
   }
 
-  /** The keys so far, in a buffer of their own; none are left. */
+  /** The keys so far, in a new buffer; clears them. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.slice(0, this.#size);
     this.#size = 0;
@@ -51,7 +51,8 @@ export class TouchedKeys {
 }
 
 /**
- * Reads what a block will need of accounts and slots, only so that the pages are in memory then: their rows and their paths in the tries.
+ * Reads the accounts and slots that a block will need, so that their pages are in memory: their rows and their paths in the
+ * tries.
  */
 export class StateToucher {
   readonly #tables: TouchedTables;
@@ -70,7 +71,7 @@ export class StateToucher {
 
   /** @param keys made by `TouchedKeys` */
   touch(keys: Uint8Array): void {
-    // Execution asks for the rows first.
+    // Execution reads the rows first.
     forEachKey(keys, (address, slot) => {
       if (slot === undefined) this.#tables.accounts.peek(address);
       else this.#tables.storage.peek(this.#slotKeyOf(address, slot));

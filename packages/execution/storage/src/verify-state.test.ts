@@ -58,7 +58,7 @@ function genesisCommit(): BlockCommit {
   return commitOf(undefined, { accounts, codes });
 }
 
-/** A child of the store's head; undefined: the first block. */
+/** A child of the store's head; `undefined`: the first block. */
 function commitOf(store: ChainDatabase | undefined, changes: BlockCommit["changes"]): BlockCommit {
   const head = store?.head();
   const parentHash = head === undefined ? ZERO_HASH : store!.readCanonicalHash(head.number)!;
@@ -191,7 +191,7 @@ describe("an interrupted verification", () => {
         break;
       }
       expect(attempts).toBeGreaterThan(3);
-      // What is read once more lies between the last checkpoint and the interruption.
+      // Rows that are read again are between the last checkpoint and the interruption.
       expect(all).toBeLessThanOrEqual(reports + attempts * interval);
       expect(existsSync(at(name, "verify"))).toBe(false);
     },

@@ -30,15 +30,14 @@ export interface VerifiedTables {
 const MAX_PROBLEMS = 100;
 const ALL_KEYS = new Uint8Array(1);
 const NEXT_BYTE = new Uint8Array(1);
-/** Between two reports of how far it is. PERF: a report asks for the time. */
+/** Rows between two progress reports. PERF: a report reads the clock. */
 const ROWS_PER_PROGRESS = 256;
 
 /**
- * Recomputes what the state root commits to from the flat state, and compares everything that is stored in addition. Reads each table
- * once.
+ * Recomputes the state root's tries from the flat state, and compares all other stored data with them. Reads each table once.
  *
  * @param head number of the block whose state is verified
- * @param run goes on where an earlier verification of the same tables was, and is offered the places for the next one
+ * @param run resumes an earlier verification of the same tables, and gets the positions for the next one
  * @throws {CodedError} storage/disk-full, storage/io, storage/corrupted
  */
 export function verifyTables(
@@ -246,7 +245,7 @@ class Verifier {
     }
   }
 
-  /** A trie whose nodes are compared with those that are stored. @param from where an earlier verification was */
+  /** A trie whose nodes are compared with the stored ones. @param from position of an earlier verification */
   #builder(owner: Uint8Array | undefined, from: SortedTrieProgress | undefined): SortedTrieBuilder {
     const onNode = (path: Uint8Array, rlp: Uint8Array): void => {
       this.#nodes++;

@@ -43,12 +43,12 @@ import { readLogs } from "./log-records.ts";
 import { EngineMemory } from "./memory.ts";
 import { type EngineExports, type EvmModule, instantiate } from "./module.ts";
 
-/** The precompiles that the engine asks for, by address as a number. */
+/** The precompiles of the host, by address as a number. */
 export interface HostPrecompiles {
   get(address: number):
     | {
         gas(input: Uint8Array): bigint;
-        /** called only if the gas can be paid; undefined: failure */
+        /** called only if the gas suffices; `undefined`: failure */
         run(input: Uint8Array): Uint8Array | undefined;
       }
     | undefined;
@@ -57,7 +57,7 @@ export interface HostPrecompiles {
 /** A precompile that costs more may take longer than a slice. */
 const LONG_STEP_GAS = 100_000n;
 
-/** One engine instance and the data that its host functions answer from, which is replaced for every block. */
+/** One engine instance and the data for its host functions, which is replaced for every block. */
 export class EngineInstance {
   readonly memory = new EngineMemory();
   readonly exports: EngineExports;
@@ -107,7 +107,7 @@ export class EngineInstance {
     this.memory.refresh(this.exports.memory.buffer);
   }
 
-  /** since the instance was made */
+  /** since the creation of the instance */
   get gasBurned(): bigint {
     return this.memory.i64(R_BURNED) + this.memory.i64(R_BURNED_SINCE);
   }
@@ -194,7 +194,7 @@ export class EngineInstance {
     return { opcode: this.#lastOpcode, stackSize: this.#stackSize(this.#lastFrame) };
   }
 
-  /** Whether the tracer was told of the last instruction. */
+  /** Whether the last instruction was reported to the tracer. */
   #wasReported(): boolean {
     switch (this.tracer?.detail ?? "steps") {
       case "messages":
@@ -206,7 +206,7 @@ export class EngineInstance {
     }
   }
 
-  /** The instruction that ended a message, as far as the engine remembers it without reporting steps. */
+  /** The instruction that ended a message, if the engine has it without reported steps. */
   #fault(halt: number): FaultyStep | undefined {
     const name = HALT_NAMES[halt];
     if (name !== "invalid-opcode" && name !== "stack-underflow" && name !== "stack-overflow") return undefined;

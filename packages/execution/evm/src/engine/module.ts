@@ -91,7 +91,7 @@ export interface PrecompileExports extends CurveExports {
   modexp(bytes: number, baseBytes: number, exponentBytes: number, modulusBytes: number): number;
 }
 
-/** What native code does as well. See assembly/precompiles/native.ts. */
+/** Functions that are also native. See assembly/precompiles/native.ts. */
 export interface CurveExports extends BufferExports {
   bn254Add(bytes: number): number;
   bn254Multiply(bytes: number, signs: number): number;

@@ -28,8 +28,9 @@ class NativeBuffer<Exports extends CurveExports | Bls12381Exports> extends WasmB
 }
 
 /**
- * Big-number arithmetic, in WebAssembly or native code. Calls are synchronous and keep no state; one instance serves one engine. What is inherited is the
- * WebAssembly instance, which does all that native code does not: MODEXP, and inputs of more than a megabyte.
+ * Big-number arithmetic, in WebAssembly or native code. Calls are synchronous and keep no state; one instance serves one engine.
+ * The base class is the WebAssembly instance, for MODEXP and for inputs of more than a megabyte, which native code does not
+ * support.
  */
 export class Arithmetic extends WasmBuffer<PrecompileExports> {
   readonly #module: EvmModule;

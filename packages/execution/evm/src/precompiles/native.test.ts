@@ -7,8 +7,8 @@ import { Arithmetic } from "./arithmetic.ts";
 import { createPrecompiles } from "./table.ts";
 
 /**
- * Native code against WebAssembly, which has oracles of its own in the other tests: random, extreme and malicious inputs. Deterministic; `RNODE_NATIVE_ROUNDS`
- * and `RNODE_NATIVE_SEED` make more of them.
+ * Compares native code with WebAssembly, which other tests compare with independent implementations: random, extreme and
+ * malicious inputs. Deterministic; `RNODE_NATIVE_ROUNDS` and `RNODE_NATIVE_SEED` select more inputs.
  */
 const ROUNDS = Number(process.env.RNODE_NATIVE_ROUNDS ?? 40);
 const SEED = process.env.RNODE_NATIVE_SEED ?? "0";
@@ -69,7 +69,7 @@ class Source {
     return number(((value % (1n << BigInt(8 * bytes))) + (1n << BigInt(8 * bytes))) % (1n << BigInt(8 * bytes)), bytes);
   }
 
-  /** One bit turned, or as it is. */
+  /** The input, or a copy with one bit flipped. */
   damaged(input: Uint8Array): Uint8Array {
     if (this.below(6) !== 0 || input.length === 0) return input;
     const copy = input.slice();

@@ -6,9 +6,9 @@ import type { Precompile } from "./precompile.ts";
 /** Verifies that a polynomial, given by its KZG commitment, has the value `y` at `z`. */
 export interface KzgVerifier {
   /**
-   * Commitment and proof 48 bytes each, z and y 32.
+   * Commitment and proof have 48 bytes, z and y 32.
    *
-   * @returns false for anything malformed; undefined: it cannot say, and the engine has to find out
+   * @returns false for malformed input; `undefined` if there is no result, so the engine verifies itself
    */
   verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean | undefined;
 }
@@ -51,7 +51,7 @@ const ONE = bigintToBytes(1n, 32);
  * EIP-4844, `verify_kzg_proof_impl` of the consensus specifications (deneb/polynomial-commitments.md)
  */
 function ownKzgVerifier(arithmetic: Arithmetic): OwnKzgVerifier {
-  /** undefined: not a point of the curve, or not in the only form that is allowed */
+  /** `undefined`: not a point of the curve, or not in the canonical form */
   const decompress = (bytes: Uint8Array): Uint8Array | undefined => {
     const bls12381 = arithmetic.bls12381(COMPRESSED_BYTES);
     bls12381.write(bytes, COMPRESSED_BYTES);
@@ -77,7 +77,7 @@ function ownKzgVerifier(arithmetic: Arithmetic): OwnKzgVerifier {
   };
 }
 
-/** The verifier of the precompile by itself, on an instance of its own. */
+/** The verifier of the precompile with its own instance. */
 export const createOwnKzgVerifier = (module: EvmModule, native?: NativeArithmetic): OwnKzgVerifier =>
   ownKzgVerifier(new Arithmetic(module, native));
 

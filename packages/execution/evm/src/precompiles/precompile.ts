@@ -4,7 +4,7 @@
  */
 export interface Precompile {
   gas(input: Uint8Array): bigint;
-  /** undefined: failure, which consumes all gas of the call */
+  /** `undefined`: failure, which consumes all gas of the call */
   run(input: Uint8Array): Uint8Array | undefined;
 }
 

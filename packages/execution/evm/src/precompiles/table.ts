@@ -11,7 +11,10 @@ import type { Precompile, PrecompileTable } from "./precompile.ts";
 
 const P256_ADDRESS = 0x100;
 
-/** The precompiles that the engine asks the host for (0x02, 0x04 and 0x09 are in the engine, which leaves long inputs of 0x02 to native code if there is some). */
+/**
+ * The precompiles in the host. 0x02, 0x04 and 0x09 are in the engine, which passes long inputs of 0x02 to native code if
+ * available.
+ */
 export interface PrecompileSet {
   readonly table: PrecompileTable;
   /** precompiles exist from 0x01 to this address */
@@ -19,7 +22,7 @@ export interface PrecompileSet {
   readonly hasP256: boolean;
 }
 
-/** What the host has for precompiles; each may be missing. */
+/** Optional native code of the host for precompiles. */
 export interface NativeParts {
   readonly kzg?: KzgVerifier | undefined;
   readonly sha256?: ((data: Uint8Array) => Uint8Array) | undefined;
@@ -49,7 +52,7 @@ export function createPrecompiles(rules: ForkRules, arithmetic: Arithmetic, { kz
   return { table, last, hasP256 };
 }
 
-/** The precompiles alone, on an instance of their own, for measurements and tests without an engine. */
+/** The precompiles with their own instance, for measurements and tests without an engine. */
 export function createPrecompileTable(
   module: EvmModule,
   rules: ForkRules,

@@ -23,8 +23,8 @@ const OPCODES: Readonly<Record<string, number>> = Object.fromEntries([
 ]);
 
 /**
- * Assembles words separated by white space: mnemonics, numbers (pushed with as few bytes as they need), `:name` (a JUMPDEST with a label) and
- * `@name` (pushes the position of a label, two bytes).
+ * Assembles words separated by white space: mnemonics, numbers (pushed with the fewest bytes), `:name` (a JUMPDEST with a label)
+ * and `@name` (pushes the position of a label, two bytes).
  */
 export function asm(text: string): Uint8Array {
   const parts: (Uint8Array | { readonly label: string })[] = [];

@@ -10,7 +10,7 @@ export interface TestAccount {
   readonly storage?: Readonly<Record<Hex, bigint>>;
 }
 
-/** A `StateReader` over maps; counts what it is asked for. */
+/** A `StateReader` over maps; counts its reads. */
 export class MemoryState implements StateReader {
   readonly reads = { accounts: [] as Hex[], slots: 0, codes: 0 };
   readonly #accounts = new Map<Hex, { record: AccountRecord; storage: Map<Hex, Uint8Array> }>();

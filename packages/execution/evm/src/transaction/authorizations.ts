@@ -14,7 +14,7 @@ export function isDelegated(code: Uint8Array): boolean {
   );
 }
 
-/** Sets the delegations that are valid and skips the others; returns the gas to refund. Spec: EIP-7702 */
+/** Applies the valid delegations and skips the others; returns the gas to refund. Spec: EIP-7702 */
 export function applyAuthorizations(scope: BlockScope, authorizations: readonly Authorization[]): bigint {
   let refund = 0n;
   for (const authorization of authorizations) refund += applyAuthorization(scope, authorization);

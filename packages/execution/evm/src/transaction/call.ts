@@ -53,7 +53,7 @@ function gasBefore(rules: BlockRules, message: CallMessage): { readonly intrinsi
   return { intrinsic, floor: floorDataGas(rules, data) };
 }
 
-/** Why the message's gas does not suffice to begin; undefined: it does. */
+/** Why the message's gas does not suffice to start; `undefined` if it does. */
 export function gasShortage(
   rules: BlockRules,
   message: CallMessage,

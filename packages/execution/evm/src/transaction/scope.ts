@@ -5,7 +5,7 @@ import { ENV_BLOB_COUNT, ENV_BLOB_HASHES, ENV_GAS_PRICE, ENV_ORIGIN } from "../e
 import type { MessageResult, StateAccess } from "../engine/state-access.ts";
 import type { BlockEnvironment, TransactionOutcome, TransactionRejection } from "../execution.ts";
 
-/** What the transactions of a block share. */
+/** Shared state of a block's transactions. */
 export interface BlockScope {
   readonly rules: BlockRules;
   readonly environment: BlockEnvironment;

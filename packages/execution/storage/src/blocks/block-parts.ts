@@ -46,14 +46,14 @@ export type BlockPart = "header" | "body" | "receipts" | "senders";
 export interface RowSource {
   /** for errors */
   readonly folder: string;
-  /** @returns undefined: there is none. Valid until the next call; only indexing and `length` respect its true size. */
+  /** @returns `undefined`: no such row. Valid until the next call; only indexing and `length` respect its true size. */
   row(part: BlockPart, number: number): Uint8Array | undefined;
 }
 
 /**
- * A block whose transactions, receipts, senders and hashes are read one by one, as bytes; nothing is decoded that is not asked for. What
- * `seek…` finds lies in `bytes`, and is valid until another transaction or receipt is sought. PERF: there is one object for all blocks, which
- * are opened one after the other, so that reading leaves nothing behind.
+ * A block whose transactions, receipts, senders and hashes are read one by one, as bytes; only requested parts are decoded. The
+ * result of `seek…` is in `bytes`, and is valid until the next `seek…`. PERF: one object serves all blocks, which are opened one
+ * after the other, so reading creates no garbage.
  */
 export class BlockParts {
   number = 0;
@@ -103,9 +103,9 @@ export class BlockParts {
   #gasBeforeAt = 0;
 
   /**
-   * @param source is asked for a row when it is needed, until the next block is opened
-   * @param hasReceipts false: they were pruned, and so were the senders
-   * @returns false: there is no such block
+   * @param source provides rows on demand, until the next block is opened
+   * @param hasReceipts false if receipts and senders were pruned
+   * @returns false: no such block
    * @throws {CodedError} storage/corrupted
    */
   open(source: RowSource, number: number, hash: Uint8Array, hasReceipts: boolean): boolean {
@@ -169,7 +169,7 @@ export class BlockParts {
     return this.#header;
   }
 
-  /** An integer of the header; undefined: it has no such field. PERF: nothing else of the header is decoded. */
+  /** An integer of the header; `undefined` if it lacks the field. PERF: decodes no other field. */
   #headerUint(field: number): bigint | undefined {
     const row = this.#rowOf("header", this.#headerRow);
     const end = rlpEnd(row, 0);
@@ -217,7 +217,7 @@ export class BlockParts {
     return this.#body.bytes.subarray(BODY_HEAD, this.#hashesAt);
   }
 
-  /** What holds the hashes of transactions. */
+  /** The array with the hashes of transactions. */
   get hashBytes(): Uint8Array {
     return this.#body.bytes;
   }
@@ -227,7 +227,7 @@ export class BlockParts {
     return this.#hashesAt + index * HASH_SIZE;
   }
 
-  /** What holds the senders. @throws {CodedError} storage/corrupted: also if they were pruned */
+  /** The array with the senders. @throws {CodedError} storage/corrupted: also if they were pruned */
   get senderBytes(): Uint8Array {
     return this.#rowOf("senders", this.#senders);
   }

@@ -51,9 +51,9 @@ const LOCATION_SIZE = BLOCK_NUMBER_SIZE + 4;
 export class BlockTables {
   readonly #tables: BlockTableSet;
   readonly #rows: StoredRows;
-  /** what `openParts` returns */
+  /** the result of `openParts` */
   readonly #shown = new BlockParts();
-  /** for reading whole blocks, without closing what is shown */
+  /** for reading whole blocks without closing the result of `openParts` */
   readonly #parts = new BlockParts();
 
   constructor(tables: BlockTableSet, folder: string) {
@@ -103,7 +103,7 @@ export class BlockTables {
     return receipts;
   }
 
-  /** Hashes of the transactions of a block; undefined: there is no such block. */
+  /** Hashes of the transactions of a block; `undefined`: no such block. */
   transactionHashes(number: number): Uint8Array[] | undefined {
     const parts = this.#open(number, false);
     return parts && Array.from({ length: parts.count }, (_, index) => parts.transactionHash(index));

@@ -2,8 +2,9 @@ import type { ByteArena } from "../buffers/growable.ts";
 import { rlpDataStart, rlpEnd } from "./rlp-walk.ts";
 
 /*
- * A Bloom filter over the addresses and topics of a group of receipts: 2^n bytes, about one to two for each different value, three bits a value.
- * It says which groups of a block cannot have a log that is asked for, without decoding them. Of a group without logs it is empty.
+ * A Bloom filter over the addresses and topics of a group of receipts: 2^n bytes, about one to two for each different value,
+ * three bits per value. It shows, without decoding, which groups of a block cannot have a requested log. It is empty for a group
+ * without logs.
  */
 
 const MAX_FILTER_BYTES = 4096;
@@ -58,7 +59,7 @@ export class GroupFilter {
     return { logs, gasUsed };
   }
 
-  /** Appends the filter of what was read last. */
+  /** Appends the filter of the last read group. */
   write(out: ByteArena): void {
     if (this.#hashes.size === 0) return;
     let size = 8;

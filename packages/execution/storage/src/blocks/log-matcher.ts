@@ -3,9 +3,9 @@ import { rlpDataStart, rlpEnd } from "./rlp-walk.ts";
 
 /** Which logs are wanted. */
 export interface LogCriteria {
-  /** undefined: any */
+  /** `undefined`: any */
   readonly addresses?: readonly Uint8Array[] | undefined;
-  /** by topic position; undefined: any, but there must be one */
+  /** by topic position; `undefined`: any, but the topic must exist */
   readonly topics?: readonly (readonly Uint8Array[] | undefined)[] | undefined;
 }
 

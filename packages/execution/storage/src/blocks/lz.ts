@@ -38,7 +38,8 @@ const placeOf = (word: number): number => Math.imul(word, 0x9e3779b1) >>> (32 - 
 export const maxCompressedSize = (size: number): number => size + Math.ceil(size / 255) + 16;
 
 /**
- * Compresses `bytes` from `from` to `to`, with everything before `from` that the table knows as the dictionary, and makes it known, too.
+ * Compresses `bytes` from `from` to `to`. The dictionary is everything before `from` in the table; the new bytes are added to the
+ * table.
  *
  * @param out has room for `maxCompressedSize`
  * @returns the end in `out`
@@ -92,7 +93,7 @@ function writeRest(out: Uint8Array, at: number, rest: number): number {
 /**
  * Restores exactly the bytes from `outAt` to `outEnd`. Matches may reach back to the start of `out`.
  *
- * @returns false: the input is not what was written
+ * @returns false if the input is corrupted
  */
 export function decompress(input: Uint8Array, from: number, to: number, out: Uint8Array, outAt: number, outEnd: number): boolean {
   if (outEnd > out.length || to > input.length) return false;

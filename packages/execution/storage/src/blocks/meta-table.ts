@@ -14,7 +14,7 @@ export interface Head {
 
 /** How much history has been removed. Blocks are pruned upwards from the first block of the chain. */
 export interface PrunedHistory {
-  /** the last block whose own history is gone; the state after it is the oldest that can be read */
+  /** the last block whose history was pruned; the state after it is the oldest readable one */
   readonly floor: number;
   /** the last block whose history rows have all been removed; at most `floor` */
   readonly removed: number;
@@ -50,7 +50,7 @@ export class MetaTable {
     this.#table = table;
   }
 
-  /** PERF: a reader asks with every read of the state, and nearly always the head is unchanged. */
+  /** PERF: a reader calls this with every read of the state, and the head is nearly always unchanged. */
   readHead(): Head | undefined {
     const shared = this.#table.peek(HEAD_KEY);
     if (shared === undefined) return undefined;

@@ -34,10 +34,10 @@ export const HASH_SIZE = 32;
 export const ADDRESS_SIZE = 20;
 const MAX_GROUP_ITEMS = 16;
 const MAX_GROUP_BYTES = 16_384;
-/** A first group that is larger is no dictionary for the others: it would have to be decoded for each. */
+/** A larger first group is not a dictionary for the others, because it would have to be decoded for each. */
 export const MAX_DICTIONARY_BYTES = 32_768;
 
-/** What most chains' blocks contain, most frequent last. It is part of the layout. */
+/** Frequent bytes in most chains' blocks, most frequent last. Part of the layout. */
 export const COMMON_BYTES = concatBytes(
   new Uint8Array(32),
   ...["Swap(address,uint256,uint256,uint256,uint256,address)", "Sync(uint112,uint112)", "Deposit(address,uint256)"].map(topicOf),
@@ -81,7 +81,7 @@ export interface UnpackedBlock {
   readonly transactionHashes: readonly Uint8Array[];
   /** RLP [ommers, withdrawals?] */
   readonly rest: Uint8Array;
-  /** RLP list of the receipts' items; undefined: they were pruned */
+  /** RLP list of the receipts' items; `undefined` if they were pruned */
   readonly receipts: Uint8Array | undefined;
   /** 20 bytes each; empty if there are no receipts */
   readonly senders: readonly Uint8Array[];
@@ -187,7 +187,7 @@ export class BlockPacker {
     return end;
   }
 
-  /** @returns the checksum of what is stored */
+  /** @returns the checksum of the stored bytes */
   #compress(out: ByteArena, from: number, to: number): number {
     const start = out.size;
     out.reserve(maxCompressedSize(to - from)); // may replace the buffer

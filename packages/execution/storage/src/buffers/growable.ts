@@ -1,4 +1,4 @@
-/** An append-only byte buffer. PERF: it is kept from group to group, so that blocks leave nothing behind for the garbage collector. */
+/** An append-only byte buffer. PERF: it is reused for each group, so blocks create no garbage. */
 export class ByteArena {
   /** views of it are valid until it grows */
   bytes = new Uint8Array(4096);

@@ -4,8 +4,8 @@ import { ByteArena } from "./growable.ts";
 /** Size of the longest possible key. */
 const MAX_KEY_BYTES = 64;
 /**
- * Factors of the hash, which is a sum of products with the halves of words. They are secret, so that nobody can choose keys that
- * collide.
+ * Factors of the hash, which is a sum of products with the halves of words. They are secret, so an attacker cannot choose
+ * colliding keys.
  */
 const FACTORS = randomFillSync(new Int32Array(MAX_KEY_BYTES / 2));
 

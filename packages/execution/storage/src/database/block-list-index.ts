@@ -22,7 +22,7 @@ function numberAt(chunk: Uint8Array, index: number): number {
   return index === 0 ? first : first + readUint32(chunk, REST_AT + (index - 1) * DISTANCE_SIZE);
 }
 
-/** Index of the chunk's first number that is at least `number`; the count if there is none. */
+/** Index of the chunk's first number that is at least `number`; the count if all are below. */
 function lowerBound(chunk: Uint8Array, number: number): number {
   let low = 0;
   let high = countOf(chunk.length);
@@ -57,14 +57,14 @@ export class BlockListIndex {
     return rowKey;
   }
 
-  /** Adds a number that is greater than all others of the key; a number that is already there is ignored. */
+  /** Adds a number greater than all others of the key; an existing number is ignored. */
   append(key: Uint8Array, number: number): void {
     this.appendAll(key, [number]);
   }
 
   /**
-   * Adds ascending numbers that are greater than all others of the key; a number that is already there is ignored. @param count how
-   * many of `numbers`
+   * Adds ascending numbers greater than all others of the key; an existing number is ignored. @param count number of entries of
+   * `numbers` to add
    */
   appendAll(key: Uint8Array, numbers: readonly number[], count: number = numbers.length): void {
     const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));

@@ -17,15 +17,15 @@ export interface Compaction {
 
 const LOCK_TABLE = "lock.mdb";
 const PROGRESS_INTERVAL_MS = 200;
-/** What other programs may write meanwhile. */
+/** Reserve for other programs' writes during the compaction. */
 const SPARE_BYTES = 64 << 20;
 
 /**
- * Writes the database without its free pages into a new file, checks that, and puts it into the place of the old one. Until then, which is a
- * single renaming, the old file is not touched: a kill at any moment leaves the one or the other.
+ * Writes the database without its free pages into a new file, checks it, and replaces the old file with it. The replacement is a
+ * single rename, so a kill at any moment leaves either file intact.
  *
- * @throws {CodedError} storage/locked: another process has it open, writing or reading; storage/disk-full: there is no room for both
- * files; storage/no-database, storage/corrupted, storage/io
+ * @throws {CodedError} storage/locked: another process has it open, writing or reading; storage/disk-full: there is no room for
+ * both files; storage/no-database, storage/corrupted, storage/io
  */
 export async function compactDatabase(folder: string, { onProgress }: CompactionOptions = {}): Promise<Compaction> {
   const file = join(folder, DATA_FILE);
@@ -60,7 +60,7 @@ export async function compactDatabase(folder: string, { onProgress }: Compaction
     if (problem !== undefined) throw storageError("storage/corrupted", { folder: copies, reason: problem });
     const afterBytes = statSync(copy).size;
     renameSync(copy, file);
-    // It belongs to the old file: transactions are counted anew in the new one.
+    // It belongs to the old file: the new file counts transactions from the start.
     rmSync(join(folder, LOCK_TABLE), { force: true });
     synced(folder);
     return { beforeBytes, afterBytes };

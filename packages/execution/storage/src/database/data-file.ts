@@ -82,10 +82,11 @@ function readFlushedTransaction(descriptor: number, pageSize: number): number {
 }
 
 /**
- * If the last commit is not known to be on the disk as a whole, goes back to the one before it, of whose pages it overwrote none: the meta page of the last one
- * becomes a copy of the other. Nothing happens to a file without two readable meta pages, which `checkDataFile` refuses.
+ * If the last commit may not be completely on disk, returns to the previous commit, whose pages it did not overwrite: the meta
+ * page of the last commit becomes a copy of the other. A file without two readable meta pages is not changed; `checkDataFile`
+ * refuses it.
  *
- * @returns whether it went back
+ * @returns whether it returned to the previous commit
  */
 export function dropLastCommit(file: string): boolean {
   const descriptor = openSync(file, "r+");
@@ -104,15 +105,15 @@ export function dropLastCommit(file: string): boolean {
 }
 
 /**
- * Tells a file, as it is now, from every other and from itself after any write, including one that puts an old copy back: its number in the
- * file system, its size, and the time of its last change, which no program can set. Reading leaves it as it is.
+ * A stamp that distinguishes the current file from every other file, and from itself after any write, even if an old copy is
+ * restored: its inode, its size, and the time of its last change, which programs cannot set. Reading does not change it.
  */
 export function stampOfFile(file: string): string {
   const { ino, size, ctimeNs } = statSync(file, { bigint: true });
   return `${ino} ${size} ${ctimeNs}`;
 }
 
-/** The meta page of the last commit; undefined if there is none, or if its layout is unknown. */
+/** The meta page of the last commit; `undefined` if there is none, or if its layout is unknown. */
 export function readCurrentMeta(descriptor: number): DataFileMeta | undefined {
   const first = hasKnownLayout ? readMeta(descriptor, 0) : undefined;
   const second = first && readMeta(descriptor, first.pageSize);

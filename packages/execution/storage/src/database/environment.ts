@@ -16,12 +16,12 @@ export interface EnvironmentOptions {
   /** initial size of the address space; it grows with the database */
   readonly mapSizeBytes: number | undefined;
   /**
-   * "each": a commit is on the disk when it returns. "interval": the operating system has it, and it is on the disk after at most
-   * `syncIntervalMs`. A killed process loses nothing in either mode. With "interval", a power cut or a crash of the machine can damage
-   * the database, because pages may reach the disk in any order. PERF: "interval" halves the time of a commit.
-   * "behind": a commit reaches the disk while the program goes on, and before the next one begins. A killed process loses nothing; after a power cut
-   * or a crash of the machine the last one or two commits may be gone, but none that was made with `isFlushed`. Where that cannot be told (only Linux says whether it was started
-   * again), this is "each".
+   * "each": a commit is on disk when it returns. "interval": a commit is with the operating system when it returns, and on disk
+   * after at most `syncIntervalMs`. A killed process loses nothing. A power cut or a crash of the machine can damage the
+   * database, because pages reach the disk in any order. PERF: "interval" halves the time of a commit. "behind": a commit reaches
+   * the disk while the program continues, and before the next one begins. A killed process loses nothing; after a power cut or a
+   * crash of the machine the last one or two commits can be lost, but none with `isFlushed`. This needs to detect a restart of
+   * the machine, which only Linux supports; elsewhere it is "each".
    */
   readonly sync: "each" | "behind" | "interval";
   readonly syncIntervalMs: number;
@@ -33,7 +33,7 @@ export interface EnvironmentOptions {
 
 export interface TransactionOptions {
   readonly isFlushed?: boolean;
-  /** undoes what the action left in memory; absent: it cannot be repeated */
+  /** reverts the action's changes in memory; absent: the action cannot be repeated */
   readonly prepareAgain?: (() => void) | undefined;
 }
 
@@ -46,9 +46,9 @@ export interface EnvironmentStats {
 
 /** Takes some hundredths of a second, and covers the pages above the rows. */
 const PAGES_AT_START = 4000;
-/** Takes some seconds, because a damaged page may be what ended the last process. */
+/** Takes some seconds. A damaged page can have crashed the last process. */
 const PAGES_AFTER_CRASH = 500_000;
-/** A part of the database's folder, for a compaction; what an interrupted one left there is removed by the next writer. */
+/** A part of the database's folder for a compaction. The next writer removes the remains of an interrupted one. */
 export const COMPACTION_FOLDER = "compacting";
 const TORN =
   "the machine stopped before the last commit was on the disk; start rengine on this folder, which goes back to the commit before it";
@@ -57,15 +57,15 @@ const COMMITS_PER_READER_CHECK = 256;
 const NOT_FLUSHED = 0x10000 satisfies TransactionFlags.NO_SYNC_FLUSH;
 const ABORTABLE_AND_COMMITTED = 0x3;
 
-/** One LMDB environment: opening, locking, transactions and errors. It knows nothing about the content of the tables. */
+/** One LMDB environment: opening, locking, transactions and errors. It is independent of the tables' content. */
 export class Environment {
   readonly folder: string;
   readonly readOnly: boolean;
-  /** LMDB maps a file once for all threads of a process, so the first one to open it decides for the others. */
+  /** LMDB maps a file once for all threads of a process, so the first `open` decides for all. */
   readonly pageReading: PageReading;
   readonly #root: RootDatabase<Uint8Array, Uint8Array>;
   readonly #lock: WriterLock | undefined;
-  /** the last commit of an earlier run was given up, because the machine stopped before it was on the disk */
+  /** the last commit of an earlier run was dropped, because the machine stopped before it was on disk */
   readonly droppedLastCommit: boolean = false;
   readonly #sync: "each" | "behind" | "interval";
   readonly #behind: FlushBehind | undefined;
@@ -162,7 +162,7 @@ export class Environment {
     }
   }
 
-  /** Names of all tables in the file, including those that were not opened. */
+  /** Names of all tables in the file, opened or not. */
   tableNames(): string[] {
     try {
       const names: string[] = [];
@@ -174,11 +174,12 @@ export class Environment {
   }
 
   /**
-   * Runs `action` as one atomic commit: either all of its writes take effect or, if it throws, none. With `sync` "each", the commit is
-   * durable on return, unless `isFlushed` is false: then it is with the next one that is, and what a power cut can do until then is said at
-   * "interval". With "behind", `isFlushed` makes one durable on return. With `prepareAgain`, an action whose commit LMDB refused without a reason (false-commit.ts) runs once more, after this call.
+   * Runs `action` as one atomic commit: either all of its writes take effect or, if it throws, none. With `sync` "each", the
+   * commit is on disk on return, unless `isFlushed` is false: then it is on disk with the next commit that is, and until then a
+   * power cut has the effects of "interval". With "behind", `isFlushed` makes it durable on return. With `prepareAgain`, an
+   * action whose commit LMDB refused without a reason (false-commit.ts) runs once more, after this call.
    *
-   * @throws {CodedError} storage/read-only, storage/disk-full, storage/corrupted, storage/io; whatever `action` throws
+   * @throws {CodedError} storage/read-only, storage/disk-full, storage/corrupted, storage/io; errors of `action`
    */
   atomically<T>(action: () => T, { isFlushed = this.#sync === "each", prepareAgain }: TransactionOptions = {}): T {
     if (this.readOnly) throw storageError("storage/read-only", { folder: this.folder });
@@ -195,7 +196,7 @@ export class Environment {
     }
   }
 
-  /** Makes a commit once those before it are on the disk, if commits are flushed behind. */
+  /** Makes a commit after the earlier ones are on disk, if commits are flushed behind. */
   #inOrder<T>(isFlushed: boolean, commit: () => T): T {
     const behind = this.#behind;
     if (behind === undefined) return commit();
@@ -213,7 +214,7 @@ export class Environment {
     }
   }
 
-  /** Makes a reader see what others have committed since; a writer always sees its own commits. */
+  /** Makes a reader see the commits of other processes; a writer always sees its own commits. */
   refresh(): void {
     this.#root.resetReadTxn();
   }

@@ -2,7 +2,7 @@
 const BAD_TRANSACTION = -30782;
 
 /**
- * LMDB (the one of lmdb 3.5.6) sometimes refuses a commit although nothing is wrong: saving its list of free pages, it looks at the data of
+ * LMDB (the version in lmdb 3.5.6) sometimes refuses a valid commit: while it saves its list of free pages, it reads the data of
  * an entry that it has not found (`mdb_freelist_save`), and reports "reserved freelist had a data entry with zero-size". The
  * transaction is aborted, and the next one succeeds.
  */
@@ -15,8 +15,8 @@ export function isFalseCommitError(error: unknown): boolean {
 /**
  * Runs a transaction, and once more if its commit failed without a reason.
  *
- * @param transact begins, acts and commits; nothing of it remains if it throws
- * @param prepareAgain undoes what the first run left in memory; absent: the action cannot be repeated
+ * @param transact begins, acts and commits; has no effect if it throws
+ * @param prepareAgain reverts the first run's changes in memory; absent: the action cannot be repeated
  */
 export function withSecondTry<T>(transact: () => T, prepareAgain: (() => void) | undefined): T {
   try {

@@ -2,9 +2,10 @@ import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
 import { readCurrentMeta, writeFlushedTransaction } from "./data-file.ts";
 
 /**
- * Brings commits to the disk while the program goes on. At most one commit is not there yet: the next one waits for it (`settle`). A commit
- * overwrites no page of the two before it, so whatever a power cut leaves of the last one, the one before it is whole. Which transaction is on
- * the disk is written into the file, so that the next start knows whether to go back (`dropLastCommit` of data-file.ts).
+ * Flushes commits to the disk while the program continues. At most one commit is pending: the next one waits for it (`settle`). A
+ * commit overwrites no page of the two previous commits, so after a power cut during the last commit, the one before it is
+ * intact. The last flushed transaction is stored in the file, so the next start can decide whether to return to it
+ * (`dropLastCommit` of data-file.ts).
  */
 export class FlushBehind {
   readonly #descriptor: number;
@@ -15,7 +16,7 @@ export class FlushBehind {
   #running: Promise<void> = Promise.resolve();
 
   /**
-   * What is in the file so far is on the disk when this returns.
+   * The file's current content is on disk when this returns.
    *
    * @param onError the last commit may never reach the disk
    * @throws errors of the file system
@@ -52,7 +53,7 @@ export class FlushBehind {
     });
   }
 
-  /** The next commit will be on the disk when it returns: this is on the disk before it, so that no start goes back behind it. */
+  /** Records on disk that the next commit will be durable when it returns, so no start returns to an earlier commit. */
   announce(): void {
     writeFlushedTransaction(this.#descriptor, this.#last + 1);
   }

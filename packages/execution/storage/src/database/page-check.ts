@@ -37,36 +37,36 @@ const PIECE_BYTES = 1 << 20;
 /** Pages between two that are wanted, which are read with them. PERF: a seek costs more. */
 const MAX_GAP_PAGES = 16;
 
-/** How far a check is; the sets of pages are those of `PageSet.words`. Valid only for the file of the same last commit. */
+/** Position of a check; the sets of pages are those of `PageSet.words`. Valid only for a file with the same last commit. */
 export interface PageCheckPosition {
   /** the last commit of the file, and its last page */
   readonly transaction: number;
   readonly lastPage: number;
   readonly seen: Uint32Array;
   readonly longValues: Uint32Array;
-  /** pages to look at after those of `reading`, by the number of levels from the leaves */
+  /** pages to read after those of `reading`, by the number of levels from the leaves */
   readonly levels: readonly { readonly depth: number; readonly pages: Uint32Array }[];
-  /** what is being looked at, those below `from` already; depth 0: the long values */
+  /** pages being read; those below `from` are done; depth 0: the long values */
   readonly reading: { readonly depth: number; readonly pages: Uint32Array; readonly from: number };
   readonly done: number;
   readonly known: number;
 }
 
 /**
- * @param done pages looked at
- * @param known pages that are known by then
- * @param position where the check is, for one that goes on from there; the arrays must be copied before the check goes on. undefined: so near to
- * the beginning that there is nothing to keep
+ * @param done number of read pages
+ * @param known number of pages known so far
+ * @param position for a resumed check; copy the arrays before the check continues. `undefined` near the start, when there is
+ * nothing to store
  */
 export type PageCheckProgress = (done: number, known: number, position: () => PageCheckPosition | undefined) => void;
 
 /**
- * Looks for damaged pages, at most `maxPages` of the trees, starting with those near the roots, and then at most as many beginnings of
- * long values.
+ * Looks for damaged pages: at most `maxPages` of the trees, starting near the roots, and then at most as many starts of long
+ * values.
  *
- * @param onProgress is called after each piece of the file
- * @param from where an earlier check was; it is ignored if the file has changed since
- * @returns what is wrong with a page, in words; undefined: nothing was found, or the file changed meanwhile
+ * @param onProgress is called after each part of the file
+ * @param from position of an earlier check; ignored if the file has changed since
+ * @returns a description of a damaged page; `undefined` if none was found, or if the file changed meanwhile
  */
 export function findDamagedPage(
   file: string,
@@ -95,7 +95,7 @@ class PageCheck {
   /** pages to look at, by the number of levels from the leaves, which are 1 */
   readonly #levels = new Map<number, PageSet>();
   readonly #longValues: PageSet;
-  /** undefined: nothing below the main tree is being looked at yet */
+  /** `undefined`: the check is still in the main tree */
   #reading: { readonly depth: number; readonly pages: PageSet; from: number } | undefined;
   readonly #piece: Buffer;
   /** PERF: the same in halves of words, as everything in a page is at an even place; half a million pages are read at a start */

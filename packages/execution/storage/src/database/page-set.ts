@@ -21,7 +21,7 @@ export class PageSet {
     this.#words[Math.floor(page / 32)]! |= 1 << (page % 32);
   }
 
-  /** The lowest number that is not below `from`; undefined: there is none. */
+  /** The lowest number that is not below `from`; `undefined` if there is none. */
   next(from: number): number | undefined {
     let index = Math.floor(from / 32);
     let word = index < this.#words.length ? this.#words[index]! & (-1 << (from % 32)) : 0;

@@ -79,7 +79,7 @@ export class Table {
     this.#db.clearSync();
   }
 
-  /** @returns whether there was such a row */
+  /** @returns whether the row existed */
   delete(key: Uint8Array): boolean {
     return this.#db.removeSync(key);
   }
@@ -136,7 +136,7 @@ export class Table {
   }
 }
 
-/** PERF: the library asks the system for the address of each new buffer, but knows that of this one. One view per size. */
+/** PERF: the library requests the address of each new buffer from the system, but caches that of this one. One view per size. */
 const stagingBuffer = new Uint8Array(1024);
 const stagingViews: Uint8Array[] = [];
 

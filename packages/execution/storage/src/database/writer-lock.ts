@@ -22,7 +22,7 @@ const ownFolders = new Set<string>();
 export interface WriterLock {
   /** whether the last writer ended without releasing the folder, because it was killed or crashed */
   readonly wasLeft: boolean;
-  /** whether the last commit of the last writer may have reached the disk in parts; the next writer is told so, too, until `settle` */
+  /** whether the last commit of the last writer can be partly on disk; passed on to the next writers until `settle` */
   readonly lastCommitMayBeTorn: boolean;
   /** whether this system tells if it was started again since a lock was left: without that, no commit may be flushed behind */
   readonly knowsRestarts: boolean;
@@ -63,7 +63,7 @@ export function acquireWriterLock(folderPath: string): WriterLock {
     wasLeft = true;
     if (mayBeTorn(found)) {
       lastCommitMayBeTorn = true;
-      own = textOf("torn"); // as long as nobody has dealt with it
+      own = textOf("torn"); // until a writer settles it
     }
     takeAway(file, found);
   }
@@ -91,7 +91,7 @@ export function acquireWriterLock(folderPath: string): WriterLock {
   };
 }
 
-/** Whether the last commit in a folder may be torn, and nobody has opened it for writing since. */
+/** Whether the last commit in a folder can be torn, and no writer has opened it since. */
 export function lastCommitMayBeTorn(folder: string): boolean {
   const text = readLock(join(folder, LOCK_FILE));
   if (text === undefined || !mayBeTorn(text)) return false;
@@ -99,13 +99,13 @@ export function lastCommitMayBeTorn(folder: string): boolean {
   return holder === undefined || !isAlive(holder);
 }
 
-/** A lock whose holder is gone. */
+/** A lock whose holder has exited. */
 function mayBeTorn(text: string): boolean {
   const [, startedAt = "", note] = text.trim().split(" ");
   return note === "torn" || (note === "behind" && bootOf(startedAt) !== bootId());
 }
 
-/** What `mkdirSync` does with `recursive`, except that it ends where a parent can have no folders, such as /proc. */
+/** Like `mkdirSync` with `recursive`, but stops at a parent that can have no folders, such as /proc. */
 function makeFolder(path: string): void {
   try {
     mkdirSync(path);
@@ -143,7 +143,10 @@ function tryCreate(file: string, text: string): boolean {
   return true;
 }
 
-/** The lock's content; undefined if there is none. Empty if its writer died between creating and writing it, which takes microseconds. */
+/**
+ * The lock's content; `undefined` without a lock. Empty if its writer died between creating and writing it, which takes
+ * microseconds.
+ */
 function readLock(file: string): string | undefined {
   try {
     const text = readFileSync(file, "utf8");
@@ -164,10 +167,10 @@ function holderOf(text: string): Holder | undefined {
 }
 
 /**
- * Removes the lock if it is the one that was read. It is renamed first: if two processes find a stale lock, one of them removes it; the
- * other finds it gone, or has moved the first one's new lock, which it puts back.
+ * Removes the lock if it is still the one that was read. It is renamed first. If two processes find a stale lock, one of them
+ * removes it. The other finds no lock, or has moved the first one's new lock, and moves it back.
  *
- * @param expected its content; undefined: any
+ * @param expected its content; `undefined`: any
  */
 export function takeAway(file: string, expected?: string): void {
   const aside = `${file}.${process.pid}`;

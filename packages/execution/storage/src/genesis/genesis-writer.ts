@@ -12,11 +12,11 @@ const COMMIT_BYTES = 4 << 20;
 type StateTable = "codes" | "accounts" | "storage" | "nodes" | "upperNodes";
 
 /**
- * Writes the state of a genesis or of a snapshot into an empty database, in as many commits as necessary. Rows left by an earlier attempt
- * are removed first.
+ * Writes the state of a genesis or of a snapshot into an empty database, in as many commits as necessary. Rows of an earlier
+ * attempt are removed first.
  *
- * @param write hands over rows, a few between two steps
- * @param writeBlock writes a block's rows within the current commit, and says how many bytes they have
+ * @param write provides rows, a few per step
+ * @param writeBlock writes a block's rows within the current commit, and returns their size in bytes
  * @param finish runs inside the last commit
  * @returns whether an earlier, incomplete attempt had left rows
  */
@@ -50,7 +50,7 @@ export function writeGenesisState(
 
 type SnapshotBlock = Parameters<SnapshotRows["block"]>[0];
 
-/** Tables whose rows grow when they change, with the blocks that changed them or with what accounts have, or which get rows anywhere. */
+/** Tables whose rows grow with later changes, or which get rows at random keys. */
 const GROWING: ReadonlySet<StateTable> = new Set(["accounts", "storage", "nodes"]);
 /** A page of LMDB, and what a row takes beside its key and its value */
 const PAGE_BYTES = 4080;
@@ -170,7 +170,7 @@ class NodeBatch {
     this.#used = end;
   }
 
-  /** Hands over copies of the keys and views of the values in key order, and forgets them. */
+  /** Passes copies of the keys and views of the values in key order to `take`, and clears them. */
   takeSorted(take: (key: Uint8Array, value: Uint8Array) => void): void {
     const buffer = this.#buffer;
     const places = this.#places;

@@ -30,9 +30,9 @@ export class LogIndex {
   }
 
   /**
-   * Blocks from `from` to `to`, in ascending order, in which each condition of the filter is met by some log. It need not be the same
-   * log, so the caller still has to filter. PERF: the time is proportional to the number of blocks for the rarest condition, not to the
-   * range.
+   * Blocks from `from` to `to`, in ascending order, in which each condition of the filter matches some log. It can be different
+   * logs, so the caller still has to filter. PERF: the time is proportional to the number of blocks for the rarest condition, not
+   * to the range.
    */
   *blocks(filter: LogFilter, from: number, to: number): Generator<number> {
     const conditions = this.#conditionsOf(filter);
@@ -42,7 +42,8 @@ export class LogIndex {
         number,
       );
       if (candidate === undefined || candidate > to) return;
-      // A later condition may have moved beyond the block on which earlier ones agreed, so all are asked again from there.
+      // A later condition may have moved beyond the block that matched the earlier ones, so all conditions are checked again from
+      // there.
       if (candidate === number || conditions.every((condition) => condition.firstFrom(candidate) === candidate)) {
         yield candidate;
         number = candidate + 1;

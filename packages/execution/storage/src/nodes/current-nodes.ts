@@ -3,11 +3,11 @@ import { MergedNodes, type MergedNodeTables } from "./merged-nodes.ts";
 import { NodeJournal } from "./node-journal.ts";
 
 export interface CurrentNodeTables extends MergedNodeTables {
-  /** what the last commits changed in them (node-journal.ts) */
+  /** the changes of the last commits in them (node-journal.ts) */
   readonly nodeJournal: RowTable;
 }
 
-/** Trie nodes of the head by node key: their tables, and the journal of what is not in them yet. */
+/** Trie nodes of the head by node key: their tables, and the journal of newer changes. */
 export class CurrentNodes {
   readonly #merged: MergedNodes;
   readonly #journal: NodeJournal;
@@ -47,7 +47,7 @@ export class CurrentNodes {
     return count;
   }
 
-  /** Adds a change to the journal; `endRun` ends a commit's. Keys ascend within a run. @param before the node as it is now */
+  /** Adds a change to the journal; `endRun` ends a commit's changes. Keys ascend within a run. @param before the current node */
   record(key: Uint8Array, before: Uint8Array | undefined, rlp: Uint8Array | undefined): void {
     this.#journal.record(key, before, rlp);
   }

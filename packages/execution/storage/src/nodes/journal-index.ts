@@ -1,7 +1,7 @@
 /*
- * What the journal of trie nodes (node-journal.ts) has of each node, in memory. The space of node keys is divided into parts, which are merged into the
- * tables one after the other. Parts are contiguous within a trie, so that nodes that share pages are written together; those of a storage trie start at its
- * owner's part, so that neither one large trie nor many small ones fill a single part.
+ * The journal of trie nodes (node-journal.ts) in memory, by node. The space of node keys is divided into parts, which are merged
+ * into the tables one after the other. Parts are contiguous within a trie, so nodes that share pages are written together. The
+ * parts of a storage trie start at its owner's part, so neither a large trie nor many small ones fill a single part.
  */
 
 export const PARTS = 256;
@@ -23,7 +23,7 @@ export function partOf(key: Uint8Array): number {
   return (first + 16 * key[pathAt]! + key[pathAt + 1]!) % PARTS;
 }
 
-/** keccak256 of the address whose storage trie has the node; undefined: it is one of the account trie. */
+/** keccak256 of the address of the node's storage trie; `undefined` for the account trie. */
 export const ownerOf = (key: Uint8Array): Uint8Array | undefined =>
   key[0] === ACCOUNT_TRIE ? undefined : key.subarray(OWNER_AT, STORAGE_PATH_AT);
 
@@ -42,14 +42,14 @@ class Part {
 
 const ENTRY_FIELDS = 4;
 
-/** Versions of nodes by key, each with those before it. */
+/** Versions of nodes by key, each linked to the earlier ones. */
 export class JournalIndex {
   readonly #parts: Part[] = Array.from({ length: PARTS }, () => new Part());
   /** the versions that each commit left, by its sequence, ascending */
   readonly #runs = new Map<number, Uint8Array>();
   #bytes = 0;
 
-  /** about what it takes in memory */
+  /** approximate size in memory */
   get bytes(): number {
     return this.#bytes;
   }
@@ -78,7 +78,7 @@ export class JournalIndex {
     return this.#parts[partOf(key)]!.last.has(textOfKey(key));
   }
 
-  /** The versions of a node, latest first; none: the tables have it as it is. */
+  /** The versions of a node, latest first; empty if the tables have the current one. */
   *versions(key: Uint8Array): Generator<Uint8Array> {
     const { last, entries } = this.#parts[partOf(key)]!;
     for (let entry = last.get(textOfKey(key)) ?? -1; entry >= 0; entry = entries[entry + 3]!) {

@@ -2,9 +2,9 @@ import type { RowTable, TableEntry } from "../database/table.ts";
 import { CHILDREN, HASH_SIZE } from "./node-shape.ts";
 
 /*
- * Trie nodes of the head that the journal has been merged into, by node key (node-tables.ts). In the order of keys, a node lies before everything below
- * it, so that the upper nodes of a large trie are far apart, each in a page of its own. They are in another table, seven in a page: branches with all
- * sixteen children from the second level on. Small tries, whose nodes share pages, have none.
+ * Trie nodes of the head without the journal's changes, by node key (node-tables.ts). In key order, a node comes before all nodes
+ * below it, so the upper nodes of a large trie are far apart, each in its own page. Therefore branches with all sixteen children
+ * from the second level on are in another table, seven per page. Small tries, whose nodes share pages, have none.
  */
 
 const ACCOUNT_TRIE = 0;
@@ -46,7 +46,7 @@ export class MergedNodes {
     return (mayBeApart(key) ? this.#upper.peek(key) : undefined) ?? this.#nodes.peek(key);
   }
 
-  /** @param before the node that it replaces, if that is known. PERF: then nothing is deleted where it cannot be */
+  /** @param before the replaced node, if known. PERF: saves a deletion without an effect */
   write(key: Uint8Array, rlp: Uint8Array, before?: Uint8Array): void {
     if (isApart(key, rlp.length)) {
       const wasBelow = before === undefined ? this.#upper.peek(key) === undefined : !isApart(key, before.length);

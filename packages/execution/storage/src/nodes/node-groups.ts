@@ -42,7 +42,7 @@ class RowBuffer {
   }
 }
 
-/** Reads from the database and writes into a buffer. What is written cannot be read back before it is committed. */
+/** Reads from the database and writes into a buffer. Written rows cannot be read before they are committed. */
 function recording(table: Table, index: number, rows: RowBuffer): RowTable {
   return {
     read: (key) => table.read(key),

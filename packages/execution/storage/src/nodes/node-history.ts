@@ -151,8 +151,9 @@ class ChunkCursor {
 const MAX_KEPT_CHUNKS = 2048;
 
 /**
- * Finds versions in the history of blocks. PERF: the last chunk of each block is kept for the rest of the synchronous run, in which all reads see
- * one state of the database: nodes that are asked for together are siblings or parent and child, which lie in one chunk.
+ * Finds versions in the history of blocks. PERF: caches the last chunk of each block for the rest of the synchronous run, in
+ * which all reads see one state of the database. Nodes that are read together are siblings or parent and child, which are in one
+ * chunk.
  */
 export class NodeVersionFinder {
   readonly #table: Pick<RowTable, "lastUpTo">;

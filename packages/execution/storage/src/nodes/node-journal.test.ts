@@ -39,7 +39,7 @@ interface Change {
   readonly rlp: Uint8Array | undefined;
 }
 
-/** Tries of a few hundred keys, some of them small, and what their nodes are. */
+/** Tries of a few hundred keys, some of them small, with a model of their nodes. */
 class Model {
   readonly #random: ReturnType<typeof createRandom>;
   /** node key → node */
@@ -50,7 +50,7 @@ class Model {
     this.#random = createRandom(seed);
   }
 
-  /** What a commit changes: ascending by key. */
+  /** Changes for a commit: ascending by key. */
   change(count: number): Change[] {
     const changes = new Map<string, Change>();
     for (const [trie, keys] of [400, 150, 4, 3].entries()) {

@@ -21,7 +21,7 @@ const STATE_KEY = Uint8Array.of(0xff);
 const STATE_SIZE = BLOCK_NUMBER_SIZE * (1 + PARTS);
 /** Parts that a commit merges: so a journal has at most 127 runs. */
 const PARTS_A_COMMIT = 2;
-/** In memory, where it is once in the writer and once in each thread that reads nodes. */
+/** Memory limit. The journal is in memory once in the writer and once in each thread that reads nodes. */
 const MAX_BYTES = 48 << 20;
 /** PERF: a node is stored whole where more differences than this would have to be applied. */
 const MAX_DIFFERENCES = 8;
@@ -53,7 +53,10 @@ export class NodeJournal {
   /** the index is that of the table as it can be read now */
   #isCurrent = false;
 
-  /** @param isWriter nobody else writes the table; otherwise each synchronous run looks at what it is then, as such a run sees one state of the database */
+  /**
+   * @param isWriter whether this is the only writer of the table; otherwise each synchronous run reads the table's current state,
+   * because such a run sees one state of the database
+   */
   constructor(table: RowTable, nodes: MergedNodes, isWriter: boolean) {
     this.#isWriter = isWriter;
     this.#table = table;
@@ -61,7 +64,7 @@ export class NodeJournal {
     this.#writer = new NodeHistoryWriter(table);
   }
 
-  /** To be called whenever the table may not be what it was: after an aborted transaction, and where another state of the database is read from now on. */
+  /** Call it when the table can have changed: after an aborted transaction, and before another state of the database is read. */
   readonly forget = (): void => {
     this.#isCurrent = false;
     this.#forgetRecorded();
@@ -83,7 +86,7 @@ export class NodeJournal {
     return this.#index.keysWithPrefix(prefix);
   }
 
-  /** The node as it is now, whether it is in the journal or in the tables. Returns a copy. */
+  /** A copy of the current node, from the journal or the tables. */
   read(key: Uint8Array): Uint8Array | undefined {
     this.#follow();
     return this.#node(key);
@@ -101,14 +104,14 @@ export class NodeJournal {
     return applyVersions(versions.reverse(), base);
   }
 
-  /** Adds a node to the run that `endRun` writes. Keys ascend within a run. @param before the node as it is now */
+  /** Adds a node to the run that `endRun` writes. Keys ascend within a run. @param before the current node */
   record(key: Uint8Array, before: Uint8Array | undefined, rlp: Uint8Array | undefined): void {
     if (this.#recorded.length === 0) {
       this.#follow();
       this.#writer.begin(this.#last + 1);
     }
     const isWhole = before === undefined || this.#differences(key) >= MAX_DIFFERENCES;
-    // The other way round than in the history: what is encoded is the later of the two.
+    // The reverse of the history: the later of the two versions is encoded.
     const change = { owner: ownerOf(key), path: NO_PATH, before: rlp, rlp: before };
     const version = encodeNodeVersion(change, isWhole, NONE_LEFT_OUT);
     this.#writer.add(key, version);
@@ -141,10 +144,10 @@ export class NodeJournal {
     this.#merge(() => true);
   }
 
-  /** Merges the parts whose turn it is, and more while it is asked for. */
+  /** Merges the next parts in turn, and more while `wantsMore` returns true. */
   #merge(wantsMore: () => boolean): void {
     const oldest = Math.min(...this.#merged);
-    // The parts are merged in turn, so the first one of those that have waited longest is the next.
+    // The parts are merged in turn, so the next one is the first among the parts that waited longest.
     const first = this.#merged.indexOf(oldest);
     for (let turn = 0; turn < PARTS && (turn < PARTS_A_COMMIT || wantsMore()); turn++) this.#mergePart((first + turn) % PARTS);
     const complete = Math.min(...this.#merged);
@@ -173,7 +176,7 @@ export class NodeJournal {
     this.#versions.clear();
   }
 
-  /** Makes the index what the table is. PERF: mostly only the last runs are new. @throws {CodedError} storage/corrupted */
+  /** Updates the index from the table. PERF: usually only the last runs are new. @throws {CodedError} storage/corrupted */
   #follow(): void {
     if (this.#isCurrent) return;
     const state = this.#table.read(STATE_KEY) ?? new Uint8Array(STATE_SIZE);
@@ -208,7 +211,7 @@ export class NodeJournal {
     this.#addRun(sequence);
   }
 
-  /** Adds what was recorded to the index. */
+  /** Adds the recorded changes to the index. */
   #addRun(sequence: number): void {
     this.#index.addRun(sequence, this.#versions.bytes.slice(0, this.#versions.size));
     for (const { key, at, size } of this.#recorded) this.#index.add(key, sequence, at, size);

@@ -55,7 +55,7 @@ function runsOf(nodes: readonly TrieNodeChange[]): NodeRun[] | undefined {
   return runs;
 }
 
-/** Whether a listed node is what it was. */
+/** Whether a listed node is unchanged. */
 export function isSameVersion({ before, rlp, differsFrom = 0, differsTo = Number.POSITIVE_INFINITY }: TrieNodeChange): boolean {
   if (before === undefined || rlp === undefined) return before === rlp;
   if (before.length !== rlp.length) return false;
@@ -104,8 +104,8 @@ type DrainedNode = (
 ) => void;
 
 /**
- * Collects the nodes that blocks changed, for each block and trie in ascending path order. They are handed out in key order, each as
- * it was before the first block and as the last one left it. PERF: the paths are in one buffer, so that the garbage collector has little to copy until the group ends.
+ * Collects the nodes that blocks changed, for each block and trie in ascending path order. They are returned in key order, each
+ * as before the first block and after the last. PERF: the paths are in one buffer, so the garbage collector has little to copy.
  */
 export class ChangedNodes {
   /** for each node: length 1 ‖ nibbles, one per byte */
@@ -147,7 +147,7 @@ export class ChangedNodes {
     this.#pathsSize = needed;
   }
 
-  /** Hands out all nodes, and forgets them. */
+  /** Passes all nodes to `onNode`, and clears them. */
   drain(onNode: DrainedNode): void {
     const runs = this.#runs.map(({ owner, from }, index) => ({
       owner,

@@ -1,8 +1,8 @@
 import { encodeRlp, encodeRlpListOfEncoded } from "@rnode/primitives";
 
 /*
- * Where the parts of a stored trie node lie. The bytes are nodes that the trie encoded or that were read back, so they are not checked; only
- * what they are is found out. A branch is a list of 17 items, a leaf and an extension one of two.
+ * Positions of the parts of a stored trie node. The bytes come from the trie or from the database, so they are not checked. A
+ * branch is a list of 17 items, a leaf and an extension are lists of two.
  */
 
 export const EMPTY_ITEM = 0x80;

@@ -51,7 +51,7 @@ export function nodeKeyOf(owner: Uint8Array | undefined, path: Uint8Array): Uint
 
 const NO_PATH = new Uint8Array(0);
 
-/** What a block changed in the trie nodes. */
+/** The changes of a block in the trie nodes. */
 export interface BlockNodes {
   readonly number: number;
   readonly nodes: readonly TrieNodeChange[];
@@ -73,7 +73,10 @@ export class NodeTables {
   readonly #old: OldNodeReader;
   readonly #recoverable = new RecoverableChildren();
 
-  /** @param isJournaled changed nodes of the head go into the journal, which nobody else writes; otherwise their rows are written, and the journal must be empty */
+  /**
+   * @param isJournaled changed nodes of the head are written to the journal, which has no other writer; otherwise their rows are
+   * written, and the journal must be empty
+   */
   constructor(tables: NodeTableSet, isJournaled: boolean) {
     this.#tables = tables;
     this.#isJournaled = isJournaled;
@@ -92,14 +95,14 @@ export class NodeTables {
     return this.#old.read(number, head, nodeKeyOf(owner, path));
   }
 
-  /** Writes nodes without recording what they replace. */
+  /** Writes nodes without recording the replaced ones. */
   writeGenesis(nodes: Iterable<TrieNodeChange>): void {
     const rows = [...nodes].map(({ owner, path, rlp }) => ({ key: nodeKeyOf(owner, path), rlp }));
     rows.sort((a, b) => compareBytes(a.key, b.key));
     for (const { key, rlp } of rows) if (rlp !== undefined) this.#head.write(key, rlp);
   }
 
-  /** Applies the node changes of blocks in order, and records what each replaces. */
+  /** Applies the node changes of blocks in order, and records the replaced nodes. */
   apply(blocks: readonly BlockNodes[]): void {
     this.#changed.clear();
     for (const block of blocks) this.add(block);
@@ -107,10 +110,11 @@ export class NodeTables {
   }
 
   /**
-   * Records what the next block replaces; `flush` writes its nodes. PERF: a node that several blocks change is written once.
+   * Records the nodes that the next block replaces; `flush` writes the new ones. PERF: a node that several blocks change is
+   * written once.
    *
-   * @param block if `clearedOwners` is not empty, the rows of those tries are read, so they must be in the table or in blocks added
-   * before
+   * @param block if `clearedOwners` is not empty, the rows of those tries are read, so they must be in the table or in blocks
+   * added before
    */
   add(block: BlockNodes): void {
     const isClearing = block.clearedOwners.length > 0;
@@ -131,7 +135,7 @@ export class NodeTables {
     this.#head.endRun();
   }
 
-  /** Writes what the journal has into the tables, so that groups (node-groups.ts) can be made. */
+  /** Merges the journal into the tables, so that groups (node-groups.ts) can be made. */
   settle(): void {
     this.#head.settle();
   }
@@ -170,13 +174,15 @@ export class NodeTables {
     if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
   }
 
-  /** Reads what is needed to continue after block `head`, whose epoch this object has not followed. */
+  /** Reads the data to continue after block `head`, whose epoch this object has not followed. */
   resume(head: number): void {
     const first = epochOf(head + 1);
     this.#epoch = { notes: this.#readEpoch(first), next: head + 1 };
   }
 
-  /** To be called after an aborted transaction, and after rows were written by others: data in memory may not be what the database has. */
+  /**
+   * Call it after an aborted transaction and after other writers' commits, when the data in memory can differ from the database.
+   */
   forget(): void {
     this.#epoch = undefined;
     this.#old.forget();
@@ -211,7 +217,7 @@ export class NodeTables {
     this.#old.forget();
     this.settle();
     if (isLastOfEpoch(number)) deleteEpoch(nodeEpochs, epochOf(number));
-    // Children first: hashes that a version leaves out are those of its children as they were.
+    // Children first, because a version omits hashes that follow from the children's old versions.
     for (const { key, version } of [...nodeVersionsOf(nodeHistory, number)].reverse()) {
       this.#head.write(key, versionBefore(key, version, this.#head));
     }
@@ -249,8 +255,9 @@ function deleteAll(table: RowTable, prefix: Uint8Array): void {
 }
 
 /**
- * One in 64 of the upper nodes, which nearly every block changes, and one in 128 of the others. PERF: a whole version takes 530 bytes, a
- * difference a few; with one in sixteen and 64, whole ones were a quarter of the history. A reader mostly needs none: it stops where all children were named.
+ * One in 64 of the upper nodes, which nearly every block changes, and one in 128 of the others. PERF: a whole version takes 530
+ * bytes, a difference a few. With one in sixteen and 64, whole versions were a quarter of the history. A reader usually needs
+ * none: it stops when all children are known.
  */
 function isWholeTurn(number: number, key: Uint8Array): boolean {
   let mix = number;

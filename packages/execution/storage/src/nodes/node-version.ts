@@ -50,19 +50,19 @@ const ABSENT_VERSION = Uint8Array.of(ABSENT);
 /** A difference must save at least a quarter. */
 const MAX_DELTA_PART = 0.75;
 
-/** The node that a version of the form "whole" has in it; undefined: there was none. */
+/** The node in a version of the form "whole"; `undefined`: there was no node. */
 export const wholeNode = (version: Uint8Array): Uint8Array | undefined => (version[0] === WHOLE ? version.subarray(1) : undefined);
 
 /** Whether a version needs no other one to be restored from. */
 export const standsAlone = (version: Uint8Array): boolean => version[0] === ABSENT || version[0] === WHOLE;
 
-/** What a version says of the children of a branch, one bit each. */
+/** A version's data about the children of a branch, one bit each. */
 export interface ChildChanges {
   /** their hashes follow from the old versions of the children */
   readonly leftOut: number;
   readonly given: number;
   readonly absent: number;
-  /** of those that are given, ascending */
+  /** of the given ones, ascending */
   readonly hashes: Uint8Array;
 }
 
@@ -86,7 +86,7 @@ export function childChangesOf(version: Uint8Array): ChildChanges {
   return { leftOut: of(ONE_LEFT_OUT), given: of(ONE_GIVEN), absent: of(ONE_ABSENT), hashes: version.subarray(1) };
 }
 
-/** Whether child `nibble` may have another old version than the one after the block. */
+/** Whether the old version of child `nibble` can differ from the one after the block. */
 export function mayChangeChild(version: Uint8Array, nibble: number): boolean {
   if (formOf(version) !== "children") return true;
   const { leftOut, given, absent } = childChangesOf(version);
@@ -238,7 +238,7 @@ function encodeLeaf(old: Uint8Array, next: Uint8Array, kind: typeof SLOT | typeo
   return size;
 }
 
-/** The leaf that a version of the form "leaf" stands for. @param next the version after the block */
+/** The leaf of a version of the form "leaf". @param next the version after the block */
 export function restoreLeaf(version: Uint8Array, next: Uint8Array): Uint8Array {
   if (version[0] === SLOT) return leafWithValue(next, version.subarray(1));
   const valueAt = itemEnd(next, contentAt(next, 0));
@@ -263,7 +263,7 @@ export class BranchRestoring {
     this.#items = branchItems(next);
   }
 
-  /** Applies what a version says, but for hashes that are left out. */
+  /** Applies a version, except for omitted hashes. */
   apply({ given, absent, hashes }: ChildChanges): void {
     let hashAt = 0;
     for (let nibble = 0; nibble < CHILDREN; nibble++) {
@@ -284,9 +284,9 @@ export class BranchRestoring {
 }
 
 /**
- * The node that versions lead to, each of which is given the one before it, without hashes that are left out.
+ * Applies versions one after the other, each to the result of the previous one, without omitted hashes.
  *
- * @param base what the first one is given; needed unless it stands alone
+ * @param base the base of the first one; required unless the first one is complete
  */
 export function applyVersions(versions: readonly Uint8Array[], base: Uint8Array | undefined): Uint8Array | undefined {
   let node = base;

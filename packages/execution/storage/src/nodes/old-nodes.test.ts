@@ -26,7 +26,7 @@ interface Trie {
   readonly owner: Uint8Array | undefined;
   readonly keys: number;
   readonly changes: number;
-  /** first bytes of the keys; undefined: any */
+  /** first bytes of the keys; `undefined`: any */
   readonly starts: readonly number[] | undefined;
   root: Uint8Array;
 }

@@ -8,9 +8,10 @@ import { CHILDREN, EMPTY_BRANCH, HASH_SIZE } from "./node-shape.ts";
 import { BranchRestoring, childChangesOf, formOf, mayChangeChild, restoreLeaf, wholeNode } from "./node-version.ts";
 
 /*
- * Trie nodes as they were after an old block. A node's versions are collected from that block upwards, until one stands alone (a whole node, none, or
- * a branch of which every child was named by then); otherwise the last of them is followed by the node of the head. They are then applied backwards. Hashes that were left
- * out follow from the old versions of the children, which are read likewise: the versions of their parent say in which blocks those changed.
+ * Trie nodes after an old block. A node's versions are collected from that block upwards, until one is complete (a whole node, no
+ * node, or a branch whose children are all known by then); otherwise the node of the head follows. They are then applied
+ * backwards. Omitted hashes follow from the old versions of the children, which are read in the same way: the versions of the
+ * parent show in which blocks those changed.
  */
 
 /** Where the history of nodes is read. */
@@ -36,7 +37,7 @@ class VersionChain {
   isClosed = false;
   /** the first block that was not looked at */
   nextBlock: number;
-  /** the children of the branch, one bit each, which the last steps say everything about */
+  /** the children of the branch, one bit each, that the last steps determine */
   #named = 0;
 
   constructor(key: Uint8Array, firstBlock: number) {
@@ -152,7 +153,8 @@ export class OldNodeReader {
         const { block, version } = parent.steps[at]!;
         if (mayChangeChild(version, nibble)) this.#look(child, block);
       }
-      // No other block up to the parent's last step can have changed it; if the parent has none that stands alone, none up to the head.
+      // No other block up to the parent's last step can have changed it; if none of the parent's versions is complete, no block
+      // up to the head.
       if (!child.isClosed) child.nextBlock = parent.isClosed ? parent.nextBlock : this.#head + 1;
       children.push(child);
       nibbles.push(nibble);
@@ -169,8 +171,8 @@ export class OldNodeReader {
 /**
  * The node before a block, from its version and the row after the block.
  *
- * @param nodes has the children, if their hashes were left out, as they were before the block
- * @returns undefined: there was no node
+ * @param nodes has the children as before the block, if their hashes were omitted
+ * @returns `undefined`: there was no node
  */
 export function versionBefore(key: Uint8Array, version: Uint8Array, nodes: Pick<RowTable, "read">): Uint8Array | undefined {
   const form = formOf(version);

@@ -3,9 +3,10 @@ import { isSameVersion, type NodeRun } from "./node-runs.ts";
 import { HASH_SIZE, isBranch } from "./node-shape.ts";
 
 /*
- * Which old hashes the history of a block can leave out, because they follow from the old version of the child, which the same block's history has. To
- * know a hash, a reader then restores the child. So that it never has to restore whole subtrees, the root and the branches of every third level below it keep the hashes of
- * branches below them: a node costs at most two levels of branches and their leaves, of which few are changed where there are many.
+ * The old hashes that the history of a block can omit, because they follow from the child's old version in the same block's
+ * history. A reader restores the child to get the hash. To bound this, the root and the branches of every third level below it
+ * keep the hashes of branches below them: a node needs at most two levels of branches and their leaves, few of which change if
+ * there are many.
  */
 
 /** Whether a branch at this depth keeps the hashes of branches below it. */

@@ -34,7 +34,7 @@ function pruneAll(chain: RandomChain, keep: number, rows: number): void {
   while (chain.store.pruneHistory(keep, rows).remainingBlocks > 0);
 }
 
-/** Checks all retained states, proofs, receipts and logs against the model, and that the others are gone. */
+/** Checks all retained states, proofs, receipts and logs against the model, and that the others were removed. */
 function checkAll(chain: RandomChain): void {
   const { oldestState } = chain.store.retainedHistory()!;
   for (let number = oldestState; number < chain.blocks.length; number++) chain.checkState(number, number % 11 === 0);
@@ -84,7 +84,7 @@ function flatRowsOf(found: Dump, kind: "accounts" | "storage", floor: number) {
   return { values, lists, obsoleteParts };
 }
 
-/** What a database that keeps everything has about the blocks above `floor`. */
+/** The rows that a database without pruning has about the blocks above `floor`. */
 function expectedAfterPruning(all: Dump, floor: number): Dump {
   const pruned: Dump = new Map();
   const blockOf = (key: string): number => Number.parseInt(key.slice(2, 2 + 2 * BLOCK_NUMBER_SIZE), 16);

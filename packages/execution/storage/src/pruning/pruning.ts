@@ -28,7 +28,7 @@ export interface PruneResult {
   readonly remainingBlocks: number;
 }
 
-/** The value of the cursor once all index entries of block `removed + 1` are gone. */
+/** The value of the cursor when all index entries of block `removed + 1` are removed. */
 const INDEXED = 0xffff_ffff;
 
 /** Removes history from the tables. The caller must run every method inside a transaction. */
@@ -86,7 +86,7 @@ export class HistoryPruner {
     return { count: Math.max(0, place - from), isAll: true };
   }
 
-  /** What removes each entry of a block, always in the same order. */
+  /** The removals of a block's entries, always in the same order. */
   *#places(number: number): Generator<() => void> {
     const { changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {

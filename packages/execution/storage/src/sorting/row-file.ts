@@ -20,13 +20,13 @@ let names = 0;
 /** A file that stays when the process ends. */
 export interface KeptFile {
   readonly name: string;
-  /** what an earlier process left is kept up to here */
+  /** size of the content from an earlier process to keep */
   readonly sizeBytes: number;
 }
 
 /**
- * A temporary file that grows at its end and is read in parts. Unless it is to be kept, it has no name any more once it is open, so nothing
- * of it remains after the process, however that ends.
+ * A temporary file that grows at its end and is read in parts. Unless it is kept, it is unlinked after opening, so it disappears
+ * with the process in any case.
  */
 export class RowFile {
   readonly #folder: string;
@@ -70,7 +70,7 @@ export class RowFile {
     this.#pendingBytes = 0;
   }
 
-  /** @returns CRC-32 of what was written since the last call, or since `cut` */
+  /** @returns CRC-32 of the bytes written since the last call, or since `cut` */
   takeChecksum(): number {
     this.flush();
     const checksum = this.#checksum;

@@ -11,7 +11,7 @@ const [MIN_RUN_BUFFER, MAX_RUN_BUFFER] = [16 << 10, 1 << 20] as const;
 /** of one read of `hasIntactRuns` */
 const CHECK_BYTES = 1 << 20;
 
-/** A sorted part of the file of a `RowSort`, from the end of the one before it on. */
+/** A sorted part of the file of a `RowSort`; it starts at the end of the previous one. */
 export interface SortedRun {
   readonly endBytes: number;
   /** CRC-32 of its rows */
@@ -22,7 +22,7 @@ export interface SortedRun {
 interface KeptRuns {
   /** of the file */
   readonly name: string;
-  /** those that an earlier process left there; what the file has after them is removed */
+  /** the runs of an earlier process in the file; later content is removed */
   readonly runs: readonly SortedRun[];
 }
 
@@ -39,8 +39,8 @@ export interface RowSortOptions {
 }
 
 /**
- * Sorts any number of rows of one size with a bounded amount of memory: what does not fit is sorted piece by piece, written to a temporary
- * file, and merged as it is read. The file can be kept, for a process that goes on where this one ended.
+ * Sorts any number of rows of one size with a bounded amount of memory: sorted runs are written to a temporary file, and merged
+ * during reading. The file can be kept, for a process that resumes the sort.
  */
 export class RowSort {
   readonly #rowBytes: number;
@@ -70,7 +70,7 @@ export class RowSort {
     return this.#fileBytes / this.#rowBytes + this.#rows;
   }
 
-  /** Those in the file. */
+  /** The runs in the file. */
   get runs(): readonly SortedRun[] {
     return this.#runs;
   }
@@ -121,8 +121,8 @@ export class RowSort {
   }
 
   /**
-   * Writes the rows that are in memory into the file. It may be called while they are read, which then goes on as before. If it fails, they
-   * stay in memory.
+   * Writes the rows in memory to the file. It may be called during reading, which then continues. If it fails, the rows stay in
+   * memory.
    *
    * @throws {CodedError} storage/disk-full, storage/io
    */
@@ -173,7 +173,7 @@ export class RowSort {
     return compareBytes(row.subarray(0, this.#keyBytes), key) > 0;
   }
 
-  /** Where the first row with a greater key starts between two places of the file; `end`: there is none. */
+  /** Position of the first row with a greater key between two positions of the file; `end` if there is none. */
   #firstAfter(file: RowFile, from: number, end: number, key: Uint8Array): number {
     const row = new Uint8Array(this.#rowBytes);
     let [low, high] = [0, (end - from) / this.#rowBytes];
@@ -266,7 +266,7 @@ class RunHeap {
     return this.#runs[0];
   }
 
-  /** Goes on to the next row of the first run. */
+  /** Advances to the next row of the first run. */
   advance(): void {
     const runs = this.#runs;
     if (!runs[0]!.advance()) {

@@ -84,7 +84,7 @@ export function writeRecordedAccount(out: Uint8Array, at: number, bytes: Uint8Ar
   return next;
 }
 
-/** Where the account's row ends, and what follows it in the table starts. Only indexes into `row`. */
+/** End of the account's row, where the list starts. Only indexes into `row`. */
 export function accountValueEnd(row: Uint8Array): number {
   const flags = row[0]!;
   return 2 + (flags & 0x0f) + row[1]! + ((flags & HAS_CODE) === 0 ? 0 : 32) + ((flags & HAS_STORAGE) === 0 ? 0 : 32);

@@ -91,7 +91,7 @@ export class ChangeListPart {
     }
   }
 
-  /** @returns the end of what is written; `at` for an empty list */
+  /** @returns the end of the written bytes; `at` for an empty list */
   write(out: Uint8Array, at: number): number {
     if (this.count === 0) return at;
     let end = writeVarint(out, at, 2 * this.numbers[0]! + (this.hasEarlier ? 1 : 0));
@@ -114,9 +114,9 @@ export function isChangeListPart(bytes: Uint8Array, at: number, head: number): b
   return true;
 }
 
-/** What a part says of the first change after a block. */
+/** A part's information about the first change after a block. */
 export interface FirstChange {
-  /** the part's first number above the given one; undefined: all are at most that */
+  /** the part's first number above the given one; `undefined` if there is none */
   number: number | undefined;
   /** an earlier part may have a lower one */
   mayBeEarlier: boolean;

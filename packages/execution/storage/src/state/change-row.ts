@@ -14,7 +14,7 @@ import { toWord } from "./slot-value.ts";
 export interface OldSlot {
   /** 32 bytes */
   readonly slot: Uint8Array;
-  /** without leading zeros; undefined: zero */
+  /** without leading zeros; `undefined`: zero */
   readonly value: Uint8Array | undefined;
 }
 
@@ -69,7 +69,7 @@ export function oldAccount(row: Uint8Array): StoredAccount | undefined {
   return row[0] === 0 ? undefined : decodeAccountValue(row, 1);
 }
 
-/** The value that `findOldSlot` found, 32 bytes; undefined: zero. Only indexes into `row`. */
+/** The value that `findOldSlot` found, 32 bytes; `undefined`: zero. Only indexes into `row`. */
 export function oldSlot(row: Uint8Array, { at, size }: { readonly at: number; readonly size: number }): Uint8Array | undefined {
   return size === 0 ? undefined : toWord(row, at, size);
 }

@@ -34,7 +34,7 @@ export class FlatRows {
   readonly #row = new Uint8Array(MAX_VALUE_BYTES + MAX_PART_BYTES);
   readonly #key: Uint8Array;
   #exists = false;
-  /** the last part is in a row of its own */
+  /** the last part is in a separate row */
   #isListApart = false;
 
   constructor(kind: "account" | "slot", keySize: number, tables: FlatRowTables) {
@@ -49,7 +49,7 @@ export class FlatRows {
     return this.#isSlot ? slotValueAt(row) : 0;
   }
 
-  /** Where it ends. Only indexes into the row. */
+  /** End of the value. Only indexes into the row. */
   valueEnd(row: Uint8Array): number {
     return this.#isSlot ? slotValueEnd(row) : accountValueEnd(row);
   }
@@ -90,9 +90,7 @@ export class FlatRows {
     }
   }
 
-  /**
-   * Goes to a key, whose row `replace` and `restore` then write. @returns its row, as `peek` gives it; undefined: it has none
-   */
+  /** Moves to a key, whose row `replace` and `restore` then write. @returns its row, as in `peek`; `undefined` if it has none */
   seek(key: Uint8Array): Uint8Array | undefined {
     for (let i = 0; i < this.#key.length; i++) this.#key[i] = key[i]!;
     const row = this.#tables.rows.peek(key);
@@ -112,11 +110,11 @@ export class FlatRows {
   }
 
   /**
-   * Writes the value that blocks led to, and notes those blocks.
+   * Writes the value after blocks, and adds those blocks to the list.
    *
-   * @param size of the value, which starts at `at`; 0: the key is gone
+   * @param size of the value, which starts at `at`; 0: the key is deleted
    * @param numbers ascending, above all of the list
-   * @param count how many of them
+   * @param count number of entries of `numbers` to add
    */
   replace(value: Uint8Array, at: number, size: number, numbers: readonly number[], count = numbers.length): void {
     this.#findListApart();
@@ -134,7 +132,7 @@ export class FlatRows {
     this.#write(value, at, size);
   }
 
-  /** Writes the value that the key had before block `number`, its last change. @param value undefined: it was not there */
+  /** Writes the key's value from before block `number`, its last change. @param value `undefined`: the key did not exist */
   restore(value: Uint8Array | undefined, number: number): void {
     this.#findListApart();
     const part = this.#part;
@@ -174,8 +172,8 @@ export class FlatRows {
   }
 
   /**
-   * For pruning: block `number`, which changed the key, is forgotten. Called for every block upwards, this removes each part once all of it is
-   * obsolete, but for those in rows of the state.
+   * For pruning: removes block `number`, which changed the key, from the list. Called for all blocks in ascending order, it
+   * removes each part once all of it is obsolete, except for parts in rows of the state.
    */
   prune(key: Uint8Array, number: number): void {
     const { lists } = this.#tables;

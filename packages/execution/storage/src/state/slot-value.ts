@@ -13,7 +13,7 @@ export const slotValueAt = (row: Uint8Array): number => (row[0] === CHANGED ? SL
 /** Where the value ends, and the list of blocks starts. Only indexes into `row`. */
 export const slotValueEnd = (row: Uint8Array): number => (row[0] === CHANGED ? SLOT_HEADER_SIZE + row[1]! : row.length);
 
-/** Writes what comes before the value of a slot that has a list. */
+/** Writes the header before the value of a slot with a list. */
 export function writeSlotHeader(out: Uint8Array, size: number): void {
   out[0] = CHANGED;
   out[1] = size;

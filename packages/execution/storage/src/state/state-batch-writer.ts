@@ -15,8 +15,8 @@ const WORD_SIZE = 32;
 const SLOT_KEY_SIZE = 4 + WORD_SIZE;
 
 /**
- * Writes a batch into the tables of the state. What several blocks change is written once, in key order; each block's change rows
- * contain the values before that block. PERF: no objects; everything is built in buffers that are reused.
+ * Writes a batch into the tables of the state. A row that several blocks change is written once, in key order; each block's
+ * change rows contain the values before that block. PERF: no objects; everything is built in reused buffers.
  */
 export class StateBatchWriter {
   readonly #changes: Table;

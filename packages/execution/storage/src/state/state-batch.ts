@@ -39,8 +39,8 @@ export interface ClearingChange {
 }
 
 /**
- * What consecutive blocks did to accounts and slots, in order, by account and by slot. PERF: a block changes several thousand; here
- * they are numbers and bytes in a few buffers, which are reused for the next group.
+ * The changes of consecutive blocks in accounts and slots, in order, by account and by slot. PERF: a block changes several
+ * thousand; here they are numbers and bytes in a few buffers, which are reused for the next group.
  *
  * The changes of an account are its steps, one for each block that changed it. The changes of a slot are its writes.
  */
@@ -58,8 +58,8 @@ export class StateBatch {
   readonly firstSlot = new NumberList();
 
   /**
-   * for each step: index of the block in `numbers`, the account's next step, and the account's row after the step, without the storage
-   * root (0 bytes: it is gone)
+   * for each step: index of the block in `numbers`, the account's next step, and the account's row after the step, without the
+   * storage root (0 bytes: deleted)
    */
   readonly stepBlock = new NumberList();
   readonly nextStep = new NumberList();

@@ -30,9 +30,9 @@ export interface StateTableSet {
   readonly accounts: Table;
   /** address ‖ slot → value, and the last blocks that changed it (slot-value.ts) */
   readonly storage: Table;
-  /** block ‖ address → what the account was before the block (change-row.ts) */
+  /** block ‖ address → the account before the block (change-row.ts) */
   readonly changes: Table;
-  /** address → blocks that changed the account, but for those in its row (flat-rows.ts) */
+  /** address → blocks that changed the account, except for those in its row (flat-rows.ts) */
   readonly accountBlocks: Table;
   /** address ‖ slot → blocks that changed the slot, likewise */
   readonly slotBlocks: Table;
@@ -41,8 +41,8 @@ export interface StateTableSet {
 }
 
 /**
- * The flat state at the head, and the states before it. To read the state after block N, take the old value recorded by the first block
- * after N that changed the account or slot; if there is none, take the head's value.
+ * The flat state at the head, and earlier states. To read the state after block N, use the old value recorded by the first block
+ * after N that changed the account or slot; if there is none, use the head's value.
  */
 export class StateTables {
   readonly #tables: StateTableSet;
@@ -96,9 +96,9 @@ export class StateTables {
   }
 
   /**
-   * The state after a block, from the row after `after` on. Nothing may be written meanwhile.
+   * The state after a block, from the row after `after` on. No writes are allowed meanwhile.
    *
-   * @param number undefined: the head
+   * @param number `undefined`: the head
    */
   *rowsAt(number: number | undefined, after: StatePlace | undefined): Generator<StateRow> {
     if (after !== undefined) {
@@ -162,7 +162,7 @@ export class StateTables {
     return oldSlot(changeRow, old);
   }
 
-  /** A copy of what a block changed of an account (change-row.ts); undefined: nothing. */
+  /** A copy of a block's changes of an account (change-row.ts); `undefined` if there are none. */
   readChangeRow(number: number, address: Uint8Array): Uint8Array | undefined {
     return this.#tables.changes.read(this.#changeKeyOf(number, address));
   }
@@ -199,7 +199,7 @@ export class StateTables {
   }
 
   /**
-   * Applies the changes of a batch to the flat state, and records what each replaces.
+   * Applies the changes of a batch to the flat state, and records the replaced values.
    *
    * @param storageRoots the new ones of each block, keyed by lower-case hex address
    */
@@ -272,9 +272,9 @@ export class StateTables {
   }
 
   /**
-   * For pruning: what block `number` changed of an account is forgotten.
+   * For pruning: removes block `number`'s change of an account.
    *
-   * @param slot undefined: the account itself
+   * @param slot `undefined`: the account itself
    */
   forgetChange(number: number, address: Uint8Array, slot: Uint8Array | undefined): void {
     if (slot === undefined) this.#accountRows.prune(address, number);
@@ -282,7 +282,7 @@ export class StateTables {
   }
 }
 
-/** What follows a key in the order of keys. */
+/** Suffix for the next key in key order. */
 const AFTER = Uint8Array.of(0);
 
 /** The keys of both ascending lists, in ascending order, each once. */

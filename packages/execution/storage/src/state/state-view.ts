@@ -13,7 +13,7 @@ import type { StateTables } from "./state-tables.ts";
 const MAX_NEXT_BYTES = 1 << 20;
 const ROW_OVERHEAD_BYTES = 200;
 
-/** What views read from. */
+/** The source of a view's reads. */
 export interface ViewSource {
   readonly blocks: BlockTables;
   readonly state: StateTables;
@@ -61,13 +61,16 @@ class PinnedBlock {
 }
 
 /**
- * What the block after a pinned one changed, as it was before, which is the state of the pinned block. PERF: one look-up for an account with all
- * of its slots, where an old version takes two or three for each.
+ * The values that the block after a pinned one changed, as they were before it: the state of the pinned block. PERF: one lookup
+ * for an account with all of its slots, while an old version takes two or three for each.
  */
 class NextChanges {
   readonly #state: StateTables;
   readonly #next: number;
-  /** by address; undefined: nothing of it changed. Rows stay true when another block follows the pinned one, because the state before it is the same. */
+  /**
+   * by address; `undefined`: unchanged. Rows stay valid if another block follows the pinned one, because the state before it is
+   * the same.
+   */
   readonly #rows = new Map<Hex, Uint8Array | undefined>();
   #bytes = 0;
 
@@ -76,7 +79,7 @@ class NextChanges {
     this.#next = pinned + 1;
   }
 
-  /** To be asked only while the pinned block is canonical and not the head. @returns a row (change-row.ts) that stays as it is */
+  /** Call it only while the pinned block is canonical and not the head. @returns a row (change-row.ts) that does not change */
   rowOf(address: Uint8Array): Uint8Array | undefined {
     if (this.#bytes > MAX_NEXT_BYTES) {
       this.#rows.clear();

@@ -309,7 +309,7 @@ export class RandomChain {
     }
   }
 
-  /** Compares blocks and all ways to find them. For pruned blocks, checks what remains and that the rest is gone. */
+  /** Compares blocks and all ways to find them. For pruned blocks, checks the remaining parts and that the rest was removed. */
   checkBlocks(): void {
     const { oldestReceipts, oldestState, oldestProof } = this.store.retainedHistory()!;
     assert.deepEqual(this.store.head(), { number: this.blocks.length - 1, hash: bytesToHex(this.head.commit.hash) });
@@ -346,7 +346,7 @@ export class RandomChain {
 }
 
 /** Every row of every table, as hex. */
-/** The same with all trie nodes in their tables, so that it does not matter in which commits they were written. */
+/** The same with all trie nodes in their tables, so the result does not depend on the commits in which they were written. */
 export async function dumpSettled(folder: string): Promise<Map<string, Map<string, string>>> {
   const store = openChainStore(folder);
   store.beginGroups();

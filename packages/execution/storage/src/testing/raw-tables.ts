@@ -1,6 +1,6 @@
 import { open } from "lmdb";
 
-/** The tables of a database in the library's own terms, to write what the store never would. The caller closes `root`. */
+/** The tables of a database in the library's API, to write invalid content. The caller closes `root`. */
 export function openRawTables(folder: string) {
   const root = open<Uint8Array, Uint8Array>({
     path: folder,

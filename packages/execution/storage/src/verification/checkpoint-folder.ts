@@ -10,7 +10,7 @@ const FILES = [CHECKPOINT_FILE, `${CHECKPOINT_FILE}.new`, ...Object.values(ROW_F
 
 const LOOK_INTERVAL_MS = 50;
 
-/** A part of the database's folder, for what a verification leaves when it is interrupted. */
+/** A part of the database's folder for the files of an interrupted verification. */
 const VERIFY_FOLDER = "verify";
 
 /** The folder of checkpoints. One process at a time has it. */
@@ -20,9 +20,9 @@ export class CheckpointFolder {
   readonly #lock: WriterLock;
 
   /**
-   * Makes the folder if there is none.
+   * Creates the folder if it does not exist.
    *
-   * @param waitMs for another process that has it: one that was killed takes a moment to end
+   * @param waitMs timeout for another process with the lock, because a killed process takes a moment to exit
    * @throws {CodedError} storage/locked: another verification is running; storage/disk-full, storage/io
    */
   constructor(databaseFolder: string, waitMs = 0) {
@@ -42,7 +42,7 @@ export class CheckpointFolder {
     }
   }
 
-  /** @returns undefined: there is none @throws {CodedError} storage/io */
+  /** @returns `undefined` if there is none @throws {CodedError} storage/io */
   read(): Buffer | undefined {
     return this.#tried(() => {
       try {
@@ -54,7 +54,7 @@ export class CheckpointFolder {
     });
   }
 
-  /** Replaces the checkpoint, at once and on the disk. @throws {CodedError} storage/disk-full, storage/io: the one before it stays */
+  /** Replaces the checkpoint atomically, on disk. @throws {CodedError} storage/disk-full, storage/io: the previous one is kept */
   write(checkpoint: Uint8Array): void {
     const file = join(this.path, CHECKPOINT_FILE);
     this.#tried(() => {
@@ -69,7 +69,10 @@ export class CheckpointFolder {
     });
   }
 
-  /** Removes what an earlier verification left. The checkpoint goes first, as it needs the rest. @throws {CodedError} storage/io */
+  /**
+   * Removes the files of an earlier verification. The checkpoint is removed first, because it needs the rest. @throws
+   * {CodedError} storage/io
+   */
   clear(): void {
     this.#tried(() => {
       for (const name of FILES) rmSync(join(this.path, name), { recursive: true, force: true });
@@ -95,7 +98,7 @@ export class CheckpointFolder {
   }
 }
 
-/** Removes what an interrupted verification left, which is of no use with another head. One that is running keeps it. */
+/** Removes the files of an interrupted verification, which are invalid with another head. Those of a running one are kept. */
 export function removeCheckpoints(databaseFolder: string): void {
   if (!existsSync(join(databaseFolder, VERIFY_FOLDER))) return;
   try {

@@ -13,23 +13,28 @@ import type { StateRuns } from "./state-rows.ts";
  * Numbers are big-endian. The checksum finds damage; who can write into the folder can write into the database, too.
  */
 const MARK = asciiToBytes("rnode-verify");
-/** Changes with the layout of `Checkpoint` or of the sorted rows, and whenever a verification checks more: what is behind a checkpoint is not checked again. */
+/**
+ * Increased if the layout of `Checkpoint` or of the sorted rows changes, or if a verification checks more, because rows before a
+ * checkpoint are not checked again.
+ */
 const FORMAT = 1;
 const FORMAT_AT = MARK.length;
 const CHECKSUM_AT = FORMAT_AT + 2;
 const CONTENT_AT = CHECKSUM_AT + 4;
 
-/** What a checkpoint holds for. */
+/** The database for which a checkpoint is valid. */
 export interface DatabaseStamp {
-  /** format of the database, number and hash of the head, and how often the chain was reorganised */
+  /** format of the database, number and hash of the head, and number of reorgs */
   readonly head: string;
   /** `stampOfFile` of the data file */
   readonly file: string;
 }
 
-/** A place in the verification of the state. What lies before it is checked, or in the sorted rows. */
+/** A position in the verification of the state. Everything before it is checked, or in the sorted rows. */
 export type StatePosition =
-  /** reading the tables: everything up to the account at `address` and the storage row `slotKey` (both undefined: nothing yet) */
+  /**
+   * reading the tables: everything up to the account at `address` and the storage row `slotKey` (both `undefined` at the start)
+   */
   | { readonly phase: "rows"; readonly address?: Uint8Array | undefined; readonly slotKey?: Uint8Array | undefined }
   /** the trie of the accounts, up to the last key of `trie` */
   | { readonly phase: "accounts"; readonly trie?: SortedTrieProgress | undefined }
@@ -43,7 +48,7 @@ export type StatePosition =
   /** codes up to the hash `code` */
   | { readonly phase: "codes"; readonly code?: Uint8Array | undefined };
 
-/** What was counted and found up to a place. */
+/** The counts and errors up to a position. */
 export interface StateTally {
   /** read, as in `VerifyProgress` */
   readonly rows: number;
@@ -54,7 +59,7 @@ export interface StateTally {
   readonly problems: readonly string[];
 }
 
-/** How far a verification is. The pages of the file come first. */
+/** Position of a verification. The pages of the file come first. */
 export type VerifyPlace =
   | { readonly part: "pages"; readonly position: PageCheckPosition }
   | { readonly part: "state"; readonly position: StatePosition; readonly tally: StateTally };
@@ -83,7 +88,7 @@ export function decodeCheckpoint(bytes: Buffer, database: DatabaseStamp): Checkp
   if (crc32(content) !== bytes.readUInt32BE(CHECKSUM_AT)) return "damaged";
   let checkpoint: Checkpoint;
   try {
-    checkpoint = deserialize(content) as Checkpoint; // what `encodeCheckpoint` of this format wrote, as mark and checksum say
+    checkpoint = deserialize(content) as Checkpoint; // mark and checksum show that `encodeCheckpoint` wrote it
   } catch {
     return "version"; // of a later Node.js
   }

@@ -26,7 +26,7 @@ export interface StateRowsOptions {
   readonly folder: string;
   /** of each of the two sorts; default: as in `RowSort` */
   readonly memoryBytes?: number | undefined;
-  /** what an earlier process left in the folder; the files stay there after this one. Default: they have no names */
+  /** files of an earlier process in the folder; the files are kept after this process. By default they are unlinked */
   readonly kept?: StateRuns | undefined;
 }
 
@@ -78,7 +78,7 @@ export class StateRows {
     this.slots.spill();
   }
 
-  /** Waits until what was written is on the disk. @throws {CodedError} storage/disk-full, storage/io */
+  /** Waits until all written rows are on disk. @throws {CodedError} storage/disk-full, storage/io */
   sync(): void {
     this.accounts.sync();
     this.slots.sync();

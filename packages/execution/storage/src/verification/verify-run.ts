@@ -13,11 +13,14 @@ import { CheckpointFolder } from "./checkpoint-folder.ts";
 import { StateRows, type StateRuns } from "./state-rows.ts";
 
 const DEFAULT_INTERVAL_MS = 5000;
-/** A verification that was killed does not end before the disk has what it was writing. */
+/** A killed verification exits only after its writes are on disk. */
 const ENDING_MS = 10_000;
-/** Between two checkpoints there is so much more work than waiting for the disk. */
+/** Minimum ratio of work to disk time between two checkpoints. */
 const LEAST_WORK = 10;
-/** Each checkpoint ends a run of sorted rows, and merging them takes memory for each; after so many, checkpoints become rarer. */
+/**
+ * Each checkpoint ends a run of sorted rows, and merging needs memory for each run. From this number on, checkpoints become
+ * rarer.
+ */
 const MANY_RUNS = 512;
 
 /** A verification's sorted rows, and its checkpoints, if it makes any. */
@@ -26,19 +29,19 @@ export interface VerifyRun {
   /** where an earlier one was interrupted */
   readonly from: VerifyPlace | undefined;
   /**
-   * Writes a checkpoint if the last one is long enough ago. If it cannot be written, the verification goes on without.
+   * Writes a checkpoint if the last one is old enough. If that fails, the verification continues without.
    *
-   * @param capture the place after the rows that were added; undefined: there is nothing yet to be kept
+   * @param capture the position after the added rows; `undefined`: there is nothing to store yet
    */
   offer(capture: () => VerifyPlace | undefined, progress: VerifyProgress): void;
-  /** The verification is complete: nothing of it remains. */
+  /** The verification is complete; removes all its files. */
   finish(): void;
-  /** Without `finish`, the next one can go on where this one was. */
+  /** Without `finish`, the next verification can resume. */
   close(): void;
 }
 
 /**
- * Begins a verification, or continues the one that was interrupted. One that cannot have a folder for its checkpoints goes without them.
+ * Begins a verification, or resumes an interrupted one. Without a writable folder, it runs without checkpoints.
  *
  * @throws {CodedError} storage/disk-full, storage/io: the temporary files
  */
@@ -78,7 +81,7 @@ function beginKept(databaseFolder: string, head: Head, memoryBytes: number | und
   }
 }
 
-/** @returns the checkpoint of the folder with the rows that it refers to, or why there is none that can be used */
+/** @returns the checkpoint of the folder with its rows, or why there is no usable one */
 function findCheckpoint(
   folder: CheckpointFolder,
   database: DatabaseStamp,
@@ -155,7 +158,7 @@ class KeptVerifyRun implements VerifyRun {
     try {
       this.#folder.clear();
     } catch (error) {
-      if (!isFileProblem(error)) throw error; // what stays is removed by the next verification
+      if (!isFileProblem(error)) throw error; // the next verification removes the rest
     }
   }
 
@@ -167,14 +170,14 @@ class KeptVerifyRun implements VerifyRun {
 
 const isFileProblem = (error: unknown): boolean => isCodedError(error, "storage/disk-full") || isCodedError(error, "storage/io");
 
-/** @throws what is no problem of the files or of another process */
+/** @throws errors that come neither from files nor from another process */
 function reasonOf(error: unknown): string {
   if (!isCodedError(error, "storage/")) throw error;
   if (error.code === "storage/locked") return `process ${error.data.pid} is verifying the same database`;
   return String(error.data.reason ?? error.message);
 }
 
-/** Where a program that only reads may put what does not fit into memory. */
+/** Folder for temporary files of a read-only program. */
 function temporaryFolder(folder: string): string {
   try {
     accessSync(folder, constants.W_OK);
