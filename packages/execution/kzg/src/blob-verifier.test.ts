@@ -23,7 +23,7 @@ describe("proofs of blobs without the library's trusted setup", () => {
     try {
       return library.verifyBlobKzgProof(...proof);
     } catch {
-      return false; // it throws on what is malformed
+      return false; // it throws on malformed input
     }
   };
 

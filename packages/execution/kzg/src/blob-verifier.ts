@@ -5,7 +5,8 @@ import { compileEvm, createOwnKzgVerifier, type OwnKzgVerifier } from "@rnode/ev
 import { nativeModules } from "@rnode/native";
 import { bigintToBytes, bytesToBigint } from "@rnode/primitives";
 
-// Verifies proofs of blobs without a trusted setup, of which verification needs one point: for those who see few blobs, or the first ones of many.
+// Verifies proofs of blobs without the trusted setup, of which verification needs only one point. It is for the first blobs,
+// before the setup is loaded.
 
 const FIELD_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n;
 const PRIMITIVE_ROOT = 7n;
@@ -32,7 +33,7 @@ export function verifyBlobProof(blob: Uint8Array, commitment: Uint8Array, proof:
   return shared.verifyKzgProof(commitment, bigintToBytes(z, 32), bigintToBytes(evaluate(values, z), 32), proof);
 }
 
-/** undefined: one is not below the modulus */
+/** `undefined`: an element is not below the modulus */
 function fieldElements(blob: Uint8Array): bigint[] | undefined {
   const values: bigint[] = [];
   for (let at = 0; at < BLOB_BYTES; at += 32) {
@@ -56,7 +57,7 @@ function challenge(blob: Uint8Array, commitment: Uint8Array): bigint {
  */
 function evaluate(values: readonly bigint[], z: bigint): bigint {
   points ??= rootsOfUnity();
-  // All inverses with one inversion: the products of those before each, and then back.
+  // All inverses with one inversion: prefix products forward, then inverses backward.
   const before: bigint[] = [];
   let product = 1n;
   for (const [index, point] of points.entries()) {

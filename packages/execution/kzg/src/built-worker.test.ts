@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createThreadedKzg } from "./create-kzg.ts";
 import type { Kzg } from "./kzg.ts";
 
-// The thread as it is shipped, which is lost in the middle of its work.
+// The built thread, which is terminated during its work.
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const FAULTY = pathToFileURL(join(PACKAGE, "../../kit/threads/test-programs/faulty-worker.mjs"));

@@ -58,7 +58,7 @@ function kzgOver(ask: Ask, close: () => Promise<void>): Kzg {
     return answer;
   };
   return {
-    load: () => void ask({ kind: "load" }).catch(() => {}), // whoever asks something then is told
+    load: () => void ask({ kind: "load" }).catch(() => {}), // later requests report the error
     commitment: (blob) => ask({ kind: "commitment", blob }),
     verifyBlobProof: async (blob, commitment, proof) => (await ask({ kind: "verify-blob", blob, commitment, proof })) ?? false,
     blobProof: async (blob, commitment) => ofBlob(await ask({ kind: "blob-proof", blob, commitment })),

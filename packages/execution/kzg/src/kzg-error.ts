@@ -5,9 +5,9 @@ export type KzgErrorCode =
   | "kzg/unsupported-platform"
   /** too many blobs wait already: try again later */
   | "kzg/busy"
-  /** the thread was lost, and the one that replaced it too: try again later */
+  /** the thread and its replacement were lost: retry later */
   | "kzg/unavailable"
-  /** what was to be committed to is no blob: an element is not below the modulus, or the length is wrong */
+  /** not a blob: an element is not below the modulus, or the length is wrong */
   | "kzg/not-a-blob"
   | "kzg/closed";
 

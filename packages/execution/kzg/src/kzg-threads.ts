@@ -19,12 +19,12 @@ interface Waiting {
 
 /** Loading the trusted setup takes two seconds of computing, which on a machine with far too much to do have taken more than half a minute. */
 const MAX_SILENCE_MS = 180_000;
-/** A question is asked once more when its thread was lost. */
+/** A request is repeated once if its thread was lost. */
 const ATTEMPTS = 2;
 
 /**
- * Threads with the library, each with one question at a time; the others wait here, in their order. A further thread starts only when
- * all others have a question.
+ * Threads with the library, each with one request at a time; other requests are queued in order. A new thread starts only if all
+ * others are busy.
  */
 export class KzgThreads {
   readonly #hosts: readonly WorkerHost<KzgQuestion, Told>[];
@@ -63,7 +63,7 @@ export class KzgThreads {
     if (next === undefined) return;
     this.#idle.pop();
     void this.#answer(host!, next).finally(() => {
-      this.#idle.push(host!); // the one used last is taken first: it has its library loaded
+      this.#idle.push(host!); // the last used thread first, because its library is loaded
       this.#askNext();
     });
   }

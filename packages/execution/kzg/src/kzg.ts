@@ -6,7 +6,7 @@ export interface CellsAndProofs {
   readonly proofs: readonly Uint8Array[];
 }
 
-/** A cell of an extended blob, as it is sampled. Its proof is checked against the commitment of the blob. */
+/** A cell of an extended blob, for sampling. Its proof is checked against the commitment of the blob. */
 export interface ProvedCell {
   readonly commitment: Uint8Array;
   /** 0 to 127 */
@@ -21,9 +21,12 @@ export interface ProvedCell {
  * Each method rejects with kzg/busy, kzg/unavailable or kzg/closed, of which the first two are temporary.
  */
 export interface Kzg {
-  /** Loads the trusted setup, which takes two seconds, in the background, so that the first commitment does not wait for it. Proofs of blobs need none. */
+  /**
+   * Loads the trusted setup in the background, which takes two seconds, so that the first commitment does not wait. Blob proofs
+   * do not need it.
+   */
   load(): void;
-  /** @returns undefined: these bytes are no blob, because an element is not below the modulus or the length is wrong */
+  /** @returns `undefined` if the bytes are not a blob: an element is not below the modulus, or the length is wrong */
   commitment(blob: Uint8Array): Promise<Uint8Array | undefined>;
   /** Whether `proof` shows that `commitment` is that of `blob`. Bytes that are no blob or no points prove nothing. */
   verifyBlobProof(blob: Uint8Array, commitment: Uint8Array, proof: Uint8Array): Promise<boolean>;
@@ -31,7 +34,7 @@ export interface Kzg {
   blobProof(blob: Uint8Array, commitment: Uint8Array): Promise<Uint8Array>;
   /** @throws {KzgError} kzg/not-a-blob */
   cellsAndProofs(blob: Uint8Array): Promise<CellsAndProofs>;
-  /** Whether `proofs` show that the 128 cells of `blob` are those of `commitment`. */
+  /** Whether `proofs` prove that the 128 cells of `blob` match `commitment`. */
   verifyBlobCells(blob: Uint8Array, commitment: Uint8Array, proofs: readonly Uint8Array[]): Promise<boolean>;
   /** Whether all cells belong to their commitments. */
   verifyCellProofs(cells: readonly ProvedCell[]): Promise<boolean>;

@@ -2,7 +2,7 @@ import { verifyBlobProof } from "./blob-verifier.ts";
 import type { KzgContext } from "./context.ts";
 import type { CellsAndProofs, ProvedCell } from "./kzg.ts";
 
-/** What the thread is asked: one blob at a time, so that no question takes longer than a third of a second. */
+/** A request to the thread: one blob at a time, so no request takes longer than a third of a second. */
 export type KzgQuestion =
   | { readonly kind: "load" }
   | { readonly kind: "commitment"; readonly blob: Uint8Array }
@@ -30,7 +30,7 @@ export interface KzgAnswers {
 
 export type KzgAnswer = KzgAnswers[KzgQuestion["kind"]];
 
-/** After so many proofs of blobs, loading the trusted setup has paid off. */
+/** From this number of blob proofs on, loading the trusted setup is faster in total. */
 const PROOFS_WITHOUT_LIBRARY = 200;
 
 /** Answers questions with the library, whose trusted setup is loaded for the first one that needs it. */
@@ -52,7 +52,7 @@ export class KzgAnswerer {
   }
 }
 
-/** The library throws on bytes that are not what they should be, and on nothing else. */
+/** The library throws only on malformed bytes. */
 function answerQuestion(kzg: KzgContext, question: KzgQuestion): KzgAnswer {
   try {
     switch (question.kind) {

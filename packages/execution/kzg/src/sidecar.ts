@@ -2,7 +2,7 @@ import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 import type { Kzg } from "./kzg.ts";
 
 /**
- * Whether the blobs match the commitments. One blob at a time, so that others get their turn. Spec: EIP-4844
+ * Whether the blobs match the commitments. Checks one blob at a time, so other requests can run in between. Spec: EIP-4844
  * verify_blob_kzg_proof_batch, EIP-7594
  *
  * @throws {KzgError} kzg/busy, kzg/unavailable, kzg/closed

@@ -1,7 +1,7 @@
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import type { DropReason } from "./wire/unsent.ts";
 
-/** What is read of a server when the metrics are collected. */
+/** A server's values at the collection of metrics. */
 interface RpcServerGauges {
   readonly unsentBytes: () => number;
   readonly connections: () => number;
@@ -45,7 +45,7 @@ export type RpcMetrics = ReturnType<typeof createRpcMetrics>;
 
 const metricsOfFactory = new WeakMap<MetricFactory, RpcMetrics>();
 
-/** The servers of one program share their metrics. PERF: undefined for none; a request should not pay for labels that nobody reads. */
+/** The servers of one program share their metrics. PERF: `undefined` without metrics, so requests do not pay for labels. */
 export function rpcMetricsOf(factory: MetricFactory | undefined): RpcMetrics | undefined {
   if (factory === undefined || factory === noMetrics) return undefined;
   let metrics = metricsOfFactory.get(factory);

@@ -63,7 +63,7 @@ export interface HttpListenerOptions {
   readonly host: string;
   /** 0: any free one */
   readonly port: number;
-  /** origins that browsers may call from, besides the server's own; requests from others are refused. Default: none */
+  /** origins of web pages that may call the server, besides its own; others are refused. Default: none */
   readonly cors?: readonly string[] | undefined;
   /** names accepted in the Host header, besides addresses; `*`: all. Default: localhost */
   readonly vhosts?: readonly string[] | undefined;
@@ -75,7 +75,7 @@ export interface HttpListenerOptions {
 
 export interface WsListenerOptions {
   readonly host: string;
-  /** if host and port are those of HTTP, one listener serves both */
+  /** if host and port equal those of HTTP, one listener serves both */
   readonly port: number;
   /** origins that browsers may connect from; default: pages of this machine */
   readonly origins?: readonly string[] | undefined;
@@ -94,7 +94,7 @@ export interface RpcServerOptions {
   /** for the age of tokens; default: the machine's time */
   readonly clock?: Pick<Clock, "unixMs"> | undefined;
   readonly methods: MethodTable;
-  /** methods of `methods` that only some callers may use; the others get an error. HTTP only */
+  /** methods of `methods` for certain callers only; others get an error. HTTP only */
   readonly restricted?: RestrictedMethods | undefined;
   readonly dialect?: RpcDialect | undefined;
   readonly limits?: Partial<RpcServerLimits> | undefined;
@@ -123,7 +123,7 @@ export interface RpcServer {
   limitConnections(limits: readonly number[]): void;
   /** Closes a share of the connections, each after its next answer: their clients connect again, perhaps to another process. HTTP only. */
   shedConnections(share: number): void;
-  /** Accepts no more requests, answers pending ones within a second, then closes every connection. */
+  /** Accepts no more requests, answers pending ones within a second, then closes all connections. */
   close(): Promise<void>;
 }
 
@@ -133,9 +133,9 @@ const KEEP_ALIVE_TIMEOUT_MS = 120_000;
 /** For larger bodies, the time spent on HTTP itself does not matter. */
 const MAX_PLAIN_BODY_BYTES = 1024 * 1024;
 const GOING_AWAY = 1001;
-/** All connections together may have the subscriptions of so many that have as many as they may. */
+/** The total limit of subscriptions, as a multiple of a connection's limit. */
 const CONNECTIONS_OF_SUBSCRIPTIONS = 16;
-/** How often it is looked at what WebSockets have received; ws does not say. */
+/** Interval of checks of the bytes received by WebSockets, because ws has no event for it. */
 const INCOMING_INTERVAL_MS = 200;
 
 /** A JSON-RPC server over HTTP and WebSocket. Nothing listens before `listen()`. */
@@ -207,7 +207,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   /** Puts the fast path in front of node:http. */
   function addPlainHttp(server: Server, methods: MethodTable, vhosts: readonly string[]): void {
     const [toHttp, ...others] = server.listeners("connection") as ((socket: Duplex) => void)[];
-    if (toHttp === undefined || others.length > 0) return; // a node:http that we do not know: it serves everything
+    if (toHttp === undefined || others.length > 0) return; // an unknown version of node:http: it serves all requests
     const quick = createPlainHttp({
       answer: (text, client) => dispatcher.handle(text, methods, client),
       emptyBody: dialect.notificationBody,
@@ -271,7 +271,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     });
   }
 
-  /** Messages that wait, and what has arrived since the last whole one, its own bytes or those of pings in between. */
+  /** Counts queued messages, and the bytes received since the last complete one, including pings. */
   function countIncoming(webSocket: WebSocket, socket: Socket, connection: WsConnection): void {
     const held = incoming.open(socket.remoteAddress ?? "", { disconnect: () => webSocket.terminate() });
     let readBytes = socket.bytesRead;
@@ -289,7 +289,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     });
   }
 
-  /** Detects connections whose other end is gone. */
+  /** Detects dead connections. */
   function startPings(): NodeJS.Timeout {
     const silent = new WeakSet<WebSocket>();
     const timer = setInterval(() => {

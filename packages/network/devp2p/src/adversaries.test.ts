@@ -9,7 +9,7 @@ import { newKeyPair, publicKeyOf } from "./rlpx/ecies.ts";
 import { HostileEthPeer } from "./testing/hostile-eth-peer.ts";
 import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
 
-// Peers that do what no honest one does. What is bounded is bounded by counts that do not depend on how fast the machine is.
+// Malicious peers. Limits are checked by counts that do not depend on the machine's speed.
 
 const nodes: TestNode[] = [];
 const sockets: Socket[] = [];
@@ -54,7 +54,7 @@ async function isHeard(node: TestNode, own: ECDH): Promise<boolean> {
 
 const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => (socket.destroyed ? resolve() : socket.once("close", () => resolve())));
-/** Takes what comes, without which the end of a connection is not noticed either. */
+/** Reads all input; otherwise the end of the connection is not detected. */
 const listen = (connection: RlpxConnection): void => void connection.next(() => 1 << 24).catch(() => {});
 const megabytes = (): number => {
   globalThis.gc?.();

@@ -9,14 +9,14 @@ export interface HeaderRequest {
   readonly reverse?: boolean;
 }
 
-/** What is wrong with a peer. `lied`: it is disconnected and banned; `slow` and `useless`: it is disconnected when that repeats. */
+/** A peer's fault. `lied`: it is disconnected and banned; `slow` and `useless`: it is disconnected after repetitions. */
 export type PeerFault = "useless" | "slow" | "lied";
 
 /** A connected peer. Answers are RLP as received: sizes are bounded, nothing else about them is checked. */
 export interface BlockPeer {
   /** 128 hex digits of the public key */
   readonly id: string;
-  /** as the peer last told; the number is unknown of peers that speak eth/68 */
+  /** last announced by the peer; eth/68 has no number */
   readonly head: { readonly number: number | undefined; readonly hash: Uint8Array };
   /**
    * The RLP of each header.
@@ -24,7 +24,9 @@ export interface BlockPeer {
    * @throws {CodedError} devp2p/peer-gone, devp2p/request-timeout, devp2p/request-aborted, devp2p/bad-answer, devp2p/busy
    */
   headers(request: HeaderRequest, signal: AbortSignal): Promise<readonly Uint8Array[]>;
-  /** The RLP of each body (`[transactions, uncles, withdrawals?]`), in the order asked for, possibly fewer. @throws as `headers` */
+  /**
+   * The RLP of each body (`[transactions, uncles, withdrawals?]`), in the requested order, possibly fewer. @throws as `headers`
+   */
   bodies(hashes: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** The RLP of each block's list of receipts, in the form that the peer's version of eth has. @throws as `headers` */
   receipts(hashes: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[]>;
@@ -34,6 +36,6 @@ export interface BlockPeer {
 /** The connected peers that are on our chain. */
 export interface BlockPeers {
   list(): readonly BlockPeer[];
-  /** @param listener called when a peer came, went, or told a new head. @returns ends it */
+  /** @param listener called when a peer connects, disconnects or announces a head. @returns removes it */
   onChange(listener: () => void): () => void;
 }

@@ -3,7 +3,7 @@ import { canonicalIp } from "@rnode/peering";
 import { hexToBytes } from "@rnode/primitives";
 import { DevP2PError } from "./errors.ts";
 
-/** A node's key and where it listens. */
+/** A node's key and endpoint. */
 export interface Enode {
   /** x ‖ y, 64 bytes */
   readonly publicKey: Uint8Array;

@@ -8,7 +8,7 @@ export type DevP2PErrorCode =
   | "devp2p/bad-message"
   /** a message of `bytes`, of which `maxBytes` are accepted */
   | "devp2p/too-large"
-  /** it has another key than the one that was dialled */
+  /** its key is not the dialled one */
   | "devp2p/unexpected-identity"
   | "devp2p/other-chain"
   /** it speaks no version of eth that we do */
@@ -21,7 +21,7 @@ export type DevP2PErrorCode =
   | "devp2p/peer-gone"
   | "devp2p/request-timeout"
   | "devp2p/request-aborted"
-  /** not one to what was asked */
+  /** the answer does not match the request */
   | "devp2p/bad-answer"
   /** too many requests to this peer are under way */
   | "devp2p/busy"
@@ -38,7 +38,7 @@ const SENTENCES: Partial<Record<DevP2PErrorCode, string>> = {
   "devp2p/closed": "the network of peers is closed",
 };
 
-/** What goes wrong with a peer, with a request to it, or with the network's settings. */
+/** Errors of a peer, of a request to it, or of the network's settings. */
 export class DevP2PError extends CodedError<DevP2PErrorCode> {
   constructor(code: DevP2PErrorCode, data: CodedError["data"] = {}, options: ErrorOptions = {}) {
     const sentence = SENTENCES[code];

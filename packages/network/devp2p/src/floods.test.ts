@@ -15,8 +15,9 @@ import { RlpxConnection } from "./rlpx/connection.ts";
 import { newKeyPair } from "./rlpx/ecies.ts";
 import { eventually, startTestNode, type TestNode } from "./testing/test-node.ts";
 
-// What floods cost the node: CPU time and memory of a process of its own, and how long an honest peer waits for thirty headers meanwhile.
-// RNODE_DEVP2P_FLOODS=1 runs them, for so many seconds each as RNODE_DEVP2P_FLOOD_SEC says (8). Addresses are 127.0.0.0/8, which only Linux has.
+// Cost of floods for the node: CPU time and memory of a separate process, and the time of an honest peer's request for thirty
+// headers meanwhile. RNODE_DEVP2P_FLOODS=1 enables the tests, RNODE_DEVP2P_FLOOD_SEC (8) is the duration of each. Addresses are
+// 127.0.0.0/8, which only Linux has.
 
 const FLOOD_MS = Number(process.env.RNODE_DEVP2P_FLOOD_SEC ?? 8) * 1_000;
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
@@ -79,7 +80,7 @@ async function dial(localAddress: string): Promise<Socket | undefined> {
   });
 }
 
-/** A peer that the node takes for one; undefined: it was refused. */
+/** A connected peer; `undefined`: the node refused it. */
 async function introduce(
   localAddress: string,
 ): Promise<{ readonly connection: RlpxConnection; readonly socket: Socket } | undefined> {
@@ -123,7 +124,7 @@ const drain = async (connection: RlpxConnection): Promise<void> => {
 
 const rows: string[] = [];
 
-/** Floods, and asks as an honest peer meanwhile. */
+/** Floods, while an honest peer sends requests. */
 async function measure(
   what: string,
   flood: (isOver: () => boolean) => Promise<number>,

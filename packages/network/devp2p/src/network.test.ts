@@ -134,7 +134,7 @@ describe("the network", () => {
     await a.network.admin.addPeer(b.network.identity.enode);
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(b.network.list()).toEqual([]);
-    await b.network.admin.addPeer(enode); // the operator knows better
+    await b.network.admin.addPeer(enode); // the operator's choice overrides the ban
     await eventually("connected again", () => b.network.list().length === 1);
   });
 
@@ -142,9 +142,9 @@ describe("the network", () => {
     const a = await start({ key: 1, discovery: { enabled: true, bootnodes: [] } });
     const [b, c, d] = [await start({ key: 2 }), await start({ key: 3 }), await start({ key: 4 })];
     for (const other of [b, c]) await a.network.admin.addPeer(other.network.identity.enode);
-    await d.network.admin.addPeer(a.network.identity.enode); // whom others chose is not remembered
+    await d.network.admin.addPeer(a.network.identity.enode); // inbound peers are not stored
     await eventually("three peers", () => a.network.list().length === 3);
-    await a.network.admin.removePeer(c.network.identity.enode); // nor whom the operator does not want
+    await a.network.admin.removePeer(c.network.identity.enode); // nor are peers that the operator removed
     await eventually("two peers", () => a.network.list().length === 2);
     await d.close();
     const here = [b.network.identity.publicKey];

@@ -4,10 +4,10 @@ import type { Announcement } from "./eth/messages.ts";
 
 export type { Announcement } from "./eth/messages.ts";
 
-/** How others learn where this node is. `ip`: by an address that is given; `upnp`: a router is asked to pass the ports on. */
+/** The source of the node's external address. `ip`: a given address; `upnp`: a router with port mappings. */
 export type NatSetting = { readonly kind: "none" | "upnp" } | { readonly kind: "ip"; readonly ip: string };
 
-/** What the network is told at its start. Plain data: it crosses to the thread of the network. */
+/** Start configuration of the network: plain data, because it is sent to the network thread. */
 export interface DevP2PConfig {
   readonly chain: ChainConfig;
   readonly networkId: number;
@@ -16,7 +16,7 @@ export interface DevP2PConfig {
   readonly genesisTimeSec: number;
   /** secp256k1, 32 bytes: the identity */
   readonly nodeKey: Uint8Array;
-  /** what the node calls itself */
+  /** the node's client name */
   readonly clientId: string;
   /** ports 0: any that is free */
   readonly listen: { readonly ip: string; readonly tcpPort: number; readonly udpPort: number };
@@ -32,9 +32,9 @@ export interface DevP2PConfig {
   readonly trustedPeers: readonly string[];
   /** folder of the chain's database, which is opened for reading */
   readonly databaseFolder: string;
-  /** folder of what is known of peers; undefined: memory */
+  /** folder of the peer records; `undefined`: memory */
   readonly folder?: string | undefined;
-  /** false: no transaction is announced or asked for */
+  /** false: transactions are neither announced nor requested */
   readonly gossipsTransactions: boolean;
 }
 
@@ -45,11 +45,11 @@ export interface ReceivedTransaction {
   readonly sender: Uint8Array;
 }
 
-/** What the network needs of the client. Calls may come at any time, and never wait for one another. */
+/** The client's callbacks for the network. Calls can come at any time, and never wait for each other. */
 export interface DevP2PHandlers {
   /** Transactions of peers, with valid signatures; bounded in rate. */
   onTransactions(transactions: readonly ReceivedTransaction[]): void;
-  /** Those of the pool's transactions, EIP-2718 encoded. */
+  /** Transactions of the pool, EIP-2718 encoded. */
   pooledTransactions(hashes: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
 }
 
@@ -60,7 +60,7 @@ export interface DevP2PIdentity {
   /** 128 hex digits of the public key */
   readonly publicKey: string;
   readonly enode: string;
-  /** undefined: discovery is off */
+  /** `undefined`: discovery is off */
   readonly enr?: string | undefined;
   readonly ip: string;
   readonly clientId: string;
@@ -102,11 +102,14 @@ export interface PeerAdmin {
   removeTrustedPeer(enode: string): Promise<void>;
 }
 
-/** The network as the execution client sees it, in the same thread or in another. No call blocks, and none fails because of what a peer does. */
+/**
+ * The network's interface for the execution client, in the same thread or in another. No call blocks, and none fails because of a
+ * peer.
+ */
 export interface DevP2PNetwork extends BlockPeers {
   readonly identity: DevP2PIdentity;
   readonly admin: PeerAdmin;
-  /** The pool has these, and peers may ask for them. */
+  /** The pool has these transactions, so peers may request them. */
   announce(transactions: readonly Announcement[]): void;
   close(): Promise<void>;
 }

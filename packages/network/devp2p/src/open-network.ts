@@ -5,17 +5,17 @@ import type { NetworkDeps } from "./start-network.ts";
 import { DevP2PThread } from "./thread/devp2p-thread.ts";
 
 export interface OpenNetworkDeps extends NetworkDeps {
-  /** where the metrics of the thread are exposed, and the prefix of their names; undefined: none are kept */
+  /** target and name prefix of the thread's metrics; `undefined`: no metrics */
   readonly threadMetrics?:
     | { readonly prefix: string; readonly include: (collect: () => Promise<readonly CollectedMetrics[]>) => void }
     | undefined;
 }
 
 /**
- * Starts the network in a thread of its own. Where the program runs from its sources (in tests), there is no file that a thread could
- * load, and it runs in the caller's thread.
+ * Starts the network in a separate thread. If the program runs from its sources (in tests), there is no built file for a thread,
+ * and it runs in the caller's thread.
  *
- * @throws {DevP2PError} devp2p/bad-setting, devp2p/bad-enode, and whatever else keeps it from starting
+ * @throws {DevP2PError} devp2p/bad-setting, devp2p/bad-enode, and other errors of the start
  */
 export async function openNetwork(config: DevP2PConfig, handlers: DevP2PHandlers, deps: OpenNetworkDeps): Promise<DevP2PNetwork> {
   if (!isCompiled(import.meta.url)) {

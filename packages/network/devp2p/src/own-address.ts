@@ -11,9 +11,9 @@ export interface OwnAddressDeps {
   readonly onMapped: (mapping: Mapping) => void;
 }
 
-/** How others reach this node, as far as it can tell without them. */
+/** The node's external address, without information from peers. */
 export class OwnAddress {
-  /** undefined: not known from the start */
+  /** `undefined`: not known at the start */
   readonly givenIp: string | undefined;
   readonly #isMappable: boolean;
   readonly #deps: OwnAddressDeps;
@@ -22,17 +22,17 @@ export class OwnAddress {
 
   constructor({ listen, nat }: Pick<DevP2PConfig, "listen" | "nat">, deps: OwnAddressDeps) {
     this.#deps = deps;
-    // on a loopback, others see the same address as we do, and no router reaches it
+    // on a loopback, other nodes use the same address, and there is no router
     this.givenIp = nat.kind === "ip" ? nat.ip : isLoopback(listen.ip) ? listen.ip : undefined;
     this.#isMappable = nat.kind === "upnp" && this.givenIp === undefined;
   }
 
-  /** What a router passes on; undefined: there is none, or not yet. */
+  /** A router's port mapping; `undefined`: none, or not yet. */
   get mapping(): Mapping | undefined {
     return this.#mapping;
   }
 
-  /** Asks a router for both ports, if that is wanted. @param udpPort undefined: discovery is off */
+  /** Requests mappings of both ports from a router, if configured. @param udpPort `undefined`: discovery is off */
   map(tcpPort: number, udpPort: number | undefined): void {
     if (!this.#isMappable) return;
     const { findRouters, clock, log, onMapped } = this.#deps;

@@ -27,10 +27,10 @@ export interface NetworkDeps {
   readonly metrics: MetricFactory;
 }
 
-/** Fewer than a walk through the network asks, so that it has room for those whom they name. */
+/** Fewer than the parallel requests of a walk, so it has room for the nodes that they return. */
 const MAX_KNOWN_ASKED = 8;
 const RANGE_INTERVAL_MS = 10_000;
-/** Peers are told that the head moved after so many blocks, or so long. */
+/** Peers are notified of a new range after this number of blocks, or this time. */
 const RANGE_BLOCKS = 32;
 const RANGE_MS = 60_000;
 
@@ -47,7 +47,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
   if (config.folder !== undefined) makeFolder(config.folder);
   const fileOf = (name: string): string | undefined => config.folder && join(config.folder, name);
   const bans = new BanList(new PeerFile(fileOf("bans"), parseBan, log), clock.unixMs());
-  // who does not search for peers dials those that were named, and nobody else
+  // without discovery, only configured nodes are dialled
   const known = new KnownPeers(new PeerFile(config.discovery.enabled ? fileOf("known") : undefined, parseKnownPeer, log), clock);
   const store: ChainDatabase = openChainStore(config.databaseFolder, { readOnly: true });
   const chain = new ServedChain(store);
@@ -154,7 +154,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     };
   };
 
-  /** Without discovery, the record is only for those who ask this node's operator for it. */
+  /** Without discovery, the record is only for the operator. */
   async function createUnannouncedRecord(): Promise<SignableENR> {
     const { createOwnRecord, setEndpoint } = await import("./discovery/node-record.ts");
     const record = createOwnRecord(config.nodeKey, forkIds.at(chain.head()), BigInt(clock.unixMs()));
@@ -196,7 +196,7 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     return started;
   }
 
-  /** Peers on eth/69 learn how far we are. */
+  /** Announces the block range to peers on eth/69. */
   async function tellRanges(): Promise<void> {
     let told = { number: chain.head().number, atMs: clock.monotonicMs() };
     while (!closing.signal.aborted) {

@@ -4,7 +4,7 @@ import { enodeText } from "./enode.ts";
 import type { DevP2PConfig, DevP2PIdentity } from "./network.ts";
 import { keyPairOf, publicKeyOf } from "./rlpx/ecies.ts";
 
-/** What a node that takes no part in the network says of itself: its key and its chain, and ports of 0. */
+/** The identity of a node without a network: its key and its chain, and ports of 0. */
 export async function unjoinedIdentity(
   config: Pick<DevP2PConfig, "chain" | "genesisHash" | "genesisTimeSec" | "nodeKey" | "clientId" | "listen">,
   head: Parameters<ForkIds["at"]>[0],

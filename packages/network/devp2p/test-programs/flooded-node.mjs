@@ -1,4 +1,5 @@
-// A node with its network in a thread, as rengine has it. Says its address, then for each line what it has used; ends with its input.
+// A node with its network in a thread, as in rengine. Prints its address, then its resource usage for each input line; ends with
+// its input.
 import { createInterface } from "node:readline";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { systemClock } from "@rnode/program";

@@ -15,8 +15,8 @@ import { encodeRequest } from "./wire/payload-by-number.ts";
 import { blockTopics } from "./wire/topics.ts";
 
 /**
- * One node is attacked by peers that hold to no rule. It stands between two honest ones: after every attack a block of the first must
- * reach the second, which knows only the attacked one.
+ * Malicious peers attack one node between two honest ones. After every attack, a block of the first must reach the second, which
+ * is connected only to the attacked node.
  */
 
 const rollup = rollupOf(4, nowSec() - 10_000);
@@ -70,7 +70,7 @@ async function attacker(options: { readonly readsMesh?: boolean } = {}): Promise
   return peer;
 }
 
-/** A message as it is on the wire. */
+/** A message on the wire. */
 async function messageOf(block: ExecutionPayloadEnvelope, signer: Signer = SEQUENCER, chain = rollup): Promise<Uint8Array> {
   return compressSnappyBlock(encodeGossipMessage(block, 4, await signatureOf(chain, block, signer)));
 }
@@ -141,7 +141,7 @@ describe.runIf(process.env.RNODE_P2P_MESH === "1")("a peer that sends what is in
       await peer.connect(strict.address);
       await peer.join([topic]);
       await peer.send(topic, await messageOf(newBlock(), STRANGER));
-      // Nobody is banned before a valid block shows that clock and key are right: the chain goes on.
+      // No peer is banned before a valid block confirms clock and key: the chain continues.
       for (let blocks = 0; blocks < 40 && strict.counts.of("p2p_peer_bans") === 0; blocks++) {
         const valid = newBlock();
         await honest.publish(valid);
@@ -174,7 +174,7 @@ describe("floods", () => {
   it("of bombs, 10 MiB of zeros in half a megabyte, are stopped by the same budget", async () => {
     const peer = await attacker();
     const before = attacked.counts.of("p2p_gossip_blocks_total", { verdict: "reject" });
-    // Each is another one, so that none is known already.
+    // All are different, so none is known.
     for (let sent = 0; sent < 20 && peer.isConnected; sent++) {
       await peer.send(topic, compressSnappyBlock(new Uint8Array(10 * MIB - sent)));
     }

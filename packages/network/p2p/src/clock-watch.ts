@@ -1,6 +1,6 @@
 import type { Clock } from "@rnode/primitives";
 
-/** How far the time of day may drift from monotonic time between two samples: NTP slews by at most 0.5 ms a second. */
+/** Maximum drift of the wall clock from monotonic time between two samples: NTP slews by at most 0.5 ms per second. */
 const MAX_DRIFT_MS = 1_000;
 /** How late a sample may be before the process counts as stopped. */
 const MAX_DELAY_MS = 3_000;
@@ -31,7 +31,7 @@ export class ClockWatch {
     this.#last = this.#read();
   }
 
-  /** To be called at each interval, and before each judgement by the time of day. */
+  /** Call it at each interval, and before each check against the wall clock. */
   sample(): void {
     const now = this.#read();
     const { offsetMs, atMs } = this.#last;

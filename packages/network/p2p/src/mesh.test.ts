@@ -34,7 +34,7 @@ const newBlock = (): ExecutionPayloadEnvelope => testBlock(rollup, { number: hei
 describe("a mesh", () => {
   it("brings every block to every node, whoever publishes it", { tags: "long", timeout: 120_000 }, async () => {
     const nodes = await Promise.all(Array.from({ length: MESH_NODES }, () => start()));
-    // a ring with chords: nobody is connected to all
+    // a ring with chords: no node is connected to all
     await Promise.all(nodes.flatMap((node, index) => [1, 3].map((step) => node.connect(nodes[(index + step) % nodes.length]!))));
     const blocks: ExecutionPayloadEnvelope[] = [];
     for (let index = 0; index < MESH_BLOCKS; index++) {
@@ -75,7 +75,7 @@ describe("a node that is behind", () => {
     for (const peer of peers) await behind.connect(peer);
 
     const known = chain[0]!.executionPayload;
-    // As the rollup node does it: what has come moves the upper end down.
+    // Like the rollup node: received blocks move the upper end down.
     const ask = (): void => {
       let end = chain.at(-1)!.executionPayload;
       for (const { executionPayload } of chain.slice(1, -1).reverse()) {
@@ -116,7 +116,7 @@ describe("a restart", () => {
     expect(await second.network.api.listBlockedPeers()).toEqual([foe.peerId]);
     expect(await second.network.api.listBlockedAddrs()).toEqual(["192.0.2.7"]);
     expect(await second.network.api.listBlockedSubnets()).toEqual(["198.51.100.0/24"]);
-    // It may believe for a moment that it is connected.
+    // It can appear connected for a moment.
     await foe.network.api.connectPeer(second.address).catch(() => {});
     await friend.connect(second);
     await until("the foe to be gone", async () => !(foe.peerId in (await second.network.api.peers(true)).peers));

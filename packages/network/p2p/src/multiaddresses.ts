@@ -1,6 +1,6 @@
 import type { Multiaddr } from "@multiformats/multiaddr";
 
-/** The IP address in a multiaddress; undefined: it has none, or a name instead. */
+/** The IP address in a multiaddress; `undefined`: none, or a name instead. */
 export function ipOf(address: Multiaddr): string | undefined {
   const component = address.getComponents().find(({ name }) => name === "ip4" || name === "ip6");
   return component?.value === undefined ? undefined : withoutMapping(component.value);

@@ -1,13 +1,13 @@
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import type { PeerApi } from "./peers/peer-api.ts";
 
-/** What the network is told at its start. Plain data: it crosses to the thread of the network. */
+/** Start configuration of the network: plain data, because it is sent to the network thread. */
 export interface P2PConfig {
   readonly rollup: RollupConfig;
   /** secp256k1, 32 bytes: the identity in libp2p and in discovery */
   readonly networkKey: Uint8Array;
   readonly listen: { readonly ip: string; readonly tcpPort: number; readonly udpPort: number };
-  /** what the node record says; undefined: what is known of the listening socket */
+  /** the node record's endpoint; `undefined`: that of the listening socket */
   readonly advertise: {
     readonly ip?: string | undefined;
     readonly tcpPort?: number | undefined;
@@ -18,7 +18,7 @@ export interface P2PConfig {
     readonly enabled: boolean;
     /** `enr:` or `enode://` texts */
     readonly bootnodes: readonly string[];
-    /** folder of the records found; undefined: memory */
+    /** folder of found records; `undefined`: memory */
     readonly path?: string | undefined;
   };
   /** multiaddresses with `/p2p/<peer id>` */
@@ -29,7 +29,7 @@ export interface P2PConfig {
     readonly low: number;
     readonly high: number;
     readonly graceMs: number;
-    /** folder of what is known of peers; undefined: memory */
+    /** folder of the peer records; `undefined`: memory */
     readonly path?: string | undefined;
     readonly scoring: "none" | "light";
     readonly ban: { readonly enabled: boolean; readonly threshold: number; readonly durationMs: number };
@@ -40,7 +40,7 @@ export interface P2PConfig {
   readonly limits: ConnectionLimits;
 }
 
-/** What connections may cost. A connection beyond a limit is closed at once; those that exist are not touched. */
+/** Limits of connections. A connection beyond a limit is closed at once; existing ones are kept. */
 export interface ConnectionLimits {
   /** in all, both directions */
   readonly maxConnections: number;
@@ -50,11 +50,11 @@ export interface ConnectionLimits {
   readonly maxOfAddress: number;
   /** inbound connections a second of one address */
   readonly acceptsPerSecOfAddress: number;
-  /** inbound connections a second in all, and twice as many at once: a handshake costs some milliseconds */
+  /** inbound connections per second in total, with a burst of twice as many: a handshake costs some milliseconds */
   readonly acceptsPerSec: number;
 }
 
-/** Room for peers that come while others are still within their grace. */
+/** Room for new peers while others are within their grace period. */
 export const connectionLimits = (peersHigh: number): ConnectionLimits => ({
   maxConnections: 2 * peersHigh + 32,
   maxPending: 32,
@@ -67,13 +67,13 @@ export const connectionLimits = (peersHigh: number): ConnectionLimits => ({
 export interface P2PIdentity {
   /** base58, `16Uiu2HA…` */
   readonly peerId: string;
-  /** with `/p2p/<peer id>`, as others can dial them */
+  /** with `/p2p/<peer id>`, for dialling */
   readonly addresses: readonly string[];
-  /** undefined: discovery is off */
+  /** `undefined`: discovery is off */
   readonly enr?: string | undefined;
   /** listened on */
   readonly tcpPort: number;
-  /** why others may not be able to reach the node as advertised; undefined: nothing speaks against it */
+  /** why the node may be unreachable at its advertised address; `undefined`: no known reason */
   readonly reachabilityWarning?: string | undefined;
 }
 
@@ -83,13 +83,13 @@ interface BlockPoint {
   readonly hash: Uint8Array;
 }
 
-/** Blocks that are missing between a block that is there and one that waits for its ancestors; both ends exclusive. */
+/** Missing blocks between an existing block and one that waits for its ancestors; both ends exclusive. */
 export interface UnsafeGap {
   readonly start: BlockPoint;
   readonly end: BlockPoint & { readonly parentHash: Uint8Array };
 }
 
-/** What the network needs of the rollup node. Calls may come at any time, and never wait for one another. */
+/** The rollup node's callbacks for the network. Calls can come at any time, and never wait for each other. */
 export interface P2PHandlers {
   /**
    * A block that passed every rule of gossip, or whose hash a trusted block names as its parent. Bounded by the receiver.
@@ -97,13 +97,13 @@ export interface P2PHandlers {
    * @param from peer id
    */
   onUnsafePayload(envelope: ExecutionPayloadEnvelope, from: string): void;
-  /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked */
+  /** @returns `undefined`: this node does not have the block. @throws if the engine is not available */
   payloadByNumber(number: number): Promise<ExecutionPayloadEnvelope | undefined>;
 }
 
 /**
- * The P2P network as the rollup node sees it, in the same thread or in another. No call blocks, and none fails because of what a
- * peer does.
+ * The P2P network's interface for the rollup node, in the same thread or in another. No call blocks, and none fails because of a
+ * peer.
  */
 export interface P2PNetwork {
   readonly identity: P2PIdentity;
@@ -111,12 +111,12 @@ export interface P2PNetwork {
   /** @param address 20 bytes; all zero: unknown, every block is ignored */
   setUnsafeBlockSigner(address: Uint8Array): void;
   /**
-   * Hands a signed block to the mesh. It passes our own validation first, as every message does.
+   * Publishes a signed block. It passes the local validation first, like every message.
    *
    * @param signature r ‖ s ‖ y parity, 65 bytes. Spec: docs/protocol/03-p2p.md#message-body
    */
   publish(envelope: ExecutionPayloadEnvelope, signature: Uint8Array): Promise<Published>;
-  /** Asks peers for missing blocks; they arrive through `onUnsafePayload`, in any order. Asking again costs nothing. */
+  /** Requests missing blocks from peers; they arrive through `onUnsafePayload`, in any order. Repeated requests are free. */
   requestGap(gap: UnsafeGap): void;
   close(): Promise<void>;
 }
@@ -124,5 +124,5 @@ export interface P2PNetwork {
 export type Published =
   /** `peers`: how many it was sent to at once */
   | { readonly kind: "published"; readonly peers: number }
-  /** our own validation says that no peer would take it */
+  /** the local validation rejects it, so peers would as well */
   | { readonly kind: "refused"; readonly reason: string };

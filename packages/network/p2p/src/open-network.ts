@@ -7,17 +7,17 @@ import { observeEventLoop } from "./thread/event-loop-metrics.ts";
 import { P2PThread } from "./thread/p2p-thread.ts";
 
 export interface OpenNetworkDeps extends NetworkDeps {
-  /** where the metrics of the thread are exposed, and the prefix of their names; undefined: none are kept */
+  /** target and name prefix of the thread's metrics; `undefined`: no metrics */
   readonly threadMetrics?:
     | { readonly prefix: string; readonly include: (collect: () => Promise<readonly CollectedMetrics[]>) => void }
     | undefined;
 }
 
 /**
- * Starts the network in a thread of its own. Where the program runs from its sources (in tests), there is no file that a thread could
- * load, and it runs in the caller's thread.
+ * Starts the network in a separate thread. If the program runs from its sources (in tests), there is no built file for a thread,
+ * and it runs in the caller's thread.
  *
- * @throws {P2PSettingError} and whatever else keeps it from starting
+ * @throws {P2PSettingError} and other errors of the start
  */
 export async function openNetwork(config: P2PConfig, handlers: P2PHandlers, deps: OpenNetworkDeps): Promise<P2PNetwork> {
   if (!isCompiled(import.meta.url)) {

@@ -1,7 +1,7 @@
 import type { Counter, Gauge, Histogram, MetricFactory } from "@rnode/observe";
 import { createGossipMetrics, type GossipMetrics } from "./gossip/gossip-metrics.ts";
 
-/** What the parts of a score are called in `peer_scores`. */
+/** Names of the parts of a score in `peer_scores`. */
 const SCORE_TYPES = [
   "total",
   "ipColocation",
@@ -30,7 +30,7 @@ export type GossipEvent =
 export type RequestLabels = {
   readonly p2p_role: "client" | "server";
   readonly p2p_method: "payload_by_number";
-  /** the first byte of the answer; 1 for failures of the transport, 5 for what is above 4 */
+  /** the first byte of the answer; 1 for failures of the transport, 5 for values above 4 */
   readonly result_code: string;
 };
 
@@ -50,7 +50,7 @@ export interface P2PMetrics {
   readonly accepts: Counter<{ readonly allow: "true" | "false" }>;
   readonly requests: Counter<RequestLabels>;
   readonly requestSeconds: Histogram<RequestLabels>;
-  /** number of the block that was asked for last */
+  /** number of the last requested block */
   readonly payloadByNumber: Gauge<{ readonly p2p_role: "client" | "server" }>;
   readonly quarantined: Gauge;
   readonly requestsRefused: Counter;

@@ -10,9 +10,9 @@ import type { P2PMetrics } from "./p2p-metrics.ts";
 import type { PeerApi } from "./peers/peer-api.ts";
 
 /**
- * What the parts of the network know of each other, all in one thread. Peer ids are base58 texts here.
- * `host/start-network.ts` puts the parts together, in this order: peers, gossip, the libp2p node, sync, discovery; no other folder
- * imports a sibling. Each part is made by one function that takes its group of the configuration and these:
+ * Interfaces between the parts of the network, all in one thread. Peer ids are base58 texts here. `host/start-network.ts` creates
+ * the parts in this order: peers, gossip, the libp2p node, sync, discovery; no other folder imports a sibling. One function
+ * creates each part from its group of the configuration and these:
  */
 export interface PartDeps {
   readonly clock: Clock;
@@ -21,7 +21,7 @@ export interface PartDeps {
   readonly metrics: P2PMetrics;
 }
 
-/** Counts what request-response says about a peer. Spec: docs/protocol/03-p2p.md#peer-scoring */
+/** Counts results of request-response with a peer. Spec: docs/protocol/03-p2p.md#peer-scoring */
 export interface ResponseScores {
   onValidResponse(peer: string): void;
   onErrorResponse(peer: string): void;
@@ -38,32 +38,32 @@ export interface StaticPeers {
   has(peer: string): boolean;
 }
 
-/** What `peers` does before there is a libp2p node, and for it. */
+/** The interface of `peers` before the libp2p node exists, and for creating it. */
 export interface PeersPart extends ResponseScores {
   /** for `createLibp2p`; the host adds its limits on inbound connections */
   readonly gater: ConnectionGater;
-  /** for `createLibp2p`: a part of the one store of what is known of peers. `close` closes it, after the node has been stopped. */
+  /** for `createLibp2p`: a part of the peer store. `close` closes it, after the node has been stopped. */
   readonly datastore: Datastore;
   /** for gossipsub's options, as they are. Spec: docs/protocol/03-p2p.md#peer-scoring */
   readonly gossipScoring: Required<Pick<GossipsubOpts, "scoreParams" | "scoreThresholds">>;
-  /** Discovery found a node of our chain. It is remembered, and worth more than others when peers are pruned. */
+  /** Discovery found a node of the chain. It is stored, and has a higher value when peers are pruned. */
   onDiscovered(peer: string, record: { readonly enr: string; readonly chainId: number }): void;
-  /** The sequencer has another key: blocks that were invalid for the former one count against nobody. */
+  /** The sequencer has another key: clears the penalties for blocks that were invalid for the former key. */
   onSignerChanged(): void;
   /** Static, or protected by an operator: never pruned. */
   isProtected(peer: string): boolean;
-  /** Starts what needs the node: score snapshots, bans, pruning between the tides, `rnodep2p_*`. */
+  /** Starts the parts that need the node: score snapshots, bans, pruning between the tides, `rnodep2p_*`. */
   attach(network: NetworkView): PeerApi;
   close(): Promise<void>;
 }
 
-/** What `peers` sees of the others. */
+/** The view of `peers` on the other parts. */
 interface NetworkView {
   readonly node: Libp2p<ServiceMap>;
   readonly pubsub: GossipSub;
   /** nanoseconds, moving average; 0: unknown */
   latencyNs(peer: string): number;
-  /** undefined: discovery is off */
+  /** `undefined`: discovery is off */
   readonly discovery: DiscoveryView | undefined;
   /** heights with two signed blocks, the newest first */
   readonly equivocations: () => readonly Equivocation[];
@@ -74,7 +74,7 @@ export interface DiscoveryView {
   readonly enr: string;
   /** the records in the table, as texts */
   table(): readonly string[];
-  /** what is known of a peer from its record */
+  /** a peer's record data */
   recordOf(peer: string): { readonly enr: string; readonly chainId: number } | undefined;
 }
 
@@ -91,7 +91,7 @@ export interface GossipPart {
   close(): Promise<void>;
 }
 
-/** Requests for missing blocks, asked and answered. */
+/** Requests for missing blocks, as client and as server. */
 export interface SyncPart {
   /** Registers the protocol. */
   start(): Promise<void>;

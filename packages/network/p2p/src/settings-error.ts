@@ -12,7 +12,7 @@ export type P2PSetting =
   | "peerstore.path"
   | "static";
 
-/** The network cannot start with what it was told: which setting, what is wrong with it, and what would be right, in one line. */
+/** An invalid setting that prevents the start: its name, the error and a valid value, in one line. */
 export class P2PSettingError extends CodedError<"p2p/bad-setting"> {
   readonly setting: P2PSetting;
 

@@ -3,9 +3,9 @@ import { codedErrors } from "@rnode/primitives";
 export type AltDaErrorCode =
   /** the server did not answer, or not in time: try again later */
   | "alt-da/unavailable"
-  /** it answered, but not with what was asked for */
+  /** the answer is not a valid answer to the request */
   | "alt-da/bad-answer"
-  /** the data that it gave is not what the commitment says */
+  /** the data does not match the commitment */
   | "alt-da/wrong-data"
   /** there is nothing to store */
   | "alt-da/empty-input";

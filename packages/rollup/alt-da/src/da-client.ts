@@ -9,7 +9,7 @@ export interface DaClientOptions {
   readonly url: string;
   /** the server computes the commitments ("generic"); false: they are keccak256 of the data */
   readonly usesService: boolean;
-  /** compare what the server gives with the commitment; a generic one cannot be compared */
+  /** compare answers with the commitment; not possible for a generic one */
   readonly verifiesOnRead: boolean;
   /** 0: none */
   readonly getTimeoutMs: number;
@@ -18,15 +18,15 @@ export interface DaClientOptions {
   readonly maxRequests: number;
 }
 
-/** Far above what derivation accepts: what is longer comes from no batch submitter. */
+/** Far above derivation's limit, so no batch submitter publishes more. */
 const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 const MAX_COMMITMENT_BYTES = 4096;
 const NOT_FOUND = 404;
 const OK = 200;
 
 /**
- * Client of a DA server. It does not try again by itself: derivation and the batch submitter do so, each in its own time.
- * Spec: docs/protocol/05-services.md#da-server-http
+ * Client of a DA server. It does not retry: derivation and the batch submitter retry at their own pace. Spec:
+ * docs/protocol/05-services.md#da-server-http
  */
 export class DaClient {
   readonly #options: DaClientOptions;
@@ -132,7 +132,7 @@ export class DaClient {
     }
   }
 
-  /** A place that becomes free goes to whoever has waited longest. */
+  /** A free slot goes to the longest waiting request. */
   async #takePlace(): Promise<void> {
     if (this.#underWay < this.#options.maxRequests) this.#underWay++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -178,7 +178,7 @@ async function readBounded(response: Response, maxBytes: number): Promise<Uint8A
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** `fetch` wraps what went wrong. */
+/** `fetch` wraps the cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message || cause.name : String(cause);

@@ -33,7 +33,7 @@ export const altDaOptions = optionGroup("altda", {
 
 type AltDaOptions = OptionsOf<typeof altDaOptions>;
 
-/** What the client needs of the options; undefined: they say that all data is on L1. */
+/** The client's settings; `undefined` if all data is on L1. */
 export function altDaClientOptions(options: AltDaOptions): DaClientOptions | undefined {
   const { enabled, daServer: url, daService: usesService, verifyOnRead: verifiesOnRead } = options;
   if (!enabled || url === undefined) return undefined;

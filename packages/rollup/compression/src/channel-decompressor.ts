@@ -1,13 +1,11 @@
 import type { Decompressed, Decompressor } from "@rnode/derivation";
 import { inflateWhatDecodes } from "./inflate.ts";
 
-/*
- * What derivation needs of zlib and brotli, over whatever implementation there is: that of Node.js, or one that works in a browser.
- */
+/* Derivation's zlib and brotli, independent of the implementation: that of Node.js, or one for browsers. */
 
-/** Decompressors that give nothing of what is corrupt or too long. Data may end before the stream does. */
+/** Decompressors that return nothing if the data is corrupt or too long. The data may end before the stream does. */
 export interface StreamDecoders {
-  /** undefined: corrupt, or longer than `maxBytes` */
+  /** `undefined`: corrupt, or longer than `maxBytes` */
   readonly inflateRaw: (data: Uint8Array, maxBytes: number) => Uint8Array | undefined;
   readonly brotli: (data: Uint8Array, maxBytes: number) => Uint8Array | "limit" | "corrupt";
 }
@@ -34,8 +32,8 @@ export function inflateAll(data: Uint8Array, maxBytes: number): Uint8Array | und
 }
 
 /**
- * Decodes the DEFLATE data inside the zlib stream, so that neither the checksum nor what follows matters: batchers flush their
- * streams without closing them.
+ * Decodes the DEFLATE data inside the zlib stream, so the checksum and later bytes do not matter: batchers flush their streams
+ * without closing them.
  */
 function decompressZlib({ inflateRaw }: StreamDecoders, data: Uint8Array, maxBytes: number): Decompressed {
   const [method, flags] = data;

@@ -96,7 +96,7 @@ function read(frames: readonly Frame[]) {
 }
 const shown = ({ timestampSec, transactions }: SpanBatchInput) => ({ timestampSec, transactions: transactions.map(bytesToHex) });
 
-/** Adds blocks until one is refused or the channel is full; returns those that were accepted. */
+/** Adds blocks until one is refused or the channel is full; returns the accepted blocks. */
 async function fill(channel: ChannelOut, next: (index: number) => SpanBatchInput = block): Promise<SpanBatchInput[]> {
   const taken: SpanBatchInput[] = [];
   for (let i = 0; channel.full === undefined && i < 500; i++) {

@@ -35,7 +35,7 @@ export interface ChannelOut {
   readonly inputBytes: number;
   /** compressed bytes that can be put into frames now */
   readonly readyBytes: number;
-  /** set once no more blocks are accepted; close the channel then */
+  /** set when no more blocks are accepted; close the channel then */
   readonly full: ChannelFullReason | undefined;
   /**
    * Adds the next block.
@@ -48,16 +48,16 @@ export interface ChannelOut {
   addBlock(block: SpanBatchInput): Promise<boolean>;
   /** Makes everything added so far ready, at the cost of compression. */
   flush(): Promise<void>;
-  /** Ends the channel: everything becomes ready, and no more blocks are accepted. */
+  /** Ends the channel: all data becomes ready, and no more blocks are accepted. */
   close(): Promise<void>;
   /**
-   * The next frame, of at most `maxFrameBytes` bytes including its overhead. The last frame of a closed channel is marked as such;
+   * The next frame, of at most `maxFrameBytes` bytes including its overhead. The last frame of a closed channel has `isLast`;
    * there are no frames after it.
    *
    * @throws {CodedError} channel-out/frame-too-small
    */
   nextFrame(maxFrameBytes: number): Frame;
-  /** Frees the compressor's resources; needed for a channel that is abandoned before it is closed. */
+  /** Frees the compressor's resources; required for a channel that is abandoned before it is closed. */
   destroy(): void;
 }
 

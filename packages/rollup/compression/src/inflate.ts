@@ -1,6 +1,6 @@
 /**
- * A DEFLATE decoder (RFC 1951) that returns everything it decoded before the input became corrupt or a limit was reached.
- * `node:zlib` returns nothing in these cases. It is slower (it works bit by bit) and only used for such input.
+ * A DEFLATE decoder (RFC 1951) that returns all output up to a corruption of the input or a limit. `node:zlib` returns nothing in
+ * these cases. It is slower (it works bit by bit) and only used for such input.
  */
 
 export interface Inflated {

@@ -81,7 +81,7 @@ class SingularChannelOut implements ChannelOut {
     return true;
   }
 
-  /** Asks the shadow compressor, before the element is written to the real one. */
+  /** Tries the element in the shadow compressor before it is written to the real one. */
   async #fits(element: Uint8Array): Promise<boolean> {
     const shadow = this.#shadow;
     if (shadow === undefined) return true;

@@ -8,7 +8,7 @@ export type CompressionAlgorithm = (typeof COMPRESSION_ALGORITHMS)[number];
 export const CLOSE_OVERHEAD_BYTES = 9;
 
 const ZLIB_LEVEL = 9;
-/** The stream must not stop when nobody has read its output yet. */
+/** The stream must not block on unread output. */
 const NO_BACKPRESSURE = 2 ** 30;
 
 /**

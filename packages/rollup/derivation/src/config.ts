@@ -6,7 +6,7 @@ export interface DerivationConfig {
   readonly rollup: RollupConfig;
   /** blob base fee update fractions of the L1 chain by activation time, ascending; empty before Cancun */
   readonly l1BlobSchedule: readonly BlobScheduleEntry[];
-  /** finds network-upgrade artifacts by hash; only needed by chains that go through such an upgrade */
+  /** finds network-upgrade artifacts by hash; only needed for chains with such an upgrade */
   readonly upgradeArtifact?: ((hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined) | undefined;
   /**
    * With Holocene: compare the part of a span batch that overlaps the safe chain with the safe blocks, and drop the span if they

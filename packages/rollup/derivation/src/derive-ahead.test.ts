@@ -15,7 +15,7 @@ function postSpan(s: Sim, from: number, to: number): void {
   s.l1.mine({ transactions: [s.l1.calldata(encodeBatcherData(s.frames(content)))] });
 }
 
-/** Derives within spans on blocks whose hashes are not known: other values stand in for them. */
+/** Derives within spans on blocks with unknown hashes, which are replaced by other values. */
 async function deriveAhead(s: Sim): Promise<DerivedAttributes[]> {
   const known = new Map<Hex, L2BlockRef>();
   const systemConfigByHash = s.verifier.systemConfigByHash.bind(s.verifier);

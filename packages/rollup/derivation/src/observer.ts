@@ -55,7 +55,7 @@ export type ChannelEvent =
 /** The L1 contracts whose logs derivation reads. */
 export type LogContract = "SystemConfig" | "OptimismPortal" | "DataAvailabilityChallenge";
 
-/** What the pipeline noticed about one batch. */
+/** Observations about one batch. */
 export interface ObservedBatch {
   readonly type: "singular" | "span" | "empty";
   readonly channelId: Hex | undefined;
@@ -69,7 +69,7 @@ export interface ObservedBatch {
   readonly fromSpan: boolean;
 }
 
-/** Is told what became of the data, in order. Must not throw. For metrics and logs. */
+/** Gets the results of the data, in order, for metrics and logs. Must not throw. */
 export interface DerivationObserver {
   onL1Block(block: L1BlockRef): void;
   onData(event: {

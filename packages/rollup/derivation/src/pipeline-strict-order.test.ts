@@ -47,7 +47,7 @@ describe("Holocene", () => {
     // Granite's timeout applies, not the configured one.
     s.l1.mineEmpty(50);
     postFrames(s, frames.slice(1));
-    // The window of 20 L1 blocks has long ended, so there are empty blocks, but none of the channel's.
+    // The window of 20 L1 blocks has expired, so there are empty blocks, but none from the channel.
     expect(await s.derive()).toBe("idle");
     expect(s.events).toContain("channel 1 timed-out");
     expect(s.events).toContain("frame-dropped 1:1 no-channel");

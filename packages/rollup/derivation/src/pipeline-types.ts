@@ -23,7 +23,9 @@ export interface DerivedAttributes {
   readonly isLastInSpan: boolean;
   /** the L1 block that was being read */
   readonly derivedFrom: L1BlockRef;
-  /** what to do if the block is invalid, by the rules at `derivedFrom`: rebuild it with its deposits only (true), or drop its batch */
+  /**
+   * what to do with an invalid block, by the rules at `derivedFrom`: rebuild it with only its deposits (true), or drop its batch
+   */
   readonly isReplacedIfInvalid: boolean;
 }
 
@@ -32,11 +34,11 @@ export type DerivationErrorCode =
   | "derivation/not-reset"
   /** the engine does not have an L2 block that it must have; temporary */
   | "derivation/l2-block-missing"
-  /** the engine does not have a block before the safe head that reading has to start from: `number`, `safe`, `l1Blocks`; temporary */
+  /** the engine lacks a block before the safe head that is needed as a start: `number`, `safe`, `l1Blocks`; temporary */
   | "derivation/start-block-missing"
   /** L1 does not have the block that an L2 block names as its origin; the caller must find other heads (sync start) */
   | "derivation/l1-origin-missing"
-  /** the DA server does not have data that L1 commits to, and L1 does not say yet what to do; temporary */
+  /** the DA server lacks the data of a commitment on L1, and L1 has not decided about it yet; temporary */
   | "derivation/da-input-pending"
   | CriticalDerivationErrorCode;
 
@@ -47,7 +49,7 @@ type CriticalDerivationErrorCode =
   | "derivation/already-deposits-only"
   /** the rollup keeps its data outside of L1, and there is no DA server to read it from */
   | "derivation/da-server-missing"
-  /** data is missing that nobody can challenge any more, or that a challenge has shown */
+  /** data is missing that can no longer be challenged, or that a challenge has resolved */
   | "derivation/da-input-lost";
 
 export class DerivationError extends codedErrors<DerivationErrorCode, CriticalDerivationErrorCode>(
@@ -71,10 +73,10 @@ export class DerivationError extends codedErrors<DerivationErrorCode, CriticalDe
 ) {}
 
 /**
- * What the next batch says of the block that it builds on. With it, `step` may be called with that block when it is derived but not built yet.
+ * The parent of the next batch. With it, `step` may be called with a block that is derived but not built yet.
  *
- * - `unnamed`: nothing. It is in a span batch that has been accepted already, and anything can stand for the block's hash
- * - a hash: it is a singular batch, and what `step` derives holds if the block turns out to have this hash
+ * - `unnamed`: no parent hash. The batch is in an accepted span batch, and any value can replace the block's hash
+ * - a hash: it is a singular batch, and the result of `step` is valid if the block gets this hash
  */
 export type NextParent = "unnamed" | Hex;
 
@@ -89,31 +91,32 @@ export interface SafeSince {
 export interface DerivationPipeline {
   /** the L1 block whose data is being read; undefined before the first reset */
   readonly origin: L1BlockRef | undefined;
-  /** undefined: the next batch is not read yet, or may be any of several */
+  /** `undefined`: the next batch is not read yet, or several are possible */
   readonly nextParent: NextParent | undefined;
   /**
-   * Takes one step towards the block after `l2SafeHead` (the pending safe head).
+   * Runs one step towards the block after `l2SafeHead` (the pending safe head).
    *
-   * - `value`: attributes on `l2SafeHead`; do not step again before they have been processed or dropped
+   * - `value`: attributes on `l2SafeHead`; do not step again before they are processed or dropped
    * - `again`: progress was made, step again
    * - `exhausted`: L1 has no further block; step again when it has
    * - `reset`: find the heads again (`findSyncStart`), set them in the engine, then call `reset`
    *
-   * Rejects when a provider does, or with a `DerivationError`; `isCriticalError` says whether retrying
-   * (with backoff) cannot help. A rejection loses nothing.
+   * Rejects if a provider rejects, or with a `DerivationError`; `isCriticalError` shows whether a retry (with backoff) cannot
+   * help. A rejection loses no data.
    */
   step(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>>;
   /**
-   * Starts over so that the block after `l2SafeHead` comes next. Walks back to the L1 block from which every channel that can
+   * Restarts so that the block after `l2SafeHead` is derived next. Walks back to the L1 block from which every channel that can
    * contain this block is read. Rejects like `step`; the pipeline then needs another `reset`.
    *
-   * @param madeSafeBy where `l2SafeHead` became the safe head, if that is known. From Holocene on, a batch that does not fit ends its channel, and
-   * later nothing shows that it did not fit, or that it did not fit yet: with this, batches up to there are not considered a second time
+   * @param madeSafeBy position at which `l2SafeHead` became the safe head, if known. From Holocene on, an invalid batch ends its
+   * channel, and a later reader cannot see that it was invalid or too early. With this position, earlier batches are not
+   * considered a second time
    */
   reset(l2SafeHead: L2BlockRef, madeSafeBy?: SafeSince): Promise<void>;
   /**
-   * Which L1 block counts as final once L1 calls another one final: earlier ones, where data outside of L1 can be challenged. undefined: none yet.
-   * Rejects when a provider does.
+   * The L1 block that counts as final if L1 has finalized another one: an earlier one, if data outside of L1 can be challenged.
+   * `undefined`: none yet. Rejects if a provider rejects.
    */
   finalizedBy(l1Finalized: BlockId): Promise<BlockId | undefined>;
   /**

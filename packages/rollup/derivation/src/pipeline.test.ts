@@ -100,7 +100,7 @@ describe.each(ERAS)("%s", (era) => {
     s.l1.mineEmpty(3);
     expect(await s.derive()).toBe("reset");
     expect(s.resets).toEqual(["l1-reorg"]);
-    // Origins 1001 and 1002 are still there, so the blocks stay; a driver would go back further (sync start). What was posted is
+    // Origins 1001 and 1002 still exist, so the blocks are kept; a driver would rewind further (sync start). The posted data is
     // lost.
     s.verifier.rewind(0);
     expect(await s.derive()).toBe("idle");

@@ -21,11 +21,11 @@ import {
 import type { PipelineStage, Pull } from "./pull.ts";
 import { derivationRules } from "./rules.ts";
 
-/** How many L1 blocks a reset asks for at once. */
+/** L1 blocks that a reset requests at once. */
 const ORIGINS_AT_ONCE = 16;
 
 /**
- * L1 blocks in, payload attributes out. Each stage pulls from the one before it; providers do the reading.
+ * L1 blocks in, payload attributes out. Each stage pulls from the previous one; providers do the I/O.
  *
  * @throws {CodedError} derivation/da-server-missing
  */
@@ -37,7 +37,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
 
   const traversal = new L1Traversal(rollup, l1, observer);
   const stages: PipelineStage<unknown>[] = [];
-  /** Every stage goes through here: the list is reset, and told of Holocene, in its order. */
+  /** Registers a stage. Stages are reset, and switched to Holocene, in this order. */
   const add = <S extends PipelineStage<unknown>>(stage: S): S => {
     stages.push(stage);
     return stage;
@@ -56,7 +56,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     return add(new AltDaStage(rollup.altDa, traversal, retrieval, { l1, inputs: daInputs }, observer));
   }
 
-  /** false before the first reset, and after the pipeline has asked for one */
+  /** false before the first reset, and after the pipeline has requested one */
   let isReady = false;
 
   async function step(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>> {
@@ -110,10 +110,10 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
 }
 
 /**
- * The L2 block whose L1 origin is where reading must begin, so that every channel that can contain the block after the safe head is
+ * The L2 block whose L1 origin is the start of reading, so that every channel that can contain the block after the safe head is
  * read from its first frame. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
  *
- * Of each L1 origin on the way only the last block is visited, and the L1 blocks are asked for several at a time.
+ * Visits only the last block of each L1 origin, and requests several L1 blocks at a time.
  */
 async function pipelineStart(
   config: RollupConfig,
@@ -136,7 +136,7 @@ async function pipelineStart(
   while (!isFarEnough(found.l2Block, found.l1Block) && !isFirst(config, found.l2Block)) {
     const some: L2BlockRef[] = [];
     let last = found.l2Block;
-    // The timeout was longer before some fork: what is enough today is the least that is needed.
+    // The timeout was longer before a fork, so today's timeout is a lower bound.
     while (some.length < ORIGINS_AT_ONCE && !isFirst(config, last) && !isFarEnough(last, newest)) {
       last = await before(last);
       some.push(last);

@@ -8,7 +8,7 @@ import { forksUpTo, Sim } from "./testing/sim.ts";
 
 const decompressor = createDecompressor();
 
-/** What a batcher, well-behaved or not, does between two L1 blocks. */
+/** The batcher's actions, valid or not, between two L1 blocks. */
 interface Action {
   readonly kind: "next" | "again" | "skip" | "garbage" | "nothing";
   readonly type: "singular" | "span";
@@ -17,7 +17,7 @@ interface Action {
   readonly order: "as they are" | "reversed" | "one missing";
   /** L1 blocks between the frames */
   readonly spread: number;
-  /** a verifier starts over here, this many blocks before its head; undefined: it continues */
+  /** a verifier restarts here, this many blocks before its head; `undefined`: it continues */
   readonly restart: number | undefined;
 }
 
@@ -64,12 +64,12 @@ async function play(era: "granite" | "holocene", actions: readonly Action[], wit
     expect(await restarting.derive()).toBe("idle");
     if (each.restart !== undefined) {
       restarting.verifier.rewind(Math.max(0, restarting.safeHead.number - each.restart));
-      // A node knows from which L1 block each safe block is, and not whether it had read all of that L1 block.
+      // A node has the L1 block of each safe block, but not whether it had read all of that L1 block.
       const l1Block = restarting.derivedFrom.get(restarting.verifier.head.hash);
       await restarting.reset(l1Block && { l1Block, isWhole: false });
       expect(await restarting.derive()).toBe("idle");
     }
-    // The verifier's chain is what counts: if a block was replaced, the sequencer continues from the verifier's chain.
+    // If a block was replaced, the sequencer continues from the verifier's chain.
     if (!steady.agreesTo(Math.min(steady.verifier.head.number, steady.sequencer.head.number))) {
       steady.adoptDerived();
       posted = steady.sequencer.head.number;

@@ -1,6 +1,6 @@
 import { type DerivationFacts, derivationFactsAt, type RollupConfig } from "@rnode/protocol";
 
-/** What depends on the fork while the data of one L1 block is read. Spec: docs/protocol/02-derivation.md#parameters */
+/** Fork-dependent rules for reading the data of one L1 block. Spec: docs/protocol/02-derivation.md#parameters */
 export interface DerivationRules extends DerivationFacts {
   readonly channelTimeoutL1Blocks: number;
 }

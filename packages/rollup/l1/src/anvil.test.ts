@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { L1Endpoints } from "./endpoints.ts";
 import { L1Client } from "./l1-client.ts";
 
-// A real L1 with a transaction of every type that calldata rollups meet. Skipped where the prebuilt anvil does not run.
+// A real L1 with a transaction of every type that calldata rollups read. Skipped if the prebuilt anvil does not run.
 const require = createRequire(import.meta.url);
 const anvilBinary = (): string | undefined => {
   try {
@@ -61,7 +61,7 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     const to = `0x${"70".repeat(20)}` as const;
     const gasPrice = 10n ** 10n;
     const gas = 200_000n;
-    // blocks are mined by hand, so that the content of each is certain
+    // blocks are mined manually, so the content of each is known
     await rpc.call("evm_setAutomine", [false]);
     const mine = (): Promise<unknown> => rpc.call("evm_mine");
     await wallet.sendTransaction({ to, value: 1n, type: "legacy", gasPrice, gas, nonce: 0 });
@@ -136,10 +136,10 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     await rpc.call("evm_revert", [snapshot]);
     await rpc.call("evm_setNextBlockTimestamp", [removed.timestamp + 5]);
     await rpc.call("evm_mine");
-    await l1.blockByLabel("latest"); // which blocks are canonical is what the newest one says
+    await l1.blockByLabel("latest"); // the newest block determines the canonical chain
     const replacement = (await l1.blockByNumber(removed.number))!;
     expect(replacement.hash).not.toBe(removed.hash);
-    expect((await l1.blockByHash(removed.hash))?.hash).toBe(removed.hash); // served from the cache, as it is asked for by hash
+    expect((await l1.blockByHash(removed.hash))?.hash).toBe(removed.hash); // served from the cache, because it is requested by hash
     expect(await l1.transactions(bytesToHex(concatBytes(new Uint8Array(31), Uint8Array.of(1))))).toBeUndefined();
   });
 

@@ -28,7 +28,7 @@ export function encodeCall(signature: string, words: readonly AbiWord[]): Uint8A
   return concatBytes(keccak256(asciiToBytes(signature)).subarray(0, 4), ...padded);
 }
 
-/** What a contract said. A contract without the function, or no contract at all, is "reverted" or answers no words. */
+/** A contract's answer. A missing function or contract is "reverted" or an empty answer. */
 export type ContractAnswer =
   | { readonly kind: "words"; readonly words: readonly Uint8Array[] }
   | { readonly kind: "reverted"; readonly message: string };
@@ -40,7 +40,7 @@ export interface ContractCall {
   readonly valueWei?: bigint | undefined;
 }
 
-/** Reads contracts on L1. The endpoint is believed: whoever acts on an answer must not lose more by a wrong one than time. */
+/** Reads contracts on L1. Answers are not verified, so a wrong answer must cost the caller no more than time. */
 export class L1ContractClient {
   private readonly endpoints: L1Endpoints;
 
@@ -53,7 +53,7 @@ export class L1ContractClient {
     return this.ask(signature, { to, data: encodeCall(signature, args) });
   }
 
-  /** What a transaction would do if it were in the next block: it would revert, or it answers. @throws {L1Error} l1/unavailable */
+  /** Simulates a transaction in the next block: it reverts, or has an answer. @throws {L1Error} l1/unavailable */
   simulate(call: ContractCall): Promise<ContractAnswer> {
     return this.ask("simulation of a transaction", call);
   }
@@ -64,7 +64,7 @@ export class L1ContractClient {
       try {
         answer = await rpc.call("eth_call", [callObject(call), "latest"]);
       } catch (error) {
-        // A revert is what the contract says, and no fault of the endpoint.
+        // A revert is the contract's answer, not a failure of the endpoint.
         if (!(error instanceof RpcError && (error.code === REVERTED_CODE || REVERTED_TEXT.test(error.message)))) throw error;
         return { kind: "reverted", message: error.message };
       }

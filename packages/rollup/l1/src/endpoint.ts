@@ -1,7 +1,7 @@
 import { type CallOptions, RpcError, type RpcOutcome, type RpcSubscription, RpcTransportError } from "@rnode/jsonrpc";
 import { L1Error, type L1ErrorCode } from "./l1-error.ts";
 
-/** What this package needs of a JSON-RPC client; `RpcClient` has it. */
+/** The used part of a JSON-RPC client, which `RpcClient` implements. */
 export interface L1Rpc {
   /** number of connections that have ended: after a reconnection, a different server may be behind the address */
   readonly connectionsLost: number;

@@ -4,7 +4,7 @@ import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
 import { faultyAnswer, isNewerL1, L1Error, readAnswer } from "./l1-error.ts";
 
 export interface L1EndpointsOptions {
-  /** an endpoint of another chain is never used; undefined: any chain is accepted */
+  /** an endpoint of another chain is never used; `undefined`: any chain is accepted */
   readonly chainId?: bigint | undefined;
   /** attempts per request, over all endpoints, before it fails with l1/unavailable */
   readonly maxAttempts?: number | undefined;
@@ -29,7 +29,7 @@ export interface L1EndpointsDeps {
   readonly metrics?: L1EndpointMetrics | undefined;
 }
 
-/** Which chain an endpoint says it is on, or why it does not say. */
+/** The chain id of an endpoint, or why it is unknown. */
 export interface StatedChainId {
   readonly endpoint: string;
   readonly chainId: bigint | undefined;
@@ -38,23 +38,22 @@ export interface StatedChainId {
 
 const DEFAULT_MAX_ATTEMPTS = 4;
 const RETRY_DELAYS = { firstMs: 250, maxMs: 4_000 };
-/** So long after leaving the first endpoint it is asked whether it is back; twice as long after each time that it was not for good. */
+/** Time after which the first endpoint is tried again; doubles after each failed return. */
 const FIRST_RETURN_MS = 60_000;
 const MAX_RETURN_MS = 960_000;
 
 interface EndpointState {
   readonly endpoint: L1Endpoint;
-  /** `connectionsLost` at the time it last confirmed that it is on our chain; undefined: it must confirm again */
+  /** `connectionsLost` at the last confirmed chain id; `undefined`: it must confirm again */
   checkedAtLoss: number | undefined;
   checking: Promise<void> | undefined;
 }
 
 /**
- * Several ways to one L1: a failed or faulty answer is retried on the next endpoint.
+ * Several endpoints of one L1: a failed or faulty answer is retried on the next endpoint.
  *
- * After every reconnection there may be another chain behind an address. So an endpoint must state its chain id before its first
- * answer counts, and again after a connection has ended, a request has failed or the client has switched to it from another
- * endpoint.
+ * After a reconnection, another chain can be behind an address. So an endpoint must confirm its chain id before its first answer
+ * counts, and again after a connection ended, a request failed or the client switched to it.
  */
 export class L1Endpoints {
   private readonly options: L1EndpointsOptions;
@@ -72,9 +71,9 @@ export class L1Endpoints {
   }
 
   /**
-   * The chain id of each endpoint; undefined for those that do not answer.
+   * The chain id of each endpoint; `undefined` for endpoints without an answer.
    *
-   * @throws {L1Error} l1/unavailable: none answers
+   * @throws {L1Error} l1/unavailable: no endpoint answers
    */
   async chainIds(): Promise<readonly StatedChainId[]> {
     const failures: Error[] = [];
@@ -95,10 +94,10 @@ export class L1Endpoints {
   }
 
   /**
-   * Runs `attempt` against one endpoint after the other until it succeeds.
+   * Runs `attempt` with one endpoint after the other until it succeeds.
    *
-   * @param what what is asked for, for the log
-   * @param attempt rejects with an endpoint failure if it is worth trying elsewhere
+   * @param what the requested data, for the log
+   * @param attempt rejects with an endpoint failure if another endpoint may help
    * @throws {L1Error} l1/unavailable, which is temporary; l1/not-found if that is the last endpoint's answer
    */
   async request<T>(what: string, attempt: (endpoint: L1Endpoint) => Promise<T>): Promise<T> {
@@ -158,7 +157,7 @@ export class L1Endpoints {
       this.deps.log.debug("L1 request failed", { endpoint: name, what, reason });
     }
     if (error instanceof RpcTransportError) state.checkedAtLoss = undefined;
-    // where the block asks too much of each endpoint, going round between them is not worth a line each time
+    // if the block is the problem, each switch of the endpoint is logged at debug level only
     this.moveOnFrom(state, isNewerL1(error) ? "debug" : "warn");
   }
 
@@ -180,7 +179,7 @@ export class L1Endpoints {
     });
   }
 
-  /** Goes back to the first endpoint, the one that is wanted, once it answers again. No request waits for that. */
+  /** Returns to the first endpoint when it answers again. Requests do not wait for that. */
   private considerReturn(): void {
     const { current, deps } = this;
     const first = this.states[0];

@@ -122,12 +122,12 @@ describe("HeadPoller", () => {
       say(block(head));
     }
     expect([seen, polled, subscriptions]).toEqual([[10, 11, 12, 13], [10], 1]);
-    head = 14; // and nothing says so
+    head = 14; // without a notification
     await pass(clock, 60_000);
     await pass(clock, 60_000);
     expect(seen).toEqual([10, 11, 12, 13, 14]);
     head = 15;
-    say(undefined); // what came was no block
+    say(undefined); // a notification without a block
     await settle();
     expect(seen.at(-1)).toBe(15);
     end();

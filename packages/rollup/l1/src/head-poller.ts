@@ -13,7 +13,7 @@ export interface HeadPollerOptions {
 export interface HeadPollerDeps {
   readonly l1: {
     blockByLabel(label: L1BlockLabel): Promise<L1BlockRef | undefined>;
-    /** undefined: the endpoint cannot say by itself when there is a new head */
+    /** `undefined`: the endpoint has no notifications of new heads */
     subscribeToHeads?(onHead: (block: L1BlockRef | undefined) => void): Promise<HeadSubscription | undefined>;
   };
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export interface HeadSubscription {
 
 /** Pause before a subscription that ended is renewed. Spec: docs/protocol/05-services.md#l1-execution-client-access */
 const RESUBSCRIBE_MS = 10_000;
-/** After so long without a new head a subscription is not relied on: L1 is asked. */
+/** After this time without a new head from a subscription, L1 is polled. */
 const MAX_SILENCE_MS = 60_000;
 const COMPLAIN_EVERY_MS = 30_000;
 
@@ -44,7 +44,7 @@ export class HeadPoller {
   private readonly options: HeadPollerOptions;
   private readonly deps: HeadPollerDeps;
   private readonly known = new Map<L1BlockLabel, string>();
-  /** when the log last said that a label could not be read */
+  /** time of the last log line about an unreadable label */
   private readonly complainedAtMs = new Map<L1BlockLabel, number>();
   private readonly closing = new AbortController();
   private loops: Promise<unknown> = Promise.resolve();

@@ -25,7 +25,7 @@ export interface L1FeeMarket {
   readonly tip: bigint;
   /** of the newest block */
   readonly baseFee: bigint;
-  /** of the newest block, per unit of blob gas; undefined if it was not asked for */
+  /** of the newest block, per unit of blob gas; `undefined` if it was not requested */
   readonly blobBaseFee?: bigint | undefined;
   /** of the newest block */
   readonly dataPricing: L1DataPricing;
@@ -35,9 +35,9 @@ export interface L1FeeMarket {
 export interface L1Inclusion {
   readonly blockNumber: number;
   readonly blockHash: Hex;
-  /** what its receipt says: it ran, and failed */
+  /** the receipt's status is 0 */
   readonly isReverted?: boolean | undefined;
-  /** what its receipt says that it cost, blobs included, in wei; undefined: the endpoint does not say */
+  /** total cost by the receipt, including blobs, in wei; `undefined` if the endpoint does not report it */
   readonly feeWei?: bigint | undefined;
 }
 
@@ -56,9 +56,9 @@ export interface L1AccountClientDeps {
 }
 
 /**
- * L1 for a sender of transactions. What a block can prove is checked against the block: its base fee, and whether a transaction is
- * in it. For nonces, balances and the tip the endpoint is believed: a lie about them causes delays, and costs no more than the fee
- * limits allow.
+ * L1 for a sender of transactions. Values that a block proves are checked against the block: its base fee, and whether a
+ * transaction is in it. Nonces, balances and the tip are not verified: a false value causes delays, and costs no more than the
+ * fee limits allow.
  */
 export class L1AccountClient {
   private readonly endpoints: L1Endpoints;
@@ -86,7 +86,7 @@ export class L1AccountClient {
     return all?.filter((each) => each.type !== "unknown");
   }
 
-  /** What a contract answers at the newest block; empty where there is none. The endpoint is believed. */
+  /** A contract's answer at the newest block; empty without a contract. It is not verified. */
   read(contract: Uint8Array, data: Uint8Array): Promise<Uint8Array> {
     return this.endpoints.request("answer of a contract", async ({ rpc }) => {
       const answer = await rpc.call("eth_call", [{ to: bytesToHex(contract), data: bytesToHex(data) }, "latest"]);
@@ -94,7 +94,7 @@ export class L1AccountClient {
     });
   }
 
-  /** Number of transactions of an account, without ("latest") or with ("pending") those in the pool. */
+  /** Number of transactions of an account, without ("latest") or with ("pending") the transactions in the pool. */
   nonce(address: Uint8Array, block: "latest" | "pending"): Promise<bigint> {
     return this.quantity("eth_getTransactionCount", [bytesToHex(address), block]);
   }
@@ -104,7 +104,10 @@ export class L1AccountClient {
     return this.ofState("eth_getTransactionCount", address, blockNumber);
   }
 
-  /** The balance after a canonical block, and the time of the block; undefined: no endpoint has that state any more, or the block yet. */
+  /**
+   * The balance after a canonical block, and the time of the block; `undefined` if no endpoint has the state any more, or the
+   * block yet.
+   */
   async accountAfter(
     address: Uint8Array,
     blockNumber: number,
@@ -184,7 +187,7 @@ export class L1AccountClient {
     return header;
   }
 
-  /** 0 if the client does not know the method: the sender's own minimum applies then. */
+  /** 0 if the client lacks the method: the sender's own minimum applies then. */
   private suggestedTip(): Promise<bigint> {
     return this.quantity("eth_maxPriorityFeePerGas", [], 0n);
   }
@@ -201,7 +204,7 @@ export class L1AccountClient {
   }
 }
 
-/** Where a transaction is and what it cost according to its receipt; undefined if it has not been included yet. */
+/** The position and cost of a transaction by its receipt; `undefined` if it is not included yet. */
 function statedPlace(json: unknown): (L1Inclusion & { readonly transactionIndex: number }) | undefined {
   if (json === null) return undefined;
   return readAnswer("receipt", () => {

@@ -186,7 +186,7 @@ describe("L1Client receipts", () => {
     ["basic", Array(20).fill("eth_getTransactionReceipt")],
     ["infura", Array(20).fill("eth_getTransactionReceipt")],
     ["quicknode", ["debug_getRawReceipts"]],
-    // methods that the endpoint does not know are given up one after the other
+    // unsupported methods are dropped one after the other
     ["alchemy", ["alchemy_getTransactionReceipts", ...Array(20).fill("eth_getTransactionReceipt")]],
     ["any", ["alchemy_getTransactionReceipts", "debug_getRawReceipts"]],
     ["erigon", ["erigon_getBlockReceiptsByBlockHash", ...Array(20).fill("eth_getTransactionReceipt")]],
@@ -266,7 +266,7 @@ describe("L1Client receipts", () => {
       endpoint.override = (method) => (method === "eth_getBlockReceipts" ? change(SMALL.receiptsJson) : undefined);
       await expect(l1.receipts(SMALL.hash)).rejects.toThrow(expect.objectContaining({ code: "l1/unavailable" }));
       expect(faulty).toHaveLength(4);
-      // nothing of it was remembered
+      // the answer was not cached
       endpoint.override = () => undefined;
       expect(await l1.receipts(SMALL.hash)).toEqual(SMALL.receipts);
     }
@@ -297,7 +297,7 @@ describe("L1Client failures", () => {
     endpoints[0]!.override = () => ({ ...SMALL.json, stateRoot: OTHER_VALUES.stateRoot });
     expect((await l1.blockByNumber(101))?.hash).toBe(SMALL.hash);
     await l1.blockByNumber(102);
-    // it is asked for the bytes of what its JSON cannot be
+    // bytes are requested if the JSON cannot determine them
     expect(endpoints[0]!.calls).toEqual(["eth_getBlockByNumber", "debug_getRawHeader", "debug_getRawBlock"]);
     expect(faulty).toEqual(["endpoint-0"]);
   });
@@ -309,7 +309,7 @@ describe("L1Client failures", () => {
     expect((await l1.blockByNumber(101))?.hash).toBe(SMALL.hash);
     expect(endpoints[0]!.calls).toEqual(["eth_chainId", "eth_getBlockByNumber"]);
     await l1.blockByNumber(102);
-    expect(endpoints[0]!.calls).toHaveLength(3); // asked once
+    expect(endpoints[0]!.calls).toHaveLength(3); // requested once
     endpoints[0]!.override = () => {
       throw new RpcTransportError("rpc/unreachable", {});
     };

@@ -30,23 +30,23 @@ export interface L1ClientDeps {
   readonly endpoints: L1Endpoints;
   readonly clock: Clock;
   readonly metrics?: Pick<L1Metrics, "asked" | "blockRead"> | undefined;
-  /** lets others run between two blocks; default: a turn of the event loop */
+  /** yields between two blocks; default: a turn of the event loop */
   readonly yieldToOthers?: (() => Promise<void>) | undefined;
-  /** where it is said that L1 has something that this version does not know */
+  /** logs unknown features of a newer L1 */
   readonly log?: Pick<L1Log, "warn"> | undefined;
 }
 
-/** What a storage slot holds. */
+/** The value of a storage slot. */
 export interface StorageWord {
   /** 32 bytes */
   readonly value: Uint8Array;
-  /** false: the endpoint is trusted and was not asked for a proof */
+  /** false: the endpoint is trusted, and no proof was requested */
   readonly isProven: boolean;
 }
 
 /** Blocks that were read together. */
 export interface BlocksRead {
-  /** in order; shorter than asked for where L1 ends */
+  /** in order; shorter than requested at the end of L1 */
   readonly headers: readonly VerifiedHeader[];
   readonly sizeBytes: number;
 }
@@ -58,18 +58,18 @@ const DEFAULT_CACHE_BYTES = 256 * 1024 * 1024;
 const HEADERS_PART = 1 / 16;
 const TRANSACTIONS_PART = 6 / 16;
 const RECEIPTS_PART = 9 / 16;
-/** The block that L1 last called its newest says for so long which blocks are before it. */
+/** For this time, the ancestors of the newest block are known to be canonical. */
 const HEAD_COUNTS_MS = 30_000;
 const MAX_LINKS = 64;
 
 const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
 
 /**
- * Verified L1 blocks: what is returned and what is cached are values of types that only their check can create.
+ * Verified L1 blocks: returned and cached values have types that only their check can create.
  *
- * Answers by hash are cached, answers by number or label never are. Which block has a number or a label is the endpoint's word,
- * which no hash can prove; derivation follows parent hashes from the genesis block that it knows. The newest block, while it is fresh, says
- * by its parent hashes which ones are before it: these need not be asked for by number.
+ * Answers by hash are cached, answers by number or label never are. The block of a number or a label cannot be proved by a hash;
+ * derivation follows parent hashes from its genesis block. While the newest block is fresh, its known ancestors are used without
+ * a request by number.
  */
 export class L1Client implements L1Provider {
   private readonly options: L1ClientOptions;
@@ -118,10 +118,10 @@ export class L1Client implements L1Provider {
   }
 
   /**
-   * Has the endpoint in use say when there is a new head, where it can: over a WebSocket.
+   * Subscribes to new heads at the current endpoint, if it supports that (WebSocket).
    *
-   * @param onHead called with the block, or with undefined if what came is none
-   * @returns undefined if the endpoint cannot
+   * @param onHead called with the block, or with `undefined` if the notification is invalid
+   * @returns `undefined` if the endpoint does not support it
    * @throws {L1Error} l1/unavailable
    */
   subscribeToHeads(onHead: (block: VerifiedHeader | undefined) => void): Promise<RpcSubscription | undefined> {
@@ -140,7 +140,7 @@ export class L1Client implements L1Provider {
     return (await this.linkedBlock(number)) ?? this.askByNumber(number, false);
   }
 
-  /** As `blockByNumber`, for a reader that wants its transactions next: if it has to be asked for, they come with it. */
+  /** Like `blockByNumber`, for a reader of transactions: an uncached block is requested with its transactions. */
   async blockToRead(number: number): Promise<VerifiedHeader | undefined> {
     return (await this.linkedBlock(number)) ?? this.askByNumber(number, true);
   }
@@ -180,8 +180,7 @@ export class L1Client implements L1Provider {
   }
 
   /**
-   * What a contract's storage slot (32 bytes) holds in the state after a block, proved by `eth_getProof`; with `trustRpc` it is the
-   * endpoint's word.
+   * The value of a contract's storage slot (32 bytes) after a block, proved by `eth_getProof`; with `trustRpc` it is not proved.
    *
    * @throws {L1Error} l1/unavailable, also if no endpoint offers the proof or has the state any more
    */
@@ -291,7 +290,7 @@ export class L1Client implements L1Provider {
     if (block?.number !== number) return undefined;
     const below = this.said.get(number - 1);
     if (below === undefined || below === block.parentHash) return block;
-    this.head = undefined; // what has come since is of another branch, which the head's own ancestors, as far as they are known, did not show
+    this.head = undefined; // newer blocks are on another branch than the known ancestors of the head
     return undefined;
   }
 
@@ -319,7 +318,7 @@ export class L1Client implements L1Provider {
     return transactions;
   }
 
-  /** Says what would help where a block needs a newer version, or an endpoint that gives bytes. */
+  /** Logs the remedy if a block needs a newer version, or an endpoint with raw bytes. */
   private async orStuck<T>(l1Block: number, asked: T | Promise<T>): Promise<T> {
     try {
       return await asked;
@@ -384,7 +383,7 @@ export class L1Client implements L1Provider {
   }
 }
 
-/** A block that every endpoint says it does not have is gone, or never existed. */
+/** A block that no endpoint has was removed, or never existed. */
 function undefinedWhenGone<T>(loaded: Promise<T>): Promise<T | undefined> {
   return loaded.catch((error: unknown) => {
     if (isCodedError(error, "l1/not-found")) return undefined;

@@ -3,11 +3,11 @@ import { type CodedError, codedErrors, isCodedError } from "@rnode/primitives";
 export type L1ErrorCode =
   /** no endpoint answered in time, or the answer was an error: try again later */
   | "l1/unavailable"
-  /** the answer contradicts itself or the hash that was asked for: the endpoint is at fault */
+  /** the answer contradicts itself or the requested hash, which is the endpoint's fault */
   | "l1/faulty-answer"
   /** the JSON of a block does not determine its bytes, and the endpoint does not give them */
   | "l1/raw-needed"
-  /** a block is what its hash says, and this version cannot read a part of it */
+  /** the block's hash is right, but this version cannot read a part of it */
   | "l1/unreadable"
   /** a block that is known by its hash is not there */
   | "l1/not-found"
@@ -25,8 +25,8 @@ export class L1Error extends codedErrors<L1ErrorCode>({
 }) {}
 
 /**
- * Whether L1 has something that this version, or the endpoint, is too old for. The L1 client has logged it once with the remedy: who tries
- * again need not repeat it.
+ * Whether this version or the endpoint is too old for a feature of L1. The L1 client has logged it with the remedy, so callers
+ * that retry need not log it.
  */
 export function isNewerL1(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

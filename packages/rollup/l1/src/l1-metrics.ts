@@ -2,8 +2,8 @@ import type { MetricFactory } from "@rnode/observe";
 import type { L1EndpointMetrics } from "./endpoints.ts";
 
 /**
- * What was asked of L1: "head" for the block of a label, "header" without and "block" with transactions, "receipts", "storage". A
- * block whose receipts are fetched one by one counts once.
+ * Kinds of requests to L1: "head" for the block of a label, "header" without and "block" with transactions, "receipts",
+ * "storage". A block whose receipts are fetched one by one counts once.
  */
 export type L1RequestKind = "head" | "header" | "block" | "receipts" | "storage";
 

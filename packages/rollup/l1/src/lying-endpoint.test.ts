@@ -13,7 +13,7 @@ const [EMPTY, FULL] = BLOCKS as [BlockFixture, BlockFixture];
 
 type Question = (l1: L1Client) => Promise<unknown>;
 
-/** What derivation asks about a block, in its order. */
+/** Derivation's requests for a block, in order. */
 const wholeBlock =
   (fixture: BlockFixture): Question =>
   async (l1) => {
@@ -47,8 +47,7 @@ function setUp(options: Partial<L1ClientOptions>) {
 type Outcome = "the truth" | "no answer" | "not there" | "a wrong answer" | "never well again";
 
 /**
- * The outcome of one lie, repeated as long as the question is asked, and whether the truth is returned once the endpoint stops
- * lying.
+ * The outcome of one false answer, repeated for each request, and whether the truth is returned when the endpoint becomes honest.
  */
 async function outcomeOf(
   options: Partial<L1ClientOptions>,
@@ -62,7 +61,7 @@ async function outcomeOf(
   let outcome: Outcome;
   try {
     const answer = await ask(l1);
-    // null is how an endpoint says that it does not have something
+    // null means that the endpoint does not have the data
     const isNothing = lie.answer === null;
     outcome = isDeepStrictEqual(answer, truth) ? "the truth" : isNothing ? "not there" : "a wrong answer";
   } catch (error) {
@@ -112,7 +111,7 @@ describe("L1Client and an endpoint that lies", () => {
     }
   }
 
-  // what --l1.trustrpc skips is the recomputation of two hashes; everything that can be seen without them is still checked
+  // --l1.trustrpc skips the recomputation of two hashes; all other checks remain
   it.each([
     ["a block by its hash", /answer(: |\.hash)/],
     ["transactions alone", /answer(: |\.hash)|\.(hash|blockHash|transactionIndex): |: (an empty list|items? .* (swapped|twice))/],

@@ -61,7 +61,7 @@ function setUp(
   return { l1, rpcs, lines, clock };
 }
 
-/** Everything that derivation asks of a block. */
+/** Derivation's requests for a block. */
 async function read(l1: L1Client, { hash, header }: ForeignBlock) {
   const block = await l1.blockToRead(header.number);
   const [transactions, receipts, hashes] = [await l1.transactions(hash), await l1.receipts(hash), await l1.transactionHashes(hash)];
@@ -94,7 +94,7 @@ PLACES.push(
   Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 0x06 : undefined)),
 );
 
-/** Transfers, deposits and nothing in turn, so that a wrong log index shows. */
+/** Alternately transfers, deposits and no logs, so a wrong log index is detected. */
 const LOGS = (index: number): readonly Log[] =>
   [[TRANSFER, depositLog(index)], [], [depositLog(index), TRANSFER, depositLog(index + 50)]][index % 3]!;
 

@@ -1,12 +1,12 @@
 import type { Clock } from "@rnode/primitives";
 import type { L1Log } from "./endpoints.ts";
 
-/** The same thing is said again after so long. */
+/** Interval of the same log line. */
 const REPEAT_MS = 3_600_000;
-/** The number of things that are told apart: types are one byte, and a hostile L1 has all of them. */
+/** Maximum number of distinct features: types are one byte, and a hostile L1 can use all of them. */
 const MAX_KINDS = 64;
 
-/** Says that L1 has something that this version does not know, once an hour for each kind of thing. */
+/** Logs unknown features of L1, once an hour for each. */
 export class NewerL1 {
   readonly #log: Pick<L1Log, "warn"> | undefined;
   readonly #clock: Clock;
@@ -17,12 +17,12 @@ export class NewerL1 {
     this.#log = log;
   }
 
-  /** It does not stand in the way. @param what for example "transaction type 0x05" */
+  /** The feature does not block derivation. @param what for example "transaction type 0x05" */
   known(what: string, l1Block: number): void {
     this.#say(what, "L1 is newer than this version: install a new version soon", { what, l1Block });
   }
 
-  /** It does. @param reason says what helps */
+  /** The feature blocks derivation. @param reason has the remedy */
   stuck(reason: string, l1Block: number): void {
     this.#say("stuck", "L1 is newer than this version, and a block cannot be read", { l1Block, reason });
   }

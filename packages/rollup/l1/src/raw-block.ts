@@ -5,14 +5,14 @@ import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
 import type { VerifiedHeader } from "./verified-header.ts";
 import type { UnknownEntry } from "./verified-transactions.ts";
 
-/** Up to so many transactions of a block are asked for one by one, instead of the whole block. */
+/** Up to this number of a block's transactions are requested one by one, instead of the whole block. */
 const MAX_SINGLE = 8;
 
 type Ask<T> = () => Promise<T>;
 
 /**
- * The bytes of what JSON does not determine, from one endpoint: a header with fields, or a transaction of a type, that this version does
- * not know. All of it is unverified, except that transactions have the hashes that were asked for.
+ * The bytes of structures that JSON does not determine, from one endpoint: a header with unknown fields, or a transaction of an
+ * unknown type. They are unverified, except that transactions have the requested hashes.
  */
 export class RawBlock {
   readonly #rpc: L1Rpc;
@@ -49,7 +49,7 @@ export class RawBlock {
         ),
     ];
     const ordered = wanted.length > MAX_SINGLE ? [ways[1]!, ways[0]!, ways[2]!] : ways;
-    // an endpoint without an index of transactions has them in the block, and says "0x" by hash
+    // an endpoint without an index of transactions has them only in the block, and answers "0x" by hash
     const asked = await this.#first(ordered.map((way) => async () => byIndex(await way(), wanted, block)));
     if (asked.kind === "refused") {
       throw new L1Error("l1/raw-needed", {
@@ -79,7 +79,7 @@ export class RawBlock {
     return rawBytes(method, await this.#rpc.call(method, [hash]));
   }
 
-  /** The first way that the endpoint offers. What it gives may be wrong, so a faulty answer passes on to the next way. */
+  /** The first method that the endpoint offers. After a faulty answer, the next method is tried. */
   async #first<T>(
     ways: readonly Ask<T>[],
   ): Promise<{ readonly kind: "given"; readonly value: T } | { readonly kind: "refused"; readonly reason: string }> {

@@ -183,7 +183,7 @@ describe("ReadAhead", () => {
       "blocks 15 to 16",
       "blocks 17 to 18",
     ]);
-    // 15 was fetched ahead in vain: once the reader is past it, reading ahead starts anew
+    // 15 was read ahead in vain: when the reader is beyond it, reading ahead restarts
     for (let number = 11; number < 15; number++) await reader.blockByNumber(number);
     await expect(reader.blockByNumber(15)).rejects.toThrow();
     state.failing.clear();

@@ -3,51 +3,51 @@ import { type Hex, isCodedError } from "@rnode/primitives";
 import type { L1BlockRef, L1Transaction, Receipt } from "@rnode/protocol";
 
 export interface ReadAheadOptions {
-  /** blocks asked for before derivation wants them, at most */
+  /** maximum number of blocks read ahead */
   readonly depth: number;
-  /** blocks asked for together, at most */
+  /** maximum number of blocks per request */
   readonly batch: number;
   /** memory for blocks that were read ahead, roughly */
   readonly maxBytes: number;
   /**
-   * Blocks closer to the head than this are asked for one by one, as they may still be replaced: what then has no answer any more holds up
-   * no other block.
+   * Blocks closer to the head than this are requested one by one, because a reorg can still replace them: a removed block then
+   * delays no other.
    */
   readonly headDistance: number;
 }
 
-/** A source of blobs that can have them on their way before they are asked for. */
+/** A source of blobs that can fetch them before they are requested. */
 export interface BlobReadAhead {
   readAhead(block: L1BlockRef, ids: readonly BlobId[]): void;
 }
 
 /** L1 that reads many blocks with few requests, into caches from which its other methods then answer. */
 export interface L1BlockReader extends L1Provider {
-  /** As `blockByNumber`, of a block whose transactions will be asked for next. */
+  /** Like `blockByNumber`, for a block whose transactions will be requested next. */
   blockToRead(number: number): Promise<L1BlockHeader | undefined>;
   readBlocks(first: number, count: number): Promise<{ readonly headers: readonly L1BlockHeader[]; readonly sizeBytes: number }>;
 }
 
 export interface ReadAheadDeps {
   readonly l1: L1BlockReader;
-  /** blobs of transactions to the address are fetched ahead, too */
+  /** blobs of transactions to the address are also fetched ahead */
   readonly blobs?: { readonly source: BlobReadAhead; readonly inbox: Uint8Array } | undefined;
   readonly l1Head: () => L1BlockRef | undefined;
 }
 
-/** What one block of a busy L1 takes: assumed until the first ones have come. */
+/** Assumed size of a block until the first blocks arrive. */
 const FIRST_BLOCK_BYTES = 1024 * 1024;
-/** Blobs are large: only those of the next blocks are fetched ahead. */
+/** Blobs are large, so only those of the next blocks are fetched ahead. */
 const BLOBS_AHEAD = 8;
 const MIN_DEPTH = 4;
 /** Weight of a new measurement of the size of blocks. */
 const WEIGHT = 0.5;
 
 /**
- * L1 for a reader that goes from block to block and wants header, receipts, transactions and blobs of each: while it works on one block,
- * the next ones are being fetched, several in one request and several requests at once. How many depends on their size. Each block that was
- * read ahead is handed out only once, for the next question about its number, so that a reader that starts over sees L1 as it is then; and
- * only if it is the child of the block handed out before, because blocks close to the head may be replaced while they wait.
+ * L1 for a reader that needs header, receipts, transactions and blobs of consecutive blocks. While it processes one block, the
+ * next ones are fetched, several per request and several requests at once, depending on their size. A block read ahead is
+ * returned only once, for the next request of its number, so a restarted reader sees the current L1. It is returned only if it is
+ * the child of the previously returned block, because a reorg can replace blocks near the head meanwhile.
  */
 export class ReadAhead implements L1Provider {
   private readonly options: ReadAheadOptions;
@@ -68,7 +68,7 @@ export class ReadAhead implements L1Provider {
     const head = this.deps.l1Head();
     // the reader is woken when there is a new head
     if (head !== undefined && number > head.number) return undefined;
-    // A reader that failed asks for the same block again: what was read ahead of it stays, and is not fetched at each attempt.
+    // A reader that failed requests the same block again, so blocks read ahead are kept.
     if (number !== this.expected && number !== this.expected - 1) {
       this.forget(number);
       this.lastHash = undefined;
@@ -81,11 +81,11 @@ export class ReadAhead implements L1Provider {
     const read = known && (await known);
     const isNext = read !== undefined && (this.lastHash === undefined || read.parentHash === this.lastHash);
     if (read !== undefined && !isNext) this.forget(number); // L1 was reorganised since
-    // a failure of the read-ahead is not the answer: ask again
+    // a failed read-ahead is not the answer: request the block again
     const block = isNext ? read : await this.deps.l1.blockToRead(number);
     if (block === undefined) this.expected = number;
     else {
-      // what failed was fetched ahead in vain: the reader goes on, so it is worth fetching again
+      // the read-ahead failed, but the reader has continued, so the block is fetched again
       if (known !== undefined && read === undefined) this.forget(number);
       this.lastHash = block.hash;
       if (!isNext) this.warm(block);
@@ -106,7 +106,7 @@ export class ReadAhead implements L1Provider {
     return this.deps.l1.transactions(blockHash);
   }
 
-  /** Drops what was read ahead after a block. */
+  /** Drops the blocks read ahead after a block. */
   private forget(number: number): void {
     this.ahead.clear();
     this.nextAhead = number + 1;
@@ -178,7 +178,7 @@ export class ReadAhead implements L1Provider {
   }
 }
 
-/** The error is reported when the block is really asked for. */
+/** The later request for the block reports the error. */
 function undefinedOnFailure(error: unknown): undefined {
   if (!isCodedError(error)) throw error;
   return undefined;

@@ -62,7 +62,7 @@ const METHODS_OF_KIND: Readonly<Record<L1RpcKind, readonly { method: BlockMethod
   standard: [{ method: "eth", fromTransactions: 1 }],
 };
 
-/** Its list of receipts is within an object, and cannot be handed over receipt by receipt. */
+/** Its list of receipts is within an object, so it cannot be parsed receipt by receipt. */
 const NEVER_LARGE: BlockMethod = "alchemy";
 /** 200 MB take 16 s at 100 Mbit/s. */
 const LARGE_TIMEOUT_MS = 60_000;
@@ -71,7 +71,7 @@ const RESTORE_METHODS_AFTER_MS = 60_000;
 const UNSUPPORTED_CODES: readonly number[] = [-32600, -32601, -32602];
 const UNSUPPORTED_TEXT = /unsupported method|unknown method|invalid param|is not available|rpc method is not whitelisted/i;
 
-/** Whether an error says that the endpoint does not support the method (and not that it failed this time). */
+/** Whether an error shows that the endpoint does not support the method (not a temporary failure). */
 export function isUnsupportedMethodError(error: unknown): boolean {
   return error instanceof RpcError && (UNSUPPORTED_CODES.includes(error.code) || UNSUPPORTED_TEXT.test(error.message));
 }
@@ -138,7 +138,10 @@ export class ReceiptsFetcher {
     return list;
   }
 
-  /** Bytes take a tenth of JSON, so they are asked for first, whatever the kind of endpoint. Either is read receipt by receipt. */
+  /**
+   * Raw bytes are a tenth of the JSON's size, so they are requested first, for every kind of endpoint. Either answer is parsed
+   * receipt by receipt.
+   */
   private async fetchLarge(transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
     if (!this.unsupported.has("debug")) {
       try {
@@ -168,7 +171,7 @@ export class ReceiptsFetcher {
     };
     const { method: name, params } = callOf(method, transactions);
     try {
-      // Where the client cannot hand over elements, all of them are in the answer.
+      // Without support for streaming elements, the answer has all of them.
       const rest = await this.rpc.call(name, params, { timeoutMs: LARGE_TIMEOUT_MS, onElement: add });
       if (!Array.isArray(rest)) throw faultyAnswer(name, { got: rest === null ? "null" : typeof rest });
       for (const entry of rest as unknown[]) add(entry);
@@ -197,7 +200,7 @@ export class ReceiptsFetcher {
     return this.verified(listOf(method, await this.rpc.call(name, params)), transactions, method);
   }
 
-  /** Receipts whose JSON does not determine their bytes are asked for once more, as bytes. @param method undefined: one by one */
+  /** Receipts whose JSON does not determine their bytes are requested again, as bytes. @param method `undefined`: one by one */
   private async verified(
     list: unknown,
     transactions: VerifiedTransactions,
@@ -215,7 +218,7 @@ export class ReceiptsFetcher {
     }
   }
 
-  /** @param unknown what shows that JSON is not enough; undefined: nothing does */
+  /** @param unknown why JSON does not suffice; `undefined` if it does */
   private async rawReceipts(
     transactions: VerifiedTransactions,
     unknown: string | undefined,
@@ -244,7 +247,7 @@ export class ReceiptsFetcher {
   }
 }
 
-/** Keys of receipts that this version knows, whether or not they are in the root. */
+/** Known keys of receipts, in the root or not. */
 const RECEIPT_KEYS: ReadonlySet<string> = new Set(
   (
     "type status root cumulativeGasUsed logsBloom logs transactionHash transactionIndex blockHash blockNumber blockTimestamp gasUsed " +
@@ -252,7 +255,7 @@ const RECEIPT_KEYS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** What in the JSON of receipts shows that it need not determine their bytes. */
+/** Why the JSON of receipts may not determine their bytes. */
 function unknownReceipt(list: unknown): string | undefined {
   for (const entry of Array.isArray(list) ? (list as unknown[]) : []) {
     if (typeof entry !== "object" || entry === null) continue;

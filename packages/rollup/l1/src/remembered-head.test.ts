@@ -5,7 +5,7 @@ import { L1Client } from "./l1-client.ts";
 import { type BlockFixture, blockFixture } from "./testing/block-json.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";
 
-/** Blocks 100 to 100 + `count` − 1 that build on each other. @param first what tells branches apart */
+/** Blocks 100 to 100 + `count` − 1 that build on each other. @param first distinguishes branches */
 function chain(count: number, first: Uint8Array): BlockFixture[] {
   const blocks: BlockFixture[] = [];
   for (let i = 0; i < count; i++) {

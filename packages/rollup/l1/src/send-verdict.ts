@@ -1,4 +1,4 @@
-/** What an L1 client's answer to `eth_sendRawTransaction` means for the sender. */
+/** The meaning of an L1 client's answer to `eth_sendRawTransaction`. */
 export type SendVerdict =
   /** it has the transaction */
   | "accepted"
@@ -10,14 +10,14 @@ export type SendVerdict =
   | "insufficient-funds"
   /** the pool holds a transaction of the other kind (with or without blobs) of this account, and takes only one kind at a time */
   | "address-reserved"
-  /** it wants other proofs of the blobs: of cells, or of whole blobs */
+  /** it requires other proofs of the blobs: of cells, or of whole blobs */
   | "wrong-sidecar"
-  /** its gas limit is below what L1 charges before any code runs */
+  /** its gas limit is below L1's gas before execution */
   | "too-little-gas"
   /** anything else: try again later */
   | "refused";
 
-// The texts of Geth, Reth, Nethermind, Besu, Erigon and anvil; none of them has codes for these cases.
+// The texts of Geth, Reth, Nethermind, Besu, Erigon and anvil, which have no codes for these cases.
 const VERDICTS: readonly (readonly [RegExp, SendVerdict])[] = [
   [/already ?known|known transaction|already imported|AlreadyKnown/i, "accepted"],
   [/nonce (is )?too low|OldNonce|nonce below|lower than the current nonce/i, "nonce-too-low"],

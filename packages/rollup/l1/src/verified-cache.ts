@@ -12,8 +12,8 @@ export interface VerifiedCacheLimits {
 }
 
 /**
- * Verified values by the hash of their block; the least recently used ones make room. A missing value is loaded once, however many callers
- * ask at the same time; a failed load is not remembered.
+ * Verified values by the hash of their block, with LRU eviction. Concurrent requests for a missing value load it once; failures
+ * are not cached.
  */
 export class VerifiedCache<V extends Verified> {
   private readonly limits: VerifiedCacheLimits;

@@ -9,9 +9,9 @@ export interface ExpectedBlock {
 }
 
 /**
- * A header that hashes to its hash. Only `check` creates one, so its holder need not ask where it came from.
+ * A header that matches its hash. Only `check` creates one, so holders need no further check.
  *
- * With `trust` (`--l1.trustrpc`) the hash is taken from the answer and not recomputed; everything else is checked.
+ * With `trust` (`--l1.trustrpc`) the hash is the endpoint's and not recomputed; everything else is checked.
  */
 export class VerifiedHeader implements L1BlockHeader {
   /** in memory, roughly */
@@ -24,9 +24,9 @@ export class VerifiedHeader implements L1BlockHeader {
   readonly mixHash: Uint8Array;
   readonly parentBeaconBlockRoot: Uint8Array | undefined;
   readonly excessBlobGas: bigint | undefined;
-  /** whether it has fields that this version does not know: the hash is not that of `header` then */
+  /** whether it has unknown fields: then the hash is not that of `header` */
   readonly hasUnknownFields: boolean;
-  /** private to the class, so that no other object can pass for one */
+  /** private to the class, so no other object has the type */
   readonly #header: Header;
 
   private constructor(hash: Hex, header: Header, hasUnknownFields: boolean) {
@@ -70,9 +70,9 @@ export class VerifiedHeader implements L1BlockHeader {
   }
 
   /**
-   * Checks the RLP of a header with fields that this version does not know, which JSON does not determine.
+   * Checks the RLP of a header with unknown fields, which JSON does not determine.
    *
-   * @returns undefined if it has no such fields, so that its JSON would have determined it
+   * @returns `undefined` without unknown fields, in which case its JSON suffices
    * @throws {L1Error} l1/faulty-answer
    */
   static fromRaw(encoded: Uint8Array, hash: Hex): VerifiedHeader | undefined {
@@ -84,7 +84,7 @@ export class VerifiedHeader implements L1BlockHeader {
     });
   }
 
-  /** @throws {L1Error} l1/faulty-answer if this is not the block that was asked for */
+  /** @throws {L1Error} l1/faulty-answer if this is not the requested block */
   assertIs(expected: ExpectedBlock): void {
     if (expected.hash !== undefined && this.hash !== expected.hash) {
       throw faultyAnswer("another block than asked for", { asked: expected.hash, got: this.hash });
@@ -121,7 +121,7 @@ export function statedHash(json: unknown): Hex {
   });
 }
 
-/** Keys of block objects that this version knows, whether or not they are in the hash. */
+/** Known keys of block objects, in the hash or not. */
 const BLOCK_KEYS: ReadonlySet<string> = new Set(
   (
     "hash parentHash sha3Uncles miner author stateRoot transactionsRoot receiptsRoot logsBloom difficulty totalDifficulty number gasLimit " +
@@ -130,7 +130,7 @@ const BLOCK_KEYS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** The error for a header that does not fit its hash, has keys that this version does not know, and whose bytes are not to be had. */
+/** The error for a header that does not match its hash, has unknown keys, and whose bytes are not available. */
 export function rawHeaderNeeded(json: unknown, reason: string): L1Error | undefined {
   const unknown = Object.keys((json ?? {}) as object).filter((key) => !BLOCK_KEYS.has(key));
   if (unknown.length === 0) return undefined;

@@ -18,7 +18,7 @@ import type { VerifiedTransactions } from "./verified-transactions.ts";
 const RECEIPT_BYTES = 700;
 const LOG_BYTES = 900;
 
-/** Blocks that used so much gas may have receipts of 100 MB and more, as logs take 380 gas and 370 bytes of JSON each. */
+/** From this gas on, the receipts of a block can have 100 MB and more, because a log takes 380 gas and 370 bytes of JSON. */
 const LARGE_GAS = 100_000_000n;
 
 /** Whether a block's receipts are kept as bytes, and read one by one. */
@@ -32,7 +32,7 @@ export class VerifiedReceipts {
   readonly block: VerifiedHeader;
   /** in memory, roughly */
   readonly sizeBytes: number;
-  /** the type of a receipt that this version does not know in full; undefined: it knows all of them */
+  /** the type of a receipt with unknown parts; `undefined` if all are known */
   readonly unknownType: number | undefined;
   readonly #list: readonly Receipt[];
 
@@ -48,7 +48,7 @@ export class VerifiedReceipts {
   }
 
   /**
-   * From receipt objects: every field that a caller may use is checked, too. `contractAddress` is ignored. Spec:
+   * From receipt objects: every field that callers use is checked. `contractAddress` is ignored. Spec:
    * docs/protocol/05-services.md#receipt-strategies
    *
    * @throws {L1Error} l1/faulty-answer
@@ -60,7 +60,8 @@ export class VerifiedReceipts {
   }
 
   /**
-   * From `debug_getRawReceipts`: one EIP-2718 encoding per receipt. Receipts of unknown types, or with unknown fields, are hashed as they are.
+   * From `debug_getRawReceipts`: one EIP-2718 encoding per receipt. Receipts of unknown types, or with unknown fields, are hashed
+   * without decoding.
    *
    * @throws {L1Error} l1/faulty-answer, l1/unreadable if the logs of such a receipt cannot be found
    */
@@ -90,7 +91,7 @@ export class VerifiedReceipts {
   }
 }
 
-/** Takes the receipts of a block in order, one by one, so that their JSON need not be held whole. */
+/** Gets the receipts of a block in order, one by one, so their JSON is not held as a whole. */
 export class ReceiptsCollector {
   readonly #transactions: VerifiedTransactions;
   readonly #isLarge: boolean;
@@ -137,7 +138,7 @@ export class ReceiptsCollector {
   }
 }
 
-/** A receipt whose logs are decoded each time that they are asked for: as objects they take ten times the memory. */
+/** A receipt whose logs are decoded on each access, because objects take ten times the memory. */
 class EncodedReceipt implements Receipt {
   readonly type: number;
   readonly status: Receipt["status"];
@@ -173,7 +174,7 @@ const sizeOf = (receipt: Receipt): number =>
     ? receipt.sizeBytes
     : RECEIPT_BYTES + receipt.logs.reduce((sum, log) => sum + LOG_BYTES + log.data.length, 0);
 
-/** The header's bloom, unless it is empty, says whether the logs of receipts in a foreign form were found, and nothing else was taken for one. */
+/** The header's bloom, unless it is empty, shows whether exactly the logs of receipts in an unknown form were found. */
 function assertAllLogs(list: readonly Receipt[], block: VerifiedHeader, type: number): void {
   const { logsBloom: stated } = block.header;
   if (isZeroBytes(stated) || equalBytes(mergeBlooms(list.map(({ logs }) => logsBloom(logs))), stated)) return;

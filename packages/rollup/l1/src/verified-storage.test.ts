@@ -24,7 +24,7 @@ function trieOf(entries: readonly (readonly [key: Uint8Array, value: Uint8Array]
   return { root, proofOf: (key: Uint8Array) => createProof(reader, undefined, root, keccak256(key)).map(bytesToHex) };
 }
 
-/** Seven neighbours, so that proofs have branches. */
+/** Seven adjacent slots, so proofs have branches. */
 const neighbours = [1, 2, 3, 4, 5, 6, 7];
 const storage = trieOf([
   [SLOT, encodeRlp(trimBytesLeft(WORD))] as const,
@@ -79,7 +79,7 @@ describe("a storage slot of an L1 contract", () => {
     for (const { answer } of liesAbout(proofJson(CONTRACT, SLOT))) {
       const result = await read(answer).catch((error: unknown) => error);
       if (isCodedError(result, "l1/unavailable")) refused++;
-      // what is not part of the proof may say anything
+      // other parts of the answer may have any value
       else expect(isDeepStrictEqual(result, { value: WORD, isProven: true })).toBe(true);
     }
     expect(refused).toBeGreaterThan(20);

@@ -11,10 +11,10 @@ interface ProofJson {
 const WORD_BYTES = 32;
 
 /**
- * The word in a storage slot that an answer of `eth_getProof` proves to be in the state of a verified header. An account or slot that
- * is proved not to exist holds zero.
+ * The value of a storage slot that an answer of `eth_getProof` proves for the state of a verified header. An account or slot that
+ * is proved absent is zero.
  *
- * @param slot 32 bytes, the only one that was asked for
+ * @param slot 32 bytes, the only requested slot
  * @throws {L1Error} l1/faulty-answer
  */
 export function verifiedStorage(json: unknown, block: VerifiedHeader, address: Uint8Array, slot: Uint8Array): Uint8Array {

@@ -40,7 +40,7 @@ export class VerifiedTransactions {
 
   /**
    * @param json the block object of `block` with full transactions
-   * @param raw the encodings of those with an unknown type, by their index; not needed with `trust`
+   * @param raw the encodings of transactions of unknown types, by their index; not needed with `trust`
    * @throws {L1Error} l1/faulty-answer
    */
   static check(
@@ -83,7 +83,7 @@ function entriesOf(json: unknown, block: VerifiedHeader): readonly unknown[] {
   return entries;
 }
 
-/** The type of a transaction object if this version does not know it. @throws {CodedError} quantity/* */
+/** The type of a transaction object if it is unknown. @throws {CodedError} quantity/* */
 function unknownTypeOf(entry: unknown): number | undefined {
   const { type } = (entry ?? {}) as { readonly type?: unknown };
   if (typeof type !== "string") return undefined;
@@ -98,7 +98,7 @@ export interface UnknownEntry {
   readonly hash: Uint8Array;
 }
 
-/** The transactions of a block object whose type this version does not know. @throws {L1Error} l1/faulty-answer */
+/** The transactions of a block object with unknown types. @throws {L1Error} l1/faulty-answer */
 export function unknownTransactions(json: unknown, block: VerifiedHeader): readonly UnknownEntry[] {
   return readAnswer("transactions", () =>
     entriesOf(json, block).flatMap((entry, index) => {
@@ -121,7 +121,7 @@ interface StatedPlace {
   readonly transactionIndex?: unknown;
 }
 
-/** Whatever a transaction says about its place must be right: this finds the list of another block without hashing. */
+/** A transaction's statement about its position must be right: this detects the list of another block without hashing. */
 function assertPlace(entry: unknown, index: number, block: VerifiedHeader): void {
   const { blockHash, transactionIndex } = (entry ?? {}) as StatedPlace;
   const isMissing = (value: unknown): boolean => value === undefined || value === null;

@@ -1,2 +1,2 @@
-/** Lets others run between two pieces of work that take milliseconds each. */
+/** Yields between two pieces of work that take milliseconds each. */
 export const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

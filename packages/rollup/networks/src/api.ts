@@ -4,7 +4,7 @@ export interface RegistrySource {
    * Reads a file.
    *
    * @param path in the registry's layout, with "/": `superchain/configs/mainnet/op.toml`
-   * @param maxBytes the largest file that is read
+   * @param maxBytes maximum size of the file
    * @returns `undefined` if the registry has no such file
    * @throws {RegistryError}
    */

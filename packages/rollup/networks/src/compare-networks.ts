@@ -16,7 +16,7 @@ export interface NetworkChange {
   readonly differences: readonly Difference[];
 }
 
-/** What the networks `there` change against those `here`. Networks are the same if they have the same place in the registry. */
+/** The changes of the networks `there` compared with `here`. Networks are matched by their path in the registry. */
 export function compareNetworks(here: readonly Network[], there: readonly Network[]): readonly NetworkChange[] {
   const changes: NetworkChange[] = [];
   const others = new Map(there.map((network) => [network.path, network]));

@@ -6,7 +6,7 @@ export const UPGRADES_FOLDER = "upgrades";
 export const JWT_FILE = "jwt.hex";
 
 /**
- * The data folder of a chain if none is named: the same for the execution client and the rollup node, so that both find the secret there. In the
- * working directory, as the other files that a rollup node keeps.
+ * The default data folder of a chain: the same for the execution client and the rollup node, so both find the secret there. It is
+ * in the working directory, like a rollup node's other files.
  */
 export const defaultDataFolder = (l2ChainId: bigint): string => resolve("rnode_data", String(l2ChainId));

@@ -13,12 +13,12 @@ export interface FoundNetwork {
 }
 
 /**
- * Finds the network that an option names:
+ * Finds the network of an option:
  * - a name, in the given registry, otherwise in the table of this version;
- * - a chain's file of a registry (`…/superchain/configs/mainnet/op.toml`), with superchain.toml beside it;
- * - a folder: a registry or a superchain of it with a single chain, or one with the name after it (`REGISTRY/op-mainnet`).
+ * - a chain's file of a registry (`…/superchain/configs/mainnet/op.toml`), with superchain.toml in the same folder;
+ * - a folder: a registry or a superchain of it with a single chain, or one followed by the name (`REGISTRY/op-mainnet`).
  *
- * @param registry of `--registry`; one without configurations, as a mirror of other files is, leaves the table in force
+ * @param registry of `--registry`; if it has no configurations (a mirror of other files), the table is used
  * @returns `undefined` if it is none of these
  * @throws {RegistryError}
  */

@@ -10,7 +10,7 @@ export const registryPlace: Parser<string> = {
   },
 };
 
-/** `--registry` and `--offline`: where files that upstream publishes come from. @param what the files that the program fetches */
+/** `--registry` and `--offline`: the source of upstream's published files. @param what the files that the program fetches */
 export const fetchOptions = (what: string) =>
   ({
     registry: {

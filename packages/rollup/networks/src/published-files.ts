@@ -7,7 +7,7 @@ import { readBounded } from "./registry-folder.ts";
 export interface PublishedFile {
   /** `owner/name` */
   readonly repository: string;
-  /** commits, tags or branches that have the file; the second is asked if the first has it no longer */
+  /** commits, tags or branches with the file; the second is a fallback */
   readonly refs: readonly [string, ...string[]];
   /** within the repository, and within a mirror */
   readonly path: string;
@@ -20,9 +20,9 @@ export type PublishedOptions = Omit<FetchOptions, "maxBytes">;
 const MAX_FAILURES = 5;
 
 /**
- * Addresses of a published file, in the order in which they are asked.
+ * Addresses of a published file, in the order of requests.
  *
- * @param registry URL or folder of a mirror: a tree with the repositories' own paths, which then is the only place. `undefined`: GitHub
+ * @param registry URL or folder of a mirror with the repositories' paths, which is then the only source. `undefined`: GitHub
  */
 export function placesOf({ repository, refs, path }: PublishedFile, registry: string | undefined): readonly string[] {
   if (registry === undefined) return refs.map((ref) => `https://raw.githubusercontent.com/${repository}/${ref}/${path}`);
@@ -30,9 +30,9 @@ export function placesOf({ repository, refs, path }: PublishedFile, registry: st
 }
 
 /**
- * Puts a published file at `to`, once: what is there is not asked again.
+ * Downloads a published file to `to`, unless the file exists.
  *
- * @returns its content as `options.content` has it, and the address
+ * @returns its content as in `options.content`, and the address
  * @throws {CodedError} download/*, registry/*; errors of the file system
  */
 export async function fetchPublished(

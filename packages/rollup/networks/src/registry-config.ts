@@ -90,7 +90,7 @@ export function readNetwork(source: RegistrySource, path: string): Promise<Netwo
   });
 }
 
-/** A chain's file on this machine, with superchain.toml beside it. @throws {RegistryError} */
+/** A local chain's file, with superchain.toml in the same folder. @throws {RegistryError} */
 export async function readNetworkFile(file: string): Promise<Network> {
   const folder = dirname(file);
   const network = await readNetworkFiles({
@@ -150,7 +150,7 @@ export async function readNetworkByName(source: RegistrySource, name: string): P
   return network;
 }
 
-/** Reads all networks. A bad file is named and does not hide the others. @throws {RegistryError} the registry itself cannot be read */
+/** Reads all networks. Invalid files are reported separately. @throws {RegistryError} the registry itself cannot be read */
 export async function readRegistry(source: RegistrySource): Promise<RegistryContent | undefined> {
   const paths = await chainPaths(source);
   if (paths === undefined) return undefined;

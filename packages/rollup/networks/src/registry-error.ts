@@ -11,13 +11,13 @@ export type RegistryErrorCode =
   | "registry/not-toml"
   /** the file is TOML and does not describe a chain */
   | "registry/bad-config"
-  /** a chain's file has no superchain.toml beside it */
+  /** a chain's file has no superchain.toml in its folder */
   | "registry/no-superchain"
   /** the registry does not have the network */
   | "registry/no-network"
-  /** the table of this version does not have the network, and the registry does not say which it has */
+  /** the table of this version lacks the network, and the registry has no list of chains */
   | "registry/no-list"
-  /** a folder has several networks, and none of them is named */
+  /** a folder has several networks, and none of them is selected */
   | "registry/ambiguous";
 
 export class RegistryError extends codedErrors<RegistryErrorCode>({

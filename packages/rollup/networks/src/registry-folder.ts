@@ -13,7 +13,7 @@ export function registryFolder(root: string): RegistrySource {
   };
 }
 
-/** Reads a regular file of at most `maxBytes`. A FIFO or a device is refused and not waited for. `undefined` if there is none. */
+/** Reads a regular file of at most `maxBytes`; refuses FIFOs and devices. `undefined` if there is none. */
 export async function readBounded(file: string, maxBytes: number): Promise<Uint8Array | undefined> {
   let handle: FileHandle | undefined;
   try {

@@ -6,12 +6,12 @@ import { isUrl } from "./published-files.ts";
 import { RegistryError } from "./registry-error.ts";
 import { registryFolder } from "./registry-folder.ts";
 
-/** What a superchain registry is read from: the address of a mirror, or a folder. */
+/** The source of a superchain registry: the address of a mirror, or a folder. */
 export const registryAt = (place: string, options?: RegistryUrlOptions): RegistrySource =>
   isUrl(place) ? registryUrl(place, options) : registryFolder(place);
 
 export interface RegistryUrlOptions extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "signal"> {
-  /** the registry gave no answer, or an unfinished one, and is asked again */
+  /** called before a retry, if the registry did not answer completely */
   readonly onRetry?: (url: string, reason: string, waitMs: number) => void;
 }
 

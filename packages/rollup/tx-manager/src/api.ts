@@ -5,7 +5,7 @@ import type { Hex } from "@rnode/primitives";
 export interface TxFees {
   readonly tip: bigint;
   readonly feeCap: bigint;
-  /** wei per blob gas; undefined: it carries no blobs */
+  /** wei per blob gas; `undefined` without blobs */
   readonly blobFeeCap?: bigint | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface FeePolicy {
   readonly maxTipWei?: bigint;
   /** nothing is sent while L1's base fee is higher; 0: no limit */
   readonly maxBaseFeeWei?: bigint;
-  /** a replacement may cost this many times what a new transaction would */
+  /** maximum cost of a replacement as a multiple of a new transaction's cost */
   readonly feeLimitMultiplier: number;
   /** below this fee cap the multiplier does not apply */
   readonly feeLimitThresholdWei: bigint;
@@ -34,7 +34,7 @@ export interface TransactionManagerOptions extends FeePolicy {
   readonly safeAbortNonceTooLowCount: number;
   /** parts of error texts that mean that the endpoint has the transaction already */
   readonly alreadyPublishedErrors?: readonly string[];
-  /** seconds; undefined: as is known of L1, or by trial */
+  /** seconds; `undefined`: known from the L1 chain, or found by trial */
   readonly cellProofTimeSec?: number | undefined;
 }
 
@@ -48,11 +48,11 @@ export type SendOutcome =
       readonly feeCapWei: bigint;
     }
   /**
-   * It was given up, and its nonce is free. The next transaction takes the nonce and thereby replaces this one, if this one is
-   * still in a pool somewhere (`isPublished`) and not included by then.
+   * The transaction was abandoned, and its nonce is free. The next transaction uses the nonce and so replaces this one, if it is
+   * still in a pool (`isPublished`) and not included by then.
    */
   | { readonly kind: "failed"; readonly reason: "send-timeout" | "not-in-mempool" | "nonce-gap"; readonly isPublished: boolean }
-  /** another transaction used the nonce: one of a previous process, or of somebody else with the key */
+  /** another transaction used the nonce: one of a previous process, or of another holder of the key */
   | { readonly kind: "nonce-consumed"; readonly nonce: bigint }
-  /** it was asked to stop; the transaction may still be included */
+  /** sending was cancelled; the transaction may still be included */
   | { readonly kind: "cancelled" };

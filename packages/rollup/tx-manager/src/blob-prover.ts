@@ -2,7 +2,7 @@ import type { Kzg } from "@rnode/kzg";
 import type { BlobSidecar } from "@rnode/protocol";
 import { TxManagerError } from "./tx-manager-error.ts";
 
-/** Makes what travels with a blob transaction. */
+/** Creates the sidecar of a blob transaction. */
 export interface BlobProver {
   /**
    * @param blobs 131,072 bytes each

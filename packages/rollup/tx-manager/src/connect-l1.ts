@@ -9,7 +9,7 @@ export interface L1Connection {
   readonly account: L1AccountClient;
 }
 
-/** Number of L1 blocks to cache: those that contain own transactions, until they are deep enough. */
+/** Number of L1 blocks to cache: blocks with own transactions, until they are confirmed. */
 const CACHE_SIZE = 64;
 
 /** @param clients of the endpoints, the preferred one first; closed by the caller */
@@ -18,7 +18,7 @@ export function connectL1(
   clients: readonly RpcClient[],
   deps: { readonly clock: Clock; readonly log: L1Log; readonly metrics: L1Metrics },
 ): L1Connection {
-  // Each endpoint is asked only once per request, because the callers retry patiently.
+  // One attempt per endpoint and request, because the callers retry.
   const endpoints = new L1Endpoints(
     { chainId, maxAttempts: clients.length },
     { endpoints: clients.map((rpc) => ({ name: rpc.endpoint, rpc })), ...deps },

@@ -15,7 +15,7 @@ import type { TxMetrics } from "./tx-metrics.ts";
 /** How long to wait after a refusal or an error of the endpoint. */
 export const RETRY_MS = 2000;
 
-/** The same failure is not said again before. */
+/** Minimum interval of the same log line. */
 const REPEAT_FAILURE_MS = 10_000;
 
 /** The account that sends. */
@@ -50,7 +50,7 @@ export interface SendingDeps {
   readonly feed?: Pick<Feed, "put"> | undefined;
 }
 
-/** What is shown of a transaction. */
+/** A transaction on the dashboard. */
 export interface ShownTransaction {
   readonly atMs: number;
   readonly stage: "published" | "confirmed" | "reverted" | Exclude<SendOutcome["kind"], "confirmed">;
@@ -78,14 +78,14 @@ export class Sending {
   readonly #versions: Version[] = [];
   #sidecar: BlobSidecar | undefined;
   #estimatedGas: bigint | undefined;
-  /** L1 asked for more gas than the rules that are known here do */
+  /** L1 required more gas than the known rules */
   #wantsEstimate = false;
   /** the fees that the next version must exceed */
   #lastFees: TxFees | undefined;
   /** number of the L1 head when the last version was published: it can be in a later block at the earliest */
   #publishedAt: number | undefined;
   #attempts = 0;
-  /** what was said last */
+  /** the last logged failure */
   #failure: { readonly error: string; readonly saidMs: number } | undefined;
   #nonceUsedCount = 0;
   #nonceGapCount = 0;
@@ -144,7 +144,7 @@ export class Sending {
     log[level]("a transaction cannot be sent for now", { nonce: this.#task.nonce, error });
   }
 
-  /** Whether a transaction that is not included is given up now. */
+  /** Whether a transaction that is not included is abandoned now. */
   #end(ageMs: number): SendOutcome | undefined {
     const { sendTimeoutMs, notInMempoolTimeoutMs, safeAbortNonceTooLowCount } = this.#options;
     const isPublished = this.#versions.length > 0;
@@ -178,7 +178,7 @@ export class Sending {
     const tx = unsignedTransaction(candidate, { chainId: l1ChainId, nonce, fees, sidecar, estimatedGas: this.#estimatedGas });
     const signed = await signer.signTransaction(tx);
     const hash = bytesToHex(keccak256(signed));
-    // Recorded before it is sent: a lost answer does not mean that the transaction was not accepted.
+    // Recorded before it is sent, because the transaction may be accepted although the answer is lost.
     const isNew = this.#versions.every((version) => version.hash !== hash);
     const raw = rawTransaction(signed, sidecar);
     if (isNew) this.#versions.push({ hash, fees, raw });
@@ -197,14 +197,14 @@ export class Sending {
     return this.#afterRefusal(verdict, message, fees, maxCostWei(tx));
   }
 
-  /** The blobs' proofs, as L1 wants them, and the gas limit. */
+  /** The blobs' proofs in L1's current version, and the gas limit. */
   async #prepare(headTimeSec: number): Promise<void> {
     const { l1, prover, sidecarVersion } = this.#deps;
     const { account, candidate } = this.#task;
     const { carries, gasLimit, to, value = 0n } = candidate;
     if (gasLimit === "estimated" || this.#wantsEstimate) {
       const data = carries.kind === "calldata" ? carries.data : new Uint8Array(0);
-      // Asked for each version: L1's prices and state change.
+      // Estimated for each version, because L1's prices and state change.
       const estimate = await l1.estimateGas({ from: account.address, to, data, value }).catch((error: unknown) => {
         if (this.#estimatedGas === undefined) throw error;
         return 0n;
@@ -247,7 +247,7 @@ export class Sending {
         return RETRY_MS;
       }
       case "address-reserved":
-        this.#isBlocked = account.isAlone(); // otherwise it waits for those of ours
+        this.#isBlocked = account.isAlone(); // otherwise it waits for earlier own transactions
         return RETRY_MS;
       case "wrong-sidecar": {
         const { version } = this.#sidecar ?? {};

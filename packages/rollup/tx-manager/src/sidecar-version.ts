@@ -2,13 +2,13 @@ import { blockRules, type ChainConfig, l1ChainConfig } from "@rnode/protocol";
 
 export interface SidecarVersionOptions {
   readonly l1ChainId: bigint;
-  /** seconds: from this time of L1 on its pools want proofs of cells; undefined: as is known of the chain, or else by trial */
+  /** seconds: L1 time from which its pools require cell proofs; `undefined`: known from the chain, otherwise found by trial */
   readonly cellProofTimeSec: number | undefined;
 }
 
 /**
- * Which proofs L1's pools want: one for each blob (version 0), or one for each cell (version 1, since Osaka). Known for the public
- * networks and by option; elsewhere what a pool refused last is not offered again.
+ * The proofs that L1's pools require: one for each blob (version 0), or one for each cell (version 1, since Osaka). Known for
+ * public networks and by option; elsewhere the version that a pool refused last is not used.
  */
 export class SidecarVersion {
   readonly #timeSec: number | undefined;
@@ -31,7 +31,7 @@ export class SidecarVersion {
     return this.#onTrial;
   }
 
-  /** A pool wants the other version. @returns whether another one is offered now */
+  /** A pool requires the other version. @returns whether the version changed */
   refused(version: 0 | 1): boolean {
     if (this.#isKnown) return false;
     this.#onTrial = version === 0 ? 1 : 0;

@@ -466,7 +466,7 @@ describe("TransactionManager", () => {
     ]);
   });
 
-  // The price of data rises while transactions wait: what was sent before must do afterwards.
+  // The price of data rises while transactions wait: earlier transactions must still be valid.
   it.each([0, 1, 54, 250, 251, 5000, 100_000])("carries %i bytes over the L1 fork that makes them dearer", async (size) => {
     const { clock, l1, send } = setUp({ confirmations: 1 });
     const [zeroes, others] = [new Uint8Array(size), new Uint8Array(size).fill(1)];

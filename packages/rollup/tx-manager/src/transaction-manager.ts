@@ -13,19 +13,19 @@ export interface TransactionManagerDeps {
   readonly l1ChainId: bigint;
   readonly l1: L1Access;
   readonly signer: Signer;
-  /** undefined: no candidate carries blobs */
+  /** `undefined`: no candidate has blobs */
   readonly prover?: BlobProver | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: TxMetrics;
-  /** what the dashboard shows */
+  /** transactions for the dashboard */
   readonly feed?: Pick<Feed, "put"> | undefined;
 }
 
 /** A refusal for insufficient funds is not logged again within this time. */
 const FUNDS_LOG_INTERVAL_MS = 60_000;
 
-/** A blob of zeros: what a blob transaction carries whose only purpose is to use a nonce. */
+/** A blob of zeros, for a blob transaction that only uses a nonce. */
 const EMPTY_BLOB = new Uint8Array(131_072);
 
 /** Sends transactions from one account: nonces, fees, replacements, confirmations. Several may be pending at once. */
@@ -36,7 +36,7 @@ export class TransactionManager {
   readonly #sidecarVersion: SidecarVersion;
   /** nonces of pending transactions */
   readonly #taken = new Set<bigint>();
-  /** by nonce, the fees of transactions that were given up but may still be in the pool: a new one must pay more */
+  /** by nonce, the fees of abandoned transactions that may still be in the pool: a new one must pay more */
   readonly #abandonedFees = new Map<bigint, TxFees>();
   #nonceLock: Promise<unknown> = Promise.resolve();
   #lastFundsLogMs = Number.NEGATIVE_INFINITY;
@@ -56,7 +56,7 @@ export class TransactionManager {
       try {
         const outcome = await this.#sendWith(nonce, candidate, signal);
         if (outcome.kind !== "blocked") return outcome;
-        // What blocks it is of the other kind, from before: a transaction of that kind takes its place and its nonce.
+        // The pool still has a transaction of the other kind: a transaction of that kind replaces it and uses its nonce.
         this.#deps.log.warn("L1's pool holds a transaction of the other kind of this account: cancelling it", {
           nonce,
           holds: carriesBlobs(candidate) ? "no blobs" : "blobs",

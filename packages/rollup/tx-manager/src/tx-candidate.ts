@@ -18,11 +18,14 @@ export interface TxCandidate {
     | { readonly kind: "calldata"; readonly data: Uint8Array }
     /** 131,072 bytes each */
     | { readonly kind: "blobs"; readonly blobs: readonly Uint8Array[] };
-  /** wei; undefined: none */
+  /** wei; `undefined`: none */
   readonly value?: bigint | undefined;
-  /** undefined: enough for its data before and after L1's next price of data; "estimated": what L1 says that the call takes, and a tenth more */
+  /**
+   * `undefined`: enough for its data before and after L1's next price of data; "estimated": L1's estimate of the call plus a
+   * tenth
+   */
   readonly gasLimit?: bigint | "estimated" | undefined;
-  /** upper limit for the gas price, wei; undefined: as the fee policy says */
+  /** upper limit for the gas price, wei; `undefined`: by the fee policy */
   readonly maxFeeCapWei?: bigint | undefined;
   /** upper limit for the blob gas price, wei */
   readonly maxBlobFeeCapWei?: bigint | undefined;
@@ -36,12 +39,12 @@ export function allowsFees({ maxFeeCapWei, maxBlobFeeCapWei }: TxCandidate, fees
   return maxBlobFeeCapWei === undefined || fees.blobFeeCap === undefined || fees.blobFeeCap <= maxBlobFeeCapWei;
 }
 
-/** What is known of a transaction when it is signed. */
+/** The values of a transaction that are known when it is signed. */
 export interface TxParts {
   readonly chainId: bigint;
   readonly nonce: bigint;
   readonly fees: TxFees;
-  /** of its blobs; undefined: it has none */
+  /** of its blobs; `undefined` without blobs */
   readonly sidecar: BlobSidecar | undefined;
   /** for a candidate whose gas limit is estimated */
   readonly estimatedGas: bigint | undefined;
@@ -76,7 +79,7 @@ export function unsignedTransaction(candidate: TxCandidate, parts: TxParts): Fee
   return { ...tx, gasLimit: estimatedGas === undefined || estimatedGas < least ? least : estimatedGas };
 }
 
-/** What a candidate of which nothing runs would cost at once, in wei. @param tipWei the priority fee that will be offered */
+/** The current cost of a candidate that runs no code, in wei. @param tipWei the offered priority fee */
 export function costNow(candidate: TxCandidate, market: L1FeeMarket, tipWei: bigint): bigint {
   const { carries, value = 0n } = candidate;
   const gas = l1DataGas(market.dataPricing, carries.kind === "calldata" ? carries.data : new Uint8Array(0), value > 0n);

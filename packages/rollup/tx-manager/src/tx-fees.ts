@@ -14,7 +14,7 @@ const BLOB_BUMP_PERCENT = 100n;
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const feeCapOf = (tip: bigint, baseFee: bigint): bigint => tip + BASE_FEE_FACTOR * baseFee;
 
-/** The price of L1 that is above what the operator pays at most; `undefined` if none is. */
+/** L1's price that is above the operator's limit; `undefined` if none is. */
 export function priceAboveLimit(
   { tip, baseFee }: L1FeeMarket,
   { maxTipWei = 0n, maxBaseFeeWei = 0n }: FeePolicy,
@@ -35,8 +35,8 @@ export function suggestedFees(market: FeeLevels, policy: FeePolicy, carriesBlobs
 const bumped = (fee: bigint, percent: bigint): bigint => fee + (fee * percent + 99n) / 100n;
 
 /**
- * Fees that replace a transaction with the same nonce: each at least 10 % higher than before (100 % if either carries blobs), and
- * not below what L1 asks now. Spec: docs/protocol/05-services.md#transaction-manager
+ * Fees that replace a transaction with the same nonce: each at least 10 % higher than before (100 % if either has blobs), and not
+ * below L1's current prices. Spec: docs/protocol/05-services.md#transaction-manager
  */
 export function replacementFees(previous: TxFees, market: FeeLevels, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const suggestion = suggestedFees(market, policy, carriesBlobs);
@@ -50,11 +50,11 @@ function replacementGasFees(previous: TxFees, suggestion: TxFees, percent: bigin
   const least = { tip: bumped(previous.tip, percent), feeCap: bumped(previous.feeCap, percent) };
   const { tip, feeCap } = suggestion;
   if (tip >= least.tip) return { tip, feeCap: max(feeCap, least.feeCap) };
-  // The tip must rise more than L1 asks for, and the cap with it.
+  // The tip must rise more than L1 requires, and the cap with it.
   return { tip: least.tip, feeCap: feeCap >= least.feeCap ? feeCapOf(least.tip, baseFee) : least.feeCap };
 }
 
-/** Whether a replacement would cost too much, so that it is better to wait with the published version. */
+/** Whether a replacement is too expensive, so the published version is kept. */
 export function exceedsFeeLimit(fees: TxFees, market: FeeLevels, policy: FeePolicy): boolean {
   const suggestion = suggestedFees(market, policy, fees.blobFeeCap !== undefined);
   const multiplier = BigInt(policy.feeLimitMultiplier);

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 
-// A page of any site can have its visitor's browser send requests to a server on the visitor's machine or network. Whom such requests
-// come from shows in `Origin`; a page whose own name was made to resolve to the server (DNS rebinding) shows in `Host`.
+// A web page can make its visitor's browser send requests to a server on the visitor's machine or network. `Origin` shows the
+// page of such a request. `Host` shows a page whose own name resolves to the server (DNS rebinding).
 
-/** Names accepted in the Host header when nothing else is said. */
+/** Default names accepted in the Host header. */
 export const DEFAULT_VHOSTS: readonly string[] = ["localhost"];
 
 /** In a list of origins: pages of this machine and browser extensions, such as wallets. */

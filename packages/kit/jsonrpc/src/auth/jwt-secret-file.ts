@@ -46,8 +46,8 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
   }
   assertSecretFolder(path);
   const secret = randomBytes(32);
-  // The file is first written completely under another name, so that a kill never leaves half a secret; the link then decides who
-  // was first.
+  // The file is first written completely under another name, so a kill never leaves a partial secret. The link then decides which
+  // process was first.
   const draft = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(draft, bytesToHex(secret), { mode: 0o600 });
@@ -65,7 +65,7 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
 export interface SecretOption {
   /** with its dashes */
   readonly option: string;
-  /** what else the file could be: a clause in the imperative */
+  /** an alternative to the file: a clause in the imperative */
   readonly remedy?: string;
 }
 

@@ -46,7 +46,7 @@ describe("checkJwt", () => {
   });
 
   function textIat(): string {
-    // createJwt writes the number as it is given, so that any text can be made a claim.
+    // createJwt writes the number without conversion, so any text can be a claim.
     return createJwt(secret, '"1700000000"' as unknown as number);
   }
 });

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** How far `iat` may differ from the server's clock in either direction. Spec: execution-apis src/engine/authentication.md */
+/** Maximum difference of `iat` from the server's clock in either direction. Spec: execution-apis src/engine/authentication.md */
 export const JWT_MAX_SKEW_SEC = 60;
 
-/** What tokens are dated by, and their age judged by, unless a clock is given. */
+/** Default clock for the time and age of tokens. */
 export const MACHINE_TIME = { unixMs: (): number => Date.now() };
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url");
@@ -16,7 +16,7 @@ export function createJwt(secret: Uint8Array, issuedAtSec: number): string {
   return `${signed}.${sign(secret, signed).toString("base64url")}`;
 }
 
-/** Judges an `Authorization` header by the server's secret and time. */
+/** Checks an `Authorization` header against the server's secret and time. */
 export type CheckToken = (authorization: string | undefined) => JwtVerdict;
 
 export type JwtVerdict = { readonly kind: "valid" } | { readonly kind: "refused"; readonly reason: string };
@@ -37,7 +37,7 @@ function jsonPart(part: string): Record<string, unknown> | undefined {
 /**
  * Checks an `Authorization` header. The reasons are those of the reference client, for a plain-text HTTP 401.
  *
- * @param authorization undefined if the request has none
+ * @param authorization `undefined` without the header
  */
 export function checkJwt(secret: Uint8Array, authorization: string | undefined, nowSec: number): JwtVerdict {
   const token = authorization === undefined ? undefined : /^Bearer +(\S+) *$/.exec(authorization)?.[1];

@@ -4,8 +4,8 @@ import type { CheckToken } from "./jwt.ts";
 const INTERVAL_MS = 60_000;
 
 /**
- * Says in the log which requests are refused for their token: the first at once, then how many there were, once a minute at most. Whoever
- * set up two programs with different secrets looks there.
+ * Logs requests that are refused for their token: the first at once, then their number, at most once a minute, so an operator
+ * with two different secrets finds the mistake.
  */
 export function logRefusedTokens(
   check: CheckToken,

@@ -23,13 +23,13 @@ export interface TlsPaths {
 /** The options that name the files, for messages: `--etcd.ca`. */
 export type TlsOptionNames = Readonly<Record<keyof TlsPaths, string>>;
 
-/** How often the files are looked at. */
+/** Interval of checks of the files. */
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * The files of a client's TLS: the authority is read once, certificate and key again whenever one of them has changed. They are looked at
- * instead of watched, so that mounted secrets and network file systems count too. A pair that does not fit, as in the midst of being
- * replaced, is not used: the former one stays.
+ * The TLS files of a client: the CA is read once, certificate and key again if one of them has changed. They are polled instead
+ * of watched, because mounted secrets and network file systems have no change events. A pair that does not match, as during a
+ * replacement, is not used: the former pair stays.
  */
 export class TlsFiles {
   readonly #paths: TlsPaths;
@@ -55,13 +55,16 @@ export class TlsFiles {
     return { ...(this.#ca !== undefined && { ca: this.#ca }), ...this.#pair };
   }
 
-  /** Whether anybody but the owner may read the private key's file. */
+  /** Whether users other than the owner may read the private key's file. */
   get isKeyExposed(): boolean {
     const { key } = this.#paths;
     return key !== undefined && (statSync(key).mode & 0o077) !== 0;
   }
 
-  /** Until `signal` is aborted, calls `onChange` after there is another pair that can be used. @param peer who asks for it, for the log */
+  /**
+   * Until `signal` is aborted, calls `onChange` when another valid pair is available. @param peer the user of the pair, for the
+   * log
+   */
   async watch(
     { clock, log }: { readonly clock: Clock; readonly log: Logger },
     peer: string,
@@ -87,7 +90,7 @@ export class TlsFiles {
     }
   }
 
-  /** What tells a file from its former version; a file that is not there is a version too. */
+  /** A stamp of the files' versions; a missing file is also a version. */
   #look(): string {
     return [this.#paths.cert, this.#paths.key]
       .map((path) => {
@@ -113,7 +116,7 @@ export class TlsFiles {
 const bad = (option: string, reason: string, cause?: unknown): TlsFileError =>
   new TlsFileError("tls/bad-file", { option, reason }, cause === undefined ? {} : { cause });
 
-/** OpenSSL ignores what is no PEM. */
+/** OpenSSL ignores content that is not PEM. */
 function readPem(option: string, path: string, kind: "CERTIFICATE" | "PRIVATE KEY"): string {
   let text: string;
   try {
@@ -126,7 +129,7 @@ function readPem(option: string, path: string, kind: "CERTIFICATE" | "PRIVATE KE
   return text;
 }
 
-/** OpenSSL's own words, which quote nothing of the files. */
+/** OpenSSL's messages, which quote nothing of the files. */
 function assertUsable(option: string, path: string, parts: Partial<ClientTls>): void {
   try {
     createSecureContext(parts);

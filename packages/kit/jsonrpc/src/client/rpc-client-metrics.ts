@@ -2,7 +2,7 @@ import type { MetricFactory } from "@rnode/observe";
 import type { RpcClient } from "../wire/rpc-client-types.ts";
 import { RpcError } from "../wire/rpc-error.ts";
 
-/** Who is asked. */
+/** The server of a request. */
 export type RpcServerName = "l1" | "l2" | "conductor";
 type Failure = "<nil>" | "rpc" | "transport";
 

@@ -11,7 +11,7 @@ import { createWsRpcClient } from "./ws-client.ts";
 
 const JSON_TYPE = "application/json";
 
-/** A JSON-RPC client over HTTP or a WebSocket. It never repeats a request: only the caller knows whether that is safe. */
+/** A JSON-RPC client over HTTP or a WebSocket. It never retries, because only the caller can tell whether a retry is safe. */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
   const { clock = MACHINE_TIME } = options;
   const url = new URL(options.url);
@@ -166,7 +166,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   };
 }
 
-/** Statuses of proxies and load balancers: whatever the body says, the server behind may never have seen the request. */
+/** Statuses of proxies and load balancers: regardless of the body, the server behind may not have received the request. */
 const GATEWAY_STATUSES = new Set([401, 403, 407, 408, 413, 429, 502, 503, 504]);
 
 const carriesRpcError = (parsed: unknown): boolean =>

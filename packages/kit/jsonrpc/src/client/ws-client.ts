@@ -27,8 +27,8 @@ interface Subscriber {
 }
 
 /**
- * A JSON-RPC client over one WebSocket, which is opened by the first call and again by the first one after it was lost. It never repeats a
- * request, and a subscription ends with its connection: only the caller knows what to do then.
+ * A JSON-RPC client over one WebSocket. The first call opens it, and the first call after a loss reopens it. The client never
+ * retries, and a subscription ends with its connection: the caller decides what to do then.
  */
 export function createWsRpcClient(options: RpcClientOptions): RpcClient {
   const { clock = MACHINE_TIME } = options;
@@ -255,7 +255,7 @@ export function createWsRpcClient(options: RpcClientOptions): RpcClient {
       return {
         ended,
         close: () => {
-          if (subscribers.delete(id)) call("eth_unsubscribe", [id]).catch(() => {}); // the connection may be gone already
+          if (subscribers.delete(id)) call("eth_unsubscribe", [id]).catch(() => {}); // the connection may already be closed
           onEnd();
         },
       };

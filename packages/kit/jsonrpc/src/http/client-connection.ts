@@ -1,9 +1,9 @@
 import type { RequestContext } from "../wire/method-table.ts";
 
-/** What a request that comes from the program itself is told about who asks. */
+/** The request context for requests of the program itself. */
 export const NO_CLIENT: RequestContext = { transport: "http", remoteAddress: "", isGone: false, onGone: () => () => {} };
 
-/** Why a request was not finished, for logs: nobody reads it. */
+/** Why a request was not finished, for logs; it is not sent. */
 export const CLIENT_GONE = "the client has closed the connection";
 
 /** One connection, as the handlers of its requests see it. */

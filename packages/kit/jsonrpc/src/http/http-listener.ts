@@ -19,7 +19,7 @@ export interface HealthReport {
   readonly body: unknown;
 }
 
-/** Answers a GET request for a path of its own with JSON; `undefined` for other paths. */
+/** Answers GET requests of certain paths with JSON; `undefined` for other paths. */
 export type Pages = (
   path: string,
   query: URLSearchParams,
@@ -34,12 +34,12 @@ export interface HttpHandlerOptions {
   readonly cors: readonly string[];
   /** names accepted in the Host header, besides addresses; `*`: all */
   readonly vhosts: readonly string[];
-  /** undefined: requests need no token */
+  /** `undefined`: requests need no token */
   readonly checkToken: CheckToken | undefined;
   readonly restricted: RestrictedMethods | undefined;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
-  /** bounds what has arrived of requests */
+  /** limits the bytes of incomplete requests */
   readonly incoming: Pick<IncomingBudget, "open">;
   readonly healthz: (() => HealthReport) | undefined;
   readonly readyz: (() => HealthReport) | undefined;
@@ -47,7 +47,7 @@ export interface HttpHandlerOptions {
 }
 
 const JSON_TYPE = "application/json";
-/** What Geth's servers accept. A web page can send none of them to another origin without a preflight. */
+/** The types that Geth's servers accept. A web page can send none of them to another origin without a preflight. */
 const JSON_TYPES = [JSON_TYPE, "application/json-rpc", "application/jsonrequest"];
 
 /** Answers one HTTP request: JSON-RPC by POST, `GET /healthz` and `/readyz`, CORS preflights. */
@@ -119,7 +119,7 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
         refuse(request, response, 413, tooLarge, JSON_TYPE);
       }
     });
-    request.on("error", () => {}); // the connection was lost: there is nobody to answer
+    request.on("error", () => {}); // the connection was lost, so there is no answer
     request.on("end", () => {
       incoming.close();
       const client = connectionOf(request.socket);

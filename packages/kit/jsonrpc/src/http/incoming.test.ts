@@ -70,14 +70,14 @@ it("has a client with half of all send its large requests one at a time, and dro
   const [a, b, c, small] = [open("a"), open("b"), open("c"), open("small")];
   for (const one of [a, b, c]) one.hold(600 * KIB);
   expect(since()).toEqual([]);
-  // Half of all is passed by a, which goes on.
+  // `a` exceeds half of the budget, and continues.
   a.hold(1000 * KIB);
   b.hold(650 * KIB);
   c.hold(700 * KIB);
   small.hold(200 * KIB);
   a.hold(1100 * KIB);
   expect(since()).toEqual(["b paused", "c paused"]);
-  // Others are not concerned.
+  // Other clients are not affected.
   open("other", "10.0.0.2").hold(1000 * KIB);
   expect(since()).toEqual([]);
 

@@ -16,9 +16,9 @@ export interface IncomingFlow {
   readonly resume?: () => void;
 }
 
-/** What has arrived of a request that is not complete. */
+/** The received part of an incomplete request. */
 export interface Incoming {
-  /** From now on so many bytes are held; may disconnect this connection or another, or hold it back. */
+  /** Sets the number of held bytes; can disconnect this connection or another, or pause it. */
   hold(bytes: number): void;
   /** The connection has ended. */
   close(): void;
@@ -30,14 +30,14 @@ interface Part {
 }
 
 interface Client {
-  /** those that hold something */
+  /** parts with held bytes */
   readonly parts: Set<Part>;
   bytes: number;
   /** beyond the client's share, one request arrives at a time */
   going: Part | undefined;
   /** whether that one has grown since the last check */
   hasGrown: boolean;
-  /** the others, in the order in which they were held back */
+  /** paused parts, in the order of their pauses */
   readonly heldBack: Set<Part>;
 }
 
@@ -45,13 +45,13 @@ interface Client {
 const SMALL_BYTES = 256 * 1024;
 /** Of all bytes, a client may hold this part before its requests arrive one at a time. */
 const CLIENT_PART = 1 / 2;
-/** A request that the client's others wait for is disconnected when nothing of it arrives for one to two of these. */
+/** A request that makes the client's other requests wait is disconnected after one to two of these intervals without data. */
 const CHECK_INTERVAL_MS = 500;
 
 /**
- * Bounds the bytes that a server holds of requests that are still arriving, all connections together. A client that has half of that sends one
- * large request at a time from then on, while its others are not read; one that stalls meanwhile is disconnected. When there is too
- * much all the same, the client that has most loses its largest request.
+ * Limits the bytes of incomplete requests that a server holds, over all connections. A client with half of the budget sends one
+ * large request at a time, while its other connections are paused; if it stalls, it is disconnected. If the budget is exceeded
+ * nevertheless, the client with the most bytes loses its largest request.
  */
 export class IncomingBudget {
   readonly #maxBytes: number;
@@ -136,7 +136,7 @@ export class IncomingBudget {
     else this.#letOn(client);
   }
 
-  /** Reads those on that were held back: all, or one if the client still has much. */
+  /** Resumes paused connections: all, or one if the client still holds much. */
   #letOn(client: Client): void {
     if (client.bytes <= this.#maxBytes * CLIENT_PART) client.going = undefined;
     for (const part of client.heldBack) {

@@ -10,11 +10,11 @@ const FIELD = /([\w-]+): ?([\x20-\x7e]*)\r\n/y;
 const JSON_TYPE = /^application\/json *(?:;|$)/i;
 
 /**
- * Reads the head of a JSON-RPC request in the form that nearly every client sends: `POST /`, JSON, of a stated length, asking for
- * nothing but an answer on a connection that stays open.
+ * Parses the head of a JSON-RPC request in the usual form of clients: `POST /`, JSON, with a content length, keep-alive, without
+ * special requirements.
  *
  * @param head from the request line to the empty line, both line ends included; Latin-1
- * @returns undefined for anything else, and for anything wrong or doubtful: a full HTTP parser has to judge that
+ * @returns `undefined` for any other form or an error: a full HTTP parser has to handle it
  */
 export function readPlainHead(head: string): PlainHead | undefined {
   if (!head.startsWith(REQUEST_LINE)) return undefined;
@@ -42,7 +42,7 @@ export function readPlainHead(head: string): PlainHead | undefined {
       case "connection":
         if (value.toLowerCase() !== "keep-alive") return undefined;
         break;
-      // These change how the message is framed, how the connection continues, or what the answer must say.
+      // These headers change the framing of the message, the connection, or the answer.
       case "transfer-encoding":
       case "te":
       case "trailer":

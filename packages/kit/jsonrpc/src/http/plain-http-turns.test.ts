@@ -10,7 +10,7 @@ import { IncomingBudget } from "./incoming.ts";
 import { createPlainHttp } from "./plain-http.ts";
 
 const closers: (() => unknown)[] = [];
-/** every answer takes a millisecond of this, besides those to "short" */
+/** every answer takes a millisecond of this clock, except those to "short" */
 let nowMs = 0;
 beforeEach(() => {
   nowMs = 0;

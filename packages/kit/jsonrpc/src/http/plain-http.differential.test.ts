@@ -5,8 +5,8 @@ import { createRpcServer, type RpcServer } from "../rpc-server.ts";
 import { method, optionalParam } from "../wire/method-table.ts";
 import { anyJson } from "../wire/shape.ts";
 
-// The quick way must never read a request otherwise than node:http does: the same bytes, damaged in every manner, on a connection that
-// begins with the quick way and on one that was handed over before.
+// The fast path must parse every request as node:http does: the same bytes, damaged in all ways, on a connection that starts with
+// the fast path and on one that was passed to node:http before.
 let server: RpcServer;
 let port: number;
 beforeAll(async () => {
@@ -33,13 +33,15 @@ interface Answer {
 }
 
 const QUIET_MS = 400;
-/** What comes after the others; most connections end with it. */
+/** The last request; most connections end with it. */
 const LAST = "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 
-/** The server runs in this process: what it has received, it has processed after so many turns of the event loop, however slow the machine is. */
+/**
+ * The server runs in this process, so after this number of turns of the event loop it has processed its input, on any machine.
+ */
 const QUIET_TURNS = 30;
 
-/** All answers. When none comes any more the server is told that nothing else will be sent: what is not whole is refused then. */
+/** All answers. When no more come, the client ends its side, so incomplete requests are refused. */
 function answersTo(bytes: Buffer): Promise<Answer[]> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];

@@ -91,7 +91,7 @@ class Client {
     return this.#hasEnded;
   }
 
-  /** @returns undefined: the server has ended the connection */
+  /** @returns `undefined`: the server ended the connection */
   async answer(): Promise<{ status: number; head: string; text: string } | undefined> {
     for (;;) {
       const at = this.#received.indexOf("\r\n\r\n");

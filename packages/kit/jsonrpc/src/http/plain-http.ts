@@ -10,22 +10,22 @@ import type { Incoming, IncomingBudget } from "./incoming.ts";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
 
 export interface PlainHttpOptions {
-  /** turns the text of a request's body into that of the answer; undefined: an empty one */
+  /** computes the answer to a request's body; `undefined`: an empty answer */
   readonly answer: (text: string, client: RequestContext) => Answer | Promise<Answer>;
   /** the body of the answer if there is no answer: to a notification; default: empty */
   readonly emptyBody?: string | undefined;
   readonly isAllowedHost: (host: string) => boolean;
-  /** requests with larger bodies are handed over */
+  /** requests with larger bodies are passed to node:http */
   readonly maxBodyBytes: number;
   /** Takes over a connection; the bytes it has sent that are not answered yet are still to be read from it. */
   readonly handOver: (socket: Duplex) => void;
-  /** runs something when the turn of the event loop has read what has arrived, or a few turns later */
+  /** runs a function after the event loop has read the received data, or a few turns later */
   readonly afterwards: (run: () => void) => void;
   /** A connection's first request has arrived. */
   readonly onFirstRequest?: ((socket: Socket) => void) | undefined;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
-  /** bounds what has arrived of requests */
+  /** limits the bytes of incomplete requests */
   readonly incoming: Pick<IncomingBudget, "open">;
   /** for a head, and for a new connection to send one */
   readonly headTimeoutMs: number;
@@ -33,16 +33,16 @@ export interface PlainHttpOptions {
   readonly keepAliveTimeoutMs: number;
 }
 
-/** Answers plain requests; connections that send anything else are handed over. */
+/** Answers plain requests; passes connections with other requests to node:http. */
 export interface PlainHttp {
   serve(socket: Socket): void;
-  /** Ends idle connections; the others, also those whose first request is on its way, end after their answer. */
+  /** Ends idle connections; other connections, including those with an incomplete first request, end after their answer. */
   closeIdle(): void;
   /**
-   * Makes room for others: ends those connections that have been idle for longest, if any has been for seconds.
+   * Makes room: ends the connections that have been idle longest, if any has been idle for seconds.
    *
-   * @param network whose, as `clientOf` has it; undefined: of all clients
-   * @returns how many
+   * @param network of the client, as in `clientOf`; `undefined`: all clients
+   * @returns the number of ended connections
    */
   closeLongestIdle(network?: string): number;
   /** Closes a share of the connections, each after its next answer. */
@@ -50,7 +50,7 @@ export interface PlainHttp {
   closeAll(): void;
 }
 
-/** What is wrong with a request is for a full HTTP server to say; only requests that never arrive completely end here. */
+/** A full HTTP server answers invalid requests; only incomplete requests end here. */
 const REFUSALS = {
   /** the client has closed its side */
   cutOff: "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n",
@@ -65,23 +65,27 @@ const TICK_MS = 1000;
 const SPARE_TICKS = 2;
 /** how many of them at once */
 const MAKE_ROOM = 16;
-/** A connection that this side has closed is closed altogether after as many. */
+/** A connection whose own side is closed is destroyed after this number of ticks. */
 const LEAVING_TICKS = 2;
 /** When the server closes, a connection that was just opened has this long to send its request. */
 const FIRST_REQUEST_MS = 100;
 /** how long to answer without a break */
 const RUN_MS = 1;
-/** A request is expected to take long if it is longer than this, or if so many before it took longer than this: one may have been interrupted. */
+/**
+ * A request is expected to take long if it is longer than this, or if this many earlier ones took longer than this: a single one
+ * may have been interrupted.
+ */
 const LONG_TEXT_LENGTH = 16 * 1024;
 const LONG_IN_A_ROW = 3;
 const LONG_MS = 0.5;
 
 /**
- * JSON-RPC over HTTP/1.1 without node:http, for requests that need nothing but an answer.
+ * JSON-RPC over HTTP/1.1 without node:http, for plain requests.
  *
- * PERF: node:http takes about 50 µs of CPU time for an empty request on a kept-alive connection, most of it in objects that a
- * JSON-RPC answer does not use; this takes 20 µs, nearly all of it in the kernel. Only the common form of a request is understood
- * (`plain-head.ts`): on the first request in another form the connection, with all its unread bytes, goes to node:http for good.
+ * PERF: node:http takes about 50 µs of CPU time for an empty request on a kept-alive connection, mostly for objects that a
+ * JSON-RPC answer does not use; this takes 20 µs, nearly all of it in the kernel. Only the common form of a request is parsed
+ * (`plain-head.ts`). At the first request in another form, the connection, with all its unread bytes, is passed to node:http for
+ * good.
  */
 export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
   const { answer, isAllowedHost, maxBodyBytes, handOver } = options;
@@ -112,7 +116,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     runLater();
   }
 
-  /** At most one run in each turn of the event loop, so that what has arrived meanwhile is read before the next. */
+  /** At most one run per turn of the event loop, so newly received data is read before the next run. */
   function runLater(): void {
     if (isRunDue) return;
     isRunDue = true;
@@ -120,17 +124,16 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
   }
 
   /**
-   * Answers all requests that one turn of the event loop has brought, in one synchronous run after all of them have been read:
-   * looking up the current state of things is then needed only once. Longer work is cut into runs; answers that are promises are
-   * sent at the end of each.
+   * Answers all requests of one turn of the event loop in one synchronous run, after all of them have been read, so that the
+   * current state is looked up only once. Longer work is cut into runs; answers that are promises are sent at the end of each.
    */
   function answerDue(): void {
     isRunDue = false;
     let nowMs = performance.now();
     const endMs = nowMs + RUN_MS;
-    // What becomes due meanwhile waits for the next run.
+    // Requests that become due meanwhile wait for the next run.
     for (let left = due.size; left > 0 && nowMs < endMs; left--) nowMs = due.take()!.answer(nowMs);
-    // One of these at least: they wait for the others, not for ever.
+    // At least one long request per run, so they do not starve.
     let left = dueLong.size;
     if (left > 0)
       do nowMs = dueLong.take()!.answer(nowMs);
@@ -160,12 +163,12 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     readonly #unsent: Unsent;
     /** to be closed after the next answer */
     isLeaving = false;
-    /** what the answer that is being sent says: no other follows it */
+    /** the current answer closes the connection: no other follows it */
     #saysLast = false;
     readonly #incoming: Incoming;
     /** ticks of the clock seen in this state without a request in between */
     #ticks = 0;
-    // The requests of one client differ little: the head is nearly always the same as the one before.
+    // The heads of one client's requests are nearly always equal.
     #lastHeadText = "";
     #lastHead: PlainHead | undefined;
 
@@ -265,8 +268,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     /**
-     * Puts the first so many bytes in one piece, or all if there are fewer. PERF: no more of them, or each of many small requests
-     * that came together would cost a copy of all.
+     * Joins the first `count` bytes in one piece, or all if there are fewer. PERF: not more, otherwise each of many small
+     * requests in one packet would copy all of them.
      */
     #join(count: number): Buffer {
       const pieces: Buffer[] = [];
@@ -384,8 +387,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     /**
-     * Closes this side and takes what still comes, until the client closes the other. A socket that is closed with unread bytes is reset, and
-     * the client may lose the answer that it has not read.
+     * Closes this side and reads the remaining input until the client closes its side. A socket closed with unread bytes is
+     * reset, and the client can lose its answer.
      */
     #leave(): void {
       this.#state = "leaving";

@@ -1,9 +1,9 @@
-/** Work is postponed for so many turns in a row at most: clients that only open connections would keep it waiting for ever. */
+/** Work is postponed for at most this many turns in a row, otherwise clients that only open connections would stop it. */
 const MOST_TURNS = 32;
 
 /**
- * Lets those in who wait at the door before work goes on. libuv accepts one connection of a listener in each turn of the event loop; with some
- * milliseconds of work in every turn, a newcomer behind a hundred others would wait for a second before anybody looks at what it wants.
+ * Accept new connections before running queued work. libuv accepts one connection of a listener in each turn of the event loop.
+ * With some milliseconds of work per turn, a new connection behind a hundred others would wait for a second.
  */
 export class Arrivals {
   #hasAccepted = false;
@@ -15,7 +15,10 @@ export class Arrivals {
     this.#hasAccepted = true;
   }
 
-  /** Runs it when the event loop has read what has arrived, like `setImmediate`, but not while connections are being accepted. */
+  /**
+   * Runs a function after the event loop has read the received data, like `setImmediate`, but not while connections are being
+   * accepted.
+   */
   readonly afterwards = (run: () => void): void => {
     if (this.#due.push(run) === 1) setImmediate(this.#run);
   };
@@ -29,7 +32,7 @@ export class Arrivals {
     }
     this.#postponed = 0;
     const due = this.#due;
-    this.#due = []; // what they add is for the next turn
+    this.#due = []; // functions that they add run in the next turn
     for (const run of due) run();
   };
 }

@@ -18,7 +18,7 @@ async function listenerOf(most: number) {
     socket.pipe(socket);
   });
   let refused = 0;
-  /** connections that have been answered and say nothing */
+  /** idle connections that have been answered */
   const idle: Socket[] = [];
   const places = new ConnectionPlaces(server, most, {
     spareFor: () => 16,

@@ -2,7 +2,7 @@ import type { Server, Socket } from "node:net";
 
 /** A connection may take this long to send its first request before a newcomer of the same client takes its place. */
 const FIRST_REQUEST_MS = 500;
-/** What a connection sends with its first packet has been read when connections have been accepted in so many turns of the event loop since. */
+/** The first packet of a connection has been read after this many turns of the event loop with accepted connections. */
 const TURNS_TO_READ = 2;
 
 interface Place {
@@ -14,7 +14,7 @@ interface Place {
 }
 
 export interface PlacesOptions {
-  /** how many connections may be accepted beyond so many, for a moment, so that there is a choice which of them is closed */
+  /** number of connections that may be accepted temporarily beyond the limit, so that one of them can be chosen and closed */
   readonly spareFor: (most: number) => number;
   /** closes some of a client's connections that have waited for its next request for long; returns how many */
   readonly closeIdle: (client: string) => number;
@@ -23,10 +23,10 @@ export interface PlacesOptions {
 }
 
 /**
- * The connections that a listener may have, shared fairly: when all places are taken, a newcomer gets one of the client that has most of
- * them. So no client can keep others out, however many connections it opens. If that is the newcomer's client itself, one of its own makes room
- * that has not asked anything, or that has been answered and says nothing more: those who share an address with somebody that only opens
- * connections, or sends requests that never end, are served, too.
+ * The connections of a listener, shared fairly. At the limit, a new connection replaces one of the client with the most
+ * connections. So no client can keep others out, regardless of the number of its connections. If it is the new connection's own
+ * client, one of its connections without a request, or an idle one, is closed. So clients that share an address with an attacker
+ * are also served.
  */
 export class ConnectionPlaces {
   #most: number;

@@ -12,7 +12,7 @@ export interface FairQueueLimits {
 /** Which limit an item exceeds. */
 export type QueueRefusal = "all" | "network" | "bytes";
 
-/** Who comes after the others, whatever time each has had. */
+/** Marks clients that are served last, regardless of their used time. */
 export interface Precedence {
   /** after other networks */
   isNetworkLast(network: string): boolean;
@@ -27,7 +27,7 @@ interface Waiting<T> {
   readonly bytes: number;
 }
 
-/** What one connection, or one network of them, has had of the time; it restarts at the time of the others when it comes back. */
+/** The used time of a connection, or of a network of connections; it restarts at the others' time when it comes back. */
 interface Share {
   usedMs: number;
 }
@@ -44,13 +44,13 @@ interface NetworkShare<T> extends Share {
   clockMs: number;
 }
 
-/** What an item is taken to cost until it is known. */
+/** Assumed cost of an item until it is known. */
 const EXPECTED_MS = 5;
 
 /**
- * Items that wait for their turn. Whoever has had least time comes next: among networks (client addresses) first, then among the connections
- * of that network. An item's place therefore depends on what others have used, not on how many items they have. A precedence can say who
- * comes after all the others.
+ * A queue of items. The client with the least used time is next: first among networks (client addresses), then among the
+ * connections of that network. So an item's place depends on the time that others have used, not on the number of their items. A
+ * precedence can put clients last.
  */
 export class FairQueue<T> {
   readonly #limits: FairQueueLimits;
@@ -74,10 +74,10 @@ export class FairQueue<T> {
     return this.#bytes;
   }
 
-  /** @returns why there is no room for it; undefined: it waits */
+  /** @returns why the item is refused; `undefined` if it is queued */
   add(client: RequestContext, item: T, bytes: number): QueueRefusal | undefined {
     const { maxItems, maxItemsPerNetwork, maxBytes } = this.#limits;
-    // First, so that where another limit is reached, the item would have had a place if others had gone.
+    // Checked first, so that if another limit is reached, a place could be freed.
     const known = this.#networks.get(clientOf(client.remoteAddress));
     if (known !== undefined && known.count >= maxItemsPerNetwork) return "network";
     if (this.#size >= maxItems) return "all";
@@ -93,9 +93,9 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Takes the item whose turn it is, of those that may begin now. */
+  /** Removes and returns the next item among those that may start now. */
   take(mayBegin: (item: T) => boolean = () => true): T | undefined {
-    // PERF: mostly, the first in order may begin, and the others need not be sorted for that.
+    // PERF: usually the first in order may start, so no sorting is needed.
     const first = firstOf(this.#networks, ({ count }) => count > 0, this.#isNetworkLast);
     const firstOwn = first && firstOf(first.connections, ({ waiting }) => waiting.length > 0, this.#isConnectionLast);
     if (first === undefined || firstOwn === undefined) return undefined;
@@ -109,7 +109,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Removes the item that would be served last, of those that may go. */
+  /** Removes the last item in order among those that may be removed. */
   removeLast(mayGo: (item: T) => boolean): T | undefined {
     for (const network of inOrder(this.#networks, this.#isNetworkLast).reverse()) {
       for (const own of inOrder(network.connections, this.#isConnectionLast).reverse()) {
@@ -168,7 +168,7 @@ export class FairQueue<T> {
     return item;
   }
 
-  /** Forgets those that have nothing here and are not ahead of the others. */
+  /** Removes shares without items that are not ahead of the others. */
   #forgetEven(): void {
     for (const [key, network] of this.#networks) {
       for (const [client, own] of network.connections) {
@@ -185,7 +185,7 @@ function connectionIn<T>(network: NetworkShare<T>, client: RequestContext): Conn
   return own;
 }
 
-/** Who comes first, of those that matter: who is not last, then who has had least time. */
+/** The first in order among the relevant ones: those that are not last, then by the least used time. */
 function firstOf<K, S extends Share>(
   shares: ReadonlyMap<K, S>,
   matters: (share: S) => boolean,

@@ -3,7 +3,7 @@ import type { Logger } from "@rnode/observe";
 
 export interface ListenerGuardDeps {
   readonly log: Logger;
-  /** file descriptors that connections may take, all listeners together; undefined: not limited */
+  /** maximum number of file descriptors for connections of all listeners; `undefined`: no limit */
   readonly maxOpenFiles: number | undefined;
   readonly listeners: number;
   /** makes room for new connections */
@@ -12,12 +12,12 @@ export interface ListenerGuardDeps {
 
 const LEAST_SPARE = 16;
 const MOST_SPARE = 256;
-/** While connections are refused, this is said this often. */
+/** Interval of the log line while connections are refused. */
 const LOG_INTERVAL_MS = 60_000;
 
 /**
- * Keeps listeners alive when there are more connections than they may have, or than the system has file descriptors for: connections
- * that are too many are closed at once, and those that nobody uses make room.
+ * Keeps listeners available at their connection limit and at the system's limit of file descriptors: closes excess connections at
+ * once, and idle ones to make room.
  */
 export class ListenerGuard {
   readonly #deps: ListenerGuardDeps;
@@ -36,7 +36,10 @@ export class ListenerGuard {
     return wanted < 0 ? wanted : Math.min(wanted || Number.POSITIVE_INFINITY, this.#cap);
   }
 
-  /** How many connections beyond `most` a listener may accept before it closes some: those of one burst, or few if descriptors are. */
+  /**
+   * Number of connections beyond `most` that a listener may accept before it closes some: those of one burst, or few if
+   * descriptors are scarce.
+   */
   spareFor(most: number): number {
     return Math.min(MOST_SPARE, Math.max(LEAST_SPARE, this.#cap - most));
   }
@@ -50,7 +53,7 @@ export class ListenerGuard {
     });
   }
 
-  /** A connection was closed because there are as many as there may be. */
+  /** A connection was closed because the limit is reached. */
   refuse(server: Server): void {
     this.#refuse("the listener has all the connections it may have", server);
   }

@@ -1,4 +1,4 @@
-/** What clients wait for, one after the other: each client has one turn in a round, however much it waits for. */
+/** A queue with one turn per client and round, regardless of the number of its items. */
 export class RoundRobin<T> {
   /** in the order of turns */
   readonly #waiting = new Map<string, T[]>();

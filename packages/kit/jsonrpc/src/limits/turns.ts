@@ -1,19 +1,19 @@
 import type { RequestContext } from "../wire/method-table.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** How much of each turn of the event loop goes to slices that waited, and how much to those that need not wait. */
+/** Time per turn of the event loop for waiting slices, and for slices that need not wait. */
 const TURN_MS = 1;
 
 interface Slice {
   readonly client: RequestContext;
   readonly run: () => void;
-  /** its work goes on after `run` has returned, in the same turn */
+  /** its work continues after `run` has returned, in the same turn */
   readonly goesOn: boolean;
 }
 
 /**
- * The work of many clients, in slices: some go on in each turn of the event loop, so that what arrives is read between them. Whose
- * turn it is, is decided as in a `FairQueue`: a client that has much to do waits for those that have little.
+ * Runs the work of many clients in slices: some in each turn of the event loop, so that new requests are read in between. The
+ * order is that of a `FairQueue`: clients with much work wait for clients with little.
  */
 export class Turns {
   readonly #waiting = new FairQueue<Slice>({
@@ -34,12 +34,12 @@ export class Turns {
     this.#afterwards = afterwards;
   }
 
-  /** Settles when the client's work may go on, for a slice. */
+  /** Resolves when the client's work may continue, for a slice. */
   next(client: RequestContext): Promise<void> {
     return new Promise((resolve) => this.#add({ client, run: resolve, goesOn: true }));
   }
 
-  /** Runs a slice, which ends by itself: at once if nobody waits and there is time, otherwise when it is the client's turn. */
+  /** Runs a slice: at once if no other waits and there is time, otherwise when it is the client's turn. */
   run(client: RequestContext, slice: () => void): void {
     if (this.#isRunning || this.#waiting.size > 0 || this.#usedMs >= TURN_MS) {
       this.#add({ client, run: slice, goesOn: false });

@@ -23,11 +23,11 @@ export interface DispatcherOptions {
   readonly metrics?: MetricFactory | undefined;
   /** of the connections that receive the answers; default: there is no bound for all answers together */
   readonly unsent?: Pick<UnsentBudget, "makeRoom" | "hold"> | undefined;
-  /** shared with what else is done for the same clients; default: its own */
+  /** shared with other work for the same clients; default: its own */
   readonly turns?: Turns | undefined;
   /** reads requests that take long to read, in another thread; default: they are read here */
   readonly readLarge?: ReadLarge | undefined;
-  /** turns errors of the application into error objects; undefined: an error that it does not know */
+  /** maps errors of the application to error objects; `undefined` for an unknown error */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
 }
 
@@ -37,7 +37,7 @@ export type ReadLarge = (text: RequestText, client: RequestContext) => Promise<L
 /** Methods that need the connection: they take precedence over the table. */
 type ConnectionMethods = (method: string) => Method | undefined;
 
-/** The answer to one request; undefined: it was a notification. */
+/** The answer to one request; `undefined` for a notification. */
 type AnswerText = Answer;
 
 /** Turns request texts into response texts. Never throws. */
@@ -63,7 +63,7 @@ const NO_ROOM: RpcErrorBody = {
 
 /** Reading a request of at most this length takes no time worth counting. */
 const QUICK_LENGTH = 4096;
-/** Reading such a request takes milliseconds. */
+/** Parsing a request of this size takes milliseconds. */
 const LARGE_REQUEST_BYTES = 256 * 1024;
 /** One request that is longer, but is answered in this thread, is refused: reading it would take too long. */
 const LONGEST_HERE = 2 * 1024 * 1024;
@@ -209,16 +209,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /**
-   * Why an answer of such a size cannot be given; undefined: it can.
+   * Why an answer of this size is refused; `undefined` if it is not.
    *
-   * @param more what it needs beyond what is held for it already
+   * @param more bytes beyond those already reserved for it
    */
   function whyNotGiven(size: number, more: number = size): RpcErrorBody | undefined {
     if (size > limits.maxResponseBytes) return dialect.responseTooLarge(limits.maxResponseBytes);
     return size > SMALL_ANSWER_BYTES && unsent?.makeRoom(more) === false ? NO_ROOM : undefined;
   }
 
-  /** Reads a request that took long to arrive and takes long to read: one of all those in a turn of the event loop. */
+  /** Parses a large request: one per turn of the event loop. */
   async function handleLarge(text: RequestText, ...rest: HandleRest): Promise<Answer> {
     await turns.next(rest[1]);
     if (rest[1].isGone) return undefined;

@@ -20,7 +20,7 @@ export function guarded(handler: RequestHandler, onFault: (error: unknown, path:
     );
 }
 
-/** Runs a step, and hands over its error whether it throws or rejects. The returned promise never rejects. */
+/** Runs a step, and passes its error to `onFault`, thrown or rejected. The returned promise never rejects. */
 export async function settle(step: () => void | Promise<void>, onFault: (error: unknown) => void): Promise<void> {
   try {
     await step();

@@ -1,7 +1,7 @@
 import { type MethodTable, method } from "../wire/method-table.ts";
 import type { RpcError } from "../wire/rpc-error.ts";
 
-/** Methods that only some callers may use; the others get an error. */
+/** Methods for certain callers only; others get an error. */
 export interface RestrictedMethods {
   readonly names: ReadonlySet<string>;
   /** @param authorization the header of this name */

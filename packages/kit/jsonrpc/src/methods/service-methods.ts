@@ -3,7 +3,7 @@ import { type MethodTable, method, param } from "../wire/method-table.ts";
 import { RpcError, SERVER_ERROR } from "../wire/rpc-error.ts";
 import { textShape } from "../wire/shape.ts";
 
-/** What a program does for as long as it is told to. */
+/** A service that can be started and stopped. */
 export interface Service {
   /** @returns false if it is already running */
   start(): boolean;
@@ -18,11 +18,11 @@ export interface ServiceMethodsDeps {
   readonly service: () => Service | undefined;
   readonly log: Logger;
   readonly version: string;
-  /** what starting and stopping mean, for the list of methods */
+  /** descriptions of start and stop, for the list of methods */
   readonly summaries: { readonly start: string; readonly stop: string };
 }
 
-/** @throws {RpcError} the program does not know its endpoints yet */
+/** @throws {RpcError} the program has not connected to its endpoints yet */
 export function readyService<S>(name: string, found: S | undefined): S {
   if (found === undefined) throw new RpcError(SERVER_ERROR, `${name.toLowerCase()} is starting: it waits for its endpoints`);
   return found;

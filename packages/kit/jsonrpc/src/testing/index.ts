@@ -1,3 +1,3 @@
-/** For tests that send what no client of ours would. */
+/** For tests with unusual clients. */
 export { WebSocket } from "ws";
 export * from "./lies.ts";

@@ -6,8 +6,8 @@ export interface Lie {
 }
 
 /**
- * Every way to be wrong in one place of a JSON value: each value changed, of another type, null or missing; each list empty, or
- * with an item missing, repeated or moved. The list is generated from the value, so that no field can be forgotten.
+ * All single errors in a JSON value: each value changed, of another type, null or missing; each list empty, or with an item
+ * missing, repeated or moved. The list is generated from the value, so it covers all fields.
  */
 export function liesAbout(honest: unknown): readonly Lie[] {
   return [...liesAt(honest, "answer")];

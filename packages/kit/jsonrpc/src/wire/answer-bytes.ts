@@ -4,7 +4,7 @@ import { SLICE_BYTES } from "./unsent.ts";
 export class AnswerBytes {
   readonly pieces: readonly Buffer[];
   readonly byteLength: number;
-  /** of a single answer: its result, if that is a piece of its own and belongs to nobody else */
+  /** of a single answer: its result, if it is a separate buffer without other owners */
   readonly ownResult: Buffer<ArrayBuffer> | undefined;
 
   constructor(pieces: readonly Buffer[], ownResult?: Buffer<ArrayBuffer>) {
@@ -18,7 +18,7 @@ export class AnswerBytes {
   }
 }
 
-/** The text to send back; undefined: nothing (there were only notifications). */
+/** The text of the answer; `undefined`: none (there were only notifications). */
 export type Answer = string | AnswerBytes | undefined;
 
 /** Puts the answers of a batch together as they are made. */

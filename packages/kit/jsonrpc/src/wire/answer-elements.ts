@@ -13,8 +13,8 @@ export interface ElementLimits {
 export type ElementsFault = "too-large" | "too-deep" | "not-json";
 
 /**
- * Takes a JSON-RPC answer in pieces, and hands over the elements of the list `result` one by one. What is left is the answer with an empty
- * list, so that a long list is never held whole. PERF: 200 MB take 0.6 s besides `JSON.parse`.
+ * Parses a JSON-RPC answer in pieces, and passes on the elements of the list `result` one by one. The rest is the answer with an
+ * empty list, so a long list is never held as a whole. PERF: 200 MB take 0.6 s in addition to `JSON.parse`.
  */
 export class AnswerElements {
   readonly #limits: ElementLimits;
@@ -37,7 +37,7 @@ export class AnswerElements {
     this.#onElement = onElement;
   }
 
-  /** @returns what is wrong with the text so far; undefined: nothing */
+  /** @returns the error in the text so far; `undefined` without one */
   add(chunk: Uint8Array): ElementsFault | undefined {
     let from = 0;
     let nextBackslash = chunk.indexOf(BACKSLASH);
@@ -105,7 +105,7 @@ export class AnswerElements {
     return this.#aroundBytes > maxBytes || this.#elementBytes > maxBytes ? "too-large" : undefined;
   }
 
-  /** The answer without the elements that were handed over. */
+  /** The answer without the elements. */
   rest(): string {
     return Buffer.concat(this.#around).toString("utf8");
   }

@@ -9,7 +9,7 @@ import {
 } from "./rpc-error.ts";
 
 /**
- * How a server words what is wrong with a request. The codes are the same unless noted. Spec:
+ * A server's texts of request errors. The codes are the same unless noted. Spec:
  * docs/protocol/04-rpc.md#rollup-node-server-transport, docs/protocol/04-rpc.md#protocol-level
  */
 export interface RpcDialect {
@@ -18,14 +18,14 @@ export interface RpcDialect {
   readonly methodNotFound: (method: string) => RpcErrorBody;
   readonly missingArgument: (index: number, name: string) => RpcErrorBody;
   readonly invalidArgument: (index: number, name: string, detail: string) => RpcErrorBody;
-  /** undefined: extra arguments are ignored */
+  /** `undefined`: extra arguments are ignored */
   readonly tooManyArguments: ((most: number) => RpcErrorBody) | undefined;
   readonly requestTooLarge: (limitBytes: number) => RpcErrorBody;
   readonly batchTooLarge: (limit: number) => RpcErrorBody;
   readonly responseTooLarge: (limitBytes: number) => RpcErrorBody;
   readonly subscriptionOverHttp: (method: string) => RpcErrorBody;
   readonly unknownSubscription: (namespace: string, kind: string, known: readonly string[]) => RpcErrorBody;
-  /** undefined: the answer is `false` */
+  /** `undefined`: the answer is `false` */
   readonly subscriptionNotFound: RpcErrorBody | undefined;
   readonly tooManySubscriptions: (limit: number) => RpcErrorBody;
   /** requests by POST are answered at every path, not only at `/` */

@@ -28,8 +28,9 @@ function hasMoreOpenings(text: string, limit: number): boolean {
 }
 
 /**
- * Whether objects and lists have more members and elements in all than `most`, found without parsing, by the commas between them; those in strings
- * count too. `JSON.parse` takes seconds for an object of a million names, and a tenth of one for a million lists; nothing else happens meanwhile.
+ * Whether objects and lists have more members and elements in total than `most`. Counts commas without parsing, including those
+ * in strings. `JSON.parse` blocks the event loop: seconds for an object of a million names, a tenth of a second for a million
+ * lists.
  */
 export function hasMoreValues(text: string, most: number): boolean {
   if (text.length <= most) return false;

@@ -1,10 +1,10 @@
 /**
- * A result that is already JSON, for handlers that store or concatenate it and need not serialise it again: text, or for a long one the bytes of
- * ASCII text, which are sent without being made a string.
+ * A result that is already JSON, so it is not serialised again: text, or for a long one ASCII bytes, which are sent without a
+ * string.
  */
 export class JsonText {
   readonly #json: string | Buffer;
-  /** nobody else has the bytes, and they fill their whole ArrayBuffer: it can be handed to another thread */
+  /** the bytes have no other owner and fill their whole ArrayBuffer, so they can be transferred to another thread */
   readonly isOwned: boolean;
 
   /**
@@ -16,7 +16,7 @@ export class JsonText {
     this.isOwned = isOwned && typeof json !== "string" && json.length === json.buffer.byteLength;
   }
 
-  /** undefined: it is text */
+  /** `undefined`: it is text */
   get bytes(): Buffer | undefined {
     return typeof this.#json === "string" ? undefined : this.#json;
   }

@@ -33,9 +33,9 @@ export type ArgsOf<P extends Params> = { readonly [I in keyof P]: P[I] extends P
 export interface RequestContext {
   readonly transport: "http" | "ws";
   readonly remoteAddress: string;
-  /** The client has closed the connection, or its side of it: it does not wait for what takes long any more. */
+  /** The client has closed the connection, or its side of it: long work for it can stop. */
   readonly isGone: boolean;
-  /** Calls `listener` once the client has gone, unless it has already. @returns stops listening */
+  /** Calls `listener` when the client disconnects, unless it already has. @returns stops listening */
   onGone(listener: () => void): () => void;
 }
 
@@ -47,7 +47,7 @@ export interface MethodDocumentation {
 /** A method of the API: the same declaration reads its parameters and describes them. */
 export interface Method extends MethodDocumentation {
   readonly params: Params;
-  /** The result must be plain JSON; undefined is answered as null. A thrown `RpcError` is sent as it is. */
+  /** The result must be plain JSON; `undefined` is answered as null. A thrown `RpcError` is sent unchanged. */
   readonly handler: (args: readonly unknown[], context: RequestContext) => unknown;
   /** Answers a request in another thread, without its being read here. @param text a request with the id 0. @throws as `handler` */
   readonly elsewhere?: (text: RequestText, context: RequestContext) => Promise<JsonText>;
@@ -72,11 +72,11 @@ export interface SubscriptionSink {
   /** Sends a notification; the result must be plain JSON. */
   notify(result: unknown): void;
   /**
-   * Sends a notification for each result, in the order of all notifications. They are asked for when it is this client's turn, so that
-   * an event that many subscriptions wait for holds up nobody else.
+   * Sends a notification for each result, in the order of all notifications. `results` is called when it is this client's turn,
+   * so an event with many subscribers delays no other client.
    */
   notifyEach(results: () => Iterable<unknown>): void;
-  /** Closes the client's connection, as notifications can no longer come without a gap: it connects again, and asks for what it has missed. */
+  /** Closes the client's connection, because notifications were lost. The client reconnects, and requests the missing data. */
   disconnect(why: string): void;
 }
 
@@ -92,10 +92,7 @@ export interface Subscription {
   readonly summary?: string;
   /** Starts the notifications; returns the function that ends them, or both that and when they have started. */
   readonly start: (args: readonly unknown[], sink: SubscriptionSink) => (() => void) | StartedSubscription;
-  /**
-   * Settles when the subscriptions that were started cannot miss anything any more; undefined: at once. Only then is the subscriber
-   * answered.
-   */
+  /** Resolves when the started subscriptions receive all events; `undefined`: at once. The subscriber is answered only then. */
   readonly isListening?: (() => Promise<void> | undefined) | undefined;
 }
 

@@ -14,7 +14,7 @@ import { anyJson } from "./shape.ts";
 const LIMITS = DEFAULT_RPC_LIMITS;
 const sizeOf = (value: unknown): number => JSON.stringify(value ?? null).length;
 
-/** What was asked of another thread. */
+/** Requests to the other thread. */
 const asked: string[] = [];
 const size = method({ params: [optionalParam("value", anyJson)], handler: ([value]) => sizeOf(value) });
 const methods = {

@@ -11,7 +11,7 @@ export interface RequestLimits {
   readonly maxValues: number;
 }
 
-/** One request, or the parts of a batch; none of them has been looked at. */
+/** One request, or the parts of a batch, unchecked. */
 export type ParsedRequest =
   | { readonly refusal: RpcErrorBody }
   | { readonly isBatch: false; readonly request: unknown }
@@ -41,13 +41,13 @@ export type LargePart =
   | { readonly text: string }
   /** large; the text is the same request with the id 0 */
   | { readonly text: RequestText; readonly method: string; readonly id: unknown }
-  /** what is wrong with it */
+  /** the error of the request */
   | { readonly refusal: RpcErrorBody; readonly id: unknown };
 
 /** A large request, taken apart in another thread. It can be sent between threads. */
 export type LargeRequest = { readonly refusal: RpcErrorBody } | { readonly isBatch: boolean; readonly parts: readonly LargePart[] };
 
-/** What `postMessage` hands over with it. */
+/** The transfer list for `postMessage`. */
 export const buffersOfLargeRequest = (request: LargeRequest): readonly ArrayBuffer[] =>
   "parts" in request ? request.parts.flatMap((part) => ("text" in part ? buffersOfRequest(part.text) : [])) : [];
 

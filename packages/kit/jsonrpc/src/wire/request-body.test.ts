@@ -23,7 +23,7 @@ describe("the body of a request", () => {
         expect(sizeOfRequest(text)).toBe(length);
         const there = structuredClone(text, { transfer: [...buffersOfRequest(text)] });
         expect(decodeRequest(there) === bytes.toString("utf8")).toBe(true);
-        expect(sizeOfRequest(text)).toBe(typeof text === "string" ? length : 0); // handed over, not copied
+        expect(sizeOfRequest(text)).toBe(typeof text === "string" ? length : 0); // transferred, not copied
       }
       expect(decodeRequest(requestTextOf(bytes)) === bytes.toString("utf8")).toBe(true);
     },

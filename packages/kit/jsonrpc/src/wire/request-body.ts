@@ -2,15 +2,17 @@
 export const VERY_LARGE_BYTES = 1024 * 1024;
 const SLAB_BYTES = 1024 * 1024;
 
-/** The bytes of a very large request, in pieces with buffers of their own, which can be handed to another thread without being copied. */
+/**
+ * The bytes of a very large request, in pieces with separate buffers, which can be transferred to another thread without a copy.
+ */
 type BodyPieces = readonly Uint8Array<ArrayBuffer>[];
 
-/** A request as it has arrived: text, or bytes that nobody has decoded yet. */
+/** A request as received: text, or undecoded bytes. */
 export type RequestText = string | BodyPieces;
 
 /**
- * Collects the body of a request. PERF: a very large one is never put in one piece, nor decoded, where it arrives: for 15 MiB, that would keep
- * everybody waiting for tens of milliseconds.
+ * Collects the body of a request. PERF: a very large body is neither joined nor decoded in this thread: for 15 MiB, that would
+ * block the event loop for tens of milliseconds.
  */
 export class RequestBody {
   #chunks: Buffer[] = [];
@@ -42,7 +44,7 @@ export class RequestBody {
     return pieces;
   }
 
-  /** Puts a chunk into the slabs. @param at where it begins @returns where it ends */
+  /** Copies a chunk into the slabs. @param at start position @returns end position */
   #copy(chunk: Uint8Array, at = this.#bytes - chunk.length): number {
     const slabs = this.#slabs!;
     let end = at;
@@ -66,7 +68,7 @@ export function requestTextOf(bytes: Buffer): RequestText {
   return body.finish();
 }
 
-/** Decodes what has arrived. */
+/** Decodes a received request. */
 export function decodeRequest(text: RequestText): string {
   return typeof text === "string" ? text : textOf(text);
 }

@@ -15,7 +15,7 @@ describe("discovery", () => {
   it.each(["enode", "enr"] as const)(
     "leads nodes to each other that know only a boot node, by its %s",
     async (form) => {
-      // a full boot node: the others have to find each other
+      // a full boot node: the other nodes must find each other
       const boot = await start(1, [], { maxPeers: 1 });
       const text = boot.network.identity[form]!;
       const others = [await start(2, [text]), await start(3, [text])];
@@ -31,7 +31,7 @@ describe("discovery", () => {
   );
 
   it("begins with the peers of an earlier run, without any boot node", async () => {
-    // Full, so that it passes nobody on but by discovery.
+    // Full, so it forwards nodes only by discovery.
     const known = await start(1, [], { maxPeers: 2 });
     const node = await start(2, []);
     await node.network.admin.addPeer(known.network.identity.enode);

@@ -19,11 +19,11 @@ export interface DiscoveryOptions {
   readonly publicKey: Uint8Array;
   readonly listen: { readonly ip: string; readonly udpPort: number };
   readonly tcpPort: number;
-  /** what our record says; undefined: what other nodes see as our address */
+  /** advertised address; `undefined`: the address that other nodes observe */
   readonly ip?: string | undefined;
   /** `enode://` or `enr:` texts */
   readonly bootnodes: readonly string[];
-  /** peers of earlier runs: asked like boot nodes until anybody has answered */
+  /** peers of earlier runs, used as boot nodes until a node answers */
   readonly known: readonly Enode[];
 }
 
@@ -50,8 +50,8 @@ const LOOKUP_LIMIT_MS = 20_000;
 const REVALIDATE_INTERVAL_MS = 10_000;
 
 /**
- * Finds nodes of our chain with discv5 and discv4 on one UDP port. Both lead to node records, whose fork id says whether a node can be on our
- * chain. Boot nodes that are `enode://` texts are asked for their records with discv4, as are peers of earlier runs.
+ * Finds nodes of the chain with discv5 and discv4 on one UDP port. Both find node records, whose fork id shows whether a node can
+ * be on the chain. The records of boot nodes given as `enode://`, and of peers of earlier runs, are requested with discv4.
  */
 export class Discovery {
   readonly #deps: DiscoveryDeps;
@@ -117,7 +117,7 @@ export class Discovery {
     return this.#transport.boundPort;
   }
 
-  /** undefined: nothing is known to advertise yet */
+  /** `undefined`: no address is known yet */
   get advertisedIp(): string | undefined {
     return this.#record.ip ?? this.#record.ip6;
   }
@@ -138,7 +138,7 @@ export class Discovery {
     this.#loops.push(this.#walkFive(), this.#walkFour(), this.#revalidate());
   }
 
-  /** What a router told: our address as others see it. */
+  /** Sets the external address from a router. */
   setAddress(ip: string, tcpPort: number, udpPort: number): void {
     if (this.#options.ip !== undefined) return;
     setEndpoint(this.#record, ip, tcpPort, udpPort);
@@ -154,7 +154,7 @@ export class Discovery {
       return;
     }
     if (enodeOfRecord(record) === undefined) {
-      // a node that does not know its address yet: we know where it answered
+      // a node without a known address: its packets show the address
       if (this.#isOurs(record) && node.tcpPort > 0)
         this.#deps.onNode({ ...node, id: Buffer.from(node.publicKey).toString("hex"), host: node.ip });
       return;
@@ -202,7 +202,7 @@ export class Discovery {
         },
         (error: unknown) => this.#deps.log.debug("a walk through discv5 ended early", { error }),
       );
-      // A lookup whose nodes are all gone has its own limit; closing does not wait for it.
+      // A lookup of dead nodes has its own timeout; closing does not wait for it.
       await Promise.race([lookup, clock.sleep(LOOKUP_LIMIT_MS, signal)]);
       await clock.sleep(this.#intervalMs, signal);
     }

@@ -126,7 +126,7 @@ describe("a node of discv4", () => {
         ip: "1.2.3.4",
         port: i,
       });
-    expect(node.table.size).toBe(0); // nobody has proved an address
+    expect(node.table.size).toBe(0); // no node has proved its address
   });
 
   it("asks one address for few records, whatever number of keys it has", () => {

@@ -9,7 +9,7 @@ export interface DiscV4Deps {
   /** x ‖ y */
   readonly publicKey: Uint8Array;
   readonly clock: Clock;
-  /** where others are told that we are */
+  /** the advertised endpoint */
   readonly endpoint: () => Endpoint;
   /** our record as RLP, and its sequence number */
   readonly record: () => { readonly encoded: Uint8Array; readonly sequence: bigint };
@@ -31,14 +31,14 @@ const NODES_OF_PACKET = 12;
 const ALPHA = 3;
 const MAX_ASKED = 24;
 const MAX_FAILURES = 3;
-/** Ports below are of other services, which are not to get packets because a node says so (as in Geth). */
+/** Lower ports belong to other services, to which packets must not be sent because a node requests it (as in Geth). */
 const MIN_PORT = 1_024;
-/** Keys of one address whose records are asked for in a bond's time; more keys are no more nodes. */
+/** Maximum number of keys per address whose records are requested within a bond's time; more keys are not more nodes. */
 const MAX_KEYS_OF_ADDRESS = 16;
 const KEYS_MS = 600_000;
 
 interface Bond {
-  /** when it answered a ping of ours: it is where it says */
+  /** time of its last answer to a ping, which proves its endpoint */
   provedAtMs: number;
   /** when it pinged us: it takes our questions */
   knowsUsAtMs: number;
@@ -47,14 +47,14 @@ interface Bond {
 type Reply = Extract<V4Message, { readonly kind: "pong" | "neighbours" | "record" }>;
 
 interface Pending {
-  /** @returns whether no more is expected */
+  /** @returns whether the answer is complete */
   readonly take: (packet: V4Packet & { readonly message: Reply }) => boolean;
   readonly end: () => void;
 }
 
 /**
- * Node discovery version 4: a table of nodes by distance, and walks through those of others. Answers that are larger than their questions are
- * given only to addresses that have answered a ping.
+ * Node discovery version 4: a table of nodes by distance, and walks through the network. Answers larger than their requests go
+ * only to addresses that have answered a ping.
  *
  * Spec: https://github.com/ethereum/devp2p/blob/master/discv4.md
  */
@@ -95,7 +95,7 @@ export class DiscV4 {
           if (this.#hasManyKeys(ip, nowMs)) return;
           void this.ping(node).then(async (isThere) => {
             if (!isThere) return;
-            await this.#deps.clock.sleep(RECORD_PAUSE_MS); // it pinged because it has questions of its own
+            await this.#deps.clock.sleep(RECORD_PAUSE_MS); // it pinged because it has its own requests
             await this.#askRecord(node);
           });
         } else this.table.seen(node, nowMs);
@@ -149,7 +149,7 @@ export class DiscV4 {
     return hash;
   }
 
-  /** Waits for answers. @param take whether no more is expected */
+  /** Waits for answers. @param take whether the answer is complete */
   #await(node: V4Node, kind: Reply["kind"], take: Pending["take"]): Promise<void> {
     const key = pendingKey(node.publicKey, node.ip, kind);
     if (this.#pending.has(key) || this.#pending.size >= MAX_PENDING) return Promise.resolve();
@@ -166,7 +166,7 @@ export class DiscV4 {
     });
   }
 
-  /** @returns whether the node is there */
+  /** @returns whether the node answers */
   async ping(node: V4Node): Promise<boolean> {
     let isThere = false;
     let sent: Uint8Array | undefined;
@@ -225,9 +225,9 @@ export class DiscV4 {
   }
 
   /**
-   * Walks towards a random key, from what is known and `start`, and asks those met on the way for their records.
+   * Walks towards a random key, from known nodes and `start`, and requests the records of all found nodes.
    *
-   * @param start nodes to begin with
+   * @param start first nodes
    */
   async walk(start: readonly V4Node[], signal: AbortSignal): Promise<void> {
     const target = new Uint8Array(randomBytes(64));
@@ -256,7 +256,7 @@ export class DiscV4 {
     }
   }
 
-  /** Asks the node that was seen longest ago whether it is still there. */
+  /** Pings the least recently seen node. */
   async revalidate(): Promise<void> {
     const oldest = this.table
       .all()

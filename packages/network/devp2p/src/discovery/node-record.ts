@@ -5,7 +5,7 @@ import { bytesToHex, rlpUint } from "@rnode/primitives";
 import type { ForkId } from "@rnode/protocol";
 import type { Enode } from "../enode.ts";
 
-/** What records say of a node's chain: op-geth and most others under `eth`, OP Stack nodes built on reth under `opel`. */
+/** Keys of the fork id in records: op-geth and most others use `eth`, OP Stack nodes built on reth use `opel`. */
 const FORK_KEYS = ["eth", "opel"] as const;
 
 type RecordValue = Parameters<SignableENR["set"]>[1];
@@ -36,7 +36,7 @@ export function setEndpoint(record: SignableENR, ip: string | undefined, tcpPort
   record.udp = udpPort;
 }
 
-/** @returns undefined: the record says nothing of a chain */
+/** @returns `undefined`: the record has no fork id */
 export function forkIdOf(record: BaseENR): ForkId | undefined {
   for (const key of FORK_KEYS) {
     const value: unknown = record.kvs.get(key);
@@ -50,7 +50,7 @@ export function forkIdOf(record: BaseENR): ForkId | undefined {
   return undefined;
 }
 
-/** @returns undefined: no address, or no key that is a point of the curve */
+/** @returns `undefined`: no address, or no key that is a point of the curve */
 export function enodeOfRecord(record: BaseENR): Enode | undefined {
   const [host, tcpPort, udpPort] =
     record.ip !== undefined

@@ -13,7 +13,7 @@ import {
 } from "@rnode/primitives";
 import { RlpCursor } from "../rlpx/rlp-cursor.ts";
 
-/** Where a node says that it is. */
+/** A node's advertised endpoint. */
 export interface Endpoint {
   readonly ip: string;
   readonly udpPort: number;
@@ -97,23 +97,23 @@ const endpointItems = ({ ip, udpPort, tcpPort }: Endpoint): RlpItem[] => [
   rlpUint(tcpPort),
 ];
 
-/** A record's RLP as an item, so that it is encoded as it was. */
+/** A record's RLP as an item, so its encoding does not change. */
 function recordItem(record: Uint8Array): RlpItem[] {
   const fields = RlpCursor.ofMessage(record);
   return fields.all((field) => (field.isListNext ? nested(field.list()) : field.string()), 64);
 }
 const nested = (list: RlpCursor): RlpItem[] => list.all((field) => (field.isListNext ? nested(field.list()) : field.string()), 64);
 
-/** Whether a datagram says that it is one of this protocol: its first bytes are the hash of all others. */
+/** Whether a datagram has the form of this protocol: its first bytes are the hash of the rest. */
 export const isV4Packet = (data: Uint8Array): boolean =>
   data.length > HEAD_SIZE &&
   data.length <= MAX_V4_PACKET_BYTES &&
   equalBytes(data.subarray(0, HASH_SIZE), keccak256(data.subarray(HASH_SIZE)));
 
 /**
- * Reads a datagram for which `isV4Packet` is true.
+ * Decodes a datagram for which `isV4Packet` is true.
  *
- * @returns undefined: malformed, badly signed, expired, or of a type that does not exist
+ * @returns `undefined`: malformed, badly signed, expired, or of an unknown type
  */
 export function decodeV4(data: Uint8Array, nowSec: number): V4Packet | undefined {
   try {

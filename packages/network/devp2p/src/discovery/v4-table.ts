@@ -11,9 +11,9 @@ export interface TableEntry extends V4Node {
 }
 
 const BUCKET_SIZE = 16;
-/** nodes nearer than this are one bucket: the first 16 bits of a distance decide among all others */
+/** closer nodes share one bucket: the first 16 bits of a distance distinguish the others */
 const BUCKETS = 17;
-/** of one bucket, from one /24 (IPv6: address): whoever has many addresses of one network does not fill the table */
+/** limit per bucket and /24 (IPv6: address), so many addresses of one network do not fill the table */
 const MAX_OF_NETWORK = 2;
 
 /** The distance's number of leading zero bits, at most `BUCKETS − 1`. */
@@ -65,9 +65,9 @@ export class V4Table {
   }
 
   /**
-   * Takes in a node that has answered, or notes that it has.
+   * Adds a node that has answered, or updates its time.
    *
-   * @returns the node that was seen longest ago, if there is no room: it is to be asked whether it is still there
+   * @returns the least recently seen node if the bucket is full; the caller pings it
    */
   seen(node: V4Node, nowMs: number): TableEntry | undefined {
     const nodeId = keccak256(node.publicKey);

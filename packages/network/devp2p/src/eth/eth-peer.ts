@@ -33,7 +33,7 @@ export interface TransactionExchange {
   announced(peer: EthPeer, announcements: readonly Announcement[]): void;
   /** the peer sends these, EIP-2718 encoded, unasked */
   received(peer: EthPeer, transactions: readonly Uint8Array[]): void;
-  /** @returns those of the pool, EIP-2718 encoded; others are left out */
+  /** @returns transactions of the pool, EIP-2718 encoded; unknown ones are omitted */
   pooled(hashes: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
 }
 
@@ -47,13 +47,13 @@ export interface EthPeerDeps {
   readonly refusal: (status: EthStatus) => string | undefined;
   readonly onHead: () => void;
   readonly onFault: (fault: PeerFault, detail: string) => void;
-  /** for metrics: what was served, what was asked */
+  /** for metrics: served and requested items */
   readonly onServed?: ((what: string, items: number, bytes: number) => void) | undefined;
 }
 
-/** Geth's limit for a message that was asked for. */
+/** Geth's limit for a requested message. */
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
-/** What nobody asked for: requests, announcements, transactions. */
+/** Limit for unrequested messages: requests, announcements, transactions. */
 const MAX_UNASKED_BYTES = 1024 * 1024;
 const MAX_ANNOUNCEMENTS = 8_192;
 const MAX_TRANSACTIONS = 4_096;
@@ -62,7 +62,7 @@ export const MAX_POOLED_REQUEST = 256;
 const MAX_REQUESTS = 16;
 const STATUS_LIMIT_MS = 5_000;
 const REQUEST_LIMIT_MS = 15_000;
-/** how long the answer to a request that was given up may still be large */
+/** time after an aborted request in which its answer may still be large */
 const LATE_MS = 30_000;
 /** a peer that sends more messages waits for its turn */
 const MESSAGES = { perSec: 100, burst: 400 } as const;
@@ -77,7 +77,7 @@ interface PendingRequest {
   readonly reject: (error: Error) => void;
 }
 
-/** A peer that speaks `eth`: answers what it asks, and asks for blocks. */
+/** A peer that speaks `eth`: answers its requests, and requests blocks. */
 export class EthPeer implements BlockPeer {
   readonly id: string;
   readonly version: EthVersion;
@@ -106,7 +106,7 @@ export class EthPeer implements BlockPeer {
     return this.#head;
   }
 
-  /** what the peer can be asked for; undefined in eth/68 */
+  /** the peer's block range; `undefined` in eth/68 */
   get range(): BlockRange | undefined {
     return this.#range;
   }
@@ -146,7 +146,7 @@ export class EthPeer implements BlockPeer {
         await this.#messages.wait(this.#deps.clock, signal);
         this.#messages.spend();
         await this.#handle(message, signal);
-        // others have their turn, however much this peer has sent
+        // other peers get their turn, regardless of this peer's messages
         await new Promise((resolve) => setImmediate(resolve));
       }
     } finally {
@@ -200,7 +200,7 @@ export class EthPeer implements BlockPeer {
         return this.#follow(this.#decode(() => decodeRange(data)));
       case ETH.newBlock:
       case ETH.newBlockHashes:
-        return; // blocks come from the rollup node: what peers say of new ones has no meaning here
+        return; // blocks come from the rollup node, so announcements of new blocks are ignored
       default:
         throw new DevP2PError("devp2p/bad-message", { reason: `message ${code}, which eth/${this.version} does not have` });
     }
@@ -228,7 +228,7 @@ export class EthPeer implements BlockPeer {
     if (earliest > latest) throw new DevP2PError("devp2p/bad-message", { reason: `blocks from ${earliest} to ${latest}` });
   }
 
-  /** @returns how many items an answer may have; −1: nobody waits for it any more */
+  /** @returns maximum number of items in the answer; −1: the request is no longer pending */
   #expected(code: number, id: bigint): number {
     const request = this.#requests.get(id);
     if (request === undefined) return -1;

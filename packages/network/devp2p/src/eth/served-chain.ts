@@ -4,7 +4,7 @@ import { type ChainDatabase, rlpEnd } from "@rnode/storage";
 import type { HeaderRequest } from "../api.ts";
 import type { EthVersion } from "./messages.ts";
 
-/** Geth's: an answer is complete once it has so many bytes; the last item may exceed them. */
+/** Geth's: an answer is complete when it has this size; the last item may exceed it. */
 const SOFT_ANSWER_BYTES = 2 * 1024 * 1024;
 const MAX_HEADERS = 1024;
 /** of bodies and of receipts */
@@ -19,7 +19,7 @@ export interface ServedHead {
   readonly totalDifficulty: bigint;
 }
 
-/** What peers are given of the database: reads only, and each answer within Geth's limits. */
+/** The database for peers: reads only, within Geth's limits for answers. */
 export class ServedChain {
   readonly #store: ChainDatabase;
   readonly #writer = new RlpWriter();
@@ -43,7 +43,7 @@ export class ServedChain {
     return served;
   }
 
-  /** The first block whose body and receipts can be asked for. */
+  /** The first block with an available body and receipts. */
   get earliestBlock(): number {
     return this.#store.retainedHistory()?.oldestReceipts ?? 0;
   }

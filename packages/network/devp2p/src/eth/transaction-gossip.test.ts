@@ -30,7 +30,7 @@ const announcementOf = (encoded: Uint8Array): Announcement => ({
   type: encoded[0]!,
 });
 
-/** How a peer answers a request: what it sends, after how long; undefined: nothing, ever. */
+/** A peer's reaction to a request: its answer and delay; `undefined`: no answer. */
 type Behaviour = (transactions: readonly Uint8Array[]) => { readonly afterMs: number; readonly send?: readonly Uint8Array[] };
 
 class Scene {

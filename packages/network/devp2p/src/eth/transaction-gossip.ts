@@ -12,29 +12,29 @@ const BLOB_TYPE = 0x03;
 const DEPOSIT_TYPE = 0x7e;
 /** hashes of transactions that the pool has or had */
 const MAX_HAD = 65_536;
-/** of those that a peer knows */
+/** per peer: transactions that it has */
 const MAX_KNOWN_OF_PEER = 4_096;
 /** announced, and not delivered yet; all that announced a transaction remember it */
 const MAX_WANTED_OF_PEER = 4_096;
-/** A peer that was asked for a transaction has this long to deliver it before another one that announced it is asked. */
+/** Time for a peer to deliver a requested transaction before another announcer gets the request. */
 const RESERVE_MS = 500;
-/** For this long, a peer that did not deliver a transaction is not asked for it again. */
+/** For this time, a transaction is not requested again from a peer that did not deliver it. */
 const FORGIVE_MS = 60_000;
 /** hashes that a peer did not deliver */
 const MAX_MISSED_OF_PEER = 4_096;
-/** So many more missed than delivered are a fault. A pool may drop a few between announcement and request. */
+/** This excess of missed over delivered transactions is a fault. A pool may drop a few between announcement and request. */
 const MAX_MISSED_MORE = 64;
-/** what a newcomer is told of */
+/** announcements to a new peer */
 const MAX_POOL = 4_096;
 const MAX_QUEUED = 4_096;
 const ANNOUNCE_INTERVAL_MS = 100;
 const MAX_REQUEST_BYTES = 128 * 1024;
 /** Recovering a sender takes about 65 µs of the network's thread. */
 const TRANSACTIONS_OF_PEER: Rate = { perSec: 200, burst: 2_000 };
-/** A peer's share that others cannot use up, with whatever they send. */
+/** A peer's guaranteed share, independent of other peers. */
 const SHARE_OF_PEER: Rate = { perSec: 20, burst: 200 };
 const TRANSACTIONS: Rate = { perSec: 1_000, burst: 4_000 };
-/** What a transaction that does not decode takes of its peer's budget. */
+/** Cost of an undecodable transaction in its peer's budget. */
 const JUNK_COST = 10;
 /** An announced size may differ this much from the transaction's, as in Geth. */
 const SIZE_TOLERANCE_BYTES = 8;
@@ -45,7 +45,7 @@ interface GossipPeer {
   readonly queued: Announcement[];
   /** announced, and neither delivered nor refused */
   readonly wanted: Map<Hex, Announcement>;
-  /** asked for in vain, with the time */
+  /** requested without a delivery, with the time */
   readonly missed: LruCache<Hex, number>;
   /** missed less delivered, since the last fault */
   missedMore: number;
@@ -62,14 +62,14 @@ export interface TransactionGossipDeps {
   readonly count: (outcome: "taken" | "seen" | "limit" | "invalid") => void;
 }
 
-/** Announces the pool's transactions, asks for those that others announce, and hands them over with their senders. */
+/** Announces the pool's transactions, requests those that peers announce, and passes them on with their senders. */
 export class TransactionGossip implements TransactionExchange {
   readonly #deps: TransactionGossipDeps;
   readonly #isOn: boolean;
   readonly #peers = new Map<EthPeer, GossipPeer>();
-  /** in the pool, or received lately. What was only asked for is not here. */
+  /** in the pool, or recently received; without transactions that were only requested */
   readonly #had = new LruCache<Hex, true>(MAX_HAD);
-  /** asked for; until then no other peer is */
+  /** requested: no other peer gets a request until the answer */
   readonly #reserved = new Map<Hex, { readonly gossip: GossipPeer; readonly untilMs: number }>();
   readonly #pool = new LruCache<Hex, Announcement>(MAX_POOL);
   readonly #budget: TokenBucket;
@@ -94,7 +94,7 @@ export class TransactionGossip implements TransactionExchange {
   }
 
   leave(peer: EthPeer): void {
-    this.#peers.delete(peer); // the request to it fails, which frees what it was asked for
+    this.#peers.delete(peer); // its request fails, which frees the requested transactions
   }
 
   /** The pool has these. */
@@ -153,7 +153,7 @@ export class TransactionGossip implements TransactionExchange {
     void this.#ask(gossip);
   }
 
-  /** One request of a peer at a time; what another peer was asked for just now is left for later. */
+  /** One request per peer at a time; transactions requested from another peer are deferred. */
   async #ask(gossip: GossipPeer): Promise<void> {
     if (gossip.isAsking) return;
     gossip.isAsking = true;
@@ -172,7 +172,7 @@ export class TransactionGossip implements TransactionExchange {
     }
   }
 
-  /** @throws {DevP2PError} the peer does not answer, or answers with what it was not asked for */
+  /** @throws {DevP2PError} the peer does not answer, or sends unrequested transactions */
   async #request(gossip: GossipPeer, asked: ReadonlyMap<Hex, Announcement>): Promise<void> {
     const missing = new Map(asked);
     try {
@@ -205,7 +205,7 @@ export class TransactionGossip implements TransactionExchange {
     }
   }
 
-  /** Asks the other peers that announced what this one has not delivered. */
+  /** Requests undelivered transactions from their other announcers. */
   #askOthers(asked: GossipPeer, transactions: ReadonlyMap<Hex, Announcement>): void {
     for (const other of this.#peers.values()) {
       if (other === asked || other.isAsking || other.wanted.size === 0) continue;
@@ -235,7 +235,7 @@ export class TransactionGossip implements TransactionExchange {
     return next;
   }
 
-  /** Asks again when what is reserved now is free. */
+  /** Retries when reserved transactions are free again. */
   #retrySoon(): void {
     if (this.#isRetrying) return;
     this.#isRetrying = true;
@@ -259,7 +259,10 @@ export class TransactionGossip implements TransactionExchange {
     this.#take(gossip, fresh);
   }
 
-  /** Hands over transactions within the budgets. One beyond them does not count as had: another peer may deliver it. */
+  /**
+   * Passes on transactions within the budgets. A transaction beyond them is not marked as received, so another peer may deliver
+   * it.
+   */
   #take({ peer, budget, share }: GossipPeer, transactions: readonly Uint8Array[]): void {
     const taken: ReceivedTransaction[] = [];
     let fault: string | undefined;

@@ -1,14 +1,14 @@
 import { Backoff, type Clock, LruCache } from "@rnode/primitives";
 import type { Enode } from "../enode.ts";
 
-/** as Geth: so that a node which has just refused us is not asked at once */
+/** as in Geth: a node that refused is not dialled again at once */
 const REDIAL_MS = 35_000;
 const STATIC_DELAYS = { firstMs: 1_000, maxMs: 60_000 };
 /** After two nodes have thrown each other out, one of them is the first again. */
 const SHORTEST_COLLISION_DELAY_MS = 200;
 const LONGEST_COLLISION_DELAY_MS = 3_200;
 const MAX_CANDIDATES = 1_024;
-/** of one address: more keys there are no more nodes */
+/** per address: more keys are not more nodes */
 const MAX_CANDIDATES_OF_HOST = 8;
 const MAX_HISTORY = 8_192;
 
@@ -18,7 +18,7 @@ interface StaticNode {
   readonly backoff: Backoff;
 }
 
-/** Whom to dial next: nodes that were named, as soon as they are due, and then those that were found. */
+/** Selects the next node to dial: configured nodes when they are due, then discovered ones. */
 export class DialPlan {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -83,7 +83,7 @@ export class DialPlan {
     this.postpone(id, REDIAL_MS);
     const node = this.#static.get(id);
     if (node === undefined) return;
-    node.dueMs = this.#clock.monotonicMs() + node.backoff.nextMs() * (0.5 + this.#random()); // whoever dials us does not keep to the same times
+    node.dueMs = this.#clock.monotonicMs() + node.backoff.nextMs() * (0.5 + this.#random()); // jitter, so that two nodes do not dial each other at the same times
   }
 
   /**
@@ -100,7 +100,7 @@ export class DialPlan {
     this.#notBefore.set(id, dueMs);
   }
 
-  /** A connection stands: if it is lost, the first attempts come soon again. */
+  /** Resets the backoff: after a loss, the first attempts come soon. */
   connected(id: string): void {
     const node = this.#static.get(id);
     node?.backoff.reset();

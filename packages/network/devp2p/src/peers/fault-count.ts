@@ -1,6 +1,6 @@
 import type { PeerFault } from "../api.ts";
 
-/** So many faults within this time, and the peer makes room for another. */
+/** A peer with this number of faults within this time is disconnected. */
 const LIMITS: Readonly<Record<Exclude<PeerFault, "lied">, number>> = { slow: 3, useless: 5 };
 const WINDOW_MS = 10 * 60_000;
 

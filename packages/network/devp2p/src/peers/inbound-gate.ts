@@ -1,7 +1,7 @@
 import { type IpBytes, ipText, parseIp } from "@rnode/peering";
 import { type Clock, LruCache, type Rate, TokenBucket } from "@rnode/primitives";
 
-/** Connections that have said nothing yet. They cost a socket each, so there may be many, and a newcomer takes the place of the oldest. */
+/** Connections without any data yet. They cost only a socket each, so the limit is high, and a new one replaces the oldest. */
 const MAX_SILENT = 512;
 /** Connections whose handshake is under way. */
 const MAX_PENDING = 32;
@@ -11,7 +11,7 @@ const ACCEPTS_OF_ADDRESS: Rate = { perSec: 2, burst: 10 };
 const ACCEPTS: Rate = { perSec: 30, burst: 60 };
 const MAX_ADDRESSES = 4_096;
 
-/** One IPv4 address or IPv6 /64, which is what one subscriber has. */
+/** One IPv4 address or IPv6 /64, the network of one subscriber. */
 export function subscriberOf(ip: string): string {
   const bytes: IpBytes | undefined = parseIp(ip);
   if (bytes === undefined) return ip;
@@ -20,7 +20,7 @@ export function subscriberOf(ip: string): string {
 
 /** An inbound connection on its way to become a peer. */
 export interface InboundPlace {
-  /** To be called when it has said something that is to be answered. @returns false: not now */
+  /** Call it when the connection has sent data that needs an answer. @returns false: not now */
   readonly heard: () => boolean;
   /** To be called when it has introduced itself. */
   readonly introduced: () => void;
@@ -29,15 +29,15 @@ export interface InboundPlace {
 }
 
 /**
- * Which inbound connections are talked to at all. A flood of connections from ever other addresses keeps nobody out that speaks before as many
- * others have connected as may be silent: only who speaks takes one of the places for handshakes.
+ * Admits inbound connections. A flood of silent connections does not block honest peers: only a connection with data takes a
+ * handshake slot, and it is replaced only after MAX_SILENT later connections.
  */
 export class InboundGate {
   readonly #clock: Clock;
   readonly #accepts: TokenBucket;
   readonly #ofAddress = new LruCache<string, TokenBucket>(MAX_ADDRESSES);
   readonly #open = new Map<string, number>();
-  /** what drops each, oldest first */
+  /** closes each connection, oldest first */
   readonly #silent = new Set<() => void>();
   #pending = 0;
 
@@ -46,7 +46,7 @@ export class InboundGate {
     this.#accepts = new TokenBucket(ACCEPTS, clock);
   }
 
-  /** @param drop ends the connection, which others need the place of. @returns undefined: not now */
+  /** @param drop closes the connection when its place is needed. @returns `undefined`: refused */
   admit(ip: string, drop: () => void): InboundPlace | undefined {
     const subscriber = subscriberOf(ip);
     const open = this.#open.get(subscriber) ?? 0;

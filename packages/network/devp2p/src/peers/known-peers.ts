@@ -12,8 +12,8 @@ const MAX_KNOWN = 128;
 const FORGOTTEN_AFTER_MS = 14 * 24 * 3_600_000;
 
 /**
- * Peers that this node dialled and that were of its chain: where to begin at the next start. Those that connect to us are not among them, so
- * that nobody can choose whom we begin with.
+ * Peers of the chain that this node dialled: the first nodes of the next start. Inbound peers are not stored, so an attacker
+ * cannot choose the first nodes.
  */
 export class KnownPeers {
   readonly #file: PeerFile<KnownPeer>;
@@ -52,7 +52,7 @@ export class KnownPeers {
     if (this.#peers.delete(id)) this.#isChanged = true;
   }
 
-  /** Writes what changed. */
+  /** Writes changes to the file. */
   save(): void {
     if (!this.#isChanged) return;
     this.#isChanged = false;
@@ -60,11 +60,11 @@ export class KnownPeers {
   }
 }
 
-/** @returns undefined: it is none */
+/** @returns `undefined`: invalid */
 export function parseKnownPeer(value: unknown): KnownPeer | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { enode, seenMs } = value as Partial<Record<keyof KnownPeer, unknown>>;
   if (typeof enode !== "string" || typeof seenMs !== "number") return undefined;
-  parseEnode(enode); // what it throws, the file takes for a line that cannot be read
+  parseEnode(enode); // the file treats an error as an unreadable line
   return { enode, seenMs };
 }

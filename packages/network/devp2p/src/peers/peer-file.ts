@@ -3,14 +3,14 @@ import type { Logger } from "@rnode/observe";
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** What is remembered of peers over restarts: a line of JSON for each. What cannot be read is left out; losing all of it costs time. */
+/** Peer data that survives restarts: a line of JSON per peer. Unreadable lines are skipped; losing the file only costs time. */
 export class PeerFile<T> {
   readonly #path: string | undefined;
   readonly #parse: (value: unknown) => T | undefined;
   readonly #log: Logger;
   #stored = "";
 
-  /** @param path undefined: nothing is kept */
+  /** @param path `undefined`: nothing is stored */
   constructor(path: string | undefined, parse: (value: unknown) => T | undefined, log: Logger) {
     this.#path = path;
     this.#parse = parse;

@@ -36,7 +36,7 @@ export interface PeerHostDeps {
   /** dialled first */
   readonly known: KnownPeers;
   readonly eth: Omit<EthPeerDeps, "onHead" | "onFault">;
-  /** a peer has come, gone, or told a new head */
+  /** a peer connected, disconnected or announced a head */
   readonly onChange: () => void;
   readonly onJoin: (peer: EthPeer) => void;
   readonly onLeave: (peer: EthPeer) => void;
@@ -54,7 +54,7 @@ interface HostedPeer {
 const MAX_DIALLING = 16;
 const DIAL_INTERVAL_MS = 1_000;
 const CONNECT_LIMIT_MS = 10_000;
-/** of all places, those for peers that we chose: whoever fills all others cannot have these */
+/** share of the slots for dialled peers, which inbound peers cannot take */
 const DIALLED_SHARE = 1 / 3;
 const LIE_BAN_MS = 24 * 3_600_000;
 const LIE_ADDRESS_BAN_MS = 3_600_000;
@@ -64,7 +64,7 @@ const FULL_POSTPONE_MS = 2 * 60_000;
 /** Connections that wait for `accept` of this process. */
 const BACKLOG = 128;
 
-/** What a connection's end is called in metrics, and said to the peer. */
+/** Disconnect reasons for metrics and for the peer. */
 const REASONS: Readonly<Record<string, DisconnectReason>> = {
   "devp2p/bad-handshake": "protocol-error",
   "devp2p/bad-frame": "protocol-error",
@@ -362,7 +362,7 @@ export class PeerHost {
     }
   }
 
-  /** What the end of a connection says about the next one. */
+  /** Updates the dial plan by the error that ended a connection. */
   #learn(enode: Enode, error: unknown, isInbound: boolean): void {
     const { id } = enode;
     const { bans, clock, known, metrics } = this.#deps;
@@ -396,7 +396,7 @@ export class PeerHost {
     }
   }
 
-  /** What whoever asked the peer says of its answers. */
+  /** Handles a fault that a requester reports about the peer's answers. */
   #judge(id: string, fault: PeerFault, detail: string): void {
     const { bans, clock, known, metrics, log } = this.#deps;
     const peer = this.#peers.get(id);

@@ -23,9 +23,9 @@ export interface RlpxOptions {
   readonly clientId: string;
   readonly capabilities: readonly Capability[];
   readonly port: number;
-  /** x ‖ y of the peer that is dialled; undefined: it dialled us */
+  /** x ‖ y of the dialled peer; `undefined`: inbound */
   readonly remoteKey?: Uint8Array | undefined;
-  /** of one that dialled us: asked when its handshake is there, before anything is computed for it */
+  /** for inbound connections: called when the handshake has arrived, before any computation for it */
   readonly mayAnswer?: (() => boolean) | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface RlpxMessage {
 }
 
 const HANDSHAKE_LIMIT_MS = 5_000;
-/** in which a peer has to say something, an answer to a ping at least */
+/** maximum time without a message, including pongs */
 const SILENCE_LIMIT_MS = 30_000;
 const PING_INTERVAL_MS = 15_000;
 const FRAME_LIMIT_MS = 30_000;
@@ -44,7 +44,7 @@ const DRAIN_LIMIT_MS = 20_000;
 const CLOSE_DELAY_MS = 500;
 /** until hello, and for the messages that every peer has */
 const MAX_BASE_MESSAGE_BYTES = 2_048;
-/** what a message code takes */
+/** maximum size of a message code */
 const MAX_CODE_BYTES = 9;
 /** bytes under way to a peer, beyond which announcements are left out */
 const CONGESTED_BYTES = 1 << 20;
@@ -107,15 +107,15 @@ export class RlpxConnection {
     return { in: this.#bytesIn, out: this.#bytesOut };
   }
 
-  /** Whether the peer takes what it is sent more slowly than we send it. */
+  /** Whether the peer reads more slowly than the node sends. */
   get isCongested(): boolean {
     return this.#socket.writableLength > CONGESTED_BYTES;
   }
 
   /**
-   * The next message of a capability; pings are answered on the way.
+   * The next message of a capability; pings are answered internally.
    *
-   * @param maxBytes decompressed, asked when its size is known and before it is received
+   * @param maxBytes decompressed size, called when the size is known and before the message is received
    * @throws {DevP2PError} devp2p/disconnected, devp2p/timeout, devp2p/bad-frame, devp2p/bad-message, devp2p/too-large
    */
   async next(maxBytes: () => number): Promise<RlpxMessage> {
@@ -163,7 +163,7 @@ export class RlpxConnection {
     if (performance.now() - this.#lastSentMs >= PING_INTERVAL_MS / 2) this.send(BASE_MESSAGES.ping, Uint8Array.of(0xc0));
   }
 
-  /** Sends at once; `drained` says when the peer has taken it. */
+  /** Sends at once; `drained` resolves when the peer has read it. */
   send(code: number, data: Uint8Array): void {
     if (this.#isClosed || !this.#socket.writable) return;
     const frame = this.#codec.seal(rlpCode(code), this.#isCompressed ? compressSnappyBlock(data) : data);
@@ -189,7 +189,7 @@ export class RlpxConnection {
     });
   }
 
-  /** Says why, and ends the connection shortly after. */
+  /** Sends the reason, and ends the connection shortly after. */
   disconnect(reason: DisconnectReason): void {
     if (this.#isClosed) return;
     this.send(BASE_MESSAGES.disconnect, encodeRlp([rlpUint(DISCONNECT_REASONS[reason])]));
@@ -238,7 +238,7 @@ async function readFrame(
   if (size > max) throw new DevP2PError("devp2p/too-large", { bytes: size, maxBytes: max });
   const frame = codec.openBody(await reader.read(frameBodySize(size), FRAME_LIMIT_MS), size);
   const code = frame[0];
-  // every code that we know is a single byte
+  // all known codes are single bytes
   if (code === undefined || (code > 0x7f && code !== 0x80))
     throw new DevP2PError("devp2p/bad-message", { reason: "no code of a message" });
   return { code: code === 0x80 ? 0 : code, data: frame.subarray(1) };

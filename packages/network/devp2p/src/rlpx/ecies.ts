@@ -49,7 +49,7 @@ export function agree(pair: ECDH, publicKey: Uint8Array): Uint8Array {
   }
 }
 
-/** NIST SP 800-56 concatenation, one round of SHA-256: the encryption key, and what the MAC key is the hash of. */
+/** NIST SP 800-56 concatenation, one round of SHA-256: the encryption key, and the preimage of the MAC key. */
 function derive(shared: Uint8Array): { readonly encryptionKey: Buffer; readonly macKey: Buffer } {
   const derived = createHash("sha256")
     .update(Uint8Array.of(0, 0, 0, 1))

@@ -6,9 +6,9 @@ import type { SessionSecrets } from "./handshake.ts";
 const MAC_SIZE = 16;
 const BLOCK_SIZE = 16;
 export const FRAME_HEADER_BYTES = BLOCK_SIZE + MAC_SIZE;
-/** what the 24 bits of its size can say */
+/** the maximum of the 24-bit size */
 const MAX_FRAME_BYTES = 0xff_ffff;
-/** RLP [capability id, context id], of which nobody makes use */
+/** RLP [capability id, context id], unused */
 const HEADER_DATA = Uint8Array.of(0xc2, 0x80, 0x80);
 
 const roundUp = (size: number): number => Math.ceil(size / BLOCK_SIZE) * BLOCK_SIZE;

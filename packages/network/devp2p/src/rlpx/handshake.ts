@@ -16,7 +16,7 @@ import {
 import { DevP2PError } from "../errors.ts";
 import { agree, decryptWith, ECIES_OVERHEAD, encryptTo, newKeyPair, publicKeyOf } from "./ecies.ts";
 
-/** What both ends know after the handshake. */
+/** The shared secrets of a handshake. */
 export interface SessionSecrets {
   /** 32 bytes */
   readonly aes: Uint8Array;

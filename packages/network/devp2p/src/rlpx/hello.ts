@@ -9,7 +9,7 @@ export interface Capability {
 export interface Hello {
   readonly clientId: string;
   readonly capabilities: readonly Capability[];
-  /** 0: not told */
+  /** 0: not announced */
   readonly port: number;
   /** x ‖ y, 64 bytes */
   readonly publicKey: Uint8Array;
@@ -67,10 +67,10 @@ export function decodeHello(bytes: Uint8Array): Hello & { readonly version: numb
   return { version, clientId, capabilities, port: fields.number(), publicKey: fields.string(64).slice() };
 }
 
-/** What a peer calls itself ends up in logs and answers. */
+/** A peer's client name is used in logs and answers. */
 const printable = (text: string): string => text.slice(0, MAX_CLIENT_ID_CHARS).replace(/[^\x20-\x7e]/g, "?");
 
-/** A disconnect's reason; some peers send it without a list around. @returns undefined: none that is known */
+/** A disconnect's reason; some peers send it without a list. @returns `undefined`: unknown */
 export function decodeDisconnect(bytes: Uint8Array): DisconnectReason | undefined {
   const first = bytes[0];
   if (first === undefined) return undefined;

@@ -24,7 +24,7 @@ export class RlpCursor {
     return new RlpCursor(bytes, span.dataStart, span.end);
   }
 
-  /** The list at the start; what follows it is ignored. */
+  /** The list at the start; later bytes are ignored. */
   static ofPrefix(given: Uint8Array): RlpCursor {
     return RlpCursor.ofMessage(given.subarray(0, readRlpSpan(given, 0).end));
   }
@@ -45,7 +45,7 @@ export class RlpCursor {
     return new RlpCursor(this.#bytes, dataStart, end);
   }
 
-  /** A view. @param length undefined: any */
+  /** A view. @param length `undefined`: any */
   string(length?: number): Uint8Array {
     const { isList, dataStart, end } = this.#next();
     if (isList) throw new CodedError<RlpErrorCode>("rlp/expected-string");
@@ -62,7 +62,7 @@ export class RlpCursor {
     return bytesToBigint(bytes);
   }
 
-  /** as `uint`; what does not fit a JavaScript number becomes the largest that does */
+  /** as `uint`; a value above the maximum of a JavaScript number becomes that maximum */
   number(): number {
     const value = this.uint();
     return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);

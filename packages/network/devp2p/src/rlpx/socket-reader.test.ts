@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { SocketReader } from "./socket-reader.ts";
 
-/** A socket whose chunks the test chooses; it sends only while somebody reads. */
+/** A socket with given chunks; it sends only while it is read. */
 class ChunkedSocket extends EventEmitter {
   isPaused = true;
   pause(): void {

@@ -5,8 +5,8 @@ import { DevP2PError } from "../errors.ts";
 const BLOCK_BYTES = 16 * 1024;
 
 /**
- * Reads a socket in pieces of known sizes. What is not asked for stays with the system, whose window then stops the sender: no more is
- * held than one piece and what came together with it.
+ * Reads a socket in pieces of known sizes. Unread data stays in the system's buffer, whose window stops the sender: at most one
+ * piece and the rest of its packet are in memory.
  */
 export class SocketReader {
   readonly #socket: Socket;

@@ -5,13 +5,13 @@ import { type Announcement, decodeHashRequest, ETH, encodeAnnouncements, encodeA
 import { RlpxConnection } from "../rlpx/connection.ts";
 import { newKeyPair } from "../rlpx/ecies.ts";
 
-/** What a peer does with a request for pooled transactions: the EIP-2718 encodings that it answers with; undefined: no answer. */
+/** A peer's answer to a request for pooled transactions: EIP-2718 encodings; `undefined`: no answer. */
 export type AnswerPooled = (hashes: readonly Uint8Array[]) => Promise<readonly Uint8Array[] | undefined>;
 
 const MAX_MESSAGE_BYTES = 1 << 24;
 const MAX_HASHES = 4_096;
 
-/** An `eth` peer that says what it is told to, on the chain of the node that it dials. */
+/** A scripted `eth` peer on the chain of the node that it dials. */
 export class HostileEthPeer {
   readonly connection: RlpxConnection;
   readonly #socket: Socket;

@@ -12,7 +12,7 @@ export interface Address {
 
 const nowSec = (): number => Math.floor(Date.now() / 1000);
 
-/** A node of discv4 with a key and a UDP port of its own, which says what it is told to. It answers pings as every node does. */
+/** A scripted discv4 node with its own key and UDP port. It answers pings like a normal node. */
 export class HostileV4Node {
   readonly node: V4Node;
   /** Called for each message, after pings were answered. */
@@ -63,7 +63,7 @@ export class HostileV4Node {
 const endpointOf = ({ ip, port }: Address) => ({ ip, udpPort: port, tcpPort: port });
 const randomKey = (): Uint8Array => crypto.getRandomValues(new Uint8Array(32));
 
-/** RLP of a record with a key of its own: a node of the chain at this address. */
+/** RLP of a record with a new key: a node of the chain at this address. */
 export function recordOfNewKey(forkId: ForkId, ip: string, tcpPort: number, udpPort: number): Uint8Array {
   const record = createOwnRecord(randomKey(), forkId, 1n);
   setEndpoint(record, ip, tcpPort, udpPort);

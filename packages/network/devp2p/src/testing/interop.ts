@@ -7,7 +7,7 @@ import type { BlockPeer } from "../api.ts";
 import { transfer } from "./plain-chain.ts";
 import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "./test-node.ts";
 
-/** What the Go program says at its start. */
+/** The Go program's first output. */
 interface GoIdentity {
   readonly enode: string;
   readonly enr: string;
@@ -38,7 +38,7 @@ type GoEvent =
   | { readonly event: "transactions"; readonly hashes: readonly Hex[] };
 type GoPeer = GoProgram<GoIdentity, GoCommand, GoEvent>;
 
-/** What a case starts is closed after it. */
+/** The resources of a case, which are closed after it. */
 interface Stage {
   readonly go: (...args: string[]) => Promise<GoPeer>;
   readonly node: (options: TestNodeOptions) => Promise<TestNode>;
@@ -58,7 +58,7 @@ const GO_CONFIG = JSON.stringify({
 });
 const never = new AbortController().signal;
 
-/** Each case has nodes of its own. @returns how many cases passed and failed */
+/** Each case has its own nodes. @returns numbers of passed and failed cases */
 export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
   const stageOf = (onClose: (close: () => Promise<unknown>) => void): Stage => ({
     go: async (...args) => {

@@ -63,7 +63,7 @@ function receiptOf({ type }: SignedTransaction, index: number, number: number): 
   return { type, status: index === 1 ? 0 : 1, cumulativeGasUsed: BigInt((index + 1) * 21_000), bloom: logsBloom(logs), logs };
 }
 
-/** A block that changes no state: what peers serve of it does not depend on that. */
+/** A block without state changes, which serving does not need. */
 function plainBlock(parent: BlockCommit | undefined, dataBytes: number): BlockCommit {
   const number = parent === undefined ? 0 : parent.block.header.number + 1;
   const transactions = parent === undefined ? [] : transactionsOf(number, dataBytes);

@@ -18,9 +18,9 @@ export interface TestNode {
   /** the genesis first */
   readonly blocks: readonly { readonly commit: BlockCommit }[];
   readonly folder: string;
-  /** what peers sent */
+  /** transactions from peers */
   readonly received: ReceivedTransaction[];
-  /** EIP-2718 encodings by hash in hex, which peers may ask for */
+  /** EIP-2718 encodings by hash in hex, for requests of peers */
   readonly pool: Map<string, Uint8Array>;
   /** the same identity and folder again */
   restart(changes?: Partial<DevP2PConfig>): Promise<DevP2PNetwork>;
@@ -41,7 +41,7 @@ export interface TestNodeOptions extends Partial<Omit<DevP2PConfig, "nodeKey">> 
   /** of the random chain: nodes of one seed are on one chain */
   readonly seed?: number;
   readonly blocks?: number;
-  /** blocks of ordinary transactions with so many bytes of data, instead of random ones */
+  /** blocks of ordinary transactions with this number of data bytes, instead of random ones */
   readonly plainDataBytes?: number;
   /** default: in the caller's thread */
   readonly open?: (config: DevP2PConfig, handlers: DevP2PHandlers) => Promise<DevP2PNetwork>;
@@ -110,7 +110,7 @@ function randomBlocks(store: ChainDatabase, seed: number, count: number): BlockC
   return chain.blocks.map(({ commit }) => commit);
 }
 
-/** Waits for what has to happen soon. @throws {Error} it did not */
+/** Waits for a condition. @throws {Error} after a timeout */
 export async function eventually(what: string, isTrue: () => boolean, limitMs = 10_000): Promise<void> {
   const endMs = performance.now() + limitMs;
   while (!isTrue()) {

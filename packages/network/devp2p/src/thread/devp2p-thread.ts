@@ -11,7 +11,7 @@ export interface DevP2PThreadDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricFactory;
-  /** undefined: the thread keeps no metrics */
+  /** `undefined`: no metrics in the thread */
   readonly metricsPrefix: string | undefined;
   /** for tests: another program */
   readonly program?: URL | undefined;
@@ -23,8 +23,8 @@ const MEMORY = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 16 } as 
 const NO_ANSWER = { lost: "devp2p/thread-lost", busy: "devp2p/busy", closed: "devp2p/closed" } as const;
 
 /**
- * The network in a thread of its own: what peers send delays neither blocks nor readers. What goes between the threads is bounded by count
- * and bytes. A thread that is lost is started again with the same identity and ports.
+ * The network in a separate thread, so that peers' data delays neither blocks nor readers. Data between the threads is bounded by
+ * count and bytes. A crashed thread is restarted with the same identity and ports.
  */
 export class DevP2PThread implements DevP2PNetwork {
   readonly admin: PeerAdmin;
@@ -78,7 +78,7 @@ export class DevP2PThread implements DevP2PNetwork {
     };
   }
 
-  /** @throws {DevP2PError} and what else keeps the network from starting */
+  /** @throws {DevP2PError} and other errors of the start */
   static async start(config: DevP2PConfig, handlers: DevP2PHandlers, deps: DevP2PThreadDeps): Promise<DevP2PThread> {
     const started = new DevP2PThread(config, handlers, deps);
     await started.#thread.start();

@@ -13,7 +13,7 @@ import {
   TRANSACTIONS,
 } from "./messages.ts";
 
-// The thread of `DevP2PThread`: runs the network, and sends on what comes out of it.
+// The thread of `DevP2PThread`: runs the network, and forwards its output.
 
 const program = new NetworkProgram<DevP2PTypes>((metrics) =>
   metrics.counter("devp2p_unhandled_rejections_total", "Promises that failed in the network and that nobody waited for."),

@@ -1,7 +1,7 @@
 import type { BlockPeer, HeaderRequest, PeerFault } from "../api.ts";
 import type { Announcement, DevP2PConfig, DevP2PIdentity, PeerAdmin, ReceivedTransaction } from "../network.ts";
 
-/** Indices in the shared counters. What is under way to the process: it counts down what it has taken. */
+/** Indices in the shared counters of data in flight to the process, which subtracts the processed part. */
 export const TRANSACTIONS = 0;
 export const TRANSACTION_BYTES = 1;
 export const COUNTERS = 2;
@@ -15,12 +15,12 @@ export type PeerRequest =
   | { readonly what: "headers"; readonly request: HeaderRequest }
   | { readonly what: "bodies" | "receipts"; readonly hashes: readonly Uint8Array[] };
 
-/** A peer as the process knows it. */
+/** A peer in the process. */
 export type PeerView = Pick<BlockPeer, "id" | "head">;
 
 type ToThread =
   | { readonly kind: "request"; readonly id: number; readonly peer: string; readonly request: PeerRequest }
-  /** nobody waits for this request any more */
+  /** the request is aborted */
   | { readonly kind: "abort"; readonly id: number }
   | { readonly kind: "report"; readonly peer: string; readonly fault: PeerFault; readonly detail: string }
   | { readonly kind: "announce"; readonly transactions: readonly Announcement[] }

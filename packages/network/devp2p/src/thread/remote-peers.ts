@@ -1,7 +1,7 @@
 import type { BlockPeer, BlockPeers, HeaderRequest, PeerFault } from "../api.ts";
 import type { PeerRequest, PeerView } from "./messages.ts";
 
-/** What a peer in another thread is asked through. */
+/** Requests to a peer in another thread. */
 export interface PeerLink {
   request(peer: string, request: PeerRequest, signal: AbortSignal): Promise<readonly Uint8Array[]>;
   report(peer: string, fault: PeerFault, detail: string): void;

@@ -7,7 +7,7 @@ import { P2PSettingError } from "../settings-error.ts";
 /** A node to begin with. */
 export interface Bootnode {
   readonly record: ENR;
-  /** A record that nobody signed, made of what an `enode://` text says: good enough to ask the node for its own. */
+  /** An unsigned record made from `enode://`, sufficient to request the node's own record. */
   readonly isUnsigned: boolean;
 }
 
@@ -59,7 +59,7 @@ const portBytes = (port: number): Uint8Array => Uint8Array.of(port >> 8, port & 
 /** An address without the code of its family in front. */
 const ipBytes = (ip: string): Uint8Array => multiaddr(`/${isIP(ip) === 6 ? "ip6" : "ip4"}/${ip}`).bytes.slice(1);
 
-/** @returns undefined: no point of the curve */
+/** @returns `undefined`: no point of the curve */
 function compressed(publicKey: string): Uint8Array | undefined {
   try {
     const converted = ECDH.convertKey(Buffer.from(`04${publicKey}`, "hex"), "secp256k1", undefined, undefined, "compressed");

@@ -12,7 +12,7 @@ import type { RecordedPeer } from "./node-record.ts";
 
 // Nodes on loopback sockets.
 
-/** The machine's, with waits cut short: what is awaited here are events. */
+/** The machine's clock, with shorter waits: the tests wait for events. */
 const quickClock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 50), signal) };
 
 const running: Discovery[] = [];
@@ -91,7 +91,7 @@ describe("discovery", () => {
     await b.found.until(1);
     await inside.found.until(1);
     expect([...b.found.peers.values()].map(({ enr }) => enr)).toEqual([inside.discovery.enr]);
-    expect(outside.found.peers.size).toBe(1); // the bootnode's record, which nobody is asked for
+    expect(outside.found.peers.size).toBe(1); // the bootnode's record, which is not requested
   });
 
   it("keeps records over a restart, so that no bootnode is needed", async () => {

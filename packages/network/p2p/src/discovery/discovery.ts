@@ -19,12 +19,12 @@ export interface DiscoveryOptions {
   readonly l1ChainId: bigint;
   readonly l2ChainId: bigint;
   readonly listen: { readonly ip: string; readonly udpPort: number };
-  /** what our record says; without `ip`, what ten other nodes see as our address */
+  /** the record's endpoint; without `ip`, the address that ten other nodes observe */
   readonly advertise: { readonly ip?: string | undefined; readonly tcpPort: number; readonly udpPort?: number | undefined };
   /** texts; empty: those of the public networks */
   readonly bootnodes: readonly string[];
   readonly netrestrict: readonly string[];
-  /** folder; undefined: memory */
+  /** folder; `undefined`: memory */
   readonly path?: string | undefined;
 }
 
@@ -106,7 +106,7 @@ export class Discovery implements DiscoveryView {
     return this.#record.encodeTxt();
   }
 
-  /** undefined: nothing is known to advertise yet */
+  /** `undefined`: no address is known yet */
   get advertisedIp(): string | undefined {
     return this.#record.ip ?? this.#record.ip6;
   }
@@ -145,7 +145,7 @@ export class Discovery implements DiscoveryView {
     else this.#record.udp6 = port;
   }
 
-  /** What a router told: our address as others see it. */
+  /** Sets the external address from a router. */
   setAddress(ip: string, tcpPort: number, udpPort: number): void {
     const { clock } = this.#deps;
     const { ip: stated } = this.#options.advertise;
@@ -165,7 +165,7 @@ export class Discovery implements DiscoveryView {
     this.#deps.onPeer(peer);
   }
 
-  /** `enode://` bootnodes have no record of their own yet, and a bootnode may be down at the start. */
+  /** The records of `enode://` bootnodes are missing at the start, and a bootnode can be down then. */
   async #askBootnodes(): Promise<void> {
     const { signal } = this.#closing;
     let waiting = [...this.#bootnodes];
@@ -202,7 +202,7 @@ export class Discovery implements DiscoveryView {
       const lookup = this.#discv5.findRandomNode().then((found) => {
         for (const record of found) this.#offer(record);
       });
-      // A lookup whose nodes are all gone has its own limit; closing does not wait for it.
+      // A lookup of dead nodes has its own timeout; closing does not wait for it.
       await Promise.race([lookup, clock.sleep(LOOKUP_LIMIT_MS, signal)]);
       await clock.sleep(this.#deps.wantsPeers() ? WALK_INTERVAL_MS.wanting : WALK_INTERVAL_MS.content, signal);
     }
@@ -216,7 +216,7 @@ export class Discovery implements DiscoveryView {
     }
   }
 
-  /** Those of our chain first. */
+  /** Nodes of the chain first. */
   #save(): void {
     const records = new Map<string, ENR>();
     for (const record of this.#peers.values()) records.set(record.nodeId, record);

@@ -6,7 +6,7 @@ import { decodeOpstackEntry, encodeOpstackEntry, OPSTACK_KEY, OPSTACK_VERSION } 
 export interface OwnRecord {
   readonly networkKey: Uint8Array;
   readonly chainId: bigint;
-  /** undefined: not known (yet) */
+  /** `undefined`: not known (yet) */
   readonly ip?: string | undefined;
   readonly tcpPort: number;
   readonly udpPort: number;
@@ -40,14 +40,14 @@ export interface RecordedPeer {
   readonly chainId: bigint;
 }
 
-/** The chain that a record is for. @returns undefined: no `opstack` entry of the version that we know */
+/** The chain of a record. @returns `undefined`: no `opstack` entry of the known version */
 export function chainOf(record: BaseENR): bigint | undefined {
   const bytes = record.kvs.get(OPSTACK_KEY);
   const entry = bytes && decodeOpstackEntry(bytes);
   return entry?.version === OPSTACK_VERSION ? entry.chainId : undefined;
 }
 
-/** @returns undefined: not a node of the chain, or without an address. Spec: docs/protocol/03-p2p.md#discovery */
+/** @returns `undefined`: not a node of the chain, or without an address. Spec: docs/protocol/03-p2p.md#discovery */
 export function peerOfRecord(record: BaseENR, chainId: bigint): RecordedPeer | undefined {
   if (chainOf(record) !== chainId) return undefined;
   const [ip, port] =

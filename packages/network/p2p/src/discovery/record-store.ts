@@ -5,7 +5,7 @@ import type { Logger } from "@rnode/observe";
 import { makeFolder } from "@rnode/program";
 import { P2PSettingError } from "../settings-error.ts";
 
-/** as many as kona keeps */
+/** kona's limit */
 const MAX_RECORDS = 2_048;
 /** of a record as text, with its line's end; records are at most 300 bytes */
 const MAX_RECORD_CHARS = 420;
@@ -16,7 +16,7 @@ export class RecordStore {
   readonly #log: Logger;
   #stored = "";
 
-  /** @param folder undefined: nothing is kept. @throws {P2PSettingError} discovery.path */
+  /** @param folder `undefined`: nothing is stored. @throws {P2PSettingError} discovery.path */
   constructor(folder: string | undefined, log: Logger) {
     this.#log = log;
     this.#file = folder === undefined ? undefined : join(folder, "records");
@@ -29,7 +29,7 @@ export class RecordStore {
     }
   }
 
-  /** What is damaged is left out. */
+  /** Skips damaged records. */
   load(): ENR[] {
     if (this.#file === undefined) return [];
     try {

@@ -32,7 +32,7 @@ export interface GossipDeps extends PartDeps {
 
 /** Messages of different peers that may wait, and for how long. Spec: docs/protocol/03-p2p.md#router-parameters */
 const TURN_LIMITS = { maxWaiting: 512, maxWaitMs: 3000 };
-/** What a message has around it in an RPC. */
+/** Overhead of a message in an RPC. */
 const ENVELOPE_BYTES = 256;
 
 /** The mesh of the block topics. */
@@ -120,7 +120,7 @@ class BlockGossip implements GossipPart, MessageGate {
     if (verdict.kind !== "accept") {
       // published before: peers have it, and would ignore it
       if (verdict.fault === "seen") return { kind: "published", peers: 0 };
-      // Whoever stole the key may have signed others of its height. Peers may have taken fewer of those.
+      // A thief of the key may have signed other blocks at its height, of which peers can have accepted fewer.
       if (verdict.fault !== "too-many-of-height") return { kind: "refused", reason: textOf(verdict) };
     }
     this.noteHeight(envelope, "self", message);
@@ -136,7 +136,7 @@ class BlockGossip implements GossipPart, MessageGate {
     return Promise.resolve();
   }
 
-  /** Has the peer's message wait for its turn, and drops it unread if there is none. */
+  /** Queues the peer's message, and drops it unread if the queue is full. */
   async admit(peer: string, judge: () => Promise<void>): Promise<void> {
     if (this.isClosed) return;
     if (!this.budgets.isOpen(peer)) return this.drop(peer, "peer-over-budget");
@@ -159,7 +159,7 @@ class BlockGossip implements GossipPart, MessageGate {
     this.log.debug("message of a peer dropped", { peer, reason });
   }
 
-  /** @throws Error what the router takes for an invalid message */
+  /** @throws Error that the router treats as an invalid message */
   private open(compressed: Uint8Array): Uint8Array {
     const opened = openGossipMessage(compressed);
     if (opened instanceof Uint8Array) {
@@ -217,7 +217,7 @@ class BlockGossip implements GossipPart, MessageGate {
     this.judge.charge(this.budgets, peer, verdict, readBytes);
   }
 
-  /** What is sent of a message, compressed once. */
+  /** The sent form of a message, compressed once. */
   private outbound(message: Uint8Array): Uint8Array {
     let compressed = this.compressed.get(message);
     if (compressed === undefined) this.compressed.set(message, (compressed = compressSnappyBlock(message)));
@@ -231,7 +231,10 @@ const textOf = ({ fault, detail }: Extract<BlockVerdict, { readonly fault: unkno
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 
-/** Knows a message again before it is decompressed. The topic is a part of it: what is invalid on one may be valid on another. */
+/**
+ * An id of a message before decompression. It includes the topic, because a message that is invalid on one topic can be valid on
+ * another.
+ */
 function compressedId({ topic, data }: RPC.Message): string {
   const hash = createHash("sha256").update(`${topic.length}:${topic}`);
   if (data !== undefined) hash.update(data);

@@ -13,7 +13,7 @@ export interface BlockJudgeOptions {
   readonly timestampThresholdMs: number;
 }
 
-/** What becomes of blocks on all topics: the rules, who may sign, and whether the own clock can be relied on. */
+/** Validation of blocks on all topics: the rules, the valid signers, and whether the local clock can be trusted. */
 export class BlockJudge {
   readonly signers: BlockSigners;
   readonly #validators: ReadonlyMap<string, BlockValidator>;
@@ -49,8 +49,8 @@ export class BlockJudge {
   }
 
   /**
-   * Judges a block of this node. Its age is for its receivers to judge: this node may be catching up, or its clock may be wrong, and a block that
-   * it refused would be committed without reaching a peer.
+   * Validates a block of this node, except for its age, which receivers check: this node may be late, or its clock may be wrong,
+   * and a refused block would be committed without reaching a peer.
    */
   judgeOwn(topic: string, message: Uint8Array): BlockVerdict {
     return this.#judge(topic, message, undefined);
@@ -61,7 +61,7 @@ export class BlockJudge {
     try {
       return this.#validators.get(topic)!.validate(message, context);
     } catch (error) {
-      // as the specification says; it would be a mistake of ours
+      // required by the specification; it would be a bug of rnode
       this.#log.error("judging a block failed", { topic, error: (error as Error).message });
       return { kind: "reject", fault: "exception", detail: (error as Error).message };
     }
@@ -72,7 +72,7 @@ export class BlockJudge {
     this.#clockWatch.confirm();
   }
 
-  /** Takes from the peer's budget what a block that was not accepted costs. @param readBytes of the message, decompressed */
+  /** Charges a block that was not accepted to the peer's budget. @param readBytes of the decompressed message */
   charge(budgets: PeerBudgets, peer: string, verdict: Exclude<BlockVerdict, { kind: "accept" }>, readBytes: number): void {
     if (verdict.kind === "reject") budgets.chargeInvalid(peer, readBytes);
     else if (verdict.fault === "seen" || (verdict.fault !== "unknown-signer" && this.#clockWatch.isTrusted))

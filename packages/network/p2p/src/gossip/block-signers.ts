@@ -4,9 +4,9 @@ import { type Clock, equalBytes, isZeroBytes, ZERO_ADDRESS } from "@rnode/primit
 export const SIGNER_GRACE_MS = 3 * 3_600_000;
 
 /**
- * The addresses whose blocks are accepted: the signer that L1 names, and for a time the one before it, so that a rotated key may be
- * replaced on L1 and at the sequencer one after the other. The first block of the new signer ends that time.
- * Spec: docs/protocol/03-p2p.md#validation-order-and-verdict
+ * The accepted signers of blocks: L1's current signer, and for a time the previous one, so that an operator can replace a key on
+ * L1 and at the sequencer one after the other. The first block of the new signer ends that time. Spec:
+ * docs/protocol/03-p2p.md#validation-order-and-verdict
  */
 export class BlockSigners {
   readonly #clock: Pick<Clock, "monotonicMs">;
@@ -40,7 +40,7 @@ export class BlockSigners {
       : "other";
   }
 
-  /** A block of the current signer was seen: those of the former one are over. */
+  /** A block of the current signer was seen: blocks of the former signer are no longer accepted. */
   confirm(): void {
     this.#former = undefined;
   }

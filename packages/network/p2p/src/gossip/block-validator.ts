@@ -38,7 +38,7 @@ export type BlockFault =
 
 export type BlockVerdict =
   | { readonly kind: "accept"; readonly envelope: ExecutionPayloadEnvelope }
-  /** ignored: not passed on, and nobody is blamed; rejected: the peer that sent it is */
+  /** ignored: not forwarded, without a penalty; rejected: the sending peer gets a penalty */
   | { readonly kind: "ignore" | "reject"; readonly fault: BlockFault; readonly detail: string };
 
 export interface BlockValidatorOptions {
@@ -49,7 +49,7 @@ export interface BlockValidatorOptions {
   readonly timestampThresholdMs: number;
 }
 
-/** What a verdict depends on besides the message and the blocks accepted before it. */
+/** The input of a verdict besides the message and the accepted blocks. */
 export interface ValidationContext {
   /** `undefined`: the block's age does not matter */
   readonly nowMs: number | undefined;
@@ -60,8 +60,8 @@ export interface ValidationContext {
 
 const MAX_FUTURE_SEC = 5;
 /**
- * How far beyond the limits a block's time may be before its sender is blamed: honest peers have other clocks, are stopped, and have
- * messages in buffers, but no connection lives through an hour of silence.
+ * Tolerance beyond the limits of a block's time before its sender is penalised. Honest peers have other clocks, are suspended,
+ * and have buffered messages, but no connection survives an hour of silence.
  */
 const TIME_MARGIN_SEC = 3_600;
 
@@ -86,8 +86,8 @@ export function openGossipMessage(compressed: Uint8Array): Uint8Array | Extract<
 const faulty = (fault: BlockFault, detail: string) => ({ kind: "reject", fault, detail }) as const;
 
 /**
- * Judges the messages of one topic by rules 3 to 17, in that order, and remembers the blocks that it accepted.
- * Spec: docs/protocol/03-p2p.md#validation-order-and-verdict
+ * Validates the messages of one topic by rules 3 to 17, in that order, and stores the accepted blocks. Spec:
+ * docs/protocol/03-p2p.md#validation-order-and-verdict
  */
 export class BlockValidator {
   private readonly options: BlockValidatorOptions;
@@ -177,8 +177,8 @@ function hashOf(envelope: ExecutionPayloadEnvelope, version: PayloadVersion): Ui
 }
 
 /**
- * Rules 10 to 14: what a block of this version may contain. Some follow from the encoding and are checked all the same.
- * Spec: docs/protocol/03-p2p.md#validation-order-and-verdict
+ * Rules 10 to 14: the allowed content of a block of this version. Some rules follow from the encoding and are checked
+ * nevertheless. Spec: docs/protocol/03-p2p.md#validation-order-and-verdict
  */
 export function contentFault(
   { executionPayload: payload, parentBeaconBlockRoot }: ExecutionPayloadEnvelope,
@@ -198,7 +198,7 @@ export function contentFault(
   return undefined;
 }
 
-/** @throws what is no fault of the message */
+/** @throws errors that are not the message's fault */
 function messageOf(error: unknown): string {
   if (!isCodedError(error)) throw error;
   return error.message;

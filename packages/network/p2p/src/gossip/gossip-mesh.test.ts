@@ -18,7 +18,7 @@ import { blockTopics, publishingTopic } from "../wire/topics.ts";
 import { createGossip, type GossipOptions } from "./block-gossip.ts";
 import type { GossipMetrics } from "./gossip-metrics.ts";
 
-/** A clock that stands still: the time of day, and what it is off by; milliseconds. */
+/** A clock that does not advance: the wall clock and its error; milliseconds. */
 const standingClock = (time: { readonly ms: number; readonly offByMs: number } = { ms: 0, offByMs: 0 }): Clock => ({
   unixMs: () => SAMPLE_TIME * 1000 + time.ms + time.offByMs,
   monotonicMs: () => SAMPLE_TIME * 1000 + time.ms,
@@ -34,11 +34,11 @@ interface Node {
   readonly host: Host<{ pubsub: GossipSub }>;
   readonly gossip: GossipPart;
   readonly received: Received[];
-  /** what was counted: `reject wrong-signer`, `dropped peer-over-budget` */
+  /** counters: `reject wrong-signer`, `dropped peer-over-budget` */
   readonly counts: Map<string, number>;
   /** resolves with the next block that is received */
   next(): Promise<Received>;
-  /** resolves when so many of these were counted */
+  /** resolves when a counter reaches a value */
   counted(what: string, atLeast: number): Promise<void>;
 }
 
@@ -117,7 +117,7 @@ async function startNode(
   return node;
 }
 
-/** Connects, and waits until both know that the other is on the topic. */
+/** Connects, and waits until both have the other's subscription to the topic. */
 async function connect(from: Node, to: Node, topic: string): Promise<void> {
   const ready = Promise.all([subscribed(from, to, topic), subscribed(to, from, topic)]);
   await from.host.dial(to.host.getMultiaddrs());
@@ -161,7 +161,7 @@ describe("nodes that gossip over real sockets", () => {
       });
       expect(await atB).toEqual({ envelope, from: a.host.peerId.toString() });
       expect(await atC).toEqual({ envelope, from: b.host.peerId.toString() });
-      // what we published ourselves does not come in as a block of a peer
+      // own blocks are not received as blocks of a peer
       expect(a.received).toEqual([]);
     },
   );
@@ -170,7 +170,7 @@ describe("nodes that gossip over real sockets", () => {
 const JOVIAN = forksUpTo("jovian");
 const TOPIC = blockTopics(SAMPLE_CHAIN_ID)[3]!.topic;
 
-/** The sample of V4 at another height, with a transaction of so many bytes that cannot be compressed. */
+/** The sample of V4 at another height, with an incompressible transaction of this size. */
 function blockAt(blockNumber: number, transactionBytes = 0): ExecutionPayloadEnvelope {
   const { executionPayload, parentBeaconBlockRoot } = SAMPLE_MESSAGES[3]!.envelope;
   let state = 1;
@@ -231,7 +231,7 @@ describe("publishing", () => {
   });
 });
 
-/** A peer that sends what it likes. */
+/** A peer that sends arbitrary data. */
 async function connectRaw(key: number, to: Node, protocol = "/meshsub/1.1.0"): Promise<Stream> {
   const host = await createHost({ networkKey: new Uint8Array(32).fill(key), userAgent: "raw", limits: connectionLimits(10) });
   stops.push(async () => host.stop());
@@ -263,7 +263,7 @@ const compressedBlock = (envelope: ExecutionPayloadEnvelope): Uint8Array => {
 const withWrongSignature = (n: number): Uint8Array =>
   compress(concatBytes(signatureOf(Uint8Array.of(n)), encodeEnvelope(blockAt(n), 4)));
 
-/** As `--p2p.scoring=light` punishes what is invalid. */
+/** Penalties for invalid messages as with `--p2p.scoring=light`. */
 const PUNISHING: GossipOptions["scoring"] = {
   scoreParams: {
     topics: {
@@ -322,7 +322,7 @@ describe("a peer that misbehaves", () => {
     const raw = await connectRaw(3, node);
     raw.send(messageFrame(withWrongSignature(1)));
     await node.counted("reject wrong-signer", 1);
-    // gossipsub goes on trusting a peer for a second, and computes its score anew at each heartbeat
+    // gossipsub caches a peer's score for a second, and computes it at each heartbeat
     for (let beats = 0; beats < 4; beats++) await heartbeat(node);
     raw.send(concatBytes(messageFrame(compressedBlock(blockAt(1))), messageFrame(compressedBlock(blockAt(2)))));
     const other = await connectRaw(4, node);

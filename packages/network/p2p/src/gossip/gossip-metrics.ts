@@ -1,7 +1,7 @@
 import type { Counter, Histogram, MetricFactory } from "@rnode/observe";
 import type { BlockFault, BlockVerdict } from "./block-validator.ts";
 
-/** Why a message was dropped before it was judged. */
+/** Why a message was dropped before validation. */
 export type DropReason = "peer-over-budget" | "queue-full" | "waited-too-long";
 
 export interface GossipMetrics {

@@ -3,7 +3,7 @@ import type { Connection, PeerId, Stream, StreamHandler, Topology } from "@libp2
 import { describe, expect, it } from "vitest";
 import { guardRouter, withBoundedStreams } from "./guarded-router.ts";
 
-/** Components that keep what gossipsub registers. */
+/** Components that store gossipsub's registrations. */
 function setUp() {
   const registered: { handler?: StreamHandler; topology?: Topology } = {};
   const registrar = {

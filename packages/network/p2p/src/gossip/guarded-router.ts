@@ -4,12 +4,12 @@ import type { Connection, PeerId, Stream } from "@libp2p/interface";
 import { MAX_MESSAGE_BYTES } from "../wire/gossip-message.ts";
 import { FrameMemory, FrameReader } from "./inbound-frames.ts";
 
-/** What all peers together may have us hold. */
+/** Total limit of held bytes for all peers. */
 const MAX_HELD_BYTES = 128 * 1024 * 1024;
 
 /** Decides over single messages of a peer. */
 export interface MessageGate {
-  /** @param judge lets the router have the message: decompression, validation, forwarding */
+  /** @param judge passes the message to the router: decompression, validation, forwarding */
   admit(peer: string, judge: () => Promise<void>): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { Stream } from "@libp2p/interface";
 import { describe, expect, it } from "vitest";
 import { FrameMemory, FrameReader } from "./inbound-frames.ts";
 
-/** What a reader uses of a stream. */
+/** The used part of a stream. */
 class FakeStream extends EventTarget {
   readStatus: "readable" | "paused" = "readable";
   aborted: Error | undefined;

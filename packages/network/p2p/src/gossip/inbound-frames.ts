@@ -11,7 +11,7 @@ const FIRST_ALLOCATION_BYTES = 4096;
 /** Complete frames that may wait before the peer is held back. */
 const MAX_WAITING_BYTES = 64 * 1024;
 
-/** What all peers together have us hold: frames that are coming in, waiting, and being worked on. */
+/** Total memory of the frames of all peers: incoming, waiting, and in processing. */
 export class FrameMemory {
   private readonly maxBytes: number;
   private readonly held = new Map<FrameReader, number>();
@@ -25,7 +25,7 @@ export class FrameMemory {
     return this.total;
   }
 
-  /** Beyond the limit, those that hold most are given up; that may be the one that asks. */
+  /** Beyond the limit, the readers with the most bytes are aborted, possibly the calling one. */
   set(reader: FrameReader, bytes: number): void {
     this.total += bytes - (this.held.get(reader) ?? 0);
     if (bytes === 0) this.held.delete(reader);
@@ -40,9 +40,9 @@ export class FrameMemory {
 }
 
 /**
- * The frames of a stream: length as a varint ‖ data, together in one array. A stream of libp2p read in the plain way collects whatever
- * comes without a limit while its reader is busy, and keeps every fragment as an object of its own. Here a peer whose frames are
- * not taken is held back, fragments are copied together, and memory grows with what has really come.
+ * The frames of a stream, in one array: length as a varint ‖ data. A plain libp2p stream buffers without a limit while its reader
+ * is busy, and keeps every fragment as an object. Here a peer whose frames are not read is paused, fragments are copied together,
+ * and memory grows only with received bytes.
  */
 export class FrameReader {
   private readonly stream: Stream;
@@ -64,7 +64,7 @@ export class FrameReader {
     this.maxBytes = maxBytes;
   }
 
-  /** Ends with the stream. A frame is held until the next one is asked for. */
+  /** Ends with the stream. A frame is held until the next one is requested. */
   async *read(): AsyncGenerator<Uint8Array> {
     const { stream } = this;
     const onMessage = (event: { readonly data: Chunk }): void => this.receive(event.data);
@@ -126,7 +126,7 @@ export class FrameReader {
     this.wake();
   }
 
-  /** @returns what belongs to the next frame */
+  /** @returns the bytes of the next frame */
   private append(bytes: Uint8Array): Uint8Array {
     if (this.expected === undefined) {
       this.reserve(this.filled + 1);

@@ -5,9 +5,9 @@ const MAX_PEERS = 1000;
 const MIB = 1024 * 1024;
 
 /**
- * What a peer may cost us for nothing. An invalid message costs a token and another for each mebibyte that had to be read, a known block
- * in another form a tenth of that. A peer without tokens is not read until it has some again; its score falls independently of this.
- * An honest peer checks what it passes on, so it hardly ever costs anything.
+ * A peer's budget for useless messages. An invalid message costs a token and another for each mebibyte of its data, a known block
+ * in another encoding a tenth of that. A peer without tokens is not read until it has some again; its score falls independently
+ * of this. An honest peer validates messages before it forwards them, so it hardly ever pays.
  */
 export class PeerBudgets {
   private budgets = new LruCache<string, TokenBucket>(MAX_PEERS);
@@ -32,7 +32,7 @@ export class PeerBudgets {
     this.charge(peer, (1 + readBytes / MIB) / 10);
   }
 
-  /** What was invalid may not have been the peers' fault. */
+  /** Invalid messages may not have been the peers' fault. */
   forgiveAll(): void {
     this.budgets = new LruCache(MAX_PEERS);
   }

@@ -7,7 +7,7 @@ export const HEARTBEAT_MS = 500;
 /** Versions that upstream negotiates. Spec: docs/protocol/03-p2p.md#router-parameters */
 export const MESH_PROTOCOLS = ["/meshsub/1.1.0", "/meshsub/1.0.0"] as const;
 
-/** What all nodes of the OP Stack's mesh are set to. Spec: docs/protocol/03-p2p.md#router-parameters */
+/** The parameters of all nodes of the OP Stack's mesh. Spec: docs/protocol/03-p2p.md#router-parameters */
 export const routerOptions = (topics: readonly string[]): Partial<GossipsubOpts> => ({
   globalSignaturePolicy: "StrictNoSign",
   D: 8,
@@ -35,7 +35,7 @@ export const routerOptions = (topics: readonly string[]): Partial<GossipsubOpts>
   allowedTopics: new Set(topics),
   maxInboundDataLength: MAX_MESSAGE_BYTES,
   decodeRpcLimits: {
-    // a peer has four topics, and its messages are those of a few seconds
+    // a peer has four topics, and its messages cover some seconds
     maxSubscriptions: 128,
     maxMessages: 256,
     maxControlMessages: 128,
@@ -44,13 +44,13 @@ export const routerOptions = (topics: readonly string[]): Partial<GossipsubOpts>
     maxIdontwantMessageIDs: 512,
     maxPeerInfos: 16,
   },
-  // a peer has one stream, and for a moment a second one when it connects anew
+  // a peer has one stream, and briefly a second one when it reconnects
   maxInboundStreams: 3,
   maxOutboundStreams: 3,
-  // one message of a peer at a time: those behind it stay with the peer
+  // one message per peer at a time: later messages stay with the peer
   awaitRpcHandler: true,
   awaitRpcMessageHandler: true,
-  // a block that nobody is there to receive is published all the same: it is sent to those who ask for it
+  // a block is published even without subscribers: it is sent to peers that request it
   allowPublishToZeroTopicPeers: true,
   ignoreDuplicatePublishError: true,
   batchPublish: true,

@@ -8,7 +8,7 @@ const MAX_BLOCKS_OF_HEIGHT = 6;
 export class SeenBlocks {
   private readonly heights = new LruCache<number, Set<Hex>>(MAX_HEIGHTS);
 
-  /** Whether a block is new at its height; `full`: six others are not, and no more of that height are looked at. */
+  /** Whether a block is new at its height; `full`: six others exist, so no more blocks of that height are validated. */
   check(number: number, hash: Uint8Array): "new" | "seen" | "full" {
     const hashes = this.heights.get(number);
     if (hashes === undefined) return "new";

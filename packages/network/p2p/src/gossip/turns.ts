@@ -26,7 +26,7 @@ export class Turns {
     this.nowMs = nowMs;
   }
 
-  /** Does the work when its turn has come, or says why not. */
+  /** Does the work in its turn, or returns why not. */
   async take(work: () => Promise<void>): Promise<Turn> {
     const turn = await this.wait();
     if (turn !== "go") return turn;

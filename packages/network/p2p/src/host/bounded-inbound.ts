@@ -4,10 +4,7 @@ import { type Clock, TokenBucket } from "@rnode/primitives";
 import { ipOf } from "../multiaddresses.ts";
 import type { ConnectionLimits } from "../network.ts";
 
-/**
- * Refuses inbound connections beyond the limits: those of one address, counting those that are still being negotiated, and those of a
- * second.
- */
+/** Refuses inbound connections beyond the limits per address (including connections in negotiation) and per second. */
 export function boundedInbound(
   { maxOfAddress, acceptsPerSec }: ConnectionLimits,
   gater: ConnectionGater,

@@ -18,7 +18,7 @@ import type { ConnectionLimits } from "../network.ts";
 import { boundedInbound } from "./bounded-inbound.ts";
 import { quietLogger } from "./quiet-logger.ts";
 
-/** What every node of the network offers. */
+/** The services of every node. */
 interface HostServices extends ServiceMap {
   readonly identify: Identify;
   readonly identifyPush: IdentifyPush;
@@ -30,16 +30,16 @@ export type Host<S extends ServiceMap = ServiceMap> = Libp2p<HostServices & S>;
 export interface HostOptions<S extends ServiceMap> {
   /** secp256k1, 32 bytes */
   readonly networkKey: Uint8Array;
-  /** undefined: does not listen, dials only */
+  /** `undefined`: does not listen, only dials */
   readonly listen?: { readonly ip: string; readonly tcpPort: number } | undefined;
-  /** chooses what to tell others; default: the addresses of the socket */
+  /** selects the announced addresses; default: the addresses of the socket */
   readonly announce?: ((listening: readonly Multiaddr[]) => readonly Multiaddr[]) | undefined;
-  /** what identify says about us */
+  /** the agent version in identify */
   readonly userAgent: string;
   readonly limits: ConnectionLimits;
   /** default: the machine's */
   readonly clock?: Clock | undefined;
-  /** keeps addresses of peers; undefined: memory */
+  /** stores addresses of peers; `undefined`: memory */
   readonly datastore?: Datastore | undefined;
   readonly gater?: ConnectionGater | undefined;
   /** in addition to identify and ping */
@@ -47,21 +47,21 @@ export interface HostOptions<S extends ServiceMap> {
 }
 
 const DIAL_TIMEOUT_MS = 10_000;
-/** Addresses that peers told us are kept for a day. Those of static peers and of discovery are given again. */
+/** Addresses from peers are kept for a day. Static peers and discovery provide theirs again. */
 const MAX_ADDRESS_AGE_MS = 24 * 3_600_000;
 const MAX_PEER_AGE_MS = 7 * 24 * 3_600_000;
 /** gossip, requests, identify and ping need a handful */
 const MAX_STREAMS = 64;
-/** A peer that opens more than so many mplex streams a second is disconnected: mplex cannot hold it back. */
+/** A peer that opens more mplex streams per second is disconnected, because mplex has no backpressure. */
 const MPLEX_STREAMS_PER_SEC = 50;
-/** More than the largest message. A peer that does not read is given up instead of being waited for. */
+/** More than the largest message. A peer that does not read is disconnected. */
 const MAX_WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
-/** What may still arrive on a yamux stream that is not read for a moment: less than a stream holds before it is given up, 4 MiB. */
+/** Maximum data in flight on a yamux stream that is not read: less than the 4 MiB at which a stream is aborted. */
 const MAX_WINDOW_BYTES = 2 * 1024 * 1024;
 
 /**
- * A libp2p node as the OP Stack's peers expect it, not started yet: TCP, noise, yamux before mplex, identify and ping. What uses it
- * registers its protocols before `start`.
+ * A libp2p node for the OP Stack's network, not started yet: TCP, noise, yamux before mplex, identify and ping. Users register
+ * their protocols before `start`.
  *
  * Spec: docs/protocol/03-p2p.md#identity-and-transport
  */
@@ -84,7 +84,7 @@ export async function createHost<S extends ServiceMap = Record<never, never>>(op
     },
     transports: [
       tcp({
-        // No idle connection is closed; yamux notices those that are gone.
+        // Idle connections are not closed; yamux detects dead ones.
         inboundSocketInactivityTimeout: 0,
         outboundSocketInactivityTimeout: 0,
         // refused by the system, before they cost anything

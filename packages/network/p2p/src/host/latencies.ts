@@ -67,7 +67,7 @@ export class Latencies {
       const before = this.#byPeer.get(id);
       this.#byPeer.set(id, Math.round(before === undefined ? ns : before * (1 - SMOOTHING) + ns * SMOOTHING));
     } catch {
-      // A peer need not answer pings; yamux and TCP notice those that are gone.
+      // A peer need not answer pings; yamux and TCP detect dead connections.
     }
   }
 

@@ -7,5 +7,5 @@ const quiet: Logger = Object.assign(() => {}, {
   newScope: () => quiet,
 });
 
-/** libp2p's own log lines, a dozen for each stream, are not even formatted: what matters is said by our own code. */
+/** Discards libp2p's log lines, a dozen for each stream, before they are formatted. rnode's own code logs the relevant events. */
 export const quietLogger: ComponentLogger = { forComponent: () => quiet };

@@ -2,12 +2,12 @@ import { connect, isIP } from "node:net";
 import { isPrivateIp } from "@rnode/peering";
 
 export interface Advertised {
-  /** undefined: nothing is known to advertise */
+  /** `undefined`: no address is known */
   readonly ip: string | undefined;
   readonly nat: boolean;
 }
 
-/** What speaks against the node being reachable under what it advertises; undefined: nothing that could be known at the start. */
+/** Why the node may be unreachable at its advertised address; `undefined` if no reason is known at the start. */
 export function reachabilityWarning({ ip, nat }: Advertised): string | undefined {
   if (nat) return undefined; // the router tells
   if (ip === undefined)

@@ -35,7 +35,7 @@ export interface NetworkDeps {
 type MeshHost = Host<{ pubsub: GossipSub }>;
 
 /**
- * Starts the network in this thread: all the wiring of its parts. What was started is closed again when something fails.
+ * Starts the network in this thread, and connects its parts. If a part fails, the started parts are closed.
  *
  * @throws {P2PSettingError}
  */
@@ -62,7 +62,7 @@ async function start(
   const { rollup, networkKey, listen, advertise } = config;
   const selfId = peerIdFromPrivateKey(privateKeyFromRaw(networkKey)).toString();
   const staticPeers = parseStaticPeers(config.staticPeers, selfId);
-  parseNetworks(config.netrestrict); // an entry that is none stops the start, whoever uses the list
+  parseNetworks(config.netrestrict); // an invalid entry stops the start in any case
   const advertisedIp = advertise.ip === undefined ? undefined : await resolveAdvertisedIp(advertise.ip);
   const part: PartDeps = { clock, log, metrics: createP2PMetrics(metrics) };
   const sink: PayloadSink = { accept: (envelope, from) => handlers.onUnsafePayload(envelope, from) };
@@ -104,7 +104,7 @@ async function start(
   });
   closers.push(() => host.stop());
   await startListening(host, listen);
-  host.getMultiaddrs(); // asks what is listened on
+  host.getMultiaddrs(); // reads the listening addresses
   const tcpPort = boundPort ?? listen.tcpPort;
   closers.push(() => gossip.close());
   gossip.start();
@@ -244,7 +244,7 @@ const isAnyAddress = (ip: string): boolean => ip === "0.0.0.0" || ip === "::";
 
 const portOf = (addresses: readonly Multiaddr[]): number | undefined => addresses.map(tcpPortOf).find((port) => port !== undefined);
 
-/** Other machines cannot use those of this one; but it may have no others. */
+/** Other machines cannot use loopback addresses; but the node may have no others. */
 function withoutLoopback(addresses: readonly Multiaddr[]): readonly Multiaddr[] {
   const others = addresses.filter((address) => !/^(?:127\.|::1$)/.test(ipOf(address) ?? ""));
   return others.length > 0 ? others : addresses;

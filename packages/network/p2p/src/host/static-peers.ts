@@ -64,7 +64,7 @@ export interface StaticDialerDeps {
 const REDIAL_INTERVAL_MS = 60_000;
 const DIAL_LIMIT_MS = 30_000;
 
-/** Dials static peers at the start, and every minute those that are not connected. Spec: docs/protocol/03-p2p.md#static-peers */
+/** Dials static peers at the start, and disconnected ones every minute. Spec: docs/protocol/03-p2p.md#static-peers */
 export class StaticDialer {
   readonly #peers: readonly StaticPeer[];
   readonly #deps: StaticDialerDeps;

@@ -12,7 +12,7 @@ const COUNTERS: Readonly<Record<Counter, { readonly cap: number; readonly weight
   rejectedPayloads: { cap: 20, weight: -20 },
 };
 
-/** What request-response adds to the score of a peer in gossip. */
+/** The score of request-response, which gossip adds to a peer's score. */
 export interface ApplicationScoring extends ResponseScores {
   score(peer: string): number;
   /** To be called each slot. */
@@ -20,8 +20,8 @@ export interface ApplicationScoring extends ResponseScores {
 }
 
 /**
- * Counts what request-response says about peers. The counters are part of the score records: they outlive connections and restarts.
- * Spec: docs/protocol/03-p2p.md#peer-scoring
+ * Counts results of request-response with peers. The counters are part of the score records, so they survive connections and
+ * restarts. Spec: docs/protocol/03-p2p.md#peer-scoring
  */
 export class ApplicationScores implements ApplicationScoring {
   readonly #records: PeerRecords;

@@ -12,7 +12,7 @@ interface Counted {
   written: number;
 }
 
-/** Counts the bytes of all connections, from what their sockets have counted. */
+/** Counts the bytes of all connections, from the counters of their sockets. */
 export class Bandwidth {
   readonly #metrics: P2PMetrics;
   readonly #open = new Set<Counted>();
@@ -36,7 +36,7 @@ export class Bandwidth {
     );
   }
 
-  /** To be called now and then, so that the bytes of long connections are counted before they end. */
+  /** Call it at intervals, so that the bytes of long connections are counted before they end. */
   sample(): void {
     for (const counted of this.#open) this.#count(counted);
   }

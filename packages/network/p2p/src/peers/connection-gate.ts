@@ -13,9 +13,9 @@ interface GateDeps {
   readonly nowSec: () => number;
   readonly metrics: P2PMetrics;
   readonly log: Logger;
-  /** told of every connection there is */
+  /** tracks every connection */
   readonly bandwidth: Pick<Bandwidth, "track">;
-  /** A ban has ended: with it ends what led to it. */
+  /** A ban has ended: clears its causes. */
   readonly onPeerUnbanned: (peer: string) => void;
 }
 
@@ -31,14 +31,14 @@ export class ConnectionGate implements ConnectionGater {
     this.#deps = deps;
   }
 
-  /** Why there may be no connection to a peer. @returns undefined: there may */
+  /** Why connections to a peer are refused. @returns `undefined`: they are not */
   peerRefusal(peer: string): "blocked" | "banned" | undefined {
     const { records } = this.#deps;
     if (records.blockedPeers.has(peer)) return "blocked";
     return this.#isPeerBanned(peer) ? "banned" : undefined;
   }
 
-  /** Why there may be no connection to an address. @returns undefined: there may */
+  /** Why connections to an address are refused. @returns `undefined`: they are not */
   addressRefusal(address: IpBytes): "blocked" | "banned" | "outside-netrestrict" | undefined {
     const { records, netrestrict } = this.#deps;
     const isIn = (subnet: Subnet): boolean => subnetContains(subnet, address);
@@ -121,7 +121,7 @@ export class ConnectionGate implements ConnectionGater {
   }
 }
 
-/** @returns undefined: a host name, or no IP at all */
+/** @returns `undefined`: a host name, or not an IP address */
 function ipOf(address: Multiaddr): IpBytes | undefined {
   for (const { name, value } of address.getComponents())
     if ((name === "ip4" || name === "ip6") && value !== undefined) return parseIp(value);

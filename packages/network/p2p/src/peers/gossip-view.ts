@@ -3,7 +3,7 @@ import { ClockWatch } from "../clock-watch.ts";
 import type { GossipEvent, P2PMetrics } from "../p2p-metrics.ts";
 import { setLiveTopic, type TopicScoring } from "./score-params.ts";
 
-/** What gossip counts of a peer; times in milliseconds. */
+/** Gossip's counters of a peer; times in milliseconds. */
 export interface GossipPeerStats {
   readonly knownIPs: ReadonlySet<string>;
   readonly behaviourPenalty: number;
@@ -21,7 +21,7 @@ export interface GossipPeerStats {
   >;
 }
 
-/** What scoring and `rnodep2p_*` need of gossip. */
+/** The used part of gossip for scoring and `rnodep2p_*`. */
 export interface GossipView {
   subscribers(topic: string): readonly string[];
   /** the total, application part included */
@@ -31,13 +31,13 @@ export interface GossipView {
   forget(peer: string): void;
   /** when a block was valid the last time, one of ours included; monotonic milliseconds, −∞: never */
   lastValidMs(): number;
-  /** Takes back what invalid blocks have cost: what they were judged by was wrong. */
+  /** Clears penalties for invalid blocks, because the clock or the signer was wrong. */
   forgiveInvalid(): void;
-  /** @param topic the one that blocks are published on from now on */
+  /** @param topic the current topic of new blocks */
   setLiveTopic(topic: string): void;
 }
 
-/** Dates are those of the time of day. */
+/** Dates are wall clock times. */
 type KeptStats = Omit<GossipPeerStats, "topics"> & {
   connected: boolean;
   expire: number;
@@ -82,11 +82,11 @@ const EVENTS: Readonly<Partial<Record<keyof ScoreKeeper, GossipEvent>>> = {
 };
 
 /**
- * Looks into a gossipsub router, counts its events, and mends two things. The router keeps the score of a peer that has left, and then
- * gives it a new one when it comes back, so that reconnecting would clear a bad score. And it measures intervals by the time of day: when
- * that is set, the dates move along, and for a minute no peer is penalized for its timing.
+ * Reads a gossipsub router, counts its events, and corrects two behaviours. First, the router gives a returning peer a new score,
+ * so reconnecting would clear a bad score; here the old score is kept. Second, it measures intervals by the wall clock; here,
+ * after a clock step, its dates are shifted, and for a minute no peer is penalised for its timing.
  *
- * @throws TypeError for anything but a router of the library's version that this was written for
+ * @throws TypeError for any router but that of the supported library version
  */
 export function gossipView(router: unknown, metrics: P2PMetrics, clock: Pick<Clock, "unixMs" | "monotonicMs">): GossipView {
   const gossip = router as ScoredGossip;

@@ -44,7 +44,7 @@ afterEach(async () => {
 /** A message that a test node takes for a valid block. Every other is invalid. */
 const VALID = 0xaa;
 
-/** A node whose upkeep goes by a clock of its own. */
+/** A node whose upkeep has its own clock. */
 async function start(key: number, options: Partial<PeersOptions> = {}, discovery?: DiscoveryView): Promise<TestNode> {
   const clock = new SimClock(Date.now());
   const deps = { clock, log: silentLogger, metrics: createP2PMetrics(noMetrics) };
@@ -103,7 +103,7 @@ async function stop(node: TestNode): Promise<void> {
   await node.close();
 }
 
-/** Waits for what the other side has yet to notice. */
+/** Waits for a condition on the other side. */
 async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let i = 0; i < 500; i++) {
     if (await isSo()) return;
@@ -139,7 +139,7 @@ describe("peers over loopback", () => {
       stats: (await a.api.peerStats()).banned,
     });
     expect(await refused()).toEqual({ bans: 1, peers: [b.id], stats: 1 });
-    expect(await a.api.listBlockedPeers()).toEqual([]); // nobody blocked it
+    expect(await a.api.listBlockedPeers()).toEqual([]); // no peer is blocked
 
     await expect(a.api.connectPeer(b.address)).rejects.toThrow(/banned/);
     await b.api.connectPeer(a.address).catch(() => {});

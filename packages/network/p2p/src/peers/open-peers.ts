@@ -27,7 +27,7 @@ export interface PeersOptions extends Pick<P2PConfig, "rollup" | "peers" | "netr
 }
 
 /**
- * Opens what is known of peers, before there is a node.
+ * Opens the peer store, before the node exists.
  *
  * @throws {CodedError} peer-store/in-use, peers/bad-subnet
  */

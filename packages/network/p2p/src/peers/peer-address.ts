@@ -1,7 +1,7 @@
 import { type Component, multiaddr } from "@multiformats/multiaddr";
 import { canonicalPeerId } from "./peer-id-text.ts";
 
-/** A peer and where it can be dialled. */
+/** A peer and its address. */
 export interface PeerAddress {
   readonly peerId: string;
   /** with `/p2p/<peer id>` */
@@ -11,7 +11,7 @@ export interface PeerAddress {
 const MAX_LENGTH = 512;
 const HOSTS = new Set(["ip4", "ip6", "dns", "dns4", "dns6"]);
 
-/** @param text `/ip4/192.0.2.1/tcp/9222/p2p/16Uiu2HA…`, or with a host name. @returns undefined: no such address */
+/** @param text `/ip4/192.0.2.1/tcp/9222/p2p/16Uiu2HA…`, or with a host name. @returns `undefined`: invalid */
 export function parsePeerAddress(text: string): PeerAddress | undefined {
   const components = componentsOf(text);
   if (components?.length !== 3) return undefined;

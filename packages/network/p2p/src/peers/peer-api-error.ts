@@ -6,7 +6,7 @@ import { CodedError } from "@rnode/primitives";
  */
 export type PeerApiErrorCode = "peer-api/too-many" | "peer-api/refused" | "peer-api/not-connected";
 
-/** What `rnodep2p_*` could not do, in words for the caller. */
+/** An error of `rnodep2p_*`, with a message for the caller. */
 export class PeerApiError extends CodedError<PeerApiErrorCode> {
   constructor(code: PeerApiErrorCode, text: string, data: CodedError["data"], options?: ErrorOptions) {
     super(code, data, options);

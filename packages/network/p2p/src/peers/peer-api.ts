@@ -1,5 +1,5 @@
 import type { Equivocation } from "../equivocation.ts";
-/** What `rnodep2p_*` answers. Shapes: docs/protocol/04-rpc.md#namespace-rnodep2p */
+/** Answers of `rnodep2p_*`. Shapes: docs/protocol/04-rpc.md#namespace-rnodep2p */
 export interface PeerInfo {
   readonly peerID: string;
   /** 64 hex digits without prefix */
@@ -85,7 +85,7 @@ export interface PeerApi {
   self(): Promise<PeerInfo>;
   peers(onlyConnected: boolean): Promise<PeerDump>;
   peerStats(): Promise<PeerStats>;
-  /** @returns undefined: discovery is off */
+  /** @returns `undefined`: discovery is off */
   discoveryTable(): Promise<readonly string[] | undefined>;
   blockPeer(peerId: string): Promise<void>;
   unblockPeer(peerId: string): Promise<void>;
@@ -98,9 +98,9 @@ export interface PeerApi {
   listBlockedSubnets(): Promise<readonly string[]>;
   protectPeer(peerId: string): Promise<void>;
   unprotectPeer(peerId: string): Promise<void>;
-  /** Waits for the connection. @throws when there is none within 30 s */
+  /** Waits for the connection. @throws without one within 30 s */
   connectPeer(multiaddress: string): Promise<void>;
-  /** Also forgets what is known of the peer, and unblocks it. */
+  /** Also deletes the peer's records, and unblocks it. */
   disconnectPeer(peerId: string): Promise<void>;
   /** Not upstream: the bans for scores, which end by themselves and are in no list of blocked peers. */
   listBans(): Promise<readonly PeerBan[]>;

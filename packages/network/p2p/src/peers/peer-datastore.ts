@@ -6,8 +6,8 @@ import { LevelDatastore } from "datastore-level";
 import { type Datastore, Key } from "interface-datastore";
 
 /**
- * peer-store/in-use: another process has the folder open. peer-store/damaged: it cannot be read; only inside this folder, what is damaged
- * is set aside
+ * peer-store/in-use: another process has the folder open. peer-store/damaged: it cannot be read (internal: a damaged store is
+ * renamed)
  */
 type PeerStoreErrorCode = "peer-store/in-use" | "peer-store/damaged";
 
@@ -22,10 +22,10 @@ export interface PeerDatastore {
 const LIBP2P_KEYS = new Key("/js-libp2p");
 
 /**
- * Opens the store of what is known of peers. `load` reads it: a store that cannot be opened or read is renamed to `<path>.damaged` with a
- * warning, and an empty one takes its place. What cannot be kept on disk is kept in memory, with a warning.
+ * Opens the peer store. `load` reads it: a store that cannot be opened or read is renamed to `<path>.damaged` with a warning, and
+ * replaced by an empty one. If it cannot be on disk, it is in memory, with a warning.
  *
- * @param path a folder; undefined: memory
+ * @param path a folder; `undefined`: memory
  * @throws {CodedError} peer-store/in-use
  */
 export async function openPeerDatastore<T>(
@@ -60,7 +60,7 @@ async function inMemory<T>(load: (records: Datastore) => Promise<T>) {
 
 async function onDisk<T>(path: string, load: (records: Datastore) => Promise<T>) {
   const records = new LevelDatastore(path);
-  // LevelDatastore.open would turn the error into text, and lose what went wrong
+  // LevelDatastore.open would convert the error to text, and lose its cause
   await records.db.open({ createIfMissing: true });
   try {
     const loaded = await load(records);

@@ -16,7 +16,7 @@ import type { RecordTable } from "./record-table.ts";
 interface DirectoryDeps {
   readonly host: PeerHost;
   readonly gossip: GossipView;
-  /** undefined: discovery is off */
+  /** `undefined`: discovery is off */
   readonly discovery: DiscoveryView | undefined;
   /** 0: unknown */
   readonly latencyNs: (peer: string) => number;
@@ -87,7 +87,7 @@ export class PeerDirectory implements PeerApi {
     };
   }
 
-  /** What the operator blocks, and what is banned for its score at this time. */
+  /** The operator's blocks, and the current bans for scores. */
   #refused(blocked: RecordTable<unknown>, bans: RecordTable<Ban>): readonly string[] {
     const now = this.#deps.nowSec();
     const banned = [...bans.entries()].flatMap(([key, { expiry }]) => (expiry > now ? [key] : []));

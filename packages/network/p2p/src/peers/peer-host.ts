@@ -12,7 +12,7 @@ export interface PeerConnection {
   readonly streams: number;
 }
 
-/** What libp2p has learned of a peer, connected or not. */
+/** libp2p's data about a peer, connected or not. */
 export interface KnownPeer {
   readonly id: string;
   /** multiaddresses */
@@ -25,30 +25,30 @@ export interface KnownPeer {
   readonly tagValue: number;
 }
 
-/** What scoring, pruning and `rnodep2p_*` need of libp2p. Peer ids are base58 texts. */
+/** The used part of libp2p for scoring, pruning and `rnodep2p_*`. Peer ids are base58 texts. */
 export interface PeerHost {
   readonly peerId: string;
-  /** those of this node, with `/p2p/<id>` */
+  /** addresses of this node, with `/p2p/<id>` */
   addresses(): readonly string[];
   protocols(): readonly string[];
   /** by peer; every peer has at least one connection */
   connections(): ReadonlyMap<string, readonly PeerConnection[]>;
-  /** @param max at most so many peers */
+  /** @param max maximum number of peers */
   knownPeers(max: number): Promise<readonly KnownPeer[]>;
   countKnown(): Promise<number>;
-  /** @returns undefined: nothing is known */
+  /** @returns `undefined`: unknown peer */
   knownPeer(peer: string): Promise<KnownPeer | undefined>;
   tag(peer: string, name: string, value: number): Promise<void>;
   /** @throws when there is no connection before `signal` */
   dial(multiaddress: string, signal: AbortSignal): Promise<void>;
   disconnect(peer: string): Promise<void>;
-  /** Removes what is known of a peer. */
+  /** Deletes a peer's records. */
   forget(peer: string): Promise<void>;
   /** @returns stops listening */
   onConnection(listener: () => void): () => void;
 }
 
-/** @returns `undefined` if no key has this id: the bytes in it are no point of the curve. No such peer can be connected or known. */
+/** @returns `undefined` if no key has this id, because its bytes are not a point of the curve. Such a peer cannot exist. */
 function possiblePeerId(peer: string): ReturnType<typeof peerIdFromString> | undefined {
   try {
     return peerIdFromString(peer);
@@ -57,7 +57,9 @@ function possiblePeerId(peer: string): ReturnType<typeof peerIdFromString> | und
   }
 }
 
-/** More are not listed, and are forgotten sooner or later. Whoever connects is known for a week, under as many ids as he likes. */
+/**
+ * More peers are not listed, and are deleted eventually. A connected peer stays known for a week, and can use any number of ids.
+ */
 export const MAX_KNOWN_PEERS = 5000;
 /** A peer writes these texts: longer ones are cut. */
 const MAX_TEXT_LENGTH = 256;

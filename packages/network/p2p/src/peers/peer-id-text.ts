@@ -19,7 +19,7 @@ const isMultihash = (bytes: Uint8Array): boolean =>
 
 /**
  * @param text base58 (`16Uiu2HA…`, `12D3Koo…`, `Qm…`) or a CID of the codec libp2p-key (`bafz…`)
- * @returns the multihash; undefined: not a peer id
+ * @returns the multihash; `undefined`: not a peer id
  */
 export function peerIdBytes(text: string): Uint8Array | undefined {
   if (text.length > MAX_TEXT_LENGTH) return undefined;
@@ -34,7 +34,7 @@ export function peerIdBytes(text: string): Uint8Array | undefined {
 
 const checked = (bytes: Uint8Array): Uint8Array | undefined => (isMultihash(bytes) ? bytes : undefined);
 
-/** The form that is used everywhere: base58 of the multihash. @returns undefined: not a peer id */
+/** The canonical form: base58 of the multihash. @returns `undefined`: not a peer id */
 export function canonicalPeerId(text: string): string | undefined {
   const bytes = peerIdBytes(text);
   return bytes && base58btc.baseEncode(bytes);
@@ -43,7 +43,7 @@ export function canonicalPeerId(text: string): string | undefined {
 /** As in the keys of the peer store: base32, upper case, unpadded. */
 export const peerIdKeyText = (peerId: string): string => base32upper.baseEncode(base58btc.baseDecode(peerId));
 
-/** The reverse of `peerIdKeyText`. @returns undefined: not a peer id */
+/** The inverse of `peerIdKeyText`. @returns `undefined`: not a peer id */
 export function peerIdOfKeyText(text: string): string | undefined {
   try {
     const bytes = base32upper.baseDecode(text);
@@ -53,7 +53,7 @@ export function peerIdOfKeyText(text: string): string | undefined {
   }
 }
 
-/** @returns the compressed public key (33 bytes); undefined: the peer's key is of another kind */
+/** @returns the compressed public key (33 bytes); `undefined`: the peer has another kind of key */
 export function secp256k1KeyOf(peerId: string): Uint8Array | undefined {
   const bytes = peerIdBytes(peerId);
   // multihash 00 25, protobuf 08 02 (type secp256k1) 12 21 (33 bytes)

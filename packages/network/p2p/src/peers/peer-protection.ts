@@ -1,7 +1,10 @@
 import type { StaticPeers } from "../parts.ts";
 import type { PeerRecords } from "./peer-records.ts";
 
-/** Which peers are not pruned: static ones (tag `static`), and those the operator protects (tag `api-protected`), across restarts. */
+/**
+ * Peers that are not pruned: static ones (tag `static`), and those that the operator protects (tag `api-protected`), across
+ * restarts.
+ */
 export class PeerProtection {
   readonly #records: PeerRecords;
   readonly #staticPeers: StaticPeers;

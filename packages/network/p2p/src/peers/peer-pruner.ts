@@ -4,7 +4,7 @@ import type { PeerConnection } from "./peer-host.ts";
 
 /** Time between two prunings. */
 const SILENCE_MS = 60_000;
-/** From so many times the high tide on, neither the silence nor the grace of those that connected to us is waited for. */
+/** Above this multiple of the high tide, inbound peers are pruned without silence period and grace. */
 const FLOOD_FACTOR = 2;
 
 interface PrunerDeps {
@@ -13,7 +13,7 @@ interface PrunerDeps {
   readonly graceMs: number;
   readonly connections: () => ReadonlyMap<string, readonly PeerConnection[]>;
   readonly isProtected: (peer: string) => boolean;
-  /** what the peer is worth: its score and its tags */
+  /** the peer's value: its score and its tags */
   readonly worthOf: (peer: string) => Promise<number>;
   readonly disconnect: (peer: string) => Promise<void>;
   /** Memory is short: the silence is not waited for. */
@@ -31,9 +31,8 @@ interface Candidate {
 }
 
 /**
- * Disconnects peers when there are more than the high tide, until the low tide is reached: those of least value first, then those that
- * connected to us, then the newest. Protected peers and new ones stay.
- * Spec: docs/protocol/03-p2p.md#connection-manager
+ * Disconnects peers above the high tide, until the low tide is reached: those of least value first, then inbound ones, then the
+ * newest. Protected peers and new ones stay. Spec: docs/protocol/03-p2p.md#connection-manager
  */
 export class PeerPruner {
   readonly #deps: PrunerDeps;

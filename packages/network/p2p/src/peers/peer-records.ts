@@ -17,13 +17,13 @@ import { RecordTable } from "./record-table.ts";
 const METADATA_RETENTION_SEC = 7 * 24 * 3600;
 const METADATA_INTERVAL_SEC = 3600;
 const MAX_PEERS = 10_000;
-/** Blocked by the operator: not evicted, so that further ones are refused instead. */
+/** Limit of the operator's blocks: they are not evicted, so further ones are refused. */
 export const MAX_BLOCKED = 10_000;
 
 /**
- * What is known of peers and survives a restart: scores, metadata, bans, what the operator blocks and protects. Reading is synchronous,
- * from memory; each change is written to the datastore behind it. Bounded in entries. Keys and values are those of op-node.
- * Spec: docs/protocol/03-p2p.md#connection-gater-and-bans
+ * Peer data that survives a restart: scores, metadata, bans, the operator's blocks and protections. Reads are synchronous, from
+ * memory; each change is written to the datastore asynchronously. The number of entries is bounded. Keys and values are those of
+ * op-node. Spec: docs/protocol/03-p2p.md#connection-gater-and-bans
  */
 export class PeerRecords {
   readonly scores: RecordTable<ScoreRecord>;
@@ -133,13 +133,13 @@ export class PeerRecords {
     for (const key of unreadable) this.#write(key, undefined);
   }
 
-  /** @returns undefined: none, or they are too old to matter */
+  /** @returns `undefined`: none, or expired */
   scoresOf(peer: string, nowSec: number): PeerScores | undefined {
     const record = this.scores.get(peer);
     return record === undefined || record.lastUpdate + this.#scoreRetentionSec < nowSec ? undefined : record.peerScores;
   }
 
-  /** Notes what discovery knows of a peer. It says the same again and again: that is written once an hour. */
+  /** Stores discovery's data of a peer. Unchanged data is written once an hour. */
   setMetadata(peer: string, enr: string, opStackID: number, nowSec: number): void {
     const known = this.metadata.get(peer);
     const isSame = known?.peerMetadata.enr === enr && known.peerMetadata.opStackID === opStackID;
@@ -147,7 +147,7 @@ export class PeerRecords {
     this.metadata.set(peer, { lastUpdate: nowSec, peerMetadata: { enr, opStackID } });
   }
 
-  /** Removes what is too old to matter. */
+  /** Removes expired records. */
   collectGarbage(nowSec: number): void {
     this.scores.deleteWhere(({ lastUpdate }) => lastUpdate + this.#scoreRetentionSec < nowSec);
     this.metadata.deleteWhere(({ lastUpdate }) => lastUpdate + METADATA_RETENTION_SEC < nowSec);
@@ -173,7 +173,7 @@ export class PeerRecords {
   }
 
   async #writePending(store: Datastore): Promise<void> {
-    // What changes in the meantime goes out together.
+    // Changes of the same turn are written together.
     await Promise.resolve();
     while (this.#pending.size > 0) {
       const batch = store.batch();

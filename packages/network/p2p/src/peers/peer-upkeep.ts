@@ -13,7 +13,7 @@ import type { PeerRecords } from "./peer-records.ts";
 import { ScoreMonitor } from "./score-monitor.ts";
 import { takeSnapshot } from "./score-snapshot.ts";
 
-/** How often. */
+/** Intervals. */
 export interface PeerTiming {
   readonly snapshotMs: number;
   readonly banCheckMs: number;
@@ -44,7 +44,7 @@ interface UpkeepDeps {
   readonly log: Logger;
 }
 
-/** What is done about peers at intervals: scores decay, are written down, and banned for; too many are pruned; old records go. */
+/** Periodic work on peers: score decay, snapshots and bans, pruning of peers, deletion of old records. */
 export class PeerUpkeep {
   readonly #deps: UpkeepDeps;
   readonly #monitor: ScoreMonitor;
@@ -133,7 +133,7 @@ export class PeerUpkeep {
     for (const peer of invalid) if (!this.#invalidSinceMs.has(peer)) this.#invalidSinceMs.set(peer, clock.monotonicMs());
   }
 
-  /** Keeps the number of known peers bounded: those that are worth least go. */
+  /** Bounds the number of known peers: deletes those of least value. */
   async #forgetPeers(): Promise<void> {
     const { host, protection } = this.#deps;
     const connections = host.connections();
@@ -170,7 +170,7 @@ export class PeerUpkeep {
   }
 }
 
-/** The peers beyond `max`, those that are worth least first. */
+/** The peers beyond `max`, those of least value first. */
 export function peersToForget(
   known: readonly Pick<KnownPeer, "id" | "tagValue">[],
   max: number,

@@ -3,14 +3,14 @@ interface RecordTableOptions<V> {
   readonly prefix: string;
   /** the rest of the key in the datastore */
   keyText(key: string): string;
-  /** @returns undefined: no key of this table */
+  /** @returns `undefined`: not a key of this table */
   keyOf(text: string): string | undefined;
   encode(value: V): Uint8Array;
-  /** @returns undefined: damaged */
+  /** @returns `undefined`: damaged */
   decode(value: Uint8Array, key: string): V | undefined;
-  /** entries; beyond them the one that was written longest ago is deleted */
+  /** entries; beyond them the least recently written one is deleted */
   readonly max: number;
-  /** @param value undefined: delete */
+  /** @param value `undefined`: delete */
   write(key: string, value: Uint8Array | undefined): void;
 }
 
@@ -74,7 +74,7 @@ export class RecordTable<V> {
     for (const [key, value] of this.#entries) if (isOver(value)) this.delete(key);
   }
 
-  /** Takes over a record of the datastore. @returns false: it is none of this table */
+  /** Restores a record of the datastore. @returns false: not of this table */
   restore(storeKey: string, value: Uint8Array): boolean {
     const key = this.#options.keyOf(storeKey.slice(this.prefix.length));
     const decoded = key === undefined ? undefined : this.#options.decode(value, key);

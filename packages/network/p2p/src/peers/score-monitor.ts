@@ -7,7 +7,7 @@ interface MonitorDeps {
   readonly records: PeerRecords;
   readonly ban: { readonly enabled: boolean; readonly threshold: number; readonly durationMs: number };
   readonly isStatic: (peer: string) => boolean;
-  /** A valid block has come since the peer was seen to send invalid ones: what they are judged by is right. */
+  /** A valid block arrived after the peer's invalid ones, which confirms clock and signer. */
   readonly isJudgementConfirmed: (peer: string) => boolean;
   readonly connected: () => readonly string[];
   readonly disconnect: (peer: string) => Promise<void>;
@@ -19,8 +19,8 @@ interface MonitorDeps {
 const WARNING_INTERVAL_SEC = 60;
 
 /**
- * Bans peers whose score is too low, one connected peer at a time in turn. For invalid blocks a peer is banned only once a valid one has
- * come from anywhere: a node whose clock is wrong, or that does not know of the sequencer's new key yet, would ban all its peers.
+ * Bans peers with a low score, checking one connected peer at a time in turn. For invalid blocks, a peer is banned only after a
+ * valid block from any peer: otherwise a node with a wrong clock, or without the sequencer's new key, would ban all its peers.
  * Spec: docs/protocol/03-p2p.md#connection-gater-and-bans
  */
 export class ScoreMonitor {

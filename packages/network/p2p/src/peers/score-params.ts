@@ -55,9 +55,9 @@ const DEFAULT_SLOT_MS = 2000;
 const MAX_TIME_IN_MESH_SCORE = 10;
 const MESH_DELIVERIES_WEIGHT = -0.7;
 
-/** So many peers may have one address before it counts against each of them. */
+/** Number of peers on one address from which each gets a penalty. */
 export const COLOCATION_THRESHOLD = 10;
-/** Programs of this machine, and what reaches us through a proxy on it, share these addresses without being one attacker. */
+/** Addresses of local programs and proxies, which are not one attacker. */
 export const SHARED_ADDRESSES: ReadonlySet<string> = new Set(["127.0.0.1", "::1"]);
 
 /** The slot is the time between two L2 blocks. @param blockTimeSec 0: two seconds */
@@ -81,9 +81,9 @@ export interface LightScoring {
 }
 
 /**
- * The parameters of `light`. Time in the mesh and deliveries are scored on the topic of the first version only, as older releases of op-node
- * did: blocks that are ignored, or not made, then cost no peer anything. Invalid blocks cost on all topics, because no honest peer passes them
- * on. op-node scores no topic any more (v1.19.6).
+ * The parameters of `light`. Time in the mesh and deliveries are scored only on the topic of the first version, as in older
+ * releases of op-node, so ignored or missing blocks cost peers nothing. Invalid blocks are penalised on all topics, because no
+ * honest peer forwards them. op-node scores no topic any more (v1.19.6).
  */
 export function lightScoring({ slot, topics, liveTopic, applicationScore }: LightScoring): GossipScoreParams {
   return {

@@ -81,7 +81,7 @@ function observe({ gossip, reqResp }: PeerScores, { peerScores }: P2PMetrics): v
   for (const [type, value] of Object.entries(parts)) peerScores.observe(value, { type: type as ScoreType });
 }
 
-/** What weighs on a score, for people. */
+/** The largest penalties of a score, as text. */
 export function scoreInWords({ gossip, reqResp }: PeerScores): string {
   const rounded = (value: number): string => String(Math.round(value * 100) / 100);
   const counts = [

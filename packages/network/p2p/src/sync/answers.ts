@@ -5,7 +5,7 @@ import { Permits } from "./permits.ts";
 
 export interface AnswersDeps {
   readonly config: RollupConfig;
-  /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked */
+  /** @returns `undefined`: this node does not have the block. @throws if the engine is not available */
   readonly payloadByNumber: (number: number) => Promise<ExecutionPayloadEnvelope | undefined>;
   readonly clock: Clock;
 }
@@ -15,14 +15,14 @@ interface Answer {
   readonly untilMs: number;
 }
 
-/** How many blocks the engine is asked for at a time: each may be 10 MiB, in this thread and in that of the engine client. */
+/** Parallel requests of blocks from the engine: each block can have 10 MiB, in this thread and in that of the engine client. */
 const LOOKUPS_AT_A_TIME = 4;
 const MAX_ANSWERS = 256;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Blocks as they are sent, so that those that many ask for are read from the engine and encoded once. They are remembered for two
- * block times: unsafe blocks can be replaced, and who is sent a replaced one counts it against us.
+ * Encoded blocks, so that a block with many requests is read and encoded once. They are cached for two block times, because
+ * unsafe blocks can be replaced, and a peer counts a replaced block against this node.
  */
 export class Answers {
   private readonly deps: AnswersDeps;
@@ -39,7 +39,9 @@ export class Answers {
     return this.bytes;
   }
 
-  /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked, or nobody would take the block */
+  /**
+   * @returns `undefined`: this node does not have the block. @throws if the engine is not available, or the block is too large
+   */
   async of(number: number): Promise<Uint8Array | undefined> {
     const known = this.known.get(number);
     if (known !== undefined && this.deps.clock.monotonicMs() < known.untilMs) return known.bytes;
@@ -50,7 +52,7 @@ export class Answers {
 
   private async lookUp(number: number): Promise<Uint8Array | undefined> {
     const { config, payloadByNumber, clock } = this.deps;
-    // never given up: somebody else may be waiting for the same block
+    // never aborted: other requests may wait for the same block
     const end = await this.lookups.acquire(1, new AbortController().signal);
     try {
       this.forget(number);

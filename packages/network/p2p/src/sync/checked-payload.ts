@@ -12,20 +12,20 @@ export type AnswerErrorCode =
   /** the content does not hash to the block hash that the payload states */
   | "answer/bad-hash";
 
-/** The peer sent something else than the block that it was asked for. */
+/** The peer sent another block than the requested one. */
 export class AnswerError extends CodedError<AnswerErrorCode> {}
 
-/** what an array of bytes costs beside them */
+/** overhead of a byte array */
 const OBJECT_BYTES = 120;
 
-/** A payload with the number that was asked for, and that hashes to its block hash. Only `check` makes one. */
+/** A payload with the requested number and a valid block hash. Only `check` creates one. */
 export class CheckedPayload {
   readonly number: number;
   readonly hash: Hex;
   readonly parentHash: Hex;
   /** of memory, about */
   readonly sizeBytes: number;
-  /** private to the class, so that no other object can pass for one */
+  /** private to the class, so no other object has the type */
   readonly #envelope: ExecutionPayloadEnvelope;
 
   private constructor(envelope: ExecutionPayloadEnvelope) {

@@ -94,7 +94,7 @@ async function until(isTrue: () => boolean, ms = 10_000): Promise<void> {
   }
 }
 
-/** Asks as any other implementation would. */
+/** A request as other implementations send it. */
 async function ask(host: Host, to: Host, protocol: string, request: Uint8Array): Promise<Uint8Array> {
   const [connection] = host.getConnections(to.peerId);
   const stream = new Libp2pStream(await connection!.newStream(protocol));

@@ -14,11 +14,14 @@ export interface SyncDeps extends PartDeps {
   readonly sink: PayloadSink;
   readonly scores: ResponseScores;
   readonly staticPeers: StaticPeers;
-  /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked */
+  /** @returns `undefined`: this node does not have the block. @throws if the engine is not available */
   readonly payloadByNumber: (number: number) => Promise<ExecutionPayloadEnvelope | undefined>;
 }
 
-/** Serves blocks to peers and asks peers for blocks; with `requestResponse` off it does neither, and does not register the protocol. */
+/**
+ * Serves blocks to peers and requests blocks from peers; with `requestResponse` off it does neither, and does not register the
+ * protocol.
+ */
 export function createSync({ rollup: config, sync }: Pick<P2PConfig, "rollup" | "sync">, deps: SyncDeps): SyncPart {
   const { node, sink, scores, staticPeers, clock, log } = deps;
   const protocols = [...payloadByNumberProtocols(config.l2ChainId)];

@@ -1,9 +1,9 @@
 import type { Clock } from "@rnode/primitives";
 
 /**
- * Runs `task` with a signal that is aborted after `ms`, or when `signal` is. The task has to heed it.
+ * Runs `task` with a signal that is aborted after `ms`, or when `signal` is. The task must observe it.
  *
- * @returns what the task returns
+ * @returns the task's result
  */
 export async function within<T>(
   clock: Clock,

@@ -1,4 +1,4 @@
-/** Bounds the memory of answers that are being read: when they hold too much together, the one that holds most is given up. */
+/** Bounds the memory of incoming answers: beyond the limit, the largest one is aborted. */
 export class MemoryBudget {
   private readonly maxBytes: number;
   private readonly holders = new Map<AbortController, number>();

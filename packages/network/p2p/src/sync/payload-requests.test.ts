@@ -72,7 +72,7 @@ function start(script: readonly Piece[] = [], stallsAt?: "write" | "end") {
   return { clock, stream, requests };
 }
 
-/** What comes of asking for block 2, and after how many milliseconds. */
+/** The result of a request for block 2, and its duration in milliseconds. */
 async function ask({ clock, requests }: ReturnType<typeof start>) {
   const done: { outcome?: unknown; atMs?: number } = {};
   const settle = (outcome: unknown): void => void Object.assign(done, { outcome, atMs: clock.unixMs() });

@@ -25,7 +25,7 @@ const LINGER_MS = 500;
 /** of all answers that are being read */
 const MAX_READING_BYTES = 48 * 1024 * 1024;
 
-/** Asks a peer for a block. Spec: docs/protocol/03-p2p.md#request-response-payload-by-number */
+/** Requests a block from a peer. Spec: docs/protocol/03-p2p.md#request-response-payload-by-number */
 export class PayloadRequests {
   private readonly deps: PayloadRequestsDeps;
   readonly memory = new MemoryBudget(MAX_READING_BYTES);
@@ -34,7 +34,7 @@ export class PayloadRequests {
     this.deps = deps;
   }
 
-  /** @throws {AnswerError} the peer lies. @throws {WireError} it does not keep to the format. @throws {StreamEnded} and what `open` throws */
+  /** @throws {AnswerError} a wrong block. @throws {WireError} a wrong format. @throws {StreamEnded} and errors of `open` */
   async ask(peer: string, number: number, signal: AbortSignal): Promise<Answer> {
     const { clock, open } = this.deps;
     const stream = await within(clock, OPEN_MS, signal, (opening) => open(peer, opening));

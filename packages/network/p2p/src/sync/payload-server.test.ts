@@ -14,18 +14,18 @@ const config = isthmusConfig();
 const chain = chainOfBlocks(config, 40);
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, trace() {} } as unknown as Logger;
 
-/** What the other end of a stream does. */
+/** The other end of a stream. */
 class FakeStream implements WireStream {
   private readonly ended = new AbortController();
   private readonly request: Uint8Array | undefined;
   private readonly reads: boolean;
   readonly written: Uint8Array[] = [];
-  /** bytes that were handed to the stream, taken or not */
+  /** bytes written to the stream, read or not */
   offered = 0;
   isClosed = false;
   resetBecause: string | undefined;
 
-  /** @param request undefined: never sent. @param reads false: takes nothing */
+  /** @param request `undefined`: never sent. @param reads false: reads nothing */
   constructor(request: Uint8Array | undefined, reads = true) {
     this.request = request;
     this.reads = reads;
@@ -243,7 +243,7 @@ describe("rates", () => {
     const { clock, send, sendMany } = start();
     let floods = 0;
     for (let second = 0; second < 20; second++) {
-      // as many as it may have open, and one that is refused
+      // the maximum number of streams, and one that is refused
       const flood = sendMany(17, () => "flooder");
       await clock.advance(1_000);
       floods += answered(flood);
@@ -261,7 +261,7 @@ describe("rates", () => {
     const impatient = sendMany(200, (i) => `impatient${i}`);
     await clock.advance(0);
     for (const stream of impatient) stream.reset("impatient");
-    await clock.advance(1_000); // 20 tokens have come back, and nobody who has left gets one
+    await clock.advance(1_000); // 20 tokens are available again; disconnected peers use none
     const honest = Array.from({ length: 20 }, (_, i) => send(`honest${i}`, 5));
     await clock.advance(0);
     expect(answered(honest)).toBe(20);
@@ -343,7 +343,7 @@ describe("what the server holds", () => {
   });
 
   it("64 MiB of answers that are being sent and 16 MiB of those to a peer; what does not fit waits for its turn", async () => {
-    // what does not compress is as large on the wire
+    // incompressible data has the same size on the wire
     const noise = new Uint8Array(9 * 1024 * 1024);
     for (let i = 0, state = 1; i < noise.length; i++)
       noise[i] = (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 24;

@@ -11,7 +11,7 @@ import type { WireStream } from "./wire-stream.ts";
 
 export interface PayloadServerDeps {
   readonly config: RollupConfig;
-  /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked */
+  /** @returns `undefined`: this node does not have the block. @throws if the engine is not available */
   readonly payloadByNumber: (number: number) => Promise<ExecutionPayloadEnvelope | undefined>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -22,7 +22,7 @@ export interface PayloadServerDeps {
 const BUDGET_MS = 20_000;
 const READ_MS = 10_000;
 const WRITE_MS = 10_000;
-/** More than the burst of a peer, which are the ones that need not wait. */
+/** More than the burst of a peer, whose requests need not wait. */
 export const MAX_STREAMS_OF_PEER = 16;
 const MAX_STREAMS = 256;
 /** of answers that are being sent, whether their readers are slow or not: in all, and to one peer */
@@ -31,7 +31,7 @@ const MAX_SENDING_BYTES_OF_PEER = 16 * 1024 * 1024;
 
 interface Outcome {
   readonly code: number;
-  /** the block that was asked for; 0: the request was not read */
+  /** the requested block; 0: the request was not read */
   readonly number: number;
 }
 
@@ -41,8 +41,8 @@ interface Peer {
 }
 
 /**
- * Answers requests for blocks by number. What it holds is bounded by the number of streams and the bytes of the answers being sent;
- * the engine is asked as often as the limits let requests pass, and less.
+ * Answers requests for blocks by number. Its memory is bounded by the number of streams and the bytes of pending answers; the
+ * rate limits also bound the requests to the engine.
  *
  * Spec: docs/protocol/03-p2p.md#request-response-payload-by-number
  */
@@ -95,7 +95,7 @@ export class PayloadServer {
 
   private async serve(stream: WireStream, peerId: string, peer: Peer): Promise<Outcome> {
     const releases: (() => void)[] = [];
-    /** Waits while nothing of the answer is held, however long that takes. */
+    /** Waits without a time limit while nothing of the answer is in memory. */
     const reserve = async (bytes: number, signal: AbortSignal): Promise<boolean> => {
       for (const permits of [peer.sending, this.sending]) {
         const release = await permits.acquire(bytes, signal);
@@ -142,7 +142,7 @@ export class PayloadServer {
     }
   }
 
-  /** What follows the number, if anything, is not read. @throws {StreamEnded} also when the peer sends less */
+  /** Bytes after the number are not read. @throws {StreamEnded} also if the peer sends less */
   private async readNumber(stream: WireStream, signal: AbortSignal): Promise<number> {
     const request = new Uint8Array(REQUEST_BYTES);
     let filled = 0;
@@ -166,7 +166,7 @@ export class PayloadServer {
   }
 }
 
-/** @returns undefined: the signal was aborted first */
+/** @returns `undefined`: the signal was aborted first */
 function unlessAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => resolve(undefined);

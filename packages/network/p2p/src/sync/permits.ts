@@ -1,4 +1,4 @@
-/** Gives up to `capacity` units away at a time, first come, first served. */
+/** A semaphore of `capacity` units, first come, first served. */
 export class Permits {
   private free: number;
   private readonly capacity: number;
@@ -10,7 +10,7 @@ export class Permits {
   }
 
   /**
-   * Waits for `units`; who wants more than there are gets all of them. @returns gives them back; undefined: the signal was aborted first
+   * Waits for `units`, at most the capacity. @returns a function that releases them; `undefined`: the signal was aborted first
    */
   async acquire(units: number, signal: AbortSignal): Promise<(() => void) | undefined> {
     if (signal.aborted) return undefined;

@@ -9,7 +9,7 @@ export interface Quarantined {
 export const MAX_QUARANTINED = 100;
 const MAX_QUARANTINED_BYTES = 64 * 1024 * 1024;
 
-/** Blocks that nobody vouches for yet, one of each number: the first that came. */
+/** Unconfirmed blocks, one per number: the first one received. */
 export class Quarantine {
   private readonly byNumber = new Map<number, Quarantined>();
   private bytes = 0;
@@ -22,7 +22,7 @@ export class Quarantine {
     return this.bytes;
   }
 
-  /** So much is left that more is better not asked for, what is on its way being unknown. */
+  /** So little room is left that no more blocks should be requested, because the size of those in flight is unknown. */
   get isNearlyFull(): boolean {
     return this.bytes > MAX_QUARANTINED_BYTES / 2;
   }

@@ -13,8 +13,8 @@ interface Peer {
 }
 
 /**
- * How many requests are answered a second, in all and to one peer. A request takes a token of all, then one of its peer. As long as
- * its peer has none it takes none of all either, so that a peer that asks too much slows down itself and nobody else.
+ * Rate limits of requests, in total and per peer. A request takes a global token, then one of its peer. While its peer has none,
+ * it takes no global token either, so a peer with too many requests delays only itself.
  */
 export class RequestLimits {
   private readonly clock: Clock;

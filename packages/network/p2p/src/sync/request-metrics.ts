@@ -5,7 +5,7 @@ type Metrics = Pick<
   "requests" | "requestSeconds" | "payloadByNumber" | "quarantined" | "requestsRefused" | "answersCut"
 >;
 
-/** What happens to requests, as it is counted. Spec: docs/protocol/05-services.md#node-metrics */
+/** Counters of requests. Spec: docs/protocol/05-services.md#node-metrics */
 export function requestMetrics(metrics: Metrics) {
   const record = (role: RequestLabels["p2p_role"], number: number, code: number, ms: number): void => {
     const labels: RequestLabels = { p2p_role: role, p2p_method: "payload_by_number", result_code: String(code > 4 ? 5 : code) };
@@ -16,7 +16,7 @@ export function requestMetrics(metrics: Metrics) {
   return {
     /** @param ms how long it took */
     served: (number: number, code: number, ms: number): void => record("server", number, code, ms),
-    /** @param code what the peer answered; 1: it did not answer */
+    /** @param code the peer's result code; 1: no answer */
     asked: (number: number, code: number, ms: number): void => record("client", number, code, ms),
     refused: (): void => metrics.requestsRefused.inc(),
     cut: (): void => metrics.answersCut.inc(),

@@ -23,14 +23,14 @@ interface FakePeer {
   /** default: the chain's */
   readonly blocks?: readonly ExecutionPayloadEnvelope[];
   readonly latencyMs?: (number: number) => number;
-  /** instead of a block; undefined: the block */
+  /** replaces the block; `undefined`: the block */
   readonly instead?: (number: number, times: number) => number | Error | "stall" | undefined;
 }
 
 /** As long as a request may take. */
 const STALL_MS = 20_000;
 
-/** A client whose peers are scripted, and a clock that moves only when it is told to. */
+/** A client with scripted peers, and a clock that only the test moves. */
 function start(peers: Readonly<Record<string, FakePeer>>, { mayAsk = () => true }: { mayAsk?: (peer: string) => boolean } = {}) {
   const clock = new SimClock((config.genesis.l2TimeSec + 3_600) * 1_000);
   const startMs = clock.unixMs();
@@ -128,7 +128,7 @@ describe("walking a gap", () => {
 
   it("keeps a block that comes before its child, and hands it over after it", async () => {
     const { client, clock, received } = start({ slow: { latencyMs: () => 2_000 }, quick: {} });
-    client.requestGap(gapBetween(chain, 0, 10)); // the first peer is asked for block 9
+    client.requestGap(gapBetween(chain, 0, 10)); // block 9 is requested from the first peer
     await clock.advance(1_900);
     expect(received).toEqual([]);
     expect(client.quarantined.count).toBe(8);
@@ -275,7 +275,7 @@ describe("limits of the client", () => {
     const large = chainOfBlocks(config, 15, { blockBytes: 4_000_000 });
     const { client, clock, most, received } = start({ a: { blocks: large }, slow: { blocks: large, latencyMs: () => 60_000 } });
     client.removePeer("a");
-    client.requestGap(gapBetween(large, 0, 15)); // the slow one is asked for block 14
+    client.requestGap(gapBetween(large, 0, 15)); // block 14 is requested from the slow one
     await clock.advance(0);
     client.addPeer("a");
     await clock.advance(2_900);
@@ -283,7 +283,7 @@ describe("limits of the client", () => {
     expect(most.bytes).toBeGreaterThan(32 * 1024 * 1024);
     expect(most.bytes).toBeLessThan(48 * 1024 * 1024);
     await clock.advance(30_000);
-    expect(numbersOf(received)).toEqual(range(14, 1)); // the block that all waited for was asked of "a", too
+    expect(numbersOf(received)).toEqual(range(14, 1)); // the awaited block was also requested from "a"
     await client.close();
   });
 });
@@ -294,7 +294,7 @@ describe("peers that do not do as they should", () => {
     client.requestGap(gapBetween(chain, 0, 10));
     await clock.advance(400_000);
     const pausesMs = asked.slice(1).map(({ atMs }, i) => atMs - asked[i]!.atMs);
-    // 14 tokens less 15, 2 less 15, none less 15; from then on the pauses are longer than what the tokens take
+    // 14 tokens less 15, 2 less 15, none less 15; from then on the pauses are longer than the time of the tokens
     expect(pausesMs.slice(0, 9)).toEqual([1_000, 3_500, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
     expect(count("a", "error")).toBe(asked.length);
     await client.close();

@@ -14,7 +14,7 @@ export interface SyncClientDeps {
   readonly config: RollupConfig;
   /** @throws whatever goes wrong is the peer's fault */
   readonly ask: (peer: string, number: number, signal: AbortSignal) => Promise<Answer>;
-  /** whether a peer is asked at all */
+  /** whether requests to a peer are allowed */
   readonly mayAsk: (peer: string) => boolean;
   readonly sink: PayloadSink;
   readonly scores: ResponseScores;
@@ -34,9 +34,9 @@ const ERROR_PAUSES = { firstMs: 1_000, maxMs: 60_000 };
 const LIE_PAUSE_MS = 600_000;
 /** No request takes this long unless this process stood still: then the peer is not blamed. */
 const STOOD_STILL_MS = 40_000;
-/** The block that all others wait for is asked of one more peer after so long. */
+/** After this time, the block that blocks all others is requested from one more peer. */
 const HEDGE_AFTER_MS = 3_000;
-/** Blocks that were handed over are asked for again if they are still missing so long after. */
+/** Delivered blocks are requested again if they are still missing after this time. */
 const HANDED_OVER_MS = 10_000;
 const FOREVER_MS = 3_600_000;
 
@@ -48,7 +48,7 @@ interface Peer {
   pausedUntilMs: number;
 }
 
-/** The blocks that are missing, from the highest down. Everything above `next` was handed over. */
+/** The missing blocks, from the highest down. All blocks above `next` were delivered. */
 interface Walk {
   /** the number of the block below the lowest that is missing */
   start: number;
@@ -59,11 +59,11 @@ interface Walk {
 }
 
 /**
- * Fetches the blocks between the unsafe head and a block that waits for its ancestors, in reverse: only a block that is trusted says
- * which one is its parent. Numbers are shared out among the peers, one at a time to each; what arrives early waits in quarantine.
+ * Fetches the blocks between the unsafe head and a block that waits for its ancestors, in reverse, because only a trusted block
+ * determines its parent. Numbers are distributed among the peers, one at a time to each; early answers wait in quarantine.
  *
- * No number is asked for that is further below the last trusted block than the quarantine has room for. So a slow peer holds up the
- * others for a moment, and no honest peer is blamed for a block that had to make room.
+ * A number is requested only if the quarantine has room for all blocks between it and the last trusted block. So a slow peer
+ * delays the others only briefly, and no honest peer is penalised for an evicted block.
  *
  * Spec: docs/protocol/03-p2p.md#request-response-payload-by-number
  */

@@ -23,7 +23,7 @@ import type { Pull } from "../pull.ts";
 
 type LogObserver = Pick<DerivationObserver, "onLogSkipped">;
 
-/** What a block takes from its epoch. */
+/** The input of a block from its epoch. */
 interface EpochInput {
   readonly origin: L1BlockHeader;
   readonly deposits: readonly DepositTransaction[];
@@ -33,9 +33,9 @@ interface EpochInput {
 
 /**
  * The attributes of the block after `parent` with the L1 origin `epoch`, before any batch: L1 info, deposits and upgrades as
- * transactions, and `noTxPool` set. The sequencer uses them too. Spec: docs/protocol/02-derivation.md#building-the-attributes
+ * transactions, and `noTxPool` set. The sequencer also uses them. Spec: docs/protocol/02-derivation.md#building-the-attributes
  *
- * @param observer is told of deposits that are skipped. Those of config updates are told where L1 is walked
+ * @param observer gets the skipped deposits; `L1Traversal` reports skipped config updates
  * @throws {CodedError} derivation/l2-block-missing; critical: upgrade/*
  */
 export async function prepareAttributes(
@@ -83,7 +83,7 @@ export interface ForcedTransactions {
   readonly upgrades: readonly DepositTransaction[];
 }
 
-/** What a block contains besides a batch's transactions, in the order that all nodes must agree on. */
+/** The transactions of a block besides those of its batch, in consensus order. */
 export const forcedTransactions = ({ l1Info, deposits, upgrades }: ForcedTransactions): readonly DepositTransaction[] => [
   l1Info,
   ...deposits,

@@ -3,7 +3,7 @@ import { derivationRules, maxSequencerDriftSec } from "../rules.ts";
 import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.ts";
 import type { BlockBatch } from "./read-batch.ts";
 
-/** What a batch is checked against. */
+/** The chain state for checks of a batch. */
 export interface BatchContext {
   readonly config: RollupConfig;
   /** L1 blocks known as possible origins, ascending; the first is the current epoch */
@@ -42,11 +42,11 @@ export function checkSingularBatch(context: BatchContext, batch: BlockBatch): Ba
 }
 
 /**
- * A block must not be older than its origin. If it is newer by more than the sequencer drift, it must be empty, and is only allowed
- * if it could not have adopted the next origin.
+ * A block must not be older than its origin. A block beyond the sequencer drift must be empty, and is only valid if it could not
+ * have adopted the next origin.
  *
  * @param nextOrigin the L1 block after `origin`; only used if the block did not advance the origin
- * @returns undefined if nothing is wrong
+ * @returns `undefined` if the time is valid
  */
 export function checkTime(
   config: RollupConfig,

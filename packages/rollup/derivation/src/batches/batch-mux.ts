@@ -44,7 +44,7 @@ export class BatchMux implements PipelineStage<NextBatch> {
     this.#queue.reset();
   }
 
-  /** Does nothing before Holocene, when a bad batch says nothing about the batches after it. */
+  /** No effect before Holocene, where an invalid batch does not affect later batches. */
   flush(): void {
     if (this.#position.rules.hasStrictOrder) this.#stage.flush();
   }

@@ -54,7 +54,7 @@ function singular(parent: L2BlockRef, mark: number): ReadBatch {
   return { kind: "singular", channelId: "0x01", batch };
 }
 
-/** A stage that knows the L1 blocks from 100 to `newest`, into which these batches come. */
+/** A stage with the L1 blocks from 100 to `newest`, whose source has these batches. */
 function stageWith(newest: number, ...reads: ReadBatch[]) {
   const position = { origin: l1(newest), rules: derivationRules(config, 1000), systemConfig: config.genesis.systemConfig };
   const window = new L1Window();

@@ -35,7 +35,7 @@ export class BatchStage implements Stage<NextBatch> {
   readonly #span = new SpanQueue();
   /** read, but not checked yet because a provider failed */
   #arriving: SpanRead | undefined;
-  /** what was read before and made `safeHead` the safe head; `isReached`: so was what has been read since the last reset */
+  /** the data that made `safeHead` the safe head; `isReached`: the current read position is beyond it */
   #known: (SafeSince & { readonly safeHead: string; isReached: boolean }) | undefined;
 
   constructor(
@@ -65,7 +65,7 @@ export class BatchStage implements Stage<NextBatch> {
     this.#known = { ...madeSafeBy, safeHead: l2SafeHead.hash, isReached: false };
   }
 
-  /** Forward invalidation: what follows in the span and in the channel builds on a block that is not in the chain. */
+  /** Forward invalidation: the rest of the span and of the channel builds on a block that is not in the chain. */
   flush(): void {
     this.#forget();
     this.#previous.flush();
@@ -198,7 +198,7 @@ export class BatchStage implements Stage<NextBatch> {
   }
 }
 
-/** Whether a batch is the one of `block`, as far as that can be seen without its transactions. */
+/** Whether a batch matches `block`, except for its transactions. */
 function hasBlock(read: ReadBatch, { timestamp, parentHash, l1Origin }: L2BlockRef): boolean {
   if (read.kind === "span") return read.span.firstTimestamp <= timestamp && timestamp <= read.span.lastTimestamp;
   const { batch } = read;

@@ -13,7 +13,7 @@ const isFrom = (era: Era, first: Era): boolean => ERAS.indexOf(era) >= ERAS.inde
 
 const SOMEBODY_KEY = new Uint8Array(32).fill(0x5b);
 
-/** What may stand between an honest batcher's transactions without changing anything. */
+/** Data between an honest batcher's transactions that must have no effect. */
 const JUNK = [
   "somebody's",
   "not to the inbox",
@@ -27,7 +27,7 @@ const JUNK = [
 
 const scheme = fc.record({
   blocks: fc.array(fc.record({ transactions: fc.nat(2), keepOrigin: fc.boolean() }), { minLength: 1, maxLength: 20 }),
-  /** consecutive batches; the last of these goes on to the end */
+  /** consecutive batches; the last of these has all remaining blocks */
   batches: fc.array(fc.record({ blocks: fc.integer({ min: 1, max: 6 }), isSpan: fc.boolean(), beginsChannel: fc.boolean() }), {
     minLength: 1,
     maxLength: 12,
@@ -143,7 +143,7 @@ describe.each(ERAS)("%s", (era) => {
           transactions: [s.l1.calldata(encodeBatcherData(s.frames(bit === null ? content.subarray(0, cut) : content)))],
         });
         expect(await s.derive()).toBe("idle");
-        // What a changed bit decompresses to may even be valid: no block may differ before the first one that does.
+        // Data with a changed bit can decompress to valid data: the blocks before the first difference must be equal.
         const same = s.verifier.hashes.findIndex((hash, i) => hash !== s.sequencer.hashes[i]);
         if (bit === null) expect(same).toBe(-1);
         const before = decompressor.decompress(
@@ -164,7 +164,7 @@ describe.each(ERAS)("%s", (era) => {
   });
 });
 
-/** The verifier goes back to where sync start says, as after a start. */
+/** The verifier restarts from the sync start, like a restarted node. */
 async function startOver(s: Sim): Promise<void> {
   const { verifier, l1, config } = s;
   const labels = { unsafe: verifier.head, safe: verifier.head, finalized: verifier.refAt(0) };
@@ -206,13 +206,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("follow" as const) }),
 );
 
-/** The sequencer drops the blocks whose L1 origin is gone. */
+/** The sequencer drops the blocks whose L1 origin was removed. */
 function dropOrphans({ sequencer, l1 }: Sim): void {
   const canonical = new Set(l1.refs.map(({ hash }) => hash));
   while (sequencer.head.number > 0 && !canonical.has(sequencer.head.l1Origin.hash)) sequencer.rewind(sequencer.head.number - 1);
 }
 
-/** The model of a node that follows L1 through everything: a node that reads L1, as it is in the end, once from the beginning. */
+/** Compares a node that follows L1 through all steps with one that reads the final L1 once from the beginning. */
 async function followsLikeANewNode(era: Era, steps: readonly Step[]): Promise<void> {
   const options = { forkTimes: forksUpTo(era), decompressor, seqWindowSize: 8, channelTimeoutL1Blocks: 4 };
   const s = new Sim(options);

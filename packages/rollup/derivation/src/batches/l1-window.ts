@@ -2,14 +2,14 @@ import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import type { Pull } from "../pull.ts";
 import type { BlockBatch } from "./read-batch.ts";
 
-/** More epochs than a span batch has in practice. One with more can still be given up: derivation then starts over. */
+/** More epochs than real span batches have. If a batch with more is dropped, derivation restarts. */
 const MAX_LEFT_BLOCKS = 1024;
 
 /** The L1 blocks that can be origins of the next L2 blocks: from the current epoch to the block being read. */
 export class L1Window {
   #origin: L1BlockRef | undefined;
   #blocks: L1BlockRef[] = [];
-  /** the blocks right before the window: it moves back when blocks of a span batch are given up, because they or others are invalid */
+  /** the blocks before the window: the window moves back if blocks of a span batch are dropped */
   #left: L1BlockRef[] = [];
 
   get blocks(): readonly L1BlockRef[] {

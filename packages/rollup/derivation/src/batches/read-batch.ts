@@ -5,7 +5,7 @@ import type { Source } from "../pull.ts";
 
 /** The batch of one block, as derivation checks it. Numbers above 2^53 are inexact, but nothing that high is ever valid. */
 export interface BlockBatch {
-  /** undefined: it is in a span batch, whose blocks name no parents; it follows the block before it */
+  /** `undefined` in a span batch, whose blocks have no parent hashes: the block follows the previous one */
   readonly parentHash: Hex | undefined;
   readonly epoch: BlockId;
   /** seconds */
@@ -34,7 +34,7 @@ export type ReadBatch = SingularRead | SpanRead;
 
 /** Where the batches come from. */
 export interface BatchSource extends Source<ReadBatch> {
-  /** the parent that the next batch of the channel being read names; undefined if there is none, or it names none */
+  /** the parent hash of the next batch in the channel; `undefined` without a next batch or parent hash */
   readonly nextParentHash: Hex | undefined;
   /** Drops the rest of the channel. */
   flush(): void;

@@ -18,7 +18,7 @@ interface PrefixCheck {
 /**
  * Checks the span as a whole: rules 1 to 13 of docs/protocol/02-derivation.md#span-batch-checks, in their order.
  *
- * @throws what the provider rejects with, or derivation/l2-block-missing: retry with the same batch
+ * @throws rejections of the provider, or derivation/l2-block-missing: retry with the same batch
  */
 export async function checkSpanPrefix(context: BatchContext, read: SpanRead, l2: L2Blocks): Promise<PrefixCheck> {
   const { config, l1Blocks, l2SafeHead, inclusion } = context;

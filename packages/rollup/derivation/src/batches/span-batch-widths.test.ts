@@ -8,8 +8,8 @@ import type { BatchVerdict } from "./batch-verdict.ts";
 import { checkSpanPrefix, checkWholeSpan } from "./span-batch-checks.ts";
 
 /*
- * Span batches whose integers lie anywhere in 64 bits, judged by our checks and by two models over bigints: one in which sums have no limit, and
- * one in which each sum wraps at 2^64, as in op-node. docs/protocol/02-derivation.md#integer-widths says that the verdicts are the same.
+ * Span batches with integers of up to 64 bits, checked by rnode and by two models over bigints: one with unlimited sums, and one
+ * in which each sum wraps at 2^64, as in op-node. The results must be equal (docs/protocol/02-derivation.md#integer-widths).
  */
 
 const CASES = 20_000;

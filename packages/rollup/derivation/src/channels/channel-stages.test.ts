@@ -28,7 +28,7 @@ class Position implements L1Position {
   }
 }
 
-/** A stage that hands out the given values. */
+/** A stage that returns the given values. */
 function source<T>(values: T[]): Source<T> {
   return {
     next: async () => {
@@ -38,7 +38,7 @@ function source<T>(values: T[]): Source<T> {
   };
 }
 
-/** Everything that the stage hands out before it is exhausted. */
+/** All values of the stage until it is exhausted. */
 async function drain<T>(stage: { next(head: L2BlockRef): Promise<Pull<T>> }): Promise<T[]> {
   const values: T[] = [];
   for (let i = 0; i < 1000; i++) {

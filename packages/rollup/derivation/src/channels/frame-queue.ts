@@ -83,7 +83,7 @@ export function pruneFrames(frames: Frame[], onDrop: (frame: Frame, reason: Fram
 function pairFault(first: Frame, second: Frame): { drops: "first" | "second"; reason: FrameDropReason } | undefined {
   if (equalBytes(first.channelId, second.channelId)) {
     if (first.isLast) return { drops: "second", reason: "after-last" };
-    // Frame numbers have 16 bits: 0 follows 65,535, and begins a channel of its own.
+    // Frame numbers have 16 bits: 0 follows 65,535, and starts a new channel.
     return second.number === (first.number + 1) % (MAX_FRAME_NUMBER + 1) ? undefined : { drops: "second", reason: "out-of-order" };
   }
   if (second.number !== 0) return { drops: "second", reason: "not-first" };

@@ -4,14 +4,14 @@ import type { ExplainedBatch, ExplainedChannel, ExplainedData } from "./explain.
 /** A transaction to the batch inbox whose data was explained. */
 export interface ExplainedTransaction {
   readonly hash: Hex;
-  /** undefined: the data was given without its transaction */
+  /** `undefined`: the data has no transaction */
   readonly from: Hex | undefined;
   readonly l1Block: number;
   /** one for the calldata, or one for each blob */
   readonly data: readonly ExplainedData[];
 }
 
-/** What became of batcher transactions, their frames, channels and batches. */
+/** Results of batcher transactions, their frames, channels and batches. */
 export interface Explanation {
   readonly transactions: readonly ExplainedTransaction[];
   readonly channels: readonly ExplainedChannel[];

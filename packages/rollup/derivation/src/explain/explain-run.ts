@@ -39,9 +39,9 @@ export class ExplainRun {
   }
 
   /**
-   * Explains what a block of L1 contains for the batch inbox.
+   * Explains the data for the batch inbox in an L1 block.
    *
-   * @param batcher whose transactions count; the others are listed, and dropped
+   * @param batcher the valid sender; transactions of other senders are listed as dropped
    */
   async readBlock(
     block: L1BlockRef,
@@ -99,7 +99,7 @@ export class ExplainRun {
     }
   }
 
-  /** What a commitment stands for is explained in its place. */
+  /** The data of a commitment is explained in the commitment's place. */
   private async addCalldata(items: BatcherData[], block: L1BlockRef, transactionHash: Hex, data: Uint8Array): Promise<void> {
     if (this.config.altDa === undefined || data[0] !== DA_COMMITMENT_VERSION) {
       items.push({ bytes: data, transactionHash });
@@ -110,7 +110,7 @@ export class ExplainRun {
     else items.push({ bytes: found, transactionHash });
   }
 
-  /** @returns the data, or why there is none */
+  /** @returns the data, or why it is not available */
   private async inputOf(bytes: Uint8Array): Promise<Uint8Array | string> {
     try {
       const commitment = decodeDaCommitment(bytes);

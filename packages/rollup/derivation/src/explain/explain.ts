@@ -32,11 +32,11 @@ export interface ExplainedBatch {
 
 export interface ExplainedChannel {
   readonly id: Hex;
-  /** undefined: the channel was not complete, or its first byte stands for no compression */
+  /** `undefined`: the channel was incomplete, or its first byte is not a known compression */
   compression: "zlib" | "brotli" | undefined;
   /** compressed */
   bytes: number;
-  /** what became of it, in order, with the L1 blocks */
+  /** its events, in order, with the L1 blocks */
   readonly events: { readonly l1Block: number; readonly event: ChannelEvent; readonly detail?: string | undefined }[];
   readonly batches: ExplainedBatch[];
 }
@@ -44,7 +44,7 @@ export interface ExplainedChannel {
 export interface ExplainedFrame {
   readonly l1Block: number;
   readonly frame: Frame;
-  /** undefined: it went into its channel */
+  /** `undefined`: it was added to its channel */
   dropped: string | undefined;
 }
 
@@ -69,8 +69,8 @@ const NO_HEAD: L2BlockRef = {
 };
 
 /**
- * Says what becomes of batcher data, without an L2 chain: frames and channels by all rules, batches as far as their own content and the L1
- * blocks decide. Runs the stages that derivation runs.
+ * Explains the results of batcher data without an L2 chain: frames and channels by all rules, batches by the rules that depend
+ * only on their content and the L1 blocks. It runs derivation's stages.
  */
 export class Explainer {
   readonly data: ExplainedData[] = [];

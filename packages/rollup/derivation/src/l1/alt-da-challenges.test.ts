@@ -26,12 +26,12 @@ const CONFIG: AltDaConfig = {
   daResolveWindow: 4,
 };
 
-/** What happens in one L1 block, in the order in which it is to be there. */
+/** The planned events of one L1 block, in order. */
 interface Planned {
   readonly transactions: { readonly transaction: Transaction; readonly logs: readonly Log[] }[];
 }
 
-/** A whole L1 with several commitments, their challenges in overlapping windows, and ordinary data that covers what the challenges took away. */
+/** A whole L1 with several commitments, challenges in overlapping windows, and ordinary data that replaces challenged data. */
 async function history(fork: OpFork, below: (limit: number) => number) {
   const inputs = new MemoryDaInputs();
   const common = {
@@ -63,7 +63,7 @@ async function history(fork: OpFork, below: (limit: number) => number) {
     const commitment = keccakCommitment(input);
     at(number).push({ transaction: l1.calldata(concatBytes(Uint8Array.of(1), encodeDaCommitment(commitment))), logs: [] });
     const outcome = (["never challenged", "resolved", "expired"] as const)[below(3)]!;
-    // Data that was never challenged is there, as otherwise nothing can be derived any more.
+    // Unchallenged data must be available, because derivation stops otherwise.
     const isLost = outcome !== "never challenged" && below(2) === 0;
     if (!isLost) inputs.put(commitment, input);
     outcomes.push(`${outcome}${isLost ? ", lost" : ""} @${number - first}`);
@@ -108,7 +108,7 @@ class Follower {
     return this.sim.verifier.hashes.map((hash, number) => ({ hash, derivedFrom: this.#derivedFrom[number]?.number }));
   }
 
-  /** Takes some steps, and need not come to rest. */
+  /** Runs some steps, not necessarily until idle. */
   async step(count: number): Promise<void> {
     await this.sim.derive(count).catch((error: { code?: string; message: string }) => {
       if (error.code !== "derivation/da-input-pending" && error.message !== "the pipeline does not come to rest") throw error;

@@ -25,7 +25,7 @@ import type { DaInputs, L1Provider } from "./providers.ts";
 
 type Reset = Extract<Pull<never>, { readonly kind: "reset" }>;
 
-/** What became of looking for the data of a commitment. */
+/** Result of a search for the data of a commitment. */
 type Found =
   | { readonly kind: "input"; readonly input: Uint8Array }
   | { readonly kind: "skipped"; readonly reason: DataDropReason }
@@ -45,7 +45,7 @@ export class AltDaStage implements PipelineStage<BatcherData> {
   readonly #inputs: DaInputs;
   readonly #observer: DerivationObserver;
   readonly #challenges: DaChallenges;
-  /** L1 blocks after the one that is being read whose events are known already, in order */
+  /** L1 blocks after the current one whose events are known, in order */
   #ahead: BlockId[] = [];
   /** events up to this L1 block are known before any data is used */
   #readAheadTo = -1;
@@ -74,8 +74,8 @@ export class AltDaStage implements PipelineStage<BatcherData> {
   }
 
   /**
-   * Nothing that is known of commitments and challenges outlives a reset, because finality has removed a part of it. The events that were known are
-   * read again before any data, so that data whose challenge has expired is not used again.
+   * A reset clears commitments and challenges, because finality may have pruned a part of them. Known events are read again
+   * before any data, so data with an expired challenge is not used again.
    */
   reset(): void {
     const { number } = this.#position.origin;
@@ -113,7 +113,8 @@ export class AltDaStage implements PipelineStage<BatcherData> {
   }
 
   /**
-   * Which L1 block counts as final once L1 calls `l1Finalized` final: data of later ones can still be challenged. undefined: none yet.
+   * The L1 block that counts as final if L1 has finalized `l1Finalized`, because data of later blocks can still be challenged.
+   * `undefined`: none yet.
    *
    * Spec: docs/protocol/05-services.md#challenge-tracking
    */
@@ -122,7 +123,7 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     this.#challenges.prune(l1Finalized.number, this.#commitmentOrigin);
     const { lastPruned } = this.#challenges;
     if (lastPruned !== undefined && lastPruned.number > known()) this.#finalizedL1 = lastPruned;
-    // Where derivation is behind L1's finality, there are challenges that it does not know yet.
+    // If derivation is behind L1's finality, it has not read some challenges yet.
     const number = Math.min(l1Finalized.number, this.#commitmentOrigin) - this.#config.daChallengeWindow;
     if (this.#challenges.isEmpty && number > known()) {
       const block = await this.#l1.blockByNumber(number);
@@ -169,7 +170,7 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     return { kind: "reset", reason: "da-challenge-expired", detail };
   }
 
-  /** The events of the L1 block after those that are known. `exhausted`: there is none yet. */
+  /** Reads the events of the next L1 block. `exhausted`: L1 does not have it yet. */
   async #readAhead(): Promise<Pull<never>> {
     const tip = this.#ahead.at(-1) ?? this.#position.origin;
     const block = await this.#l1.blockByNumber(tip.number + 1);
@@ -236,7 +237,7 @@ export class AltDaStage implements PipelineStage<BatcherData> {
     return isTooLong ? { kind: "skipped", reason: "input-too-long" } : { kind: "input", input };
   }
 
-  /** The data is missing: whether it is lost for all, the next L1 blocks will say. */
+  /** The data is missing. The next L1 blocks show whether it is lost for all nodes. */
   async #lookAhead(commitment: DaCommitment, inclusion: L1BlockRef): Promise<Found> {
     const outcome = await this.#readAhead();
     if (outcome.kind === "reset") return outcome;
@@ -260,7 +261,7 @@ const gone = ({ number, hash }: L1BlockRef): Reset => ({
   detail: `L1 block ${number} ${hash} is gone`,
 });
 
-/** undefined: another contract made the call that answered the challenge, and its calldata has some other form */
+/** `undefined`: another contract made the call that resolved the challenge, and its calldata has another form */
 function inputOfCall(calldata: Uint8Array): Uint8Array | undefined {
   try {
     return resolvedInput(calldata);

@@ -5,8 +5,8 @@ import type { BlobId } from "./providers.ts";
 export const BLOB_TRANSACTION = 0x03;
 
 /**
- * The transactions of a block, without those of unknown types, with their blobs. Every blob of the block counts for the index, whoever
- * sent it.
+ * The transactions of a block with their blobs, without transactions of unknown types. The index counts all blobs of the block,
+ * regardless of the sender.
  */
 export function withBlobIds(
   transactions: readonly L1Transaction[],
@@ -19,7 +19,7 @@ export function withBlobIds(
   });
 }
 
-/** The blobs of all transactions to `inbox`, for whoever fetches them before it is known who may send batches. */
+/** The blobs of all transactions to `inbox`, for fetching before the valid batcher is known. */
 export function blobIdsSentTo(inbox: Uint8Array, transactions: readonly L1Transaction[]): readonly BlobId[] {
   return withBlobIds(transactions).flatMap(({ transaction: { to }, blobIds }) =>
     to !== undefined && equalBytes(to, inbox) ? blobIds : [],

@@ -1,12 +1,12 @@
 import { type AltDaConfig, type BlockId, type DaCommitment, daCommitmentKey } from "@rnode/protocol";
 
-/** What is known about the data of a commitment. */
+/** The state of a commitment's data. */
 export type ChallengeStatus = "none" | "active" | "resolved" | "expired";
 
 interface TrackedCommitment {
   readonly commitment: DaCommitment;
   readonly inclusion: BlockId;
-  /** L1 block at which nobody can challenge it any more */
+  /** L1 block from which it can no longer be challenged */
   readonly windowEnd: number;
 }
 
@@ -52,7 +52,7 @@ export class DaChallenges {
     return this.#challenges.get(keyOf(commitment, inclusionNumber))?.status ?? "none";
   }
 
-  /** What a resolved challenge has shown. */
+  /** The input of a resolved challenge. */
   inputOf(commitment: DaCommitment, inclusionNumber: number): Uint8Array | undefined {
     return this.#challenges.get(keyOf(commitment, inclusionNumber))?.input;
   }
@@ -85,7 +85,7 @@ export class DaChallenges {
     }
   }
 
-  /** @returns whether data that was used turned out not to be available: what was derived from it no longer holds */
+  /** @returns whether used data turned out to be unavailable, which invalidates the blocks derived from it */
   expireCommitments(l1Number: number): boolean {
     let isReorgRequired = false;
     for (let first = this.#commitments[0]; first !== undefined; first = this.#commitments[0]) {
@@ -99,9 +99,9 @@ export class DaChallenges {
   }
 
   /**
-   * L1 has finalized a block: what ended by then cannot change any more, and is forgotten unless derivation still needs it. Otherwise the chain would
-   * depend on when L1 finalizes. Derivation needs a challenge until it has read the commitment's L1 block, and while the commitment waits for
-   * earlier ones to expire.
+   * L1 has finalized a block: windows that ended by then cannot change, so their entries are pruned, unless derivation still
+   * needs them. Otherwise the chain would depend on the time of L1's finality. Derivation needs a challenge until it has read the
+   * commitment's L1 block, and while the commitment waits for the expiry of earlier ones.
    *
    * @param readTo derivation has read all L1 blocks before this one
    */

@@ -49,14 +49,14 @@ export class L1Traversal implements Source<L1BlockRef>, L1Position {
     this.#moveTo(base, systemConfig);
   }
 
-  /** Hands out each block once. */
+  /** Returns each block once. */
   async next(): Promise<Pull<L1BlockRef>> {
     if (this.#handedOver) return EXHAUSTED;
     this.#handedOver = true;
     return { kind: "value", value: this.origin };
   }
 
-  /** Moves to the next L1 block. `exhausted`: there is none yet. */
+  /** Moves to the next L1 block. `exhausted`: L1 does not have it yet. */
   async advance(): Promise<Pull<never>> {
     const { origin, systemConfig } = this.#current();
     const next = await this.#l1.blockByNumber(origin.number + 1);

@@ -13,8 +13,8 @@ export interface L1BlockHeader extends L1BlockRef {
 }
 
 /**
- * L1 as derivation sees it. `undefined` means that L1 does not have the data (not mined yet, or reorganised away); any other
- * failure rejects, and the pipeline may ask again. Derivation trusts the answers: providers must have verified them.
+ * Derivation's view of L1. `undefined` means that L1 does not have the data (not mined yet, or removed by a reorg). Other
+ * failures reject, and the pipeline may retry. Providers must verify their answers.
  */
 export interface L1Provider {
   /** The canonical block; blocks closer to the head than the verifier's confirmation depth are hidden. */
@@ -36,7 +36,7 @@ export interface BlobProvider {
   /**
    * The blobs (131,072 bytes each) in the order of `ids`.
    *
-   * @returns undefined if the source says that they are not available: the pipeline then resets
+   * @returns `undefined` if the source reports that they are not available: the pipeline then resets
    */
   blobs(block: L1BlockRef, ids: readonly BlobId[]): Promise<readonly Uint8Array[] | undefined>;
 }
@@ -47,7 +47,7 @@ export interface DaInputs {
   get(commitment: DaCommitment): Promise<Uint8Array | undefined>;
 }
 
-/** The L2 chain as the engine knows it. `undefined`: no such block. */
+/** The engine's L2 chain. `undefined`: no such block. */
 export interface L2Provider {
   blockRefByNumber(number: number): Promise<L2BlockRef | undefined>;
   blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined>;

@@ -7,7 +7,7 @@ export interface CurrentHeads {
 }
 
 export interface StartChains {
-  /** the canonical block; undefined: not mined yet */
+  /** the canonical block; `undefined`: not mined yet */
   readonly l1ByNumber: (number: number) => Promise<L1BlockRef | undefined>;
   /** the block in the chain of the unsafe head */
   readonly l2ByNumber: (number: number) => Promise<L2BlockRef | undefined>;
@@ -16,7 +16,7 @@ export interface StartChains {
 export interface FoundStart {
   /** the highest block that no replaced L1 origin is below */
   readonly unsafe: L2BlockRef;
-  /** the child of the block to start from; undefined: the finalized block is where to start */
+  /** the child of the block to start from; `undefined`: start from the finalized block */
   readonly firstAfterSafe: L2BlockRef | undefined;
   /** the canonical L1 block at the origin of `firstAfterSafe`, or of the finalized block */
   readonly l1Origin: L1BlockRef | undefined;
@@ -34,9 +34,9 @@ export class SearchFailed extends Error {}
 type Verdict = "canonical" | "replaced" | "ahead";
 
 /**
- * Finds by bisection what `findSyncStart` defines for a walk back over every block: L1 origins grow with the number of the L2 block; they
- * are canonical up to some block, then replaced by L1, then ahead of L1. So some dozens of questions are enough, however far the heads are
- * apart.
+ * Finds by bisection the result that `findSyncStart` defines as a walk back over every block. L1 origins grow with the L2 block
+ * number: they are canonical up to a block, then replaced on L1, then ahead of L1. So some dozens of requests suffice, for any
+ * distance of the heads.
  *
  * @throws {SearchFailed}
  */
@@ -77,7 +77,7 @@ export async function searchStart(
   if (isReplacedAfter && isTooDeep(canonical)) return atFinalized(unsafe, { isTooDeep: true });
   if (startsFromFinalized) return atFinalized(unsafe);
 
-  // Derivation has to start more than a window below the highest canonical origin, with the first block of an origin.
+  // The start must be more than a window below the highest canonical origin, at the first block of an origin.
   const newest = canonical.l1Origin.number - window - 1;
   const top = await blockAt(Math.min(canonical.number, safe.number));
   if (top.number <= finalized.number || finalized.l1Origin.number > newest) return atFinalized(unsafe);

@@ -83,7 +83,7 @@ describe("sync start", () => {
   });
 
   it.each<[string, ReturnType<typeof l1Chain>, L2, number[]]>([
-    // Origin of 40: 105. The safe head has to be more than a window behind: first block of origin 100 is 30, its parent 29.
+    // Origin of 40: 105. The safe head must be more than a window behind: the first block of origin 100 is 30, its parent 29.
     ["goes back a window from the highest canonical block", l1Chain(120), { unsafe: 40, safe: 40, finalized: 10 }, [40, 29, 10]],
     ["goes back to the safe head first", l1Chain(120), { unsafe: 40, safe: 20, finalized: 10 }, [40, 19, 10]],
     ["not beyond the finalized block", l1Chain(120), { unsafe: 40, safe: 40, finalized: 35 }, [40, 35, 35]],
@@ -91,7 +91,7 @@ describe("sync start", () => {
     ["of a chain at its genesis", l1Chain(90), { unsafe: 10 }, [10, 10, 10]],
     ["without labels: genesis", l1Chain(120), { unsafe: 16 }, [16, 10, 10]],
     ["without a safe label: finalized", l1Chain(120), { unsafe: 40, finalized: 38 }, [40, 38, 38]],
-    // L1 only knows blocks up to 103: the unsafe head stays, and the canonical part begins at 103 (block 37).
+    // L1 has only blocks up to 103: the unsafe head is kept, and the canonical part begins at 103 (block 37).
     ["keeps unsafe blocks ahead of L1", l1Chain(103), { unsafe: 40, safe: 40, finalized: 10 }, [40, 25, 10]],
     // Reorganised from L1 block 102 on: the first block with a good origin is 33 (101); 5 blocks of L1 before: 26 of origin 98… 96
     ["drops unsafe blocks with reorganised origins", l1Chain(120, 1, 102), { unsafe: 40, safe: 40, finalized: 10 }, [33, 21, 10]],

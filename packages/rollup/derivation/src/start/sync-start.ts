@@ -11,15 +11,15 @@ export interface L2Heads {
 }
 
 export interface SyncStartL1 {
-  /** The canonical block, without the verifier's confirmation depth; undefined: not mined yet. */
+  /** The canonical block, without the verifier's confirmation depth; `undefined`: not mined yet. */
   blockByNumber(number: number): Promise<L1BlockRef | undefined>;
 }
 
 export interface SyncStartL2 {
-  /** undefined: the label is not set. There is always an unsafe head. */
+  /** `undefined`: the label is not set. The unsafe head always exists. */
   blockRefByLabel(label: "unsafe" | "safe" | "finalized"): Promise<L2BlockRef | undefined>;
   blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined>;
-  /** the block at a height in the chain of the unsafe head; without it, every block has to be visited */
+  /** the block at a height in the chain of the unsafe head; without it, every block is visited */
   blockRefByNumber?(number: number): Promise<L2BlockRef | undefined>;
 }
 
@@ -33,7 +33,7 @@ export interface SyncStartOptions {
 }
 
 type CriticalSyncStartErrorCode =
-  /** the L2 chain, or L1, is not the one of the rollup configuration */
+  /** the L2 chain or L1 is not that of the rollup configuration */
   | "sync-start/wrong-chain"
   /** the engine's finalized block is not in its chain, or its L1 origin was reorganised away */
   | "sync-start/finalized-reorg"
@@ -59,10 +59,10 @@ export class SyncStartError extends codedErrors<SyncStartErrorCode, CriticalSync
 const RECOVERY_WINDOWS = 14;
 
 /**
- * The heads from which derivation can start: the highest unsafe block whose origin is not known to be reorganised away, and a safe
- * block that is old enough to derive everything after it again. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
+ * The heads for starting derivation: the highest unsafe block whose origin is not known to be replaced, and a safe block old
+ * enough to derive all later blocks again. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
  *
- * @throws {CodedError} sync-start/*, and whatever the providers reject with (retry from the beginning then)
+ * @throws {CodedError} sync-start/*, and rejections of the providers (then retry from the beginning)
  */
 export async function findSyncStart(
   config: RollupConfig,
@@ -82,7 +82,7 @@ export async function findSyncStart(
   if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)
     return await withoutLabels(config, l2, unsafe, options);
   const found = (await search(config, l1, l2, heads, options)) ?? (await walkBack(config, l1, l2, heads, options));
-  // If L1 has reorganised the origin of the safe block away, what was derived from the blocks after it is open again.
+  // If L1 replaced the origin of the safe block, the later derived blocks can change.
   return { ...found, highestFormerSafe: found.unsafe.number >= safe.number ? safe : finalized };
 }
 
@@ -98,14 +98,14 @@ async function withoutLabels(
   return { unsafe, safe, finalized: safe, highestFormerSafe: safe };
 }
 
-/** How far back what L1 says may still change what is derived. */
+/** Number of L1 blocks that can still change derivation's result. */
 function lookbackL1Blocks({ seqWindowSize, altDa }: RollupConfig): number {
   return altDa === undefined ? seqWindowSize : Math.max(seqWindowSize, altDa.daChallengeWindow + altDa.daResolveWindow);
 }
 
 /**
- * Whether every block after the finalized one has to be derived again. An expired challenge takes back what was derived from its data. Derivation
- * may be any number of L1 blocks behind the unsafe head by then, as it waits for missing data.
+ * Whether every block after the finalized one must be derived again. An expired challenge invalidates the blocks derived from its
+ * data. By then derivation can be any number of L1 blocks behind the unsafe head, because it waits for missing data.
  */
 const startsFromFinalized = ({ altDa }: RollupConfig): boolean => altDa?.daCommitmentType === "KeccakCommitment";
 
@@ -117,7 +117,9 @@ async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<Curr
   return { unsafe, safe, finalized };
 }
 
-/** Finds what `walkBack` would, with a few questions. @returns undefined: it cannot tell, or the chain contradicts itself */
+/**
+ * Finds the result of `walkBack` with few requests. @returns `undefined` if it is undecidable, or if the chain is inconsistent
+ */
 async function search(
   config: RollupConfig,
   l1: SyncStartL1,
@@ -166,7 +168,7 @@ async function walkBack(
   const { safe, finalized } = heads;
   let unsafe: L2BlockRef | undefined = heads.unsafe;
   let highestCanonical: L2BlockRef | undefined;
-  /** the canonical L1 block at the height of the current block's origin; undefined: L1 has not reached it yet */
+  /** the canonical L1 block at the height of the current block's origin; `undefined`: L1 has not reached it yet */
   let l1Block: L1BlockRef | undefined;
   let l1BlockNumber = -1;
   for (let block = heads.unsafe; ; ) {

@@ -1,4 +1,4 @@
-/* What tests of the whole pipeline do: their steps, and what they expect after each. */
+/* Steps of tests of the whole pipeline, and their expectations. */
 
 import { brotliCompressSync, constants, deflateSync } from "node:zlib";
 import { createDecompressor } from "@rnode/compression";
@@ -24,7 +24,7 @@ export function post(s: Sim, from: number, to: number, type: "singular" | "span"
 export const postFrames = (s: Sim, ...frames: readonly Frame[][]) =>
   s.l1.mine({ transactions: frames.map((list) => s.l1.calldata(encodeBatcherData(list))) });
 
-/** Blocks 1 to `number` of the sequencer have been derived, and no others. */
+/** Exactly blocks 1 to `number` of the sequencer have been derived. */
 export function expectDerived(s: Sim, number: number) {
   expect(s.verifier.head.number).toBe(number);
   expect(s.agreesTo(number)).toBe(true);

@@ -45,7 +45,7 @@ export class SimL1 implements L1Provider, BlobProvider {
   /** number of calls that will still fail, by method */
   readonly failures: Partial<Record<"blockByNumber" | "blockByHash" | "receipts" | "transactions" | "blobs", number>> = {};
   areBlobsGone = false;
-  /** later blocks are not mined yet for those who ask by number */
+  /** later blocks are hidden from requests by number */
   visibleTo = Number.POSITIVE_INFINITY;
 
   constructor(firstNumber: number, firstTimestamp: number) {

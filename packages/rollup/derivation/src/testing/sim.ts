@@ -28,7 +28,7 @@ export const GENESIS_TIME = 100_000;
 const L2_CHAIN_ID = 901n;
 const USER_KEY = new Uint8Array(32).fill(0x77);
 
-/** Forks up to and including `fork` are active from the genesis; those in `later` at other times. */
+/** Forks up to and including `fork` are active from the genesis, `later` ones at other times. */
 export function forksUpTo(fork: OpFork, later: ForkTimes = {}): ForkTimes {
   return { ...allUpTo(fork), ...later };
 }
@@ -132,8 +132,8 @@ export class Sim {
   }
 
   /**
-   * The sequencer builds one block. It adopts the next L1 origin as soon as its time allows, and includes one transaction unless
-   * told otherwise.
+   * The sequencer builds one block. By default it adopts the next L1 origin as soon as its time allows, and includes one
+   * transaction.
    */
   async sequence(options: { transactions?: readonly Uint8Array[]; keepOrigin?: boolean } = {}): Promise<L2BlockRef> {
     const parent = this.sequencer.head;

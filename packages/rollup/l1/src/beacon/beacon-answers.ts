@@ -2,7 +2,7 @@ import { type BytesErrorCode, CodedError, hexToFixedBytes } from "@rnode/primiti
 import { BLOB_BYTES } from "@rnode/protocol";
 import { faultyAnswer, readAnswer } from "../l1-error.ts";
 
-/** What an endpoint says is a blob. Nothing of it has been checked. */
+/** An endpoint's blob, unchecked. */
 export interface BlobCandidate {
   readonly blob: Uint8Array;
   /** 48 bytes each; both or none */
@@ -10,15 +10,15 @@ export interface BlobCandidate {
   readonly proof?: Uint8Array | undefined;
 }
 
-/** The configuration of the beacon chain, as far as it is needed here. */
+/** The used part of the beacon chain's configuration. */
 export interface BeaconSpec {
   readonly slotSec: number;
   readonly slotsPerEpoch: number;
-  /** undefined: the node does not know of this upgrade, or it is not scheduled */
+  /** `undefined`: unknown to the node, or not scheduled */
   readonly fuluEpoch: number | undefined;
   /** how long nodes must keep blobs */
   readonly blobRetentionEpochs: number;
-  /** the chain id of its L1; undefined: the node does not say */
+  /** the chain id of its L1; `undefined` if the node does not report it */
   readonly l1ChainId: bigint | undefined;
 }
 
@@ -98,7 +98,7 @@ function fixedBytes(value: unknown, length: number): Uint8Array {
   return hexToFixedBytes(value, length);
 }
 
-/** The API writes numbers as strings of digits. undefined: not a number, or too large (the time of an upgrade that is not scheduled). */
+/** The API has numbers as decimal strings. `undefined`: not a number, or too large (the time of an unscheduled upgrade). */
 function decimal(value: unknown): number | undefined {
   if (typeof value !== "string" || !/^\d{1,20}$/.test(value)) return undefined;
   const number = Number(value);

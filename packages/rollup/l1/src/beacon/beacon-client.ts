@@ -14,7 +14,7 @@ import { Slots } from "./slots.ts";
 import type { VerifiedBlob } from "./verified-blob.ts";
 
 export interface BeaconClientOptions {
-  /** the main endpoint, which is also asked for the slot times; then further sources of blobs: other nodes, archivers */
+  /** the main endpoint, which also provides the slot times; then more sources of blobs: other nodes, archivers */
   readonly urls: readonly [string, ...string[]];
   /** sent to all endpoints */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -43,7 +43,7 @@ export type BeaconConnection = Pick<BeaconHttp, "name" | "get" | "close">;
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** for requests of version, configuration and genesis */
 const FACT_TIMEOUT_MS = 10_000;
-/** 120 sidecars, several times as many as a block may have */
+/** 120 sidecars, several times the maximum of a block */
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 
@@ -52,7 +52,7 @@ const VERSION_PATHS = ["eth/v2/node/version", "eth/v1/node/version"] as const;
 
 type Found = ReadonlyMap<Hex, VerifiedBlob>;
 
-/** The blobs that one round over the endpoints gave, and why others are not among them. */
+/** The blobs of one round over the endpoints, and why others are missing. */
 interface Round {
   readonly found: Found;
   readonly slots: Slots;
@@ -61,8 +61,8 @@ interface Round {
 }
 
 /**
- * Verified blobs from beacon nodes and archivers. All endpoints are asked in turn, beginning with the one that answered last, until all
- * blobs are there; each is asked only for those that are still missing. That a blob is missing is never remembered.
+ * Verified blobs from beacon nodes and archivers. Endpoints are requested in turn, beginning with the last successful one, until
+ * all blobs are found; each gets requests only for missing blobs. A missing blob is never cached.
  *
  * Spec: docs/protocol/05-services.md#beacon-api
  */
@@ -94,9 +94,9 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
   }
 
   /**
-   * What the main endpoint says it is. Public endpoints need not say it, so no answer is not a failure.
+   * The version of the main endpoint. Public endpoints need not serve it, so no answer is not a failure.
    *
-   * @returns undefined if it does not say
+   * @returns `undefined` without an answer
    */
   async version(): Promise<string | undefined> {
     const main = this.#https.slice(0, 1);
@@ -110,10 +110,12 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     return undefined;
   }
 
-  /** The L1 that the main endpoint belongs to; undefined: it does not say. @throws {L1Error} l1/unavailable, l1/faulty-answer */
+  /**
+   * The chain id of the main endpoint's L1; `undefined` if it is not reported. @throws {L1Error} l1/unavailable, l1/faulty-answer
+   */
   async l1ChainId(): Promise<bigint | undefined> {
     if (this.#options.slotSec !== undefined) {
-      // the configuration is not asked for, but whether the endpoint answers is to be known
+      // the configuration is not needed, but this checks whether the endpoint answers
       await this.#askFact("genesis", "eth/v1/beacon/genesis", readGenesisTime, this.#https.slice(0, 1));
       return undefined;
     }
@@ -121,8 +123,8 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
   }
 
   /**
-   * @returns undefined: no endpoint has all of them, and one says that it does not have some
-   * @throws {L1Error} l1/unavailable: try again later
+   * @returns `undefined` if no endpoint has all of them, and one reports some as missing
+   * @throws {L1Error} l1/unavailable: retry later
    */
   async blobs(block: L1BlockRef, ids: readonly BlobId[]): Promise<readonly Uint8Array[] | undefined> {
     const { metrics } = this.#deps;
@@ -143,7 +145,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     return ids.map((id) => found.get(hashOf(id))!.data);
   }
 
-  /** Starts to fetch blobs that will be wanted soon. A failure shows when they are asked for. */
+  /** Starts to fetch blobs for a later request, which reports failures. */
   readAhead(block: L1BlockRef, ids: readonly BlobId[]): void {
     const left = ids.filter((id) => !this.#cache.has(hashOf(id)));
     if (left.length === 0 || this.#underWay.has(block.hash)) return;
@@ -213,7 +215,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     }
   }
 
-  /** Says what is missing, where it was looked for, and what helps. */
+  /** A message with the missing blobs, the endpoints and the remedy. */
   #missing(block: L1BlockRef, { slots, slot, lacks }: Round, missing: readonly BlobId[]): undefined {
     this.#slots = undefined; // if the slot times are wrong, the slot was wrong as well
     const { log, metrics, clock } = this.#deps;
@@ -269,7 +271,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     return this.#askFact("spec", "eth/v1/config/spec", readSpec, from);
   }
 
-  /** The answer of the first that has one. @throws {L1Error} l1/unavailable, l1/faulty-answer: what was wrong with the first */
+  /** The first successful answer. @throws {L1Error} l1/unavailable, l1/faulty-answer: the first endpoint's error */
   async #askFact<T>(
     request: "version" | "spec" | "genesis",
     path: string,
@@ -299,7 +301,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
 
 const hashOf = ({ versionedHash }: BlobId): Hex => bytesToHex(versionedHash);
 
-/** The failure is found out when the blobs are asked for. */
+/** The later request for the blobs reports the failure. */
 function noneOnFailure(error: unknown): Found {
   if (!isCodedError(error)) throw error;
   return new Map();

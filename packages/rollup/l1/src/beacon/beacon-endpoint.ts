@@ -7,13 +7,13 @@ import type { BeaconHttp, BeaconReply } from "./beacon-http.ts";
 import type { BeaconMetrics } from "./beacon-metrics.ts";
 import { hashOfCommitment, VerifiedBlob } from "./verified-blob.ts";
 
-/** The two ways to ask for blobs: `blob_sidecars` is deprecated by now, but before Fulu nodes had nothing else. */
+/** The two methods for blobs. `blob_sidecars` is deprecated, but before Fulu nodes had no other. */
 export type BlobsApi = "blobs" | "blob_sidecars";
 export type BlobsEra = "before-fulu" | "since-fulu";
 
 /** Why an endpoint did not give all blobs. */
 export interface Lack {
-  /** missing: it says it does not have them; failed: no usable answer; faulty: what it gave is wrong */
+  /** missing: the endpoint reports them as missing; failed: no usable answer; faulty: a wrong answer */
   readonly kind: "missing" | "failed" | "faulty";
   readonly reason: string;
 }
@@ -22,7 +22,7 @@ export interface EndpointBlobs {
   readonly found: ReadonlyMap<Hex, VerifiedBlob>;
   /** requests that this took */
   readonly requests: number;
-  /** undefined: all are found */
+  /** `undefined`: all are found */
   readonly lack: Lack | undefined;
 }
 
@@ -38,9 +38,9 @@ const HOPELESS_STATUSES = new Set([401, 403, 407, 429, 502, 503, 504]);
 const CANDIDATES_A_HASH = 2;
 
 /**
- * The blobs of one beacon node or archiver. Sidecars carry a proof, which is checked much faster than a commitment is computed, so they
- * are asked for first where the block is from before Fulu; since then, nodes need not have them. What has worked is asked for first
- * from then on, so that a block takes one request.
+ * The blobs of one beacon node or archiver. Sidecars have a proof, which is checked much faster than a commitment is computed, so
+ * they are requested first for blocks before Fulu; since Fulu, nodes need not have them. The method that works becomes the first
+ * choice, so a block takes one request.
  */
 export class BeaconEndpoint {
   readonly #deps: BeaconEndpointDeps;
@@ -75,7 +75,7 @@ export class BeaconEndpoint {
     return first === "blobs" ? ["blobs", "blob_sidecars"] : ["blob_sidecars", "blobs"];
   }
 
-  /** @returns whether it makes no sense to ask the other way */
+  /** @returns whether the other method cannot help */
   async #searchBy(api: BlobsApi, slot: number, search: Search): Promise<boolean> {
     const mayNotSelect = this.#fetchesAll || this.#selectsBadly.has(api);
     for (const isSelecting of mayNotSelect ? [false] : [true, false]) {
@@ -135,7 +135,7 @@ export class BeaconEndpoint {
         }
       }),
     );
-    // a transaction of an unknown type may have moved the places: then it is any of the others
+    // a transaction of an unknown type can shift the indices: then it is any of the others
     for (const candidate of wrong > 0 ? blobs : []) {
       if (search.isComplete) return;
       const verified = tried.has(candidate) ? undefined : await VerifiedBlob.check(this.#deps.kzg, candidate);
@@ -145,7 +145,7 @@ export class BeaconEndpoint {
   }
 }
 
-/** What is wanted, what has been found of it, and why the rest has not. */
+/** The requested blobs, the found ones, and why the rest is missing. */
 class Search {
   readonly wanted: readonly BlobId[];
   requests = 0;
@@ -166,7 +166,7 @@ class Search {
     return this.#found.size === this.#hashes.size;
   }
 
-  /** @returns false: nobody wants it */
+  /** @returns false if the blob was not requested */
   add(blob: VerifiedBlob): boolean {
     if (!this.#hashes.has(blob.versionedHash)) return false;
     this.#found.set(blob.versionedHash, blob);
@@ -177,7 +177,7 @@ class Search {
     this.#lacks.push({ kind, api, reason });
   }
 
-  /** A wrong answer weighs more than a missing one, and a missing one more than a failure: it is what the endpoint says. */
+  /** A wrong answer takes precedence over a missing blob, and a missing blob over a failure. */
   outcome(): EndpointBlobs {
     const kinds = this.#lacks.map(({ kind }) => kind);
     const kind = (["faulty", "missing", "failed"] as const).find((each) => kinds.includes(each)) ?? "failed";
@@ -193,8 +193,8 @@ class Search {
 const hashOf = ({ versionedHash }: BlobId): Hex => bytesToHex(versionedHash);
 
 /**
- * Blobs come without a hash, and computing one takes a commitment. If there are no more blobs than wanted, these are the wanted ones.
- * Otherwise the endpoint gave all blobs of the block, and those at the wanted positions are.
+ * Blobs have no hash, and its computation takes a commitment. If the endpoint returned no more blobs than requested, these are
+ * the requested ones. Otherwise it returned all blobs of the block, and the requested positions select them.
  */
 function blobsToCheck(blobs: readonly BlobCandidate[], wanted: readonly BlobId[]): readonly (readonly BlobCandidate[])[] {
   if (blobs.length <= wanted.length) return blobs.map((blob) => [blob]);

@@ -14,7 +14,7 @@ export interface BeaconHttpOptions {
 
 export type BeaconReply =
   | { readonly kind: "ok"; readonly json: unknown }
-  /** the endpoint does not give what was asked for; `message` says why, in its words */
+  /** the endpoint refuses the request; `message` is its reason */
   | { readonly kind: "refused"; readonly status: number; readonly message: string };
 
 /** Connections to one endpoint; requests beyond them wait. */
@@ -49,9 +49,9 @@ export class BeaconHttp {
   }
 
   /**
-   * @param path below the endpoint's own, without a slash in front
+   * @param path below the endpoint's own, without a leading slash
    * @param query names may repeat
-   * @throws {L1Error} l1/unavailable: no answer, or none of acceptable size; l1/faulty-answer: what came is not JSON
+   * @throws {L1Error} l1/unavailable: no answer, or too large; l1/faulty-answer: not JSON
    */
   async get(
     path: string,
@@ -107,7 +107,7 @@ export class BeaconHttp {
   }
 }
 
-/** @returns undefined: it is larger than that */
+/** @returns `undefined` if it is larger */
 async function readText(body: AsyncIterable<Uint8Array> & { destroy(): void }, maxBytes: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -122,7 +122,7 @@ async function readText(body: AsyncIterable<Uint8Array> & { destroy(): void }, m
   return Buffer.concat(chunks, size).toString("utf8");
 }
 
-/** undefined: not JSON */
+/** `undefined`: not JSON */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

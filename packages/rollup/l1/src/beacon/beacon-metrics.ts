@@ -8,7 +8,7 @@ export interface BeaconMetrics {
   request(request: Request, endpoint: string): (outcome: Outcome) => void;
   /** a blob that does not have the hash it should have, or an answer that cannot be read */
   faultyAnswer(endpoint: string): void;
-  /** how many requests it took to ask for the blobs of one L1 block that were not known yet */
+  /** number of requests for the uncached blobs of one L1 block */
   roundDone(requests: number): void;
   blobs(from: "cache" | "endpoint", count: number): void;
   /** no endpoint had all blobs of a block */

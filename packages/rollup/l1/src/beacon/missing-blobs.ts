@@ -7,7 +7,7 @@ export interface EndpointLack extends Lack {
 const CUSTODY = /column|custod|supernode|subscribe-all/i;
 const DAY_SEC = 86_400;
 
-/** What an operator can do about blobs that no endpoint gives. */
+/** The operator's remedy for missing blobs. */
 export function adviceOn(lacks: readonly EndpointLack[], ageSec: number, retentionSec: number): string {
   const archiver = "add a blob archiver to --l1.beacon-fallbacks";
   const days = (sec: number): string => `${Math.floor(sec / DAY_SEC)} days`;

@@ -28,7 +28,7 @@ export class Slots {
     return fuluEpoch !== undefined && slot >= fuluEpoch * slotsPerEpoch ? "since-fulu" : "before-fulu";
   }
 
-  /** Nodes keep blobs for that long; archivers keep them longer. */
+  /** Nodes keep blobs for this time; archivers keep them longer. */
   get retentionSec(): number {
     const { blobRetentionEpochs, slotsPerEpoch, slotSec } = this.#spec;
     return blobRetentionEpochs * slotsPerEpoch * slotSec;

@@ -19,11 +19,11 @@ export class VerifiedBlob {
   }
 
   /**
-   * The blob with its versioned hash, whatever that is. A proof is taken if it is good, which costs a twentieth of computing the
-   * commitment (`packages/execution/kzg/README.md`); what a bad or missing proof leaves open, the commitment decides.
+   * The blob with its computed versioned hash. A valid proof is used, because its check takes a twentieth of the time of
+   * computing the commitment (`packages/execution/kzg/README.md`). With an invalid or missing proof, the commitment is computed.
    *
-   * @returns undefined: these bytes are no blob
-   * @throws {CodedError} kzg/*: the check could not be made
+   * @returns `undefined`: the bytes are not a blob
+   * @throws {CodedError} kzg/*: the check failed to run
    */
   static async check(kzg: Kzg, { blob, commitment, proof }: BlobCandidate): Promise<VerifiedBlob | undefined> {
     const isProved = commitment !== undefined && proof !== undefined && (await kzg.verifyBlobProof(blob, commitment, proof));
@@ -32,5 +32,5 @@ export class VerifiedBlob {
   }
 }
 
-/** The versioned hash that a commitment stands for; says nothing of any blob. */
+/** The versioned hash of a commitment; does not prove anything about a blob. */
 export const hashOfCommitment = (commitment: Uint8Array): Hex => bytesToHex(blobVersionedHash(commitment));

@@ -11,7 +11,7 @@ export interface FakeBeaconOptions {
   readonly l1ChainId?: number;
   /** whether it has `/eth/v2/node/version`, as since Gloas */
   readonly hasVersionV2?: boolean;
-  /** what it serves; default: both */
+  /** served methods; default: both */
   readonly apis?: readonly ("blobs" | "blob_sidecars")[];
 }
 
@@ -22,12 +22,12 @@ export interface BeaconAnswer {
 
 const MESSAGES: Readonly<Record<number, string>> = { 404: "NOT_FOUND: block not found", 410: "Gone" };
 
-/** A beacon node with real blobs behind real HTTP, which can be told to answer otherwise. */
+/** A beacon node with real blobs over real HTTP, with configurable wrong answers. */
 export class FakeBeacon {
   /** the requests so far: path and query */
   readonly asked: string[] = [];
   readonly headers: (string | undefined)[] = [];
-  /** instead of the honest answer; undefined: the honest one. "hang": none ever comes; "drop": the connection ends */
+  /** replaces the honest answer; `undefined`: the honest one. "hang": no answer; "drop": the connection ends */
   instead: (path: string, honest: BeaconAnswer) => BeaconAnswer | { readonly text: string } | "hang" | "drop" | undefined = () =>
     undefined;
   /** whether queries select blobs */
@@ -36,7 +36,7 @@ export class FakeBeacon {
   readonly #blobs = new Map<number, readonly TestBlob[]>();
   #server: Server | undefined;
 
-  /** It answers `answerTo`; `start` makes it listen, too. */
+  /** Provides `answerTo`; `start` also listens. */
   constructor(options: FakeBeaconOptions = {}) {
     this.#options = options;
   }

@@ -6,7 +6,7 @@ import type { L1Rpc } from "../endpoint.ts";
 import type { BlockFixture } from "./block-json.ts";
 import type { ForeignBlock } from "./foreign-block.ts";
 
-/** A clock that only moves when somebody sleeps. */
+/** A clock that moves only by sleeping. */
 export class FakeClock implements Clock {
   now = 0;
   readonly sleptMs: number[] = [];
@@ -26,7 +26,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** An L1 endpoint that has `blocks`; `override` is asked first. */
+/** An L1 endpoint with `blocks`; `override` comes first. */
 export class FakeEndpoint implements L1Rpc {
   readonly blocks: BlockFixture[];
   readonly calls: string[] = [];
@@ -35,7 +35,7 @@ export class FakeEndpoint implements L1Rpc {
   connectionsLost = 0;
   /** methods of particular providers that it has */
   readonly extraMethods = new Set<string>();
-  /** a thrown error is the answer; undefined: the honest answer */
+  /** a thrown error is the answer; `undefined`: the honest answer */
   override: (method: string, params: readonly unknown[]) => unknown = () => undefined;
 
   constructor(blocks: BlockFixture[]) {

@@ -6,7 +6,7 @@ import { type BlockFixture, blockFixture } from "./block-json.ts";
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
 
 /**
- * What the receipt of a transaction of an unknown type is like: "usual" has the four fields of all others, "more" one more after them, and
+ * The form of a receipt of an unknown transaction type: "usual" has the four usual fields, "more" has one more after them, and
  * "nested" has its logs in a list for each part of the transaction.
  */
 export type ReceiptForm = "usual" | "more" | "nested";
@@ -20,7 +20,7 @@ export interface ForeignBlockOptions {
   readonly headerFields?: Readonly<Record<string, Hex>> | undefined;
   /** the receipts of known types have one more field as well */
   readonly allReceiptsHaveMore?: boolean | undefined;
-  /** of the header; default: not what the receipts say */
+  /** of the header; default: differs from the receipts */
   readonly gasUsed?: bigint | undefined;
   /** logs of each transaction, by its index */
   readonly logs?: ((index: number) => readonly Log[]) | undefined;
@@ -59,7 +59,7 @@ export function foreignBlock(options: ForeignBlockOptions): ForeignBlock {
     transactionsRoot: orderedTrieRoot(encoded),
     receiptsRoot: orderedTrieRoot(receipts),
     logsBloom: mergeBlooms(logs.map(logsBloom)),
-    gasUsed: options.gasUsed ?? 29_999_999n, // since EIP-7778 not the sum of what the receipts say
+    gasUsed: options.gasUsed ?? 29_999_999n, // since EIP-7778 not the sum over the receipts
     blockAccessListHash: filled(32, 0x0b),
     slotNumber: BigInt(number) + 1_000n,
   };

@@ -6,10 +6,10 @@ export interface Exchange {
   readonly answer: unknown;
 }
 
-/** Passes on what an honest endpoint says, except that it lies about one question as long as it is told to. */
+/** Passes on an honest endpoint's answers, except for one request that it answers falsely while configured to. */
 export class LyingEndpoint implements L1Rpc {
   readonly connectionsLost = 0;
-  /** what was asked and answered */
+  /** requests and answers */
   readonly exchanges: Exchange[] = [];
   lie: Exchange | undefined;
   readonly #honest: L1Rpc;

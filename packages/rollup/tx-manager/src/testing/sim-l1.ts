@@ -40,7 +40,7 @@ const GWEI = 10n ** 9n;
 /** Before the first block, for `accountAfter`. */
 const FIRST_BALANCE = 10n ** 24n;
 
-/** What a transaction costs in a block, at most its caps, in wei. */
+/** The cost of a transaction in a block, within its caps, in wei. */
 export function simFeeWei(
   tx: SimTransaction,
   { baseFee, blobBaseFee, dataPricing }: Pick<SimL1Block, "baseFee" | "blobBaseFee" | "dataPricing">,
@@ -57,21 +57,21 @@ export class SimL1 implements L1Access {
   baseFee = 10n * GWEI;
   tip = GWEI;
   blobBaseFee = GWEI;
-  /** of the newest block, and of the next one unless `amsterdamAt` says otherwise */
+  /** of the newest block, and of the next one before `amsterdamAt` */
   dataPricing: L1DataPricing = L1_DATA_PRICINGS[1];
-  /** the first block with Amsterdam's pricing; undefined: `dataPricing` stays */
+  /** the first block with Amsterdam's pricing; `undefined`: `dataPricing` is constant */
   amsterdamAt: number | undefined;
   accountBalance = 10n ** 18n;
-  /** true: calls fail, as those to an unreachable endpoint do */
+  /** true: calls fail like those to an unreachable endpoint */
   isDown = false;
   /** the answer to `send` is lost, but the pool accepts the transaction */
   losesAnswers = false;
   /** false: pending transactions are not included */
   includes = true;
-  /** which proofs its pool wants */
+  /** the version of proofs that its pool requires */
   sidecarVersion: 0 | 1 = 0;
   maxBlobsPerBlock = 6;
-  /** undefined: the call fails */
+  /** `undefined`: the call fails */
   gasEstimate: bigint | undefined = 100_000n;
   /** ether that arrives in a block, for `accountAfter` */
   readonly received = new Map<number, bigint>();

@@ -2,7 +2,7 @@ import { concatBytes, keccak256 } from "@rnode/primitives";
 import { CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 import type { BlobProver } from "../blob-prover.ts";
 
-/** Commitments that only tell blobs apart, and empty proofs: for simulations in which nobody checks them. */
+/** Commitments that only distinguish blobs, and empty proofs: for simulations without verification. */
 export const simProver: BlobProver = {
   sidecar: (blobs, version) => {
     const commitments = blobs.map((blob) => concatBytes(new Uint8Array(16), keccak256(blob)));
