@@ -32,7 +32,7 @@ class LongestFirst extends BaseSequencer {
 const ALONE = [
   "packages/execution/chain/src/memory.test.ts",
   "packages/execution/evm/src/memory-bound.test.ts",
-  "lab/bench/src/process-usage.test.ts",
+  "lab/bench/src/common/process-usage.test.ts",
   "packages/kit/program/src/pprof/pprof.test.ts",
 ];
 

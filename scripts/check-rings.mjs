@@ -15,7 +15,7 @@ const ASKS_MACHINE = [
   "packages/kit/jsonrpc/src/auth/jwt.ts", // the default of clients and servers that are given no clock
   "packages/kit/jsonrpc/src/http/plain-http.ts", // the Date header
   "packages/kit/observe/src/logger.ts", // the time of a line
-  "programs/devnet/src/program.ts", // the time of a start, in a log
+  "programs/devnet/src/processes/program.ts", // the time of a start, in a log
   "programs/devnet/src/e2e/",
   "lab/abuse/",
   "lab/bench/",

@@ -55,7 +55,7 @@ function entries(folder) {
     if (path !== undefined) input[path] = join(dist, `${path}.js`);
   }
   if (manifest.bin !== undefined) input.main = join(dist, "main.js");
-  for (const file of modules(dist)) {
+  for (const file of modules(folder)) {
     for (const [, program] of readFileSync(file, "utf8").matchAll(PROGRAM)) {
       if (input[program] !== undefined)
         throw new Error(`${relative(ROOT, file)}: there is another ${program}.js in this package's lib`);
@@ -65,8 +65,9 @@ function entries(folder) {
   return input;
 }
 
-function modules(dist) {
-  return readdirSync(dist, { recursive: true })
-    .filter((name) => name.endsWith(".js"))
-    .map((name) => join(dist, name));
+/** Without what a source that was moved or deleted left behind. */
+function modules(folder) {
+  return readdirSync(join(folder, "dist"), { recursive: true })
+    .filter((name) => name.endsWith(".js") && existsSync(join(folder, "src", name.replace(/\.js$/, ".ts"))))
+    .map((name) => join(folder, "dist", name));
 }

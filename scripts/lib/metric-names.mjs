@@ -7,7 +7,7 @@ import { packageFiles } from "./workspace.mjs";
 const built = (path) => import(join(ROOT, path));
 const PROGRAM = "packages/kit/program/src";
 const SERVER = "packages/kit/jsonrpc/src/rpc-metrics.ts";
-const L1 = "packages/rollup/l1/src/l1-metrics.ts";
+const L1 = "packages/rollup/l1/src/endpoints/l1-metrics.ts";
 const DA = "packages/rollup/alt-da/src/da-metrics.ts";
 const SIGNER = "packages/kit/signer/src/remote/signer-metrics.ts";
 

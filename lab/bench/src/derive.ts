@@ -4,12 +4,12 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serialize } from "node:v8";
-import { type BatchForm, L2_CHAIN_ID, SENDERS } from "./batches-on-l1.ts";
 import { benchOptions } from "./bench-options.ts";
-import { publishUnexecuted } from "./derive-chain.ts";
-import type { DeriveRun } from "./derive-run.ts";
-import { makeSenders } from "./load-generator.ts";
-import { Transfers } from "./transfers.ts";
+import { makeSenders } from "./common/load-generator.ts";
+import { Transfers } from "./common/transfers.ts";
+import { type BatchForm, L2_CHAIN_ID, SENDERS } from "./derive/batches-on-l1.ts";
+import { publishUnexecuted } from "./derive/derive-chain.ts";
+import type { DeriveRun } from "./derive/derive-run.ts";
 
 const FORMS: readonly (BatchForm & { readonly name: string })[] = [
   { name: "span, brotli", batches: "span", algorithm: "brotli-10" },
@@ -76,7 +76,7 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 function measure(file: string, rounds: string, profileTo: string | undefined): DeriveRun {
-  const program = fileURLToPath(new URL("./derive-run.js", import.meta.url));
+  const program = fileURLToPath(new URL("./derive/derive-run.js", import.meta.url));
   const profile = profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
   const output = execFileSync(process.execPath, ["--expose-gc", ...profile, program, file, rounds], {
     encoding: "utf8",

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { benchOptions } from "./bench-options.ts";
-import { type CallRow, report } from "./engine-report.ts";
-import { makeSenders } from "./load-generator.ts";
-import { forkchoiceState, newPayloadParams, type OpChain, sequencerAttributes } from "./op-chain.ts";
-import { type Rengine, startRengine, THIS_CHECKOUT } from "./rengine.ts";
-import { Transfers } from "./transfers.ts";
+import { makeSenders } from "./common/load-generator.ts";
+import { forkchoiceState, newPayloadParams, type OpChain, sequencerAttributes } from "./common/op-chain.ts";
+import { type Rengine, startRengine, THIS_CHECKOUT } from "./common/rengine.ts";
+import { Transfers } from "./common/transfers.ts";
+import { type CallRow, report } from "./rpc/engine-report.ts";
 
 const CHAIN_ID = 901;
 const GAS_LIMIT = 400_000_000n;

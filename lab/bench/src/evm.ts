@@ -1,6 +1,6 @@
 import { benchOptions } from "./bench-options.ts";
-import { anvilEngine, type BenchEngine, ethereumjsEngine, rnodeEngine } from "./evm-engines.ts";
-import { compileWorkloads, runCalldata, runResult, type Workload } from "./evm-workloads.ts";
+import { anvilEngine, type BenchEngine, ethereumjsEngine, rnodeEngine } from "./evm/evm-engines.ts";
+import { compileWorkloads, runCalldata, runResult, type Workload } from "./evm/evm-workloads.ts";
 
 const ABOUT = `Our engine against anvil (a native client of the revm family, over RPC) and @ethereumjs/evm: million gas a second on five
 workloads. All engines take turns within each round, so that the machine's other work hits all of them.`;

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { benchOptions } from "./bench-options.ts";
-import { FOREIGN_OPTIONS, type ForeignClient, type ForeignImport, foreignClients, importForeign } from "./foreign-clients.ts";
-import { AnvilMiner, type AnvilRun } from "./import-anvil.ts";
-import { type ChainPlan, swaps, tokenTransfers, transfers } from "./import-chains.ts";
-import { copyDatabase, type GeneratedChain, generateChain } from "./import-generate.ts";
-import type { ImportRun } from "./import-run.ts";
+import { AnvilMiner, type AnvilRun } from "./import/import-anvil.ts";
+import { type ChainPlan, swaps, tokenTransfers, transfers } from "./import/import-chains.ts";
+import { copyDatabase, type GeneratedChain, generateChain } from "./import/import-generate.ts";
+import type { ImportRun } from "./import/import-run.ts";
+import { FOREIGN_OPTIONS, type ForeignClient, type ForeignImport, foreignClients, importForeign } from "./rpc/foreign-clients.ts";
 
 /**
  * `npm run bench -- import`: imports generated chains with signatures, state roots and durable commits, in turn with anvil, which
@@ -45,7 +45,9 @@ async function importOnce(chain: GeneratedChain, { batch, proofsWindow, nodeArgs
   const database = join(chain.folder, "import");
   copyDatabase(chain.genesisDatabase, database);
   try {
-    const [script, preload] = ["./import-run.js", "./thread-name.js"].map((name) => fileURLToPath(new URL(name, import.meta.url)));
+    const [script, preload] = ["./import/import-run.js", "./common/thread-name.js"].map((name) =>
+      fileURLToPath(new URL(name, import.meta.url)),
+    );
     const env = { ...process.env, RNODE_THREAD_NAMES: join(database, "threads") };
     const args = ["--import", preload!, ...nodeArgs, script!, database, chain.blocksFile, String(batch)];
     if (proofsWindow !== undefined) args.push(proofsWindow);

@@ -6,13 +6,13 @@ import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
 import type { Hex } from "viem";
 import { benchOptions } from "./bench-options.ts";
-import { fundSenders } from "./fund-senders.ts";
-import { LoadGenerator, makeSenders } from "./load-generator.ts";
-import { type MemoryMap, memoryMapOf } from "./memory-map.ts";
-import { startPeers } from "./memory-peers.ts";
-import { describeMemory, type MemoryReport, type ProcessMemory, summaryOf, type WatchedProgram } from "./memory-report.ts";
-import { askNodeMemory } from "./node-memory.ts";
-import { childrenOf } from "./process-usage.ts";
+import { LoadGenerator, makeSenders } from "./common/load-generator.ts";
+import { childrenOf } from "./common/process-usage.ts";
+import { fundSenders } from "./memory/fund-senders.ts";
+import { type MemoryMap, memoryMapOf } from "./memory/memory-map.ts";
+import { startPeers } from "./memory/memory-peers.ts";
+import { describeMemory, type MemoryReport, type ProcessMemory, summaryOf, type WatchedProgram } from "./memory/memory-report.ts";
+import { askNodeMemory } from "./memory/node-memory.ts";
 
 const SENDERS = 5;
 /** Transactions that wait for a block: a few a second are sent. */

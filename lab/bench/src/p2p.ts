@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type GoPeer, SEQUENCER, SEQUENCER_KEY_HEX, startGoPeer } from "@rnode/p2p/testing";
 import { bytesToHex } from "@rnode/primitives";
 import { benchOptions } from "./bench-options.ts";
-import type { MeshRun } from "./p2p-mesh.ts";
+import type { MeshRun } from "./p2p/p2p-mesh.ts";
 
 interface Implementation {
   readonly name: string;
@@ -29,8 +29,8 @@ interface SizeRow {
   readonly validationUs: readonly number[];
 }
 
-const MESH = fileURLToPath(new URL("p2p-mesh.js", import.meta.url));
-const RUN = fileURLToPath(new URL("p2p-run.js", import.meta.url));
+const MESH = fileURLToPath(new URL("./p2p/p2p-mesh.js", import.meta.url));
+const RUN = fileURLToPath(new URL("./p2p/p2p-run.js", import.meta.url));
 /** `scripts/bench.mjs` builds it where Go is installed. */
 const GO = fileURLToPath(new URL("../../../packages/network/p2p/build/p2p-interop", import.meta.url));
 const OURS: Implementation = {

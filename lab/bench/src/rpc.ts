@@ -4,13 +4,13 @@ import { bytesToHex, concatBytes, type Hex, hexToBytes, padBytesLeft } from "@rn
 import { encodeTransaction, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
 import { encodeDeployData, parseEther } from "viem";
 import { benchOptions } from "./bench-options.ts";
-import { FOREIGN_OPTIONS, foreignClients } from "./foreign-clients.ts";
-import { makeSenders, type Sender } from "./load-generator.ts";
-import { treeCpuSec } from "./process-usage.ts";
-import { httpRequest, type LoadResult, percentile, runLoad } from "./rpc-load.ts";
-import { median, progressOf, type Row, report } from "./rpc-report.ts";
-import { type RpcTarget, startAnvilTarget, startRengineTarget } from "./rpc-targets.ts";
-import { measureVaried } from "./rpc-varied.ts";
+import { makeSenders, type Sender } from "./common/load-generator.ts";
+import { treeCpuSec } from "./common/process-usage.ts";
+import { FOREIGN_OPTIONS, foreignClients } from "./rpc/foreign-clients.ts";
+import { httpRequest, type LoadResult, percentile, runLoad } from "./rpc/rpc-load.ts";
+import { median, progressOf, type Row, report } from "./rpc/rpc-report.ts";
+import { type RpcTarget, startAnvilTarget, startRengineTarget } from "./rpc/rpc-targets.ts";
+import { measureVaried } from "./rpc/rpc-varied.ts";
 
 const CHAIN_ID = 901;
 const SENDERS = 100;

@@ -4,13 +4,13 @@ import { join, resolve } from "node:path";
 import { asciiToBytes, bytesToHex, concatBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
 import { benchOptions } from "./bench-options.ts";
-import { scalePlan } from "./import-chains.ts";
-import { forkchoiceState } from "./op-chain.ts";
-import { httpRequest, percentile, runLoad } from "./rpc-load.ts";
-import { limitMemory, type MemoryLimit, mebibytes } from "./scale-memory.ts";
-import { bytesOfLastCommit } from "./scale-pages.ts";
-import { type CommandRun, type DiskBytes, runCommand, ScaleNode } from "./scale-program.ts";
-import { copyFolder, dropFromMemory, makeScaleState, payloadOf, type ScaleState } from "./scale-state.ts";
+import { forkchoiceState } from "./common/op-chain.ts";
+import { scalePlan } from "./import/import-chains.ts";
+import { httpRequest, percentile, runLoad } from "./rpc/rpc-load.ts";
+import { limitMemory, type MemoryLimit, mebibytes } from "./scale/scale-memory.ts";
+import { bytesOfLastCommit } from "./scale/scale-pages.ts";
+import { type CommandRun, type DiskBytes, runCommand, ScaleNode } from "./scale/scale-program.ts";
+import { copyFolder, dropFromMemory, makeScaleState, payloadOf, type ScaleState } from "./scale/scale-state.ts";
 
 /*
  * `npm run bench -- scale`: a state larger than the memory. As many accounts as slots of one token are written straight into a

@@ -13,10 +13,10 @@ import { headerOf } from "@rnode/protocol/testing";
 import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
 import { createProof, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
 import { benchOptions } from "./bench-options.ts";
-import { transfers } from "./import-chains.ts";
-import { writeGenesisFile } from "./import-generate.ts";
-import { processUsage } from "./process-usage.ts";
-import { measureOldReads } from "./state-old-reads.ts";
+import { processUsage } from "./common/process-usage.ts";
+import { transfers } from "./import/import-chains.ts";
+import { writeGenesisFile } from "./import/import-generate.ts";
+import { measureOldReads } from "./scale/state-old-reads.ts";
 
 /** `npm run bench -- state`: trie and database, on a state of considerable size in a temporary folder. */
 

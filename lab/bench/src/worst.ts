@@ -4,13 +4,13 @@ import { createKzgVerifier } from "@rnode/chain";
 import { compileEvm, createPrecompileTable } from "@rnode/evm";
 import { rollupRules } from "@rnode/protocol";
 import { benchOptions } from "./bench-options.ts";
-import { codeFamilies, stateFamilies } from "./worst-accounts.ts";
-import { measureBlocks, type WorstBlock } from "./worst-blocks.ts";
-import type { Family, WorstCase } from "./worst-code.ts";
-import { memoryFamilies, opcodeFamilies } from "./worst-opcodes.ts";
-import { Peer } from "./worst-peer.ts";
-import { precompileFamilies } from "./worst-precompiles.ts";
-import { type Run, startWord, WorstEngine } from "./worst-state.ts";
+import { codeFamilies, stateFamilies } from "./worst/worst-accounts.ts";
+import { measureBlocks, type WorstBlock } from "./worst/worst-blocks.ts";
+import type { Family, WorstCase } from "./worst/worst-code.ts";
+import { memoryFamilies, opcodeFamilies } from "./worst/worst-opcodes.ts";
+import { Peer } from "./worst/worst-peer.ts";
+import { precompileFamilies } from "./worst/worst-precompiles.ts";
+import { type Run, startWord, WorstEngine } from "./worst/worst-state.ts";
 
 const ABOUT = `The gas that is slowest to burn: every opcode with operands that are searched for, memory and code of all sizes, state cold and
 warm, every precompile. Each row is a transaction that repeats one thing until its gas is used up. Prints the rows slowest first.`;

@@ -6,15 +6,15 @@ import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Unpacked, unpackArchive } from "./archive.ts";
-import { runBlockchainTests } from "./blockchain-test.ts";
-import { runGenesisTests } from "./genesis-test.ts";
-import { runRlpTests } from "./rlp-test.ts";
-import { findRpcSuite, runRpcSuite } from "./rpc-suite.ts";
-import { runStateTests } from "./state-test.ts";
-import { traceStateTestCase } from "./state-test-trace.ts";
-import { runStatelessTests } from "./stateless-test.ts";
-import { runTransactionTests } from "./transaction-test.ts";
-import { runTrieTests } from "./trie-test.ts";
+import { findRpcSuite, runRpcSuite } from "./rpc/rpc-suite.ts";
+import { runBlockchainTests } from "./suites/blockchain-test.ts";
+import { runGenesisTests } from "./suites/genesis-test.ts";
+import { runRlpTests } from "./suites/rlp-test.ts";
+import { runStateTests } from "./suites/state-test.ts";
+import { traceStateTestCase } from "./suites/state-test-trace.ts";
+import { runStatelessTests } from "./suites/stateless-test.ts";
+import { runTransactionTests } from "./suites/transaction-test.ts";
+import { runTrieTests } from "./suites/trie-test.ts";
 import { jsonFilesBelow, type SuiteReport, vectorsFolder } from "./vectors.ts";
 
 interface Suite {

@@ -19,11 +19,11 @@ import {
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runBlockchainTests } from "./blockchain-test.ts";
-import { compareException } from "./expected-exceptions.ts";
 import { runConformance } from "./run-conformance.ts";
-import { runStateTestFile } from "./state-test.ts";
-import { blobParamsAtEra, chainConfigOfSuite, isKnownNetwork } from "./suite-forks.ts";
+import { runBlockchainTests } from "./suites/blockchain-test.ts";
+import { compareException } from "./suites/expected-exceptions.ts";
+import { runStateTestFile } from "./suites/state-test.ts";
+import { blobParamsAtEra, chainConfigOfSuite, isKnownNetwork } from "./suites/suite-forks.ts";
 
 // The forms of execution-spec-tests, with fixtures made here.
 

@@ -4,9 +4,9 @@ import { bytesToHex, createPublicClient, createWalletClient, defineChain, type H
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { devAccounts, devRoles } from "./accounts.ts";
-import { contract, loadContracts } from "./contracts.ts";
-import { planL1Deployment } from "./l1-contracts.ts";
-import { deployL1 } from "./l1-deploy.ts";
+import { contract, loadContracts } from "./l1/contracts.ts";
+import { planL1Deployment } from "./l1/l1-contracts.ts";
+import { deployL1 } from "./l1/l1-deploy.ts";
 import { altDaParameters, type ChainParameters, DEFAULT_PARAMETERS } from "./parameters.ts";
 import { rpcCall } from "./rpc.ts";
 import { type AnvilFixture, startAnvil } from "./testing/anvil-fixture.ts";

@@ -9,21 +9,6 @@ import { type Scope, systemClock, UserError } from "@rnode/program";
 import { derivationFactsAt } from "@rnode/protocol";
 import type { Hex } from "viem";
 import { type DevAccount, devAccounts, devRoles, isMnemonic } from "./accounts.ts";
-import { anvilArgs, anvilBinary } from "./anvil.ts";
-import {
-  devL1Args,
-  rbatcherArgs,
-  rdaServerArgs,
-  rengineArgs,
-  rengineInitArgs,
-  rnodeArgs,
-  rproposerArgs,
-  type SyncMode,
-} from "./commands.ts";
-import { loadContracts } from "./contracts.ts";
-import { openDevnetDashboard } from "./devnet-dashboard.ts";
-import { peeringOf } from "./engine-peers.ts";
-import { type ExternalL1, type ExternalL1Facts, inspectExternalL1, requireSameL1 } from "./external-l1.ts";
 import {
   clearDatadir,
   DatadirLock,
@@ -40,23 +25,38 @@ import {
   writeJson,
   writeSecret,
 } from "./files.ts";
-import { GameResolver } from "./game-resolver.ts";
-import { l1ChainConfig } from "./l1-chain-config.ts";
-import { planL1Deployment } from "./l1-contracts.ts";
-import { deployL1, deployToRunningL1, type L1Genesis } from "./l1-deploy.ts";
-import { requireFunds } from "./l1-funds.ts";
-import { constructorRunner, createL2Genesis } from "./l2-genesis.ts";
+import { anvilArgs, anvilBinary } from "./l1/anvil.ts";
+import { loadContracts } from "./l1/contracts.ts";
+import { type ExternalL1, type ExternalL1Facts, inspectExternalL1, requireSameL1 } from "./l1/external-l1.ts";
+import { GameResolver } from "./l1/game-resolver.ts";
+import { l1ChainConfig } from "./l1/l1-chain-config.ts";
+import { planL1Deployment } from "./l1/l1-contracts.ts";
+import { deployL1, deployToRunningL1, type L1Genesis } from "./l1/l1-deploy.ts";
+import { requireFunds } from "./l1/l1-funds.ts";
+import { constructorRunner, createL2Genesis } from "./l2/l2-genesis.ts";
+import { predeployAddresses } from "./l2/predeploys.ts";
+import { rollupConfig } from "./l2/rollup-config.ts";
 import { type ChainParameters, DEFAULT_PARAMETERS, l2ForkTimes } from "./parameters.ts";
 import { choosePorts, type Ports } from "./ports.ts";
-import { predeployAddresses } from "./predeploys.ts";
-import { Program, type ProgramSpec } from "./program.ts";
-import { PROGRAM_NAMES, type ProgramName } from "./program-names.ts";
-import { rollupConfig } from "./rollup-config.ts";
+import {
+  devL1Args,
+  rbatcherArgs,
+  rdaServerArgs,
+  rengineArgs,
+  rengineInitArgs,
+  rnodeArgs,
+  rproposerArgs,
+  type SyncMode,
+} from "./processes/commands.ts";
+import { openDevnetDashboard } from "./processes/devnet-dashboard.ts";
+import { peeringOf } from "./processes/engine-peers.ts";
+import { Program, type ProgramSpec } from "./processes/program.ts";
+import { PROGRAM_NAMES, type ProgramName } from "./processes/program-names.ts";
+import { forgetCommits, SequencerCluster } from "./processes/sequencers.ts";
+import { Supervisor } from "./processes/supervisor.ts";
+import { warmReaders } from "./processes/warm-readers.ts";
 import { rpcCall } from "./rpc.ts";
-import { forgetCommits, SequencerCluster } from "./sequencers.ts";
 import { type DevnetStatus, StatusReader } from "./status.ts";
-import { Supervisor } from "./supervisor.ts";
-import { warmReaders } from "./warm-readers.ts";
 
 /** Only with three nodes. */
 type FollowerProgram = "followerEngine" | "followerNode";

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { makeFolder, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import type { DevAccount } from "./accounts.ts";
-import type { L1Addresses } from "./l1-contracts.ts";
+import type { L1Addresses } from "./l1/l1-contracts.ts";
+import type { PredeployName } from "./l2/predeploys.ts";
 import type { ChainParameters } from "./parameters.ts";
-import type { PredeployName } from "./predeploys.ts";
 
 /** In the order in which they hear of a block: the sequencer makes it, the follower gets it from the verifier. */
 export const NODE_ROLES = ["sequencer", "verifier", "follower"] as const;

@@ -1,10 +1,10 @@
 export * from "./accounts.ts";
-export { anvilBinary } from "./anvil.ts";
-export * from "./contracts.ts";
 export * from "./devnet.ts";
+export { anvilBinary } from "./l1/anvil.ts";
+export * from "./l1/contracts.ts";
+export * from "./l2/predeploys.ts";
 export * from "./parameters.ts";
-export * from "./predeploys.ts";
-export type { ProgramName } from "./program-names.ts";
+export type { ProgramName } from "./processes/program-names.ts";
 export { rpcCall } from "./rpc.ts";
 export * from "./status.ts";
 export * from "./viem-chains.ts";

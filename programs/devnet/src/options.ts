@@ -13,11 +13,11 @@ import {
   uint,
   withDefaults,
 } from "@rnode/program";
-import { SYNC_MODES } from "./commands.ts";
 import { DEFAULT_L1, DEFAULT_OPTIONS } from "./devnet.ts";
 import { LOCAL_L1_KINDS } from "./files.ts";
 import { type AltDaParameters, altDaParameters, DA_COMMITMENTS, DEFAULT_PARAMETERS } from "./parameters.ts";
 import { PORT_USES } from "./ports.ts";
+import { SYNC_MODES } from "./processes/commands.ts";
 
 const SECONDS = integerBetween(1, 600);
 const BASE_PORT = integerBetween(0, 65_536 - PORT_USES.length);

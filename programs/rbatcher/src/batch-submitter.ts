@@ -1,10 +1,10 @@
 import type { ChannelOut } from "@rnode/compression";
 import type { LogFields } from "@rnode/observe";
 import { type DaBytes, daBytes } from "@rnode/protocol";
-import type { ChannelConfig, ChannelConfigs } from "./channel-config.ts";
-import { DaChoice } from "./da-choice.ts";
+import type { ChannelConfig, ChannelConfigs } from "./channels/channel-config.ts";
+import { DaChoice } from "./l1/da-choice.ts";
 import { PublishingRun, type PublishingRunDeps, type PublishingRunOptions } from "./publishing-run.ts";
-import { SpendLedger, type SpendLimits } from "./spend-limit.ts";
+import { SpendLedger, type SpendLimits } from "./spend/spend-limit.ts";
 import type { Throttle } from "./throttle/throttle.ts";
 
 export interface BatchSubmitterOptions extends PublishingRunOptions {

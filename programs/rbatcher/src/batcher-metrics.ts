@@ -2,9 +2,9 @@ import { createL1Metrics } from "@rnode/l1";
 import type { MetricFactory, NoLabels } from "@rnode/observe";
 import type { Ether } from "@rnode/primitives";
 import type { DaBytes } from "@rnode/protocol";
-import type { BatcherResetReason } from "./channel-manager.ts";
-import type { Obstacle } from "./obstacle.ts";
-import type { ChannelCloseReason } from "./pending-channel.ts";
+import type { BatcherResetReason } from "./channels/channel-manager.ts";
+import type { ChannelCloseReason } from "./channels/pending-channel.ts";
+import type { Obstacle } from "./l1/obstacle.ts";
 
 export type BatcherMetrics = ReturnType<typeof createBatcherMetrics>;
 

@@ -1,7 +1,7 @@
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
-import type { ChannelEvents } from "./channel-manager.ts";
+import type { ChannelEvents } from "./channels/channel-manager.ts";
 
 /** What is logged and counted of channels. */
 export function channelEvents({

@@ -5,21 +5,21 @@ import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { Backoff, type Clock, type Ether, etherOf, isCodedError } from "@rnode/primitives";
 import { type DaBytes, daBytes, type L1BlockRef } from "@rnode/protocol";
 import type { BlobProver, SendOutcome, TransactionManager } from "@rnode/tx-manager";
-import type { BatcherBlock } from "./batcher-block.ts";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
-import type { ChannelConfig } from "./channel-config.ts";
 import { channelEvents } from "./channel-events.ts";
-import { type BatcherResetReason, ChannelManager, type ManagerVerdict, type TxData } from "./channel-manager.ts";
-import type { DaChoice } from "./da-choice.ts";
-import type { L1Access } from "./l1-access.ts";
-import { derivationObstacle, keyObstacle, type Obstacle } from "./obstacle.ts";
-import { isNodeReady, type Resynced, type ResyncOptions, resync } from "./resync.ts";
-import type { BlockSource, RollupNode } from "./rollup-access.ts";
-import { SecondSubmitterWatch, type StopReason } from "./second-submitter.ts";
-import { costOf, spendObstacle } from "./spend-check.ts";
-import { DAY_MS, pastPayments } from "./spend-history.ts";
-import type { SpendLedger } from "./spend-limit.ts";
-import { candidateOf } from "./tx-data-candidate.ts";
+import type { BatcherBlock } from "./channels/batcher-block.ts";
+import type { ChannelConfig } from "./channels/channel-config.ts";
+import { type BatcherResetReason, ChannelManager, type ManagerVerdict, type TxData } from "./channels/channel-manager.ts";
+import type { DaChoice } from "./l1/da-choice.ts";
+import type { L1Access } from "./l1/l1-access.ts";
+import { derivationObstacle, keyObstacle, type Obstacle } from "./l1/obstacle.ts";
+import { SecondSubmitterWatch, type StopReason } from "./l1/second-submitter.ts";
+import { candidateOf } from "./l1/tx-data-candidate.ts";
+import { isNodeReady, type Resynced, type ResyncOptions, resync } from "./rollup/resync.ts";
+import type { BlockSource, RollupNode } from "./rollup/rollup-access.ts";
+import { costOf, spendObstacle } from "./spend/spend-check.ts";
+import { DAY_MS, pastPayments } from "./spend/spend-history.ts";
+import type { SpendLedger } from "./spend/spend-limit.ts";
 
 export interface PublishingRunOptions extends ResyncOptions {
   /** maximum number of pending transactions; 0: no limit */

@@ -1,6 +1,6 @@
 /**
  * A separate module: Keccak-256 for JavaScript, consisting of the engine's permutation and an input buffer. Inputs
- * longer than the buffer are passed in parts. scripts/build-keccak.mjs compiles it into packages/base/primitives/src/keccak-wasm.ts.
+ * longer than the buffer are passed in parts. scripts/build-keccak.mjs compiles it into packages/base/primitives/src/hash/keccak-wasm.ts.
  */
 import { clearState, keccak256, permute, RATE } from "./keccak";
 import { SCRATCH_KECCAK } from "./layout";

@@ -1,4 +1,4 @@
-// Compiles assembly/keccak-module.ts into packages/base/primitives/src/keccak-wasm.ts; with `--check`, compares the result with the committed file instead, and fails if they differ.
+// Compiles assembly/keccak-module.ts into packages/base/primitives/src/hash/keccak-wasm.ts; with `--check`, compares the result with the committed file instead, and fails if they differ.
 // Deterministic: the same sources and compiler give the same bytes.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

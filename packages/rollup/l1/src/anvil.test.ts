@@ -9,7 +9,7 @@ import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { L1Endpoints } from "./endpoints.ts";
+import { L1Endpoints } from "./endpoints/endpoints.ts";
 import { L1Client } from "./l1-client.ts";
 
 // A real L1 with a transaction of every type that calldata rollups read. Skipped if the prebuilt anvil does not run.

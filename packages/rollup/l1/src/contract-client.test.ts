@@ -2,7 +2,7 @@ import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { encodeCall, L1ContractClient } from "./contract-client.ts";
-import { L1Endpoints } from "./endpoints.ts";
+import { L1Endpoints } from "./endpoints/endpoints.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";
 
 const TO = new Uint8Array(20).fill(0x11);

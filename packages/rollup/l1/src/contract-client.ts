@@ -9,7 +9,7 @@ import {
   padBytesLeft,
   toQuantity,
 } from "@rnode/primitives";
-import type { L1Endpoints } from "./endpoints.ts";
+import type { L1Endpoints } from "./endpoints/endpoints.ts";
 import { faultyAnswer, readAnswer } from "./l1-error.ts";
 
 const WORD_BYTES = 32;

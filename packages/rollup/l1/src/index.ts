@@ -1,13 +1,13 @@
 export * from "./beacon/index.ts";
 export * from "./contract-client.ts";
-export * from "./endpoint.ts";
-export * from "./endpoints.ts";
+export * from "./endpoints/endpoint.ts";
+export * from "./endpoints/endpoints.ts";
+export * from "./endpoints/l1-metrics.ts";
+export * from "./endpoints/send-verdict.ts";
 export * from "./head-poller.ts";
 export * from "./l1-account-client.ts";
 export * from "./l1-client.ts";
 export * from "./l1-error.ts";
-export * from "./l1-metrics.ts";
 export * from "./read-ahead.ts";
 export { L1_RPC_KINDS } from "./receipts-fetcher.ts";
-export * from "./send-verdict.ts";
-export type { VerifiedHeader } from "./verified-header.ts";
+export type { VerifiedHeader } from "./verified/verified-header.ts";

@@ -3,7 +3,7 @@ import { liesAbout } from "@rnode/jsonrpc/testing";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { hashTransaction, L1_DATA_PRICINGS } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { L1Endpoints } from "./endpoints.ts";
+import { L1Endpoints } from "./endpoints/endpoints.ts";
 import { L1AccountClient } from "./l1-account-client.ts";
 import { L1Client } from "./l1-client.ts";
 import { blockFixture } from "./testing/block-json.ts";

@@ -12,12 +12,12 @@ import {
   requiredField,
   type Transaction,
 } from "@rnode/protocol";
-import type { L1Endpoints } from "./endpoints.ts";
+import type { L1Endpoints } from "./endpoints/endpoints.ts";
+import { type SendVerdict, sendVerdictOf } from "./endpoints/send-verdict.ts";
 import type { L1Client } from "./l1-client.ts";
 import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
 import { isUnsupportedMethodError } from "./receipts-fetcher.ts";
-import { type SendVerdict, sendVerdictOf } from "./send-verdict.ts";
-import type { VerifiedHeader } from "./verified-header.ts";
+import type { VerifiedHeader } from "./verified/verified-header.ts";
 
 /** The current fee levels of L1, in wei. */
 export interface L1FeeMarket {

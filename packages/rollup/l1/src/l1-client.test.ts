@@ -2,7 +2,7 @@ import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { hashHeader, headerFromRpc } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { L1Endpoints, type L1EndpointsOptions } from "./endpoints.ts";
+import { L1Endpoints, type L1EndpointsOptions } from "./endpoints/endpoints.ts";
 import { L1Client, type L1ClientDeps, type L1ClientOptions } from "./l1-client.ts";
 import { type BlockFixture, blockFixture } from "./testing/block-json.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";

@@ -2,18 +2,18 @@ import type { L1Provider } from "@rnode/derivation";
 import { RpcError, type RpcSubscription } from "@rnode/jsonrpc";
 import { bytesToHex, type Clock, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
 import type { L1Transaction, Receipt } from "@rnode/protocol";
-import type { L1Endpoint, L1Rpc } from "./endpoint.ts";
-import type { L1Endpoints, L1Log } from "./endpoints.ts";
+import type { L1Endpoint, L1Rpc } from "./endpoints/endpoint.ts";
+import type { L1Endpoints, L1Log } from "./endpoints/endpoints.ts";
+import type { L1Metrics } from "./endpoints/l1-metrics.ts";
+import { NewerL1 } from "./endpoints/newer-l1.ts";
 import { isNewerL1, L1Error } from "./l1-error.ts";
-import type { L1Metrics } from "./l1-metrics.ts";
-import { NewerL1 } from "./newer-l1.ts";
 import { RawBlock } from "./raw-block.ts";
 import { type L1RpcKind, ReceiptsFetcher } from "./receipts-fetcher.ts";
-import { VerifiedCache } from "./verified-cache.ts";
-import { type ExpectedBlock, rawHeaderNeeded, statedHash, VerifiedHeader } from "./verified-header.ts";
-import type { VerifiedReceipts } from "./verified-receipts.ts";
-import { statedStorage, verifiedStorage } from "./verified-storage.ts";
-import { unknownTransactions, VerifiedTransactions } from "./verified-transactions.ts";
+import { VerifiedCache } from "./verified/verified-cache.ts";
+import { type ExpectedBlock, rawHeaderNeeded, statedHash, VerifiedHeader } from "./verified/verified-header.ts";
+import type { VerifiedReceipts } from "./verified/verified-receipts.ts";
+import { statedStorage, verifiedStorage } from "./verified/verified-storage.ts";
+import { unknownTransactions, VerifiedTransactions } from "./verified/verified-transactions.ts";
 import { yieldToOthers } from "./yield.ts";
 
 export interface L1ClientOptions {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Lie, liesAbout } from "@rnode/jsonrpc/testing";
 import { isCodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
-import { L1Endpoints } from "./endpoints.ts";
+import { L1Endpoints } from "./endpoints/endpoints.ts";
 import { L1Client, type L1ClientOptions } from "./l1-client.ts";
 import { type BlockFixture, blockFixture } from "./testing/block-json.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";

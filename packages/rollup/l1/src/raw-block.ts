@@ -1,9 +1,9 @@
 import { RpcError, type RpcOutcome, RpcTransportError } from "@rnode/jsonrpc";
 import { bytesToHex, equalBytes, type Hex, hexToBytes, keccak256, readRlpSpan, toQuantity } from "@rnode/primitives";
-import type { L1Rpc } from "./endpoint.ts";
+import type { L1Rpc } from "./endpoints/endpoint.ts";
 import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
-import type { VerifiedHeader } from "./verified-header.ts";
-import type { UnknownEntry } from "./verified-transactions.ts";
+import type { VerifiedHeader } from "./verified/verified-header.ts";
+import type { UnknownEntry } from "./verified/verified-transactions.ts";
 
 /** Up to this number of a block's transactions are requested one by one, instead of the whole block. */
 const MAX_SINGLE = 8;

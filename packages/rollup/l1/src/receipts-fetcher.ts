@@ -2,11 +2,11 @@ import { RpcError } from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { isKnownTransactionType } from "@rnode/protocol";
-import type { L1Rpc } from "./endpoint.ts";
+import type { L1Rpc } from "./endpoints/endpoint.ts";
 import { faultyAnswer, L1Error } from "./l1-error.ts";
 import { isRefusal } from "./raw-block.ts";
-import { mayHaveLargeReceipts, ReceiptsCollector, VerifiedReceipts } from "./verified-receipts.ts";
-import type { VerifiedTransactions } from "./verified-transactions.ts";
+import { mayHaveLargeReceipts, ReceiptsCollector, VerifiedReceipts } from "./verified/verified-receipts.ts";
+import type { VerifiedTransactions } from "./verified/verified-transactions.ts";
 
 /** `l1.rpckind`: the kind of endpoint, which decides the cheapest way to fetch receipts. */
 export const L1_RPC_KINDS = [

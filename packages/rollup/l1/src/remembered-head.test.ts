@@ -1,6 +1,6 @@
 import { hexToBytes } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
-import { L1Endpoints } from "./endpoints.ts";
+import { L1Endpoints } from "./endpoints/endpoints.ts";
 import { L1Client } from "./l1-client.ts";
 import { type BlockFixture, blockFixture } from "./testing/block-json.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";

@@ -7,9 +7,9 @@ import { challengeEventFromLog, decodeDaCommitment, keccakCommitment } from "@rn
 import { createPublicClient, createWalletClient, type Hex, hexToBytes, http, numberToHex, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contract, loadContracts } from "../contracts.ts";
 import { type Devnet, startDevnet } from "../devnet.ts";
 import { devnetPaths } from "../files.ts";
+import { contract, loadContracts } from "../l1/contracts.ts";
 import { altDaParameters } from "../parameters.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";

@@ -32,10 +32,10 @@ import {
   walletActionsL2,
 } from "viem/op-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contract, loadContracts } from "../contracts.ts";
 import { type Devnet, startDevnet } from "../devnet.ts";
 import { type DevnetInfo, devnetPaths } from "../files.ts";
-import { predeploy } from "../predeploys.ts";
+import { contract, loadContracts } from "../l1/contracts.ts";
+import { predeploy } from "../l2/predeploys.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";
 import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";

@@ -5,7 +5,7 @@ import { createPublicClient, createTestClient, createWalletClient, type Hex, htt
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RENGINE } from "../commands.ts";
+import { RENGINE } from "../processes/commands.ts";
 
 const MNEMONIC = "test test test test test test test test test test test junk";
 const alice = mnemonicToAccount(MNEMONIC);

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Devnet, startDevnet } from "../devnet.ts";
 import { altDaParameters } from "../parameters.ts";
 import { choosePorts } from "../ports.ts";
-import type { ProgramName } from "../program-names.ts";
+import type { ProgramName } from "../processes/program-names.ts";
 import { ChainView } from "./chain-view.ts";
 import { waitFor } from "./wait.ts";
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevAccount, devAccounts, devRoles } from "../accounts.ts";
 import { type Devnet, startDevnet } from "../devnet.ts";
 import { devnetPaths } from "../files.ts";
-import type { ProgramName } from "../program-names.ts";
+import type { ProgramName } from "../processes/program-names.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";
 import { SignerProcess, TestAuthority } from "../testing/signer-process.ts";

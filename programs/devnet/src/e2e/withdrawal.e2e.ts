@@ -7,8 +7,8 @@ import { createPublicClient, createWalletClient, type Hex, http, padHex, parseEt
 import { privateKeyToAccount } from "viem/accounts";
 import { getWithdrawals, publicActionsL1, publicActionsL2, walletActionsL1, walletActionsL2 } from "viem/op-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contract, loadContracts } from "../contracts.ts";
 import { type Devnet, startDevnet } from "../devnet.ts";
+import { contract, loadContracts } from "../l1/contracts.ts";
 import { rpcCall } from "../rpc.ts";
 import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";
 import { waitFor } from "./wait.ts";

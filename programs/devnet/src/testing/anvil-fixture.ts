@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "viem";
-import { anvilArgs, anvilBinary } from "../anvil.ts";
+import { anvilArgs, anvilBinary } from "../l1/anvil.ts";
 import type { ChainParameters } from "../parameters.ts";
 import { choosePorts } from "../ports.ts";
-import { Program } from "../program.ts";
+import { Program } from "../processes/program.ts";
 import { rpcCall } from "../rpc.ts";
 
 export interface AnvilFixture {

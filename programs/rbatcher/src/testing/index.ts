@@ -1,4 +1,4 @@
-export { SequencerEndpoints } from "../sequencer-endpoints.ts";
+export { SequencerEndpoints } from "../rollup/sequencer-endpoints.ts";
 export { awaitedChannel } from "./awaited-channel.ts";
 export { parseHostileCli, printHostileRun } from "./hostile-cli.ts";
 export { simRollupConfig } from "./sim-rollup.ts";

@@ -1,8 +1,8 @@
 import type { ChannelOut } from "@rnode/compression";
 import { uint64ToBytes } from "@rnode/primitives";
 import type { SimClock } from "@rnode/program/testing";
-import { type ChannelConfig, type ChannelConfigs, type ChannelOptions, channelConfigs } from "../channel-config.ts";
-import { createChannelOut } from "../create-channel-out.ts";
+import { type ChannelConfig, type ChannelConfigs, type ChannelOptions, channelConfigs } from "../channels/channel-config.ts";
+import { createChannelOut } from "../channels/create-channel-out.ts";
 import { awaitedChannel } from "./awaited-channel.ts";
 import { simRollupConfig } from "./sim-rollup.ts";
 

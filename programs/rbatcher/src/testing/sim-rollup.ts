@@ -27,8 +27,8 @@ import {
 } from "@rnode/protocol";
 import { testRollupConfigJson } from "@rnode/protocol/testing";
 import type { SimL1, SimL1Block } from "@rnode/tx-manager/testing";
-import { type BatcherBlock, sizesOf } from "../batcher-block.ts";
-import type { BlockSource, RollupNode } from "../rollup-access.ts";
+import { type BatcherBlock, sizesOf } from "../channels/batcher-block.ts";
+import type { BlockSource, RollupNode } from "../rollup/rollup-access.ts";
 
 const L2_KEY = new Uint8Array(32).fill(0x22);
 const CHANNEL_TIMEOUT = 50;

@@ -7,8 +7,8 @@ import { createTxMetrics, type L1Access, TransactionManager } from "@rnode/tx-ma
 import { SimL1, simFeeWei, simProver } from "@rnode/tx-manager/testing";
 import { BatchSubmitter, type BatchSubmitterDeps, type BatchSubmitterOptions } from "../batch-submitter.ts";
 import { createBatcherMetrics } from "../batcher-metrics.ts";
-import type { ChannelOptions } from "../channel-config.ts";
-import type { SpendLimits } from "../spend-limit.ts";
+import type { ChannelOptions } from "../channels/channel-config.ts";
+import type { SpendLimits } from "../spend/spend-limit.ts";
 import { simChannelConfigs, simChannelOuts } from "./sim-channels.ts";
 import { SIM_L1_CHAIN_ID, SimL1Rpc } from "./sim-l1-rpc.ts";
 import { SimRollup, simRollupConfig } from "./sim-rollup.ts";

@@ -2,7 +2,7 @@ import { createMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/program";
 import { SimClock } from "@rnode/program/testing";
 import type { L2BlockRef } from "@rnode/protocol";
-import { ChannelManager } from "../channel-manager.ts";
+import { ChannelManager } from "../channels/channel-manager.ts";
 import { rbatcherOptions } from "../options.ts";
 import { Throttle, type ThrottledEndpoint } from "../throttle/throttle.ts";
 import { createThrottleMetrics } from "../throttle/throttle-metrics.ts";

@@ -1,4 +1,4 @@
-import type { Abortable, Clock } from "../clock.ts";
+import type { Abortable, Clock } from "../time/clock.ts";
 
 /** Integers from 0 to below `limit`; the same seed gives the same sequence (mulberry32). */
 export type Random = (limit: number) => number;

@@ -2,7 +2,7 @@ import type { BlobId, BlobProvider } from "@rnode/derivation";
 import type { Kzg } from "@rnode/kzg";
 import { bytesToHex, type Clock, type Hex, isCodedError, LruCache } from "@rnode/primitives";
 import { BLOB_BYTES, type L1BlockRef } from "@rnode/protocol";
-import type { L1Log } from "../endpoints.ts";
+import type { L1Log } from "../endpoints/endpoints.ts";
 import { L1Error } from "../l1-error.ts";
 import type { BlobReadAhead } from "../read-ahead.ts";
 import { type BeaconSpec, readGenesisTime, readSpec, readVersion } from "./beacon-answers.ts";

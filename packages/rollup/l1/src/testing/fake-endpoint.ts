@@ -2,7 +2,7 @@ import { RpcError, type RpcOutcome } from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
 import { hashTransaction } from "@rnode/protocol";
-import type { L1Rpc } from "../endpoint.ts";
+import type { L1Rpc } from "../endpoints/endpoint.ts";
 import type { BlockFixture } from "./block-json.ts";
 import type { ForeignBlock } from "./foreign-block.ts";
 

@@ -1,5 +1,5 @@
 import type { RpcOutcome } from "@rnode/jsonrpc";
-import type { L1Rpc } from "../endpoint.ts";
+import type { L1Rpc } from "../endpoints/endpoint.ts";
 
 export interface Exchange {
   readonly question: string;
