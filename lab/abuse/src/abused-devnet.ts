@@ -12,7 +12,7 @@ import { portOf } from "./monitor/monitor.ts";
 import { pause } from "./pause.ts";
 
 const FIRST_SAFE_TIMEOUT_MS = 60_000;
-/** Smaller than by default, so that a run of seconds sees the safe head move. */
+/** Smaller than by default, so the safe head moves within a run of seconds. */
 const L1_BLOCK_TIME_SEC = 2;
 
 export interface AbusedDevnet {
@@ -25,8 +25,8 @@ export interface AbusedDevnet {
 type ChangeArgs = DevnetOptions["changeArgs"];
 
 /**
- * Starts the built programs on free ports and waits for the verifier's first safe block. As on a public chain, the sequencer's port for users
- * does not list `miner`, so that the batch submitter, which has no other, does without throttling.
+ * Starts the built programs on free ports and waits for the verifier's first safe block. As on a public chain, the sequencer's
+ * public port does not list `miner`, so the batch submitter runs without throttling.
  */
 export async function startAbusedDevnet(
   log: (line: string) => void,
@@ -76,7 +76,7 @@ export async function startAbusedDevnet(
   }
 }
 
-/** How peers reach the verifier's execution client, which searches for others by discovery. */
+/** The peer port of the verifier's execution client, which uses discovery. */
 async function engineDoor(folder: string): Promise<{ readonly args: readonly string[]; readonly enode: string }> {
   const key = randomBytes(32);
   const path = join(folder, "abused-nodekey.hex");

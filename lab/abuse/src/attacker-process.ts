@@ -8,14 +8,14 @@ export interface Orders {
   /** the loopback address it connects from */
   readonly from: string;
   readonly seed: number;
-  /** 0: none; 19: gives way to everybody */
+  /** 0: default priority; 19: lowest priority */
   readonly niceness: number;
   readonly durationMs: number;
 }
 
 export interface AttackerReport {
   readonly counts: Readonly<Record<string, number>>;
-  /** what the system did although it must refuse it */
+  /** requests that the system accepted although it must refuse them */
   readonly breaches: readonly string[];
   /** the attack itself went wrong */
   readonly failure: string | undefined;
@@ -23,7 +23,7 @@ export interface AttackerReport {
 
 export type MessageFromAttacker = "ready" | AttackerReport;
 
-/** A process that does not end by itself after its time is killed. On a busy machine it takes seconds to start. */
+/** A process that does not exit after its time is killed. On a busy machine the start takes seconds. */
 const GRACE_MS = 60_000;
 const MAX_HEAP_MIB = 512;
 /** Built, also when the harness runs from its sources as in tests. */
@@ -43,7 +43,7 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** An attack in a process of its own. */
+/** An attack in a separate process. */
 export interface AttackerProcess {
   /** Settles when it has prepared itself, or has failed to. */
   readonly ready: Promise<void>;
@@ -55,7 +55,7 @@ export interface AttackerProcess {
 export function startAttacker(orders: Orders, signal: AbortSignal): AttackerProcess {
   const child = fork(PROGRAM, [JSON.stringify(orders)], {
     execArgv: [`--max-old-space-size=${MAX_HEAP_MIB}`],
-    detached: true, // a session of its own, which Linux can give a priority (`attacker-main.ts`)
+    detached: true, // a separate session, to which Linux can give a priority (`attacker-main.ts`)
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   let report: AttackerReport | undefined;

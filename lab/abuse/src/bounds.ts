@@ -1,6 +1,6 @@
-/** What must hold while an attack runs. All verdicts are made from these numbers. */
+/** Limits during an attack. All verdicts use these numbers. */
 export interface Bounds {
-  /** 99 of 100 cheap requests of the honest client are answered within this time, plus what the calm before took */
+  /** 99 of 100 cheap requests of the honest client are answered within this time, plus the time without an attack */
   readonly honestP99Ms: number;
   /** share of the honest client's requests that may fail */
   readonly honestFailedShare: number;
@@ -8,9 +8,9 @@ export interface Bounds {
   readonly recoverySec: number;
   /** longest time between the arrivals of two unsafe blocks, in block times */
   readonly blockGapBlockTimes: number;
-  /** longest time for which the verifier's safe head stands still */
+  /** longest time without progress of the verifier's safe head */
   readonly safeStallSec: number;
-  /** memory of its own (not the pages of the database file) of each program with its child processes */
+  /** memory of each program with its child processes, without pages of the database file */
   readonly ownMemoryMib: Readonly<Record<MeasuredProgram, number>>;
 }
 
@@ -36,5 +36,5 @@ export const SHORT_BOUNDS: Bounds = {
   ownMemoryMib: { sequencerEngine: 3072, verifierEngine: 3072, sequencerNode: 800, verifierNode: 800, batcher: 800 },
 };
 
-/** For lies about answers: each is told for `lieMs`; within `recoverySec` after it, the node must be where an honest one is. */
+/** For false answers: each is sent for `lieMs`; within `recoverySec` after it, the node must have an honest node's head. */
 export const LIE_BOUNDS = { lieMs: 4_000, recoverySec: 10 } as const;

@@ -10,9 +10,14 @@ import { setSessionNiceness } from "./session-niceness.ts";
 import { type AttackRun, faultsOf } from "./verdict.ts";
 
 const CALM_MS = 2_000;
-/** What is measured is what the programs do, not who gets the processor: attackers give way to them. */
+/**
+ * Priority of attackers, below the programs, because the measurement is about the programs, not about the processor's
+ * distribution.
+ */
 const NICENESS = 10;
-/** The measuring process comes first: what it waits for the processor is not what the programs take for an answer. */
+/**
+ * Highest priority for the measuring process, because its own wait for the processor must not count as the programs' answer time.
+ */
 const OWN_NICENESS = -10;
 const MAX_RECOVERY_MS = 30_000;
 const MIN_ATTACK_MS = 4_000;

@@ -21,7 +21,7 @@ const HEADINGS = [
   "verdict",
 ];
 
-/** The table, one row for each run of an attack, and below it what broke a bound. */
+/** The table, one row for each run of an attack, and below it the violated limits. */
 export function reportOf(runs: readonly AttackRun[], bounds: Bounds, l2BlockTimeSec: number, ownLagP99Ms: number): string {
   const rows = runs.map((run) => rowOf(run, faultsOf(run, bounds, l2BlockTimeSec)));
   const faults = runs.flatMap((run) =>

@@ -99,7 +99,7 @@ async function runGroup(
   await pause(calmMs, signal);
   const after = monitor.between(attackToMs, performance.now());
   const attack = attacks.map(({ name }) => name).join(" + ");
-  // Asked again, for then the late answers to what was asked during the attack have come, unless a restart took them away.
+  // Repeated, because late answers to requests during the attack have arrived by now, unless a restart lost them.
   const whole = mustRestart || recoverySec === undefined ? during : monitor.between(attackFromMs, attackToMs);
   // an interrupted run proves nothing
   if (!signal.aborted)
@@ -119,7 +119,7 @@ function together(reports: readonly AttackerReport[]): AttackerReport {
   };
 }
 
-/** @returns seconds from `fromMs` until the honest client is served as before; undefined: not within the limit */
+/** @returns seconds from `fromMs` until the honest client's requests are answered as before; `undefined`: not within the limit */
 async function untilServed(
   monitor: Monitor,
   fromMs: number,
@@ -150,7 +150,7 @@ async function restartEngine({ programs }: Devnet, { processes }: Monitor): Prom
   }
 }
 
-/** Whether the verifier's safe chain is the sequencer's, and has moved on since the attacks. Undefined: all is well. */
+/** Whether the verifier's safe chain equals the sequencer's, and has advanced since the attacks. `undefined`: no error. */
 export async function chainFault({ info }: Devnet, safeBefore: number, timeoutMs: number): Promise<string | undefined> {
   const { sequencer, verifier } = info.endpoints;
   const deadlineMs = Date.now() + timeoutMs;

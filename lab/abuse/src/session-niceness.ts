@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 
 /**
- * Sets the niceness of this process's session. Linux shares the processor among sessions first (sched(7), autogroups), and each program of the devnet has a
- * session of its own: a process's niceness says nothing to them, its session's does. Nothing happens where there are no autogroups, or where it is not
- * allowed (less than 0 takes root).
+ * Sets the niceness of this process's session. Linux shares the processor among sessions first (sched(7), autogroups), and each
+ * program of the devnet has its own session, so only a session's niceness has an effect. No effect without autogroups or
+ * permission (below 0 needs root).
  */
 export function setSessionNiceness(niceness: number): void {
   try {

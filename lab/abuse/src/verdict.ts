@@ -9,14 +9,14 @@ export interface AttackRun {
   readonly before: Observation;
   readonly during: Observation;
   readonly after: Observation;
-  /** from the end of the attack until the honest client was served as before; undefined: it was not, for as long as was waited */
+  /** from the end of the attack until the honest client's requests were answered as before; `undefined`: not within the wait */
   readonly recoverySec: number | undefined;
   readonly attacker: AttackerReport;
   /** how long the execution client took to answer after it was killed and started again */
   readonly restartSec?: number | undefined;
 }
 
-/** What broke a bound; nothing: the attack was withstood. */
+/** The violated limits; empty if the attack was withstood. */
 export function faultsOf(run: AttackRun, bounds: Bounds, l2BlockTimeSec: number): string[] {
   const { before, during, after, attacker } = run;
   const faults: string[] = [];
@@ -57,10 +57,10 @@ export function faultsOf(run: AttackRun, bounds: Bounds, l2BlockTimeSec: number)
   return faults;
 }
 
-/** Beyond this, slowness before an attack is left over from the one before it. */
+/** Beyond this, slowness before an attack comes from the previous one. */
 const MOST_CALM_MS = 100;
 
-/** What a cheap request may take: a machine that is slow without an attack is not the attack's work. */
+/** The limit for a cheap request, plus the machine's latency without an attack. */
 export function allowedP99Ms({ honest }: Observation, bounds: Bounds): number {
   return bounds.honestP99Ms + Math.min(MOST_CALM_MS, Number.isNaN(honest.p99Ms) ? 0 : honest.p99Ms);
 }

@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 
 interface BenchOption {
   readonly type: "string" | "boolean";
-  /** none: what the words say */
+  /** no default: see the text */
   readonly default?: string | boolean;
   readonly help: string;
 }
@@ -15,7 +15,9 @@ type Values<O extends BenchOptions> = {
       : string | undefined;
 };
 
-/** What `npm run bench -- NAME …` says instead of running: help, or what is wrong with the options. `scripts/bench.mjs` prints it. */
+/**
+ * The output of `npm run bench -- NAME …` if it does not run: help, or the error in the options. `scripts/bench.mjs` prints it.
+ */
 export class BenchUsage extends Error {
   override readonly name = "BenchUsage";
   readonly exitCode: 0 | 2;
@@ -29,8 +31,8 @@ export class BenchUsage extends Error {
 /**
  * Reads the options of a benchmark.
  *
- * @param about what it does, where its name does not say it
- * @throws {BenchUsage} help was asked for, or the options are wrong
+ * @param about its description, if the name does not suffice
+ * @throws {BenchUsage} help was requested, or the options are invalid
  */
 export function benchOptions<const O extends BenchOptions>(
   name: string,
@@ -50,7 +52,7 @@ export function benchOptions<const O extends BenchOptions>(
     if (values.help !== true) return values as Values<O>;
   } catch (error) {
     if (!(error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"))) throw error;
-    // Node.js adds what a programmer may do.
+    // Node.js appends advice for programmers.
     const fault = error.message.replace(/\. To specify a positional argument.*$/s, "").replaceAll("\n", " ");
     throw new BenchUsage(`${name}: ${fault}\n${helpOf(name, options, about)}`, 2);
   }

@@ -19,8 +19,8 @@ const FORMS: readonly (BatchForm & { readonly name: string })[] = [
 ];
 
 /**
- * `npm run bench -- derive`: rnode's derivation pipeline from channel data in L1 calldata to payload attributes, without execution. Each row
- * is a process of its own, which only has the L1 blocks; what it derives must be what was published.
+ * `npm run bench -- derive`: rnode's derivation pipeline from channel data in L1 calldata to payload attributes, without
+ * execution. Each row is a separate process with only the L1 blocks. The derived blocks must equal the published ones.
  */
 export async function main(args: readonly string[]): Promise<number> {
   const values = benchOptions("derive", args, {
@@ -36,7 +36,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const rows: object[] = [];
   try {
     for (const size of values.transactions.split(",").map(Number)) {
-      // Blocks with more transactions are fewer, so that the rows take about as long.
+      // Rows with more transactions per block have fewer blocks, so rows take similar times.
       const blocks = Math.ceil(Number(values.blocks) / Math.max(1, size / 5));
       const transfers = new Transfers(makeSenders(SENDERS), L2_CHAIN_ID);
       const transactions = Array.from({ length: blocks }, () => transfers.next(size));

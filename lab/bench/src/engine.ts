@@ -175,7 +175,7 @@ class Side {
     return payload;
   }
 
-  /** Makes somebody else's block the head. */
+  /** Makes another producer's block the head. */
   follow(payload: Payload): Promise<void> {
     return this.#import(this.#verifier, payload, "");
   }

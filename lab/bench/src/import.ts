@@ -13,7 +13,7 @@ import { FOREIGN_OPTIONS, type ForeignClient, type ForeignImport, foreignClients
 
 /**
  * `npm run bench -- import`: imports generated chains with signatures, state roots and durable commits, in turn with anvil, which
- * accepts and mines the same transactions in memory, and with Geth and Reth where their programs are given.
+ * accepts and mines the same transactions in memory, and with Geth and Reth if their programs are given.
  */
 
 const runFile = promisify(execFile);
@@ -36,7 +36,7 @@ const median = (values: readonly number[]): number => [...values].sort((a, b) =>
 
 interface ImportOptions {
   readonly batch: number;
-  /** as `--proofs.window`; undefined: its default */
+  /** as `--proofs.window`; `undefined`: its default */
   readonly proofsWindow: string | undefined;
   readonly nodeArgs: readonly string[];
 }
@@ -147,7 +147,7 @@ function threadLine(imports: readonly ImportRun[]): string {
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 
-/** What the tables grew by a block, the largest first. */
+/** The growth of the tables per block, the largest first. */
 function tableLine({ tableBytes, blocks }: ImportRun): string {
   const kilobytes = Object.entries(tableBytes).map(([name, bytes]) => ({ name, kB: bytes / blocks / 1000 }));
   const shown = kilobytes.filter(({ kB }) => kB >= 0.5).sort((a, b) => b.kB - a.kB);

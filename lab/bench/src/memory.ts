@@ -20,7 +20,7 @@ const MAX_WAITING = 10;
 const SAMPLE_SEC = 2;
 const LOG_SEC = 30;
 
-/** `npm run bench -- memory`: what the verifier's rengine and rnode hold in memory, with default options. Linux only. */
+/** `npm run bench -- memory`: memory of the verifier's rengine and rnode, with default options. Linux only. */
 export async function main(args: readonly string[]): Promise<number> {
   const values = benchOptions("memory", args, {
     minutes: { type: "string", default: "10", help: "length of the run" },
@@ -30,7 +30,7 @@ export async function main(args: readonly string[]): Promise<number> {
     json: { type: "boolean", help: "print JSON" },
   });
   if (process.platform !== "linux") throw new Error("memory is read from /proc: this benchmark needs Linux");
-  // So that programs can be asked at the end without any cost until then.
+  // So that the programs' inspectors can be opened at the end, without a cost until then.
   process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --inspect-port=0`.trim();
   const log = (line: string): void => console.error(line);
   const datadir = mkdtempSync(join(tmpdir(), "rnode-memory-"));
@@ -65,7 +65,7 @@ function ourPrograms({ programs: { verifierEngine, verifierNode } }: Devnet): Wa
 
 interface Load {
   readonly seconds: number;
-  /** how often somebody asks the verifier for its head; 0: never */
+  /** interval of requests for the verifier's head; 0: never */
   readonly askEverySec: number;
   readonly log: (line: string) => void;
 }

@@ -9,9 +9,9 @@ import type { MeshRun } from "./p2p/p2p-mesh.ts";
 
 interface Implementation {
   readonly name: string;
-  /** @param publishes whether it is the one that publishes, or takes what that one publishes */
+  /** @param publishes whether it publishes or receives */
   readonly start: (publishes: boolean) => Promise<GoPeer>;
-  /** so that its memory can be measured */
+  /** for the measurement of its memory */
   readonly startAlone: () => Promise<GoPeer>;
 }
 
@@ -49,14 +49,14 @@ const THEIRS: Implementation = {
     ]),
 };
 const MIB = 2 ** 20;
-/** What is sent at once before the receiver has all of it: less than either holds back for a peer. */
+/** Data in flight to the receiver: less than the backpressure limits of either implementation. */
 const IN_FLIGHT = { messages: 32, bytes: 4 * MIB };
 const WARM_UP = 20;
 const SETTLE_MS = 3_000;
 
 /**
- * `npm run bench -- p2p`: gossip over one real connection between two processes of the same implementation, ours (js-libp2p) and the Go
- * program (go-libp2p, packages/network/p2p/interop) in turns, what a node's peers cost in memory, and a mesh of our nodes. Linux only.
+ * `npm run bench -- p2p`: gossip over one real connection between two processes of the same implementation, js-libp2p and the Go
+ * program (go-libp2p, packages/network/p2p/interop) in turn, the memory per peer, and a mesh of rnode's nodes. Linux only.
  */
 export async function main(args: readonly string[]): Promise<number> {
   const values = benchOptions("p2p", args, {
@@ -184,7 +184,7 @@ async function measureMemory({ startAlone }: Implementation, peers: number): Pro
       await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
       return (await measured.ask<Usage>("usage")).ownBytes;
     };
-    // The first peers pay for what all share.
+    // The first peers include shared memory.
     const [address] = measured.identity.addresses;
     await crowd.ask("crowd", { address: address!, count: 20 });
     const before = await settled();

@@ -16,17 +16,17 @@ const CHAIN_ID = 901;
 const SENDERS = 100;
 const GAS_LIMIT = 60_000_000n;
 const BATCH = 100;
-/** A server's code is compiled as it is used, in each of its processes, so many connections are needed. */
+/** A server's code is compiled on use, in each of its processes, so many connections are needed. */
 const WARM_UP_MS = 2000;
 const WARM_UP_CONNECTIONS = 64;
-/** Transactions prepared per second of load: about as many as the servers accept. */
+/** Transactions prepared per second of load: about the servers' maximum. */
 const TRANSACTIONS_PER_SEC = 8000;
 
 interface Scenario {
   readonly name: string;
   /** number of requests in one HTTP request */
   readonly weight: number;
-  /** bodies, sent repeatedly; undefined: transactions, each sent once */
+  /** bodies, sent repeatedly; `undefined`: transactions, each sent once */
   readonly bodies: ((target: RpcTarget) => Promise<readonly string[]>) | undefined;
 }
 
@@ -294,7 +294,7 @@ async function warmUp(targets: readonly RpcTarget[], scenario: Scenario, chain: 
   }
 }
 
-/** The same for every target. They are signed beforehand, so that only the server's work is measured. */
+/** The same for every target. They are signed beforehand, so only the server's work is measured. */
 function freshTransactions(chain: BenchChain, durationMs: number): string[] {
   const perSender = Math.ceil((TRANSACTIONS_PER_SEC * durationMs) / 1000 / chain.senders.length);
   const bodies: string[] = [];

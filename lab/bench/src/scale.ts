@@ -13,9 +13,9 @@ import { type CommandRun, type DiskBytes, runCommand, ScaleNode } from "./scale/
 import { copyFolder, dropFromMemory, makeScaleState, payloadOf, type ScaleState } from "./scale/scale-state.ts";
 
 /*
- * `npm run bench -- scale`: a state larger than the memory. As many accounts as slots of one token are written straight into a
- * database; blocks that touch 264 of each anywhere are then executed by the built program, whose memory is limited: live through the Engine API,
- * cold and warm, and as an import. Requests, starts, and `db verify` are measured as well.
+ * `npm run bench -- scale`: a state larger than the memory. Accounts and slots of one token, in equal numbers, are written
+ * directly into a database. Blocks that touch 264 random ones of each are then executed by the built program with limited memory:
+ * live through the Engine API, cold and warm, and as an import. Requests, starts, and `db verify` are measured as well.
  */
 
 /** Blocks that count as the cold start. */

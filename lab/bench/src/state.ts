@@ -26,7 +26,9 @@ const MANY_ACCOUNTS = 1_000_000;
 /** of one contract */
 const SLOTS = 100_000;
 const READS = 200_000;
-/** An epoch of the trie node history (packages/execution/storage/src/nodes/node-tables.ts), so that each size pays for its own index. */
+/**
+ * An epoch of the trie node history (packages/execution/storage/src/nodes/node-tables.ts), so each size includes its own index.
+ */
 const BLOCKS_PER_SIZE = 32;
 const BLOCK_SIZES = [
   { name: "10 accounts, 10 slots", accounts: 10, slots: 10 },
@@ -48,7 +50,7 @@ const ADDRESSES = Array.from({ length: ACCOUNTS }, (_, i) => keccak256(number32(
 const CONTRACT = new Uint8Array(20).fill(0xcc);
 const SLOT_KEYS = Array.from({ length: SLOTS }, (_, i) => keccak256(number32(i), number32(1)));
 
-/** Blocks whose history is measured: what it takes, and what proofs of old blocks cost. */
+/** Blocks whose history is measured: its size, and the time of proofs of old blocks. */
 const HISTORY_BLOCKS = 512;
 const HISTORY_BLOCK = { accounts: 300, slots: 300 };
 const PROOF_DISTANCES = [0, 10, 60, 130, 250, 490] as const;
@@ -206,7 +208,7 @@ async function measureProofs(store: ChainDatabase, distance: number): Promise<Ro
     const start = process.cpuUsage();
     for (let i = 0; i < count; i++) {
       prove(i);
-      await Promise.resolve(); // what is kept for one synchronous run must not serve the next proof
+      await Promise.resolve(); // the cache of one synchronous run must not serve the next proof
     }
     const { user, system } = process.cpuUsage(start);
     return `${((user + system) / 1000 / count).toFixed(2)} ms`;
@@ -216,7 +218,7 @@ async function measureProofs(store: ChainDatabase, distance: number): Promise<Ro
   return { what: `proof of an account, of a slot, ${distance} blocks back`, value: `${account}, ${slot}` };
 }
 
-/** What history takes, and what it costs to prove from it. */
+/** The size of the history, and the time of its proofs. */
 async function measureHistory(store: ChainDatabase): Promise<Row[]> {
   const sizeOf = (name: string): number => store.storageStats().tables[name]!.sizeBytes;
   const before = HISTORY_TABLES.map(sizeOf);

@@ -15,7 +15,7 @@ import { type Run, startWord, WorstEngine } from "./worst/worst-state.ts";
 const ABOUT = `The gas that is slowest to burn: every opcode with operands that are searched for, memory and code of all sizes, state cold and
 warm, every precompile. Each row is a transaction that repeats one thing until its gas is used up. Prints the rows slowest first.`;
 
-/** what a block may take, as in the table's last columns */
+/** gas of a block in the table's last columns */
 const BLOCK_MGAS = 60;
 const FLOOR_MGAS_PER_SEC = 100;
 /** for finding the slowest of a family's variants */

@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 export interface CaseResult {
   readonly name: string;
   readonly failure: string | undefined;
-  /** names of expected exceptions that nothing was compared with; undefined: none */
+  /** names of expected exceptions without a comparison; `undefined`: none */
   readonly uncompared?: readonly string[] | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface SuiteReport {
   readonly passed: number;
   readonly failures: readonly string[];
   readonly skipped: readonly string[];
-  /** how often a refusal was compared with no reason, by the names of the expected exceptions; undefined: never */
+  /** number of refusals without a comparison, by the names of the expected exceptions; `undefined`: none */
   readonly uncompared?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -53,7 +53,7 @@ export function resultOf(name: string, run: (note: NoteUncompared) => string | u
   }
 }
 
-/** Is told the name of an expected exception that nothing is compared with. */
+/** Gets the name of an expected exception without a comparison. */
 export type NoteUncompared = (exception: string) => void;
 
 /** All `.json` and `.json.gz` files below a folder, in order of their paths. */
@@ -64,7 +64,7 @@ export function jsonFilesBelow(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** Folder of public test data: `RNODE_VECTORS`, or `shared/vectors` beside the repository; undefined if there is none. */
+/** Folder of public test data: `RNODE_VECTORS`, or `shared/vectors` next to the repository; `undefined` if there is none. */
 export function vectorsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
   const folder = env.RNODE_VECTORS ?? join(repository, "../shared/vectors");

@@ -25,7 +25,7 @@ export interface CliOptions {
   readonly isQuiet: boolean;
 }
 
-/** @returns a text: what is wrong, or the help that was asked for */
+/** @returns a text: the error, or the requested help */
 export function parseCli(args: readonly string[]): CliOptions | { readonly text: string; readonly exitCode: number } {
   const values = { seeds: 1000, from: 1, seed: undefined as number | undefined, jobs: undefined as number | undefined };
   let isQuiet = false;
@@ -61,7 +61,7 @@ export function upgradeArtifactsOf(folder: string | undefined): UpgradeArtifactS
   return upgradeArtifactsFromFiles(readdirSync(folder).map((name) => ({ name, content: readFileSync(join(folder, name)) })));
 }
 
-/** Runs one seed, and prints what happened. @returns the exit code */
+/** Runs one seed, and prints its events. @returns the exit code */
 export async function printScenario(
   seed: number,
   isQuiet: boolean,

@@ -11,8 +11,8 @@ import { createThrottledLoad, simRollupConfig } from "@rnode/rbatcher/testing";
 import { CHAIN_ID, startTestClient, type TestClient } from "@rnode/rengine/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-// A transaction's estimated size on the whole way: users send it to the pool of an execution client, whose builder puts it into a block, which the
-// batch submitter reads and counts; the limits that follow from its load bind the builder. All sizes are computed again here.
+// A transaction's estimated size on the whole path: users send it to the pool of an execution client, its builder includes it,
+// the batch submitter reads and counts the block, and the builder obeys the resulting limits. All sizes are computed again here.
 
 /** Fjord's estimate in whole bytes, as written in the specification. */
 const estimate = (encoded: Uint8Array): number =>
@@ -24,7 +24,7 @@ const UPPER = 11_500;
 const BOUNDS = [`--throttle.unsafe-da-bytes-lower-threshold=${LOWER}`, `--throttle.unsafe-da-bytes-upper-threshold=${UPPER}`];
 
 const SENDERS = Array.from({ length: 24 }, (_, index) => keccak256(new TextEncoder().encode(`da-load ${index}`)));
-/** bytes of data: nothing, tokens and swaps, and large ones; zeros shrink, the others do not */
+/** bytes of data: none, tokens and swaps, and large ones; zeros compress, the others do not */
 const SHAPES = [0, 68, 68, 260, 260, 900, 900, 3_000].flatMap((bytes) => [
   { bytes, isZero: false },
   { bytes, isZero: true },
@@ -116,7 +116,7 @@ describe("the load of data, from the pool to the builder's limits", () => {
     const quadratic = (most: number, least: number): number =>
       Math.floor(most - Math.min(1, (expected - LOWER) / (UPPER - LOWER)) ** 2 * (most - least));
 
-    // Without load, the only limit is far above what waits, and everything is built.
+    // Without load, the only limit is far above the pool's size, and everything is built.
     await throttle.step();
     expect(limits.at(-1)).toEqual([0, 130_000]);
     const first = await sendAll(0);
@@ -145,10 +145,10 @@ describe("the load of data, from the pool to the builder's limits", () => {
     expect(sizes[0]![0]).toBeGreaterThan(819); // an estimate of 900 bytes of noise
     expect(sizes[0]![0]).toBeLessThan(2_630); // of 3,000 bytes
     expect(sizes[0]![2]).toBe(819);
-    expect(sizes[1]).toEqual([150, 2_000, 100, 2_000]); // as many of the smallest as go into the block
-    expect(sizes[2]!.slice(0, 3)).toEqual([150, 2_000, 100]); // the others of them
+    expect(sizes[1]).toEqual([150, 2_000, 100, 2_000]); // the smallest transactions that fit into the block
+    expect(sizes[2]!.slice(0, 3)).toEqual([150, 2_000, 100]); // the rest of them
 
-    // Once the blocks are safe, nothing is left of the load, and what was too large is built.
+    // Once the blocks are safe, the load is zero, and large transactions are built.
     const left = await waiting();
     expect(left).toBe(2 + 2 * SENDERS.length - SMALLEST * 2);
     const l1Head = 10;

@@ -100,7 +100,7 @@ function l1StatesOf(network: SimNetwork, of: string): readonly ServerState[] {
   return network.random.pick([[l1States[0]], [l1States[1]], l1States]);
 }
 
-/** @returns what undoes it */
+/** @returns a function that ends the fault */
 function worsen({ random, plan }: SimNetwork, state: ServerState, how: EndpointFault): () => void {
   const set = <K extends keyof ServerState>(key: K, value: ServerState[K], normal: ServerState[K]): (() => void) => {
     state[key] = value;
@@ -128,7 +128,7 @@ function worsen({ random, plan }: SimNetwork, state: ServerState, how: EndpointF
   }
 }
 
-/** Where blobs come from L1 itself, nothing can be wrong with them. @returns what undoes it */
+/** If blobs come from L1 itself, there is no beacon fault. @returns a function that ends the fault */
 function worsenBeacon(network: SimNetwork, state: BeaconState, how: Extract<Fault, { kind: "blobs" }>["how"]): () => void {
   if (how === "down" || how === "stalls" || how === "fails") return worsen(network, state, how);
   state.blobLie = how;
@@ -156,7 +156,7 @@ function alteredValue(value: unknown, fraction: () => number): unknown {
   return typeof value === "boolean" ? !value : value;
 }
 
-/** A program takes no simulated time to end and to start; nobody reaches it for a while. */
+/** A program's exit and start take no simulated time, but it is unreachable for a while. */
 function restartEngine(network: SimNetwork, { of, downMs }: Extract<Fault, { kind: "engine-restart" }>): void {
   const { clock, log } = network;
   const { node, engine } = lateOf(network, of);

@@ -36,7 +36,7 @@ interface SafeBlock {
   readonly derivedFrom: BlockId;
 }
 
-/** What is remembered of one node, across its restarts. */
+/** The observations of one node, across its restarts. */
 interface Seen {
   /** by number */
   readonly safe: SafeBlock[];
@@ -49,13 +49,13 @@ interface Seen {
   /** channels whose first frame the pipeline has seen since it last started over */
   begun: Set<Hex>;
   incarnation: number;
-  /** the last incarnation that has said what is safe */
+  /** the last incarnation that has reported safe blocks */
   saidSafe: number;
 }
 
 export interface InvariantsDeps {
   readonly l1: SimL1;
-  /** data outside of L1 can turn out not to be available, and what was derived from it does not hold any more */
+  /** data outside of L1 can turn out to be unavailable, which invalidates the blocks derived from it */
   readonly areSafeBlocksTakenBack: boolean;
   /** whether the batcher's data must always be accepted */
   readonly isBatcherUndisturbed: boolean;
@@ -74,15 +74,15 @@ export interface InvariantsDeps {
 
 const number = (block: L2BlockRef): string => `${block.number} (${block.hash.slice(0, 10)}…)`;
 
-/** Watches all nodes: what they call safe and finalized, and what they do with the batcher's data. */
+/** Watches all nodes: their safe and finalized blocks, and their processing of the batcher's data. */
 export class Invariants {
   readonly #deps: InvariantsDeps;
   readonly #seen = new Map<SimNode, Seen>();
-  /** what nodes called safe, by number, as far as L1 still has what it was derived from */
+  /** reported safe blocks, by number, while their L1 origins are canonical */
   readonly #agreed: (SafeBlock & { readonly by: string })[] = [];
-  /** how often a node's label went back, to be derived again from the same L1 data */
+  /** number of times that a node's label went back, to be derived again from the same L1 data */
   labelsGoneBack = 0;
-  /** what verifiers that sync from peers seem to have done wrong: nothing, if the sequencer turns out to have misled them */
+  /** possible violations of verifiers that sync from peers, which are dropped if the sequencer misled them */
   readonly #suspicions: { readonly node: SimNode; readonly violation: Violation }[] = [];
 
   constructor(deps: InvariantsDeps) {
@@ -127,7 +127,7 @@ export class Invariants {
     };
   }
 
-  /** A block that the engine has upon what the node calls safe: it is recorded before the engine is told, so that a record is never behind. */
+  /** A block of the engine above the node's safe head: it is recorded before the engine gets it, so a record is never behind. */
   #isBeingTold({ engine, heads }: SimNode, hash: Hex): boolean {
     if (heads === undefined) return false;
     let ref = engine.refByHash(hash);
@@ -142,11 +142,11 @@ export class Invariants {
   }
 
   /**
-   * Whether a node that syncs from peers has trusted a block that then was not to be: it calls the newest block of the sequencer final when
-   * it has synced to it.
+   * Whether a node that syncs from peers trusted a block that was later replaced: it makes the sequencer's newest block final
+   * when it has synced to it.
    */
   isMisled(node: SimNode): boolean {
-    // As the engine was told: a node that stops at once has shown nothing.
+    // The engine's labels count, because a node that stops at once has shown nothing.
     const { finalized } = node.engine;
     return node.options.syncsAs !== undefined && finalized !== undefined && !this.#deps.isInChain(finalized);
   }
@@ -168,7 +168,7 @@ export class Invariants {
     }
   }
 
-  /** What is recorded in safe-head databases must be what the nodes called safe, wherever L1 is still the same. */
+  /** The records of safe-head databases must equal the nodes' reported safe blocks, while L1 is the same. */
   checkRecords(nodes: readonly SimNode[]): void {
     const { l1 } = this.#deps;
     for (const node of nodes) {
@@ -186,8 +186,8 @@ export class Invariants {
   }
 
   /**
-   * What safe blocks must have from L1: the first one of each epoch the deposits of its L1 block, the others none, and each the gas limit
-   * that was set last.
+   * The expected L1 data of safe blocks: the first block of each epoch has the deposits of its L1 block, the others none, and
+   * each has the last set gas limit.
    */
   checkEpochs(nodes: readonly SimNode[]): void {
     const gasLimits = this.#deps.gasLimits();
@@ -234,7 +234,7 @@ export class Invariants {
     });
   }
 
-  /** Nodes that sync from peers must have the chain of the others, and blame no honest peer, unless they were misled. */
+  /** Nodes that sync from peers must have the others' chain, and penalise no honest peer, unless they were misled. */
   checkLate(late: readonly { readonly node: SimNode; readonly peers: SyncPeers }[]): void {
     const { l1, isSequenced, onViolation } = this.#deps;
     for (const { node, peers } of late) {
@@ -245,7 +245,7 @@ export class Invariants {
       if (this.isMisled(node)) continue;
       const { safe, trusted } = this.#of(node);
       for (const block of trusted) {
-        // What it has synced to was named by the sequencer; what it has derived, others have derived as well.
+        // The sequencer named the block to which it synced; other nodes derived the same blocks.
         if (block.number === 0 || isSequenced(block.hash) || this.#agreed[block.number]?.hash === block.hash) continue;
         onViolation({ rule: "agreement", detail: `${node.name} has finalized block ${number(block)}, which nobody has made` });
       }
@@ -295,7 +295,7 @@ export class Invariants {
         }
       }
     }
-    // What a process says first after its start was derived by an earlier one, from some L1 block up to the newest.
+    // The first report of a process after its start was derived by an earlier one, from an L1 block up to the newest.
     const isFirst = seen.saidSafe !== node.incarnation;
     seen.saidSafe = node.incarnation;
     const derivedFrom: BlockId = isFirst || seen.reading === undefined ? l1.blocks.at(-1)!.ref : seen.reading;
@@ -347,8 +347,8 @@ export class Invariants {
 }
 
 /**
- * Source hashes of the deposits after that of the L1 attributes: as many as `count`, and of all later ones those that mint, as upgrade
- * transactions mint nothing.
+ * Source hashes of the deposits after the L1 attributes: the first `count`, and of later ones those that mint, because upgrade
+ * transactions do not mint.
  */
 function userDeposits(transactions: readonly Uint8Array[], count: number): readonly Hex[] {
   const [, ...deposits] = transactions.filter(isDepositTransaction).map(decodeTransaction);

@@ -20,7 +20,7 @@ export interface JunkSources {
   readonly random: Random;
   /** the sequencer's */
   readonly engine: ScenarioEngine;
-  /** number of a block that is safe, as far as anybody knows */
+  /** number of a safe block */
   readonly safeNumber: number;
   /** data of batcher transactions that are already on L1 */
   readonly earlier: readonly Uint8Array[];
@@ -58,7 +58,7 @@ function signedTransaction(chainId: bigint, nonce: number, value: bigint): Uint8
   return encodeTransaction(signTransaction(tx, USER_KEY));
 }
 
-/** Data for the inbox that nobody should send. */
+/** Invalid data for the inbox. */
 export function junkData(kind: JunkKind, sources: JunkSources): Uint8Array {
   const { random, earlier } = sources;
   const channel = (content: Uint8Array, frames = random.between(1, 3)): Uint8Array =>

@@ -60,11 +60,11 @@ describe("L1's own forks", () => {
       const linesOf = (who: string, what: RegExp): string[] =>
         log.lines.filter((line) => line.includes(` ${who} `) && what.test(line));
       for (const who of programs) {
-        // the sequencer says besides that it cannot follow L1, as it goes on without it
+        // the sequencer also logs that it cannot follow L1, because it continues without it
         const said = linesOf(who, / warn .*so its bytes are needed/).filter((line) => !line.includes("sequencing is delayed"));
         expect(said).toEqual([expect.stringMatching(remedy)]);
       }
-      // what cannot be read ahead is not asked for again at each attempt: a request is tried four times
+      // unreadable blocks are not requested again at each attempt: a request has four attempts
       for (const { name } of nodes) {
         const ranges = linesOf(name, /L1 request failed .*what=blocks/).map((line) => /blocks \d+ to \d+/.exec(line)![0]);
         for (const range of ranges) expect(ranges.filter((other) => other === range).length, `${name}, ${range}`).toBeLessThan(5);

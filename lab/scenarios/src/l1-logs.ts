@@ -13,13 +13,13 @@ import type { Random } from "./random.ts";
 
 export interface L1Logs {
   readonly logs: readonly Log[];
-  /** the gas limit of L2 that they set; undefined: none */
+  /** the L2 gas limit that they set; `undefined`: none */
   readonly gasLimit?: bigint;
 }
 
 const uint = (value: number, length: number): Uint8Array => bigintToBytes(BigInt(value), length);
 
-/** Logs of the portal or of the SystemConfig contract, in one transaction. What valid ones set leaves room for blocks. */
+/** Logs of the portal or of the SystemConfig contract, in one transaction. Valid ones leave room for blocks. */
 export function logsOf(kind: LogKind, config: RollupConfig, random: Random): L1Logs {
   const { depositContractAddress, l1SystemConfigAddress, genesis } = config;
   const update = (type: ConfigUpdateType, ...payload: readonly Uint8Array[]): L1Logs => ({

@@ -25,7 +25,7 @@ import { UNKNOWN_TYPE } from "./unknown-transaction.ts";
 export interface L1ServerDeps {
   readonly l1: SimL1;
   readonly chainId: bigint;
-  /** when a transaction that is sent now may be in a block at the earliest; undefined: it is lost although it was accepted */
+  /** earliest inclusion time of a transaction sent now; `undefined`: it is lost although it was accepted */
   readonly earliestInclusionMs: () => number | undefined;
   readonly onSubmitted: (text: string) => void;
   /** whether it gives blocks, headers, receipts and transactions as bytes */
@@ -40,7 +40,7 @@ const PLENTY_WEI = 10n ** 24n;
 /** Answers as an L1 endpoint. @param headNumber the newest block that it has */
 export type L1Server = (method: string, params: readonly unknown[], headNumber: number) => unknown;
 
-/** What L1 endpoints answer. */
+/** The answers of L1 endpoints. */
 export function l1Server({ l1, chainId, earliestInclusionMs, onSubmitted, hasRawMethods }: L1ServerDeps): L1Server {
   const json = new Map<Hex, unknown>();
   const receiptsJson = new Map<Hex, readonly unknown[]>();
@@ -172,7 +172,7 @@ function receiptsJsonOf({ stored, entries, transactionHashes }: L1Block): readon
   });
 }
 
-/** RLP: header, transactions (those with a type as strings), ommers, withdrawals */
+/** RLP: header, transactions (typed ones as strings), ommers, withdrawals */
 function rawBlock({ raw }: L1Block): Uint8Array {
   const transactions = raw.transactions.map((encoded): RlpItem => (encoded[0]! >= 0xc0 ? decodeRlp(encoded) : encoded));
   return encodeRlp([decodeRlp(raw.header), transactions, [], []]);

@@ -3,7 +3,7 @@ import { type BlobTransaction, type FeeMarketTransaction, type Log, recoverSende
 
 export type L1Transaction = FeeMarketTransaction | BlobTransaction;
 
-/** What L1's rules make of a transaction. Spec: EIP-7623, EIP-7976, EIP-2780, EIP-7708 */
+/** L1's rules for a transaction. Spec: EIP-7623, EIP-7976, EIP-2780, EIP-7708 */
 
 const TRANSFER_EMITTER = hexToBytes("0xfffffffffffffffffffffffffffffffffffffffe");
 const TRANSFER_TOPIC = hexToBytes("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");

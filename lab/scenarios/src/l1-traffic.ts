@@ -21,25 +21,25 @@ const FEES = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 9n };
 const PAYMENTS = 0.4;
 const DEPOSITS = 0.4;
 const UNKNOWN = 0.3;
-/** EIP-7732: shares of the slots without a payload, and of those whose block replaces the one before. */
+/** EIP-7732: shares of the slots without a payload, and of those whose block replaces the previous one. */
 const EMPTY_SLOTS = 0.05;
 const REPLACED_HEADS = 0.05;
 
-/** What nodes have come past on L1. */
+/** The features of L1 that nodes have processed. */
 export interface L1Passed {
   /** blocks before and since Amsterdam */
   readonly before: number;
   readonly since: number;
-  /** deposits since then, whose logs come after those of transfers */
+  /** deposits since then, whose logs come after logs of transfers */
   readonly depositsSince: number;
   readonly emptySlots: number;
   readonly replacedHeads: number;
   readonly unknownTransactions: number;
-  /** blocks whose header has a field that no program knows */
+  /** blocks whose header has an unknown field */
   readonly unknownFields: number;
 }
 
-/** What others do on L1: on one that has Amsterdam, or comes to it, payments, deposits, transactions of a type that no program knows. */
+/** Other users' L1 activity: on an L1 with Amsterdam, or before it, payments, deposits, and transactions of an unknown type. */
 export class L1Traffic {
   readonly #random: Random;
   readonly #l1: SimL1;
@@ -115,7 +115,7 @@ export class L1Traffic {
     return logs.flatMap((log, index) => (this.#deposits.has(log) ? [bytesToHex(userDepositSourceHash(stored.hash, index))] : []));
   }
 
-  /** What is in the canonical blocks up to a number. */
+  /** The content of the canonical blocks up to a number. */
   passed(upTo: number): L1Passed {
     const blocks = this.#l1.blocks.slice(1, upTo + 1);
     const since = blocks.filter(({ ref }) => this.#l1.isAmsterdam(ref.timestamp));
@@ -138,7 +138,7 @@ export class L1Traffic {
     this.#send(this.#config.depositContractAddress, mint, [this.#depositLog(mint)]);
   }
 
-  /** It may pay, and a contract that it calls may take a deposit; what it says to the inbox is not read. */
+  /** It can pay, and a contract that it calls can accept a deposit; its data for the inbox is not read. */
   #sendUnknown({ receipts }: NonNullable<L1Forks["next"]>): void {
     const random = this.#random;
     const to = random.pick([this.#config.batchInboxAddress, PAYEE]);

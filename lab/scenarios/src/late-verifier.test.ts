@@ -34,7 +34,7 @@ const PLAN: Plan = {
   faults: [],
 };
 
-/** @returns what `look` says after so long */
+/** @returns the result of `look` after this time */
 async function run<T>(changes: Partial<Plan>, ms: number, look: (network: SimNetwork) => T): Promise<T> {
   const network = new SimNetwork({ ...PLAN, ...changes }, { isLogKept: true });
   try {
@@ -62,7 +62,7 @@ describe("a verifier that joins late with --syncmode=execution-layer", { timeout
       expect(violations).toEqual([]);
       expect(invariants.late(nodes)).toEqual({ synced: 1, misled: 0 });
       const { safe, finalized } = node.heads!;
-      expect(safe.number).toBeGreaterThan(finalized.number); // derived, above what it synced to
+      expect(safe.number).toBeGreaterThan(finalized.number); // derived, above the block to which it synced
       for (const { number, hash } of [safe, finalized]) expect(hash).toBe(sequencer.engine.canonicalRef(number)!.hash);
       expect(finalized.number).toBeGreaterThan(START_MS / 1_000);
       expect(engine.isSyncing).toBe(false);

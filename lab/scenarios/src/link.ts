@@ -3,7 +3,7 @@ import type { SimClock } from "@rnode/program/testing";
 import type { Random } from "./random.ts";
 import type { SimProcess } from "./sim-process.ts";
 
-/** What is wrong with a server or the way to it. Faults switch these on and off. */
+/** Faults of a server or the link to it, which scenarios switch on and off. */
 export interface ServerState {
   /** refuses connections */
   isDown: boolean;
@@ -14,9 +14,9 @@ export interface ServerState {
   /** probability that the answer is lost although the request had its effect */
   lossRate: number;
   maxLatencyMs: number;
-  /** how far it is behind, if it is an L1 server */
+  /** number of blocks that it is behind, if it is an L1 server */
   lagBlocks: number;
-  /** replaces an answer; undefined: the server is honest */
+  /** replaces an answer; `undefined`: the server is honest */
   lie: ((method: string, answer: unknown) => unknown) | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface LinkDeps {
   readonly random: Random;
   readonly state: ServerState;
   readonly timeoutMs: number;
-  /** @returns the answer; a promise of it only where nothing is asked in batches, and nothing lies */
+  /** @returns the answer; a promise of it only without batches and false answers */
   readonly handle: (method: string, params: readonly unknown[]) => unknown;
 }
 

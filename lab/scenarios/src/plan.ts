@@ -19,8 +19,8 @@ const filled = (length: number, byte: number): Uint8Array => new Uint8Array(leng
 export type EngineKind = "simulated" | "R" | "G";
 
 /**
- * A verifier that joins when the others have a chain already, with `--syncmode=execution-layer`: its execution client gets blocks from
- * theirs, and from strangers.
+ * A verifier that joins an existing chain, with `--syncmode=execution-layer`: its execution client gets blocks from the others'
+ * clients, and from malicious peers.
  */
 export interface LateVerifier {
   readonly name: string;
@@ -33,9 +33,9 @@ export interface LateVerifier {
 
 /** When L1's rules change, in seconds after its genesis. */
 export interface L1Forks {
-  /** 0: it begins with these rules; undefined: it never has them */
+  /** 0: active at the start; `undefined`: never active */
   readonly amsterdamSec: number | undefined;
-  /** a fork that no program knows: transactions of another type, a further field in headers */
+  /** an unknown fork: transactions of a new type, a new field in headers */
   readonly next:
     | {
         readonly atSec: number;
@@ -49,7 +49,7 @@ export interface L1Forks {
 
 export const NO_L1_FORKS: L1Forks = { amsterdamSec: undefined, next: undefined };
 
-/** What happens in a scenario, and when. Everything follows from the seed. */
+/** The events of a scenario, and their times. Everything follows from the seed. */
 export interface Plan {
   readonly seed: number;
   readonly blockTimeSec: number;
@@ -72,7 +72,7 @@ export interface Plan {
   readonly usesBlobs: boolean;
   /** how nodes get blobs: by their versioned hashes from L1, or with the client of beacon nodes, which takes longer */
   readonly blobSource: "l1" | "beacon" | "beacon-since-fulu";
-  /** the data is on a DA server, and can be challenged; undefined: it is on L1 */
+  /** the data is on a DA server, and can be challenged; `undefined`: it is on L1 */
   readonly altDa: { readonly challengeWindow: number; readonly resolveWindow: number } | undefined;
   readonly batcherArgs: readonly string[];
   /** the batcher's transactions are large enough for it to keep up with the sequencer */
@@ -81,7 +81,7 @@ export interface Plan {
   readonly userIntervalMs: number;
   /** how long faults may happen */
   readonly faultsMs: number;
-  /** how long the network then has to come to rest */
+  /** time for the network to recover afterwards */
   readonly recoveryMs: number;
   readonly faults: readonly Fault[];
 }
@@ -165,11 +165,11 @@ const LAST_FORK = OP_FORKS.indexOf("jovian");
 /** Their first blocks deploy contracts whose code is not part of this repository. */
 const NEEDS_CODE: readonly OpFork[] = ["ecotone", "fjord", "isthmus", "jovian"];
 
-/** Block times of L2 by those of L1, in seconds: some L2 blocks for each L1 block. */
+/** Block times of L2 by those of L1, in seconds: several L2 blocks for each L1 block. */
 const BLOCK_TIMES = { 4: [1, 2], 6: [2, 2, 3], 12: [2, 3, 4, 6] } as const;
 
 export interface PlanLimits {
-  /** whether the code that upgrades deploy is there */
+  /** whether the code of upgrades is available */
   readonly hasUpgradeCode: boolean;
 }
 
@@ -182,7 +182,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const faultsMs = random.between(10, 26) * l1BlockTimeSec * 1000;
   const verifiers = random.between(1, 3);
   const nodes = ["sequencer", ...Array.from({ length: verifiers }, (_, i) => `verifier-${i + 1}`)];
-  // what came to plans later has a sequence of its own, so that what a seed does otherwise stays the same
+  // options added later have their own random sequence, so older parts of a seed do not change
   const more = new Random(seed, "more");
   const forkTimes = schedule(random, faultsMs, hasUpgradeCode);
   const usesBlobs = random.chance(0.15);
@@ -350,7 +350,7 @@ function logFaults(random: Random, faultsMs: number): Fault[] {
   }));
 }
 
-/** What beacon nodes do wrong: an archiver has the truth, if it can be asked. */
+/** Faults of beacon nodes: an archiver has the right data, if it is reachable. */
 function beaconFaults(random: Random, { nodes, faultsMs }: FaultRoom): Fault[] {
   return Array.from({ length: random.between(0, 4) }, () => {
     const fromMs = random.between(1_000, faultsMs - 1_000);
@@ -359,7 +359,7 @@ function beaconFaults(random: Random, { nodes, faultsMs }: FaultRoom): Fault[] {
   });
 }
 
-/** Where the batcher never keeps up, the unsafe chain is replaced for ever: peers that are slower than that cannot give it to anybody. */
+/** If the batcher never keeps up, the unsafe chain is replaced repeatedly, so slower peers could never provide it. */
 const QUICK_PEERS: SyncPeersOptions = { latencyMs: 20, itemMs: 1 };
 
 function lateVerifiers(random: Random, { seed, faultsMs, hasRoom }: Pick<Plan, "seed" | "faultsMs" | "hasRoom">): LateVerifier[] {
@@ -373,7 +373,7 @@ function lateVerifiers(random: Random, { seed, faultsMs, hasRoom }: Pick<Plan, "
     strangers: Array.from({ length: random.between(0, 3) }, () => ({
       how: random.pick(["stall", "gone", "empty", "junk", "swapped", "altered", "more"]),
       rate: random.pick([0.2, 1]),
-      about: strangers.pick(["headers", "bodies", undefined] as const), // who lies about headers is not asked for bodies any more
+      about: strangers.pick(["headers", "bodies", undefined] as const), // a peer with false headers gets no requests for bodies
     })),
   }));
 }
@@ -415,14 +415,14 @@ function lateFaults(random: Random, { name: of, startMs }: LateVerifier, { nodes
 
 export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs : fault.fromMs);
 
-/** Faults after which data of an honest batcher may rightly come too late, or build on blocks that are gone. */
+/** Faults after which an honest batcher's data may come too late, or build on removed blocks. */
 const EXCUSES: ReadonlySet<Fault["kind"]> = new Set(["l1-reorg", "engine-crash", "inclusion", "l1-pause", "pool-drop"]);
 
-/** Whether everything that the batcher publishes has to be accepted. */
+/** Whether everything that the batcher publishes must be accepted. */
 export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs, verifierConfs, altDa }: Plan): boolean {
   if (!hasRoom || altDa !== undefined) return false;
-  // L1 replaces its head now and then. A node that reads it starts over, and the batcher waits until it has derived what was published, for longer
-  // than a small window lasts. And no endpoint may be able to show a block for a while.
+  // L1 replaces its head occasionally. A node that reads the replaced block restarts, and the batcher waits until the node has
+  // derived the published data, for longer than a small window. No endpoint may have a block for a while.
   if (l1Forks.amsterdamSec !== undefined && Math.min(sequencerConfs, verifierConfs) < 2) return false;
   if (l1Forks.next !== undefined && l1Forks.next.rawMethodsSec > 0) return false;
   return !faults.some(

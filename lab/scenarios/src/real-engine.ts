@@ -76,7 +76,7 @@ function genesisFields(config: RollupConfig, user: Uint8Array, contracts: readon
     baseFeePerGas: "0x1",
     alloc: {
       [bytesToHex(user)]: { balance: toQuantity(10n ** 24n) },
-      [bytesToHex(PREDEPLOYS.l1Block)]: { balance: "0x0", nonce: "0x1" }, // not empty, so that a deposit to it does not delete it
+      [bytesToHex(PREDEPLOYS.l1Block)]: { balance: "0x0", nonce: "0x1" }, // not empty, so a deposit to it does not delete it
       [bytesToHex(PREDEPLOYS.l2ToL1MessagePasser)]: { balance: "0x0", nonce: "0x1", storage: { [word("1")]: word("1") } },
       ...Object.fromEntries(
         contracts.map(({ address, code }) => [bytesToHex(address), { balance: "0x0", nonce: "0x1", code: bytesToHex(code) }]),
@@ -105,7 +105,7 @@ export interface RealEngineOptions {
   readonly log?: Logger | undefined;
 }
 
-/** What a start of the program opens. */
+/** The resources of a start. */
 interface Opened {
   readonly store: ChainDatabase;
   readonly chain: Chain;
@@ -125,7 +125,7 @@ export class RealEngine implements ScenarioEngine {
   /** whether the program runs */
   #isUp = true;
   readonly #senders = createSenderCache({ workers: 0 });
-  /** what users sent, by nonce: a block that is replaced gives its transactions back */
+  /** users' transactions, by nonce: those of a replaced block return to the pool */
   readonly #pool = new Map<bigint, PendingTransaction>();
   readonly #refs = new Map<Hex, L2BlockRef>();
 
@@ -144,7 +144,7 @@ export class RealEngine implements ScenarioEngine {
     const store = openChainStore(this.#folder, { sync: "interval" });
     fill(store);
     const chain = openChain(
-      // A thread for the state roots of an import would take time that the simulated clock does not know.
+      // No thread for an import's state roots, because its time is not simulated.
       { store, config: chainConfigOf(this.#config), senders: this.#senders, nowMs, startGroupRoots: rootsHere },
       { maxStateTrieNodes: 10_000 },
     );
@@ -173,7 +173,7 @@ export class RealEngine implements ScenarioEngine {
     return { store, chain, sync, served: new ServedChain(store), methods };
   }
 
-  /** The program ends, in the midst of whatever it does, and begins with what it had stored. */
+  /** Kills the program at any point, and restarts it with its stored data. */
   async restart(): Promise<void> {
     await this.#stop();
     this.#opened = this.#open();
@@ -187,7 +187,7 @@ export class RealEngine implements ScenarioEngine {
     await this.#opened.chain.close();
   }
 
-  /** What it gives to peers; undefined: it is not running. */
+  /** The blocks for its peers; `undefined`: it is not running. */
   get served(): ServedChain | undefined {
     return this.#isUp ? this.#opened.served : undefined;
   }
@@ -217,7 +217,7 @@ export class RealEngine implements ScenarioEngine {
     }
   }
 
-  /** Writes a snapshot into a file. @param blocks default: as many as are needed to start from it */
+  /** Writes a snapshot to a file. @param blocks default: the number needed to start from it */
   async snapshot(file: string, blockNumber: number, blocks?: number): Promise<SnapshotMade> {
     const { genesis } = this.#config;
     const config = chainConfigOf(this.#config);
@@ -255,7 +255,7 @@ export class RealEngine implements ScenarioEngine {
     this.#pool.set(transaction.nonce, { transaction, sender: this.#options.user, encoded, hash: hashTransaction(transaction) });
   }
 
-  /** It comes back with an older head, as after a rewind: its labels and what it had executed are still there. */
+  /** Returns with an older head, as after a rewind: its labels and executed blocks still exist. */
   loseUnsafe(count: number): number {
     const [head, safe, finalized] = (["latest", "safe", "finalized"] as const).map((tag) =>
       this.#chain.headerOf({ kind: "tag", tag }),

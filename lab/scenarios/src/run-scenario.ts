@@ -9,26 +9,26 @@ import type { SimNode } from "./sim-node.ts";
 
 export interface ScenarioOptions {
   readonly isLogKept?: boolean | undefined;
-  /** the code that upgrades deploy; undefined: chains of scenarios do not go through such an upgrade */
+  /** the code of upgrades; `undefined`: no such upgrade in scenarios */
   readonly upgradeArtifact?: UpgradeArtifactSource | undefined;
 }
 
 export interface ScenarioResult {
   readonly plan: Plan;
   readonly violations: readonly Violation[];
-  /** what happened, if it was to be kept */
+  /** the events, if they were recorded */
   readonly log: readonly string[];
   /** the same whenever the same seed runs */
   readonly fingerprint: string;
   readonly l1Blocks: number;
   readonly safeBlocks: number;
   readonly replacedL1Blocks: number;
-  /** what all safe heads are past */
+  /** the L1 features before all safe heads */
   readonly passed: L1Passed;
   readonly labelsGoneBack: number;
-  /** undefined: the data is on L1 */
+  /** `undefined`: the data is on L1 */
   readonly da: DaEvents | undefined;
-  /** of verifiers that join late: how many finished a sync from peers, and how many of those were misled by the sequencer */
+  /** late verifiers: number of finished syncs from peers, and number misled by the sequencer */
   readonly late: { readonly synced: number; readonly misled: number };
 }
 

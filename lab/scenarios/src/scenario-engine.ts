@@ -4,7 +4,7 @@ import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
 /** An execution client: as a rollup node reaches it, and as everybody can look into it. */
 export interface ScenarioEngine {
   readonly head: L2BlockRef;
-  /** undefined: nobody has named one yet */
+  /** `undefined`: not set yet */
   readonly finalized: L2BlockRef | undefined;
   refByHash(hash: Hex): L2BlockRef | undefined;
   canonicalRef(number: number): L2BlockRef | undefined;

@@ -5,8 +5,8 @@ import { join } from "node:path";
 const IN_MEMORY = "/dev/shm";
 
 /**
- * A new folder for what simulated disks hold. PERF: in memory where the system has such a place, since nobody cuts the power of a
- * scenario, and waiting for a disk takes longer than all else that a commit does.
+ * A new folder for simulated disks. PERF: in memory if the system supports it, because scenarios have no power cuts, and waiting
+ * for the disk takes most of a commit's time.
  */
 export function scratchFolder(prefix: string): string {
   return mkdtempSync(join(placeOfFolders(), prefix));

@@ -16,7 +16,7 @@ const RECOVERY_MS = 240_000;
 const planWith = (fork: OpFork, args: readonly string[]): Plan => ({
   ...planOf(1, { hasUpgradeCode: false }),
   l1BlockTimeSec: L1_BLOCK_TIME_SEC,
-  // L1 replaces none of its heads: a sequencer without confirmations would build other blocks than the published ones.
+  // L1 has no reorgs: a sequencer without confirmations would build other blocks than the published ones.
   l1Forks: NO_L1_FORKS,
   blockTimeSec: 2,
   seqWindowSize: SEQ_WINDOW_SIZE,

@@ -44,21 +44,21 @@ export interface SimBatcherDeps {
   readonly random: Random;
   readonly l1: SimL1;
   readonly l1Server: L1Server;
-  /** the nodes whose blocks it submits: those of the one that is active, if there are several */
+  /** the nodes whose blocks it submits: those of the active one, if there are several */
   readonly sequencers: readonly SimNode[];
   readonly log: SimLog;
   /** whether data in blobs would be read now */
   readonly areBlobsRead: () => boolean;
   readonly onChannel: (id: Hex) => void;
-  /** undefined: data goes to L1 */
+  /** `undefined`: data goes to L1 */
   readonly da: SimDa | undefined;
 }
 
 const TIMEOUT_MS = 5_000;
-/** How often an operator looks after the batcher. */
+/** Interval of the operator's checks of the batcher. */
 const OPERATOR_MS = 20_000;
 
-/** The batch submitter as it is, on a simulated network. */
+/** The real batch submitter, on a simulated network. */
 export class SimBatcher {
   readonly l1State: ServerState;
   readonly nodeState: ServerState;
@@ -160,7 +160,7 @@ export class SimBatcher {
     void this.#operate(submitter, process);
   }
 
-  /** Does what the error says that stops a batcher: somebody else has used its key, and is gone by then. */
+  /** Applies the remedy of the error that stopped a batcher: another process used its key, and has exited. */
   async #operate(submitter: BatchSubmitter, process: SimProcess): Promise<void> {
     while (!process.isStopped) {
       await this.#deps.clock.sleep(OPERATOR_MS);

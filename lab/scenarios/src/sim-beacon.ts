@@ -10,7 +10,7 @@ import type { Random } from "./random.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimProcess } from "./sim-process.ts";
 
-/** What a beacon node and an archiver do for one rollup node. */
+/** State of a beacon node and an archiver for one rollup node. */
 export interface BeaconState extends ServerState {
   blobLie: BlobLie | undefined;
 }
@@ -27,9 +27,9 @@ const SLOT_SEC = 1;
 /** One for all scenarios of this process: its threads load the trusted setup once. */
 let shared: Kzg | undefined;
 
-/** The beacon chain of the simulated L1: real blobs, commitments and proofs, and what beacon nodes answer about them. */
+/** The beacon chain of the simulated L1: real blobs, commitments and proofs, and the answers of beacon nodes. */
 export class SimBeacon {
-  /** answers about blobs so far: wrong ones of the beacon node, and those of the archiver */
+  /** number of answers about blobs: wrong ones of the beacon node, and those of the archiver */
   readonly told = { lies: 0, byArchiver: 0 };
   readonly #l1: SimL1;
   readonly #beacon: FakeBeacon;
@@ -44,7 +44,7 @@ export class SimBeacon {
     });
   }
 
-  /** The client of a node, as it is: with a beacon node that has the state's faults, and an archiver without them. */
+  /** A node's real client, with a beacon node that has the state's faults, and an archiver without faults. */
   client(of: {
     readonly process: SimProcess;
     readonly clock: SimClock;

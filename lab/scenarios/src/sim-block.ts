@@ -21,7 +21,7 @@ export const INVALID_VALUE = 666n;
 
 const zeros = (length: number): Uint8Array => new Uint8Array(length);
 
-/** A block of simulated execution clients. What its JSON is does not change, and is made once. */
+/** A block of simulated execution clients. Its JSON is created once. */
 export class SimBlock {
   readonly ref: L2BlockRef;
   readonly envelope: ExecutionPayloadEnvelope;
@@ -62,7 +62,10 @@ export class SimBlock {
   }
 }
 
-/** Blocks that some execution client of a network has built, or checked: the others need not decode and hash the same JSON again. */
+/**
+ * Blocks that an execution client of the network has built or checked, so the others need not decode and hash the same JSON
+ * again.
+ */
 export class KnownBlocks {
   readonly #blocks = new Map<Hex, SimBlock>();
 
@@ -92,7 +95,7 @@ export function headerOf({ forkTimes }: RollupConfig, envelope: ExecutionPayload
   return payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot);
 }
 
-/** Why a simulated execution client cannot execute transactions; undefined: it can. */
+/** Why a simulated execution client cannot execute transactions; `undefined`: it can. */
 export function whyInvalid(transactions: readonly Uint8Array[]): string | undefined {
   for (const encoded of transactions) {
     let tx: Transaction;

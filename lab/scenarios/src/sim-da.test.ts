@@ -7,8 +7,8 @@ import { SimDa } from "./sim-da.ts";
 import { SimL1 } from "./sim-l1.ts";
 
 /*
- * What the plans of scenarios do to data outside of L1, without nodes: each outcome of a challenge must occur, by itself and together with others
- * in one window, or scenarios would test less than they say.
+ * The plans' events of data outside of L1, without nodes: each outcome of a challenge must occur, alone and together with others
+ * in one window, otherwise scenarios would test less than intended.
  */
 
 const SEEDS = 240;

@@ -33,7 +33,7 @@ interface Stored {
   readonly challenges: Map<number, Challenge>;
 }
 
-/** What becomes of a commitment in one L1 block. */
+/** The outcome of a commitment in one L1 block. */
 interface Use {
   readonly block: L1Block["ref"];
   readonly fate: "never challenged" | "resolved" | "expired";
@@ -51,7 +51,7 @@ interface Challenge {
   isAnswered: boolean;
 }
 
-/** How often different things became of data, or came to it. */
+/** Counters of the data's outcomes and events. */
 export interface DaEvents {
   challenged: number;
   resolved: number;
@@ -75,7 +75,7 @@ export class SimDa implements DaInputs {
     this.#deps = deps;
   }
 
-  /** @returns what the batcher puts on L1 */
+  /** @returns the batcher's data for L1 */
   put(input: Uint8Array): Uint8Array {
     const commitment = keccakCommitment(input);
     const key = daCommitmentKey(commitment);

@@ -13,7 +13,7 @@ export class SimDisk {
   readonly #opened: SafeHeadDatabase[] = [];
   #folder: string | undefined;
 
-  /** The database as the process before left it: a process that is killed has written what it had committed, and nothing afterwards. */
+  /** The database of the previous process: a killed process has written its commits, and nothing afterwards. */
   open(genesis: Hex): SafeHeadDatabase {
     const folder = join(this.#root, String(this.#opened.length));
     mkdirSync(folder);

@@ -58,7 +58,7 @@ export class SimEngine implements ScenarioEngine {
   #nextJob = 1;
   #pool: Uint8Array[] = [];
 
-  /** @param known what this client shares with others: what it has of their blocks already */
+  /** @param known shared with other clients: their decoded blocks */
   constructor(config: RollupConfig, genesis: ExecutionPayloadEnvelope, known = new KnownBlocks()) {
     this.#config = config;
     this.#known = known;
@@ -109,7 +109,7 @@ export class SimEngine implements ScenarioEngine {
     const safe = this.#blocks.get(this.#safe)!.ref.number;
     const length = Math.max(safe + 1, this.#canonical.length - count);
     this.#canonical.length = length;
-    // neither blocks beside the chain nor those above it survive
+    // deletes side blocks and blocks above the head
     for (const [hash, block] of this.#blocks) if (!this.#isCanonical(block)) this.#blocks.delete(hash);
     this.#jobs.clear();
     return this.head.number;

@@ -26,23 +26,23 @@ import { orderedTrieRoot } from "@rnode/trie";
 import { type L1Transaction, minimumGas, transferLogs } from "./l1-rules.ts";
 import { encodeUnknownReceipt, encodeUnknownTransaction, type ReceiptForm } from "./unknown-transaction.ts";
 
-/** A transaction and what it leaves, as far as no rule of L1 adds to it. */
+/** A transaction and its results, without those that L1's rules add. */
 interface Entry {
   readonly tx: L1Transaction;
   readonly logs: readonly Log[];
-  /** `tx` only stands for a transaction of a type that no program knows, with such a receipt */
+  /** `tx` represents a transaction of an unknown type, with this form of receipt */
   readonly unknown?: ReceiptForm | undefined;
-  /** whether the contract takes it in the block with this number: otherwise it fails, which leaves no logs; undefined: always */
+  /** whether the contract accepts it in the block with this number; otherwise it fails and has no logs; `undefined`: always */
   readonly isTaken?: ((blockNumber: number) => boolean) | undefined;
 }
 
 export interface L1Block {
   readonly ref: L1BlockRef;
-  /** What this version knows of the block: where a transaction has an unknown type, another one has its place. */
+  /** The known part of the block: another transaction replaces one of an unknown type. */
   readonly stored: StoredBlock;
   readonly entries: readonly Entry[];
   readonly hasUnknownField: boolean;
-  /** what the hash and the roots of the block are computed from: RLP, and EIP-2718 encodings in order */
+  /** input of the block's hash and roots: RLP, and EIP-2718 encodings in order */
   readonly raw: {
     readonly header: Uint8Array;
     readonly transactions: readonly Uint8Array[];
@@ -73,9 +73,9 @@ export interface SimL1Options {
   /** blocks behind the head */
   readonly safeDistance: number;
   readonly finalDistance: number;
-  /** from this time on it has the rules of Amsterdam; undefined: never */
+  /** activation time of Amsterdam; `undefined`: never */
   readonly amsterdamTimeSec?: number | undefined;
-  /** from this time on its headers have a field that no program knows; undefined: never */
+  /** time from which its headers have an unknown field; `undefined`: never */
   readonly unknownFieldTimeSec?: number | undefined;
 }
 
@@ -95,11 +95,11 @@ export class SimL1 {
   readonly #blobs = new Map<Hex, Uint8Array>();
   #finalized = 0;
   #salt = 0;
-  /** transactions that the next block contains whatever the pool says */
+  /** transactions that the next block contains regardless of the pool */
   #forced: Entry[] = [];
   /** how many blocks were replaced so far */
   replacedBlocks = 0;
-  /** how often a transaction was refused, or left out of a block, because its gas limit is below the floor */
+  /** number of transactions refused, or omitted from a block, because their gas limit is below the floor */
   refusedForGas = 0;
 
   constructor(options: SimL1Options) {
@@ -214,8 +214,8 @@ export class SimL1 {
   }
 
   /**
-   * Replaces the newest blocks by as many others, and one more. @param fate what becomes of their transactions: in the new blocks at
-   * the same heights, back in the pool, or gone
+   * Replaces the newest blocks by the same number of others, and one more. @param fate of their transactions: in the new blocks
+   * at the same heights, back in the pool, or lost
    */
   reorg(depth: number, fate: "kept" | "returned" | "lost", notBeforeMs: number): number {
     const undone = Math.min(depth, this.head.ref.number - this.#finalized);
@@ -245,7 +245,7 @@ export class SimL1 {
     return this.mine(nowMs);
   }
 
-  /** What the pool never had is in the next block. */
+  /** Transactions that were never in the pool are in the next block. */
   #giveBack(entries: readonly Entry[], notBeforeMs: number): void {
     for (const entry of entries) {
       if (entry.logs.length > 0 || entry.unknown !== undefined) this.#forced.push(entry);
@@ -337,5 +337,5 @@ export class SimL1 {
 const blockGas = (transactions: number, number: number): bigint =>
   (BigInt(transactions) * GAS_OF_EACH * (number % 2 === 0 ? 3n : 5n)) / 4n;
 
-/** What the 24th field of a header might be: a root of something. */
+/** A possible 24th field of a header: a root. */
 export const unknownField = ({ mixHash }: Header): Uint8Array => keccak256(mixHash);

@@ -1,7 +1,7 @@
 import { createLogger, type LogFields, type Logger, silentLogger } from "@rnode/observe";
 import type { SimClock } from "@rnode/program/testing";
 
-/** What happened in a scenario, in order: what the network did, and what the programs logged. */
+/** The events of a scenario, in order: of the network, and from the programs' logs. */
 export class SimLog {
   readonly lines: string[] = [];
   readonly #isKept: boolean;

@@ -38,13 +38,13 @@ const BLOCKS_AN_ANNOUNCEMENT = 32;
 
 const sinceGenesis = (sec: number | undefined): number | undefined => (sec === undefined ? undefined : GENESIS_TIME_SEC + sec);
 
-/** A verifier that joins late, and what its execution client syncs from. */
+/** A verifier that joins late, and the sources of its execution client's sync. */
 interface LateNode {
   readonly plan: LateVerifier;
   readonly node: SimNode;
   readonly engine: RealEngine;
   readonly peers: SyncPeers;
-  /** what becomes of gossip to it. Its own, so that the others do what they would do without it */
+  /** for gossip to it; separate, so that the other nodes' sequences do not change */
   readonly random: Random;
 }
 
@@ -61,14 +61,14 @@ export class SimNetwork {
   readonly #node: (name: string, isSequencer: boolean, more?: Partial<SimNodeOptions>) => SimNode;
   readonly late: readonly LateNode[];
   readonly batcher: SimBatcher;
-  /** undefined: the data is on L1 */
+  /** `undefined`: the data is on L1 */
   readonly da: SimDa | undefined;
-  /** undefined: nodes get blobs without it */
+  /** `undefined`: nodes get blobs without it */
   readonly beacon: SimBeacon | undefined;
   readonly invariants: Invariants;
   readonly violations: Violation[] = [];
   readonly gossip = { lossRate: 0, delayMs: 0 };
-  /** what becomes of transactions that are sent to L1 */
+  /** the outcome of transactions sent to L1 */
   readonly inclusion: { how: "prompt" | "late" | "lost"; delayMs: number } = { how: "prompt", delayMs: 0 };
   isL1Paused = false;
   readonly random: Random;
@@ -240,7 +240,7 @@ export class SimNetwork {
     if (this.late.length > 0) this.#announceRegularly();
   }
 
-  /** Stops a batcher as a crash does: what it had begun may never be completed. */
+  /** Stops a batcher like a crash: pending work may never be completed. */
   killBatcher(): void {
     this.batcher.kill();
     this.#honestChannels.clear();

@@ -43,7 +43,7 @@ export interface SimNodeOptions {
   readonly verifierConfs: number;
   /** whether it has a safe-head database */
   readonly keepsSafeHeads: boolean;
-  /** one that is there already; otherwise one of this kind is made */
+  /** an existing one, or the kind of a new one */
   readonly engine: EngineKind | ScenarioEngine;
   /** of a real engine's genesis */
   readonly contracts?: readonly GenesisContract[] | undefined;
@@ -63,22 +63,22 @@ export interface SimNodeDeps {
   readonly beacon: SimBeacon | undefined;
   readonly da: SimDa | undefined;
   readonly log: SimLog;
-  /** of its machine; undefined: right */
+  /** `undefined`: blobs are found by their versioned hashes, without commitments and proofs */
   readonly time?: MachineTime | undefined;
-  /** the one beside it */
+  /** of its machine; `undefined`: right */
   readonly conductor?: ((process: SimProcess) => SequencerConductor) | undefined;
-  /** asks other nodes for blocks that gossip did not bring */
+  /** its conductor */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
   readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => Published | Promise<Published>;
   readonly observer: (node: SimNode) => Partial<DerivationObserver>;
-  /** the node has ended although nobody stopped it */
+  /** requests blocks that gossip did not deliver from other nodes */
   readonly onEnded: (node: SimNode, reason: string) => void;
 }
 
 const ENGINE_TIMEOUT_MS = 5_000;
 const L1_TIMEOUT_MS = 5_000;
 
-/** PERF: nodes of all scenarios have few different options, and reading them takes milliseconds. */
+/** the node has exited by itself */
 const optionsOf = new LruCache<string, RnodeOptions>(100);
 
 /** A rollup node as it is, on a simulated network. Its execution client outlives it. */
@@ -89,7 +89,7 @@ export class SimNode {
   /** of each of its L1 endpoints */
   readonly l1States: readonly [ServerState, ServerState];
   readonly beaconState: BeaconState;
-  /** counts starts */
+  /** A real rollup node, on a simulated network. Its execution client survives it. */
   incarnation = 0;
   readonly #deps: SimNodeDeps;
   readonly #disk: SimDisk | undefined;
@@ -146,7 +146,7 @@ export class SimNode {
     return this.#running?.node.admin;
   }
 
-  /** @throws if it is not running */
+  /** `undefined`: it has no record, or is not running */
   syncStatus(): SyncStatusJson {
     if (this.#running === undefined) throw new Error("not running");
     return this.#running.node.syncStatus();
@@ -196,7 +196,7 @@ export class SimNode {
     this.#running = undefined;
   }
 
-  /** Nothing of it is used any more. */
+  /** its RPC's admin methods; `undefined`: it is not running */
   async remove(): Promise<void> {
     this.kill();
     await this.#disk?.remove();

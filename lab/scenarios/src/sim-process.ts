@@ -3,7 +3,7 @@ import type { SimClock } from "@rnode/program/testing";
 
 const NEVER = new Promise<never>(() => {});
 
-/** What is wrong with a machine's time. Faults change it while its programs run. */
+/** Faults of a machine's clock. They change while its programs run. */
 export interface MachineTime {
   /** the time of day is so far ahead; negative: behind. Monotonic time never jumps. */
   offsetMs: number;
@@ -11,10 +11,7 @@ export interface MachineTime {
   lagMs: number;
 }
 
-/**
- * A program that can be killed while it waits for something, whatever that is: from then on, nothing that it waits for happens, and
- * nothing that it begins has an effect.
- */
+/** A program that can be killed at any `await`: from then on, its waits never resolve, and its calls have no effect. */
 export class SimProcess {
   readonly name: string;
   /** time as this process sees it */
@@ -68,11 +65,11 @@ export class SimProcess {
     this.#killAt = { wait: this.#waits + waits, onKilled };
   }
 
-  /** What every `await` of something outside goes through. */
+  /** Every `await` of something outside uses this. */
   async wait<T>(outside: Promise<T>): Promise<T> {
     if (!this.#isDead) this.#noteWait();
     if (this.#isDead) {
-      outside.catch(() => {}); // nobody is there to be told
+      outside.catch(() => {}); // the result is not needed
       return NEVER;
     }
     try {
@@ -93,7 +90,7 @@ export class SimProcess {
     return this.wait(this.#clock.working(work));
   }
 
-  /** When the process gets to what it waited for. `undefined`: at once */
+  /** When the process gets the result of its wait. `undefined`: at once */
   #turn(): Promise<void> | undefined {
     const lagMs = this.#time?.lagMs ?? 0;
     if (this.#held === undefined && lagMs === 0) return undefined;

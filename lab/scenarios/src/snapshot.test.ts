@@ -37,16 +37,16 @@ const PLAN: Plan = {
 };
 
 /**
- * A verifier that begins with a snapshot of a block in the midst of a span batch.
+ * A verifier that starts with a snapshot of a block within a span batch.
  *
- * @param chainMs how long the chain has run by then; @param blocks of the snapshot
- * @returns the node, after so many more L1 blocks or once its safe head is beyond the span batch
+ * @param chainMs age of the chain; @param blocks of the snapshot
+ * @returns the node, after a number of L1 blocks or when its safe head is beyond the span batch
  */
 async function startInTheMidst(network: SimNetwork, chainMs: number, blocks?: number) {
   network.start();
   await network.run(chainMs);
   const [sequencer, verifier] = network.nodes;
-  // what one step makes safe is one span batch
+  // one step makes exactly one span batch safe
   const before = verifier!.heads!.safe.number;
   while (verifier!.heads!.safe.number === before) await network.run(500);
   const after = verifier!.heads!.safe.number;

@@ -4,13 +4,13 @@ import { type PeerBlocks, type SimFault, SimPeer, SimPeers } from "@rnode/sync/t
 import type { Random } from "./random.ts";
 import type { RealEngine } from "./real-engine.ts";
 
-/** What the connection to a peer, or the peer itself, does wrong for a while without lying. */
+/** Temporary faults of a peer or the connection to it, without false data. */
 export type PeerTrouble = Extract<SimFault, "stall" | "gone" | "empty"> | "leaves";
 
-/** A peer that nobody answers for. */
+/** A malicious peer. */
 export interface Stranger {
   readonly how: SimFault;
-  /** what it does so with; default: with every request */
+  /** the affected requests; default: all */
   readonly about?: "headers" | "bodies" | undefined;
   /** share of these requests */
   readonly rate: number;
@@ -22,7 +22,7 @@ export interface SyncPeersOptions {
   readonly itemMs: number;
 }
 
-/** What an execution client gives to others from its database: nothing while it does not run. */
+/** An execution client's blocks for its peers, from its database; none while it is not running. */
 class ServedBlocks implements PeerBlocks {
   readonly #engine: RealEngine;
   #head: PeerBlocks["head"];
@@ -46,7 +46,7 @@ class ServedBlocks implements PeerBlocks {
   }
 }
 
-/** The peers of an execution client that syncs: those of the other nodes, which are honest, and strangers. */
+/** The peers of a syncing execution client: those of the other nodes, which are honest, and malicious ones. */
 export class SyncPeers {
   readonly peers = new SimPeers();
   readonly strangers: SimPeer[] = [];
@@ -81,7 +81,7 @@ export class SyncPeers {
     this.peers.add(peer);
   }
 
-  /** @returns what undoes it */
+  /** @returns a function that ends the fault */
   trouble(name: string, how: PeerTrouble): () => void {
     const peer = this.honest.get(name);
     if (peer === undefined) throw new Error(`there is no peer ${name}`);

@@ -2,20 +2,20 @@ import { bigintToBytes, concatBytes, encodeRlp, type RlpItem } from "@rnode/prim
 import { type Receipt, recoverSender } from "@rnode/protocol";
 import type { L1Transaction } from "./l1-rules.ts";
 
-/** Transactions of a type that no program knows, with fields as those of frame transactions (EIP-8141). */
+/** Transactions of an unknown type, with fields like those of frame transactions (EIP-8141). */
 
 export const UNKNOWN_TYPE = 0x06;
 
-/** `known`: the four fields of every receipt so far; `foreign`: others */
+/** `known`: the four fields of all known receipts; `foreign`: others */
 export type ReceiptForm = "known" | "foreign";
 
-/** EIP-2718 encoding. @param tx what it has in common with it */
+/** EIP-2718 encoding. @param tx the common fields */
 export function encodeUnknownTransaction(tx: L1Transaction): Uint8Array {
   const frame: RlpItem = [bigintToBytes(1n), tx.to ?? new Uint8Array(0), bigintToBytes(tx.gasLimit), tx.data];
   return typed([bigintToBytes(tx.chainId), bigintToBytes(tx.nonce), recoverSender(tx), [frame], bigintToBytes(tx.maxFeePerGas)]);
 }
 
-/** EIP-2718 encoding of the receipt of such a transaction. @param receipt what it would be with another type */
+/** EIP-2718 encoding of the receipt of such a transaction. @param receipt the receipt with a known type */
 export function encodeUnknownReceipt({ cumulativeGasUsed, bloom, logs }: Receipt, form: ReceiptForm): Uint8Array {
   const status = bigintToBytes(1n);
   const gas = bigintToBytes(cumulativeGasUsed);

@@ -10,11 +10,11 @@ export interface AttackerOptions {
   readonly maxConnections: number;
   /** integers from 0 to below `limit` */
   readonly random: (limit: number) => number;
-  /** The system did what it must refuse. */
+  /** The system accepted a request that it must refuse. */
   readonly onBreach: (what: string) => void;
 }
 
-/** What an answer over HTTP said. */
+/** An HTTP answer. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -29,7 +29,7 @@ export class Attacker {
   readonly target: Target;
   readonly random: (limit: number) => number;
   readonly signal: AbortSignal;
-  /** what was done, for the report */
+  /** performed actions, for the report */
   readonly counts = new Map<string, number>();
   readonly #options: AttackerOptions;
   readonly #open = new Set<Socket>();
@@ -109,7 +109,7 @@ export class Attacker {
     });
   }
 
-  /** Runs `work` on so many connections at once, again and again, each time with a connection that lives, until the time is over. */
+  /** Runs `work` repeatedly on this number of connections at once, each time with an open connection, until the time is over. */
   async onConnections(port: number, connections: number, work: (socket: Socket, lane: number) => Promise<unknown>): Promise<void> {
     const lane = async (number: number): Promise<void> => {
       let socket: Socket | undefined;

@@ -1,4 +1,4 @@
-/** What is attacked: ports of the loopback interface, and what anybody may know of the chain. */
+/** The target: ports of the loopback interface, and public data of the chain. */
 export interface Target {
   /** where the programs listen */
   readonly host: string;

@@ -26,7 +26,7 @@ export function transfer(chainId: number, key: Uint8Array, nonce: bigint, fields
 export const sendRaw = (transaction: FeeMarketTransaction | string): string =>
   call("eth_sendRawTransaction", [typeof transaction === "string" ? transaction : toHex(encodeTransaction(transaction))]);
 
-/** Asks over a connection of its own. @returns the answer's text; undefined: none came */
+/** Sends a request on a new connection. @returns the answer's text; `undefined`: no answer */
 export async function ask(attacker: Attacker, port: number, body: string): Promise<string | undefined> {
   const socket = await attacker.connect(port);
   if (!socket) return undefined;

@@ -3,7 +3,7 @@ import type { Attacker } from "./attacker.ts";
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** Opens a WebSocket by hand, so that anything can be sent over it. Undefined if it was refused. */
+/** Opens a WebSocket without a library, so any bytes can be sent over it. `undefined` if it was refused. */
 export async function openWebSocket(
   attacker: Attacker,
   port: number,
@@ -43,7 +43,7 @@ export interface FrameOptions {
   readonly claimedLength?: bigint;
 }
 
-/** A frame as a client sends it, unless the options say otherwise. Spec: RFC 6455, section 5.2 */
+/** A client's frame, unless the options change it. Spec: RFC 6455, section 5.2 */
 export function frame(payload: Uint8Array | string, options: FrameOptions = {}): Buffer {
   const data = Buffer.from(payload);
   const { opcode = OPCODE.text, isLast = true, isMasked = true, reservedBits = 0, claimedLength = BigInt(data.length) } = options;
@@ -55,7 +55,7 @@ export function frame(payload: Uint8Array | string, options: FrameOptions = {}):
       : claimedLength < 65_536n
         ? Buffer.from([first, maskBit | 126, Number(claimedLength >> 8n), Number(claimedLength & 0xffn)])
         : Buffer.concat([Buffer.from([first, maskBit | 127]), bigEndian64(claimedLength)]);
-  // a mask of zeros leaves the payload as it is
+  // a mask of zeros does not change the payload
   return Buffer.concat(isMasked ? [head, Buffer.alloc(4), data] : [head, data]);
 }
 

@@ -1,19 +1,19 @@
 import type { Attacker } from "../attacker/attacker.ts";
 import type { Target } from "../attacker/target.ts";
 
-/** One way to abuse the system. It runs in a process of its own, which is killed when its time is over. */
+/** One attack. It runs in a separate process, which is killed when its time is over. */
 export interface Attack {
   /** for `--only` and the table */
   readonly name: string;
   /** one line */
   readonly what: string;
-  /** what bounds the attack itself */
+  /** limits of the attack itself */
   readonly bounds: AttackBounds;
-  /** Makes what it sends, if that takes long: its time begins afterwards. */
+  /** Creates data before the attack's time begins, if that takes long. */
   prepare?(attacker: Attacker): Prepared | Promise<Prepared>;
-  /** Goes on until `attacker.signal` aborts; may end earlier. @param prepared by `prepare` */
+  /** Continues until `attacker.signal` aborts, or ends earlier. @param prepared by `prepare` */
   run(target: Target, attacker: Attacker, prepared: Prepared): Promise<void>;
-  /** what the harness does once the attack is over */
+  /** the harness's steps after the attack */
   readonly afterwards?: Afterwards | undefined;
 }
 

@@ -54,7 +54,7 @@ export const batchedCalls: Attack = {
     }),
 };
 
-/** Loops `ask` on so many connections to the public HTTP port. */
+/** Repeats `ask` on this number of connections to the public HTTP port. */
 const asking = (name: string, what: string, connections: number, body: (attacker: Attacker, round: number) => string): Attack => ({
   name,
   what,
@@ -98,7 +98,7 @@ export const feeHistory = asking("fee-history", "batches of 100 eth_feeHistory o
   batch(times(100, (id) => call("eth_feeHistory", ["0x400", "latest", times(100, (percent) => percent)], id))),
 );
 
-/** 24,576 bytes are the most that an account's code may have on the chain; overrides have no such limit. */
+/** An account's code on the chain has at most 24,576 bytes; overrides have no such limit. */
 export const largeOverrides = asking(
   "large-overrides",
   "eth_call with 4 MB of code in state overrides, never the same",

@@ -5,9 +5,9 @@ import type { Target } from "../attacker/target.ts";
 import { openWebSocket } from "../attacker/websocket.ts";
 import type { Attack } from "./attack.ts";
 
-/** What must be refused. An answer with a result is a breach. */
+/** Requests that must be refused. An answer with a result is a breach. */
 
-/** Sends a request on a connection of its own; a result is reported. */
+/** Sends a request on a new connection; a result is reported. */
 async function mustFail(attacker: Attacker, port: number, request: string, what: string): Promise<void> {
   const socket = await attacker.connect(port);
   if (!socket) return attacker.pause(20);
@@ -39,7 +39,7 @@ const FOREIGN_HOSTS = [
   "[evil]",
   "127.0.0.1@evil.example",
 ];
-/** Not those of local pages and extensions, which a devnet serves. */
+/** Without origins of local pages and extensions, which a devnet serves. */
 const FOREIGN_ORIGINS = [
   "http://evil.example",
   "null",
@@ -90,7 +90,7 @@ export const foreignPages: Attack = {
   },
 };
 
-/** Methods of other listeners and of namespaces that change the node, none of which the public port serves. */
+/** Methods of other listeners and of namespaces that change the node, which the public port must not serve. */
 const FORBIDDEN = [
   ...["admin_nodeInfo", "admin_addPeer", "admin_stopHTTP", "admin_exportChain", "admin_datadir", "admin_stopSequencer"],
   ...["debug_setHead", "debug_writeMemProfile", "debug_setGCPercent", "debug_freeOSMemory", "debug_stacks", "debug_chaindbCompact"],

@@ -15,7 +15,7 @@ import { ask, nonceOf, toHex, transfer } from "../attacker/transfers.ts";
 import { pause } from "../pause.ts";
 import type { Attack, Prepared } from "./attack.ts";
 
-/** On the network of execution clients: the verifier's takes part in it, by TCP and by discovery on the same port of UDP. */
+/** Attacks on the network of execution clients. The verifier's client uses it by TCP, and by discovery on the same UDP port. */
 
 /** Loaded by these attacks only. */
 const kit = () => import("@rnode/devp2p/testing");
@@ -34,7 +34,10 @@ const WITHHOLDING: readonly AnswerPooled[] = [
 const AGAIN_MS = 200;
 /** Each peer that withholds may cost half a second, on a machine that has other work. */
 const DELIVERY_LIMIT_MS = 15_000;
-/** A peer that announced again so often, in 12 s, what it did not deliver must be gone. The third way is slow: it takes three limits of 15 s. */
+/**
+ * A peer must be disconnected after repeating undelivered announcements this often in 12 s. The third variant is slow: it takes
+ * three timeouts of 15 s.
+ */
 const MOST_ANNOUNCED_AGAIN = 60;
 
 export const withheldTransactions: Attack = {
@@ -57,7 +60,7 @@ export const withheldTransactions: Attack = {
     const withhold = async (pooled: AnswerPooled, index: number): Promise<void> => {
       while (!attacker.signal.aborted) {
         const peer = await open(pooled);
-        // What the node gets from others is no fault of this peer: it also announces what nobody has, again and again.
+        // Data from other peers is no fault of this one, so it also announces non-existent transactions repeatedly.
         const invented = { hash: crypto.getRandomValues(new Uint8Array(32)), size: 110, type: 2 };
         for (let again = 0; peer?.isConnected === true && !attacker.signal.aborted; again++) {
           peer.announce([...announced, invented]);
@@ -81,7 +84,7 @@ export const withheldTransactions: Attack = {
         current = encodeTransaction(transfer(l2ChainId, key, nonce++));
         const announcement = { hash: keccak256(current), size: current.length, type: current[0]! };
         announced = [announcement];
-        await attacker.pause(5 * AGAIN_MS); // all the others were asked first
+        await attacker.pause(5 * AGAIN_MS); // all the others got requests first
         honest?.announce(announced);
         await mustArrive(announcement.hash);
       }
@@ -104,12 +107,15 @@ const FLOOD_KEYS = 200;
 const FIRST_PINGS = 30;
 const PING_MS = 100;
 const NEIGHBOURS = 12;
-/** A walk asks 24 nodes at most, and begins 5 s after the one before it has ended; keys that ping are asked too, 16 of an address. */
+/**
+ * A walk sends requests to at most 24 nodes, and begins 5 s after the previous one ended; pinging keys also get requests, 16 per
+ * address.
+ */
 const MOST_ASKED = (seconds: number): number => 16 + 24 * (1 + seconds / 5);
 const NEWCOMERS = 5;
-/** A newcomer is asked for its record after a second, and dialled within another one or two. */
+/** A new node gets a record request after a second, and is dialled within another one or two. */
 const NEWCOMER_MS = 3_500;
-/** Answers of this attacker that come late are not taken: only if the node got so many must it have dialled somebody. */
+/** Late answers of this attacker are ignored: only with this number of answers must the node have dialled. */
 const ENOUGH_RECORDS = 3;
 
 export const dialPlanFlood: Attack = {
@@ -120,7 +126,8 @@ export const dialPlanFlood: Attack = {
   async run({ verifierEnode }, attacker) {
     const { HostileV4Node: Node, forkIdOfRecord, recordOfNewKey, parseEnode } = await kit();
     const { host, udpPort } = parseEnode(verifierEnode);
-    // Ever other addresses, because the node remembers how many keys an address has had. The scout asks for the node's record, which names its chain.
+    // Always other addresses, because the node counts the keys of an address. The scout requests the node's record, which has its
+    // chain.
     const network = `127.0.${1 + attacker.random(254)}`;
     const [flooder, newcomerIp, scoutIp] = [`${network}.1`, `${network}.2`, `${network}.3`];
     const victim: Address = { ip: host, port: udpPort };
@@ -153,7 +160,7 @@ export const dialPlanFlood: Attack = {
           await attacker.pause(at < FIRST_PINGS ? 0 : PING_MS);
         }
       };
-      // Newcomers come one after the other, each with a key of its own: an answer may be late on a busy machine.
+      // New nodes come one after the other, each with its own key, because an answer can be late on a busy machine.
       const join = async (): Promise<void> => {
         let given = 0;
         const isOver = (): boolean => newcomer.connections() > 0 || attacker.signal.aborted;
@@ -186,7 +193,7 @@ export const dialPlanFlood: Attack = {
   },
 };
 
-/** Asks until the node's record comes: the address has to be proved first. */
+/** Repeats the request until the node's record comes: the address must be proved first. */
 async function recordOf(node: HostileV4Node, victim: Address, attacker: Attacker): Promise<Uint8Array> {
   let record: Uint8Array | undefined;
   node.onMessage = (message) => {
@@ -202,7 +209,7 @@ async function recordOf(node: HostileV4Node, victim: Address, attacker: Attacker
   return record;
 }
 
-/** A TCP port that accepts connections, counts them, and says nothing. */
+/** A TCP port that accepts and counts connections, and stays silent. */
 async function listenAt(ip: string): Promise<{ readonly port: number; connections(): number; close(): void }> {
   let count = 0;
   const server: Server = createServer((socket) => {
@@ -217,13 +224,13 @@ async function listenAt(ip: string): Promise<{ readonly port: number; connection
 /** A stranger on the internet, and a node there that it may name. */
 const STRANGER = { public: "8.8.8.8", loopback: "127.0.0.203" };
 const NAMED = { public: "9.9.9.9", loopback: "127.0.0.204" };
-/** None of them may get a packet because a stranger says so. */
+/** None of them may get a packet because a remote node names it. */
 const FORBIDDEN = [
   ...["127.0.0.1", "127.0.0.53", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"],
   ...["0.0.0.0", "224.0.0.1", "239.255.255.250", "255.255.255.255", "192.0.2.1", "198.18.0.1"],
 ];
 const WALK_LIMIT_MS = 45_000;
-/** A key that no node has: what is asked under it gets no answer. */
+/** A key of no node: requests for it get no answer. */
 const randomKey = (): Uint8Array => crypto.getRandomValues(new Uint8Array(64));
 
 export const relayedNeighbours: Attack = {
@@ -263,7 +270,8 @@ export const relayedNeighbours: Attack = {
         const lowPort = { ...good, udpPort: 53, publicKey: randomKey() };
         for (const nodes of [bad.slice(0, 8), [...bad.slice(8), lowPort, good]]) stranger.say({ kind: "neighbours", nodes }, from);
       };
-      // A node is told of others when it asks, some seconds after it has met the stranger. That is awaited, whatever the attack's time.
+      // A node sends requests for nodes some seconds after the first contact. The test waits for that, regardless of the attack's
+      // time.
       const limitMs = performance.now() + WALK_LIMIT_MS;
       while (performance.now() < limitMs && !(wasNamedAsked && attacker.signal.aborted)) {
         stranger.ping(victim);

@@ -2,7 +2,7 @@ import type { Attacker } from "../attacker/attacker.ts";
 import { batch, call, post, times } from "../attacker/requests.ts";
 import type { Attack, Prepared } from "./attack.ts";
 
-/** Each of the requests in turn, on so many connections to every port that speaks JSON-RPC. */
+/** Each of the requests in turn, on this number of connections to every JSON-RPC port. */
 const sending = (name: string, what: string, connections: number, requests: (attacker: Attacker) => Prepared): Attack => ({
   name,
   what,

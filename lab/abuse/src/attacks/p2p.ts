@@ -17,7 +17,7 @@ async function prepare(): Promise<Prepared> {
   return [];
 }
 
-/** Has each of the peers do `work` again and again, for as long as it is connected. */
+/** Each of the peers repeats `work` while it is connected. */
 async function withPeers(
   { p2p, l2ChainId }: Target,
   attacker: Attacker,
@@ -44,7 +44,7 @@ async function withPeers(
   await Promise.all(Array.from({ length: PEERS }, lane));
 }
 
-/** Sends what nobody has signed, as fast as it is taken. */
+/** Sends unsigned data at full speed. */
 const gossiping = (name: string, what: string, message: () => Promise<Uint8Array>): Attack => ({
   name,
   what,
@@ -62,7 +62,7 @@ const compressed = async (bytes: Uint8Array): Promise<Uint8Array> => (await kit(
 
 export const p2pJunk = gossiping("p2p-junk", "4 peers gossip junk of 600 bytes", () => compressed(randomBytes(600)));
 export const p2pLargeJunk = gossiping("p2p-large-junk", "4 peers gossip junk of 100 kB", () => compressed(randomBytes(100_000)));
-/** Different each time, so that none is known already. */
+/** All are different, so none is known. */
 export const p2pBombs = gossiping("p2p-bombs", "4 peers gossip 10 MiB of zeros in half a megabyte", () => {
   const bomb = new Uint8Array(10 << 20);
   bomb.set(randomBytes(8));

@@ -10,7 +10,7 @@ import { times } from "../attacker/requests.ts";
 import type { Target } from "../attacker/target.ts";
 import type { Attack } from "./attack.ts";
 
-/** Small servers beside the RPC ports, and what a program fetches from others. Some attacks start the program that they attack. */
+/** Small servers besides the RPC ports, and downloads of the programs. Some attacks start the program that they attack. */
 
 const ODD_TARGETS = [
   ...["//", "/%", "///", "//x", "/%00", "/%zz", "/..%2f..%2fetc/passwd", "http://", "http://x y/", "*", "?", "#", "/\\", "@", ":0"],
@@ -109,7 +109,7 @@ export const slowDaConnections: Attack = {
   },
 };
 
-/** @returns the HTTP status; undefined: there was no answer in 15 s. The attacker itself may wait for the processor for some seconds. */
+/** @returns the HTTP status; `undefined`: no answer in 15 s. The attacker itself can wait some seconds for the processor. */
 async function putting(port: number, body: string): Promise<number | undefined> {
   const limit = AbortSignal.timeout(15_000);
   const answer = await fetch(`http://127.0.0.1:${port}/put`, { method: "POST", body, signal: limit }).catch(() => undefined);
@@ -117,10 +117,10 @@ async function putting(port: number, body: string): Promise<number | undefined> 
 }
 
 const MOST_BYTES = 64 << 20;
-/** The start of a snapshot file, and frames whose sizes are those of real ones. */
+/** The start of a snapshot file, and frames with realistic sizes. */
 const SNAPSHOT_START = Buffer.from("rnodesnp\0\0\0\x01", "latin1");
 
-/** What a snapshot server can do to a disk. */
+/** A snapshot server's attacks on a disk. */
 export const hostileSnapshots: Attack = {
   name: "hostile-snapshots",
   what: "a snapshot server that never ends, promises petabytes or nothing, lies about the size, stalls, and breaks off",

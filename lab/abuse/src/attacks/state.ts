@@ -4,7 +4,7 @@ import { addressOf, batch, call, post, times } from "../attacker/requests.ts";
 import { ask, nonceOf, sendRaw, toHex, transfer } from "../attacker/transfers.ts";
 import type { Attack } from "./attack.ts";
 
-/** What makes the server remember something. */
+/** Requests that make the server store data. */
 
 const BLOOM_FILTER = { fromBlock: "latest", address: times(50, (index) => addressOf(index)), topics: [] };
 
@@ -64,7 +64,7 @@ export const poolJournal: Attack = {
     }
     await attacker.pause(2500);
     await attacker.onConnections(http, SENDERS, (socket, lane) => {
-      // nonce 0 is missing, so that none of them can ever be included
+      // nonce 0 is missing, so none of them can be included
       const nonce = 1n + BigInt(attacker.random(64));
       const fee = 10_000_000n + BigInt(attacker.random(2_000_000_000));
       const large = transfer(l2ChainId, keys[lane]!, nonce, {

@@ -8,7 +8,7 @@ import { Monitor } from "../monitor/monitor.ts";
 import { chainFault, runAttacks } from "../runner.ts";
 import { type AttackRun, faultsOf } from "../verdict.ts";
 
-/** Attacks run many at once here, so that all of them take seconds. */
+/** Number of parallel attacks, so that all of them take seconds. */
 const ATTACKS_AT_ONCE = 12;
 const ATTACK_MS = 2_000;
 const CALM_MS = 100;

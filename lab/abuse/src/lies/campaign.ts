@@ -19,7 +19,9 @@ export interface LieRun {
   readonly atStart: boolean;
   /** answers that were not honest */
   readonly lies: number;
-  /** from the end of the lie until the node's safe head was where an honest node's was; undefined: not within the limit */
+  /**
+   * from the end of the false answers until the node's safe head was that of an honest node; `undefined`: not within the limit
+   */
   readonly recoverySec: number | undefined;
   readonly faults: readonly string[];
 }
@@ -37,19 +39,19 @@ export interface CampaignOptions {
   readonly onRun: (run: LieRun) => void;
 }
 
-/** One lie in this many is told while the node starts, and so is every lie about what is asked only then. */
+/** One false answer in this many is sent while the node starts, and so is every one about data that is requested only then. */
 const AT_START_ONE_IN = 6;
 const ASKED_WITHIN_MS = 10_000;
-/** After a start, what is asked all the time shows within this. */
+/** After a start, regular requests appear within this time. */
 const ASKED_AGAIN_MS = 4_000;
-/** A lie that has been told this often need not go on. */
+/** A false answer sent this often can stop. */
 const ENOUGH_LIES = 6;
-/** How long a recovery is waited for, beyond its bound, so that the next lie is told to a healthy node. */
+/** Maximum wait for a recovery, beyond its limit, so that the next one starts with a healthy node. */
 const MAX_RECOVERY_MS = 60_000;
 /** A node that is started while it is lied to may end; it is then started again once honesty has returned. */
 const START_UNDER_LIES_MS = 8_000;
 
-/** Lies to the victim, one lie after the other, drawn by the seed from all that can be told about the answers it asks for. */
+/** Sends false answers to the victim, one kind after the other, drawn by the seed from all that are possible for its requests. */
 export async function runCampaign(devnet: Devnet, liars: readonly Liar[], options: CampaignOptions): Promise<void> {
   const random = createRandom(options.seed);
   const watch = new SafeChainWatch(devnet, options.victim);
@@ -80,7 +82,10 @@ interface Drawn {
   readonly deceit: Deceit;
 }
 
-/** First who lies, then about which method, then how, and last about which item of a list: so that what is there often does not displace the rest. */
+/**
+ * Draws the endpoint first, then the method, the kind, and last the item of a list, so that frequent ones do not displace the
+ * rest.
+ */
 function draw(liars: readonly Liar[], only: string, random: (limit: number) => number): Drawn | undefined {
   for (let attempt = 0; attempt < 100; attempt++) {
     const liar = liars[random(liars.length)]!;
@@ -97,7 +102,7 @@ function draw(liars: readonly Liar[], only: string, random: (limit: number) => n
   return undefined;
 }
 
-/** Those that differ only in the items of lists that they are about. */
+/** False answers that differ only in the list item. */
 function alikeIn(deceits: readonly Deceit[]): Map<string, Deceit[]> {
   const groups = new Map<string, Deceit[]>();
   for (const deceit of deceits) {
@@ -142,8 +147,8 @@ async function tell(
 }
 
 /**
- * Until the victim's safe head is at least where that of the other node, which nobody lies to, was when honesty returned; and for the sequencer,
- * until it has made a block since then.
+ * Until the victim's safe head reaches the head that the other node, which gets honest answers, had at the end of the false
+ * answers; the sequencer must also have built a block since then.
  */
 async function untilRecovered(
   { info: { endpoints } }: Devnet,

@@ -1,6 +1,6 @@
 import { liesAbout } from "@rnode/jsonrpc/testing";
 
-/** What was asked: a JSON-RPC method, or `GET` and a path. */
+/** The request: a JSON-RPC method, or `GET` and a path. */
 export interface Question {
   readonly method: string;
   readonly params: readonly unknown[];
@@ -11,7 +11,7 @@ interface Answered {
   readonly result: unknown;
 }
 
-/** What comes instead of an honest answer. */
+/** The replacement of an honest answer. */
 export type Told =
   | { readonly kind: "result"; readonly result: unknown }
   | { readonly kind: "error"; readonly error: { readonly code: number; readonly message: string } }
@@ -29,7 +29,7 @@ export type Told =
 /** One way not to be honest about the answers to one method. */
 export interface Deceit {
   readonly name: string;
-  /** @param known former answers to the same method. @returns undefined: an honest answer */
+  /** @param known earlier answers to the same method. @returns `undefined`: an honest answer */
   readonly tell: (question: Question, honest: unknown, known: readonly Answered[]) => Told | undefined;
 }
 
@@ -38,8 +38,8 @@ export function questionOf(call: Readonly<Record<string, unknown>>): Question {
 }
 
 /**
- * Every way to lie about the answers to a method. Those about fields are generated from an honest answer: each lie about a field is told
- * about that field of all answers to come.
+ * All false answers to a method. Those about fields are generated from an honest answer: each changes that field in all later
+ * answers.
  */
 export function deceitsAbout(method: string, sample: unknown): readonly Deceit[] {
   return [...fieldDeceits(method, sample), ...wholeDeceits(method)];

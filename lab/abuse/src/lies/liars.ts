@@ -3,10 +3,10 @@ import type { Liar } from "./campaign.ts";
 import { LyingProxy } from "./proxy.ts";
 import type { VictimName } from "./victim.ts";
 
-/** Proxies before the victim's L1, beacon node and engine, honest until they are told to lie. */
+/** Proxies before the victim's L1, beacon node and engine, honest by default. */
 export interface Liars {
   readonly liars: readonly Liar[];
-  /** puts them between the victim and what its command line names */
+  /** puts them between the victim and the endpoints of its command line */
   readonly changeArgs: DevnetOptions["changeArgs"];
   readonly close: () => Promise<void>;
 }

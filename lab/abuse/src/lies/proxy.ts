@@ -23,15 +23,15 @@ const REMEMBERED_PER_METHOD = 40;
 const OWN_HEADERS = new Set(["connection", "content-length", "host", "keep-alive", "transfer-encoding"]);
 
 /**
- * Stands between a program and a server of JSON over HTTP: JSON-RPC by POST, with batches, or REST by GET. It passes on everything, and
- * has the answers changed by `deceit` while there is one.
+ * A proxy between a program and a server of JSON over HTTP: JSON-RPC by POST, with batches, or REST by GET. It passes on
+ * everything, and changes answers by `deceit` if that is set.
  */
 export class LyingProxy {
-  /** what it does to answers; undefined: it is honest */
+  /** changes answers; `undefined`: honest */
   deceit: Deceit | undefined;
   /** number of answers that were not honest */
   lies = 0;
-  /** where it passes requests on to */
+  /** target of the proxy */
   upstream: string | undefined;
   readonly #answers = new Map<string, HonestAnswer[]>();
   readonly #askedMs = new Map<string, number>();
@@ -53,17 +53,17 @@ export class LyingProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The methods that were asked, with their latest honest answers. */
+  /** The requested methods, with their latest honest answers. */
   get answers(): ReadonlyMap<string, readonly HonestAnswer[]> {
     return this.#answers;
   }
 
-  /** Whether a method was asked within the last so many milliseconds. */
+  /** Whether a method was requested within the last `withinMs` milliseconds. */
   isAsked(method: string, withinMs: number): boolean {
     return performance.now() - (this.#askedMs.get(method) ?? Number.NEGATIVE_INFINITY) < withinMs;
   }
 
-  /** What was asked until now, as a node does that starts, says nothing of what will be. */
+  /** Clears the requested methods, because those of a starting node are not its regular requests. */
   forgetAsked(): void {
     this.#askedMs.clear();
   }
@@ -109,7 +109,7 @@ export class LyingProxy {
     });
   }
 
-  /** What to say instead of `honest`: text, or one of the ways not to answer. */
+  /** The replacement of `honest`: a text, or no answer. */
   #told(incoming: IncomingMessage, asked: Buffer, honest: string): string | Exclude<Told, { kind: "result" | "error" }> {
     const answers = parse(honest);
     if (answers === undefined) return honest;

@@ -2,13 +2,13 @@ import { type Devnet, type L2Ref, rpcCall, type SyncStatus } from "@rnode/devnet
 import type { VictimName } from "./victim.ts";
 
 const INTERVAL_MS = 150;
-/** What a node that has not found its heads yet names. */
+/** The hash of a head that is not known yet. */
 const UNKNOWN = `0x${"00".repeat(32)}`;
 
 /** A verifier derives its chain somewhat later than the sequencer, but no later than this. */
 const MOST_BEHIND_MS = 30_000;
 
-/** Compares each safe and finalized block that the victim names with the chain of the other node, which nobody lies to. */
+/** Compares each safe and finalized block of the victim with the chain of the other node, which gets honest answers. */
 export class SafeChainWatch {
   readonly #victimUrl: string;
   readonly #honestUrl: string;
@@ -25,7 +25,7 @@ export class SafeChainWatch {
     this.#timer = setInterval(() => void this.#look(), INTERVAL_MS);
   }
 
-  /** What was found since the last time. */
+  /** The errors found since the last call. */
   takeFaults(): string[] {
     const faults = this.#faults;
     this.#faults = [];

@@ -55,7 +55,7 @@ export class HeadWatch {
       const number = await this.#options.read();
       if (number !== this.last?.number) this.sightings.push({ atMs: performance.now(), number });
     } catch {
-      // a head that cannot be read stands still
+      // an unreadable head counts as not advancing
     } finally {
       this.#isAsking = false;
     }

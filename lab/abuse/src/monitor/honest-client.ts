@@ -17,7 +17,7 @@ interface Asked {
 export interface HonestClientOptions {
   readonly port: number;
   readonly intervalMs: number;
-  /** asked in turns */
+  /** requests, in turn */
   readonly questions: readonly { readonly method: string; readonly params: readonly unknown[] }[];
 }
 

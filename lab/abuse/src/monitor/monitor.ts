@@ -16,7 +16,7 @@ interface Latency {
   readonly p99Ms: number;
 }
 
-/** What was seen in a span of time. */
+/** Observations of a period. */
 export interface Observation {
   readonly seconds: number;
   /** cheap requests to the execution client that is attacked */
@@ -72,7 +72,7 @@ export class Monitor {
           questions: [{ method: "rnode_syncStatus", params: [] }],
         }),
     );
-    // Over the authenticated port, which answers from the process that keeps the chain, so that blocks are seen when readers are busy.
+    // Uses the authenticated port, which the main process answers, so blocks are visible while readers are busy.
     const secret = readFileSync(paths.sequencerJwt, "utf8").trim().replace(/^0x/, "");
     this.#engine = createRpcClient({
       url: endpoints.sequencer.auth,

@@ -21,14 +21,14 @@ export const MEASURED: readonly MeasuredProgram[] = [
   "batcher",
 ];
 const INTERVAL_MS = 500;
-/** What the execution client logs when it loses a reader process (`programs/rengine/src/readers/reader-pool.ts`). */
+/** The log line of the execution client when it loses a reader process (`programs/rengine/src/readers/reader-pool.ts`). */
 const READER_LOST = /reader ended, another takes its place|reader does not react: killed/;
-/** A line of the program's own log; others are the last words of a process whose runtime gave up. */
+/** A line of the program's log; other lines come from a crashing runtime. */
 const LOG_LINE = /^t=/;
 /** More than V8 writes when memory is used up. */
 const MAX_LAST_WORDS = 30;
 
-/** Samples the memory of all programs, and notes every process that dies without being asked to. */
+/** Samples the memory of all programs, and records every process that dies unexpectedly. */
 export class ProcessWatch {
   readonly memory: MemorySample[] = [];
   readonly deaths: Death[] = [];
@@ -105,7 +105,7 @@ export class ProcessWatch {
     return [`a reader of ${what}`, ...words].join("\n");
   }
 
-  /** What was appended to a log since the last time. */
+  /** The lines appended to a log since the last call. */
   #newLines(path: string): string[] {
     if (!existsSync(path)) return [];
     const file = openSync(path, "r");

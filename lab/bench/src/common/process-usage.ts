@@ -11,7 +11,7 @@ export interface Usage {
 const TICKS_PER_SEC = 100;
 const PAGE_BYTES = 4096;
 
-/** undefined: the process does not exist any more. */
+/** `undefined`: the process has ended. */
 export function processUsage(pid: number): Usage | undefined {
   try {
     return process.platform === "linux" ? fromProc(pid) : fromPs(pid);

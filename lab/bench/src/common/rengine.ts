@@ -22,7 +22,7 @@ export interface RengineOptions {
   readonly args?: readonly string[];
 }
 
-/** A `rengine` on a chain of its own. */
+/** A `rengine` with its own chain. */
 export interface Rengine {
   readonly pid: number;
   readonly port: number;

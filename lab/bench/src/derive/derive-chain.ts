@@ -23,13 +23,13 @@ import {
   rollupConfig,
 } from "./batches-on-l1.ts";
 
-/** An L1 with the batches of an L2 chain that was never executed: its blocks have numbers in place of hashes. */
+/** An L1 with the batches of an L2 chain that was never executed: its blocks have numbers instead of hashes. */
 export interface DerivableChain {
   readonly l1: readonly L1Block[];
   readonly blocks: number;
   /** bytes of calldata on L1 */
   readonly batchBytes: number;
-  /** of all transactions in order, deposits included: what derivation must come to */
+  /** of all transactions in order, including deposits: the expected result of derivation */
   readonly digest: Hex;
 }
 
@@ -40,7 +40,7 @@ type Described = Pick<
 
 const NO_PARAMS = new Uint8Array(8);
 
-/** The block that attributes describe, with a number in place of the hash that execution would give it. */
+/** The block of attributes, with a number instead of its hash. */
 function describeBlock({ chainOpConfig }: RollupConfig, parent: L2BlockRef, attributes: PayloadAttributes): Described {
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = chainOpConfig;
   const { timestamp, gasLimit = 0n, transactions = [], eip1559Params = NO_PARAMS, minBaseFee } = attributes;
@@ -63,7 +63,7 @@ function l2Hash(number: number): Uint8Array {
   return hash;
 }
 
-/** The L2 chain as derivation asks for it: only the head is known, and only what its attributes say. */
+/** The L2 chain for derivation: only the head, with the data of its attributes. */
 export class UnexecutedL2 implements L2Provider {
   head: L2BlockRef;
   readonly #rollup: RollupConfig;
@@ -100,7 +100,7 @@ export class UnexecutedL2 implements L2Provider {
   }
 }
 
-/** L1 blocks in memory, and what is asked of them. */
+/** L1 blocks in memory, with counted requests. */
 export class CountedL1 implements L1Provider {
   calls = 0;
   /** different requests: a block with its transactions is one, its receipts another */
@@ -160,7 +160,7 @@ export class ChainDigest {
   }
 }
 
-/** Makes blocks of the given transactions, and publishes them in channels of `blocksPerChannel`. */
+/** Builds blocks from the given transactions, and publishes them in channels of `blocksPerChannel`. */
 export async function publishUnexecuted(
   transactions: readonly (readonly Uint8Array[])[],
   blocksPerChannel: number,

@@ -4,7 +4,7 @@ import { createDecompressor } from "@rnode/compression";
 import { createDerivationPipeline } from "@rnode/derivation";
 import { ChainDigest, CountedL1, type DerivableChain, derivationConfig, UnexecutedL2 } from "./derive-chain.ts";
 
-/** What one process measured. */
+/** The measurements of one process. */
 export interface DeriveRun {
   /** of each round, the first one cold */
   readonly wallSec: readonly number[];

@@ -56,16 +56,16 @@ export class AnvilMiner {
   }
 
   /**
-   * Continues with the chain's next blocks until `maxMs` have passed or there are no more.
+   * Continues with the chain's next blocks until `maxMs` have passed or the chain ends.
    *
-   * @throws Error if a block's transactions or gas differ from the chain's: both must have done the same work
+   * @throws Error if a block's transactions or gas differ from the chain's: both must do the same work
    */
   async mine(maxMs: number): Promise<AnvilRun> {
     const run = { blocks: 0, mineMs: 0, mineCpuMs: 0, takeMs: 0, takeCpuMs: 0 };
     const { transactions } = this.#chain;
     while (this.#mined < transactions.length && run.mineMs + run.takeMs < maxMs) {
       const raw = transactions[this.#mined]!;
-      // Its gas limit is different, so its base fee would rise above what the transactions of long chains offer.
+      // Its gas limit is different, so its base fee would exceed the fee caps in long chains.
       await this.#call("anvil_setNextBlockBaseFeePerGas", ["0x3b9aca00"]);
       let cpuBeforeMs = this.#cpuMs();
       let startMs = performance.now();

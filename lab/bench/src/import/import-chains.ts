@@ -122,10 +122,10 @@ export function tokenTransfers(holders: number, blocks: number, perBlock: number
   };
 }
 
-/** A token with as many holders as there are accounts, of which each block touches a few anywhere. */
+/** A token with one holder per account. Each block touches a few random ones. */
 export interface ScalePlan extends BlockPlan {
   readonly accounts: number;
-  /** changed accounts and slots of each block, without those that every block changes */
+  /** changed accounts and slots of each block, except those that every block changes */
   readonly keysPerBlock: number;
   readonly token: Uint8Array;
   readonly holder: (index: number) => Uint8Array;

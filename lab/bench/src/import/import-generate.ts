@@ -14,7 +14,7 @@ import {
 import { openChainStore } from "@rnode/storage";
 import type { BlockPlan, ChainPlan } from "./import-chains.ts";
 
-/** A chain in a folder of its own. */
+/** A chain in its own folder. */
 export interface GeneratedChain {
   readonly plan: ChainPlan;
   readonly folder: string;
@@ -50,7 +50,7 @@ export const CHAIN_CONFIG = {
   blobSchedule: { cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 } },
 } as const;
 
-/** Twice what the blocks use, so that the base fee stays low. */
+/** Twice the gas of the blocks, so the base fee stays low. */
 const GAS_LIMIT = 100_000_000n;
 const GENESIS_TIME_SEC = 1_700_000_000;
 const BLOCK_TIME_SEC = 12;
@@ -160,7 +160,7 @@ function signed(plan: BlockPlan, block: number, index: number): PendingTransacti
   return { transaction, sender, encoded, hash: hashTransaction(transaction) };
 }
 
-/** Copies a database that nobody has open. */
+/** Copies a closed database. */
 export function copyDatabase(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   copyFileSync(join(from, "data.mdb"), join(to, "data.mdb"));

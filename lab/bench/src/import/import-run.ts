@@ -24,7 +24,7 @@ export interface ImportRun {
   /** without them, as far as it was sampled; undefined if the system does not report it */
   readonly peakOwnBytes: number | undefined;
   readonly cpuMs: number;
-  /** from the start of the process on, by thread; missing if nobody wrote the threads' names (thread-name.ts) */
+  /** since the start of the process, by thread; absent without the threads' names (thread-name.ts) */
   readonly threadCpuMs?: Readonly<Record<string, number>>;
   readonly head: string;
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Threads without a program of their own: V8's (garbage, compiling) and those of libuv. */
+/** Threads without a program: V8's (garbage collection, compilation) and those of libuv. */
 export const OTHER_THREADS = "V8 and libuv";
 
 /** CPU time of this process's threads by name, as far as they still ran when it was last looked; Linux only, elsewhere empty. */
@@ -26,7 +26,7 @@ export class ThreadCpu {
     }
   }
 
-  /** Milliseconds since the threads began; those of one name together. */
+  /** Milliseconds since the threads began; threads of one name together. */
   byName(): Readonly<Record<string, number>> {
     const lines = readFileSync(this.#namesFile, "utf8").trim().split("\n");
     const names = new Map(lines.map((line) => line.split(" ") as [string, string]));

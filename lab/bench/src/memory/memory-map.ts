@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** Resident memory of a process by what it is. All in bytes. */
+/** Resident memory of a process by kind. All in bytes. */
 export interface MemoryMap {
-  /** belongs to no file: heaps, stacks, buffers, and what the process has changed of a program's data */
+  /** not backed by a file: heaps, stacks, buffers, and changed data of programs */
   readonly ownBytes: number;
   /** of these: in memories of WebAssembly */
   readonly wasmBytes: number;
-  /** of these: the area that malloc extends (brk), without what it maps */
+  /** part of these: the area that malloc extends (brk), without its mappings */
   readonly mallocBytes: number;
   /** programs and libraries, which processes share */
   readonly programBytes: number;
@@ -23,11 +23,11 @@ interface Mapping {
   readonly residentBytes: number;
 }
 
-/** An engine reserves gigabytes of addresses behind a memory of WebAssembly, so that it need not check bounds. */
+/** An engine reserves gigabytes of addresses after a WebAssembly memory, so that it needs no bounds checks. */
 const WASM_GUARD_BYTES = 2 ** 30;
 const DATABASE = /\.(?:mdb|sst|ldb)$/;
 
-/** undefined: the process has ended, or this is not Linux. */
+/** `undefined`: the process has ended, or this is not Linux. */
 export function memoryMapOf(pid: number): MemoryMap | undefined {
   try {
     return parseMemoryMap(readFileSync(`/proc/${pid}/smaps`, "utf8"));

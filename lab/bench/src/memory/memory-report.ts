@@ -4,7 +4,7 @@ import type { NodeMemory } from "./node-memory.ts";
 
 /** The verifier pair is meant to get along with this, programs and libraries included. */
 const TARGET_MIB = 350;
-/** The last part of the time is what memory settles at. */
+/** The last part of the time is the settled memory. */
 const SETTLED_PART = 0.2;
 const MIB = 2 ** 20;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { WebSocket } from "undici";
 
-/** What a process of Node.js says about its own memory, in bytes. */
+/** A Node.js process's report of its memory, in bytes. */
 export interface NodeMemory {
   readonly heapUsedBytes: number;
   readonly heapCommittedBytes: number;
@@ -9,7 +9,7 @@ export interface NodeMemory {
   readonly newSpaceBytes: number;
   /** of the committed: code that was compiled */
   readonly codeBytes: number;
-  /** buffers outside the heap, and what native objects say they hold */
+  /** buffers outside the heap, and the reported memory of native objects */
   readonly externalBytes: number;
   /** heaps of its worker threads, committed */
   readonly workerHeaps: readonly number[];
@@ -36,10 +36,11 @@ interface Told {
 }
 
 /**
- * Asks a process that was started with `--inspect-port=0`. That opens its inspector, which takes memory of its own: to be done last.
+ * Requests the report of a process that was started with `--inspect-port=0`. That opens its inspector, which takes memory itself,
+ * so do it last.
  *
- * @param logPath where it writes the address of its inspector
- * @throws it does not answer in time
+ * @param logPath the log with the address of its inspector
+ * @throws without an answer in time
  */
 export async function askNodeMemory(pid: number, logPath: string): Promise<NodeMemory> {
   const known = readFileSync(logPath, "utf8").length;
@@ -82,7 +83,7 @@ interface Answer {
   readonly params?: { readonly sessionId: string; readonly message: string };
 }
 
-/** The inspector of one process; of its protocol, only what is used here. */
+/** The inspector of one process; only the used part of its protocol. */
 class Inspector {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<string, (answer: Answer) => void>();

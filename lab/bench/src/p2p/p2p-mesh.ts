@@ -1,7 +1,9 @@
 import { rollupOf, TestNode, testBlock } from "@rnode/p2p/testing";
 import { systemClock } from "@rnode/program";
 
-/** What a mesh of our nodes in one process measured; milliseconds from publishing to the last node, one for each block. */
+/**
+ * The measurement of a mesh of rnode's nodes in one process; milliseconds from publishing to the last node, one for each block.
+ */
 export interface MeshRun {
   readonly lastMs: readonly number[];
   /** blocks that every other node received */
@@ -9,7 +11,7 @@ export interface MeshRun {
 }
 
 const VERSION = 4;
-/** Each node dials its neighbours at these distances, so that it has eight. */
+/** Each node dials the nodes at these distances, so it has eight peers. */
 const STEPS = [1, 3, 5, 7];
 const PAUSE_MS = 200;
 const TIMEOUT_MS = 20_000;

@@ -15,8 +15,8 @@ import {
 import { systemClock } from "@rnode/program";
 
 /**
- * Our node in a process of its own, which takes the commands of the Go program's `--mode=bench` (packages/network/p2p/interop/bench.go). The network
- * is in a thread, as in rnode.
+ * rnode's network in a separate process with the commands of the Go program's `--mode=bench`
+ * (packages/network/p2p/interop/bench.go). The network is in a thread, as in rnode.
  */
 
 const VERSION = 4;
@@ -113,7 +113,7 @@ async function arrived(numbers: readonly number[]): Promise<number[]> {
   return numbers.map((number) => times.get(number)!);
 }
 
-/** Linux: own memory is what belongs to no file. */
+/** Linux: own memory is memory without a file. */
 function usage(): { ownBytes: number; cpuNs: number } {
   globalThis.gc?.();
   const { user, system } = process.cpuUsage();

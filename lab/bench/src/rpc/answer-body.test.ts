@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AnswerBody } from "./answer-body.ts";
 
-/** Gives the body `piece` bytes at a time. @returns after how many bytes it has ended; undefined: it has not */
+/** Feeds the body in pieces of `piece` bytes. @returns the number of bytes at which it ended; `undefined`: it did not */
 function endOf(body: AnswerBody, text: string, piece: number): number | undefined {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += piece) {

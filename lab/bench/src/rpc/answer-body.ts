@@ -1,4 +1,4 @@
-/** Follows the body of an HTTP answer to its end, whether its length was said or it comes in chunks (without trailers). */
+/** Finds the end of an HTTP answer's body, with a content length or in chunks (without trailers). */
 export class AnswerBody {
   /** of the body, or of the present chunk with the line end after it */
   #missing: number;
@@ -7,7 +7,7 @@ export class AnswerBody {
   /** the beginning of a chunk's first line */
   #line = "";
 
-  /** @param length undefined: in chunks */
+  /** @param length `undefined`: in chunks */
   constructor(length: number | undefined) {
     this.#isChunked = length === undefined;
     this.#isLast = length !== undefined;
@@ -27,7 +27,7 @@ export class AnswerBody {
     }
   }
 
-  /** @returns the position after what was read of the chunk's first line */
+  /** @returns the position after the read part of the chunk's first line */
   #startChunk(buffer: Buffer, from: number, to: number): number {
     const end = buffer.subarray(from, to).indexOf("\n");
     this.#line += buffer.toString("latin1", from, end === -1 ? to : from + end);

@@ -8,7 +8,7 @@ import { answers, stopper } from "../common/rengine.ts";
 import type { GeneratedChain } from "../import/import-generate.ts";
 import type { RpcTarget } from "./rpc-targets.ts";
 
-/** An execution client of others that is measured beside rengine: what its program is called with. */
+/** Another execution client for comparison: the commands of its program. */
 interface ForeignCommands {
   readonly init: (datadir: string, genesisFile: string) => readonly string[];
   readonly import: (datadir: string, chain: GeneratedChain) => readonly string[];
@@ -79,7 +79,7 @@ export async function importForeign(
   return { ...usage, diskBytes: folderBytes(datadir) - before };
 }
 
-/** The client on a folder where it has imported the chain. */
+/** The client on a folder with the imported chain. */
 export async function serveForeign({ name, program }: ForeignClient, chain: GeneratedChain, datadir: string): Promise<RpcTarget> {
   const [http, engine] = [await freePort(), await freePort()];
   const child = spawn(program, COMMANDS[name].serve(datadir, chain, { http, engine }), { stdio: ["ignore", "ignore", "inherit"] });
@@ -120,7 +120,7 @@ async function runProgram(program: string, args: readonly string[]): Promise<Omi
   }
 }
 
-/** What a folder's files hold: neither holes in them count, nor space that was reserved behind their end. */
+/** The used size of a folder's files, without holes and reserved space. */
 function folderBytes(folder: string): number {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const sizes = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => statSync(join(parentPath, name)));

@@ -11,7 +11,7 @@ export interface LoadResult {
   readonly errors: number;
 }
 
-/** HTTP requests prepared for sending, so that writing one costs no more than the copy into the socket. */
+/** HTTP requests prepared for sending, so each costs only the copy into the socket. */
 export function httpRequest(body: string): Buffer {
   const head = `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
   return Buffer.from(head + body);
@@ -20,7 +20,7 @@ export function httpRequest(body: string): Buffer {
 export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
-  /** undefined: there are no more */
+  /** `undefined`: there are no more */
   readonly next: () => Buffer | undefined;
   readonly durationMs: number;
 }
@@ -31,10 +31,10 @@ const MAX_HEAD_BYTES = 1024;
 const ERROR_WITHIN_BYTES = 128;
 
 /**
- * Sends one request after the other on each of several connections, for some time or for as long as there are requests.
+ * Sends one request after the other on each of several connections, for some time or while there are requests.
  *
  * PERF: the generator shares the machine with the server, so it must be cheap: all sockets read into one buffer (no streams), and
- * only the status, the length and a possible error at the start of an answer are read.
+ * only the status, the length and an error at the start of an answer are parsed.
  */
 export async function runLoad({ port, connections, next, durationMs }: LoadOptions): Promise<LoadResult> {
   const latenciesMs: number[] = [];
@@ -51,7 +51,7 @@ export async function runLoad({ port, connections, next, durationMs }: LoadOptio
     #fail: (error: Error) => void = () => {};
     #sentMs = 0;
     #head = "";
-    /** undefined: still in the head */
+    /** `undefined`: still in the head */
     #body: AnswerBody | undefined;
 
     constructor() {

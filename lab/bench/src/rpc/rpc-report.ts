@@ -42,7 +42,7 @@ interface Comparison {
   readonly ratio: number | undefined;
 }
 
-/** Who was measured beside rengine. */
+/** The clients measured besides rengine. */
 const peersOf = (rows: readonly Row[]): string[] => [...new Set(rows.map(({ target }) => target))].filter((name) => name !== OWN);
 
 function compare(rows: readonly Row[], peerName: string | undefined): Comparison[] {
@@ -76,7 +76,7 @@ export function progressOf(rows: readonly Row[]): string {
     .join("\n");
 }
 
-/** All measurements as a Markdown table for each peer, the rows below the target, and what went wrong. */
+/** All measurements as a Markdown table for each peer, the rows below the target, and the failures. */
 export function report(rows: readonly Row[]): string {
   const peers = peersOf(rows);
   const failed = rows.filter(({ errors }) => errors > 0);

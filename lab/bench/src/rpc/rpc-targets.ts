@@ -5,7 +5,7 @@ import { freePort } from "@rnode/program/testing";
 import { forkchoiceState, newPayloadParams, type OpChain, RICH_WEI, sequencerAttributes } from "../common/op-chain.ts";
 import { answers, type EngineConnection, type RengineOptions, startRengine, stopper } from "../common/rengine.ts";
 
-/** A client to be measured, on a chain of its own. */
+/** A measured client, with its own chain. */
 export interface RpcTarget {
   readonly name: string;
   readonly pid: number;

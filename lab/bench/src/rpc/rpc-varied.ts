@@ -15,8 +15,9 @@ import { median, type Row } from "./rpc-report.ts";
 import type { RpcTarget } from "./rpc-targets.ts";
 
 /*
- * Rows of `npm run bench -- rpc --varied`: thousands of different requests about older blocks, so that no cache of whole blocks or
- * answers helps. The chain has blocks of 400 token transfers, and so 8,000 logs in 20 blocks; each sender has one in each block.
+ * Rows of `npm run bench -- rpc --varied`: thousands of different requests about older blocks, so caches of whole blocks or
+ * answers do not help. The chain has blocks of 400 token transfers, so 8,000 logs in 20 blocks; each sender has one in each
+ * block.
  */
 
 const BLOCKS = 60;
@@ -161,7 +162,7 @@ interface VariedOptions {
   readonly onRows: (rows: readonly Row[]) => void;
 }
 
-/** rengine, and in turn with it the clients of others, on the same chain. */
+/** rengine and the other clients in turn, on the same chain. */
 export async function measureVaried({ seconds, rounds, only, own, clients, onRows }: VariedOptions): Promise<Row[]> {
   const chain = await generateVariedChain();
   const targets: RpcTarget[] = [];

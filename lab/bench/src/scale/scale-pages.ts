@@ -55,7 +55,7 @@ class LastCommit {
     this.#pages.set(name ?? "tables", (this.#pages.get(name ?? "tables") ?? 0) + pages);
   }
 
-  /** @param name undefined: the tree of tables */
+  /** @param name `undefined`: the tree of tables */
   #tree(tree: Buffer, name: string | undefined): void {
     const root = tree.readBigUInt64LE(40);
     if (root !== NO_ROOT) this.#page(Number(root), tree.readUInt16LE(6), name);

@@ -18,7 +18,7 @@ export interface DiskBytes {
   readonly written: number;
 }
 
-/** undefined: the process has ended, or the system does not count them (only Linux does). */
+/** `undefined`: the process has ended, or the system has no counters (only Linux does). */
 function diskBytes(pid: number): DiskBytes | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/io`, "utf8");
@@ -30,8 +30,8 @@ function diskBytes(pid: number): DiskBytes | undefined {
 }
 
 /**
- * How often a process waited for a page of a file so far: its main thread, and all threads together. @returns undefined: it has ended, or
- * the system does not count this (only Linux does)
+ * Number of waits for a file page so far: of the main thread, and of all threads. @returns `undefined`: the process has ended, or
+ * the system has no counters (only Linux does)
  */
 function pageWaits(pid: number): { readonly main: number; readonly all: number } | undefined {
   const ofStat = (path: string): number => {
@@ -55,7 +55,7 @@ function ownBytes(pid: number): number {
 }
 
 export interface CommandRun {
-  /** undefined: it was stopped at the time limit */
+  /** `undefined`: it was stopped at the time limit */
   readonly code: number | undefined;
   readonly ms: number;
   /** with the pages of files that were mapped */

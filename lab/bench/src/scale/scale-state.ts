@@ -34,13 +34,13 @@ export interface ScaleState {
   readonly genesisFile: string;
   readonly blocksFile: string;
   readonly blocks: readonly Block[];
-  /** undefined: they were there from an earlier run */
+  /** `undefined`: from an earlier run */
   readonly made: { readonly stateMs: number; readonly blocksMs: number; readonly peakRssBytes: number } | undefined;
 }
 
 /**
- * Writes the state straight into a database, and builds blocks on a copy of it. The genesis file has no accounts; the database says
- * that it was made from it.
+ * Writes the state directly into a database, and builds blocks on a copy of it. The genesis file has no accounts, but the
+ * database has its hash as genesis.
  */
 export async function makeScaleState(plan: ScalePlan, folder: string): Promise<ScaleState> {
   const genesisFile = join(folder, "genesis.json");
@@ -102,7 +102,7 @@ function readBlocks(file: string): Block[] {
 export const payloadOf = (block: Block): object =>
   payloadToJson(blockToPayload(block, hashHeader(block.header), false).executionPayload);
 
-/** Copies a data folder that nobody has open. */
+/** Copies a closed data folder. */
 export function copyFolder(from: string, to: string): void {
   mkdirSync(join(to, "chaindata"), { recursive: true });
   copyFileSync(join(from, "chaindata/data.mdb"), join(to, "chaindata/data.mdb"), constants.COPYFILE_FICLONE);

@@ -4,8 +4,8 @@ import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/sto
 import { percentile } from "../rpc/rpc-load.ts";
 
 /*
- * Reads of old state that are the hardest to find: of an account and a slot that every block changes, so that the lists of blocks that changed them
- * are as long as the chain.
+ * The slowest reads of old state: of an account and a slot that every block changes, so the lists of their blocks are as long as
+ * the chain.
  */
 
 const BLOCKS = 10_240;
@@ -27,7 +27,7 @@ function hotChange(turn: number): AccountChange {
   return { address: HOT, before: undefined, after, storageCleared: false, storage };
 }
 
-/** @param makeCommit the next block of a store, from its changes @throws what was read is not what was written */
+/** @param makeCommit the next block of a store, from its changes @throws the read value differs from the written one */
 export async function measureOldReads(
   folder: string,
   makeCommit: (store: ChainDatabase, accounts: readonly AccountChange[]) => BlockCommit,

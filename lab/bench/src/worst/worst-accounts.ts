@@ -140,7 +140,7 @@ function destructions(): Family[] {
   ];
 }
 
-/** Initialisation code at memory 0 with the counter in its last four bytes before it is run. */
+/** Initialisation code at memory 0, with the counter in its last four bytes. */
 function creations(): Family[] {
   const create2 = (bytes: number): string => `DUP1 ${bytes} PUSH0 PUSH0 CREATE2 POP ${NEXT}`;
   const create = (bytes: number): string => `${bytes} PUSH0 PUSH0 CREATE POP ${NEXT}`;

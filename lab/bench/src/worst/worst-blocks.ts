@@ -119,7 +119,10 @@ class Blocks {
     };
   }
 
-  /** The sender's only transaction. Its tip is above those that earlier blocks have left in the pool, and behind it they have no room. */
+  /**
+   * The sender's only transaction. Its tip is above those of earlier transactions in the pool, which do not fit into the block
+   * besides it.
+   */
   async #send({ privateKey }: Sender, to: Uint8Array): Promise<void> {
     const transaction: FeeMarketTransaction = {
       type: 0x02,

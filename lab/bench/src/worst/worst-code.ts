@@ -7,7 +7,7 @@ export interface WorstCase {
   readonly name: string;
   /** the first one is called */
   readonly contracts: readonly Contract[];
-  /** code of the accounts 0xc1…, at most 24,576 bytes; its last four bytes are those of the account's address */
+  /** code of the accounts 0xc1…, at most 24,576 bytes; its last four bytes equal those of the account's address */
   readonly bulk?: Uint8Array;
   /** gas with which the loop runs at least once; default: little */
   readonly leastGas?: number;
@@ -33,7 +33,7 @@ export const MAIN = address(1);
 /** called by MAIN, where two contracts are needed */
 export const OTHER = address(2);
 
-/** A number that the assembler pushes with as many bytes as an address has. */
+/** A number that the assembler pushes with the size of an address. */
 export const push = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString("hex")}`;
 
 interface Loop {

@@ -105,7 +105,7 @@ function bySize(name: string, body: (bytes: number) => string, gasPerByte = 0): 
   });
 }
 
-/** MAIN calls OTHER with `bytes` of call data, or OTHER returns that many; then the loop runs in the one that copies. */
+/** MAIN calls OTHER with `bytes` of call data, or OTHER returns `bytes`; then the loop runs in the contract that copies. */
 function callDataCopy(bytes: number): WorstCase {
   const repetitions = repetitionsOf(bytes);
   const copying = loop({ body: `${bytes} PUSH0 PUSH0 CALLDATACOPY`, repetitions, margin: marginOf(bytes, repetitions) });
@@ -181,7 +181,7 @@ export const memoryFamilies = (): Family[] => [
 const jumpingOver = (filler: Uint8Array, bytes: number): Uint8Array => {
   const end = bytes - 6;
   const middle = new Uint8Array(end - 4);
-  const filled = middle.length - 32; // so that no PUSH reaches over the JUMPDEST
+  const filled = middle.length - 32; // so no PUSH covers the JUMPDEST
   for (let at = 0; at < filled; at += filler.length) middle.set(filler.subarray(0, filled - at), at);
   // PUSH2 end JUMP … JUMPDEST STOP and four bytes of address
   return concatBytes(Uint8Array.of(0x61, end >> 8, end & 0xff, 0x56), middle, Uint8Array.of(0x5b, 0x00, 0, 0, 0, 0));

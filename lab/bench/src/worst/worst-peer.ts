@@ -11,11 +11,11 @@ interface PeerRun {
 }
 
 /**
- * Another EVM in a program of its own, which reads lines of words and knows the state of `worst-state.ts`:
+ * Another EVM in a separate program, which reads lines of words and has the state of `worst-state.ts`:
  *
- * - `case ADDRESS` begins a case and names the contract that is called; `code ADDRESS BYTES`; `bulk BYTES`
- * - `run GAS-LIMIT CALL-DATA` executes the transaction, price 0, rules of Osaka without the cap on a transaction's gas, and answers with
- *   one line: gas used, nanoseconds of CPU time, and "success" or another word
+ * - `case ADDRESS` begins a case with the called contract; `code ADDRESS BYTES`; `bulk BYTES`
+ * - `run GAS-LIMIT CALL-DATA` executes the transaction, price 0, rules of Osaka without the cap on a transaction's gas, and
+ *   answers with one line: gas used, nanoseconds of CPU time, and "success" or another word
  */
 export class Peer {
   readonly #process: ChildProcessByStdio<Writable, Readable, null>;

@@ -9,7 +9,7 @@ interface Input {
   readonly input: Uint8Array;
   /** positions of bytes that take any value, and differ from call to call */
   readonly varied?: readonly number[];
-  /** at most, of those that the engine runs itself */
+  /** maximum, for those that run in the engine */
   readonly gas?: number;
 }
 

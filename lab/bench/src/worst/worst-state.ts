@@ -5,11 +5,11 @@ import { rollupRules } from "@rnode/protocol";
 import type { WorstCase } from "./worst-code.ts";
 
 /**
- * The state of all cases, made up while it is read, so that no row measures a database:
+ * The state of all cases, generated on reads, so no row measures a database:
  *
  * - the case's contracts, with 10^24 wei; the sender 0x99…99
- * - 0xb0…: accounts with 1 wei. 0xc1…: contracts with 1 wei and the case's `bulk` code, each with its own code hash (0xc1 twelve times,
- *   then the address). 0xd7…: accounts that delegate to the contract 0xc1… with the same last four bytes (EIP-7702)
+ * - 0xb0…: accounts with 1 wei. 0xc1…: contracts with 1 wei and the case's `bulk` code, each with its own code hash (0xc1 twelve
+ *   times, then the address). 0xd7…: accounts that delegate to the contract 0xc1… with the same last four bytes (EIP-7702)
  * - in every account, a slot whose number begins with 0x01 has its own number as value; all others are zero
  * - block 1000; its ancestors' hashes are their numbers
  */
@@ -85,7 +85,7 @@ export class WorstEngine {
     this.#engine.warmUp();
   }
 
-  /** Runs the case as a transaction in a block of its own. */
+  /** Runs the case as the only transaction of a block. */
   run(worst: WorstCase, gasLimit: number, data: Uint8Array): Run {
     const environment = {
       number: BLOCK_NUMBER,

@@ -2,7 +2,7 @@ import type { EVM } from "@ethereumjs/evm";
 import { createAddressFromBigInt } from "@ethereumjs/util";
 import { bigintToBytes, bytesToHex } from "@rnode/primitives";
 
-/** What the library's instructions work on, as far as it is needed here. */
+/** The used part of the library's interpreter state. */
 interface RunState {
   readonly stack: {
     /** the topmost first */
@@ -34,8 +34,9 @@ const ADDRESS_MASK = (1n << 160n) - 1n;
 const startsWithEf00 = (code: Uint8Array): boolean => code[0] === 0xef && code[1] === 0x00;
 
 /**
- * Has the library treat code that starts with 0xef00 as any other code. It treats it as EOF in every fork, although no fork up to Osaka has EOF:
- * CREATE and CREATE2 of such init code would do nothing, and EXTCODESIZE, EXTCODECOPY and EXTCODEHASH would see two bytes.
+ * Makes the library treat code that starts with 0xef00 like any other code. It treats it as EOF in every fork, although no fork
+ * up to Osaka has EOF: CREATE and CREATE2 of such init code would have no effect, and EXTCODESIZE, EXTCODECOPY and EXTCODEHASH
+ * would see two bytes.
  */
 export function knowNoEof(evm: EVM): void {
   const instructions = (evm as unknown as { readonly _opcodeMap: Instruction[] })._opcodeMap;

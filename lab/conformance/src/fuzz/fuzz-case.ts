@@ -5,11 +5,11 @@ import { EVM_FORKS, type EvmFork } from "@rnode/protocol";
 export const FUZZ_FORKS = EVM_FORKS;
 export type FuzzFork = EvmFork;
 
-/** Cases and the other implementation identify forks by name only: what each changes must not come from our own table. */
+/** Cases and the other implementation identify forks only by name, so rnode's own fork table is not used. */
 export const isFuzzForkAtLeast = (fork: FuzzFork, wanted: FuzzFork): boolean =>
   FUZZ_FORKS.indexOf(fork) >= FUZZ_FORKS.indexOf(wanted);
 
-/** What programs should mainly do. */
+/** The main operations of programs. */
 export const FUZZ_FOCUSES = ["precompiles"] as const;
 export type FuzzFocus = (typeof FUZZ_FOCUSES)[number];
 
@@ -26,7 +26,7 @@ export interface FuzzAuthorization {
   readonly chainId: bigint;
   readonly address: Uint8Array;
   readonly nonce: bigint;
-  /** index of the key that signs, which both sides know */
+  /** index of the signing key, which both sides have */
   readonly signer: number;
 }
 
@@ -47,7 +47,7 @@ export interface FuzzTransaction {
   readonly blobs: { readonly versionedHashes: readonly Uint8Array[]; readonly maxFeePerBlobGas: bigint } | undefined;
 }
 
-/** The transactions of one sender in one block, and the state: everything that both engines need to know. */
+/** The transactions of one sender in one block, and the state: the whole input of both engines. */
 export interface FuzzCase {
   readonly seed: number;
   readonly fork: FuzzFork;

@@ -100,7 +100,7 @@ function commonOf(fork: FuzzFork): Common {
 const toAddress = (bytes: Uint8Array): Address => new Address(bytes.slice());
 
 /**
- * Runs a case on @ethereumjs/evm, which has no transactions: what happens around the message is implemented here, after the Yellow
+ * Runs a case on @ethereumjs/evm, which has no transactions: the steps around the message are implemented here, by the Yellow
  * Paper and the EIPs.
  */
 export async function runOracle(fuzzCase: FuzzCase, onStep?: (step: FuzzStep) => void): Promise<FuzzOutcome> {

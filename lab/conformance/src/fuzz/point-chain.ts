@@ -51,7 +51,7 @@ function bn254Chain(random: Random): PointStep[] {
   if (kind === 1) return [...first, store(0x40, scalar(random)), call(7, 0, 0x60, 0x100, 0x40)];
   const twist = random.oneIn(6) ? NOT_IN_SUBGROUP.bn254G2 : BN254_G2;
   if (kind === 2) return [...first, store(0x40, twist), call(8, 0, 0xc0, 0x100, 0x20)];
-  // the same point twice, the second time where the negation would pair with it, so that the product is hardly ever 1
+  // the same point twice, the second time in the place of the negation, so the product is hardly ever 1
   return [
     ...first,
     store(0x40, twist),

@@ -4,7 +4,7 @@ import { CHAIN_AT, CHAIN_LENGTH, pointChain } from "./point-chain.ts";
 import { precompileInput } from "./precompile-inputs.ts";
 import { address, type Random } from "./random.ts";
 
-/** opcode, number of operands and results; and what is needed to try it with sensible operands */
+/** opcode, number of operands and results; and data for sensible operands */
 const PLAIN: readonly (readonly [opcode: number, pops: number, pushes: number, from?: FuzzFork])[] = [
   ...[0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x0a, 0x0b].map((op) => [op, 2, 1] as const),
   ...[0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a].map((op) => [op, 2, 1] as const),
@@ -68,7 +68,7 @@ export function generateInitCode(options: ProgramOptions): Uint8Array {
   if (random.oneIn(10)) return body;
   // code of zeros, at the limit of EIP-170: PUSH2 size, PUSH1 0, RETURN
   if (random.oneIn(15)) return concatBytes(body, Uint8Array.of(0x61, 0x60, random.below(2), 0x60, 0, 0xf3));
-  // CODECOPY of what follows: PUSH2 length, PUSH2 offset, PUSH1 0, CODECOPY, PUSH2 length, PUSH1 0, RETURN
+  // CODECOPY of the code after it: PUSH2 length, PUSH2 offset, PUSH1 0, CODECOPY, PUSH2 length, PUSH1 0, RETURN
   const length = [deployed.length >> 8, deployed.length & 0xff];
   const size = body.length + 15;
   const tail = Uint8Array.of(0x61, ...length, 0x61, size >> 8, size & 0xff, 0x60, 0, 0x39, 0x61, ...length, 0x60, 0, 0xf3);
@@ -76,8 +76,8 @@ export function generateInitCode(options: ProgramOptions): Uint8Array {
 }
 
 /**
- * A contract that calls itself or others, as deeply as the first word of its calldata says. It does things on the way down and
- * back, and sometimes gives up.
+ * A contract that calls itself or others, to the depth in the first word of its calldata. It changes state on the way down and
+ * back, and sometimes fails.
  */
 export function generateNest(options: ProgramOptions): Uint8Array {
   return new ProgramWriter(options).nest();
@@ -134,7 +134,7 @@ class ProgramWriter {
       this.#statements(this.#random.below(3), 0);
       this.#balanceTo(0);
     }
-    // gives up if the counter has certain bits
+    // fails if the counter has certain bits
     this.#push(BigInt(this.#random.between(1, 7)));
     counter();
     this.#op(0x16, 2, 1);
@@ -164,7 +164,7 @@ class ProgramWriter {
     else this.#pushBytes(this.#random.pick(this.#options.targets));
     if (this.#random.oneIn(4)) this.#gas();
     else {
-      // before EIP-150 a call cannot ask for more gas than there is
+      // before EIP-150 a call cannot request more gas than available
       if (!this.#isFork("tangerineWhistle")) this.#push(BigInt(this.#random.between(1000, 60_000)));
       this.#op(0x5a, 0, 1);
       if (!this.#isFork("tangerineWhistle")) this.#op(0x03, 2, 1);
@@ -260,7 +260,7 @@ class ProgramWriter {
       [1, () => this.#odd()],
     ]);
     statement(depth);
-    // a deep stack is of no use to what follows, but an overflow must occur now and then
+    // a deep stack does not help later opcodes, but an overflow must occur sometimes
     while (this.#height > 24 && !this.#random.oneIn(40)) this.#op(0x50, 1, 0);
   }
 
@@ -480,7 +480,7 @@ class ProgramWriter {
       this.#push(this.#value());
       this.#op(0xf0, 3, 1);
     }
-    // call what was created
+    // calls the created contract
     if (!this.#random.oneIn(3)) return;
     const size = BigInt(this.#random.below(64));
     this.#push(size);

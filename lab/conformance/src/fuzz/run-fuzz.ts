@@ -16,7 +16,7 @@ Generated programs and transactions on our engine and on @ethereumjs/evm; stops 
 
 const REPORT_EVERY_MS = 30_000;
 const MS_PER_MINUTE = 60_000;
-/** Seeds stay below this, so that they are exact numbers. */
+/** Seeds are below this, so they are exact numbers. */
 const SEED_RANGE = 2 ** 40;
 
 export interface FuzzOptions {
@@ -31,7 +31,7 @@ export interface FuzzOptions {
 
 export interface FuzzReport {
   readonly done: number;
-  /** the difference, for people to read; undefined: none */
+  /** the difference as text; `undefined`: none */
   readonly failure: readonly string[] | undefined;
 }
 

@@ -14,7 +14,7 @@ import {
 import { testRollupConfig } from "@rnode/protocol/testing";
 import type { LogBytes } from "./generate.ts";
 
-/** What was read, in values of JSON as `interop/answers.go` has them; `null` has no effect. */
+/** The result, in JSON values of `interop/answers.go`; `null` has no effect. */
 export type Reading = readonly unknown[] | "dropped" | null;
 
 const EMITTER = Uint8Array.from({ length: 20 }, (_, i) => (i === 0 ? 0x10 : i === 19 ? 1 : 0));

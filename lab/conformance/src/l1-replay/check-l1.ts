@@ -6,15 +6,15 @@ import { blobVersionedHash } from "@rnode/protocol";
 import { executionAnswers } from "./execution-answers.ts";
 import type { BlockEntry, L1Store } from "./l1-store.ts";
 
-/** Nothing is out of reach here, so nobody needs to wait before trying again. */
+/** All data is local, so retries need not wait. */
 const NO_WAITING = { unixMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() };
 const NO_LOG = { warn: () => {}, debug: () => {} };
 
 /**
- * Checks a block as the rollup node does: hash, transactions root, receipts root, and every field that it reads.
+ * Checks a block as the rollup node does: hash, transactions root, receipts root, and every used field.
  *
- * @param trust not the transactions root: anvil computes that of blocks with blobs wrongly
- * @throws {Error} that says what is wrong
+ * @param trust skips the transactions root: anvil computes that of blocks with blobs wrongly
+ * @throws {Error} with the error in the block
  */
 export async function checkBlock(store: L1Store, entry: BlockEntry, trust: boolean): Promise<void> {
   const faults: string[] = [];
@@ -35,7 +35,7 @@ export async function checkBlock(store: L1Store, entry: BlockEntry, trust: boole
   }
 }
 
-/** @throws {Error} a recorded blob is not the one of its hash */
+/** @throws {Error} a recorded blob does not match its hash */
 export async function checkBlobs(store: L1Store, entry: BlockEntry, kzg: Kzg): Promise<number> {
   let checked = 0;
   for (const hash of new Set(entry.blobHashes)) {

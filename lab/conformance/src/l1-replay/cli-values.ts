@@ -42,7 +42,7 @@ export async function folderCommand<O extends Options>(
     await run(folder, values);
     return 0;
   } catch (error) {
-    // Node.js adds to an unknown option what a programmer may do.
+    // Node.js appends advice for programmers to an unknown option.
     print.err(`${name}: ${(error as Error).message.replace(/\. To specify a positional argument.*$/s, " (--help lists all)")}`);
     return 1;
   }

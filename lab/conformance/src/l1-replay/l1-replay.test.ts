@@ -63,7 +63,7 @@ async function record(rpc = new FakeEndpoint([...blocks]), options: Partial<Reco
   return into;
 }
 
-/** What the rollup node reads of L1, by its own clients. */
+/** All of the rollup node's reads of L1, with its own clients. */
 async function readAll(store: L1Store, options: ServeL1Options = {}) {
   const server = await serveL1(store, options);
   const rpc = createRpcClient({ url: server.url });

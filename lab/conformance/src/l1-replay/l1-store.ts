@@ -4,7 +4,7 @@ import { hashHeader, headerFromRpc } from "@rnode/protocol";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What an endpoint answered about a block, as it came. */
+/** An endpoint's answers about a block, unchanged. */
 export interface RecordedBlock {
   /** of `eth_getBlockByNumber` with whole transactions */
   readonly block: JsonObject;
@@ -21,7 +21,7 @@ export interface RawRecording {
   readonly receipts: readonly Hex[];
 }
 
-/** What a beacon node answered about its chain: the content of `data`. Numbers are strings of digits. */
+/** A beacon node's answers about its chain: the content of `data`. Numbers are decimal strings. */
 export interface RecordedBeacon {
   /** of `/eth/v1/beacon/genesis` */
   readonly genesis: JsonObject;
@@ -34,7 +34,7 @@ export interface RecordedChain {
   readonly beacon: RecordedBeacon | undefined;
 }
 
-/** What is kept in memory about a block. */
+/** The data of a block in memory. */
 export interface BlockEntry {
   readonly number: number;
   readonly hash: Hex;
@@ -47,11 +47,11 @@ export interface BlockEntry {
 
 export interface L1Contents {
   load(number: number): RecordedBlock;
-  /** 131,072 bytes; undefined: not recorded */
+  /** 131,072 bytes; `undefined`: not recorded */
   blob(versionedHash: Hex): Uint8Array | undefined;
 }
 
-/** Some blocks of an L1, not necessarily all in a range, each found by number, by hash and by what it contains. */
+/** Blocks of an L1, not necessarily consecutive, each found by number, by hash and by its content. */
 export class L1Store {
   readonly chain: RecordedChain;
   /** by number, ascending */
@@ -61,7 +61,7 @@ export class L1Store {
   readonly #byHash: ReadonlyMap<string, BlockEntry>;
   readonly #byTransaction: ReadonlyMap<string, BlockEntry>;
 
-  /** @throws {Error} no blocks, or a block that does not follow the one before it */
+  /** @throws {Error} no blocks, or a block that does not follow the previous one */
   constructor(chain: RecordedChain, entries: readonly BlockEntry[], contents: L1Contents) {
     if (entries.length === 0) throw new Error("there is no block");
     this.chain = chain;
@@ -120,7 +120,7 @@ export class L1Store {
   }
 }
 
-/** @throws {Error} the block is not what its hash says, or its receipts are not those of its transactions */
+/** @throws {Error} the block does not match its hash, or its receipts do not match its transactions */
 export function entryOf({ block, receipts, raw }: RecordedBlock): BlockEntry {
   const header = headerFromRpc(block);
   const hash = bytesToHex(raw === undefined ? hashHeader(header) : keccak256(rawHeaderOf(raw.block)));
@@ -155,7 +155,7 @@ export function rawHeaderOf(block: Hex): Uint8Array {
 export const blobHashesOf = (transaction: JsonObject): readonly Hex[] =>
   (transaction.blobVersionedHashes as readonly Hex[] | null | undefined) ?? [];
 
-/** A block number in hex digits. @returns undefined: it is not one */
+/** A block number in hex digits. @returns `undefined`: not a number */
 export function numberOf(text: unknown): number | undefined {
   try {
     return parseQuantityNumber(String(text));

@@ -31,7 +31,7 @@ const OPTIONS = {
 
 const MAX_BLOCKS = 100_000;
 const CLOCK = { unixMs: () => Date.now(), monotonicMs: () => Date.now(), sleep: (ms: number) => sleep(ms) };
-/** What of the beacon chain's configuration somebody may ask for; the whole is long. */
+/** The used keys of the beacon chain's configuration; the whole is long. */
 const SPEC_KEYS = [
   "SECONDS_PER_SLOT",
   "SLOT_DURATION_MS",
@@ -79,7 +79,7 @@ function blockNumbers(from: string | undefined, to: string | undefined, also: st
   ];
 }
 
-/** @throws {Error} that names the endpoint: it does not say what its chain is */
+/** @throws {Error} with the endpoint, if it does not identify its chain */
 async function connectBeacon(
   urls: readonly string[],
   slotSec: number | undefined,

@@ -17,7 +17,7 @@ export interface RecordL1Options {
   readonly folder: string;
   /** numbers of the blocks */
   readonly blocks: readonly number[];
-  /** only the blobs of transactions to this address; undefined: of all */
+  /** only the blobs of transactions to this address; `undefined`: all */
   readonly inbox?: Hex | undefined;
   /** do not compute transactions roots */
   readonly trust?: boolean | undefined;
@@ -25,7 +25,7 @@ export interface RecordL1Options {
 
 export interface RecordL1Deps {
   readonly rpc: Pick<L1Rpc, "call" | "batch">;
-  /** undefined: no blobs are recorded */
+  /** `undefined`: no blobs are recorded */
   readonly beacon?: { readonly chain: RecordedBeacon; readonly client: Pick<BeaconClient, "blobs"> } | undefined;
   readonly onBlock?: ((number: number, done: number) => void) | undefined;
 }
@@ -39,10 +39,10 @@ export interface Recorded {
 const CONCURRENCY = 8;
 
 /**
- * Writes blocks of an L1, their receipts and blobs into a folder. Everything is checked before it is written; what the folder has already
- * is not asked for again.
+ * Writes blocks of an L1, their receipts and blobs into a folder. Everything is checked before it is written; existing files are
+ * not requested again.
  *
- * @throws {Error} that says which block the endpoint does not have, or what is wrong with its answer
+ * @throws {Error} with the missing block, or the error in the endpoint's answer
  */
 export async function recordL1(options: RecordL1Options, deps: RecordL1Deps): Promise<Recorded> {
   const chainId = parseQuantity(String(await deps.rpc.call("eth_chainId", [])));
@@ -55,7 +55,7 @@ export async function recordL1(options: RecordL1Options, deps: RecordL1Deps): Pr
     for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
       const recorded = await recordBlock(number, chainId, writer, options, deps);
       const blobsOfBlock = await recordBlobs(recorded, writer, options, deps);
-      blobs += blobsOfBlock; // others have added theirs meanwhile
+      blobs += blobsOfBlock; // other tasks have added theirs meanwhile
       deps.onBlock?.(number, ++done);
     }
   };
@@ -83,7 +83,7 @@ async function recordBlock(
   return recorded;
 }
 
-/** What is wrong with a block. */
+/** The error in a block. */
 async function faultOf(recorded: RecordedBlock, number: number, chainId: bigint, trust: boolean): Promise<Error | undefined> {
   try {
     const store = L1Store.inMemory({ chainId, beacon: undefined }, [recorded]);
@@ -97,7 +97,7 @@ async function faultOf(recorded: RecordedBlock, number: number, chainId: bigint,
   }
 }
 
-/** @returns undefined if the endpoint does not give them, or not those of an L1 that is newer than this version */
+/** @returns `undefined` if the endpoint does not have them, or not those of a newer L1 */
 async function rawOf({ hash }: JsonObject, rpc: RecordL1Deps["rpc"]): Promise<RawRecording | undefined> {
   try {
     const [block, receipts] = [await rpc.call("debug_getRawBlock", [hash]), await rpc.call("debug_getRawReceipts", [hash])];
@@ -113,7 +113,7 @@ async function receiptsOf(block: JsonObject, rpc: RecordL1Deps["rpc"]): Promise<
   if (transactions.length === 0) return [];
   const [all] = await rpc.batch([{ method: "eth_getBlockReceipts", params: [block.hash] }]);
   if (all!.kind === "result" && Array.isArray(all!.result)) return all!.result as readonly JsonObject[];
-  // Some endpoints have no such method, or not for old blocks.
+  // Some endpoints lack the method, or the data of old blocks.
   const each = await rpc.batch(transactions.map(({ hash }) => ({ method: "eth_getTransactionReceipt", params: [hash] })));
   return each.map((outcome, index) => {
     if (outcome.kind === "result" && outcome.result !== null) return outcome.result as JsonObject;

@@ -15,9 +15,9 @@ const KEPT_BLOCKS = 24;
 const KEPT_BLOBS = 64;
 
 /**
- * Opens a folder with recorded blocks. Each is read once to find what it contains, and its header is hashed.
+ * Opens a folder with recorded blocks. Each is read once to index its content, and its header is hashed.
  *
- * @throws {Error} that names the file and what is wrong with it
+ * @throws {Error} with the file and its error
  */
 export function openRecording(folder: string): L1Store {
   const chain = readChain(folder);
@@ -44,7 +44,7 @@ export function openRecording(folder: string): L1Store {
   );
 }
 
-/** Writes a recording; what is in its folder already stays. */
+/** Writes a recording; existing files in its folder are kept. */
 export class RecordingWriter {
   readonly #folder: string;
 
@@ -123,7 +123,7 @@ function kept<K, V>(cache: LruCache<K, V>, key: K, read: () => V | undefined): V
   return known;
 }
 
-/** Another process may stop this one at any moment: a file is there completely or not at all. */
+/** The process can be killed at any moment: a file is complete or absent. */
 function write(file: string, content: Uint8Array | string): void {
   writeFileSync(`${file}.new`, content);
   renameSync(`${file}.new`, file);

@@ -16,7 +16,7 @@ export interface ServeL1Options {
   readonly latencyMs?: number | undefined;
   /** the first head; default: the last block */
   readonly head?: number | undefined;
-  /** after so many seconds there is another block; default: never */
+  /** interval of new blocks; default: none */
   readonly blockTimeSec?: number | undefined;
   /** how many blocks `safe` and `finalized` are behind the head; default 0 */
   readonly finalityBlocks?: number | undefined;
@@ -25,7 +25,7 @@ export interface ServeL1Options {
 export interface L1Server {
   /** for `--l1` and for `--l1.beacon` */
   readonly url: string;
-  /** how often each method was called */
+  /** number of calls of each method */
   readonly calls: ReadonlyMap<string, number>;
   readonly close: () => Promise<void>;
 }

@@ -4,8 +4,8 @@ const isObject = (value: Json): value is Record<string, Json> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * The first place where an answer differs from the expected one; undefined: they are equal. Clients word errors differently, so if
- * both have an `error`, its `code` and `data` are compared but not its `message`.
+ * The first difference between an answer and the expected one; `undefined`: they are equal. Error texts differ between clients,
+ * so if both have an `error`, its `code` and `data` are compared but not its `message`.
  */
 export function firstDifference(expected: Json, actual: Json, path = "$"): string | undefined {
   if (Array.isArray(expected) && Array.isArray(actual)) {

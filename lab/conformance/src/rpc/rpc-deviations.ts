@@ -1,7 +1,7 @@
 import type { RpcResponse } from "./rpc-io.ts";
 import type { ProfileName } from "./rpc-program.ts";
 
-/** Answers that are meant to differ from those that Geth recorded. */
+/** Intended differences from Geth's recorded answers. */
 export interface RpcDeviation {
   readonly because: string;
   /** names of the tests; it is a failure if one of them is answered as recorded */

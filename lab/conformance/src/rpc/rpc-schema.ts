@@ -5,7 +5,7 @@ import { join } from "node:path";
 export interface ExecutionApis {
   /** methods that have a schema */
   readonly methods: ReadonlySet<string>;
-  /** @returns where a result violates the method's schema; undefined: it is valid. @throws Error if the method is unknown */
+  /** @returns where a result violates the method's schema; `undefined`: it is valid. @throws Error if the method is unknown */
   faultOf(method: string, result: unknown): string | undefined;
 }
 

@@ -28,7 +28,7 @@ export function findRpcSuite(folder: string): RpcSuiteFolder | undefined {
 }
 
 /**
- * Runs the RPC suite of ethereum/execution-apis on its own chain, as hive's `rpc-compat` does: answers are compared with the
+ * Runs the RPC suite of ethereum/execution-apis on its own chain, like hive's `rpc-compat`: answers are compared with the
  * recorded ones field by field, or only with the schema if a file is marked `speconly`. In addition, every result must match its
  * method's schema.
  *
@@ -55,8 +55,8 @@ export async function runRpcSuite(
 }
 
 /**
- * @param apis undefined: of an answer that depends on the client, only the names of its fields are checked
- * @param deviations by the test's name; one that turns out to be unnecessary is a failure
+ * @param apis `undefined`: of an answer that depends on the client, only the names of its fields are checked
+ * @param deviations by the test's name; an unnecessary one is a failure
  */
 export async function runRpcTests(
   tests: readonly RpcTest[],

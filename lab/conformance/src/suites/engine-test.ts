@@ -8,7 +8,7 @@ import { genesisOfTest } from "./blockchain-test.ts";
 import { wrongRefusal } from "./expected-exceptions.ts";
 import { chainConfigOfSuite, isKnownNetwork, type SuiteConfig } from "./suite-forks.ts";
 
-/** An execution client that a case talks to, on a database of its own. */
+/** The execution client of a case, with its own database. */
 export interface EngineUnderTest {
   /** Sends a request of the Engine API. */
   call(method: string, params: readonly unknown[]): Promise<EngineAnswer>;
@@ -50,7 +50,7 @@ interface EngineCase {
 
 type HeaderJson = Readonly<Record<string, string>>;
 
-/** What the cases of a group start from; since tests@v20.0.2 with a genesis header, before without. */
+/** The initial state of a group of cases; since tests@v20.0.2 with a genesis header. */
 interface SharedState {
   readonly genesis?: HeaderJson;
   readonly pre: Readonly<Record<string, unknown>>;
@@ -64,9 +64,10 @@ interface Located {
 }
 
 /**
- * `blockchain_tests_engine` and `blockchain_tests_engine_x` of execution-spec-tests: payloads are sent to a client by `engine_newPayload`, and valid ones become its head by
- * `engine_forkchoiceUpdated`, each with the version that the case names. Status, reason, error code, last block and state are compared.
- * Cases with a shared state run on one client, one after the other, each from the genesis on.
+ * `blockchain_tests_engine` and `blockchain_tests_engine_x` of execution-spec-tests. Payloads are sent to a client by
+ * `engine_newPayload`, and valid ones become its head by `engine_forkchoiceUpdated`, each with the version of the case. Status,
+ * reason, error code, last block and state are compared. Cases with a shared state run on one client, one after the other, each
+ * from the genesis on.
  *
  * @param paths files and folders
  */
@@ -185,7 +186,7 @@ class SharedClients {
   }
 }
 
-/** `pre_alloc/<preHash>.json` in the file's folder, or in one above. @throws Error there is none */
+/** `pre_alloc/<preHash>.json` in the file's folder, or in a parent folder. @throws Error if there is none */
 function sharedStateFile(file: string, preHash: string): string {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
     const path = join(folder, SHARED_STATES, `${preHash}.json`);
@@ -194,11 +195,11 @@ function sharedStateFile(file: string, preHash: string): string {
   }
 }
 
-/** What a case starts from. */
+/** The initial state of a case. */
 interface Start {
   readonly header: HeaderJson;
   readonly hash: string;
-  /** undefined: the state is not shared */
+  /** `undefined`: the state is not shared */
   readonly pre: SharedState["pre"] | undefined;
 }
 
@@ -241,7 +242,7 @@ function rootOf(test: EngineCase, header: HeaderJson, pre: Start["pre"], config:
 
 const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
-/** What is wrong with the answer to a payload. */
+/** The error in the answer to a payload. */
 function wrongVerdict(
   { validationError, errorCode }: EnginePayload,
   answer: EngineAnswer,
@@ -254,7 +255,7 @@ function wrongVerdict(
   if (answer.kind === "error") return `error ${answer.code} (${answer.message})`;
   const { status, validationError: reason } = answer.result as { readonly status: string; readonly validationError: string | null };
   if (!isSet(validationError)) return status === "VALID" ? undefined : `${status} (${reason}), expected VALID`;
-  // Version 1 says INVALID_BLOCK_HASH where later versions say INVALID.
+  // Version 1 answers INVALID_BLOCK_HASH where later versions answer INVALID.
   if (!status.startsWith("INVALID")) return `${status}, expected INVALID: ${String(validationError)}`;
   return wrongRefusal(validationError, reason ?? "", note);
 }

@@ -1,9 +1,9 @@
 /*
- * `expectException` of the public tests, compared with our reasons. A reason is the text that says why something was refused; it
- * contains the code of the rule. Spec: execution-spec-tests, ethereum_test_exceptions
+ * `expectException` of the public tests, compared with rnode's reasons. A reason is the text of a refusal; it contains the code
+ * of the rule. Spec: execution-spec-tests, ethereum_test_exceptions
  */
 
-/** What cannot be decoded, as blocks and as transactions of a payload. */
+/** Undecodable blocks and transactions of a payload. */
 const UNDECODABLE = ["tx/", "rlp/", "header/", "block/", "hex/", "invalid transaction:", "not encodable"] as const;
 const WRONG_TYPE = ["type-not-supported", "transaction-type-not-allowed", ...UNDECODABLE] as const;
 const BAD_SIGNATURE = ["transaction-signature-invalid", ...UNDECODABLE] as const;
@@ -126,11 +126,11 @@ export function compareException(expected: string | readonly string[], reason: s
     isKnown = true;
     if (parts.some((part) => reason.includes(part))) return "same";
   }
-  // One known alternative among unknown ones says nothing if it does not fit.
+  // A mismatch with one known alternative among unknown ones proves nothing.
   return isKnown && alternativesOf(expected).every((name) => Object.hasOwn(REASONS, name)) ? "other" : "unknown";
 }
 
-/** What is wrong with a refusal; undefined: nothing, or there is nothing to compare it with, which `note` is told. */
+/** The error in a refusal; `undefined` if it is right, or if nothing can be compared, which is passed to `note`. */
 export function wrongRefusal(
   expected: string | readonly string[],
   reason: string,

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { bytesToHex, decodeRlp, encodeRlp, equalBytes, hexToBytes, isCodedError, type RlpItem, rlpUint } from "@rnode/primitives";
 import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "../vectors.ts";
 
-/** A string stands for its bytes, `#` starts a decimal integer, and "VALID" or "INVALID" only says whether `out` can be decoded. */
+/** A string is its bytes, `#` starts a decimal integer, and "VALID" or "INVALID" only states whether `out` can be decoded. */
 type RlpInput = string | number | readonly RlpInput[];
 
 interface RlpCase {

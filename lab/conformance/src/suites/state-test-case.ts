@@ -48,7 +48,7 @@ export interface StateTestCase {
   /** undefined before blobs */
   readonly blobParams: BlobParams | undefined;
   readonly sender: Uint8Array;
-  /** undefined: it cannot be encoded (a value above 256 bits) */
+  /** `undefined`: it cannot be encoded (a value above 256 bits) */
   readonly transaction: SignedTransaction | undefined;
   readonly expected: PostState;
 }
@@ -77,7 +77,7 @@ export function stateTestCase(test: StateTest, forkName: string, fork: EvmFork, 
 
 const MAX_WORD = 2n ** 256n;
 
-/** A hex number in any form the tests use: an odd number of digits, leading zeros, or empty. undefined: more than 256 bits */
+/** A hex number in any form of the tests: an odd number of digits, leading zeros, or empty. `undefined`: more than 256 bits */
 export function testNumber(hex: string): bigint | undefined {
   const text = hex.replace(/^0x:bigint /, "");
   const value = text === "0x" || text === "" ? 0n : BigInt(text);

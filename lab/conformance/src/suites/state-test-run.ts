@@ -23,7 +23,7 @@ interface MemoryAccount {
 }
 type MemoryState = Map<Hex, MemoryAccount>;
 
-/** Runs one case. @returns what is wrong; undefined: it passed */
+/** Runs one case. @returns the error; `undefined`: it passed */
 export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase, note: NoteUncompared): string | undefined {
   const { test, fork, expected } = testCase;
   const codes = new Map<Hex, Uint8Array>();
@@ -52,7 +52,7 @@ function describe(result: TransactionResult | undefined): string {
   return ` (gas used ${gasUsed}${halt === undefined ? "" : `, ${halt}`})`;
 }
 
-/** undefined: the transaction cannot be encoded, so nothing could be executed */
+/** `undefined`: the transaction cannot be encoded, so nothing was executed */
 function execute(
   engine: EvmEngine,
   { test, fork, chainId, blobParams, transaction, sender }: StateTestCase,

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { executeStateless, newEngine, parseBlockFile } from "@rnode/chain";
 import { jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "../vectors.ts";
 
-/** Real blocks with their witnesses (docs/stateless-block.md): the results must be those that the file expects. */
+/** Real blocks with their witnesses (docs/stateless-block.md): the results must equal the file's expected ones. */
 export function runStatelessTests(folder: string): SuiteReport {
   const engine = newEngine();
   return reportOf(

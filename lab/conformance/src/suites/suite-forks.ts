@@ -40,7 +40,7 @@ const MERGE = EVM_FORKS.findIndex((fork) => forkRules(fork).isPostMerge);
 const FIRST_TIMED_FORK = MERGE + 1;
 const MAINNET_DEPOSIT_CONTRACT = "0x00000000219ab540356cbb839cbe05303d7705fa";
 
-/** The fork that a test names; undefined: one that we do not have. */
+/** The fork of a test; `undefined`: not supported. */
 export function evmForkOfSuite(name: string): EvmFork | undefined {
   return Object.hasOwn(FORKS, name) ? FORKS[name] : undefined;
 }
@@ -64,7 +64,7 @@ interface SuiteEra {
   readonly blobs: number;
 }
 
-/** The era that a name stands for: a fork, or `BPO1` … `BPO5`, which are Osaka with other blob parameters. */
+/** The era of a name: a fork, or `BPO1` … `BPO5`, which are Osaka with other blob parameters. */
 function eraOf(name: string): SuiteEra | undefined {
   const evm = evmForkOfSuite(name) ?? (/^BPO\d+$/i.test(name) ? "osaka" : undefined);
   if (evm === undefined) return undefined;
@@ -92,7 +92,7 @@ export function blobParamsAtEra(name: string, config: SuiteConfig = {}): BlobPar
   return params;
 }
 
-/** The fork whose rules a named era has: that of its name, or Osaka for `BPO1` and those after it. */
+/** The fork of an era's rules: that of its name, or Osaka for `BPO1` and later ones. */
 export const evmForkOfEra = (name: string): EvmFork | undefined => eraOf(name)?.evm;
 
 const TRANSITION = /^(\w+?)To(\w+)AtTime(\d+)k$/;
@@ -104,12 +104,12 @@ export function isKnownNetwork(network: string): boolean {
 }
 
 /**
- * Configuration of a chain on which the named fork is active from its genesis on, or at a certain time
- * (`ShanghaiToCancunAtTime15k`, `OsakaToBPO1AtTime15k`).
+ * Configuration of a chain with the named fork active from its genesis, or at a certain time (`ShanghaiToCancunAtTime15k`,
+ * `OsakaToBPO1AtTime15k`).
  *
- * @param given of the fixture, whose blob parameters replace those that we know
- * @returns undefined: a fork that we do not have
- * @throws Error the fixture has no blob parameters for the fork that it names, and neither have we
+ * @param given of the fixture, whose blob parameters replace the known ones
+ * @returns `undefined`: an unsupported fork
+ * @throws Error neither the fixture nor rnode has blob parameters for the fork
  */
 export function chainConfigOfSuite(network: string, given: SuiteConfig = {}): ChainConfig | undefined {
   const [, from, to, thousands] = TRANSITION.exec(network) ?? [];

@@ -5,7 +5,7 @@ import { L1DataGenerator, type LogBytes } from "../l1-data/generate.ts";
 import { type Reading, readAttributes, readBatch, readConfig, readDeposits, readFrames } from "../l1-data/read.ts";
 
 const INPUTS = 8_000;
-/** The program answers one after the other: so many are on their way at once. */
+/** The program answers sequentially: this number of requests is in flight at once. */
 const AT_ONCE = 200;
 const CHAIN_IDS = [1n, 10n, 901n, 2n ** 63n, 2n ** 64n - 1n];
 
@@ -74,8 +74,8 @@ function readingOf(answer: unknown): Reading {
 }
 
 /**
- * Ours has numbers and times as numbers, which are exact to 2^53, and does not let them wrap at 2^64: no chain comes near, and checks
- * on both sides refuse such a block.
+ * rnode has numbers and times as numbers, which are exact to 2^53, and does not let them wrap at 2^64: no chain has such values,
+ * and checks on both sides refuse such a block.
  */
 const isBeyondNumbers = (numbers: unknown): boolean =>
   /"0x(?:[2-9a-f][0-9a-f]{13}|[0-9a-f]{15,16})"/.test(JSON.stringify(numbers ?? null));
@@ -111,7 +111,7 @@ function caseOf(command: string): InteropCase<Stage> {
   };
 }
 
-/** op-node's derivation beside ours. @returns how many cases passed and failed */
+/** Compares op-node's derivation with rnode's. @returns numbers of passed and failed cases */
 export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
   const stageOf = (onClose: (close: () => Promise<unknown>) => void): Stage => ({
     go: async () => {

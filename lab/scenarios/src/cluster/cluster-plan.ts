@@ -26,7 +26,7 @@ const MACHINE_FAULTS = [
   "l1-answers-lost",
 ] as const;
 
-/** What a neighbour does who holds the sequencer's key. */
+/** Actions of a neighbour with the sequencer's key. */
 export const KEYHOLDER_FAULTS = [
   "sibling",
   "far-ahead",
@@ -52,7 +52,7 @@ export interface ClusterFault extends Interval {
   readonly isBackward: boolean;
 }
 
-/** What happens to a cluster of sequencers. Everything follows from the seed. */
+/** The events of a cluster of sequencers. Everything follows from the seed. */
 export interface ClusterPlan {
   readonly seed: number;
   readonly blockTimeSec: number;
@@ -68,10 +68,10 @@ const WARM_UP_MS = 16_000;
 export const FAULT_PAIRS: readonly (readonly [ClusterFaultKind, ClusterFaultKind])[] = CLUSTER_FAULTS.flatMap((first, at) =>
   CLUSTER_FAULTS.slice(at).map((second) => [first, second] as const),
 );
-/** Coprime to the number of pairs, so that the seeds of each run of that length have them all, well mixed. */
+/** Coprime to the number of pairs, so that consecutive seeds of that number cover all pairs, well mixed. */
 const STRIDE = 89;
 
-/** Each seed has one pair of faults at once, and further ones before or after it. */
+/** Each seed has one pair of simultaneous faults, and more before or after it. */
 export function clusterPlanOf(seed: number): ClusterPlan {
   const random = new Random(seed, "cluster plan");
   const pair = FAULT_PAIRS[(seed * STRIDE) % FAULT_PAIRS.length]!;

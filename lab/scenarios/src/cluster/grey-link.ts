@@ -1,7 +1,7 @@
 import type { SimClock } from "@rnode/program/testing";
 import type { Random } from "../random.ts";
 
-/** What is wrong with the way between two programs that ask each other. Faults switch these on and off. */
+/** Faults of the link between two programs, which scenarios switch on and off. */
 export interface GreyState {
   /** neither requests nor answers arrive */
   isCut: boolean;

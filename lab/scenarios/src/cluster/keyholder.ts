@@ -20,10 +20,10 @@ const FAR = 1_000_000;
 const GAS_BOMB = 2n ** 62n;
 /** More than gossip passes on of one height. */
 const SIBLINGS = 8;
-/** Of users' transactions, far from those that users of scenarios send. */
+/** Nonce of users' transactions, far from those of the scenarios' users. */
 const FIRST_NONCE = 1_000_000;
 
-/** Blocks as somebody makes them who holds the sequencer's key, and follows the chain. */
+/** Blocks of an attacker who has the sequencer's key and follows the chain. */
 export class Keyholder {
   readonly #config: RollupConfig;
   readonly #random: Random;
@@ -34,7 +34,7 @@ export class Keyholder {
     this.#random = random;
   }
 
-  /** @param chain the newest blocks that it knows, oldest first; none of them is the genesis */
+  /** @param chain its newest blocks, oldest first; none of them is the genesis */
   blocks(kind: KeyholderFault, chain: readonly ExecutionPayloadEnvelope[]): readonly ExecutionPayloadEnvelope[] {
     const head = chain.at(-1);
     if (head === undefined) return [];

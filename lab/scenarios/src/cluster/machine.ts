@@ -121,7 +121,7 @@ export class Machine {
     program.start();
   }
 
-  /** What the rollup node asks its conductor with: the node's own client, over a simulated link. */
+  /** The rollup node's client of its conductor: the node's own client, over a simulated link. */
   conductorClient(process: SimProcess): SequencerConductor {
     const { clock, random } = this.#deps;
     const endpoint = "conductor";
@@ -233,7 +233,7 @@ export class Machine {
   }
 }
 
-/** What a conductor's RPC server answers the rollup node. */
+/** A conductor's RPC answers to the rollup node. */
 async function answer(program: Conductor, method: string, params: readonly unknown[]): Promise<unknown> {
   if (method === "conductor_leader") return program.isLeader;
   if (method !== "conductor_commitUnsafePayload") throw new RpcError(-32601, `the method ${method} does not exist`);

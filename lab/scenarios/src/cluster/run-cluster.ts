@@ -52,8 +52,8 @@ async function runClusterPlan(plan: ClusterPlan, isLogKept = false): Promise<Clu
         "liveness",
         `the next block after the last fault: ${since(resumedMs)}, at most ${limitMs / 1000} s are allowed`,
       );
-    // Who took a valid block beside the sequencer's first stays with it until L1 says which one it is: simulated execution clients have no peers
-    // that could bring them the other one.
+    // A follower with a valid sibling of the sequencer's block keeps it until L1 decides, because simulated execution clients
+    // have no peers that could provide the other block.
     const hadSiblings = plan.faults.some(({ kind }) => kind === "sibling" || kind === "many-siblings");
     const followLimitMs = limitMs + (hadSiblings ? BATCH_MS : 0);
     if (followedMs === undefined || followedMs > followLimitMs)
@@ -120,7 +120,7 @@ const both =
     for (const end of ends) end();
   };
 
-/** @returns what ends it */
+/** @returns a function that ends the fault */
 function afflict(machine: Machine, { kind, strength, isBackward }: ClusterFault): () => void {
   const { node, nodeTime, conductorTime, etcdLink, conductorLink, gossipState } = machine;
   const between = (min: number, max: number): number => Math.round(min + strength * (max - min));

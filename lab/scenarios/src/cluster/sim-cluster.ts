@@ -31,8 +31,8 @@ export interface ClusterViolation {
 }
 
 /**
- * Three sequencers with conductors, a follower, a batch submitter and a neighbour, around one etcd and one L1. Rollup nodes, conductors and
- * judgement of gossip are the programs' own; execution clients, etcd, L1 and all links are simulated.
+ * Three sequencers with conductors, a follower, a batch submitter and an attacker, with one etcd and one L1. Rollup nodes,
+ * conductors and validation of gossip are the programs' own; execution clients, etcd, L1 and all links are simulated.
  */
 export class SimCluster {
   readonly clock = new SimClock(GENESIS_TIME_SEC * 1000);
@@ -149,7 +149,7 @@ export class SimCluster {
     );
   }
 
-  /** Whoever leads by etcd. */
+  /** The leader by etcd. */
   get leader(): Machine | undefined {
     const pair = this.#etcd.get(this.#keys.leader);
     return pair && this.machines.find(({ name }) => name === readLeader(pair).id);
@@ -229,7 +229,7 @@ export class SimCluster {
     return number === 0 || node.engine.canonicalRef(number)?.hash === this.#committed.get(number);
   }
 
-  /** Nobody who did nothing wrong has a bad score, or is not read. */
+  /** No honest peer has a bad score, or is paused. */
   checkScores(): void {
     for (const { name, gossip } of this.machines) {
       for (const { name: peer } of this.machines) {

@@ -1,6 +1,6 @@
 // The boot nodes that other programs have compiled in. Of the rollup nodes' network: op-node (op-node/p2p/config.go) and kona
-// (crates/node/peers/src/nodes.rs). Of the execution clients': op-geth (params/bootnodes.go). All chains of an L1 share them: discovery leads
-// from any node to those of our chain.
+// (crates/node/peers/src/nodes.rs). Of the execution clients' network: op-geth (params/bootnodes.go). All chains of an L1 share
+// them, because discovery finds the chain's nodes from any node.
 
 type PeerNetwork = "rollup" | "execution";
 

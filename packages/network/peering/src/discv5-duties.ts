@@ -4,7 +4,7 @@ import type { Clock } from "@rnode/primitives";
 
 type NodeAddress = Parameters<Discv5["sendTalkResp"]>[0];
 
-/** What the library has, but for the types of its events, which are those of another library. */
+/** The used part of the library, without the types of its events, which come from another library. */
 interface Service {
   on(event: "talkReqReceived", listener: (from: NodeAddress, record: unknown, request: { readonly id: bigint }) => void): unknown;
   on(event: "enrAdded", listener: (record: ENR) => void): unknown;
@@ -16,9 +16,8 @@ const CHECK_INTERVAL_MS = 1_000;
 const MAX_WAITING = 64;
 
 /**
- * What the specification demands of a node, and the library leaves to its user. Requests of protocols that we do not speak, which are all, are
- * answered with nothing. Nodes that are new in the table are asked, one a second, whether they are there: those that are not leave it, and others are
- * not told of them.
+ * Duties of the specification that the library leaves to its user. Requests of unsupported protocols (all) get an empty answer.
+ * New nodes in the table are pinged, one per second; nodes without an answer are removed, so they are not sent to others.
  */
 export async function doDiscv5Duties(discv5: Discv5, clock: Pick<Clock, "sleep">, signal: AbortSignal): Promise<void> {
   const service = discv5 as unknown as Service;

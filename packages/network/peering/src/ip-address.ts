@@ -18,7 +18,7 @@ export interface Subnet {
 const isMapped = (bytes: Uint8Array): boolean =>
   bytes.length === 16 && bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
 
-/** @param text an address; a zone (`%eth0`) is left out. @returns undefined: not an address */
+/** @param text an address; a zone (`%eth0`) is removed. @returns `undefined`: not an address */
 export function parseIp(text: string): IpBytes | undefined {
   const withoutZone = text.split("%", 1)[0]!;
   if (isIP(withoutZone) === 0) return undefined;
@@ -58,13 +58,13 @@ export function ipText(bytes: IpBytes): string {
   return `${hex(words.slice(0, longest.start))}::${hex(words.slice(longest.start + longest.length))}`;
 }
 
-/** @returns undefined: not an address */
+/** @returns `undefined`: not an address */
 export function canonicalIp(text: string): string | undefined {
   const bytes = parseIp(text);
   return bytes && ipText(bytes);
 }
 
-/** @param text CIDR, `192.0.2.0/24`; bits after the prefix are cleared. @returns undefined: not a network */
+/** @param text CIDR, `192.0.2.0/24`; bits after the prefix are cleared. @returns `undefined`: not a network */
 export function parseSubnet(text: string): Subnet | undefined {
   const match = /^([^/%]+)\/(\d{1,3})$/.exec(text);
   if (match === null) return undefined;
@@ -108,8 +108,8 @@ const isLinkLocalIp = (ip: string): boolean => /^169\.254\./.test(ip) || /^fe[89
 const isLoopbackIp = (ip: string): boolean => /^127\./.test(ip) || ip === "::1";
 
 /**
- * Whether a node at `teller` may name `told` as the address of another node. Special addresses are never accepted. Loopback and private
- * addresses are accepted from nodes of the same kind only, so that a stranger cannot have packets sent into our own network.
+ * Whether a node at `teller` may name `told` as the address of another node. Special addresses are never accepted. Loopback and
+ * private addresses are accepted only from nodes of the same kind, so a remote node cannot direct packets into the local network.
  * Source: `CheckRelayAddr` of go-ethereum's p2p/netutil.
  */
 export function isRelayable(told: string, teller: string): boolean {

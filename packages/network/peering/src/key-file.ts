@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { CodedError, hexToBytes, isPrivateKey } from "@rnode/primitives";
 import { makeFolder } from "@rnode/program";
 
-/** What is wrong with the file of a key, as a sentence. */
+/** An error of a key file, as a sentence. */
 export class KeyFileError extends CodedError<"peering/bad-key-file"> {
   constructor(text: string, options?: ErrorOptions) {
     super("peering/bad-key-file", {}, options);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Mapping, PortMapper } from "./nat.ts";
 import type { MappedProtocol, Router } from "./upnp/upnp-router.ts";
 
-/** Maps each port to the next higher one, unless it is told which it was. */
+/** Maps each port to the next higher one, unless the earlier mapping is given. */
 class FakeRouter implements Router {
   readonly mapped = new Map<string, number>();
   readonly asked: string[] = [];
@@ -24,7 +24,7 @@ class FakeRouter implements Router {
   }
 }
 
-/** @param beforeSleep what happens in the network, by number of the sleep; the mapper is closed at the last one */
+/** @param beforeSleep changes of the network, by number of the sleep; the mapper is closed at the last one */
 async function run(
   routers: FakeRouter[],
   beforeSleep: readonly (() => void)[],

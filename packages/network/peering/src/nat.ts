@@ -3,17 +3,17 @@ import type { Clock } from "@rnode/primitives";
 import { isPrivateIp } from "./ip-address.ts";
 import type { MappedProtocol, Router } from "./upnp/upnp-router.ts";
 
-/** What the router passes on to this node. */
+/** A router's mappings to this node. */
 export interface Mapping {
   readonly ip: string;
   readonly tcpPort: number;
-  /** undefined: only TCP was asked for */
+  /** `undefined`: only TCP was requested */
   readonly udpPort?: number | undefined;
 }
 
 export interface PortMapperOptions {
   readonly tcpPort: number;
-  /** undefined: discovery is off */
+  /** `undefined`: discovery is off */
   readonly udpPort: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface PortMapperDeps {
 
 const SEARCH_LIMIT_MS = 20_000;
 const RETRY_INTERVAL_MS = 5 * 60_000;
-/** A mapping that nobody renews is gone after this time; a router that was restarted has forgotten it, and is told by the next renewal. */
+/** A mapping expires after this time without a renewal. A restarted router gets the mapping with the next renewal. */
 const LEASE_SEC = 20 * 60;
 const RENEW_INTERVAL_MS = 8 * 60_000;
 const CLOSE_LIMIT_MS = 2_000;
@@ -66,7 +66,7 @@ export class PortMapper {
     }
   }
 
-  /** By the router that did it before, or else by the first one that does. @returns what prevents it */
+  /** Uses the router of the earlier mapping, or the first one that succeeds. @returns the error */
   async #mapOnce(signal: AbortSignal): Promise<string | undefined> {
     let problem = "no router answers (UPnP)";
     try {

@@ -6,7 +6,7 @@ const PACKETS_IN_ALL: Rate = { perSec: 500, burst: 1_000 };
 /** A handshake costs milliseconds of elliptic curves. */
 const HANDSHAKES_OF_ADDRESS: Rate = { perSec: 1, burst: 10 };
 const HANDSHAKES_IN_ALL: Rate = { perSec: 20, burst: 40 };
-/** addresses that are remembered; beyond, the one seen longest ago is forgotten */
+/** number of stored addresses; beyond it, the least recently seen one is removed */
 const MAX_ADDRESSES = 4_096;
 const ANSWER_MS = 5_000;
 
@@ -18,8 +18,8 @@ interface Sender {
 }
 
 /**
- * How many packets are looked at. Those we wait for have their share of the address, but need none of the whole: a flood of others does
- * not cut us off.
+ * Rate limits of packets. Expected answers count only for the limit of their address, not for the total, so a flood of other
+ * packets does not block them.
  */
 export class PacketLimiter {
   readonly #clock: Clock;

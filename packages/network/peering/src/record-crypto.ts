@@ -11,8 +11,8 @@ import {
 } from "@rnode/primitives";
 
 /**
- * The identity scheme of records with the secp256k1 of this project: a tenth of the time of the library's own, which takes milliseconds
- * for each of the hundreds of records that a walk through the table brings.
+ * The identity scheme of records with rnode's secp256k1. It takes a tenth of the time of the library's own, which takes
+ * milliseconds for each of the hundreds of records of a walk.
  */
 export const recordCrypto: Parameters<typeof setV4Crypto>[0] = {
   publicKey: defaultCrypto.publicKey,

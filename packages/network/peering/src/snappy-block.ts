@@ -16,24 +16,24 @@ const MAX_LENGTH = 0xffff_ffff;
 /**
  * Snappy's block format: the length as a varint, then literals and copies. Not the framed format.
  *
- * Anyone can compress a signed message anew, in any form that the format allows. Exactly the forms that the Go library reads are
- * read here, so that no peer is punished for passing on what others hold to be valid: a varint may be over-long, the end must
- * be exactly where the length says. Spec: docs/protocol/03-p2p.md#message-body
+ * Any node can compress a signed message again, in any form that the format allows. The decoder accepts exactly the forms that
+ * the Go library accepts, so that no peer is penalised for forwarding a message that others accept: a varint may be over-long,
+ * the end must be exactly at the length. Spec: docs/protocol/03-p2p.md#message-body
  *
- * @param maxBytes of the decompressed data; checked before anything is allocated
+ * @param maxBytes of the decompressed data; checked before any allocation
  * @throws {SnappyError} snappy/bad-length, snappy/too-long, snappy/corrupt
  */
 export function decompressSnappyBlock(input: Uint8Array, maxBytes: number): Uint8Array {
   const { length, end } = readLength(input);
   if (length > maxBytes) throw new SnappyError("snappy/too-long", { length, maxBytes });
-  // a copy of 3 bytes makes at most 64: what the input cannot fill is not allocated
+  // a copy of 3 bytes yields at most 64: a length that the input cannot fill is not allocated
   if (length > (input.length - end) * 22) throw new SnappyError("snappy/corrupt", { length, compressed: input.length });
   const output = new Uint8Array(length);
   decode(input, end, output);
   return output;
 }
 
-/** The length that the data has decompressed, as it says itself. @throws {SnappyError} snappy/bad-length */
+/** The stated length of the decompressed data. @throws {SnappyError} snappy/bad-length */
 export const snappyBlockLength = (input: Uint8Array): number => readLength(input).length;
 
 export const compressSnappyBlock = (data: Uint8Array): Uint8Array => compress(data);
@@ -41,7 +41,7 @@ export const compressSnappyBlock = (data: Uint8Array): Uint8Array => compress(da
 function readLength(input: Uint8Array): { readonly length: number; readonly end: number } {
   let length = 0;
   let scale = 1;
-  // ten groups of seven bits are what 64 bits need
+  // 64 bits need ten groups of seven bits
   for (let at = 0; at < Math.min(input.length, 10); at++) {
     const byte = input[at]!;
     length += (byte & 0x7f) * scale;
@@ -52,7 +52,7 @@ function readLength(input: Uint8Array): { readonly length: number; readonly end:
   throw new SnappyError("snappy/bad-length");
 }
 
-/** Fills `output`, no more and no less. */
+/** Fills `output` exactly. */
 function decode(input: Uint8Array, start: number, output: Uint8Array): void {
   const inputLength = input.length;
   const outputLength = output.length;
@@ -100,7 +100,7 @@ function decode(input: Uint8Array, start: number, output: Uint8Array): void {
         from += 5;
     }
     if (offset === 0 || offset > to || length > outputLength - to) throw corrupt(from);
-    // a copy may overlap what it writes: a run repeats
+    // a copy may overlap its output: a run repeats
     for (let source = to - offset, end = to + length; to < end; ) output[to++] = output[source++]!;
   }
   if (to !== outputLength) throw corrupt(from);

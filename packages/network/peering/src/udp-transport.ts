@@ -12,7 +12,7 @@ import { PacketLimiter } from "./packet-limiter.ts";
 export interface UdpTransportOptions {
   readonly ip: string;
   readonly port: number;
-  /** our own, 64 hex digits: what packets are masked with */
+  /** the own node id, 64 hex digits, which masks packets */
   readonly nodeId: string;
   /** addresses that packets may come from and go to */
   readonly accepts: (ip: string) => boolean;
@@ -37,8 +37,8 @@ export type DropReason = "limit" | "network" | "format";
 const RECEIVE_BUFFER_BYTES = 256 * 1024;
 
 /**
- * The UDP socket under discv5. In place of the library's: a port that is taken is an error instead of a crash, packets from and to
- * addresses outside `networks` do not pass, and floods are dropped before anything is decrypted or verified for them.
+ * The UDP socket of discv5, which replaces the library's. A used port is an error instead of a crash, packets from and to
+ * addresses outside `networks` are dropped, and floods are dropped before decryption and verification.
  */
 export class UdpTransport extends EventEmitter {
   readonly bindAddrs: Multiaddr[];
@@ -138,7 +138,7 @@ export class UdpTransport extends EventEmitter {
 
 /** A UDP port cannot be listened on. */
 export class UdpBindError extends CodedError<"peering/udp-bind"> {
-  /** what is at fault */
+  /** the invalid setting */
   readonly setting: "port" | "ip";
 
   constructor(setting: "port" | "ip", text: string, options?: ErrorOptions) {
@@ -159,5 +159,5 @@ function bindError(ip: string, port: number, cause: NodeJS.ErrnoException): UdpB
   }
 }
 
-/** The type that discv5 wants its transport to have. */
+/** Converts to the type of discv5's transport. */
 export const asTransport = (transport: UdpTransport): ITransportService => transport as unknown as ITransportService;

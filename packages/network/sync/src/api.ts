@@ -1,12 +1,12 @@
 import type { Chain } from "@rnode/chain";
 
-/** What a sync needs of the chain that it extends. */
+/** The used part of the chain for a sync. */
 export type SyncedChain = Pick<
   Chain,
   "config" | "genesis" | "head" | "headerOf" | "newPayload" | "forkchoiceUpdated" | "extend" | "import"
 >;
 
-/** Where a sync stands. Numbers are block numbers. */
+/** Progress of a sync. Numbers are block numbers. */
 export interface SyncStatus {
   /** headers: the way back from the target to our chain is being looked for; blocks: they are fetched and executed */
   readonly stage: "headers" | "blocks";
@@ -18,8 +18,8 @@ export interface SyncStatus {
   readonly highestBlock: number;
   /** blocks up to here have been downloaded */
   readonly downloadedBlock: number;
-  /** the lowest header below the target that is verified; undefined: none */
+  /** the lowest verified header below the target; `undefined`: none */
   readonly lowestHeader: number | undefined;
-  /** peers that may be asked */
+  /** number of usable peers */
   readonly peers: number;
 }

@@ -39,7 +39,7 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
     expect(harness.node.store.label("safe")?.number).toBe(290);
     expect(harness.node.store.label("finalized")?.number).toBe(280);
     expect(harness.node.store.verifyState().problems).toEqual([]);
-    expect(readdirSync(harness.folder)).toEqual([]); // what was kept of the headers is gone
+    expect(readdirSync(harness.folder)).toEqual([]); // the stored hashes are removed
     expect(harness.warnings()).toEqual([]);
     const [first, second] = harness.peers.list();
     expect(Math.min(first!.given, second!.given)).toBeGreaterThan(30);
@@ -174,7 +174,7 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
 
   it("executes no body that waits for a target of before", async () => {
     const harness = await harnessOf(120);
-    // The first bodies do not come: those of others wait for them.
+    // The first bodies do not come, so later ones wait for them.
     let count = 0;
     const fault = (kind: "headers" | "bodies") => (kind === "bodies" && count++ === 0 ? "stall" : undefined);
     for (let index = 0; index < 3; index++) harness.peer({ latencyMs: 50, fault });
@@ -213,7 +213,7 @@ describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
     const faults = new Set(bad.reports.map((report) => report.fault));
     if (isLie) {
       expect(faults).toContain("lied");
-      expect(bad.reports.filter(({ fault: given }) => given === "lied")).toHaveLength(1); // it is not asked again
+      expect(bad.reports.filter(({ fault: given }) => given === "lied")).toHaveLength(1); // it gets no more requests
     } else expect([...faults]).toEqual(fault === "gone" ? [] : [fault === "stall" ? "slow" : "useless"]);
   });
 

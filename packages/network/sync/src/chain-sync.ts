@@ -29,20 +29,20 @@ export interface ChainSyncDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: MetricFactory | undefined;
-  /** what the operator can do when there are no peers */
+  /** the operator's remedy if there are no peers */
   readonly adviceWithoutPeers: string;
 }
 
 /** A block that a sync is about. */
 interface Goal {
   readonly hash: Uint8Array;
-  /** undefined: its header is not known yet */
+  /** `undefined`: its header is not known yet */
   readonly number: number | undefined;
-  /** undefined: a payload of which no fork choice has said that it is the head */
+  /** `undefined`: a payload that no fork choice has made the head */
   readonly choice: { readonly state: ForkchoiceState; readonly version: 1 | 2 | 3 } | undefined;
 }
 
-/** Why a block, and what descends from it, cannot be the head. */
+/** Why a block and its descendants cannot be the head. */
 interface Invalid {
   readonly reason: string;
   readonly latestValidHash: Hex | null;
@@ -56,16 +56,19 @@ const TICK_MS = 1_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const MAX_INVALID = 1_024;
-/** How long a peer may take to name the header of a head that only fork choice has named; then others are asked again. */
+/** Time for a peer to return the header of a head known only by a fork choice; then the request is repeated. */
 const RESOLVE_PAUSE_MS = 2_000;
-/** A target that fork choice has moved on from is given up when nothing of it comes for so long: about as long as a peer may take to answer. */
+/**
+ * A target that is no longer the fork choice's is dropped if none of its blocks comes for this time: about the time limit of a
+ * peer's answer.
+ */
 const STANDSTILL_MS = 15_000;
 
 /**
- * The heads of a chain, as a rollup node moves them, for a chain that can also get blocks from peers. Payloads and heads whose ancestors
- * are missing answer SYNCING; once fork choice has named such a head, headers are fetched back to a block that the chain has, then bodies,
- * and executed in groups by the chain's own import. When the head is there, the fork choice that named it takes effect.
- * Spec: docs/protocol/01-execution.md#engine-semantics
+ * The heads of a chain, as a rollup node sets them, for a chain that can also get blocks from peers. Payloads and heads with
+ * missing ancestors answer SYNCING. After a fork choice with such a head, headers are fetched back to a block of the chain, then
+ * bodies, and the chain imports them in groups. When the head is imported, its fork choice takes effect. Spec:
+ * docs/protocol/01-execution.md#engine-semantics
  */
 export class ChainSync {
   readonly #deps: ChainSyncDeps;
@@ -78,7 +81,7 @@ export class ChainSync {
   readonly #progress: SyncProgress;
   readonly #listeners = new Set<(status: SyncStatus | undefined) => void>();
   #goal: Goal | undefined;
-  /** whether the goal waits until the target before it is reached */
+  /** whether the goal waits for the previous target */
   #isPostponed = false;
   #startingBlock = 0;
   /** settles when the import in progress has ended */
@@ -87,7 +90,7 @@ export class ChainSync {
   #holds = 0;
   /** rung when there is something new to do */
   #wake = new Alarm();
-  /** ends what is in progress */
+  /** stops the current sync */
   #stop = new Alarm();
   readonly #closing = new Alarm();
   readonly #running: Promise<void>;
@@ -117,7 +120,7 @@ export class ChainSync {
     this.#running = this.#run();
   }
 
-  /** undefined: there is nothing to sync to */
+  /** `undefined` if there is no sync */
   get status(): SyncStatus | undefined {
     if (this.#goal === undefined) return undefined;
     const headers = this.#headers;
@@ -183,7 +186,7 @@ export class ChainSync {
     return result;
   }
 
-  /** Ends what is in progress; the next start goes on from there. Must come before that of the chain. */
+  /** Stops the current sync; the next start resumes it. Close it before the chain. */
   async close(): Promise<void> {
     this.#closing.ring();
     this.#stop.ring();
@@ -194,7 +197,7 @@ export class ChainSync {
     this.#listeners.clear();
   }
 
-  /** Runs an action of somebody else while no import is in progress. */
+  /** Runs another component's action while no import is running. */
   async #alone<T>(action: () => MaybePromise<T>): Promise<T> {
     this.#holds++;
     this.#stop.ring();
@@ -208,8 +211,8 @@ export class ChainSync {
   }
 
   /**
-   * What is in progress goes on, to the new target where that continues the one before. Otherwise the one before is reached first: a target
-   * that jumps before peers have answered would never get its blocks.
+   * A running sync continues with the new target if that continues the previous one. Otherwise the previous target is reached
+   * first, because a target that changes before peers answer would never get its blocks.
    */
   #pursue(hash: Uint8Array, choice: Goal["choice"]): void {
     const isFirst = this.#goal === undefined;
@@ -365,7 +368,7 @@ export class ChainSync {
     if (refusal === undefined) return;
     const { block, hash, validationError } = refusal;
     if (validationError === undefined) {
-      // The chain has lost the parent: fork choice has gone elsewhere meanwhile.
+      // The chain has lost the parent, because the fork choice changed meanwhile.
       this.#deps.log.info("the sync looks for our chain again", { reason: describeImportRefusal(refusal) });
       this.#headers.clear();
       return;
@@ -374,7 +377,7 @@ export class ChainSync {
     this.#onWrong(this.#goal ?? goal, { kind: "wrong", number, hash, reason: validationError }, bytesToHex(parentHash));
   }
 
-  /** An import stores all that it has executed when its blocks end: what is executed does not wait for peers that stall. */
+  /** An import stores all executed blocks when its input ends, so executed blocks do not wait for slow peers. */
   async #import(first: number, stop: Alarm): Promise<ImportRefusal | undefined> {
     const { chain } = this.#deps;
     const download = this.#download;
@@ -390,7 +393,7 @@ export class ChainSync {
     }
   }
 
-  /** Peers proved what they gave, so that it is the target that is invalid. */
+  /** The peers' data is proven, so the target is invalid. */
   #onWrong(goal: Goal, wrong: WrongHeader, latestValidHash: Hex | null): void {
     const { number, reason } = wrong;
     const target = this.#isPostponed ? this.#headers.target!.hash : goal.hash;
@@ -407,7 +410,7 @@ export class ChainSync {
     this.#headers.clear();
   }
 
-  /** The head is there: what fork choice said takes effect. */
+  /** The head is imported: the fork choice takes effect. */
   #finish({ hash }: Goal, { state, version }: NonNullable<Goal["choice"]>): void {
     const { chain, log } = this.#deps;
     let result = chain.forkchoiceUpdated(state, undefined, version);

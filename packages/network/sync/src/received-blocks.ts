@@ -8,7 +8,10 @@ const MAX_BLOCKS = 1_024;
 const MAX_BYTES = 32 << 20;
 const ROUGH_TRANSACTION_BYTES = 250;
 
-/** Payloads of the rollup node whose parents are missing. They need not be fetched from peers; the oldest are dropped beyond the limits. */
+/**
+ * Payloads of the rollup node with missing parents, which need not be fetched from peers. Beyond the limits, the oldest are
+ * dropped.
+ */
 export class ReceivedBlocks {
   readonly #blocks = new Map<Hex, { readonly prepared: PreparedBlock; readonly bytes: number }>();
   #bytes = 0;

@@ -12,7 +12,7 @@ export interface SyncGauges {
   readonly waitingBytes: () => number;
 }
 
-/** What becomes of syncs with peers. */
+/** Outcomes of syncs with peers. */
 export function createSyncMetrics(m: MetricFactory, gauges: SyncGauges) {
   m.gaugeOf("sync_active", "1 while the client syncs from peers to a head that it does not have.", () => (gauges.active() ? 1 : 0));
   m.gaugeOf("sync_target_block", "Number of the head that the client syncs to; 0: it does not.", gauges.targetBlock);

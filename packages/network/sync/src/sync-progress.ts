@@ -2,11 +2,11 @@ import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { SyncStatus } from "./api.ts";
 
-/** How often the log says how far a sync is. */
+/** Interval of the log line about the progress. */
 const LINE_MS = 8_000;
 /** A sync that nothing comes of is warned about so often, */
 const WARNING_MS = 30_000;
-/** for the first time after so long; without peers earlier, because that seldom mends itself. */
+/** Time before the first warning; earlier without peers, because that rarely resolves itself. */
 const FIRST_WARNING_MS = 60_000;
 const FIRST_WARNING_WITHOUT_PEERS_MS = 5_000;
 
@@ -19,12 +19,12 @@ export class SyncProgress {
   #lineMs = 0;
   #lineBlock = 0;
   #lineHeaders = 0;
-  /** of the latest progress, and what it was */
+  /** time and value of the latest progress */
   #movedMs = 0;
   #mark = "";
   #warnedMs: number | undefined;
 
-  /** @param advice what to do when there are no peers */
+  /** @param advice the remedy if there are no peers */
   constructor(clock: Clock, log: Logger, advice: string) {
     this.#clock = clock;
     this.#log = log;

@@ -72,12 +72,12 @@ export class SyncClient {
   private readonly peers = new Map<string, Peer>();
   private readonly workers = new Set<Promise<void>>();
   private readonly global: TokenBucket;
-  /** hashes that a trusted block names, and when the block was handed over */
+  /** trusted hashes, with the time of the block's delivery */
   private readonly trusted = new LruCache<Hex, { readonly handedOverMs: number | undefined }>(MAX_TRUSTED);
   private readonly quarantine = new Quarantine();
   /** hash that a waiting block names as its parent → peers that sent another block of that number: one of the two is of another chain */
   private readonly suspects = new LruCache<Hex, Set<string>>(MAX_TRUSTED);
-  /** number → who was asked, and since when */
+  /** number → requested peers, and the time of the request */
   private readonly inFlight = new Map<number, Map<Peer, number>>();
   private walk: Walk | undefined;
   private changed = createSignal();
@@ -88,7 +88,7 @@ export class SyncClient {
     this.global = new TokenBucket(GLOBAL_RATE, deps.clock);
   }
 
-  /** The number of the block that everything waits for; undefined: nothing is missing. */
+  /** The number of the block that blocks all others; `undefined`: nothing is missing. */
   get waitingFor(): number | undefined {
     return this.walk?.next.number;
   }
@@ -114,7 +114,7 @@ export class SyncClient {
     this.wake();
   }
 
-  /** Asking again for what is being fetched changes nothing. */
+  /** A repeated request for a gap in progress has no effect. */
   requestGap({ start, end }: UnsafeGap): void {
     const { config, clock, log } = this.deps;
     if (this.isClosing || end.number <= start.number + 1) return;
@@ -141,7 +141,7 @@ export class SyncClient {
     await Promise.all(this.workers);
   }
 
-  /** Asks one peer for one block after the other, for as long as it is connected. */
+  /** Requests one block after the other from one peer, while it is connected. */
   private async work(peer: Peer): Promise<void> {
     const { clock } = this.deps;
     while (!peer.gone.signal.aborted) {
@@ -156,7 +156,7 @@ export class SyncClient {
     }
   }
 
-  /** The highest number that nobody has been asked for, or the one that holds up everything. */
+  /** The highest unrequested number, or the one that blocks all others. */
   private nextFor(peer: Peer): { readonly kind: "ask"; readonly number: number } | { readonly kind: "wait"; readonly ms: number } {
     const { walk } = this;
     if (walk === undefined || walk.without.has(peer.id) || !this.deps.mayAsk(peer.id)) return { kind: "wait", ms: FOREVER_MS };
@@ -213,7 +213,7 @@ export class SyncClient {
     this.pause(peer, isLie ? LIE_PAUSE_MS : undefined);
   }
 
-  /** Costs the peer no score, and ends the range for it; for all once nobody is left who might have the blocks. */
+  /** No penalty for the peer. Ends the range for this peer; for all when no peer is left that may have the blocks. */
   private onNotFound(peer: Peer, number: number): void {
     const { walk } = this;
     if (walk === undefined || number > walk.next.number) return;
@@ -236,7 +236,7 @@ export class SyncClient {
     else if (this.trusted.get(hash)?.handedOverMs === undefined && this.trusted.has(hash)) this.handOver(undefined, entry);
   }
 
-  /** Hands over what waits in quarantine for its child. */
+  /** Delivers blocks in quarantine whose child was delivered. */
   private advance(walk: Walk): void {
     for (;;) {
       if (walk.next.number <= walk.start) {
@@ -253,7 +253,7 @@ export class SyncClient {
     }
   }
 
-  /** @param walk undefined: the block is of a range that is no longer wanted */
+  /** @param walk `undefined`: the block belongs to an obsolete range */
   private handOver(walk: Walk | undefined, { block, peer }: Quarantined): void {
     for (const suspect of this.suspects.get(block.hash) ?? []) this.deps.scores.onRejectedPayload(suspect);
     this.suspects.delete(block.hash);
@@ -264,8 +264,8 @@ export class SyncClient {
   }
 
   /**
-   * The block is not the parent of the block that waits. The peer is blamed once the parent exists: until then the waiting block may be the
-   * one that lies, since whoever has the signer's key can name any parent.
+   * The block is not the parent of the waiting block. The peer gets the penalty only when the parent exists, because until then
+   * the waiting block can be wrong: a holder of the signer's key can sign any parent.
    */
   private reject({ next }: Walk, { block, peer }: Quarantined): void {
     this.deps.log.debug("a peer sent a block of another chain", { peer, number: block.number, hash: block.hash });

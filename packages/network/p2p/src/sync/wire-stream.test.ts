@@ -23,7 +23,7 @@ async function startHost(): Promise<Host> {
   return host;
 }
 
-/** What libp2p does not offer: a stream on which nothing has been negotiated. */
+/** A stream without protocol negotiation, which libp2p does not offer. */
 async function bareStream(from: Host, to: Host): Promise<Stream> {
   const connection = await from.dial(to.getMultiaddrs());
   await from.services.ping.ping(to.peerId); // both sides are ready

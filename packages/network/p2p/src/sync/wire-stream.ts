@@ -1,13 +1,13 @@
 import type { Stream } from "@libp2p/interface";
 
-/** What request-response needs of a stream. */
+/** The used part of a stream. */
 export interface WireStream {
-  /** aborted once the stream is gone, by whoever's doing */
+  /** aborted when the stream ends, from either side */
   readonly gone: AbortSignal;
   /**
-   * Hands over what arrives until the peer has sent everything, or `onData` returns false.
+   * Passes received data on until the peer's end, or until `onData` returns false.
    *
-   * @throws {StreamEnded} what `onData` throws
+   * @throws {StreamEnded} errors of `onData`
    */
   read(onData: (chunk: Uint8Array) => boolean, signal: AbortSignal): Promise<void>;
   /** Waits until the stream has taken everything. @throws {StreamEnded} */
@@ -21,7 +21,7 @@ export interface WireStream {
 /** The stream was reset, or the time is over. */
 export class StreamEnded extends Error {}
 
-/** What is handed to the stream at a time, so that a peer that does not read holds little of our memory. */
+/** Maximum size of a write, so a peer that does not read holds little memory. */
 const PIECE_BYTES = 64 * 1024;
 
 export class Libp2pStream implements WireStream {
@@ -38,11 +38,11 @@ export class Libp2pStream implements WireStream {
     return this.ended.signal;
   }
 
-  /** By events, so that nothing is buffered that `onData` has not seen. */
+  /** By events, so no data is buffered beyond `onData`. */
   read(onData: (chunk: Uint8Array) => boolean, signal: AbortSignal): Promise<void> {
     const { stream } = this;
     return new Promise((resolve, reject) => {
-      // The end may come before the last bytes: what was read while the protocol was negotiated is put back afterwards.
+      // The end can come before the last bytes, because data read during the negotiation is put back afterwards.
       const isOver = (): boolean => stream.readableEnded && stream.readBufferLength === 0;
       const stop = (): void => {
         stream.removeEventListener("message", onMessage);
@@ -79,7 +79,7 @@ export class Libp2pStream implements WireStream {
       signal.addEventListener("abort", onAbort, { once: true });
       stream.addEventListener("end", onEnd);
       stream.addEventListener("close", onClose);
-      // the last: what has arrived so far is handed over from now on
+      // last: from now on received data is passed on
       stream.addEventListener("message", onMessage);
     });
   }

@@ -13,7 +13,7 @@ export interface ChainOptions {
   readonly salt?: number;
 }
 
-/** The payloads of blocks 1 to `count`, each the child of the one before. */
+/** The payloads of blocks 1 to `count`, each the child of the previous one. */
 export function chainOfBlocks(config: RollupConfig, count: number, { blockBytes = 200, salt = 0 }: ChainOptions = {}) {
   const blocks: ExecutionPayloadEnvelope[] = [];
   let parentHash: Uint8Array = new Uint8Array(32).fill(salt);

@@ -13,7 +13,7 @@ export class Counts {
     })) as MetricFactory["counter"],
   };
 
-  /** Added up over everything that was counted with these labels, whatever the others were. */
+  /** The sum over all counters with these labels. */
   of(name: string, labels: LabelValues = {}): number {
     const wanted = Object.entries(labels);
     const matching = [...this.#counted.values()].filter(

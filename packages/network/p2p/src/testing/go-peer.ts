@@ -1,6 +1,6 @@
 import { GoProgram } from "@rnode/program/testing";
 
-/** What the Go program says at its start. */
+/** The Go program's first output. */
 export interface GoIdentity {
   readonly peerId: string;
   readonly addresses: readonly string[];
@@ -27,7 +27,7 @@ export interface GoBlock {
   readonly timestamp: string;
   readonly extraData: string;
   readonly baseFeePerGas: string;
-  /** computed by the Go program, whatever it is told */
+  /** computed by the Go program */
   readonly blockHash: string;
   readonly transactions: readonly string[];
   readonly blobGasUsed: string;
@@ -53,7 +53,7 @@ export interface GoAnswer {
   readonly block?: GoBlock;
 }
 
-/** What it prints without being asked. */
+/** The Go program's events. */
 export type GoEvent =
   | { readonly event: "block"; readonly from: string; readonly block: GoBlock }
   | { readonly event: "refused"; readonly from: string; readonly version: number; readonly reason: string };

@@ -15,7 +15,7 @@ export const blockRequestProtocol = (l2ChainId: bigint): string => payloadByNumb
 
 const MESH_PROTOCOL = "/meshsub/1.1.0";
 
-/** A libp2p node that keeps to none of the rules above the connection: it sends what it is told to. */
+/** A libp2p node that sends arbitrary data above the connection. */
 export class HostilePeer {
   readonly #host: Host;
   #connection: Connection | undefined;
@@ -27,7 +27,7 @@ export class HostilePeer {
     this.#readsMesh = readsMesh;
   }
 
-  /** @param readsMesh false: takes what is gossiped to it, and never reads it */
+  /** @param readsMesh false: accepts gossip streams, and never reads them */
   static async start(readsMesh = true): Promise<HostilePeer> {
     const host = await createHost({
       networkKey: crypto.getRandomValues(new Uint8Array(32)),
@@ -56,7 +56,7 @@ export class HostilePeer {
     this.#mesh = undefined;
   }
 
-  /** As a subscriber that wants to be in the mesh of the topics. */
+  /** Joins the mesh of the topics as a subscriber. */
   async join(topics: readonly string[]): Promise<void> {
     await this.gossip({ subscriptions: topics.map((topic) => ({ topic, subscribe: true })), messages: [] });
     await this.gossip({
@@ -75,7 +75,7 @@ export class HostilePeer {
     await this.gossipFrame(RPC.encode(rpc));
   }
 
-  /** @param claimedLength what the prefix says; default: the truth */
+  /** @param claimedLength the length prefix; default: the right one */
   async gossipFrame(frame: Uint8Array, claimedLength = frame.length): Promise<void> {
     this.#mesh ??= await this.#open(MESH_PROTOCOL);
     const prefix = varint(claimedLength);
@@ -107,7 +107,7 @@ export class HostilePeer {
   }
 }
 
-/** Sockets that connect and say nothing. */
+/** Sockets that connect and stay silent. */
 export async function silentSockets(port: number, count: number): Promise<Socket[]> {
   return Promise.all(
     Array.from(

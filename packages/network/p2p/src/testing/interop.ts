@@ -8,7 +8,7 @@ import { nowSec } from "./running-clock.ts";
 import { goBlockOf, rollupOf, testBlock, testChain } from "./test-blocks.ts";
 import { SEQUENCER_KEY_HEX, TestNode, type TestNodeOptions, until } from "./test-node.ts";
 
-/** What a case starts is closed after it. */
+/** The resources of a case, which are closed after it. */
 interface Stage {
   readonly go: (...args: string[]) => Promise<GoPeer>;
   readonly node: (options: TestNodeOptions) => Promise<TestNode>;
@@ -21,7 +21,7 @@ const CHAIN = "--chain=901";
 /** The key that signs this network's blocks. */
 const AS_SEQUENCER = `--key=${SEQUENCER_KEY_HEX}`;
 
-/** Each case has nodes of its own. @returns how many cases passed and failed */
+/** Each case has its own nodes. @returns numbers of passed and failed cases */
 export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
   const stageOf = (onClose: (close: () => Promise<unknown>) => void): Stage => ({
     go: async (...args) => {
@@ -139,7 +139,7 @@ const CASES: readonly InteropCase<Stage>[] = [
       await stranger.ask("connect", { address: go.identity.addresses[0]! });
       const refused = go.event("a refusal", ({ event, from }) => event === "refused" && from === stranger.identity.peerId, 10_000);
       const sent: string[] = [];
-      // Until it is in the mesh it reaches nobody.
+      // Before it is in the mesh, it reaches no node.
       const sending = setInterval(() => void sentBy(stranger, 4, []).then(({ blockHash }) => sent.push(blockHash)), 100);
       await refused.finally(() => clearInterval(sending));
       await exchange(go, node, 4, transactions);
@@ -229,7 +229,7 @@ const CASES: readonly InteropCase<Stage>[] = [
   },
 ];
 
-/** Transactions of together so many bytes. */
+/** Transactions of this total size. */
 function incompressible(bytes: number): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   for (let made = 0; made < bytes; made += 60_000) pieces.push(crypto.getRandomValues(new Uint8Array(60_000)));

@@ -18,7 +18,7 @@ export interface SignedBlock {
   readonly signature: Uint8Array;
 }
 
-/** A signed block with so many bytes of transactions, which do not compress. */
+/** A signed block with this number of incompressible transaction bytes. */
 export async function measuredBlock(rollup: RollupConfig, number: number, sizeBytes: number, signer: Signer): Promise<SignedBlock> {
   const transactions: Uint8Array[] = [];
   for (let made = 0; made < sizeBytes; made += TRANSACTION_BYTES) {

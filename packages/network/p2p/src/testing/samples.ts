@@ -28,7 +28,7 @@ export const SAMPLE_TIME = 1764691201;
 
 const EMPTY_ROOT = hexToBytes("0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421");
 
-/** What the headers of docs/protocol/06-testing.md#header-payload-id-and-root-vectors have in common. */
+/** Common fields of the headers of docs/protocol/06-testing.md#header-payload-id-and-root-vectors. */
 const common = (blockHash: string, fields: Partial<ExecutionPayload>): ExecutionPayload => ({
   parentHash: new Uint8Array(32).fill(1),
   feeRecipient: hexToBytes("0x4200000000000000000000000000000000000011"),

@@ -22,7 +22,7 @@ interface SimGossipDeps {
   readonly clock: Pick<Clock, "unixMs" | "monotonicMs">;
   readonly log: Logger;
   readonly accept: (envelope: ExecutionPayloadEnvelope) => void;
-  /** hands a message to all other peers. @param from undefined: the own block */
+  /** sends a message to all other peers. @param from `undefined`: an own block */
   readonly pass: (message: SimMessage, from: string | undefined) => void;
 }
 
@@ -40,8 +40,8 @@ export function simMessage(
 }
 
 /**
- * Gossip of one simulated node: judgement, budgets, parameters and counting of scores are the node's own, only the router and its links are
- * not. Each message is judged once, and passed on to all if it is accepted.
+ * Gossip of one simulated node: validation, budgets, score parameters and score counters are the node's own; only the router and
+ * its links are simulated. Each message is validated once, and sent to all if it is accepted.
  */
 export class SimGossip {
   readonly judge: BlockJudge;
@@ -105,7 +105,7 @@ export class SimGossip {
     }
   }
 
-  /** @returns why the own block cannot be published. undefined: it is */
+  /** @returns why the own block cannot be published; `undefined` if it was published */
   publish(message: SimMessage): string | undefined {
     const verdict = this.judge.judgeOwn(message.topic, message.bytes);
     if (verdict.kind === "ignore" && verdict.fault === "seen") return undefined;

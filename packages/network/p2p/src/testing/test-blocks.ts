@@ -32,7 +32,7 @@ export interface TestBlockFields {
   readonly salt?: number;
 }
 
-/** A block whose hash is right and whose other fields all differ from zero; nobody could execute it. */
+/** A block with a valid hash, whose other fields all differ from zero; it cannot be executed. */
 export function testBlock(rollup: RollupConfig, fields: TestBlockFields): ExecutionPayloadEnvelope {
   const { number, timestampSec } = fields;
   const version = payloadVersionAt(rollup.forkTimes, timestampSec);

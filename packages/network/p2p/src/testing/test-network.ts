@@ -40,7 +40,7 @@ export class ReceivedBlocks {
   }
 }
 
-/** A folder of its own. */
+/** A new temporary folder. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "rnode-p2p-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };

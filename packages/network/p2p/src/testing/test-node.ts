@@ -36,7 +36,7 @@ export interface Arrival {
 /** A whole P2P network as the rollup node has it, in this thread, on loopback, and with blocks to serve. */
 export class TestNode {
   readonly network: P2PNetwork;
-  /** what it has for those who ask, by number */
+  /** served blocks, by number */
   readonly blocks: Map<number, ExecutionPayloadEnvelope>;
   /** by block hash */
   readonly arrivals: ReadonlyMap<string, Arrival>;
@@ -88,7 +88,7 @@ export class TestNode {
     return this.network.identity.addresses[0]!;
   }
 
-  /** Connects, and waits until both know of all their peers, which are no others than ours, that they are on the block topics. */
+  /** Connects, and waits until both have the subscriptions of all their peers to the block topics. */
   async connect(to: TestNode): Promise<void> {
     await this.network.api.connectPeer(to.address);
     await until("both to know the other's topics", async () => (await this.#knowsAll()) && (await to.#knowsAll()));

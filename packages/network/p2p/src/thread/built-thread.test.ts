@@ -122,7 +122,7 @@ describe("the network in its thread", { timeout: TIMEOUT_MS }, () => {
     expect(a.network.identity).toMatchObject({ peerId, tcpPort });
     await b.network.api.connectPeer(a.network.identity.addresses[0]!);
     await publishUntilSent(b.network, 1);
-    await a.received.until(1); // it knows the signer again
+    await a.received.until(1); // it has the signer again
   });
 
   it("fails to start in the words of the setting that is wrong", async () => {

@@ -2,7 +2,7 @@ import type { ExecutionPayloadEnvelope, ForkTimes } from "@rnode/protocol";
 import { decodeEnvelope, encodeEnvelope } from "../wire/envelope.ts";
 import { type PayloadVersion, payloadVersionAt } from "../wire/payload-ssz.ts";
 
-/** A block as it goes from thread to thread: one buffer, which changes hands instead of being copied. */
+/** A block between threads: one buffer, which is transferred instead of copied. */
 export interface EncodedBlock {
   readonly version: PayloadVersion;
   readonly bytes: Uint8Array<ArrayBuffer>;

@@ -2,7 +2,7 @@ import type { P2PConfig, P2PIdentity, UnsafeGap } from "../network.ts";
 import type { PeerApi } from "../peers/peer-api.ts";
 import type { EncodedBlock } from "./encoded-block.ts";
 
-/** Indices in the shared counters. What is under way to the process: it counts down what it has taken. */
+/** Indices in the shared counters of data in flight to the process, which subtracts the processed part. */
 export const PAYLOAD_BYTES = 0;
 export const PAYLOADS = 1;
 export const COUNTERS = 2;
@@ -17,7 +17,7 @@ type ToThread =
   | { readonly kind: "signer"; readonly address: Uint8Array }
   | { readonly kind: "gap"; readonly gap: UnsafeGap }
   | { readonly kind: "call"; readonly id: number; readonly method: PeerApiMethod; readonly args: readonly unknown[] }
-  /** the answer to `ask`; without a block and an error: there is no such block */
+  /** the answer to `ask`; without a block and an error: no such block */
   | { readonly kind: "block"; readonly id: number; readonly block?: EncodedBlock | undefined; readonly error?: string | undefined };
 
 /** Goes before everything else. */

@@ -2,8 +2,8 @@ import type { EncodedBlock } from "./encoded-block.ts";
 import { type FromThread, MAX_PAYLOAD_BYTES, MAX_PAYLOADS, PAYLOAD_BYTES, PAYLOADS } from "./messages.ts";
 
 /**
- * What the thread sends by itself, within bounds: the process counts down in `shared` what it has taken, so nothing piles up before a
- * process that is busy.
+ * The thread's own messages, bounded: the process subtracts the processed part in `shared`, so nothing piles up for a busy
+ * process.
  */
 export class Outbox {
   readonly #shared: Int32Array<SharedArrayBuffer>;

@@ -32,7 +32,7 @@ export interface P2PThreadDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricFactory;
-  /** undefined: the thread keeps no metrics */
+  /** `undefined`: no metrics in the thread */
   readonly metricsPrefix: string | undefined;
   /** for tests: another program, options of Node */
   readonly overrides?: { readonly program?: URL; readonly execArgv?: readonly string[] } | undefined;
@@ -45,8 +45,8 @@ const MEMORY = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 } as 
 const NO_ANSWER = { lost: "p2p/thread-lost", busy: "p2p/busy", closed: "p2p/closed" } as const;
 
 /**
- * The network in a thread of its own: a flood of messages does not delay the node. What goes between the threads is bounded by count and
- * bytes, and blocks to publish overtake everything else. A thread that is lost is started again with the same identity and ports.
+ * The network in a separate thread, so that a flood of messages does not delay the node. Data between the threads is bounded by
+ * count and bytes, and blocks to publish have priority. A crashed thread is restarted with the same identity and ports.
  */
 export class P2PThread implements P2PNetwork {
   readonly api: PeerApi;
@@ -92,7 +92,7 @@ export class P2PThread implements P2PNetwork {
     this.api = this.#remoteApi();
   }
 
-  /** @throws {P2PSettingError}, or what else keeps the network from starting */
+  /** @throws {P2PSettingError}, or other errors of the start */
   static async start(config: P2PConfig, handlers: P2PHandlers, deps: P2PThreadDeps): Promise<P2PThread> {
     const started = new P2PThread(config, handlers, deps);
     await started.#thread.start();

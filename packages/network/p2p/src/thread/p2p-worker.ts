@@ -11,7 +11,7 @@ import { observeEventLoop } from "./event-loop-metrics.ts";
 import type { P2PTypes, Publish } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 
-// The thread of `P2PThread`: runs the network, and sends on what comes out of it.
+// The thread of `P2PThread`: runs the network, and forwards its output.
 
 const program = new NetworkProgram<P2PTypes>((metrics) =>
   metrics.counter("p2p_unhandled_rejections_total", "Promises of libraries that failed and that nobody waited for."),
@@ -24,7 +24,7 @@ const dropped = metrics.counter(
   "Blocks of the network that were dropped because the node did not get to take them.",
 );
 
-/** Blocks that the node was asked for, by id. */
+/** Requests to the node for blocks, by id. */
 const asked = new Map<
   number,
   { readonly resolve: (block: ExecutionPayloadEnvelope | undefined) => void; readonly reject: (error: Error) => void }

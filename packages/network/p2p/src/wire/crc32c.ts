@@ -1,7 +1,7 @@
 /** Castagnoli's polynomial, bits reversed. */
 const POLYNOMIAL = 0x82f6_3b78;
 
-/** `TABLES[k][byte]`: what a byte contributes that is followed by k more bytes of the same step. */
+/** `TABLES[k][byte]`: the contribution of a byte that is followed by k more bytes of the same step. */
 const TABLES = createTables();
 
 function createTables(): readonly Uint32Array[] {

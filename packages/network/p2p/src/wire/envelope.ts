@@ -8,9 +8,9 @@ const ROOT_BYTES = 32;
 const hasRoot = (version: PayloadVersion): boolean => version >= 3;
 
 /**
- * A payload with what travels in front of it. Spec: docs/protocol/03-p2p.md#message-body
+ * A payload with its prefix. Spec: docs/protocol/03-p2p.md#message-body
  *
- * @param prefixBytes free bytes in front, for the caller to fill
+ * @param prefixBytes free bytes at the start, for the caller to fill
  * @throws {WireError} ssz/wrong-version, ssz/bad-length, ssz/bad-number
  */
 export function encodeEnvelope(envelope: ExecutionPayloadEnvelope, version: PayloadVersion, prefixBytes = 0): Uint8Array {

@@ -12,15 +12,15 @@ export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 export const MIN_MESSAGE_BYTES = 66;
 const SIGNATURE_BYTES = 65;
 
-/** A message as it is before compression: signature 65 ‖ body. Spec: docs/protocol/03-p2p.md#message-body */
+/** A message before compression: signature 65 ‖ body. Spec: docs/protocol/03-p2p.md#message-body */
 export interface GossipMessage {
   /** r 32 ‖ s 32 ‖ y parity 1 */
   readonly signature: Uint8Array;
-  /** what `encodeEnvelope` makes */
+  /** the result of `encodeEnvelope` */
   readonly body: Uint8Array;
 }
 
-/** @throws {WireError} gossip/bad-signature unless it has 65 bytes; those of `encodeEnvelope` */
+/** @throws {WireError} gossip/bad-signature unless it has 65 bytes; errors of `encodeEnvelope` */
 export function encodeGossipMessage(
   envelope: ExecutionPayloadEnvelope,
   version: PayloadVersion,
@@ -39,7 +39,7 @@ export function splitGossipMessage(message: Uint8Array): GossipMessage {
   return { signature: message.subarray(0, SIGNATURE_BYTES), body: message.subarray(SIGNATURE_BYTES) };
 }
 
-/** keccak256 of the bytes after the signature: what `Signer.signBlock` is asked for. */
+/** keccak256 of the bytes after the signature: the input of `Signer.signBlock`. */
 export const bodyHash = (body: Uint8Array): Uint8Array => keccak256(body);
 
 /** The hash that was signed, of the bytes after the signature. */

@@ -18,7 +18,7 @@ export function encodeOpstackEntry({ chainId, version }: OpstackEntry): Uint8Arr
   return Uint8Array.from([...uvarint(chainId), ...uvarint(version)]);
 }
 
-/** Bytes after the two numbers are let through. @returns undefined: not an entry */
+/** Bytes after the two numbers are ignored. @returns `undefined`: not an entry */
 export function decodeOpstackEntry(bytes: Uint8Array): OpstackEntry | undefined {
   const chainId = readUvarint(bytes, 0);
   const version = chainId && readUvarint(bytes, chainId.end);

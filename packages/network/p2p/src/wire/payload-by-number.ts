@@ -7,7 +7,7 @@ import { WireError } from "./wire-error.ts";
 
 /** of a request: the block's number, u64 LE */
 export const REQUEST_BYTES = 8;
-/** of an answer, as it is sent and decompressed */
+/** of an answer, both compressed and decompressed */
 export const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
 /** result u8 ‖ version u32 LE */
 const PREAMBLE_BYTES = 5;
@@ -15,7 +15,9 @@ const PREAMBLE_BYTES = 5;
 /** The first byte of an answer. All but `success` are the whole answer. */
 export const RESULT = { success: 0, notFound: 1, invalid: 2, other: 3 } as const;
 
-/** Both forms are served, the one without the slash is asked for first: op-node has only that, kona only the other. */
+/**
+ * Both forms are served; the client tries the one without the slash first, because op-node has only that, kona only the other.
+ */
 export const payloadByNumberProtocols = (l2ChainId: bigint): readonly [string, string] => {
   const id = `/opstack/req/payload_by_number/${l2ChainId}/0`;
   return [id, `${id}/`];
@@ -23,7 +25,7 @@ export const payloadByNumberProtocols = (l2ChainId: bigint): readonly [string, s
 
 export const encodeRequest = (number: number): Uint8Array => uint64ToBytes(BigInt(number)).reverse();
 
-/** A number that is too large to be exact is too large for any chain, too. @param bytes at least eight */
+/** A number too large to be exact is too large for any chain. @param bytes at least eight */
 export function decodeRequest(bytes: Uint8Array): number {
   return Number(new DataView(bytes.buffer, bytes.byteOffset, REQUEST_BYTES).getBigUint64(0, true));
 }
@@ -66,7 +68,7 @@ export class ResponseDecoder {
     return this.frames.heldBytes;
   }
 
-  /** What the peer answers instead of a block; undefined: it sends one, or nothing has arrived yet. */
+  /** The peer's error code; `undefined`: it sends a block, or nothing has arrived yet. */
   get refusal(): number | undefined {
     return this.filled > 0 && this.preamble[0] !== RESULT.success ? this.preamble[0] : undefined;
   }

@@ -5,7 +5,7 @@ import { bodyHash, encodeSignature } from "./gossip-message.ts";
 import { payloadVersionAt } from "./payload-ssz.ts";
 
 /**
- * Has a block signed as gossip wants it.
+ * Signs a block for gossip.
  *
  * @returns 65 bytes. Spec: docs/protocol/03-p2p.md#message-body
  * @throws {SignerError}

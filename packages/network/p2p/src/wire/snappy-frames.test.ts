@@ -74,7 +74,7 @@ describe("reading Snappy frames", () => {
         fc.array(fc.nat(), { maxLength: 12 }),
         fc.array(fc.integer({ min: 0x80, max: 0xff }), { maxLength: 3 }),
         (plain, at, extra) => {
-          // chunks to be skipped, and further identifiers, may stand between those of data
+          // skippable chunks and more identifiers may be between chunks of data
           const skipped = extra.map((type) => (type === 0xff ? IDENTIFIER : chunk(type, new Uint8Array(type))));
           const framed = stream(...skipped, chunksOf(plain), ...skipped);
           const cuts = at.map((cut) => cut % (framed.length + 1)).sort((a, b) => a - b);

@@ -4,9 +4,9 @@ import { crc32c } from "./crc32c.ts";
 import { WireError } from "./wire-error.ts";
 
 /**
- * Snappy's framed format: chunks of type u8 ‖ length u24 LE ‖ body. The stream begins with its identifier; the body of a chunk of data
- * is a masked CRC-32C of the data, u32 LE, and the data, as a Snappy block or as it is.
- * Spec: docs/protocol/03-p2p.md#request-response-payload-by-number
+ * Snappy's framed format: chunks of type u8 ‖ length u24 LE ‖ body. The stream begins with its identifier. The body of a chunk of
+ * data is a masked CRC-32C of the data, u32 LE, and the data, as a Snappy block or uncompressed. Spec:
+ * docs/protocol/03-p2p.md#request-response-payload-by-number
  */
 const COMPRESSED = 0x00;
 const UNCOMPRESSED = 0x01;
@@ -17,7 +17,7 @@ const HEADER_BYTES = 4;
 const CHECKSUM_BYTES = 4;
 /** of data in a chunk */
 const MAX_CHUNK_BYTES = 65_536;
-/** of a Snappy block that holds so many: more than any encoder makes of them */
+/** of a Snappy block with MAX_CHUNK_BYTES: more than any encoder's output */
 const MAX_BLOCK_BYTES = 32 + MAX_CHUNK_BYTES + Math.floor(MAX_CHUNK_BYTES / 6);
 
 export interface FrameLimits {
@@ -33,7 +33,7 @@ export function encodeSnappyFrames(data: Uint8Array, prefixBytes = 0): Uint8Arra
   for (let at = 0; at < data.length; at += MAX_CHUNK_BYTES) {
     const piece = data.subarray(at, at + MAX_CHUNK_BYTES);
     const block = compressSnappyBlock(piece);
-    // what compression does not make an eighth smaller is sent as it is, as the Go library does
+    // data is sent uncompressed unless compression saves an eighth, as in the Go library
     const isWorth = block.length < piece.length - Math.floor(piece.length / 8);
     const body = isWorth ? block : piece;
     parts.push(chunkHeader(isWorth ? COMPRESSED : UNCOMPRESSED, CHECKSUM_BYTES + body.length), checksum(piece), body);
@@ -42,8 +42,8 @@ export function encodeSnappyFrames(data: Uint8Array, prefixBytes = 0): Uint8Arra
 }
 
 /**
- * Reads the format as it arrives, in pieces of any length. What it holds is bounded by the limits, which are checked before anything is
- * decompressed; of a chunk that is not complete, it holds at most what the format allows for one.
+ * Decodes the format in pieces of any length. Its memory is bounded by the limits, which are checked before decompression; of an
+ * incomplete chunk, it holds at most the format's maximum.
  */
 export class SnappyFrameDecoder {
   private readonly limits: FrameLimits;
@@ -63,7 +63,7 @@ export class SnappyFrameDecoder {
     this.limits = limits;
   }
 
-  /** memory of what has been decompressed and waits for the rest */
+  /** memory of the decompressed part */
   get heldBytes(): number {
     return this.output.length;
   }
@@ -162,7 +162,7 @@ function assertLength(type: number, length: number): void {
 const chunkHeader = (type: number, length: number): Uint8Array =>
   Uint8Array.of(type, length & 0xff, (length >> 8) & 0xff, length >> 16);
 
-/** Masked, as the format wants it: a checksum of data that contains checksums would be weak. */
+/** Masked as the format requires, because a checksum of data that contains checksums would be weak. */
 function checksum(data: Uint8Array): Uint8Array {
   const crc = crc32c(data);
   const masked = (((crc >>> 15) | (crc << 17)) + 0xa282_ead8) >>> 0;

@@ -3,9 +3,9 @@ import { type PayloadVersion, payloadVersionAt } from "./payload-ssz.ts";
 
 /** A topic of blocks. */
 export interface BlockTopic {
-  /** as it stands on the wire */
+  /** on the wire */
   readonly topic: string;
-  /** what its messages are encoded in */
+  /** the encoding of its messages */
   readonly version: PayloadVersion;
 }
 

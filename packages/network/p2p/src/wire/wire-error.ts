@@ -20,7 +20,7 @@ export type WireErrorCode =
   | "ssz/bad-length"
   /** above 2^53 − 1, or not of its number of bits */
   | "ssz/bad-number"
-  /** a field that the version has is missing, or one that it has not is there */
+  /** a field of the version is missing, or has a field of another version */
   | "ssz/wrong-version"
   // answers to requests
   | "response/truncated"

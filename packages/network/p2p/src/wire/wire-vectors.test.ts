@@ -23,7 +23,7 @@ import {
 } from "./gossip-message.ts";
 import { blockTopics, publishingTopic } from "./topics.ts";
 
-/** Little-endian digits of a number of so many bytes. */
+/** Little-endian hex digits of a number with `size` bytes. */
 const le = (value: number | bigint, size: number): string =>
   BigInt(value)
     .toString(16)
@@ -34,8 +34,8 @@ const le = (value: number | bigint, size: number): string =>
 const raw = (bytes: Uint8Array): string => bytesToHex(bytes).slice(2);
 
 /**
- * The message body as the table of docs/protocol/03-p2p.md#ssz-encodings says it, written down once more, from first field to last.
- * It holds for blocks without transactions.
+ * The message body by the table of docs/protocol/03-p2p.md#ssz-encodings, written independently from the codec, from first field
+ * to last. Valid for blocks without transactions.
  */
 function bodyByTheTable({ version, envelope }: SampleMessage): string {
   const p: ExecutionPayload = envelope.executionPayload;

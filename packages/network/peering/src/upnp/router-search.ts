@@ -21,13 +21,16 @@ const MULTICAST = { ip: "239.255.255.250", port: 1900 } as const;
 const LIMIT_MS = 5_000;
 /** Searches and answers get lost: they are datagrams. */
 const SEND_INTERVAL_MS = 1_000;
-/** Devices answer within so many seconds, and each at a time of its own. */
+/** Devices answer within this number of seconds, each at a random time. */
 const MAX_WAIT_SEC = 1;
 const MULTICAST_HOPS = 2;
 const MAX_ANSWERS = 16;
 const DEVICE_TYPES = [1, 2].map((version) => `urn:schemas-upnp-org:device:InternetGatewayDevice:${version}`);
 
-/** Asks the local networks for routers that map ports, of either version of the standard, and tells each one as it answers. */
+/**
+ * Searches the local networks for routers with port mapping, of either version of the standard, and yields each one when it
+ * answers.
+ */
 export async function* searchRouters(signal: AbortSignal, options: Partial<RouterSearch> = {}): AsyncGenerator<RouterAnswer, void> {
   const { localIps = ownAddresses(), target = MULTICAST, limitMs = LIMIT_MS } = options;
   const found = new Map<string, RouterAnswer>();
@@ -78,7 +81,7 @@ export async function* searchRouters(signal: AbortSignal, options: Partial<Route
 const searchFor = (type: string, { ip, port }: RouterSearch["target"]): string =>
   `M-SEARCH * HTTP/1.1\r\nHOST: ${ip}:${port}\r\nMAN: "ssdp:discover"\r\nMX: ${MAX_WAIT_SEC}\r\nST: ${type}\r\n\r\n`;
 
-/** A device speaks for itself: a location elsewhere would make us ask whomever it names. */
+/** A device may only announce itself: another location would make the node send requests to any host. */
 function locationOf(answer: string, senderIp: string): string | undefined {
   if (!/^HTTP\/1\.[01] 200 /.test(answer) || !/^st:.*:device:InternetGatewayDevice:/im.test(answer)) return undefined;
   const text = /^location:[ \t]*(\S+)/im.exec(answer)?.[1];

@@ -12,7 +12,7 @@ const text = (xml: string, name: string): string => new RegExp(`<${name}>([^<]*)
 const fault = (code: number): string =>
   `<s:Envelope><s:Body><s:Fault><detail><UPnPError><errorCode>${code}</errorCode><errorDescription>no &amp; no</errorDescription></UPnPError></detail></s:Fault></s:Body></s:Envelope>`;
 
-/** A router on the loopback interface, which answers searches and maps ports as UPnP says. */
+/** A router on the loopback interface that answers searches and maps ports by UPnP. */
 class LoopbackRouter {
   readonly mappings = new Map<string, string>();
   readonly taken = new Set<string>();

@@ -7,28 +7,28 @@ export type MappedProtocol = "TCP" | "UDP";
 export interface Router {
   externalIp(signal: AbortSignal): Promise<string>;
   /**
-   * Has the router pass a port on to the same port here, or renews that.
+   * Maps a router's port to the same local port, or renews the mapping.
    *
-   * @returns the router's port: the wanted one, or another where somebody has that
-   * @throws {Error} what the router says against it
+   * @returns the router's port: the wanted one, or another if it is taken
+   * @throws {Error} the router's error
    */
   map(protocol: MappedProtocol, localPort: number, wantedPort: number, leaseSec: number, signal: AbortSignal): Promise<number>;
   unmap(protocol: MappedProtocol, externalPort: number, signal: AbortSignal): Promise<void>;
 }
 
-/** What can map ports; each version has the methods that are used here. */
+/** Services with port mapping; each version has the used methods. */
 const SERVICES = ["WANIPConnection:2", "WANIPConnection:1", "WANPPPConnection:1"].map(
   (name) => `urn:schemas-upnp-org:service:${name}`,
 );
 const MAX_BODY_BYTES = 256 * 1024;
 const REQUEST_LIMIT_MS = 5_000;
-/** How many ports are tried when somebody else has the wanted one. */
+/** Number of ports to try if the wanted one is taken. */
 const MAX_PORTS = 8;
 const ONLY_PERMANENT_LEASES = 725;
 /** by code: another port may do */
 const CONFLICTS = [718, 729];
 
-/** What a router answers instead of doing what it was asked. */
+/** A router's error answer. */
 class RouterError extends Error {
   readonly code: number;
   constructor(action: string, code: number, description: string) {
@@ -116,9 +116,9 @@ class UpnpRouter implements Router {
 }
 
 /**
- * Reads what a router says of itself.
+ * Reads a router's description.
  *
- * @returns its connections to the outside, the best way to ask first
+ * @returns its external connections, the best method first
  */
 export async function connectionsOf({ location, localIp }: RouterAnswer, signal: AbortSignal): Promise<Router[]> {
   const { status, text } = await ask(location, {}, signal);

@@ -17,11 +17,11 @@ export interface BlockDownloadDeps {
 /** Limits for blocks that are downloaded, or being downloaded, and not executed. */
 const MAX_WAITING_BYTES = 48 << 20;
 const MAX_AHEAD_BLOCKS = 4_096;
-/** Where everybody waits for one answer for so long, somebody else is asked as well. */
+/** If all peers wait for one answer for this time, another peer gets the same request. */
 const PATIENCE_MS = 2_000;
-/** Where no block comes for so long, those before are not kept waiting for it. */
+/** If the next block does not come for this time, the earlier blocks are passed on without it. */
 const PAUSE_MS = 2_000;
-/** So many failures in a row for the same block mean that what is kept of the headers is of no use. */
+/** This number of failures in a row for the same block means that the stored hashes are invalid. */
 const MAX_FAILURES = 40;
 
 /** A request for consecutive blocks. */
@@ -44,7 +44,7 @@ export class BlockDownload {
   #waitingBytes = 0;
   readonly #requests = new Set<Request>();
   #next = 0;
-  /** PERF: blocks below it are there or asked for */
+  /** PERF: all blocks below it exist or are requested */
   #free = 0;
   #failures = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -64,7 +64,7 @@ export class BlockDownload {
     return this.#next - 1;
   }
 
-  /** Whether the hashes that are kept seem to be those of no block. */
+  /** Whether no block seems to have the stored hashes. */
   get isHopeless(): boolean {
     return this.#failures >= MAX_FAILURES;
   }
@@ -79,14 +79,14 @@ export class BlockDownload {
     for (const number of this.#waiting.keys()) if (number < first) this.#drop(number);
   }
 
-  /** Whether the blocks ended only because none came for a while. Requests go on meanwhile. */
+  /** Whether the blocks ended only because of a pause. Requests continue meanwhile. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
   /**
-   * The next blocks, up to the target. Ends before, if the target moves where the header chain does not reach yet, at the signal, or when
-   * none has come for a while after the first: whoever takes them can store what there is, and ask again.
+   * The next blocks, up to the target. Ends earlier if the target moves beyond the header chain, at the signal, or if no block
+   * comes for a while after the first: the caller can store the blocks, and call again.
    */
   async *blocks(): AsyncGenerator<VerifiedBlock> {
     const { headers, pool, clock } = this.#deps;
@@ -114,12 +114,12 @@ export class BlockDownload {
     }
   }
 
-  /** Gives up what is being asked for. */
+  /** Aborts pending requests. */
   end(): void {
     for (const { ended } of this.#requests) ended.ring();
   }
 
-  /** The next block, if it is there and still on the chain of the target. */
+  /** The next block, if it has arrived and is still on the target's chain. */
   #take(): VerifiedBlock | undefined {
     const { headers, received } = this.#deps;
     const number = this.#next;
@@ -155,7 +155,7 @@ export class BlockDownload {
     }
   }
 
-  /** The lowest blocks that nobody is asked for. */
+  /** The lowest unrequested blocks. */
   #nextRange(items: number, target: number): { readonly first: number; readonly last: number } | undefined {
     const isTaken = (number: number): boolean => {
       if (this.#waiting.has(number)) return true;
@@ -172,7 +172,7 @@ export class BlockDownload {
     return { first, last };
   }
 
-  /** What is needed next, if another peer has been asked for it for long. */
+  /** The next needed blocks, if another peer's request for them is slow. */
   #impatientRange(peer: IdlePeer): { readonly first: number; readonly last: number } | undefined {
     const nowMs = this.#deps.clock.monotonicMs();
     for (const { first, last, startMs, peers } of this.#requests) {
@@ -224,7 +224,7 @@ export class BlockDownload {
     this.#takeBodies(peer, lacking, answer.value);
   }
 
-  /** Those that are not in memory are fetched again, and compared with their hashes. */
+  /** Headers that are not in memory are fetched again, and compared with their hashes. */
   async #headersOf(peer: IdlePeer, first: number, hashes: readonly Uint8Array[], ended: Alarm): Promise<readonly HashedHeader[]> {
     const { headers } = this.#deps;
     const known: HashedHeader[] = [];
@@ -244,7 +244,7 @@ export class BlockDownload {
       const hashed = hashedHeader(rlp);
       if (typeof hashed === "string") peer.blame("lied", `header ${first + index} cannot be decoded: ${hashed}`);
       else if (!equalBytes(hashed.hash, hashes[index]!)) {
-        // The first was asked for by its hash. Those after it are of the peer's own branch, which may be another.
+        // The first was requested by its hash. The next ones are of the peer's branch, which can be another one.
         peer.blame(index === 0 ? "lied" : "useless", `it has another block ${first + index}`);
       } else {
         known.push(hashed);
@@ -274,7 +274,7 @@ export class BlockDownload {
       const { index, block } = verified;
       const { hash } = rest[index]!;
       const { number } = block.block.header;
-      rest = rest.slice(index + 1); // a peer leaves out what it does not have
+      rest = rest.slice(index + 1); // a peer omits missing bodies
       if (number < this.#next || this.#waiting.has(number)) continue;
       this.#waiting.set(number, { ...block, hash });
       this.#waitingBytes += block.sizeBytes;

@@ -3,7 +3,7 @@ import { encodeRlpListOfEncoded, equalBytes, isCodedError, readRlpSpan } from "@
 import { type Block, type ChainConfig, decodeBlock } from "@rnode/protocol";
 import type { HashedHeader } from "../headers/verified-header.ts";
 
-/** A block whose body is the one that its header commits to. Nothing of it was executed. */
+/** A block whose body matches its header; not executed. */
 export interface VerifiedBlock {
   readonly block: Block;
   /** root of exactly these transactions */
@@ -12,12 +12,11 @@ export interface VerifiedBlock {
 }
 
 /**
- * Finds the header that a body belongs to, by the transactions root, and checks what else the header commits to: the ommers and the
- * withdrawals.
+ * Finds the header of a body by the transactions root, and checks the header's other commitments: the ommers and the withdrawals.
  *
  * @param headers not empty
  * @param encoded RLP of `[transactions, ommers, withdrawals?]`
- * @returns the block and the index of its header, or why there is none
+ * @returns the block and the index of its header, or the error
  */
 export function verifiedBody(
   config: ChainConfig,

@@ -108,7 +108,7 @@ class FakeChain {
   headerOf = ({ hash }: { readonly hash: Uint8Array }) => this.#known.get(bytesToHex(hash));
 }
 
-/** Gives what is wanted, up to `limit` headers. @returns how many were asked for */
+/** Adds wanted headers, at most `limit`. @returns the number of requested headers */
 function supply(headers: HeaderChain, chain: readonly HashedHeader[], limit: number, most = Number.POSITIVE_INFINITY): number {
   let asked = 0;
   while (headers.wanted !== undefined && asked < most) {
@@ -152,7 +152,7 @@ describe("HeaderChain", () => {
     aim(headers, other[2_600]!); // forked off at 2,000
     const asked = supply(headers, other, 64);
     expect(asked).toBeGreaterThanOrEqual(599);
-    expect(asked).toBeLessThan(599 + 2_048); // where branches meet is found in steps
+    expect(asked).toBeLessThan(599 + 2_048); // the fork point of two branches is found in steps
     expectChain(headers, other, 1);
     aim(headers, main[1_200]!); // back, to a block that is known
     expect(headers.wanted).toBeUndefined();

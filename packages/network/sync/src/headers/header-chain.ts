@@ -4,12 +4,12 @@ import type { BlockId, ChainConfig, Header } from "@rnode/protocol";
 import type { HeaderStore } from "./header-store.ts";
 import type { HashedHeader } from "./verified-header.ts";
 
-/** What a header chain is to be connected to. */
+/** The chain to which a header chain connects. */
 export interface ConnectedChain {
   readonly config: ChainConfig;
   readonly genesis: { readonly hash: Uint8Array; readonly block: { readonly header: Pick<Header, "number"> } };
   head(): BlockId;
-  /** of a block whose state is there, too */
+  /** of a block with an available state */
   headerOf(selector: {
     readonly kind: "hash";
     readonly hash: Uint8Array;
@@ -41,9 +41,9 @@ const CUT_BLOCKS = 1_024;
 const SAVE_INTERVAL_BLOCKS = 65_536;
 
 /**
- * The chain of headers from a target back to a block that the chain has. It grows downwards, by headers that are verified by the hash that
- * the header above them names. Only hashes are kept, in the store; a sync that is interrupted anywhere, or whose target moves on, goes on
- * with what is there. Several segments exist while the newest one has not come down to those of earlier targets.
+ * The chain of headers from a target back to a block of the chain. It grows downwards: the hash in each header verifies its
+ * parent. Only hashes are stored; an interrupted sync, or one with a new target, resumes with the stored hashes. There are
+ * several segments until the newest one reaches those of earlier targets.
  */
 export class HeaderChain {
   readonly #store: HeaderStore;
@@ -68,7 +68,7 @@ export class HeaderChain {
     return this.#target;
   }
 
-  /** Aims at a block. What is known of the way there from earlier targets is used. */
+  /** Sets the target. Segments of earlier targets are reused. */
   aim(header: Header, hash: Uint8Array): void {
     const { number, parentHash } = header;
     this.#target = { number, hash };
@@ -95,13 +95,16 @@ export class HeaderChain {
     this.#save();
   }
 
-  /** Whether a block continues what is known. */
+  /** Whether a block continues the segment. */
   isNext({ number, parentHash }: Pick<Header, "number" | "parentHash">): boolean {
     const [top] = this.#segments;
     return top !== undefined && number === top.high + 1 && equalBytes(parentHash, this.#hashOf(top.high));
   }
 
-  /** The highest block below the newest segment, which is asked for next; undefined: there is no target, or the chain has it. */
+  /**
+   * The highest block below the newest segment, which is requested next; `undefined`: there is no target, or the chain has the
+   * block.
+   */
   get wanted(): { readonly number: number; readonly hash: Uint8Array } | undefined {
     const [top] = this.#segments;
     if (this.#target === undefined || top === undefined) return undefined;
@@ -109,7 +112,9 @@ export class HeaderChain {
     return this.#isConnected ? undefined : { number: top.low - 1, hash: top.parentHash };
   }
 
-  /** Why the wanted block cannot be one of this chain; undefined: it may be. @param finalized number of the finalized block, if there is one */
+  /**
+   * Why the wanted block cannot be of this chain; `undefined` if it can. @param finalized number of the finalized block, if any
+   */
   contradiction(finalized: number | undefined): WrongHeader | undefined {
     const { wanted } = this;
     if (wanted === undefined) return undefined;
@@ -150,7 +155,7 @@ export class HeaderChain {
   get firstMissing(): number {
     const [top] = this.#segments;
     if (top === undefined) throw new Error("no header chain");
-    // What the chain has of the segment is its beginning.
+    // The chain has a prefix of the segment.
     let [has, lacks] = [top.low - 1, top.high + 1];
     while (lacks - has > 1) {
       const middle = Math.floor((has + lacks) / 2);
@@ -185,13 +190,13 @@ export class HeaderChain {
     return top === undefined || this.#target === undefined ? 0 : this.#target.number - top.low + 1;
   }
 
-  /** Gives up the target, and keeps what was verified. */
+  /** Drops the target, and keeps verified hashes. */
   pause(): void {
     this.#target = undefined;
     if (this.#unsaved > 0) this.#save();
   }
 
-  /** Forgets everything: the target is reached, or what is kept is of no use. */
+  /** Deletes everything: the target is reached, or the stored hashes are invalid. */
   clear(): void {
     this.#target = undefined;
     this.#segments = [];
@@ -267,7 +272,7 @@ export class HeaderChain {
     this.#recentBytes = 0;
   }
 
-  /** Fork choice went back: what is above the segment is of another chain. */
+  /** The fork choice went back: blocks above the segment are on another chain. */
   #dropAbove(index: number): void {
     if (index === 0) return;
     this.#segments.splice(0, index);
@@ -277,7 +282,7 @@ export class HeaderChain {
     this.#save();
   }
 
-  /** Before blocks above `high` are written again, the list says that they are nobody's. */
+  /** Removes blocks above `high` from the list before they are overwritten. */
   #cutTo(high: number): void {
     const before = this.#segments;
     this.#segments = before.filter(({ low }) => low <= high).map((segment) => ({ ...segment, high: Math.min(segment.high, high) }));

@@ -8,13 +8,13 @@ export interface HeaderDownloadDeps {
   readonly headers: HeaderChain;
   readonly pool: PeerPool;
   readonly metrics: Pick<SyncMetrics, "headers">;
-  /** no block at or below it can be replaced; undefined: none is finalized */
+  /** blocks at or below it cannot be replaced; `undefined`: none is finalized */
   readonly finalized: () => number | undefined;
   /** a header that was received otherwise */
   readonly received: (hash: Uint8Array) => HashedHeader | undefined;
 }
 
-/** Limit for headers that were asked for ahead and wait for those above them. */
+/** Limit of headers requested ahead that wait for the ones above them. */
 const MAX_AHEAD = 16 * 1_024;
 
 /** An answer that cannot be verified before the headers above it are there. */
@@ -24,14 +24,14 @@ interface Waiting {
 }
 
 /**
- * Extends the header chain downwards until the chain has its parent. The wanted header is asked for by hash; the next ones are asked of
- * other peers by number at the same time, and verified when their turn comes.
+ * Extends the header chain downwards until it reaches the chain. The wanted header is requested by hash; at the same time, the
+ * next ones are requested by number from other peers, and verified in their turn.
  */
 export class HeaderDownload {
   readonly #deps: HeaderDownloadDeps;
   /** by the number of their first header */
   readonly #waiting = new Map<number, Waiting>();
-  /** ranges that are being asked for, by the number of their first header */
+  /** requested ranges, by the number of their first header */
   readonly #asked = new Map<number, { readonly low: number }>();
   #running: Promise<void>[] = [];
   #failure: { readonly error: unknown } | undefined;
@@ -41,8 +41,8 @@ export class HeaderDownload {
   }
 
   /**
-   * @param signal ends it; what was verified stays
-   * @returns undefined: nothing is wanted any more, or it was ended
+   * @param signal stops the download; verified headers are kept
+   * @returns `undefined`: no header is wanted any more, or it was stopped
    */
   async run(signal: Abortable): Promise<WrongHeader | undefined> {
     const { headers, pool, finalized } = this.#deps;
@@ -68,7 +68,7 @@ export class HeaderDownload {
     }
   }
 
-  /** Adds what is there of the wanted headers. */
+  /** Adds the received ones of the wanted headers. */
   #takeNext(wanted: { readonly number: number; readonly hash: Uint8Array }): "taken" | WrongHeader | undefined {
     const { received } = this.#deps;
     const known = received(wanted.hash);
@@ -78,7 +78,7 @@ export class HeaderDownload {
     if (next === undefined) return undefined;
     this.#waiting.delete(wanted.number);
     if (!equalBytes(next.headers[0]!.hash, wanted.hash)) {
-      // It was asked for by number: a peer on another branch may say that in good faith.
+      // It was requested by number, so a peer on another branch can be honest.
       next.peer.blame("useless", `it has another block ${wanted.number}`);
       return undefined;
     }
@@ -96,7 +96,7 @@ export class HeaderDownload {
     let number = wanted.number;
     const lowest = wanted.number - MAX_AHEAD;
     for (const peer of this.#deps.pool.idle(wanted.number)) {
-      // The next block that nobody is asked for.
+      // The next unrequested block.
       for (;;) {
         const asked = this.#asked.get(number);
         const low = asked?.low ?? this.#waiting.get(number)?.headers.at(-1)?.header.number;

@@ -26,8 +26,8 @@ interface SegmentsJson {
 }
 
 /**
- * Two files in a folder: `hashes`, in which the hash of block n is at 32 × (n − genesis), with holes where nothing was written; and
- * `segments.json`, which says what of it holds, and is replaced as a whole.
+ * Two files in a folder. `hashes` has the hash of block n at 32 × (n − genesis), with holes for missing blocks. `segments.json`
+ * lists the valid parts, and is replaced atomically.
  */
 export class HeaderFile implements HeaderStore {
   readonly #folder: string;
@@ -35,7 +35,7 @@ export class HeaderFile implements HeaderStore {
   readonly #log: Logger;
   #fd: number | undefined;
 
-  /** @param genesis what is kept of another chain is dropped */
+  /** @param genesis files of another chain are deleted */
   constructor(folder: string, genesis: { readonly number: number; readonly hash: Uint8Array }, log: Logger) {
     this.#folder = folder;
     this.#genesis = genesis;
@@ -64,7 +64,7 @@ export class HeaderFile implements HeaderStore {
   }
 
   save(segments: readonly Segment[]): void {
-    fdatasyncSync(this.#open()); // what the list says must not be lost when the list is not
+    fdatasyncSync(this.#open()); // hashes must be on disk before the list that refers to them
     const json: SegmentsJson = {
       version: VERSION,
       genesis: bytesToHex(this.#genesis.hash),
@@ -125,7 +125,7 @@ export class HeaderFile implements HeaderStore {
   }
 }
 
-/** @throws {SyntaxError} it is not what `save` writes */
+/** @throws {SyntaxError} it is not in the form of `save` */
 function parseSegments(text: string, genesis: string): readonly Segment[] {
   const json = JSON.parse(text) as Partial<SegmentsJson> | null;
   if (json?.version !== VERSION || !Array.isArray(json.segments)) throw new SyntaxError("it is of another version");

@@ -7,17 +7,17 @@ export interface Segment {
 }
 
 /**
- * Keeps the hashes of a header chain by block number. PERF: 32 bytes a block, so that a gap of fifty million blocks takes 1.6 GB of disk and
- * no memory.
+ * Stores the hashes of a header chain by block number. PERF: 32 bytes per block, so a gap of fifty million blocks takes 1.6 GB of
+ * disk and no memory.
  */
 export interface HeaderStore {
-  /** what the last `save` said; empty if it cannot be read, or is of another chain */
+  /** the segments of the last `save`; empty if they are unreadable, or of another chain */
   load(): readonly Segment[];
-  /** After it, what has been written so far survives a kill and a loss of power. Writes that follow may still be lost. */
+  /** Afterwards, all earlier writes survive a kill and a power cut. Later writes can still be lost. */
   save(segments: readonly Segment[]): void;
   /** @param hashes of consecutive blocks, 32 bytes each */
   write(firstNumber: number, hashes: Uint8Array): void;
-  /** @returns 32 bytes for each block; what was never written is zero */
+  /** @returns 32 bytes for each block; zero for missing ones */
   read(firstNumber: number, count: number): Uint8Array;
   /** Forgets everything. */
   clear(): void;

@@ -13,10 +13,10 @@ export type HeaderVerdict =
   | { readonly kind: "lie"; readonly detail: string };
 
 /**
- * Decodes an answer to a request for headers, which must be consecutive: each the parent of the one before it.
+ * Decodes an answer to a request for headers, which must be consecutive: each the parent of the previous one.
  *
  * @param first the number of the first
- * @param limit how many were asked for
+ * @param limit number of requested headers
  */
 export function descendingHeaders(encoded: readonly Uint8Array[], first: number, limit: number): HeaderVerdict {
   const lie = (detail: string) => ({ kind: "lie", detail }) as const;

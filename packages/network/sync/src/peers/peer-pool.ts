@@ -10,9 +10,9 @@ export type PeerAnswer<T> = { readonly kind: "answer"; readonly value: T } | { r
 /** How large requests are: as much as a peer answers in this time. */
 const REQUEST_MS = 1_000;
 const FIRST_ITEMS: Readonly<Record<RequestKind, number>> = { headers: 192, bodies: 32 };
-/** A peer that did not answer in time is asked for half as much, however little that is. */
+/** After a timeout, a peer gets requests of half the size, down to this minimum. */
 const MIN_ITEMS: Readonly<Record<RequestKind, number>> = { headers: 64, bodies: 4 };
-/** Geth gives no more than 1024 of either; bodies are limited by 2 MiB before. */
+/** Geth returns at most 1024 of either; bodies are limited earlier by 2 MiB. */
 const MAX_ITEMS: Readonly<Record<RequestKind, number>> = { headers: 1024, bodies: 512 };
 /** share of the newest measurement in the average */
 const NEWEST = 0.3;
@@ -22,12 +22,12 @@ const MAX_TIMEOUT_MS = 15_000;
 /** after a fault, doubled with each in a row */
 const RESTS = { firstMs: 2_000, maxMs: 120_000 };
 const BUSY_REST_MS = 250;
-/** Peers tell of their head every 32 blocks, or on connecting only: they may have some more blocks than they said. */
+/** Peers announce their head every 32 blocks, or only on connecting, so they can have some more blocks. */
 const UNTOLD_BLOCKS = 1_024;
-/** So many times in a row a peer may lack what it was asked for, and has not said that it has, before it is blamed. */
+/** Number of times in a row that a peer may lack blocks beyond its announcement before it gets a fault. */
 const PATIENCE = 5;
 
-/** What is known of a peer. */
+/** The state of a peer. */
 interface Standing {
   readonly peer: BlockPeer;
   seenHead: Uint8Array;
@@ -35,7 +35,7 @@ interface Standing {
   /** items per millisecond */
   readonly rates: Partial<Record<RequestKind, number>>;
   latencyMs: number | undefined;
-  /** half of what it did not give in time; twice as much with each answer after that */
+  /** half of the request that timed out; doubled with each later answer */
   readonly atMost: Partial<Record<RequestKind, number>>;
   /** it was wrong in a way that no honest peer is */
   hasLied: boolean;
@@ -53,13 +53,13 @@ export interface PeerPoolDeps {
 /** A peer that has nothing else to do. */
 export interface IdlePeer {
   readonly id: string;
-  /** how much to ask for */
+  /** number of items to request */
   items(kind: RequestKind): number;
   /**
-   * Asks the peer, within its time limit.
+   * Sends a request to the peer, with a timeout.
    *
-   * @param items how many are asked for
-   * @param signal gives up without blame
+   * @param items number of requested items
+   * @param signal aborts without a fault
    */
   ask<T>(
     kind: RequestKind,
@@ -68,13 +68,13 @@ export interface IdlePeer {
     signal?: Abortable,
   ): Promise<PeerAnswer<readonly T[]>>;
   blame(fault: PeerFault, detail: string): void;
-  /** It does not have a block, which is its fault only if it said that it has. */
+  /** It lacks a block, which is a fault only if it announced it. */
   lacks(number: number, what: string): void;
 }
 
 /**
- * Who is asked next. Each peer has one request at a time; the fast ones are asked first and for more. One that fails rests for longer and
- * longer, one that lied is not asked again.
+ * Selects the peer for the next request. Each peer has one request at a time; fast peers get requests first and larger ones. A
+ * peer that fails rests with backoff; a peer that lied gets no more requests.
  */
 export class PeerPool {
   readonly #deps: PeerPoolDeps;
@@ -90,14 +90,14 @@ export class PeerPool {
     this.#onPeers();
   }
 
-  /** number of peers that may be asked, now or after a rest */
+  /** number of usable peers, now or after a rest */
   get size(): number {
     let count = 0;
     for (const { hasLied } of this.#standings.values()) if (!hasLied) count++;
     return count;
   }
 
-  /** Peers that may have the block with this number and are not being asked anything, the best first. */
+  /** Idle peers that may have the block with this number, the best first. */
   idle(number: number): IdlePeer[] {
     const nowMs = this.#deps.clock.monotonicMs();
     const free = [...this.#standings.values()].filter(
@@ -107,7 +107,7 @@ export class PeerPool {
         restsUntilMs <= nowMs &&
         (peer.head.number === undefined || peer.head.number + UNTOLD_BLOCKS >= number),
     );
-    // One that was never asked comes first: otherwise it would never be known.
+    // An unmeasured peer comes first, so its speed becomes known.
     const speed = ({ rates, latencyMs }: Standing): number =>
       latencyMs === undefined ? Number.POSITIVE_INFINITY : (rates.bodies ?? rates.headers ?? 0);
     return free.sort((a, b) => speed(b) - speed(a)).map((standing) => this.#idlePeer(standing));
@@ -136,7 +136,7 @@ export class PeerPool {
     signal.removeEventListener("abort", ring);
   }
 
-  /** Wakes whoever waits in `changedSince`. */
+  /** Wakes all waiters in `changedSince`. */
   notify(): void {
     this.#version++;
     const before = this.#changed;
@@ -157,7 +157,7 @@ export class PeerPool {
       if (known?.peer === peer) {
         if (!equalBytes(known.seenHead, peer.head.hash)) {
           known.seenHead = peer.head.hash;
-          known.restsUntilMs = 0; // it may have what it did not have before
+          known.restsUntilMs = 0; // it may have more blocks now
         }
         continue;
       }

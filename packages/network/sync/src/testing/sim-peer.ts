@@ -11,7 +11,7 @@ interface KeptBlock {
   readonly body: Uint8Array;
 }
 
-/** What a simulated peer does with a request. */
+/** A simulated peer's reaction to a request. */
 export type SimFault =
   /** no answer, ever */
   | "stall"
@@ -21,11 +21,11 @@ export type SimFault =
   | "empty"
   /** bytes that are no RLP */
   | "junk"
-  /** what belongs to other blocks */
+  /** data of other blocks */
   | "swapped"
   /** each item with one byte changed */
   | "altered"
-  /** more than was asked for */
+  /** more than requested */
   | "more";
 
 export interface SimPeerOptions {
@@ -49,7 +49,7 @@ function keptBlock(block: Block): KeptBlock {
   return { number: block.header.number, hash: hashHeader(block.header), header, body };
 }
 
-/** What a simulated peer answers from. */
+/** The source of a simulated peer's answers. */
 export interface PeerBlocks {
   readonly head: { readonly number: number; readonly hash: Uint8Array };
   /** RLP of each */
@@ -57,13 +57,13 @@ export interface PeerBlocks {
   bodies(hashes: readonly Uint8Array[]): Uint8Array[];
 }
 
-/** The blocks that peers have: a canonical chain, and others by hash. */
+/** The peers' blocks: a canonical chain, and others by hash. */
 export class SimBlocks implements PeerBlocks {
   readonly #byNumber = new Map<number, KeptBlock>();
   readonly #byHash = new Map<string, KeptBlock>();
   #head: KeptBlock | undefined;
 
-  /** Makes these canonical; they replace others at their heights, and those above. */
+  /** Makes these blocks canonical; they replace others at their heights and above. */
   add(blocks: readonly Block[]): this {
     for (const block of blocks) {
       const kept = keptBlock(block);
@@ -99,7 +99,7 @@ export class SimBlocks implements PeerBlocks {
   }
 }
 
-/** A peer without a network. It answers after a while of the simulated clock, or does what its faults say. */
+/** A peer without a network. It answers after a delay of the simulated clock, or by its faults. */
 export class SimPeer implements BlockPeer {
   readonly id: string;
   readonly blocks: PeerBlocks;
@@ -193,7 +193,7 @@ export class SimPeers implements BlockPeers {
     this.announce();
   }
 
-  /** Peers have told new heads. */
+  /** Peers have announced new heads. */
   announce(): void {
     for (const listener of this.#listeners) listener();
   }

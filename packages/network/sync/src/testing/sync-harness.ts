@@ -40,7 +40,7 @@ async function makeSharedBlocks(): Promise<readonly Block[]> {
   return blocks;
 }
 
-/** A chain that others have, and a node at its genesis that syncs to it from simulated peers. */
+/** A chain of simulated peers, and a node at its genesis that syncs to it. */
 export class SyncHarness {
   readonly clock = new SimClock();
   readonly random;
