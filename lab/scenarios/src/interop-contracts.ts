@@ -7,7 +7,7 @@ export const EXECUTING_MESSAGE_TOPIC = keccak256(
   new TextEncoder().encode("ExecutingMessage(bytes32,(address,uint256,uint256,uint256,uint256))"),
 );
 
-/** Whoever calls it initiates a message: it logs what it is called with. */
+/** A call of this contract initiates a message: it logs its call data. */
 export const MESSAGE_EMITTER = new Uint8Array(20).fill(0xe1);
 const code = (hex: string): Uint8Array => hexToBytes(`0x${hex}`);
 

@@ -1,7 +1,7 @@
 import type { Hex } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
 
-/** An execution client: as a rollup node reaches it, and as everybody can look into it. */
+/** An execution client: its interface for a rollup node, and access to its state for tests. */
 export interface ScenarioEngine {
   readonly head: L2BlockRef;
   /** `undefined`: not set yet */

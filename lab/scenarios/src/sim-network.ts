@@ -338,7 +338,7 @@ export class SimNetwork {
     for (const node of this.nodes) await node.remove();
   }
 
-  /** A digest of the final state of everybody: the same seed gives the same. */
+  /** A digest of the final state of all nodes: the same seed has the same digest. */
   get fingerprint(): string {
     const hash = createHash("sha256");
     for (const block of this.l1.blocks) hash.update(block.ref.hash);

@@ -59,7 +59,7 @@ export interface SimNodeDeps {
   readonly random: Random;
   readonly l1: SimL1;
   readonly l1Server: L1Server;
-  /** undefined: blobs are found by their versioned hashes, without commitments and proofs */
+  /** `undefined`: blobs are found by their versioned hashes, without commitments and proofs */
   readonly beacon: SimBeacon | undefined;
   readonly da: SimDa | undefined;
   readonly log: SimLog;
@@ -132,7 +132,7 @@ export class SimNode {
     return this.#running?.process;
   }
 
-  /** undefined: it keeps no record, or is not running */
+  /** `undefined`: it has no record, or is not running */
   get safeHeads(): SafeHeadDatabase | undefined {
     return this.#running?.safeHeads;
   }
@@ -141,7 +141,7 @@ export class SimNode {
     return this.#running?.node.heads;
   }
 
-  /** what its RPC's admin methods do; undefined: it is not running */
+  /** its RPC's admin methods; `undefined`: it is not running */
   get admin(): NodeAdminApi | undefined {
     return this.#running?.node.admin;
   }

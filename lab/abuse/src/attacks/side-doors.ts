@@ -71,7 +71,7 @@ export const pprofFloods: Attack = {
   },
 };
 
-/** 64 slow connections took the DA server from everybody once. */
+/** 64 slow connections once made the DA server unavailable. */
 export const slowDaConnections: Attack = {
   name: "slow-da-connections",
   what: "1,000 connections to a DA server that send a byte a second, while an honest client stores and reads data",

@@ -8,7 +8,7 @@ export interface ClusterResult {
   readonly log: readonly string[];
   readonly committed: number;
   readonly leaders: number;
-  /** from the end of the last fault until blocks are committed again, and until everybody has them; `undefined`: never */
+  /** from the end of the last fault until blocks are committed again, and until all members have them; `undefined`: never */
   readonly resumedMs: number | undefined;
   readonly followedMs: number | undefined;
 }

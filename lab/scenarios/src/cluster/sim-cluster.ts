@@ -208,7 +208,7 @@ export class SimCluster {
     this.log.note("VIOLATION", `${rule}: ${detail}`);
   }
 
-  /** The neighbour sends blocks of this kind to everybody. */
+  /** The attacker sends blocks of this kind to all nodes. */
   async attack(kind: KeyholderFault): Promise<void> {
     const { engine } = (this.leader ?? this.machines[0]!).node;
     const newest = engine.head.number;

@@ -36,7 +36,7 @@ export class RlpWriter {
   #bytes = new Uint8Array(FIRST_SCRATCH_BYTES);
   #at = FIRST_SCRATCH_BYTES;
 
-  /** Discards what was written and starts over. */
+  /** Discards the written bytes and starts over. */
   start(): void {
     this.#at = this.#bytes.length;
   }

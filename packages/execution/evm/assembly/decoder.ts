@@ -201,7 +201,7 @@ function reserveRun(code: u32, pc: u32): u32 {
   closeBlock();
 }
 
-/** Writes the transition to another run. After a JUMPI, which continues at a header, it needs a block of its own. */
+/** Writes the transition to another run. After a JUMPI, which continues at a header, it needs a separate block. */
 @inline function goOn(isOpen: bool, pc: u32, destination: u32): void {
   const hasBlock = isOpen || !stepping;
   if (!isOpen && hasBlock) openBlock(pc, 0);

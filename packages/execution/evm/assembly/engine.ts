@@ -216,8 +216,8 @@ export function addBurned(gas: i64): void {
 
 /**
  * Executes a message from the host: `to` 0 creates a contract. Value at X_VALUE, data at `input`. The result is in R_*; the
- * sender's nonce has already been increased. `sender` 0 means a system call without value: the caller is the word at X_KEY, without
- * an account of its own.
+ * sender's nonce has already been increased. `sender` 0 means a system call without value: the caller is the word at X_KEY,
+ * without an account.
  */
 export function execute(sender: u32, to: u32, input: u32, length: u32, gas: i64): void {
   addBurned(0);

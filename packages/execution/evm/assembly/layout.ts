@@ -79,7 +79,7 @@
 @inline export const SCRATCH_KECCAK: u32 = 0x13000; // 200 bytes of state
 @inline export const SCRATCH_KECCAK_2: u32 = 0x13400; // the other buffer of the permutation
 @inline export const SCRATCH_DIGEST: u32 = 0x13100; // 32 bytes
-@inline export const SCRATCH_RLP: u32 = 0x13140; // 128 bytes: what a new address is hashed from
+@inline export const SCRATCH_RLP: u32 = 0x13140; // 128 bytes: preimage of a new address
 @inline export const SCRATCH_DIVIDEND: u32 = 0x13200; // 80 bytes
 @inline export const SCRATCH_DIVISOR: u32 = 0x13260; // 32 bytes
 @inline export const SCRATCH_QUOTIENT: u32 = 0x132a0; // 64 bytes
@@ -135,7 +135,7 @@
 @inline export const KIND_CREATE: u32 = 4;
 @inline export const KIND_CREATE2: u32 = 5;
 
-// ---- what is reported to the host's tracer
+// ---- instructions and messages reported to the host's tracer
 @inline export const TRACE_NOTHING: u32 = 0;
 @inline export const TRACE_MESSAGES: u32 = 1; // messages, logs and destructions
 @inline export const TRACE_TOUCHES: u32 = 2; // … and instructions that name accounts or slots

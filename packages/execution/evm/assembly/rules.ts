@@ -10,9 +10,9 @@ let lastPrecompile: u32 = 0;
 let hasP256: bool = false;
 /** If set, messages, logs and destructions are reported. */
 export let tracing: bool = false;
-/** If set, decoding puts every instruction into a block of its own, which reports it. */
+/** If set, decoding puts every instruction into a separate block, which reports it. */
 export let stepping: bool = false;
-/** If set, decoding puts every instruction that names an account or a slot into a block of its own, which reports it. */
+/** If set, decoding puts every instruction that names an account or a slot into a separate block, which reports it. */
 export let touching: bool = false;
 
 export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool, trace: u32): void {

@@ -1,10 +1,11 @@
 // Unrolled arithmetic of a prime field for WebAssembly, which scripts/generate-bls12-381.mjs writes into a field.ts.
 //
-// An element x stands for x·2^(bits·limbs) modulo p (Montgomery). It is `limbs` limbs of `bits` bits, an i32 each, lowest first, zeros up
-// to whole vectors of four. In memory every limb is between −8 and 2^bits + 8, but the highest, which has a sign and takes what is left: an
-// element may be anything within ±2^6·p. Sums and differences are taken limb by limb, four at a time, each limb passing on its carry once;
-// nothing is compared with p. Products come out between −p and 2p as long as their arguments' bounds (in multiples of p) multiply to less than
-// 2^(bits·limbs)/p. A whole column of a product, and of two of them, and of their reduction adds up in an i64.
+// An element x represents x·2^(bits·limbs) modulo p (Montgomery). It is `limbs` limbs of `bits` bits, an i32 each, lowest first,
+// padded with zeros to whole vectors of four. In memory every limb is between −8 and 2^bits + 8, except the highest, which is
+// signed and holds the rest: an element can be anything within ±2^6·p. Sums and differences are computed limb by limb, four at a
+// time, with one carry per limb and without comparisons with p. Products are between −p and 2p if the product of their arguments'
+// bounds (in multiples of p) is below 2^(bits·limbs)/p. A whole column of a product, of two products, and of their reduction fits
+// into an i64.
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 export const mod = (a, p) => ((a % p) + p) % p;

@@ -6,8 +6,8 @@ import { engineModule } from "./testing/engine.ts";
 import { address, addressHex, environment, ethereumRules, MemoryState } from "./testing/memory-state.ts";
 
 /**
- * Code is decoded in runs, when execution first reaches it (assembly/decoder.ts). With a tracer, every instruction is a block of its own. With
- * and without one, execution must take the same path and use the same gas.
+ * Code is decoded in runs, when execution first reaches it (assembly/decoder.ts). With a tracer, every instruction is a separate
+ * block. With and without one, execution must take the same path and use the same gas.
  */
 const plain = createEvm(engineModule);
 const stepping = createEvm(engineModule);

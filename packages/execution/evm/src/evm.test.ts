@@ -365,7 +365,7 @@ describe("engine", () => {
     const evm = createEvm(engineModule);
     const asked: bigint[] = [];
     evm.setInterrupt((stepGas) => asked.push(stepGas));
-    // Each call spends some 10,000 gas, which its caller hands on together with the rest of its own.
+    // Each call spends some 10,000 gas, which its caller passes on with the rest of its gas.
     const caller = asm(`:loop 0 0 0 0 ${OTHER} GAS STATICCALL POP @loop JUMP`);
     const callee = asm("10000 0 KECCAK256 POP STOP");
     const { block } = begin({ [MAIN]: { code: caller }, [OTHER]: { code: callee } }, "cancun", evm);
@@ -405,7 +405,7 @@ describe("engine", () => {
   it("drops code when the cache is full, also in the middle of a transaction", () => {
     const evm = createEvm(engineModule, { codeCacheBytes: 20_000 });
     const accounts: Record<Hex, TestAccount> = {};
-    // each contract has 2 KB of code of its own and calls the next; when the calls return, the callers' code must still be there
+    // each contract has 2 KB of code and calls the next; when the calls return, the callers' code must still be in the cache
     const count = 60;
     for (let i = 0; i < count; i++) {
       const next = addressHex(0x5000 + i + 1);

@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { snapshotError } from "./errors.ts";
 
-/** What a snapshot leaves free on a disk: a full one stops the node beside it, and the system. */
+/** Free space that a snapshot leaves on a disk, because a full disk stops the node and the system. */
 const DISK_RESERVE_BYTES = 1 << 30;
 
 /** @returns free bytes above the reserve; negative if the reserve is used */

@@ -7,7 +7,7 @@ export type SnapshotErrorCode =
   | "snapshot/newer-format"
   /** a byte was altered, or the file ends early or late: `offset` of the frame, `reason` */
   | "snapshot/damaged"
-  /** intact, but what it says is not so: `reason` */
+  /** intact, but its content is wrong: `reason` */
   | "snapshot/false-content"
   /** of another chain than the one that was named: `what`, `file`, `expected` */
   | "snapshot/other-chain"

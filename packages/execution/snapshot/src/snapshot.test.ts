@@ -381,7 +381,7 @@ describe("a download", () => {
     await expect(downloadSnapshot(url, path, { ...QUICK, maxBytes: 1_000_000 })).rejects.toThrow(words);
   });
 
-  /** Sends whole frames with right checksums for ever, as fast as they are taken. @param length what the server promises */
+  /** Sends complete frames with valid checksums forever, at full speed. @param length the stated size */
   const endless = (length?: number): FlakyOptions => ({
     answer: answering((response) => {
       response.writeHead(200, length === undefined ? {} : { "content-length": length });

@@ -229,7 +229,7 @@ export interface NodeGroups {
   add(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void;
   /** Ends the group. @returns its rows, for `commitGroup` */
   seal(): Uint8Array<ArrayBuffer>;
-  /** To be called when the writer has committed a group's rows. */
+  /** Call it when the writer has committed a group's rows. */
   committed(): void;
 }
 
@@ -259,7 +259,10 @@ export interface ChainStoreBulk {
    * @throws {CodedError} storage/not-child-of-head
    */
   commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void;
-  /** To be called before `nodeGroups` is, and again once a block has been committed otherwise: nodes that wait in a journal get to where groups expect them. */
+  /**
+   * Call it before `nodeGroups`, and again after any other commit of a block: merges the journal's nodes, because groups expect
+   * them in the tables.
+   */
   beginGroups(): void;
   /** Prepares the trie nodes of groups. It is meant for another thread, which opens the store for reading. */
   nodeGroups(): NodeGroups;

@@ -117,7 +117,7 @@ describe("a group of blocks", () => {
             );
           }
         }
-        // The last group does not know what it did not change.
+        // The last group has only its own changes.
         const view = grouped.store.stateAt(commits.length)!;
         for (const [account, { record, slots }] of model) {
           const address = ADDRESSES[account]!;

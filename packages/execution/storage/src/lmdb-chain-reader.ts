@@ -112,7 +112,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     return this.meta.readLabel(label);
   }
 
-  /** Runs `read` with the number of a stored block. @throws {CodedError} storage/corrupted: the rows are not what was written */
+  /** Runs `read` with the number of a stored block. @throws {CodedError} storage/corrupted: the rows are invalid */
   #withNumber<T>(hash: Uint8Array, read: (number: number) => T | undefined): T | undefined {
     const number = this.blocks.numberOf(hash);
     if (number === undefined) return undefined;

@@ -34,7 +34,7 @@ it("every key, there or not, is read without an effect", async () => {
 it("an account and a slot lead to their rows and their paths in the tries", () => {
   const read = new Map<string, Set<string>>();
   const hex = (key: Uint8Array): string => Buffer.from(key).toString("hex");
-  /** A table with as many rows as fill two levels of a trie. */
+  /** A table with enough rows for two levels of a trie. */
   const tableOf = (name: string) => ({
     peek: (key: Uint8Array) => void read.set(name, (read.get(name) ?? new Set()).add(hex(key))),
     stats: () => ({ entries: 255, sizeBytes: 0 }),

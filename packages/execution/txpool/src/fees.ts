@@ -14,7 +14,7 @@ export function tipCap(transaction: SignedTransaction): bigint {
 export const blobFeeCap = (transaction: SignedTransaction): bigint =>
   transaction.type === 0x03 ? BigInt(transaction.blobVersionedHashes.length) * GAS_PER_BLOB * transaction.maxFeePerBlobGas : 0n;
 
-/** What the beneficiary gets per unit of gas at a base fee; negative if the transaction cannot pay the base fee. */
+/** The beneficiary's fee per unit of gas at a base fee; negative if the transaction cannot pay the base fee. */
 export function effectiveTip(transaction: SignedTransaction, baseFeeWei: bigint): bigint {
   const room = feeCap(transaction) - baseFeeWei;
   const tip = tipCap(transaction);
@@ -24,7 +24,7 @@ export function effectiveTip(transaction: SignedTransaction, baseFeeWei: bigint)
 /** All fees must be higher by `bumpPercent`, blob fees included. */
 export function isReplacementPriced(old: SignedTransaction, replacement: SignedTransaction, bumpPercent: bigint): boolean {
   const bumped = (wei: bigint) => (wei * (100n + bumpPercent)) / 100n;
-  if (old.type === 0x03 && (replacement.type !== 0x03 || replacement.maxFeePerBlobGas < bumped(old.maxFeePerBlobGas))) return false; // the pool never asks for another kind
+  if (old.type === 0x03 && (replacement.type !== 0x03 || replacement.maxFeePerBlobGas < bumped(old.maxFeePerBlobGas))) return false; // the pool compares only transactions of one kind
   return (
     feeCap(replacement) > feeCap(old) &&
     tipCap(replacement) > tipCap(old) &&

@@ -26,13 +26,13 @@ export interface PoolAccount {
   readonly isDelegated: boolean;
 }
 
-/** What the pool needs to know about the chain's head; replaced as a whole by `TxPool.reset`. */
+/** The pool's data of the chain's head; `TxPool.reset` replaces it as a whole. */
 export interface PoolHead {
   readonly chainId: bigint;
   readonly baseFeeWei: bigint;
-  /** the most a transaction may use: the block's limit minus what the L1 attributes deposit needs */
+  /** maximum gas of a transaction: the block's limit minus the gas of the L1 attributes deposit */
   readonly gasLimit: bigint;
-  /** EIP-7825, from Karst; undefined: none */
+  /** EIP-7825, from Karst; `undefined`: none */
   readonly transactionGasCap: bigint | undefined;
   readonly acceptsSetCode: boolean;
   /** default: no, as an OP Stack chain has none */
@@ -119,7 +119,7 @@ export type PoolRefusal =
 export type PoolWait =
   /** `next`: the nonce that the sender's next transaction must have */
   | { readonly kind: "nonce-gap"; readonly next: bigint }
-  /** its sender has as many pending transactions as one may have */
+  /** its sender has the maximum number of pending transactions */
   | { readonly kind: "queued" };
 
 export type AddResult =

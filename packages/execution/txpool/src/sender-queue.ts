@@ -108,7 +108,7 @@ export class SenderQueue {
     return dropped;
   }
 
-  /** Makes as many transactions as possible pending; returns the new ones. */
+  /** Makes transactions pending, up to the limit; returns the new ones. */
   promote(maxPending: number): PooledTransaction[] {
     const first = this.#pendingCount;
     while (this.#pendingCount < maxPending) {

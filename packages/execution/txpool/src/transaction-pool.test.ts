@@ -74,7 +74,7 @@ describe("waitOf", () => {
     const before = pool.counts();
     expect(pool.waitOf(transaction)).toEqual(wait);
     expect(pool.counts()).toEqual(before);
-    // What it says is what `add` does.
+    // Its result equals that of `add`.
     const added = new TransactionPool(head({}, { [bytesToHex(ALICE)]: 5n }), { maxPendingPerSender: 2 });
     for (const own of [pooled(ALICE, 5), pooled(BOB, 0), pooled(BOB, 1)]) added.add(own);
     const result = added.add(transaction);

@@ -122,15 +122,15 @@ export class TransactionPool {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Why `add` would refuse a transaction whatever else is in the pool; undefined: no such reason. Changes nothing. */
+  /** Why `add` would refuse a transaction regardless of the pool's content; `undefined`: no such reason. Changes nothing. */
   refusalOf(pooled: PooledTransaction): Refused | undefined {
     const judged = this.#judge(pooled);
     return judged.kind === "refused" ? judged : undefined;
   }
 
   /**
-   * Why a transaction that `add` would accept would have to wait in the pool before a block can include it; undefined: it would not, or
-   * it would be refused. Changes nothing.
+   * Why a transaction that `add` would accept has to wait in the pool; `undefined`: it would not wait, or would be refused.
+   * Changes nothing.
    */
   waitOf(pooled: PooledTransaction): PoolWait | undefined {
     const judged = this.#judge(pooled);

@@ -7,11 +7,11 @@ import { downloadError } from "./errors.ts";
 import { type DownloadOptions, resumableBody } from "./resumable-body.ts";
 
 export interface FetchOptions extends Omit<DownloadOptions, "from"> {
-  /** What is kept of the bytes; an error that it throws makes them the wrong ones. Default: the bytes themselves. */
+  /** Converts the bytes to the stored content; an error makes them invalid. Default: the bytes themselves. */
   readonly content?: ((bytes: Uint8Array) => Uint8Array) | undefined;
-  /** What is wrong with the content; `undefined`: it is the expected file. */
+  /** The error in the content; `undefined`: it is the expected file. */
   readonly check: (content: Uint8Array) => string | undefined;
-  /** @param totalBytes undefined: the server does not say */
+  /** @param totalBytes `undefined`: the server does not state it */
   readonly onProgress?: ((doneBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
 
@@ -38,16 +38,16 @@ export async function fetchFile(url: string, path: string, options: FetchOptions
       const isWrong = isCodedError(error, "download/wrong-content") || isCodedError(error, "download/too-large");
       if (!isReplaced && !isWrong) throw error;
       rmSync(partial, { force: true });
-      // What was there before may be of another file, or damaged: the file is downloaded once more from its beginning.
+      // The existing part may be of another file, or damaged: the file is downloaded again from the start.
       if (!isFirst || !(isReplaced || kept !== undefined)) throw error;
     }
   }
 }
 
 /**
- * The same for a file of this machine.
+ * The same for a local file.
  *
- * @param bytes undefined: there is no such file
+ * @param bytes `undefined`: there is no such file
  * @throws {CodedError} download/not-found, download/wrong-content; errors of the file system
  */
 export function keepCopy(
@@ -75,7 +75,7 @@ function checked(url: string, bytes: Uint8Array, options: Pick<FetchOptions, "co
   return content;
 }
 
-/** @returns undefined: there is nothing, or too much */
+/** @returns `undefined`: no file, or too large */
 function readPartial(path: string, maxBytes: number): Uint8Array | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return size > 0 && size <= maxBytes ? ifThere(() => readFileSync(path)) : undefined;

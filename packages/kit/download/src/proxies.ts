@@ -31,7 +31,7 @@ export function proxyAgent(): Dispatcher | undefined {
     if (value !== "" && !(URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)))
       throw new Error(`${name} names no HTTP proxy: set it to a URL such as http://proxy:3128`);
   }
-  // Without a tunnel for http: URLs, as many proxies refuse CONNECT to other ports than 443.
+  // Without a tunnel for http: URLs, because many proxies refuse CONNECT to other ports than 443.
   const agent = new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy, proxyTunnel: false });
   current = { key, agent };
   return agent;

@@ -34,8 +34,8 @@ const PASSING_STATUSES = new Set([408, 425, 429]);
 const NOT_FOUND = new Set([404, 410]);
 
 /**
- * The bytes behind an http(s) URL. Where a connection breaks, it goes on from there with a Range request; of a server that does not know them, what was
- * there already is read again and dropped.
+ * The bytes of an http(s) URL. After a broken connection, it resumes with a Range request; if the server does not support those,
+ * the earlier bytes are read again and dropped.
  *
  * @throws {CodedError} download/failed, download/not-found, download/too-large, download/replaced; the signal's reason
  */
@@ -70,7 +70,7 @@ class Download {
   /** of the next byte */
   offset: number;
   #total: number | undefined;
-  /** what the server calls this version of the file */
+  /** the server's identifier of this version of the file */
   #version: string | undefined;
 
   constructor(url: string, options: DownloadOptions) {
@@ -133,7 +133,7 @@ class Download {
     }
   }
 
-  /** @returns at which byte of the file the body begins; undefined: there are no more */
+  /** @returns the position of the body's first byte in the file; `undefined`: there are no more bytes */
   #startOf({ status, headers }: Response): number | undefined {
     const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
     if (status === 416 && range?.[2] === String(this.offset)) return undefined;
@@ -199,7 +199,7 @@ class Patience {
   readonly #portion: number;
   #timer: NodeJS.Timeout | undefined;
   #startedMs = 0;
-  /** what is left of `idleMs` for the present portion */
+  /** the rest of `idleMs` for the current chunk */
   #leftMs: number;
   #missing: number;
   #hasBytes = false;

@@ -57,7 +57,7 @@ describe("feed", () => {
     ]);
     feed.state("peers", async () => 3);
     expect(feed.states()).toEqual([["state", "heads", { unsafe: 1 }]]);
-    await Promise.resolve(); // what is asynchronous has arrived by the next time
+    await Promise.resolve(); // asynchronous values arrive by the next reading
     expect(feed.states()).toContainEqual(["state", "peers", 3]);
   });
 

@@ -1,33 +1,36 @@
 /** Plain data, as JSON can carry it; `undefined` properties are left out. */
 export type FeedValue = object | string | number | boolean | null;
 
-/** What a viewer knows under `kind` and `key` is replaced by `value`. */
+/** Replaces the viewer's value of `kind` and `key`. */
 export type FeedEntry = readonly [kind: string, key: number | string, value: FeedValue];
 
 /**
- * What a program shows of itself to whoever looks: entries by kind and key, of which the latest of each kind are remembered. While nobody
- * looks, nothing is read or serialised, and no timer runs: an entry costs its place in a map.
+ * A program's data for viewers (dashboards): entries by kind and key, of which the latest of each kind are kept. Without viewers,
+ * nothing is read or serialised, and no timer runs: an entry costs its place in a map.
  */
 export interface Feed {
-  /** Somebody looks: only then is it worth making entries that cost more than the object. */
+  /** Whether there are viewers: only then should expensive entries be created. */
   readonly isWatched: boolean;
   /**
-   * Remembers an entry, and shows it to whoever looks. The value is serialised later, so that an object that changes is put again.
+   * Stores an entry, and sends it to viewers. The value is serialised later, so put a changed object again.
    *
-   * @param kind one of a closed set, chosen by the program
+   * @param kind one of a closed set of the program
    */
   put(kind: string, key: number | string, value: FeedValue): void;
-  /** State that is read once a second while somebody looks. `undefined`: not known yet. May be asynchronous; an error shows nothing. */
+  /**
+   * State that is read once a second while there are viewers. `undefined`: not known yet. May be asynchronous; an error sends
+   * nothing.
+   */
   state(name: string, read: StateReader): void;
-  /** The value that `read` has now and then is remembered, so that whoever looks later sees how it went. The key is the time. */
+  /** Stores the value of `read` at intervals, so that later viewers see its history. The key is the time. */
   sampled(kind: string, read: () => FeedValue | undefined): void;
-  /** Entries of the past that are read when somebody begins to look, instead of being remembered. */
+  /** Past entries that are read for a new viewer, instead of being stored. */
   past(read: () => readonly FeedEntry[]): void;
 }
 
 type StateReader = () => FeedValue | undefined | Promise<FeedValue | undefined>;
 
-/** Nobody can look. */
+/** A feed without viewers. */
 export const noFeed: Feed = { isWatched: false, put: () => {}, state: () => {}, sampled: () => {}, past: () => {} };
 
 /** One message to viewers. */
@@ -90,7 +93,7 @@ export class FeedSource implements Feed {
     this.#past.push(read);
   }
 
-  /** Remembers what is sampled. @param atMs time of the sample, and its key */
+  /** Stores the samples. @param atMs time of the sample, and its key */
   sample(atMs: number): void {
     for (const [kind, read] of this.#samples) {
       const value = read();
@@ -98,7 +101,7 @@ export class FeedSource implements Feed {
     }
   }
 
-  /** Somebody looks until `end` is called. @returns what is known already */
+  /** Adds a viewer until `end` is called. @returns the stored entries */
   watch(): { readonly known: FeedMessage; readonly end: () => void } {
     if (this.#viewers++ === 0) for (const { changed } of this.#kinds.values()) changed.clear();
     let hasEnded = false;
@@ -112,7 +115,7 @@ export class FeedSource implements Feed {
     return { known: { entries: [...this.#past.flatMap((read) => read()), ...remembered], left: 0 }, end };
   }
 
-  /** What has changed since it was last called. */
+  /** The changes since the last call. */
   changes(): FeedMessage {
     const entries: FeedEntry[] = [];
     let left = 0;
@@ -129,7 +132,7 @@ export class FeedSource implements Feed {
     return { entries, left };
   }
 
-  /** The state as it is now, as entries of the kind `state`. What is read asynchronously is as it was when it last arrived. */
+  /** The current state, as entries of the kind `state`. Asynchronous values are the last that arrived. */
   states(): FeedEntry[] {
     const entries: FeedEntry[] = [];
     for (const [name, read] of this.#states) {

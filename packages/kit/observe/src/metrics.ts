@@ -28,7 +28,7 @@ export interface Histogram<L extends LabelValues = NoLabels> {
   time(...labels: Labels<L>): () => void;
 }
 
-/** Each component declares its metrics beside its code: `createDeriveMetrics(m: MetricFactory)`. */
+/** Each component declares its metrics next to its code: `createDeriveMetrics(m: MetricFactory)`. */
 export interface MetricFactory {
   counter<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Counter<L>;
   gauge<L extends LabelValues = NoLabels, V extends number = number>(
@@ -173,7 +173,7 @@ function merged(processes: readonly CollectedMetrics[], aliasesOf: (fullName: st
   return registry.metrics();
 }
 
-/** The values of a histogram have names of their own. */
+/** The values of a histogram have separate names. */
 function renamed(metric: Collected, name: string): Collected {
   const values = metric.values.map(({ metricName, ...value }) => ({
     ...value,

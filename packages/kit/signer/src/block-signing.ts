@@ -1,6 +1,6 @@
 import { bigintToBytes, keccak256 } from "@rnode/primitives";
 
-/** What the sequencer signs of a block. */
+/** The sequencer's input of a block's signature. */
 export interface BlockSigningRequest {
   /** 32 bytes: what kind of message this is */
   readonly domain: Uint8Array;

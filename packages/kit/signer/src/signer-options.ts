@@ -70,7 +70,7 @@ export const remoteSignerOptions = optionGroup("signer", {
   },
 });
 
-/** undefined: there is none, the key is a local one */
+/** `undefined`: no remote signer, the key is local */
 export function remoteSignerOf(options: OptionsOf<typeof remoteSignerOptions>): RemoteSignerOptions | undefined {
   const { endpoint, address: signerAddress, ...others } = options;
   if (endpoint === undefined || signerAddress === undefined) return undefined;

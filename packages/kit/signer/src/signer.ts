@@ -9,7 +9,7 @@ export type SignerErrorCode =
   | "signer/unavailable"
   /** the holder of the key refuses to sign this; `reason` is its explanation */
   | "signer/refused"
-  /** what came back is not the signature that was asked for: by another key, or of something else. It is never used. */
+  /** the signature is by another key, or of other data. It is never used. */
   | "signer/wrong-answer";
 
 export class SignerError extends codedErrors<SignerErrorCode>({
@@ -27,17 +27,16 @@ export interface Signer {
   /** 20 bytes */
   readonly address: Uint8Array;
   /**
-   * The EIP-2718 encoding of the transaction with its signature. Blobs travel beside the transaction and do not concern
-   * the signer.
+   * The EIP-2718 encoding of the transaction with its signature. Blobs are not part of the signed transaction.
    *
-   * @param transaction a signature it may already have is ignored
+   * @param transaction an existing signature is ignored
    * @throws {SignerError} signer/unavailable, signer/refused, signer/wrong-answer
    */
   signTransaction(transaction: SignedTransaction): Promise<Uint8Array>;
   /**
-   * Signs a block that is sent to peers.
+   * Signs a block for peers.
    *
-   * @param signal aborted when nobody waits for the signature any more
+   * @param signal aborted when the signature is no longer needed
    * @throws {SignerError} signer/unavailable, signer/refused, signer/wrong-answer
    */
   signBlock(request: BlockSigningRequest, signal?: AbortSignal): Promise<Signature>;

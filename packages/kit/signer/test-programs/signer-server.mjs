@@ -1,4 +1,5 @@
-// The signer of the tests as a process of its own: reads what it is from the JSON file that is named, and listens until it is killed.
+// The signer of the tests as a separate process: reads its configuration from the given JSON file, and listens until it is
+// killed.
 import { readFileSync } from "node:fs";
 import { SignerServer } from "@rnode/signer/testing";
 

@@ -1,4 +1,4 @@
-// The thread of a network that does what it is told. It fails to start with the configuration { fails: true }.
+// A scripted network's thread. It fails to start with the configuration { fails: true }.
 
 import { CodedError } from "@rnode/primitives";
 import { NetworkProgram } from "@rnode/threads";

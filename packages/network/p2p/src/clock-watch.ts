@@ -8,9 +8,9 @@ const MAX_DELAY_MS = 3_000;
 const SETTLE_MS = 60_000;
 
 /**
- * Finds out whether the time of day, and the process itself, can be relied on. The time of day stepped if it moved by another amount than
- * monotonic time. The process stood still if a sample is late. A clock that was wrong from the start shows nothing: the clock is therefore
- * trusted only after a message from elsewhere agreed with it.
+ * Detects whether the wall clock and the process can be trusted. The wall clock stepped if it moved by another amount than
+ * monotonic time. The process was suspended if a sample is late. A clock that was wrong from the start cannot be detected, so the
+ * clock is trusted only after a peer's message agreed with it.
  */
 export class ClockWatch {
   readonly #clock: Pick<Clock, "unixMs" | "monotonicMs">;

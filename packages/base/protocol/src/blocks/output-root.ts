@@ -12,8 +12,8 @@ const OUTPUT_VERSION = new Uint8Array(32);
 const SUPER_ROOT_VERSION = 1;
 
 /**
- * What the rollup commits to on L1 for one L2 block, 32 bytes: the hash of version ‖ state root ‖ storage root ‖ block hash.
- * Spec: docs/protocol/02-derivation.md#output-roots
+ * The rollup's commitment on L1 to one L2 block, 32 bytes: the hash of version ‖ state root ‖ storage root ‖ block hash. Spec:
+ * docs/protocol/02-derivation.md#output-roots
  */
 export function outputRoot(parts: OutputParts): Uint8Array {
   return keccak256(OUTPUT_VERSION, parts.stateRoot, parts.messagePasserStorageRoot, parts.blockHash);

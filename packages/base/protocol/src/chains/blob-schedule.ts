@@ -2,7 +2,7 @@ import { EVM_FORKS, type EvmFork } from "../forks/evm-forks.ts";
 import { forkRules } from "../forks/rules.ts";
 import type { BlobParams } from "../params/blob-params.ts";
 
-/** Forks that change only the blob limits (EIP-7892), with the limits of every public L1; undefined: not decided yet. */
+/** Forks that change only the blob limits (EIP-7892), with the limits of all public L1s; `undefined`: not decided yet. */
 const BLOB_PARAMETER_ONLY_FORKS = {
   bpo1: { target: 10, max: 15, baseFeeUpdateFraction: 8_346_193n },
   bpo2: { target: 14, max: 21, baseFeeUpdateFraction: 11_684_671n },

@@ -10,7 +10,7 @@ export interface ChainConfig {
   readonly forkBlocks: Readonly<Partial<Record<EvmFork, number>>>;
   /** activation times of the Ethereum forks from Shanghai on */
   readonly evmForkTimes: Readonly<Partial<Record<EvmFork, number>>>;
-  /** total difficulty from which blocks are proof of stake; undefined: never; 0 on OP Stack chains */
+  /** total difficulty from which blocks are proof of stake; `undefined`: never; 0 on OP Stack chains */
   readonly terminalTotalDifficulty?: bigint | undefined;
   readonly daoForkBlock?: number | undefined;
   readonly daoForkSupport?: boolean | undefined;

@@ -127,7 +127,7 @@ export interface EvmRules {
 }
 
 export interface EvmForkFacts {
-  /** key of its activation in a genesis file; undefined: active from the start */
+  /** key of its activation in a genesis file; `undefined`: active from the start */
   readonly activation:
     | {
         readonly block: string;

@@ -48,7 +48,7 @@ export interface RollupBlockRules {
   readonly operatorFeeFactor: { readonly multiplier: bigint; readonly divisor: bigint };
   /** `blobGasUsed` is the block's DA footprint, which is limited like gas and influences the base fee */
   readonly hasDaFootprint: boolean;
-  /** version of the EIP-1559 parameters in `extraData`; undefined: `extraData` is empty */
+  /** version of the EIP-1559 parameters in `extraData`; `undefined`: `extraData` is empty */
   readonly extraDataVersion: ExtraDataVersion | undefined;
   readonly eip1559DenominatorField: "eip1559Denominator" | "eip1559DenominatorCanyon";
   /** `withdrawalsRoot` is the storage root of L2ToL1MessagePasser; otherwise that of the empty trie */
@@ -105,7 +105,7 @@ export interface FirstBlockFacts {
 export interface ForkFacts {
   /** the name in texts for people */
   readonly title: string;
-  /** key of its time in a rollup configuration; undefined: active on every rollup */
+  /** key of its time in a rollup configuration; `undefined`: active on every rollup */
   readonly rollupKey: string | undefined;
   /** another name of `rollupKey` */
   readonly rollupKeyAlias?: string;

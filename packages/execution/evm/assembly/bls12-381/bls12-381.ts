@@ -1,6 +1,6 @@
 /**
- * The module of the BLS12-381 precompiles (EIP-2537), with a memory of its own. Inputs are written at `buffer()`, and outputs are
- * left there. Functions return 0 for an invalid input.
+ * The module of the BLS12-381 precompiles (EIP-2537), with its own memory. Inputs and outputs are at `buffer()`. Functions return
+ * 0 for an invalid input.
  */
 import { G1, G2 } from "./coordinates";
 import { addBothAffine, affineSize } from "./curve";

@@ -189,7 +189,7 @@ export function divide(x: usize, length: usize, modulus: usize, limbs: usize, qu
   const reciprocal: f64 = 1 / divisor;
   for (let j = <isize>(length - limbs) - 1; j >= 0; j--) {
     const at = x + 4 * j;
-    // the three highest limbs, including what the digit before has left
+    // the three highest limbs, including the remainder of the previous digit
     let value = (<f64>load<u32>(at + top + 4) * radix + <f64>load<u32>(at + top)) * radix;
     if (limbs > 1) value += <f64>load<u32>(at + top - 4);
     let digit = <u64>(value * reciprocal);

@@ -150,7 +150,7 @@ export function modexp(bytes: usize, baseBytes: usize, exponentBytes: usize, mod
   } else {
     result = power(base, exponentAt, exponentEnd, width, powers);
   }
-  // what is left modulo the modulus as it was: r mod m = (r·2^shift mod m·2^shift) / 2^shift
+  // the result modulo the unshifted modulus: r mod m = (r·2^shift mod m·2^shift) / 2^shift
   const length = n + shift / BITS + 2;
   shiftLeft(product, length, result, n, shift);
   divide(product, length, modulus, n, 0);

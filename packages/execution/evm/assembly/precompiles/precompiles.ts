@@ -1,7 +1,4 @@
-/**
- * The module of the precompiles that need big-number arithmetic, with a memory of its own. Inputs are written at `buffer()`, and
- * outputs are read from there.
- */
+/** The module of the precompiles with big-number arithmetic, with its own memory. Inputs and outputs are at `buffer()`. */
 export { bn254Add, bn254Multiply } from "./bn254-g1";
 export { pairingCheck as bn254Pairing } from "./bn254-pairing";
 export { modexp } from "./modexp";

@@ -13,7 +13,7 @@ declare const WebAssembly: WebAssemblyApi;
 /** The compiled engine, shared by all its instances in a process. */
 export interface EvmModule {
   readonly wasm: object;
-  /** the module of assembly/precompiles, which has a memory of its own */
+  /** the module of assembly/precompiles, which has its own memory */
   readonly precompiles: object;
   /** the module of assembly/bls12-381, compiled on first use */
   readonly bls12381: () => object;

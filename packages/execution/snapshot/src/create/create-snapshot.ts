@@ -11,7 +11,7 @@ import { l1OriginOf } from "../reach/l1-origin.ts";
 import { rollupReach } from "../reach/rollup-reach.ts";
 import { type StartReach, StartReachMeter } from "../reach/start-reach.ts";
 
-/** What is read of a database, which another process may be writing to. */
+/** The used part of a database, to which another process may be writing. */
 export type SnapshotSource = Pick<
   ChainDatabase,
   | "head"
@@ -31,7 +31,9 @@ export interface SnapshotRequest {
   readonly genesisHash: Uint8Array;
   /** whose state is taken; default: the finalized block, or else the head */
   readonly blockNumber?: number | undefined;
-  /** how many blocks are taken, the last of which is that block; default: as many as execution and a rollup node need to start there */
+  /**
+   * number of blocks, the last of which is that block; default: the number that execution and a rollup node need to start there
+   */
   readonly blocks?: number | undefined;
   /** default: 4 MiB */
   readonly frameBytes?: number | undefined;
@@ -47,7 +49,7 @@ export interface SnapshotProgress {
   readonly doneRatio: number;
 }
 
-/** `execution needs the hashes of so many blocks` (BLOCKHASH). */
+/** Execution needs the hashes of this number of blocks (BLOCKHASH). */
 export const MIN_SNAPSHOT_BLOCKS = 256;
 const FRAME_BYTES = 4 << 20;
 
@@ -65,10 +67,11 @@ export interface SnapshotMade {
 }
 
 /**
- * Makes a snapshot piece by piece. Between two pieces, others write to the database: each piece is read in one go, and where the head has moved on,
- * from the history of the state. What is in memory does not grow with the state, except for 48 bytes for each distinct code.
+ * Creates a snapshot in pieces. Between two pieces, other processes write to the database: each piece is read in one synchronous
+ * run, and from the history of the state if the head has moved. Memory does not grow with the state, except for 48 bytes for each
+ * distinct code.
  *
- * @param write takes the file's bytes in order
+ * @param write gets the file's bytes in order
  * @throws {CodedError} snapshot/no-such-state, storage/state-gone
  */
 export async function createSnapshot(
@@ -219,7 +222,10 @@ class SnapshotMaker {
     }
   }
 
-  /** Reads about a frame of rows in one go, in which nothing changes. @returns the last of them; undefined: there are no more */
+  /**
+   * Reads about a frame of rows in one synchronous run, without concurrent changes. @returns the last row; `undefined`: there are
+   * no more
+   */
   #readRecords(block: BlockId, after: StatePlace | undefined, records: RecordWriter): StateRow | undefined {
     let last: StateRow | undefined;
     for (const row of this.#source.stateRows(block, after)) {

@@ -11,21 +11,21 @@ import type { SnapshotExpectation } from "../read/load-snapshot.ts";
 import { SnapshotFile } from "../read/snapshot-file.ts";
 
 export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "onRetry"> {
-  /** Default: what the server promises. What is free on the disk, without the reserve, bounds both. */
+  /** Default: the size that the server states. The free space of the disk, without the reserve, limits both. */
   readonly maxBytes?: number | undefined;
   /** kept free on the disk; default: 1 GiB */
   readonly reserveBytes?: number | undefined;
   /** The manifest and the blocks are checked as they arrive. The state has no order that its root could be checked in. */
   readonly expected?: SnapshotExpectation | undefined;
-  /** @param totalBytes undefined: the server does not say */
+  /** @param totalBytes `undefined`: the server does not state it */
   readonly onProgress?: ((doneBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
 
 /**
- * Downloads a snapshot into a file. Only frames whose checksum is right are written, so that a later call goes on after the last whole frame that an
- * interrupted one left.
+ * Downloads a snapshot into a file. Only frames with a valid checksum are written, so a later call resumes after the last
+ * complete frame.
  *
- * @returns whether it went on with what was there
+ * @returns whether it resumed
  * @throws {CodedError} download/*, snapshot/*
  */
 export async function downloadSnapshot(url: string, path: string, options: SnapshotDownload = {}): Promise<boolean> {
@@ -57,7 +57,7 @@ export async function downloadSnapshot(url: string, path: string, options: Snaps
         const isAgain = damagedAt === file.offset;
         damagedAt = file.offset;
         if (!isAgain) continue; // bytes were altered on the way
-        // What was there before may be of another file, of which this one is no continuation.
+        // The existing part can be of another file, which this one does not continue.
         if (isAnew || !found) throw error;
         isAnew = true;
         file.clear();
@@ -79,7 +79,7 @@ class PartialSnapshot {
   offset = 0;
   isComplete = false;
   #chain: ChecksumChain | undefined;
-  /** what has arrived of the next frame */
+  /** the received part of the next frame */
   #pieces: Uint8Array[] = [];
   #bytes = 0;
 

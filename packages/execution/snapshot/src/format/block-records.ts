@@ -8,7 +8,7 @@ export interface BlockRecord {
   readonly receipts: readonly Receipt[];
 }
 
-/** The nonce of a deposit enters the receipts root since Canyon only. Where it does not, nobody could check it, and it is left out. */
+/** The nonce of a deposit is in the receipts root only since Canyon. Before, it cannot be verified, so it is omitted. */
 const encodeChecked = (receipt: Receipt): Uint8Array => encodeReceipt(receipt, "root");
 
 export const encodeBlockRecord = ({ block, receipts }: BlockRecord): Uint8Array =>

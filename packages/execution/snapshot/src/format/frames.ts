@@ -23,7 +23,7 @@ const MAX_PAYLOAD_BYTES = 128 << 20;
 const FRAME_KINDS = ["manifest", "blocks", "state", "end"] as const;
 export type FrameKind = (typeof FRAME_KINDS)[number];
 
-/** What is known of a frame before its payload has arrived. */
+/** The header of a frame, before its payload has arrived. */
 export interface FrameHeader {
   readonly kind: FrameKind;
   readonly payloadBytes: number;
@@ -51,7 +51,7 @@ export function checkFileStart(bytes: Uint8Array): void {
 export class ChecksumChain {
   #last: Uint8Array;
 
-  /** @param last checksum of the frame before; undefined: the first one comes */
+  /** @param last checksum of the previous frame; `undefined`: at the first one */
   constructor(last: Uint8Array = createHash("sha256").update(fileStart()).digest()) {
     this.#last = last;
   }

@@ -16,7 +16,7 @@ import {
 } from "@rnode/protocol";
 import { falseContent } from "../errors.ts";
 
-/** What a snapshot is of: the content of its first frame, as JSON. */
+/** The identity of a snapshot: the content of its first frame, as JSON. */
 export interface Manifest {
   readonly chainId: bigint;
   readonly genesis: { readonly block: Block; readonly hash: Uint8Array };
@@ -27,7 +27,7 @@ export interface Manifest {
   readonly oldestBlock: number;
 }
 
-/** What a file says about itself at its end. */
+/** A file's totals in its last frame. */
 export interface Totals {
   readonly blocks: number;
   readonly accounts: number;
@@ -51,7 +51,7 @@ export const encodeManifest = ({ chainId, genesis, header, hash, oldestBlock }: 
 
 export const encodeTotals = ({ blocks, accounts, slots, codes }: Totals): Uint8Array => toBytes({ blocks, accounts, slots, codes });
 
-/** @throws {CodedError} snapshot/false-content: what it says is contradictory */
+/** @throws {CodedError} snapshot/false-content: the content is contradictory */
 export function parseManifest(content: Uint8Array): Manifest {
   return describingErrors("its manifest", () => {
     const object = jsonObject(JSON.parse(new TextDecoder().decode(content)), "manifest");

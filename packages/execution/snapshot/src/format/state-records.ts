@@ -80,7 +80,7 @@ export class RecordWriter {
   }
 }
 
-/** Takes what is read of a state. All arrays are views that live as long as the content that was read. */
+/** Gets the rows of a state. All arrays are views, valid as long as the read content. */
 export interface StateSink {
   code(code: Uint8Array): void;
   /** comes before its slots */

@@ -6,7 +6,7 @@ export type L1Origin = Pick<L1BlockInfo, "number" | "timestamp">;
 /**
  * The L1 origin of a block, by its first transaction.
  *
- * @returns undefined: the transaction is none that names an L1 origin
+ * @returns `undefined`: the transaction has no L1 attributes
  */
 export function l1OriginOf(first: Transaction | undefined): L1Origin | undefined {
   if (first?.type !== 0x7e) return undefined;

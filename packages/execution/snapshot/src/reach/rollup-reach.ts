@@ -1,12 +1,12 @@
-/** A channel stays open for so many L1 blocks before Granite, and for 50 since. */
+/** Channel timeout in L1 blocks before Granite; since then 50. */
 export const CHANNEL_TIMEOUT_L1_BLOCKS = 300;
 
 /**
- * How many blocks up to block `number` a rollup node reads when it starts from there: those down to the last one whose L1 origin is a
- * channel timeout older, at which it begins to read L1. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
+ * Number of blocks up to block `number` that a rollup node reads when it starts from there: down to the last block whose L1
+ * origin is a channel timeout older, at which it begins to read L1. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
  *
- * @param oldest the first block that there is
- * @param l1OriginOf number of the L1 origin; undefined: the block has none
+ * @param oldest the first existing block
+ * @param l1OriginOf number of the L1 origin; `undefined`: the block has none
  */
 export function rollupReach(number: number, oldest: number, l1OriginOf: (number: number) => number | undefined): number {
   const newest = l1OriginOf(number);

@@ -4,9 +4,9 @@ import { CHANNEL_TIMEOUT_L1_BLOCKS } from "./rollup-reach.ts";
 
 /** How far back the blocks of a snapshot reach, as a rollup node sees it that starts from the last of them. */
 export interface StartReach {
-  /** number of L1 blocks between the L1 origin of the first block and that of the last; undefined: blocks of this chain have none */
+  /** number of L1 blocks between the L1 origins of the first and the last block; `undefined`: the chain's blocks have none */
   readonly l1Blocks: number | undefined;
-  /** so many are needed, unless the first block is the first one of the chain */
+  /** required number, unless the first block is the chain's first */
   readonly neededL1Blocks: number;
   readonly isEnough: boolean;
 }
@@ -29,7 +29,7 @@ export class StartReachMeter {
     this.#isWhole = isWhole;
   }
 
-  /** The next block's L1 origin. @param origin undefined: it has none */
+  /** Adds the next block's L1 origin. @param origin `undefined`: it has none */
   take(origin: L1Origin | undefined): void {
     if (origin === undefined) return;
     this.#first ??= origin;

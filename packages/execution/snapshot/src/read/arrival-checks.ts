@@ -5,7 +5,7 @@ import { parseManifest } from "../format/manifest.ts";
 import { BlockChecks } from "./check-blocks.ts";
 import { checkManifest, type SnapshotExpectation } from "./load-snapshot.ts";
 
-/** Checks of a snapshot's frames in the order of their arrival, with what is known before the whole file is there. */
+/** Checks of a snapshot's frames in the order of their arrival, before the whole file has arrived. */
 export class ArrivalChecks {
   readonly #expected: SnapshotExpectation;
   #blocks: BlockChecks | undefined;

@@ -11,7 +11,7 @@ import type { StartReach } from "../reach/start-reach.ts";
 import { BlockChecks } from "./check-blocks.ts";
 import { type CheckedFrame, contentOf, SnapshotFile } from "./snapshot-file.ts";
 
-/** What the operator says the snapshot must be of. All hashes are 32 bytes. */
+/** The operator's expectation of the snapshot. All hashes are 32 bytes. */
 export interface SnapshotExpectation {
   readonly config: ChainConfig;
   readonly genesisHash?: Uint8Array | undefined;

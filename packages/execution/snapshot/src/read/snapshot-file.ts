@@ -59,7 +59,7 @@ export class SnapshotFile {
     this.sizeBytes = source.sizeBytes;
   }
 
-  /** @throws what the file system does */
+  /** @throws errors of the file system */
   static open(path: string): SnapshotFile {
     return new SnapshotFile(openSource(path));
   }
@@ -110,7 +110,7 @@ export class SnapshotFile {
     }
   }
 
-  /** The content of a frame that was checked before. PERF: its checksum is not computed again, what is in it is. */
+  /** The content of a checked frame. PERF: its checksum is not computed again, but its content is checked. */
   contentAt(offset: number): Uint8Array {
     const { header } = this.#frameHeaderAt(offset);
     return unpackSync(this.#read(offset + FRAME_HEADER_BYTES, header.payloadBytes), header.contentBytes, offset);

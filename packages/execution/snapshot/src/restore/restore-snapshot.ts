@@ -6,8 +6,8 @@ import { falseContent } from "../errors.ts";
 import type { LoadedSnapshot } from "../read/load-snapshot.ts";
 
 /**
- * Writes a snapshot into an empty database, in as many commits as necessary, of which the last makes it valid: a kill before that leaves
- * a database without a chain, in which this can be done again.
+ * Writes a snapshot into an empty database, in as many commits as necessary; the last one makes it valid. After a kill before
+ * that, the database has no chain, and the restore can be repeated.
  *
  * @returns whether rows of an interrupted attempt were removed first
  * @throws {CodedError} storage/not-empty, storage/disk-full, storage/io; snapshot/false-content: a transaction has no sender

@@ -27,7 +27,7 @@ export function framesOf(bytes: Uint8Array): FrameContent[] {
   return frames;
 }
 
-/** A file of these frames whose checksums are all right, as somebody would make it who wants to deceive. */
+/** A file of these frames with valid checksums, as an attacker would create it. */
 export async function fileOf(frames: readonly FrameContent[]): Promise<Uint8Array> {
   const chain = new ChecksumChain();
   const parts = [fileStart()];

@@ -403,7 +403,7 @@ export class BlockParts {
   #decode(row: Uint8Array, dataAt: number, entry: number, from: number, at: number, size: number, rowSize: number): void {
     const start = dataAt + from;
     const end = dataAt + readUint32(row, entry + 8);
-    // A match is at least a 255th of what it stands for.
+    // A match takes at least a 255th of its decompressed size.
     if (!(start <= end && end <= rowSize && size <= (end - start) * 256)) throw this.#damaged("group");
     if (checksum(row, start, end) !== readUint32(row, entry + 12)) throw this.#damaged("group");
     this.#reserve(at + size);

@@ -9,7 +9,7 @@ import { findDamagedPage, type PageCheckPosition } from "./page-check.ts";
 
 const PAGE_BYTES = 4096;
 const META_PAGES = 2;
-/** What is written over a page, for each kind of damage. */
+/** The new content of a page, for each kind of damage. */
 const damage: Readonly<Record<string, (page: number) => Uint8Array>> = {
   zeros: () => new Uint8Array(PAGE_BYTES),
   ones: () => new Uint8Array(PAGE_BYTES).fill(0xff),

@@ -11,7 +11,7 @@ import { writeGenesisState } from "./genesis-writer.ts";
 
 const ROWS = 20_000;
 const OWNER = new Uint8Array(20).fill(7);
-/** more than what is left of a page where no other row fits */
+/** more than the rest of a page without room for another row */
 const GROWTH = new Uint8Array(60);
 
 describe("a state that is written in one go", () => {

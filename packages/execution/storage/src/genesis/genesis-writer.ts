@@ -52,7 +52,7 @@ type SnapshotBlock = Parameters<SnapshotRows["block"]>[0];
 
 /** Tables whose rows grow with later changes, or which get rows at random keys. */
 const GROWING: ReadonlySet<StateTable> = new Set(["accounts", "storage", "nodes"]);
-/** A page of LMDB, and what a row takes beside its key and its value */
+/** A page of LMDB, and a row's overhead besides its key and its value */
 const PAGE_BYTES = 4080;
 const ROW_BYTES = 10;
 /** Left free in each page: the first change of a row would otherwise split its page in two half-empty ones. */

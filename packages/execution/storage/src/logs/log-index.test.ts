@@ -8,8 +8,8 @@ import type { Table, TableEntry } from "../database/table.ts";
 import { LogBatch, LogIndex } from "./log-index.ts";
 
 /*
- * A million blocks. The time of a query must be proportional to what it finds. It is measured in rows read, which do not depend on the
- * speed of the machine.
+ * A million blocks. The time of a query must be proportional to its result. It is measured in read rows, which do not depend on
+ * the machine's speed.
  */
 
 const BLOCKS = 1_000_000;
@@ -29,7 +29,7 @@ const TOKEN = log(1, 1);
 const OTHER_TOKEN = log(2, 1);
 /** every 1000th block: a rare event of the busy contract */
 const RARE = log(1, 2);
-/** every 100,000th block: the busy contract's busy event, about somebody */
+/** every 100,000th block: the busy contract's busy event, with a rare topic */
 const ABOUT = log(1, 1, 3);
 /** only in the very last block */
 const LAST = log(4, 4);

@@ -49,7 +49,7 @@ export function encodeNodeDelta(
   differsFrom = 0,
   differsTo: number = old.length,
 ): Uint8Array | undefined {
-  // Room for what is written before the size is checked again: the kind, two numbers and one run.
+  // Room for the bytes written before the next size check: the kind, two numbers and one run.
   const room = prefix + maxSize + old.length + 16;
   if (scratch.length < room) {
     scratch = new Uint8Array(room);

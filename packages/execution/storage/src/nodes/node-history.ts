@@ -163,7 +163,7 @@ export class NodeVersionFinder {
     this.#table = table;
   }
 
-  /** To be called after a write. */
+  /** Call it after a write. */
   readonly forget = (): void => this.#chunks.clear();
 
   /** The version that block `number` replaced; undefined if it did not change the node. */

@@ -17,7 +17,7 @@ const change: fc.Arbitrary<TrieNodeChange> = fc.record({
 });
 const changes = fc.array(change, { maxLength: 24 });
 
-/** What the blocks made of a node. */
+/** A block's change of a node. */
 interface Change {
   readonly before: Uint8Array | undefined;
   readonly after: Uint8Array | undefined;

@@ -69,7 +69,7 @@ export class OldNodeReader {
     this.#finder = new NodeVersionFinder(tables.nodeHistory);
   }
 
-  /** To be called after a write. */
+  /** Call it after a write. */
   forget(): void {
     this.#finder.forget();
   }

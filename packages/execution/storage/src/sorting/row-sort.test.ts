@@ -26,7 +26,7 @@ function randomRows(count: number, seed: number): Uint8Array[] {
   });
 }
 
-/** At least as many rows as are sorted at once, so 5000 rows make five runs. */
+/** At least the number of rows sorted at once, so 5000 rows make five runs. */
 it.each([0, 1, 2, 11, 13, 1023, 1024, 1025, 5000])(
   "%i rows come out in the order of their keys, as often as they are read",
   (count) => {

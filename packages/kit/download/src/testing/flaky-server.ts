@@ -9,9 +9,9 @@ export interface FlakyServer {
 }
 
 export interface FlakyOptions {
-  /** what is sent of a request's answer before the connection breaks; undefined: all of it */
+  /** number of sent bytes of an answer before the connection breaks; `undefined`: all */
   readonly breaksAfter?: ((request: number) => number | undefined) | undefined;
-  /** alters what is sent; the file itself stays */
+  /** changes the sent bytes, but not the file */
   readonly alter?: ((bytes: Uint8Array, request: number, from: number) => Uint8Array) | undefined;
   /** the whole answer in place of the file */
   readonly answer?: ((request: number, response: ServerResponse) => boolean) | undefined;

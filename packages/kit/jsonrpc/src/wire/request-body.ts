@@ -36,7 +36,7 @@ export class RequestBody {
     for (const earlier of this.#chunks.splice(0)) at = this.#copy(earlier, at);
   }
 
-  /** To be called once, when all of it has arrived. */
+  /** Call it once, when the whole body has arrived. */
   finish(): RequestText {
     if (this.#slabs === undefined) return textOf(this.#chunks.splice(0), this.#bytes);
     const pieces = this.#slabs.map((slab, index) => slab.subarray(0, this.#bytes - index * SLAB_BYTES));
@@ -73,7 +73,7 @@ export function decodeRequest(text: RequestText): string {
   return typeof text === "string" ? text : textOf(text);
 }
 
-/** What `postMessage` hands over with it. Afterwards it is empty here. */
+/** The transfer list for `postMessage`. Afterwards the request is empty in this thread. */
 export const buffersOfRequest = (text: RequestText): readonly ArrayBuffer[] =>
   typeof text === "string" ? [] : text.map(({ buffer }) => buffer);
 

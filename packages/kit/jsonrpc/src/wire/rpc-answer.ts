@@ -11,7 +11,7 @@ export const requestOf = (id: number, method: string, params: readonly unknown[]
   params: params ?? [],
 });
 
-/** What a response object says; undefined if it is none. */
+/** The outcome in a response object; `undefined` if it is none. */
 export function outcomeOf(response: unknown): RpcOutcome | undefined {
   if (typeof response !== "object" || response === null) return undefined;
   if ("error" in response && response.error !== null && response.error !== undefined) {
@@ -22,7 +22,7 @@ export function outcomeOf(response: unknown): RpcOutcome | undefined {
   return "result" in response ? { kind: "result", result: response.result } : undefined;
 }
 
-/** undefined: not JSON (no JSON text parses to undefined). */
+/** `undefined`: not JSON (no JSON text parses to undefined). */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -44,8 +44,9 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Of `call` over HTTP: takes the elements of a result that is a list one by one, as they arrive; the result is the empty list then. The limit
-   * of bytes is for each element. What it throws ends the request. Elsewhere it is ignored, and the result is the whole list.
+   * For `call` over HTTP: gets the elements of a list result one by one, as they arrive; the result is then an empty list. The
+   * size limit applies to each element. If it throws, the request ends with that error. Elsewhere it is ignored, and the result
+   * is the whole list.
    */
   readonly onElement?: ((element: unknown) => void) | undefined;
 }

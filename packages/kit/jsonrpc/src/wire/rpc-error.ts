@@ -6,7 +6,7 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-/** What Go servers answer for any application error without a code of its own. */
+/** The code of Go servers for an application error without a specific code. */
 export const SERVER_ERROR = -32000;
 /** EIP-1474: a request beyond a limit of the server, which may be granted later. */
 export const LIMIT_EXCEEDED = -32005;
@@ -17,7 +17,7 @@ export interface RpcErrorBody {
   readonly data?: unknown;
 }
 
-/** A JSON-RPC error object: what a server answered, or what a handler wants to answer. */
+/** A JSON-RPC error object: a server's answer, or a handler's. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;

@@ -9,7 +9,7 @@ export interface Shape<T> {
   parse(value: unknown): T;
 }
 
-/** What is wrong with a value and where: `address[2]: expected …`. */
+/** The error in a value and its position: `address[2]: expected …`. */
 export class ShapeError extends Error {
   readonly path: string;
   readonly detail: string;

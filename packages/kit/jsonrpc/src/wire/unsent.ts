@@ -72,8 +72,8 @@ export class UnsentBudget {
   }
 
   /**
-   * Whether so many bytes more can be held; clients that have been slow with much are disconnected for it. A single answer that is larger
-   * than the limit has room while there is no other.
+   * Whether this number of bytes can be added; slow clients with much unsent data are disconnected for it. A single answer above
+   * the limit is allowed if it is the only one.
    */
   makeRoom(bytes: number): boolean {
     while (this.#bytes > 0 && this.#bytes + bytes > this.#limits.maxUnsentBytes) {
@@ -84,7 +84,7 @@ export class UnsentBudget {
     return true;
   }
 
-  /** Counts what is finished of an answer; nobody is disconnected for it. @param bytes negative: no longer held */
+  /** Adds finished parts of an answer, without disconnecting clients. @param bytes negative: released */
   hold(bytes: number): void {
     this.#bytes += bytes;
   }

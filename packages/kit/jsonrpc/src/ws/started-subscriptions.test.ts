@@ -64,6 +64,6 @@ describe("a subscription that takes a moment to begin", () => {
     state.sinks[0]!.disconnect("another sequencer leads: connect again");
     expect(await closed).toEqual([1012, "another sequencer leads: connect again"]);
     expect(state.stopped).toBe(1);
-    state.sinks[0]!.notify("late"); // is told to nobody
+    state.sinks[0]!.notify("late"); // is not sent
   });
 });

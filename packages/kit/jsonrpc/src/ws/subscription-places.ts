@@ -17,7 +17,7 @@ export class SubscriptionPlaces {
     return this.#taken;
   }
 
-  /** @returns who has too many; undefined: it may begin, and `giveBack` is called when it ends */
+  /** @returns whose limit is reached; `undefined`: the subscription may begin, and `giveBack` is called at its end */
   take(remoteAddress: string): "client" | "server" | undefined {
     const client = clientOf(remoteAddress);
     const own = this.#byClient.get(client) ?? 0;

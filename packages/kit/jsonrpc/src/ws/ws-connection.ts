@@ -38,15 +38,15 @@ export interface WsConnection {
 
 /** RFC 6455: the server ends the connection because of the client's behaviour. */
 const POLICY_VIOLATION = 1008;
-/** IANA's registry of close codes: whoever was connected may connect again at once. */
+/** IANA's registry of close codes: the client may reconnect at once. */
 const SERVICE_RESTART = 1012;
-/** A client that has so much left to read is not asked for more requests. */
+/** With this many unread bytes of answers, no more requests of the client are read. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
-/** While so many messages wait for their turn, nothing is read. */
+/** With this many queued messages, no more are read. */
 const ENOUGH_WAITING = 16;
-/** What was read before can hold more messages, but no more requests than this. */
+/** Data that was already read can contain more messages, up to this limit. */
 const MAX_WAITING = 2048;
-/** what a message that waits takes besides its own bytes */
+/** overhead of a queued message */
 const BYTES_PER_MESSAGE = 256;
 /** how long to process messages of one connection without a break */
 const SLICE_MS = 0.5;
@@ -80,7 +80,7 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
 
   const isFull = (): boolean => underWay >= maxConcurrency || unsent.bytes > MAX_UNREAD_BYTES;
 
-  /** Goes on with what waits, and reads more once that is little. */
+  /** Continues with queued messages, and reads more when few are left. */
   function readOn(): void {
     if (!isFull() && waiting.length > 0 && !hasTurn) {
       hasTurn = true;

@@ -3,7 +3,7 @@ import type { Answer } from "../wire/answer-bytes.ts";
 import { SLICE_BYTES, type Unsent } from "../wire/unsent.ts";
 
 interface Message {
-  /** what is left to be written of it */
+  /** the unwritten rest */
   readonly pieces: Buffer[];
   readonly isNotification: boolean;
 }
@@ -39,7 +39,7 @@ export class WsSender {
     if (this.#backlogBytes > this.#options.maxBacklogBytes) this.#options.unsent.drop("backlog");
   }
 
-  /** Forgets what is not written yet. */
+  /** Drops all unwritten data. */
   clear(): void {
     this.#queue = [];
     this.#backlogBytes = 0;

@@ -36,20 +36,20 @@ export interface Active {
   early: Told[] | undefined;
 }
 
-/** What a subscription tells, one notification for each result. */
+/** The notifications of a subscription's event, one for each result. */
 interface Told {
   readonly to: Active;
   readonly results: Iterator<unknown>;
 }
 
-/** What a notification that waits is taken to hold in memory. */
+/** Assumed memory of a queued notification. */
 const TOLD_BYTES = 256;
 const SLICE_MS = 0.5;
 const ANYTHING = { schema: {}, parse: (value: unknown) => value };
 
 /**
- * The subscriptions of one WebSocket. Notifications are made and sent in the connection's turns (`Turns`), so that an event that
- * thousands of subscriptions wait for holds up nobody else.
+ * The subscriptions of one WebSocket. Notifications are created and sent in the connection's turns (`Turns`), so an event with
+ * thousands of subscribers delays no other client.
  */
 export class WsSubscriptions {
   readonly #options: WsSubscriptionsOptions;
@@ -67,7 +67,7 @@ export class WsSubscriptions {
   /**
    * `…_subscribe` and `…_unsubscribe`.
    *
-   * @param opened receives what is subscribed to; `begin` is called with it once the answer has been sent
+   * @param opened gets the new subscription; its `begin` is called after the answer is sent
    */
   method(name: string, opened: Active[]): Method | undefined {
     const match = /^([a-z0-9]+)_(un)?subscribe$/i.exec(name);

@@ -1,10 +1,10 @@
 import type { OptionInEffect, OptionTable } from "./option-group.ts";
 
 /**
- * What is wrong with options beside others, one line each: options that exclude each other, and options without the one they need. An
- * option that is given its default asks for nothing.
+ * Errors in combinations of options, one line each: options that exclude each other, and options without their prerequisite. An
+ * option with its default value has no effect here.
  *
- * @param inEffect by flag; options whose value is wrong or missing are not there, and nothing is said of what depends on them
+ * @param inEffect by flag; invalid and missing options are not in it, and options that depend on them are not reported
  * @returns warnings: options without effect, with which the program starts
  */
 export function combinationFaults(
@@ -46,7 +46,7 @@ function asks({ option: { declaration }, value }: OptionInEffect): boolean {
   return declaration.default === undefined || declaration.parse.format(value) !== declaration.parse.format(declaration.default);
 }
 
-/** What was switched off on purpose may be switched on again: it is in nobody's way. @param need `flag`, or `flag=value` */
+/** An option that was switched off explicitly excludes nothing. @param need `flag`, or `flag=value` */
 export function isMet(need: string, inEffect: ReadonlyMap<string, OptionInEffect>): boolean {
   const [flag = "", wanted] = need.split("=", 2);
   const found = inEffect.get(flag);

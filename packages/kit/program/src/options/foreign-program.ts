@@ -15,7 +15,7 @@ interface ForeignCommand {
   readonly names: readonly string[];
 }
 
-/** A program whose operators come to one of ours. What is not named here is an option of ours with the same name and meaning. */
+/** Another project's program and its counterpart in rnode. Unlisted options have the same name and meaning. */
 export interface ForeignProgram {
   /** as operators know it */
   readonly name: string;

@@ -12,7 +12,7 @@ const FLAG_COLUMN = 44;
 /** A subcommand as `--help` of its program lists it. */
 export interface ListedCommand {
   readonly name: string;
-  /** what it does, in a sentence */
+  /** its purpose, in a sentence */
   readonly summary: string;
 }
 
@@ -118,7 +118,7 @@ export function describeOptions(
   return described;
 }
 
-/** The value of one option as `describeOptions` shows it; undefined: it has none. */
+/** The value of one option for `describeOptions`; `undefined`: it has none. */
 export const describeOption = ({ option, value }: OptionInEffect): string | undefined =>
   value === undefined ? undefined : shown(option.declaration, value);
 

@@ -1,4 +1,4 @@
-/** The name closest to `name` by edit distance, if it is close enough to be what was meant. */
+/** The name closest to `name` by edit distance, if it is close enough to be a misspelling. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1) + 1;

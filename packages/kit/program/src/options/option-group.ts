@@ -10,7 +10,7 @@ export interface OptionDeclaration<T> {
   readonly required?: boolean;
   /** flag of a switch that makes a required text unnecessary: it is then empty */
   readonly requiredUnless?: string;
-  /** what the number counts, shown in help and reference */
+  /** unit of the number, for help and reference */
   readonly unit?: string;
   /** full flag name without dashes, if it does not follow from group and property */
   readonly flag?: string;
@@ -25,9 +25,9 @@ export interface OptionDeclaration<T> {
   readonly needs?: string | readonly string[];
   /** Why the option does nothing, and what to use: it completes `--flag has no effect: `, a warning if the option is given. */
   readonly noEffect?: string;
-  /** The option is refused without what it needs: its user would get something else than what was asked for. */
+  /** The option is refused without its prerequisite, because it would not have the intended effect. */
   readonly isMistakeAlone?: true;
-  /** What is wrong with a given value beside those of other options, by flag; completes `--flag: `. */
+  /** The error of a value in combination with other options, by flag; completes `--flag: `. */
   check?(value: T, other: (flag: string) => unknown): string | undefined;
   /** older names of the flag that still work */
   readonly aliases?: readonly string[];
@@ -79,7 +79,7 @@ export function withDefaults<const G extends OptionGroup>(group: G, defaults: Pa
 export interface OptionTable<G extends Readonly<Record<string, OptionGroup>> = Readonly<Record<string, OptionGroup>>> {
   /** as typed: `rengine`, `rengine init` */
   readonly program: string;
-  /** one line on what it does */
+  /** its purpose, in one line */
   readonly summary: string;
   /** prefix of the environment variables, with its underscore: `RNODE_` */
   readonly envPrefix: string;
@@ -114,7 +114,7 @@ export interface ResolvedOption {
   readonly key: string;
   /** without dashes */
   readonly flag: string;
-  /** with the prefix; undefined: none */
+  /** with the prefix; `undefined`: none */
   readonly env: string | undefined;
   /** with the prefix; see the declaration */
   readonly sharedEnv?: string;

@@ -196,7 +196,7 @@ describe("parseOptions", () => {
       [["--remote.port=1"], ["--remote.port has no effect without --remote.enabled"]],
       [["--remote.port=1", "--remote.enabled=false"], []], // off on purpose
       [["--remote.port=1", "--remote.enabled"], []],
-      [["--remote.port=80"], []], // asks for nothing
+      [["--remote.port=80"], []], // has no effect
       [["--remote.port=1", "--remote.enabled=maybe"], ['--remote.enabled: "maybe" is not valid, expected true or false']],
       [["--remote.tag=x"], ["--remote.tag has no effect without --remote.url or --remote.names"]],
       [["--remote.tag=x", "--remote.names=y"], []],

@@ -15,7 +15,7 @@ import { readArguments } from "./read-arguments.ts";
 import { quote } from "./redact.ts";
 import { readSecretFile } from "./secret-file.ts";
 
-/** What the command line and the environment say, and the files of secrets. Nothing else has been opened yet. */
+/** The parsed command line, environment, and files of secrets. No other file has been opened. */
 export type ParsedOptions<G extends Readonly<Record<string, OptionGroup>>> =
   | {
       readonly kind: "options";
@@ -28,7 +28,9 @@ export type ParsedOptions<G extends Readonly<Record<string, OptionGroup>>> =
     }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
-  /** all of them, what is wrong before what is missing; each one line that names the option, the value and what is expected. Exit with 1 */
+  /**
+   * all errors, invalid options before missing ones; each one line with the option, the value and the expected value. Exit with 1
+   */
   | {
       readonly kind: "error";
       readonly faults: readonly [string, ...string[]];
@@ -74,7 +76,7 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
       ? findInFile(option, findValue(file, given.get(file.flag), file.env, env), warnings)
       : findValue(option, given.get(option.flag), variableOfThis, env);
     if (found.kind === "wrong") {
-      // a file's path is looked at twice, as an option and for what is in it
+      // a file's path is checked twice, as an option and for its content
       if (!wrong.includes(found.fault)) wrong.push(found.fault);
     } else if (found.kind === "missing") absent.push({ option, fault: found.fault });
     else {
@@ -108,7 +110,7 @@ type Found =
 
 const isSet = ({ env: name }: ResolvedOption, env: Environment): boolean => name !== undefined && (env[name] ?? "") !== "";
 
-/** The variable that sets the option; undefined: none does. */
+/** The variable that sets the option; `undefined`: none. */
 function variableOf(option: ResolvedOption, resolved: readonly ResolvedOption[], env: Environment): string | undefined {
   const reads = ({ declaration }: ResolvedOption, name: string): boolean => declaration.parse.parse(env[name] ?? "") !== undefined;
   const { env: own, sharedEnv: shared } = option;

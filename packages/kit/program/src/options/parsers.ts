@@ -9,13 +9,13 @@ export interface Parser<T> {
   readonly expects: string;
   /** the placeholder in `--help`: `--rpc.port <port>`; undefined for booleans, which need no value */
   readonly placeholder: string | undefined;
-  /** what the flag means without a value; a value is then given with an equals sign, or as the argument after it */
+  /** the meaning of the flag without a value; a value needs an equals sign, or is the next argument */
   readonly bare?: string;
   /** the ending of the property's name that states the unit and is not part of the flag: `timeoutMs` is `--timeout` */
   readonly keySuffix?: string;
   /** how each word of a comma-separated list is read; the values of an option that is given several times are joined */
   readonly item?: Parser<unknown>;
-  /** undefined: the text is not a valid value */
+  /** `undefined`: the text is not a valid value */
   parse(text: string): T | undefined;
   /** the text that `parse` reads back */
   format(value: T): string;

@@ -7,7 +7,7 @@ export function redactUrls(text: string): string {
     .replace(/\b((?:https?|wss?):\/\/[^\s,"'/?#]+)[/?#][^\s,"']+/gi, "$1/…");
 }
 
-/** A text that somebody typed, without what may be a secret in it: also without anything as long as a key. */
+/** An entered text without possible secrets: also without anything as long as a key. */
 export function redact(text: string): string {
   return redactUrls(text).replace(/(?:0x)?[0-9a-f]{60,}/gi, "(hidden)");
 }

@@ -64,7 +64,7 @@ export const pprofOptions = optionGroup("pprof", {
   },
 });
 
-/** For the group of a JSON-RPC server, of this name: which pages, and which names of its own, browsers may reach it with. */
+/** For the group of a JSON-RPC server with this name: web pages that may call it, and its own host names. */
 export const browserOptions = (group: string) =>
   ({
     cors: {

@@ -8,7 +8,7 @@ const ROOT = "/debug/pprof/";
 const DEFAULT_CPU_SEC = 30;
 const DEFAULT_ALLOCS_SEC = 10;
 const MAX_SEC = 600;
-/** After an operation, the next one is refused for this long, or for PAUSE_FACTOR times what it took of the program's time. */
+/** Pause after an operation: this time, or PAUSE_FACTOR times the operation's CPU time. */
 const MIN_PAUSE_MS = 1000;
 const PAUSE_FACTOR = 10;
 
@@ -45,7 +45,7 @@ export function startPprofServer(
       const idleMs = performance.now() - fromMs;
       return { profile: await recording.stop(), idleMs };
     };
-  /** How a profile is taken; what is wrong with the query; `undefined`: there is no such profile. */
+  /** The function that takes a profile, or the error in the query; `undefined`: no such profile. */
   const takerOf = (name: string, query: URLSearchParams): Take | string | undefined => {
     const given = Number(query.get("seconds") ?? 1);
     if (!(given > 0 && given <= MAX_SEC)) return `seconds: expected a number above 0, at most ${MAX_SEC}`;
@@ -110,7 +110,7 @@ interface Taken {
   readonly idleMs: number;
 }
 
-/** After the time, or as soon as nobody waits any more. */
+/** Resolves after the time, or when the client disconnects. */
 async function untilClosed(response: ServerResponse, timeMs: number): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, timeMs);

@@ -5,7 +5,7 @@ import { startPprofServer } from "./pprof-server.ts";
 import { ProfileBuilder } from "./profile-format.ts";
 import { Profiler } from "./profiler.ts";
 
-/** The fields of a protobuf message: numbers, and bytes of what has a length. */
+/** The fields of a protobuf message: numbers, or bytes of fields with a length. */
 function fieldsOf(bytes: Uint8Array): [field: number, value: number | Uint8Array][] {
   const fields: [number, number | Uint8Array][] = [];
   let at = 0;

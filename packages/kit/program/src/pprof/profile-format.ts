@@ -17,7 +17,7 @@ export interface ValueType {
 }
 
 export interface ProfileHeader {
-  /** what the numbers of a sample are, in order */
+  /** the types of a sample's numbers, in order */
   readonly sampleTypes: readonly ValueType[];
   /** between two samples, on average, in `periodType` */
   readonly period: number;

@@ -33,7 +33,7 @@ export class Profiler {
     this.#nowMs = nowMs;
     this.#startMs = nowMs();
     this.#session = this.#open();
-    this.#session.catch(() => {}); // reported to whoever asks for a profile
+    this.#session.catch(() => {}); // reported by the next request for a profile
   }
 
   async close(): Promise<void> {
@@ -65,7 +65,7 @@ export class Profiler {
     });
   }
 
-  /** Starts a profile of what is allocated, whether or not it is still in use. @throws {UserError} one is being taken */
+  /** Starts a profile of allocations, including released ones. @throws {UserError} another profile is running */
   async allocs(): Promise<Recording> {
     const session = await this.#session;
     if (this.#allocations !== undefined) throw busy();
@@ -76,7 +76,7 @@ export class Profiler {
       includeObjectsCollectedByMinorGC: true,
     };
     const recording = inSegments(builder, this.#nowMs, {
-      // before the first, what is sampled is the live memory
+      // before the first one, live memory is sampled
       start: async () => {
         await session.post("HeapProfiler.stopSampling");
         await session.post("HeapProfiler.startSampling", samplingOfAll);
@@ -88,14 +88,14 @@ export class Profiler {
         this.#allocations = undefined;
       },
     });
-    this.#allocations = recording; // before anything is awaited: nobody else begins
+    this.#allocations = recording; // before any await, so no other profile starts
     return recording;
   }
 
   /**
-   * The memory in use that was allocated since the profiler was made, or since allocations were last recorded.
+   * The live memory allocated since the profiler was created, or since the last profile of allocations.
    *
-   * @param collectsFirst what is not needed any more is collected before. @throws {UserError} allocations are being recorded
+   * @param collectsFirst runs the garbage collector first. @throws {UserError} a profile of allocations is running
    */
   async heap(collectsFirst = false): Promise<Uint8Array> {
     const session = await this.#session;

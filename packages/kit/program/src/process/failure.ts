@@ -2,7 +2,7 @@ import { errorText, type Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { isOutOfFiles, openFilesAdvice } from "./open-files.ts";
 
-/** A problem that the user or the operator must solve: one line that says what is wrong and what to do. */
+/** A problem that the user or the operator must solve: one line with the problem and the remedy. */
 export class UserError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,18 +1,19 @@
 // Bin files load this module before the program itself, so it imports next to nothing.
 import { openSync } from "node:fs";
 
-/** What systems set where nobody has chosen a mask. */
+/** The systems' default mask. */
 const DEFAULT_MASK = 0o022;
 const OWNER_ONLY = 0o077;
 const NOT_OTHERS = 0o007;
 
-/** Where the mask is kept that the process was started with. Bin files and the programs have copies of this module of their own. */
+/** Stores the mask from the process's start. Bin files and the programs have separate copies of this module. */
 const GIVEN_MASK = Symbol.for("rnode.given-umask");
 const given = process as unknown as { [GIVEN_MASK]?: number };
 
 /**
- * From now on, files and sockets that the process and its children make are their owner's: databases, journals and logs hold keys' names, peers
- * and transactions that are not public yet. A mask that the operator has chosen keeps what it gives to the group.
+ * From now on, only the owner can access files and sockets that the process and its children create: databases, journals and logs
+ * contain keys' names, peers and transactions that are not public yet. If the operator has chosen a mask, its group permissions
+ * are kept.
  */
 export function hideFiles(): void {
   const mask = process.umask(OWNER_ONLY);

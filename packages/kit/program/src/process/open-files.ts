@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 /** Loading a program opens its modules side by side: a reader of rengine, the largest, needs 180. It is also the default of macOS. */
 const MIN_LIMIT = 256;
 const ADVISED_LIMIT = 4096;
-/** For what is not a client's connection: the database, threads, reader processes, requests to L1 and to the engine, log files. */
+/** Reserve for the database, threads, reader processes, requests to L1 and to the engine, and log files. */
 const RESERVED = 96;
 
 let known: { readonly limit: number | undefined } | undefined;
 
 /**
- * How many file descriptors this process may have open; undefined: not known on this system. Node.js has raised it to the hard limit.
- * Read once, so that it is still known when no descriptor is left to read it with.
+ * The process's limit of file descriptors; `undefined`: unknown on this system. Node.js has raised it to the hard limit. Read
+ * once, because reading needs a descriptor.
  */
 function openFilesLimit(): number | undefined {
   known ??= { limit: readLimit() };
@@ -26,14 +26,14 @@ function readLimit(): number | undefined {
   }
 }
 
-/** Why the programs do not start with a limit; undefined: they do. */
+/** Why the programs do not start with a limit; `undefined`: they do. */
 export function openFilesFault(limit = openFilesLimit()): string | undefined {
   return limit === undefined || limit >= MIN_LIMIT
     ? undefined
     : `${openFilesAdvice(limit)}; ${MIN_LIMIT} is the least it runs with`;
 }
 
-/** How many descriptors the connections of clients may take; undefined: as many as they like. */
+/** Maximum number of descriptors for clients' connections; `undefined`: no limit. */
 export function connectionBudget(limit = openFilesLimit()): number | undefined {
   return limit === undefined ? undefined : Math.max(1, limit - RESERVED);
 }

@@ -1,7 +1,7 @@
 /** A repeated signal within this time counts as the same request: a terminal and a supervisor may both send it. */
 const SAME_REQUEST_MS = 500;
 
-/** Closing the terminal asks for the same thing as Ctrl-C and a supervisor's SIGTERM. */
+/** A closed terminal, Ctrl-C and a supervisor's SIGTERM all request a stop. */
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export interface StopSignal {
@@ -12,8 +12,8 @@ export interface StopSignal {
 }
 
 /**
- * Listens for the request to stop. The first signal asks for a clean shutdown. A second one, later, ends the process at
- * once; a terminal's SIGINT and a supervisor's SIGTERM at the same moment are one request.
+ * Listens for stop signals. The first signal starts a clean shutdown. A later second one ends the process at once; a terminal's
+ * SIGINT and a supervisor's SIGTERM at the same moment count as one.
  *
  * @param endNow ends the process
  */

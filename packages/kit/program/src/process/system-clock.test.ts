@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "./system-clock.ts";
 
 describe("the system's clock", () => {
-  // Whoever sleeps until a slot begins would do the work of the slot before it once more. A tenth of Node.js's own timers are early.
+  // A sleep until a slot begins must not end early, because the work of the previous slot would be repeated. A tenth of Node.js's
+  // timers are early.
   it("wakes nobody before the time that was asked for", async () => {
     const early: number[] = [];
     for (let turn = 0; turn < 20; turn++) {

@@ -13,10 +13,10 @@ export interface CommandIo {
   progress(line: string): void;
 }
 
-/** A subcommand, from its arguments to its exit code. `runCommand` prints what it throws. */
+/** A subcommand, from its arguments to its exit code. `runCommand` prints its errors. */
 export interface Command {
   (args: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo): Promise<number>;
-  /** what it does, in a sentence */
+  /** its purpose, in a sentence */
   readonly summary: string;
 }
 

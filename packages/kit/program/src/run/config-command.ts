@@ -5,7 +5,7 @@ import type { Command } from "./command.ts";
 import { readOptions } from "./read-options.ts";
 
 type Groups = Readonly<Record<string, OptionGroup>>;
-/** What it needs to know of a program. */
+/** The used part of a program. */
 interface ConfigOf<G extends Groups> {
   readonly name: string;
   readonly version: string;
@@ -18,8 +18,8 @@ const SUMMARY =
   "Prints every option with the value in effect and where it comes from (a flag, a variable or the default), and what the start would refuse.";
 
 /**
- * `… config print`, followed by the options and in the environment that the program would be started with: prints every option with the
- * value in effect and where that comes from, then what the start would refuse of them. Secrets are hidden.
+ * `… config print`, with the options and the environment of a start: prints every option with the value in effect and its source,
+ * then the errors that the start would report. Secrets are hidden.
  */
 export const configCommand = <const G extends Groups>(of: ConfigOf<G>): Command =>
   Object.assign((args: readonly string[], env: NodeJS.ProcessEnv) => printConfig(of, args, env), { summary: SUMMARY });

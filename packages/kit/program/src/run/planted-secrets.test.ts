@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../testing/free-port.ts";
 
 const ROOT = join(import.meta.dirname, "../../../../..");
-/** A private key, and what a search for it finds: parts of it in hex, its bytes in base64, or in the text of an array. */
+/** A private key, and its traces: parts of it in hex, its bytes in base64, or in the text of an array. */
 const KEY = "5ec2e7".repeat(11).slice(0, 64);
 const TOKEN = "plantedTokenOf40Characters000000000000000";
 const TRACES = [
@@ -31,9 +31,9 @@ interface Subject {
   readonly folder: string;
   readonly name: string;
   readonly secrets: readonly (keyof typeof VALUES)[];
-  /** options that it needs; URLs are of endpoints that nobody serves, with planted credentials and paths */
+  /** required options; URLs are of unreachable endpoints, with planted credentials and paths */
   readonly needs: (path: (name: string) => string) => readonly string[];
-  /** options that the planted ones need beside them */
+  /** additional options for the planted ones */
   readonly beside: Readonly<Record<string, readonly string[]>>;
 }
 const NOBODY = `http://user:${TOKEN}@127.0.0.1:1/v2/${TOKEN}`;
@@ -75,7 +75,7 @@ const SUBJECTS: readonly Subject[] = [
     name: "rconductor",
     secrets: ["etcd.password"],
     needs: () => [
-      // a URL of etcd with a user is refused: a password has an option of its own
+      // a URL of etcd with a user is refused, because passwords have a separate option
       ...["--etcd=http://127.0.0.1:1", `--rollup-rpc=${NOBODY}`, `--execution-rpc=${NOBODY}`, "--server-id=a", "--rpc.port=0"],
       ...["--rpc.addr=127.0.0.1", "--dashboard", "--dashboard.port=0", "--dashboard.addr=127.0.0.1"],
     ],
@@ -177,7 +177,7 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
       each((flag, { right }) => [`--${flag}x=${right}`]),
       each((flag, { right }) => [`--${flag}=`, right]),
       each((flag, { right }) => [`--${flag}=${right}`, `--${flag}-file=${path("jwt")}`]),
-      [`--rpc.port=${KEY}`, `--${KEY}`], // elsewhere, only what is as long as a key can be told
+      [`--rpc.port=${KEY}`, `--${KEY}`], // elsewhere, only texts as long as a key are recognised
     ]) {
       const { text } = said([...needs(path), ...attempt, "--nonsense"]);
       expectNoTrace(text);
@@ -229,7 +229,7 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
     expect(status).toBe(1);
     expect(text).toContain("--signer.tls.ca cannot be used");
     expectNoTrace(text);
-    // it goes on asking the signer until it is stopped
+    // it retries the signer until it is stopped
     const bare = [...args.filter((arg) => !arg.startsWith("--signer.endpoint")), "--signer.tls.enabled=false"];
     const running = run([...bare, `--signer.endpoint=${NOBODY}`], {});
     await expect.poll(running.text, { timeout: 20_000 }).toMatch(/the signer at http:\/\/127\.0\.0\.1:1 does not answer/);

@@ -7,7 +7,7 @@ import { namingPorts } from "../servers/naming-ports.ts";
 
 /** Where the parts of a program declare their metrics. */
 export interface ProgramMetrics extends MetricFactory {
-  /** Also exposes what the program's other processes collect. */
+  /** Also exposes the metrics of the program's other processes. */
   include(collect: () => Promise<readonly CollectedMetrics[]>): void;
 }
 

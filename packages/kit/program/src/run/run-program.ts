@@ -15,7 +15,7 @@ import { configCommand } from "./config-command.ts";
 import { noProgramMetrics, openMetrics, type ProgramMetrics } from "./program-metrics.ts";
 import { readOptions } from "./read-options.ts";
 
-/** How long a start may take to give up after the program was asked to stop. */
+/** Time for a start to abort after a stop signal. */
 const START_END_LIMIT_MS = 5_000;
 
 type Groups = Readonly<Record<string, OptionGroup>>;
@@ -44,8 +44,8 @@ export interface Program<G extends Groups> {
   /** how a fatal error is described; default: `describeFailure` */
   readonly describe?: Describe;
   /**
-   * What the start refuses of options, files and tables, apart: a check asks no other program, writes nothing, and throws what the start
-   * would throw. `config print` runs all of them.
+   * Checks of options, files and tables at the start: a check calls no other program, writes nothing, and throws the start's
+   * error. `config print` runs all of them.
    */
   readonly checks?: readonly ((options: ProgramOptions<G>) => unknown)[];
   /** Starts everything through the context's scope. An exception ends the program. */
@@ -66,7 +66,7 @@ export interface ProgramContext {
 }
 
 export interface Started {
-  /** rejects when the program cannot go on */
+  /** rejects when the program cannot continue */
   readonly failure?: Promise<unknown>;
   /** printed repeatedly while the program runs */
   readonly status?: { readonly everyMs: number; readonly print: () => unknown };
@@ -77,8 +77,8 @@ type End =
   | { readonly kind: "failed"; readonly what: string; readonly error: unknown };
 
 /**
- * Runs a program from its arguments to its exit code: 0 if it was asked to stop, 1 if it could not start or not go on. If the first
- * argument names a subcommand, that runs instead; each program has `config print`, which only prints the options.
+ * Runs a program from its arguments to its exit code: 0 after a stop signal, 1 if it could not start or continue. If the first
+ * argument is a subcommand, that runs instead; each program has `config print`, which only prints the options.
  */
 export async function runProgram<const G extends Groups>(
   program: Program<G>,

@@ -10,7 +10,7 @@ export interface StartFaults {
 /** Formats that machines read. In the others, a plain line says it best. */
 const FOR_MACHINES: readonly unknown[] = ["json", "json-pretty", "logfmt"] satisfies LogFormat[];
 
-/** Says what is wrong with the options, in the format that the options for the log ask for, if those can be read. */
+/** Logs the errors in the options, in the format of the log options if they are valid. */
 export function tellFaults(name: string, { faults, inEffect }: StartFaults): void {
   const format = inEffect.get("log.format")?.value;
   if (!FOR_MACHINES.includes(format)) {

@@ -17,7 +17,7 @@ export interface MetricsServerDeps {
 
 /** A connection on which nothing happens for this long is closed; collectors open another one. */
 const IDLE_MS = 10_000;
-/** Metrics that were read this long ago are given again: whoever asks more often learns nothing, and costs nothing. */
+/** Metrics younger than this are returned again, so frequent requests cost nothing. */
 const REUSE_MS = 250;
 
 /** Serves `GET /metrics`, `GET /healthz` and `GET /readyz`. @throws the listen error (EADDRINUSE…) */

@@ -19,9 +19,9 @@ export async function namingPorts<T>(wanted: Readonly<Record<string, number>>, o
 }
 
 /**
- * Whether a port can be listened on, for a server that opens only after long waits: the mistake is told at once.
+ * Whether a port is free, for a server that opens only after long waits, so the error is reported at once.
  *
- * @param option the one that chooses the port; 0 is any free port, which there always is
+ * @param option the port's option; 0 is any free port, which always exists
  * @throws {UserError} as `namingPorts`
  */
 export async function assertPortIsFree(

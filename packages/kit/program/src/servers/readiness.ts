@@ -9,7 +9,7 @@ export class Readiness {
     this.#version = version;
   }
 
-  /** @param reasons of one part, read when somebody asks; empty if it is ready */
+  /** @param reasons of one part, read on each request; empty if it is ready */
   expect(reasons: () => readonly string[]): void {
     this.#parts.push(reasons);
   }

@@ -18,7 +18,7 @@ const SPARE_CONNECTIONS = 64;
 /** A request's head arrives within this time. */
 const HEAD_TIMEOUT_MS = 10_000;
 
-/** A server beside the JSON-RPC server: metrics, profiles, dashboard, data, the verifier's page. */
+/** A server besides the JSON-RPC server: metrics, profiles, dashboard, data, the verifier's page. */
 export interface SmallServer {
   readonly port: number;
   close(): Promise<void>;
@@ -59,7 +59,7 @@ export async function startSmallServer(answer: SmallAnswer, options: SmallServer
   const onRequest = guarded((message, response) => {
     const refusal = refusalOf(message, options);
     if (refusal === undefined) return answer({ message, ...targetOf(message) }, response);
-    // what is left of a body is not read
+    // the rest of a body is not read
     const headers = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", connection: "close" };
     response.writeHead(refusal.status, headers).end(`${refusal.text}\n`);
     return undefined;

@@ -21,9 +21,9 @@ export interface ForeignCheck {
   readonly facts: readonly ForeignFact[];
   /** arguments without which our program does not start; those of the option itself are left out */
   readonly base: readonly string[];
-  /** further arguments that an option needs beside it, by flag */
+  /** additional arguments for an option, by flag */
   readonly beside?: Readonly<Record<string, readonly string[]>>;
-  /** what a page says of options that both have, by flag */
+  /** notes of a page about options that both have, by flag */
   readonly notes?: Readonly<Record<string, string>>;
 }
 
@@ -58,7 +58,7 @@ export function findOutcome({ table, program, base, beside = {} }: ForeignCheck,
 
 const suffixesOf = ({ flag, env = [variableSuffix(flag)] }: ForeignFact): readonly string[] => env;
 
-/** What our program says of each variable of an option, and what it should say. */
+/** Compares the program's message about each variable of an option with the expected one. */
 export function checkVariables(check: ForeignCheck, fact: ForeignFact): { readonly said: string[]; readonly expected: string[] } {
   const { table, program, base, beside = {} } = check;
   const found = findOutcome(check, fact);

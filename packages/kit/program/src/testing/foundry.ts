@@ -39,7 +39,9 @@ export interface DevProgram {
   stop(): Promise<void>;
 }
 
-/** Starts a development chain as a process of its own. @param program the path of rengine. @throws its output if it ends at once */
+/**
+ * Starts a development chain as a separate process. @param program the path of rengine. @throws its output if it exits at once
+ */
 export async function startDevProgram(program: string, ...args: readonly string[]): Promise<DevProgram> {
   const child = spawn(process.execPath, [program, "--dev", "--http.port=0", ...args], { stdio: "pipe" });
   let output = "";

@@ -5,10 +5,10 @@ export interface InteropCase<Stage> {
 }
 
 /**
- * Each case has a stage of its own, and what it starts is closed after it, whatever became of it.
+ * Each case has its own stage, and its resources are closed after it in any case.
  *
- * @param stageOf is given what must be told how to close what is started
- * @returns how many cases passed and failed
+ * @param stageOf gets a function that registers a resource's close
+ * @returns numbers of passed and failed cases
  */
 export async function runCases<Stage>(
   cases: readonly InteropCase<Stage>[],

@@ -9,7 +9,7 @@ interface Sleeper {
 const STEPS_A_TURN = 64;
 const MONOTONIC_START_MS = 40_000_000_000;
 
-/** A clock that only advances when everybody sleeps: simulated hours take milliseconds, and always go the same way. */
+/** A clock that advances only when all tasks sleep: simulated hours take milliseconds, and are deterministic. */
 export class SimClock implements Clock {
   #nowMs: number;
   readonly #startMs: number;
@@ -58,7 +58,7 @@ export class SimClock implements Clock {
     });
   }
 
-  /** Waits for work outside this clock (in a thread pool, for example), during which time stands still. */
+  /** Waits for work outside this clock (in a thread pool, for example), while the simulated time does not advance. */
   async working<T>(work: Promise<T>): Promise<T> {
     this.#working++;
     try {
@@ -91,10 +91,11 @@ export class SimClock implements Clock {
   }
 
   /**
-   * Waits until nothing can happen without time passing. Promises that can go on have done so before a tick, and before an immediate.
+   * Waits until nothing can happen without time passing. Promises that can continue have done so before a tick, and before an
+   * immediate.
    *
-   * PERF: a tick costs a tenth of a turn of the event loop. The loop has to turn for work outside, and for whoever looks for rejections
-   * that nobody handles.
+   * PERF: a tick costs a tenth of a turn of the event loop. The loop has to turn for outside work, and for detection of unhandled
+   * rejections.
    */
   async #settle(): Promise<void> {
     const turnsLoop = ++this.#settled % STEPS_A_TURN === 0;

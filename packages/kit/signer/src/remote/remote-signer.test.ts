@@ -46,7 +46,7 @@ const BLOBS: BlobTransaction = {
   blobVersionedHashes: [filled(32, 1), filled(32, 2)],
 };
 
-/** Time that the test moves; `sleep` wakes when it is told to. */
+/** A clock that only the test moves. */
 function manualClock() {
   let wake: (() => void)[] = [];
   const clock: Clock = {

@@ -58,7 +58,9 @@ const FIRST_CONTACT_MS = 1_000;
 /** The same silence is not said again before. */
 const REPEAT_SILENCE_MS = 30_000;
 
-/** How long a signature may take: a block is asked for in two forms, one after the other, from a signer that does not know the newer one. */
+/**
+ * Maximum time of a signature: two requests, because a signer without the newer form of the block method gets the older one next.
+ */
 export const signingLimitMs = (timeoutMs: number = DEFAULT_TIMEOUT_MS): number => 2 * timeoutMs + 2_000;
 const V2 = "opsigner_signBlockPayloadV2";
 const V1 = "opsigner_signBlockPayload";
@@ -69,12 +71,12 @@ export const tlsFilesOf = ({ tlsEnabled, tlsCa: ca, tlsCert: cert, tlsKey: key }
   tlsEnabled ? new TlsFiles({ ca, cert, key }, TLS_OPTIONS) : undefined;
 
 type What = "block" | "transaction";
-/** Why what came back is not what was asked for. */
+/** Why an answer does not match the request. */
 class WrongAnswer extends Error {}
 
 /**
- * A key on another machine, behind op-signer's RPC. What comes back is not believed: a signature counts if it is of the configured address
- * and of exactly what was sent. Spec: docs/protocol/05-services.md#remote-signer
+ * A key on another machine, behind op-signer's RPC. Answers are verified: a signature must be of the configured address and of
+ * exactly the sent data. Spec: docs/protocol/05-services.md#remote-signer
  */
 export class RemoteSigner implements Signer {
   readonly address: Uint8Array;
@@ -330,7 +332,7 @@ export class RemoteSigner implements Signer {
   }
 }
 
-/** What a client sees of a server that closes without an alert: over TLS 1.3 it has believed itself connected by then. */
+/** The client's error if a server closes without an alert: over TLS 1.3 the client is connected by then. */
 const CUT = /closed|ECONNRESET|socket hang up/;
 
 /** A connection that waited may have been closed at the other end. Signing twice is signing once, so that it is tried again at once. */

@@ -22,7 +22,7 @@ export interface SignerServerOptions {
   readonly key: Uint8Array;
   /** default: all */
   readonly forms?: readonly SignerForm[];
-  /** certificates of both sides, TLS 1.3; undefined: plain HTTP */
+  /** certificates of both sides, TLS 1.3; `undefined`: plain HTTP */
   readonly tls?: SignerServerTls | undefined;
 }
 
@@ -54,7 +54,7 @@ class Refusal extends Error {
  * make it misbehave. Spec: docs/protocol/05-services.md#remote-signer
  */
 export class SignerServer {
-  /** signs with another key than the address that is asked for, if a test says so */
+  /** the signing key, which a test can set to another one than the requested address's */
   key: Uint8Array;
   forms: ReadonlySet<SignerForm>;
   /** changes answers before they are sent: a promise that never resolves is a signer that hangs */

@@ -4,8 +4,8 @@ import type { LogLine } from "./sent-logger.ts";
 export const MAX_LOG_LINES = 1_000;
 
 /**
- * Sends lines within a bound: whoever takes one counts down `shared[index]`, so nothing piles up before a process that is busy. A line more
- * or less is nothing; that the process does not drown in lines is. Errors always go.
+ * Sends log lines within a limit: the receiver subtracts processed lines in `shared[index]`, so nothing piles up for a busy
+ * process. Lines beyond the limit are dropped, except errors.
  */
 export const boundedLines =
   (shared: Int32Array<SharedArrayBuffer>, index: number, send: (line: LogLine) => void) =>

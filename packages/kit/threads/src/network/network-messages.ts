@@ -8,16 +8,16 @@ export interface NetworkTypes {
   readonly config: object;
   /** who the node is on the network */
   readonly identity: object;
-  /** messages of its own, to its thread and from there */
+  /** the network's own messages, to its thread and from there */
   readonly to: object;
   readonly from: object;
 }
 
-/** What the thread of a network is started with. */
+/** The start data of a network's thread. */
 export interface NetworkStart<Config> {
   readonly config: Config;
   readonly level: LogLevel;
-  /** undefined: no metrics are kept */
+  /** `undefined`: no metrics */
   readonly metricsPrefix: string | undefined;
   readonly shared: Int32Array<SharedArrayBuffer>;
   /** for what goes before everything else */
@@ -27,7 +27,7 @@ export interface NetworkStart<Config> {
 /** Indices in `shared`. */
 /** grows while the thread's event loop turns */
 export const HEARTBEAT = 0;
-/** lines of the log that are under way to the process, which counts down what it has taken */
+/** log lines in flight to the process, which subtracts the processed ones */
 export const LOG_LINES = 1;
 /** From here on, the network's own. */
 export const FIRST_COUNTER = 2;
@@ -42,7 +42,7 @@ export type FromThread<Own, Identity> =
   | { readonly kind: "own"; readonly message: Own }
   | { readonly kind: "started" | "identity"; readonly identity: Identity }
   | { readonly kind: "failed"; readonly error: SentError }
-  /** the answer to what was asked with this id */
+  /** the answer to the request with this id */
   | { readonly kind: "result"; readonly id: number; readonly value: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: SentError }
   | ({ readonly kind: "log" } & LogLine);

@@ -22,19 +22,19 @@ interface RunningNetwork<Identity> {
   close(): Promise<void>;
 }
 
-/** The program of a thread that `NetworkThread` started: what is the same for every network. */
+/** The common part of the programs that `NetworkThread` starts. */
 export class NetworkProgram<N extends NetworkTypes> {
   readonly config: N["config"];
   readonly log: SentLogger;
   readonly metrics: MetricFactory;
-  /** shared with the process, for what is under way to it */
+  /** shared with the process, for data in flight to it */
   readonly counters: Int32Array<SharedArrayBuffer>;
   /** for what goes before everything else */
   readonly urgent: MessagePort;
   readonly #main: MessagePort = parentPort!;
   readonly #collected: ReturnType<typeof createMetrics> | undefined;
 
-  /** @param rejections counts promises that failed and that nobody waited for */
+  /** @param rejections counts unhandled rejections */
   constructor(rejections: (metrics: MetricFactory) => Counter) {
     const { config, level, metricsPrefix, shared, urgent } = workerData as NetworkStart<N["config"]>;
     this.config = config;
@@ -47,7 +47,7 @@ export class NetworkProgram<N extends NetworkTypes> {
     this.#collected = metricsPrefix === undefined ? undefined : createMetrics({ prefix: metricsPrefix, ofProcess: false });
     this.metrics = this.#collected ?? noMetrics;
     const failed = rejections(this.metrics);
-    // What a peer makes fail in a library must not take the network from all others. Exceptions still end the thread.
+    // A rejection that a peer causes in a library must not end the network. Exceptions still end the thread.
     process.on("unhandledRejection", (error) => {
       failed.inc();
       this.log.debug("a promise failed that nobody waits for", { error });
@@ -59,7 +59,7 @@ export class NetworkProgram<N extends NetworkTypes> {
     this.#post({ kind: "own", message }, transfer);
   }
 
-  /** Answers what the process asked with this id. @param buffersOf what is handed over instead of copied */
+  /** Answers the process's request with this id. @param buffersOf the transfer list */
   async answer<T>(id: number, find: () => Promise<T>, buffersOf: (value: T) => readonly ArrayBuffer[] = () => []): Promise<void> {
     try {
       const value = await find();
@@ -70,9 +70,9 @@ export class NetworkProgram<N extends NetworkTypes> {
   }
 
   /**
-   * Starts the network, says who it is, and goes on until it is told to close.
+   * Starts the network, sends its identity, and runs until it is closed.
    *
-   * @param serve prepares for messages of the process. @returns what takes them
+   * @param serve prepares for messages of the process. @returns their handler
    */
   async run<Network extends RunningNetwork<N["identity"]>>(
     start: () => Promise<Network>,

@@ -7,7 +7,7 @@ import { systemClock } from "@rnode/program";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type NetworkRun, NetworkThread, restartDelayMs } from "./network-thread.ts";
 
-// Both ends as they are shipped: the program in the thread loads what is built.
+// Both ends as built: the program in the thread loads built files.
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const PROGRAM = pathToFileURL(join(PACKAGE, "test-programs/plain-network.mjs"));
@@ -21,7 +21,7 @@ interface Plain {
   readonly from: { readonly told: string };
 }
 
-/** Stands still; sleeps take no time unless they are `held`. */
+/** A clock that does not advance; sleeps take no time unless they are `held`. */
 class Time implements Clock {
   readonly sleeps: number[] = [];
   now = 1_000_000;

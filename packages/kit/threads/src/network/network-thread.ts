@@ -12,22 +12,22 @@ import {
 } from "./network-messages.ts";
 import { receiveError } from "./sent-error.ts";
 
-/** What the process does without an answer for. `lost`: the thread was lost, and is being started again; `busy`: too many calls wait. */
+/** Why there is no answer. `lost`: the thread crashed, and is being restarted; `busy`: too many calls are pending. */
 type NoAnswer = "lost" | "busy" | "closed";
 
 export interface NetworkThreadOptions<N extends NetworkTypes> {
   readonly config: N["config"];
   /** one that has a `NetworkProgram` */
   readonly program: URL;
-  /** options for Node; undefined: those of this process */
+  /** options for Node; `undefined`: those of this process */
   readonly execArgv?: readonly string[] | undefined;
   /** What ends for want of memory is the thread, not the process. */
   readonly memory: ResourceLimits;
-  /** how many numbers of its own the network shares with its thread */
+  /** number of the network's own shared counters */
   readonly counters: number;
   /** how many calls may wait for answers */
   readonly maxCalls: number;
-  /** undefined: the thread keeps no metrics */
+  /** `undefined`: no metrics in the thread */
   readonly metricsPrefix: string | undefined;
   readonly texts: { readonly lost: string; readonly again: string };
 }
@@ -49,7 +49,7 @@ export interface NetworkThreadDeps<N extends NetworkTypes> {
   readonly describe: (identity: N["identity"]) => LogFields;
 }
 
-/** A thread that is gone is told apart from one that is busy: it may work for so long without a turn of its event loop. */
+/** A thread without messages for this time counts as dead: a busy one can block its event loop for a shorter time. */
 const MAX_SILENCE_MS = 60_000;
 const CHECK_INTERVAL_MS = 10_000;
 const LEVEL_INTERVAL_MS = 1_000;
@@ -59,7 +59,7 @@ const RESTART_DELAYS = { firstMs: 1_000, maxMs: 60_000 };
 /** A thread that ran for so long is started again without delay. */
 const SOUND_AFTER_MS = 5 * 60_000;
 
-/** How long a thread that was lost waits for its next start, after so many that did not last. */
+/** Backoff before a restart, after this number of failed starts. */
 export const restartDelayMs = (vainStarts: number): number => backoffMs(vainStarts, RESTART_DELAYS);
 
 interface Waiting {
@@ -72,7 +72,7 @@ export class NetworkRun<N extends NetworkTypes> {
   readonly worker: Worker;
   readonly urgent: MessagePort;
   readonly shared: Int32Array<SharedArrayBuffer>;
-  /** the network's own: what is under way to the process, which counts down what it has taken */
+  /** the network's own: data in flight to the process, which subtracts the processed part */
   readonly counters: Int32Array<SharedArrayBuffer>;
   readonly waiting = new Map<number, Waiting>();
   readonly startedMs: number;
@@ -115,8 +115,8 @@ export class NetworkRun<N extends NetworkTypes> {
 }
 
 /**
- * A network in a thread of its own, so that what peers send delays nothing else. Calls that wait for it are bounded in number, and so are
- * lines of its log. A thread that is lost is started again, after delays that grow.
+ * A network in a separate thread, so that peers' data delays nothing else. The numbers of pending calls and of log lines are
+ * bounded. A crashed thread is restarted with backoff.
  */
 export class NetworkThread<N extends NetworkTypes> {
   readonly #options: NetworkThreadOptions<N>;
@@ -153,12 +153,12 @@ export class NetworkThread<N extends NetworkTypes> {
     return this.#identity!;
   }
 
-  /** undefined: the thread is being started again, or closed */
+  /** `undefined`: the thread is being restarted, or closed */
   get serving(): NetworkRun<N> | undefined {
     return this.#run?.isServing === true ? this.#run : undefined;
   }
 
-  /** What the thread answers to the message that `send` sends with this id. @throws {Error} of `noAnswer`, or what the thread says */
+  /** The thread's answer to the message that `send` sends with this id. @throws {Error} of `noAnswer`, or the thread's error */
   ask(send: (run: NetworkRun<N>, id: number) => void): Promise<unknown> {
     const run = this.serving;
     const { noAnswer } = this.#deps;
@@ -171,7 +171,7 @@ export class NetworkThread<N extends NetworkTypes> {
     });
   }
 
-  /** What the thread counts; nothing if it does not answer in time. */
+  /** The thread's metrics; none if it does not answer in time. */
   async collect(): Promise<readonly CollectedMetrics[]> {
     if (this.#options.metricsPrefix === undefined) return [];
     const limit = new AbortController();

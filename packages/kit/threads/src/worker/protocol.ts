@@ -15,7 +15,7 @@ export type WorkerReply<A> =
 export interface WorkerStart {
   readonly port: MessagePort;
   readonly signals: Int32Array<SharedArrayBuffer>;
-  /** what the thread's own program needs */
+  /** data for the thread's program */
   readonly data: unknown;
 }
 

@@ -22,11 +22,11 @@ export interface Served<A> {
 }
 
 /**
- * Answers the questions of the `WorkerHost` that started this thread. If `handle` throws, the asker is told; if no answer was wanted,
- * the thread ends.
+ * Answers the requests of the `WorkerHost` that started this thread. If `handle` throws, the caller gets the error; without a
+ * requested answer, the thread exits.
  *
- * @param handle returns undefined if there is no answer, to a message that wants none
- * @param gauge read after each question
+ * @param handle returns `undefined` without an answer, to a message that needs none
+ * @param gauge read after each request
  */
 export function serveWorker<Q, A>(handle: (question: Q) => Served<A> | undefined, gauge?: () => number): void {
   const changed = (): void => {

@@ -29,7 +29,7 @@ export type ThreadOverrides = Partial<Pick<WorkerOptions, "program" | "maxSilenc
 
 /** An answer that a caller can wait for without its event loop. */
 export interface AwaitedAnswer<A> {
-  /** @returns undefined: there is no answer */
+  /** @returns `undefined`: no answer */
   wait(): A | undefined;
 }
 
@@ -50,9 +50,9 @@ interface Pending<A> {
 }
 
 /**
- * Keeps a thread that answers questions in order, for as long as the host is open. A thread that ends, throws, or stops answering is
- * lost together with its questions, whose askers must do without an answer; the next question starts another thread. The thread does
- * not keep the process alive unless somebody waits for it.
+ * A thread that answers requests in order, while the host is open. A thread that exits, throws, or hangs is lost with its pending
+ * requests, which get no answer; the next request starts another thread. The thread keeps the process alive only while a caller
+ * waits.
  */
 export class WorkerHost<Q, A> {
   readonly #options: WorkerOptions;
@@ -101,7 +101,7 @@ export class WorkerHost<Q, A> {
     this.#notBeforeMs = performance.now() + delayMs;
   }
 
-  /** @param transfer buffers that the caller must not use afterwards. @returns undefined: there is no answer */
+  /** @param transfer buffers that the caller must not use afterwards. @returns `undefined`: no answer */
   ask(question: Q, transfer: readonly ArrayBuffer[] = []): Promise<A | undefined> {
     const thread = this.#started();
     if (thread === undefined) return Promise.resolve(undefined);
@@ -112,7 +112,7 @@ export class WorkerHost<Q, A> {
     });
   }
 
-  /** Like `ask`. An answer that nobody waits for is dropped. @param maxWaitMs if it takes longer, the thread counts as lost */
+  /** Like `ask`; an unneeded answer is dropped. @param maxWaitMs after this time, the thread counts as lost */
   askToWait(question: Q, transfer: readonly ArrayBuffer[], maxWaitMs: number): AwaitedAnswer<A> {
     const thread = this.#started();
     let reply: WorkerReply<A> | undefined;
@@ -205,7 +205,7 @@ class Thread<A> {
     pending?.settle(reply);
   }
 
-  /** Somebody waits: the process must not end meanwhile, and the thread must not stay silent. */
+  /** A caller waits: the process must not exit meanwhile, and the thread must not hang. */
   #setWaiting(): void {
     clearTimeout(this.#silence);
     if (this.#pending.size === 0) {

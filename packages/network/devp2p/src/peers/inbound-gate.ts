@@ -22,9 +22,9 @@ export function subscriberOf(ip: string): string {
 export interface InboundPlace {
   /** Call it when the connection has sent data that needs an answer. @returns false: not now */
   readonly heard: () => boolean;
-  /** To be called when it has introduced itself. */
+  /** Call it after the handshake. */
   readonly introduced: () => void;
-  /** To be called when it ends. */
+  /** Call it when the connection ends. */
   readonly ended: () => void;
 }
 

@@ -81,7 +81,7 @@ export class FrameCodec {
     return (high! << 16) | (middle! << 8) | low!;
   }
 
-  /** @param bytes as many as `frameBodySize(size)`. @throws {DevP2PError} devp2p/bad-frame */
+  /** @param bytes `frameBodySize(size)` bytes. @throws {DevP2PError} devp2p/bad-frame */
   openBody(bytes: Uint8Array, size: number): Uint8Array {
     const body = bytes.subarray(0, bytes.length - MAC_SIZE);
     if (!timingSafeEqual(this.#ingress.ofBody(body), bytes.subarray(bytes.length - MAC_SIZE)))

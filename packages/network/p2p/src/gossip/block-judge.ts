@@ -37,7 +37,7 @@ export class BlockJudge {
     this.#log = log;
   }
 
-  /** To be called at each heartbeat. */
+  /** Call it at each heartbeat. */
   sample(): void {
     this.#clockWatch.sample();
   }

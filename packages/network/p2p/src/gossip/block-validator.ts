@@ -54,7 +54,7 @@ export interface ValidationContext {
   /** `undefined`: the block's age does not matter */
   readonly nowMs: number | undefined;
   readonly signers: Pick<BlockSigners, "current" | "check" | "confirm">;
-  /** The own clock is known to be right, and the process has not stood still. */
+  /** The local clock is known to be right, and the process was not suspended. */
   readonly isClockTrusted: boolean;
 }
 

@@ -15,7 +15,7 @@ const COUNTERS: Readonly<Record<Counter, { readonly cap: number; readonly weight
 /** The score of request-response, which gossip adds to a peer's score. */
 export interface ApplicationScoring extends ResponseScores {
   score(peer: string): number;
-  /** To be called each slot. */
+  /** Call it each slot. */
   decay(connected: readonly string[]): void;
 }
 

@@ -32,7 +32,7 @@ export class ScoreMonitor {
     this.#deps = deps;
   }
 
-  /** Checks the next connected peer. To be called each second. */
+  /** Checks the next connected peer. Call it each second. */
   async checkNext(): Promise<void> {
     const { ban, connected } = this.#deps;
     if (!ban.enabled) return;

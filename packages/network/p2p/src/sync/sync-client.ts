@@ -32,7 +32,7 @@ const ERROR_COST = PEER_RATE.burst;
 const ERROR_PAUSES = { firstMs: 1_000, maxMs: 60_000 };
 /** after a block that does not hash to its block hash, which no honest node sends */
 const LIE_PAUSE_MS = 600_000;
-/** No request takes this long unless this process stood still: then the peer is not blamed. */
+/** A request takes this long only if this process was suspended: then the peer gets no penalty. */
 const STOOD_STILL_MS = 40_000;
 /** After this time, the block that blocks all others is requested from one more peer. */
 const HEDGE_AFTER_MS = 3_000;

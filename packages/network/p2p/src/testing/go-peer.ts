@@ -4,7 +4,7 @@ import { GoProgram } from "@rnode/program/testing";
 export interface GoIdentity {
   readonly peerId: string;
   readonly addresses: readonly string[];
-  /** address whose key signs what it publishes */
+  /** address whose key signs its published blocks */
   readonly sequencer: string;
   /** only with discovery */
   readonly enr?: string;

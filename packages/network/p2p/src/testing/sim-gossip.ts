@@ -70,7 +70,7 @@ export class SimGossip {
     this.#scores.addPeer(peer);
   }
 
-  /** To be called each slot. */
+  /** Call it each slot. */
   decay(): void {
     this.#scores.refreshScores();
   }
