@@ -1,5 +1,5 @@
-// `npm run abuse -- [--lies [--to-sequencer]] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`: builds what is out of date, starts the built programs, attacks
-// them, and measures what an honest client sees. Exit code 1: a bound was broken.
+// `npm run abuse -- [--lies [--to-sequencer]] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`: builds outdated files, starts
+// the built programs, attacks them, and measures the service of an honest client. Exit code 1: a bound was exceeded.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { buildContracts, buildEngine, buildTypeScript } from "./lib/build-steps.mjs";

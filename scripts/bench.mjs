@@ -1,4 +1,4 @@
-// `npm run bench -- <name> [options]`: builds what is out of date and runs one benchmark of lab/bench.
+// `npm run bench -- <name> [options]`: builds outdated files and runs one benchmark of lab/bench.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { buildContracts, buildEngine, buildInterop, buildTypeScript } from "./lib/build-steps.mjs";

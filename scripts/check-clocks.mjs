@@ -1,6 +1,7 @@
-// The time of day jumps when an operator or NTP sets it: a deadline measured with it comes an hour late, or never. So a source file asks for
-// the time of day only to compare it with a timestamp in seconds (`unixMs() / 1000`) or to number a record (`BigInt(unixMs())`).
-// Everything else measures with `Clock.monotonicMs` or `performance.now`; the files below are the exceptions, each with its reason.
+// The time of day jumps when an operator or NTP sets it: a deadline measured with it may come an hour late, or never. So a source
+// file may read the time of day only to compare it with a timestamp in seconds (`unixMs() / 1000`) or to number a record
+// (`BigInt(unixMs())`). Everything else measures with `Clock.monotonicMs` or `performance.now`. The files below are the
+// exceptions, each with its reason.
 import { readFileSync } from "node:fs";
 import { ROOT } from "./lib/stamp.mjs";
 import { packageFiles } from "./lib/workspace.mjs";

@@ -13,7 +13,7 @@ import { workspacePackages } from "./lib/workspace.mjs";
 const DEPLOY = join(ROOT, "deploy");
 const VALUES = { NETWORK: "op-sepolia", L1: "https://l1.example", L1_BEACON: "https://beacon.example" };
 const PROGRAMS = programPaths();
-/** Programs read secrets and look for their folders along with their options: what the files in deploy/ name is in this folder. */
+/** Programs read secrets and check folders when they parse their options, so the paths in deploy/ are created in this folder. */
 const HERE = mkdtempSync(join(tmpdir(), "rnode-deploy-"));
 const KEY_FILE = join(HERE, "key");
 for (const file of [KEY_FILE, join(HERE, "jwt.hex")]) writeFileSync(file, "11".repeat(32), { mode: 0o600 });
@@ -73,7 +73,7 @@ function* checkUnits() {
   }
 }
 
-/** The program itself says what it thinks of its options. */
+/** Runs the program to check its options. */
 function* checkOptions(where, program, args, env) {
   const { status, stderr } = configOf(program, args, env);
   if (status !== 0 || stderr !== "") yield `${where}: ${stderr.trim()}`;

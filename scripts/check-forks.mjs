@@ -1,5 +1,5 @@
-// Only the tables in packages/base/protocol/src/forks name forks: all other code asks for a rule by what it does. Tests and their
-// helpers (`testing/`) may name forks.
+// Only the tables in packages/base/protocol/src/forks name forks. All other code uses rules with names of their effect. Tests and
+// their helpers (`testing/`) may name forks.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./lib/stamp.mjs";

@@ -1,5 +1,5 @@
-// What the guides say of the programs holds: they name no option that does not exist, and the page of errors has each sentence that people can
-// read, and no other. Part of `npm run check`.
+// Checks the guides against the programs: every option in them exists, and the page of errors has each error text that users can
+// see, and no other. Part of `npm run check`.
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { errorSentences } from "./lib/error-sentences.mjs";

@@ -1,5 +1,6 @@
-// Within a package, the folders of `src` are layers: imports between them go one way, those of types included. Files directly in `src`
-// are the wiring above the folders (`chain.ts`) or the interfaces below them (`api.ts`), and are left out, as tests are.
+// Within a package, the folders of `src` are layers: imports between them, including type imports, go one way. Files directly in
+// `src` are the wiring above the folders (`chain.ts`) or the interfaces below them (`api.ts`); they are not checked, and tests
+// are not either.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
@@ -8,7 +9,7 @@ import { workspacePackages } from "./lib/workspace.mjs";
 /** Also finds `import("…")` as an expression and as a type. */
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']/g;
 
-/** The folder of `src` that a file is in; undefined: none. */
+/** The folder of `src` that holds a file; undefined: none. */
 const folderOf = (src, file) => {
   const path = relative(src, file);
   return path.startsWith("..") || !path.includes(sep) ? undefined : path.slice(0, path.indexOf(sep));
@@ -30,7 +31,7 @@ function importsBetweenFolders(src) {
   return imports;
 }
 
-/** The imports that lead from a folder back to itself; undefined: none do. */
+/** A cycle of imports between folders; undefined: none. */
 function circleIn(imports) {
   const done = new Set();
   const visit = (folder, trail) => {

@@ -1,5 +1,5 @@
-// docs/METRICS.md lists every metric that the programs export, and nothing else; `--write` writes it. The Grafana dashboard and the alert
-// rules beside it ask for no metric that nobody exports.
+// docs/METRICS.md lists every metric that the programs export, and nothing else; `--write` writes it. The Grafana dashboard and
+// the alert rules next to it use only exported metrics.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";

@@ -1,4 +1,4 @@
-// `npm run conformance -- [DIR]`: builds what is out of date and runs the public test suites. Last line: `N passed, M failed`.
+// `npm run conformance -- [DIR]`: builds outdated files and runs the public test suites. Last line: `N passed, M failed`.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { buildEngine, buildTypeScript } from "./lib/build-steps.mjs";

@@ -1,5 +1,5 @@
-// `npm run docs`: the pages of the repository as a site, in build/docs; a link that leads nowhere ends it with an error. The generator has a
-// lockfile of its own (docs/package-lock.json), so that who runs or tests rnode need not install it.
+// `npm run docs`: the pages of the repository as a site, in build/docs. A broken link is an error. The generator has a separate
+// lockfile (docs/package-lock.json), so that users and testers of rnode need not install it.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { run } from "./lib/build-steps.mjs";

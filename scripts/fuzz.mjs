@@ -1,4 +1,4 @@
-// `npm run fuzz -- [--seed N] [--runs N] [--minutes N] [--fork NAME]`: builds what is out of date and compares our engine with
+// `npm run fuzz -- [--seed N] [--runs N] [--minutes N] [--fork NAME]`: builds outdated files and compares our engine with
 // @ethereumjs/evm. Exit code 1: they differ.
 import { existsSync } from "node:fs";
 import { join } from "node:path";

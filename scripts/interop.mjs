@@ -1,8 +1,7 @@
-// `npm run interop`: builds programs in Go (packages/network/p2p/interop, packages/network/devp2p/interop, programs/rconductor/interop, lab/conformance/interop,
-// programs/devnet/interop),
-// and has each and ours connect and exchange what they exchange. `-- p2p`, `-- devp2p`, `-- conductor`, `-- derivation` or `-- amsterdam`: only this one. The
-// last line is `N passed, M failed`.
-// Where Go is not installed, one line says that nothing was run.
+// `npm run interop`: builds programs in Go (packages/network/p2p/interop, packages/network/devp2p/interop,
+// programs/rconductor/interop, lab/conformance/interop, programs/devnet/interop) and runs each against ours. `-- p2p`, `--
+// devp2p`, `-- conductor`, `-- derivation` or `-- amsterdam`: only this one. The last line is `N passed, M failed`. Without Go,
+// one line says that nothing was run.
 import { join } from "node:path";
 import { buildGethDevp2p, buildInterop, buildPrograms, INTEROP } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";

@@ -12,7 +12,7 @@ import { ROOT } from "./lib/stamp.mjs";
 import { workspacePackages } from "./lib/workspace.mjs";
 
 const SCENARIO_SEEDS = "30";
-/** How the report begins what it says of a test that ran out of time: vitest leaves its placeholder of a stack there instead of the message. */
+/** The start of vitest's message for a test that timed out: vitest leaves its placeholder of a stack there. */
 const OUT_OF_TIME = /^(?:Error: )?(?:STACK_TRACE_ERROR|(?:Test|Hook) timed out in \d+ms)/;
 const UNIT_TESTS = [
   "packages/rollup/derivation",
@@ -102,7 +102,7 @@ function copyPackages() {
   for (const { folder: from, manifest } of workspacePackages()) symlinkSync(join(folder, from), join(modules, manifest.name));
 }
 
-/** @returns what the tests say of the mutant, and which one does */
+/** @returns the test result for the mutant, and the test that failed */
 function tryMutant({ file, from, to, loops = false }) {
   const path = join(folder, file);
   const source = readFileSync(path, "utf8");

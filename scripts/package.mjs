@@ -39,7 +39,7 @@ if (packed.status !== 0) process.exit(packed.status ?? 1);
 const [{ filename, size, unpackedSize, entryCount }] = Object.values(JSON.parse(packed.stdout));
 console.log(`build/${filename}: ${toMiB(size)}, ${toMiB(unpackedSize)} unpacked, ${entryCount} files`);
 
-/** A package as its importers see it; what it depends on is named by the package that it is bundled in. */
+/** A package as its importers see it. Its dependencies are listed by the package that bundles it. */
 function stageOurs({ folder, manifest: { name, version, license, type, exports, bin, files } }) {
   const target = join(STAGE, "node_modules", name);
   mkdirSync(target, { recursive: true });

@@ -1,5 +1,5 @@
-// `npm run replay-l1 -- DIR` serves a recorded L1, `npm run record-l1 -- DIR --l1=URL --from=N --to=N` writes one; both build what is out
-// of date first.
+// `npm run replay-l1 -- DIR` serves a recorded L1, `npm run record-l1 -- DIR --l1=URL --from=N --to=N` writes one; both build
+// outdated files first.
 import { join } from "node:path";
 import { buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";

@@ -1,4 +1,5 @@
-// `npm run scenarios -- [--cluster] --seeds=N [--seed=N]`: builds what is out of date and runs networks with faults under a simulated clock.
+// `npm run scenarios -- [--cluster] --seeds=N [--seed=N]`: builds outdated files and runs networks with faults under a simulated
+// clock.
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";

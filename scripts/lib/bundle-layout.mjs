@@ -1,5 +1,5 @@
-// Which packages of others go into the published package, and where in its node_modules. Who installs it gets the very versions that were tested:
-// everything is bundled but what has native parts, which npm must choose by platform.
+// The third-party packages in the published package, and their places in its node_modules. Users get exactly the tested versions:
+// everything is bundled except packages with native parts, which npm must choose by platform.
 
 /**
  * @param lock package-lock.json of the repository

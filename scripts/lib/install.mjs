@@ -6,7 +6,7 @@ import { isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
 const isInstalled = () => existsSync(join(ROOT, "node_modules", "typescript"));
 const readLock = () => readFileSync(join(ROOT, "package-lock.json"), "utf8");
 
-/** Whether `npm ci` has put in place what the lockfile says, by hand, for example; packages for other platforms are optional. */
+/** Whether the installed packages match the lockfile; packages for other platforms are optional. */
 function isAsLocked() {
   const file = join(ROOT, "node_modules", ".package-lock.json");
   if (!existsSync(file)) return false;
@@ -34,13 +34,13 @@ function install() {
   writeStamp("install", readLock());
 }
 
-/** For who wants to run it: what is installed must be what the lockfile says. */
+/** For users: the installed packages must match the lockfile. */
 export function installWhatIsLocked() {
   checkNode();
   if (!isInstalled() || !(isStampCurrent("install", readLock()) || isAsLocked())) install();
 }
 
-/** For who builds: what is installed may be otherwise, as that is how dependencies are changed. */
+/** For developers: the installed packages may differ from the lockfile, because dependencies are changed that way. */
 export function installWhenMissing() {
   checkNode();
   if (!isInstalled()) install();

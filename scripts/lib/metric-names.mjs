@@ -1,4 +1,4 @@
-// What the programs export, read from the declarations in their sources.
+// The metrics that the programs export, read from the declarations in their sources.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow, ROOT } from "./stamp.mjs";

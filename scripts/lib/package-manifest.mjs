@@ -1,4 +1,4 @@
-// What the published package `rnode` says of itself.
+// The package.json of the published package `rnode`.
 import { specOf } from "./bundle-layout.mjs";
 
 /** The devnet's program gets a name that says whose it is. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** All files below `path` (or `path` itself), except for dependencies and for build output, which stands beside a package.json. */
+/** All files below `path` (or `path` itself), except dependencies and build output next to a package.json. */
 export function* filesBelow(path) {
   if (!existsSync(path)) return;
   if (statSync(path).isFile()) {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow, ROOT } from "./stamp.mjs";
 
-/** Folders of packages, the lowest first: a package uses those of its own area and of areas before it. */
+/** Folders of packages, the lowest first: a package may use those of its own area and of areas before it. */
 export const AREAS = [
   "packages/base",
   "packages/kit",
@@ -31,7 +31,7 @@ export function folderOf(name) {
   return found.folder;
 }
 
-/** The files of all packages, without what is built. */
+/** The files of all packages, without build output. */
 export function* packageFiles() {
   for (const { folder } of workspacePackages()) yield* filesBelow(join(ROOT, folder));
 }

@@ -13,7 +13,7 @@ export interface ProgramMessage {
   readonly startedMs: number;
 }
 
-/** Event `feed`: entries by kind and key, each of which replaces what was known under them. */
+/** Event `feed`: entries by kind and key. Each replaces the earlier entry of the same kind and key. */
 export interface FeedUpdate {
   readonly id: string;
   /** the program's time */
@@ -81,7 +81,10 @@ export interface HeadsSample {
   readonly finalizedAgeSec: number;
 }
 
-/** Entry `l1` of rnode by number: what derivation read in an L1 block and what it came to. Lists hold the first items; counts are whole. */
+/**
+ * Entry `l1` of rnode by number: what derivation read in an L1 block, and the result. Lists hold only the first items; counts are
+ * complete.
+ */
 export interface L1Row {
   readonly number: number;
   readonly timeSec: number;
@@ -105,7 +108,7 @@ export interface BatchItem {
   readonly transactions: number;
 }
 
-/** Entry `drop` of rnode by a running number: what the batcher posted and derivation could not use. */
+/** Entry `drop` of rnode by a running number: data of the batcher that derivation dropped. */
 export interface DropItem {
   readonly atMs: number;
   readonly l1Block: number;
@@ -138,7 +141,7 @@ export interface ChainState {
   readonly safe?: HeadRef | undefined;
   readonly finalized?: HeadRef | undefined;
   readonly readers?: number | undefined;
-  /** where it serves blocks and witnesses; undefined: nowhere */
+  /** the endpoint for blocks and witnesses; undefined: none */
   readonly witnessUrl?: string | undefined;
 }
 
@@ -158,7 +161,7 @@ export interface BlockItem {
   readonly baseFeeWei: number;
   readonly transactions: number;
   readonly deposits: number;
-  /** estimated compressed size of the users' transactions; undefined: not counted, for want of time */
+  /** estimated compressed size of the user transactions; undefined: not computed, for lack of time */
   readonly daBytes?: number | undefined;
 }
 

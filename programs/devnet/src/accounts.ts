@@ -22,7 +22,7 @@ export interface DevAccount {
   readonly privateKey: Hex;
 }
 
-/** What the first accounts are used for; the others are at the users' disposal. */
+/** The uses of the first accounts; the other accounts are free for users. */
 export interface DevRoles {
   /** deploys the L1 contracts; owns them and the L2 ProxyAdmin */
   readonly owner: DevAccount;

@@ -15,7 +15,7 @@ const parameters: ChainParameters = { ...DEFAULT_PARAMETERS, altDa: altDaParamet
 const accounts = devAccounts();
 const INPUT = new TextEncoder().encode("\0frames that somebody wants to see");
 
-/** What derivation reads of challenges is what the published contract writes and takes. */
+/** The challenge events that derivation reads match those of the published contract. */
 describe("DataAvailabilityChallenge", () => {
   let anvil: AnvilFixture;
   let address: Hex;

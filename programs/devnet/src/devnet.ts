@@ -60,7 +60,7 @@ import { type DevnetStatus, StatusReader } from "./status.ts";
 
 /** Only with three nodes. */
 type FollowerProgram = "followerEngine" | "followerNode";
-/** `l1`: unless somebody else runs it */
+/** `l1`: unless it is external */
 type OptionalProgram = FollowerProgram | "daServer" | "l1";
 
 export interface DevnetOptions {
@@ -73,15 +73,15 @@ export interface DevnetOptions {
   readonly nodes: number;
   /** more than one: of which one leads, on an etcd that is started here; needs three nodes */
   readonly sequencers: number;
-  /** `rengine`, `anvil`, or the URL of one that runs already; undefined: that of an existing chain, or `DEFAULT_L1` */
+  /** `rengine`, `anvil`, or the URL of a running L1; undefined: that of an existing chain, or `DEFAULT_L1` */
   readonly l1: string | undefined;
   /** of an L1 given by its URL */
   readonly l1Beacon: string | undefined;
-  /** of an account that pays for what others lack on an L1 given by its URL */
+  /** key of the account that funds the others on an external L1 */
   readonly l1FunderKeyFile: string | undefined;
   /** undefined: the test mnemonic */
   readonly mnemonicFile: string | undefined;
-  /** whether batches are published as blobs; undefined: where that is possible */
+  /** whether batches are published as blobs; undefined: if possible */
   readonly blobs: boolean | undefined;
   /** discard the chain of the data directory */
   readonly fresh: boolean;
@@ -134,7 +134,7 @@ export interface Devnet {
   /** as in devnet.json */
   readonly info: DevnetInfo;
   readonly isNew: boolean;
-  /** where its page is; undefined: nowhere */
+  /** address of its page; undefined: none */
   readonly dashboard: string | undefined;
   /** with several sequencers */
   readonly cluster: SequencerCluster | undefined;
@@ -239,8 +239,8 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   const engine = start("sequencerEngine");
   await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initFurther(options.datadir, "verifier", created)]);
   writeJson(paths.info, info, 2, SECRET_MODE);
-  // The node only needs the Engine API; the processes that serve users come a moment later.
-  // The batch submitter waits for the node, and meanwhile loads what it needs for blobs.
+  // The node needs only the Engine API; the processes that serve users start a moment later. The batcher waits for the node and
+  // meanwhile loads the KZG setup for blobs.
   const batcher = start("batcher");
   batcher.catch(() => {}); // awaited below, unless something else fails first
   await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
@@ -253,7 +253,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   await Promise.all([batcher, start("verifierNode")]);
   await start("proposer"); // the first output is due some time later
   if (network !== undefined) {
-    // Nobody waits for the last node: the sequencer has its blocks, and the verifier is at work.
+    // The last node need not be awaited: the sequencer has its blocks, and the verifier runs.
     await network.read("verifier");
     if (!existsSync(paths.jwt("follower"))) writeJwtSecret(paths, "follower"); // the chain began with two nodes
     if (!existsSync(paths.engine("follower"))) await initFurther(options.datadir, "follower", info);
@@ -554,7 +554,7 @@ function readMnemonic(path: string | undefined): string | undefined {
   }
 }
 
-/** Blobs unless they cannot be. @throws {UserError} they are asked for, and cannot be */
+/** Uses blobs unless they are impossible. @throws {UserError} they are required, and impossible */
 function usesBlobs({ blobs }: DevnetOptions, l1: L1InEffect, parameters: ChainParameters): boolean {
   const remedy = l1.kind === "external" ? "give one with --l1-beacon" : "use --l1=rengine";
   const obstacle =
@@ -590,7 +590,7 @@ function l1Program(
 const chosen = (parameters: DevnetOptions["parameters"]): Partial<ChainParameters> =>
   Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined));
 
-/** How a user gives what is fixed at genesis. */
+/** The options that set the parameters fixed at genesis. */
 const FLAGS_OF_PARAMETERS: { readonly [K in keyof ChainParameters]?: string } = {
   l2BlockTimeSec: "--block-time",
   proofs: "--withdrawals",
@@ -598,7 +598,7 @@ const FLAGS_OF_PARAMETERS: { readonly [K in keyof ChainParameters]?: string } = 
   finalizationPeriodSec: "--withdrawal-window",
 };
 
-/** An option cannot change what was fixed at genesis: say so instead of ignoring it. */
+/** An option cannot change a parameter fixed at genesis, so it is reported instead of ignored. */
 function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): ChainParameters {
   const { l1BlockTimeSec, ...rest } = options.parameters;
   for (const [name, value] of Object.entries(rest)) {

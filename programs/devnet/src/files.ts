@@ -11,9 +11,9 @@ import type { ChainParameters } from "./parameters.ts";
 export const NODE_ROLES = ["sequencer", "verifier", "follower"] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];
 
-/** What the devnet can run as L1: rengine as a development chain with blobs and a beacon endpoint, or anvil. */
+/** The kinds of L1 that the devnet can run: rengine as a development chain with blobs and a beacon endpoint, or anvil. */
 export const LOCAL_L1_KINDS = ["rengine", "anvil"] as const;
-/** external: somebody else runs it. */
+/** external: not run by the devnet. */
 export type L1Kind = (typeof LOCAL_L1_KINDS)[number] | "external";
 
 /** Endpoints of one execution client and its rollup node. */

@@ -9,7 +9,7 @@ import { silentLogger } from "@rnode/observe";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runMain } from "./testing/run-main.ts";
 
-// What a new operator gets wrong, and the line that says so: with the option, its value, and what to do. The programs are started for real.
+// Mistakes of new operators, each with its error line: the option, its value, and the remedy. The programs are started for real.
 
 const ROOT = join(import.meta.dirname, "../../..");
 const BINS = {
@@ -33,9 +33,9 @@ interface Mistake {
   readonly program: Program;
   readonly args: () => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** matches one whole line of what it says; the program's name is left out */
+  /** matches one whole line of the output, without the program's name */
   readonly line: RegExp;
-  /** it is a warning: the program goes on, and ends for another reason */
+  /** a warning: the program continues and ends for another reason */
   readonly isWarning?: true;
 }
 
@@ -379,7 +379,7 @@ const MISTAKES: readonly Mistake[] = [
   ),
   devnet(
     "a beacon node for the devnet's own L1",
-    // a folder of its own: the other devnet may not have ended yet
+    // a separate folder: the other devnet may not have ended yet
     () => [`--datadir=${path("devnet-beacon")}`, "--base-port=0", "--l1-beacon=http://127.0.0.1:1"],
     /--l1-beacon http:\/\/127\.0\.0\.1:1: only for an L1 given by its URL \(--l1=http:\/\/…\)/,
   ),
@@ -464,7 +464,7 @@ describe("the most likely mistakes", () => {
     expect(fitting.length === 1 ? [] : lines).toEqual([]);
     // nothing that only a programmer understands
     for (const line of lines) expect(line).not.toMatch(/^\s+at |fault of the program/);
-    // what is wrong is said before what is missing, and a reason to end is the last thing that is said
+    // Wrong options are reported before missing ones, and the reason for the exit comes last.
     if (mistake.isWarning !== undefined) return;
     const isFound = lines[0] === fitting[0] && lines.slice(1).every((line) => / is required: |^missing argument/.test(line));
     expect(isFound || lines.at(-1) === fitting[0] ? [] : lines).toEqual([]);

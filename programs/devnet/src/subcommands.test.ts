@@ -10,7 +10,7 @@ const PROGRAMS = readdirSync(PACKAGES).flatMap((folder) => {
   return Object.keys(bin).map((name) => [name, join(PACKAGES, folder, "src/main.ts")] as const);
 });
 
-/** The subcommands that `--help` lists, each with the sentence beside it. */
+/** The subcommands that `--help` lists, each with its description. */
 const listed = (help: string): [name: string, summary: string][] =>
   [
     ...(help.split("Subcommands, each with --help:\n")[1] ?? "")

@@ -1,6 +1,6 @@
 import type { Devnet } from "./devnet.ts";
 
-/** What a user of the devnet needs to know. */
+/** The addresses and accounts that a user of the devnet needs. */
 export function summaryOf({ info, isNew, dashboard, programs, cluster }: Devnet, datadir: string, tookMs: number): string {
   const { endpoints, contracts } = info;
   const rows = (entries: readonly (readonly [string, string])[]): string => {

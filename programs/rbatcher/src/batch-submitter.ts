@@ -15,7 +15,7 @@ export interface BatchSubmitterDeps extends Omit<PublishingRunDeps, "choice" | "
   readonly channels: ChannelConfigs;
   /** an empty channel with a fresh random id */
   readonly createChannelOut: (config: ChannelConfig) => ChannelOut;
-  /** undefined: nobody is told to make smaller blocks */
+  /** undefined: block builders are not throttled */
   readonly throttle?: Pick<Throttle, "run" | "isThrottling"> | undefined;
 }
 
@@ -43,7 +43,7 @@ export class BatchSubmitter {
     return this.#run !== undefined;
   }
 
-  /** What the blocks take on L1 that are not safe yet. */
+  /** Estimated DA bytes of the blocks that are not safe yet. */
   get unsafeDaBytes(): DaBytes {
     return this.#run?.publishing.unsafeDaBytes ?? daBytes(0);
   }
@@ -71,7 +71,8 @@ export class BatchSubmitter {
   }
 
   /**
-   * Finishes the channels begun on L1 and stops; what has not been sent by then is rebuilt at the next start.
+   * Sends the remaining frames of channels that have frames on L1, then stops. Data not sent by then is rebuilt at the next
+   * start.
    *
    * @returns false if it is not running
    */
@@ -83,7 +84,7 @@ export class BatchSubmitter {
     return true;
   }
 
-  /** How far publishing has come and, if it makes no progress, what the matter is. */
+  /** Progress of publishing and, if there is none, the reason. */
   status(): LogFields {
     if (this.#run !== undefined) return this.#run.publishing.status();
     return { ...(this.#stoppedBy === undefined ? {} : { trouble: this.#stoppedBy }), waitingFor: "admin_startBatcher" };

@@ -5,8 +5,8 @@ export type BatcherErrorCode =
   | "batcher/bad-config"
   /** an endpoint serves another chain */
   | "batcher/wrong-chain"
-  /** something else than what the option wants listens there */
-  /** an endpoint's answer is not what the method promises */
+  /** the endpoint serves another kind of API than the option requires */
+  /** the endpoint's answer does not have the form that the method defines */
   | "batcher/bad-answer"
   /** a block does not fit into any channel */
   | "batcher/block-too-large";

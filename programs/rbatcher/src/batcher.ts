@@ -34,7 +34,7 @@ export interface BatcherDeps {
   readonly health: () => Health;
   /** for `GET /readyz` */
   readonly readiness?: Pick<Readiness, "health"> | undefined;
-  /** what the dashboard shows */
+  /** the feed of the dashboard */
   readonly feed?: Pick<Feed, "put"> | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface Batcher {
   readonly rpcPort: number;
   /** Resolves once it is ready to publish. @throws {BatcherError} batcher/wrong-chain, batcher/bad-config: it never can be */
   readonly ready: Promise<void>;
-  /** How far publishing has come and, if it makes no progress, what it is waiting for. */
+  /** Progress of publishing and, if there is none, what the batcher waits for. */
   readonly status: () => LogFields;
 }
 
@@ -96,12 +96,12 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   let created: { readonly submitter: BatchSubmitter; readonly throttle: Throttle | undefined } | undefined;
   let waitingFor = "";
   let ready: Promise<void> | undefined;
-  // Closed after the server, so that nobody can start it again.
+  // Closed after the server, so that no request can start it again.
   const closeLimitMs = batches.stopTimeoutMs + STOP_MARGIN_MS;
   scope.onClose(
     "batch submitter",
     async () => {
-      await ready?.catch(() => {}); // reported to whoever awaits `ready`
+      await ready?.catch(() => {}); // reported by `ready`
       await created?.submitter.stop();
     },
     { closeLimitMs },
@@ -138,7 +138,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
 
 interface Clients {
   readonly l1: readonly RpcClient[];
-  /** of as many sequencers as there are rollup nodes, in the same order */
+  /** as many execution clients as rollup nodes, in the same order */
   readonly l2: readonly RpcClient[];
   readonly rollup: readonly RpcClient[];
   /** further ones that are throttled */
@@ -278,7 +278,7 @@ const namesOf = (clients: readonly RpcClient[]): string => clients.map(({ endpoi
 /** `batcherHash()` of the SystemConfig */
 const BATCHER_HASH = hexToBytes("0xe81b2c6d");
 
-/** The batcher's address that L1 names now; undefined: there is no SystemConfig that says so. */
+/** The batcher address in the SystemConfig on L1; undefined: there is no such contract. */
 async function readBatcher(l1: Pick<L1AccountClient, "read">, rollup: RollupConfig): Promise<Uint8Array | undefined> {
   const word = await l1.read(rollup.l1SystemConfigAddress, BATCHER_HASH);
   return word.length === 32 && word.subarray(0, 12).every((byte) => byte === 0) ? word.subarray(12) : undefined;
@@ -305,7 +305,7 @@ function throughDaServer(
 function assertChains(
   rollup: RollupConfig,
   found: {
-    /** undefined: an endpoint that does not answer now; it is asked again before it is used */
+    /** undefined: the endpoint does not answer now; its chain ID is checked before the endpoint is used */
     readonly l1: readonly { readonly chainId: bigint | undefined }[];
     readonly l2ChainId: bigint;
     readonly l2Genesis: string | undefined;

@@ -3,7 +3,7 @@ import type { Clock } from "@rnode/primitives";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
 import type { ChannelEvents } from "./channels/channel-manager.ts";
 
-/** What is logged and counted of channels. */
+/** Logs and metrics of channels. */
 export function channelEvents({
   clock,
   log,

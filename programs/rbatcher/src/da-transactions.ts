@@ -13,7 +13,7 @@ export interface DaTransactionsDeps {
   readonly log: Logger;
 }
 
-/** version, type, and a hash: what the first commitment is taken to have, and those of the keccak256 kind always do */
+/** version, type and hash: the assumed size before the first commitment; keccak256 commitments always have it */
 const USUAL_COMMITMENT_BYTES = 34;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -49,12 +49,12 @@ export class DaTransactions {
       if (data === undefined) return { outcome: Promise.resolve({ kind: "cancelled" }) };
       return { outcome: this.#deps.transactions.send({ ...candidate, carries: { kind: "calldata", data } }, signal) };
     });
-    // The next one's turn comes when this one has been handed on, not when it is on L1.
+    // The next transaction may be sent after this one was passed to the sender, not after it is on L1.
     this.#turn = sent.catch(() => {});
     return sent.then(({ outcome }) => outcome);
   }
 
-  /** @returns version byte ‖ commitment; undefined: it was asked to stop */
+  /** @returns version byte ‖ commitment; undefined: the signal was aborted */
   async #stored(input: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const { store, clock, log } = this.#deps;
     const backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });

@@ -34,11 +34,11 @@ export interface PublishingRunDeps {
   readonly spend: SpendLedger;
   /** 20 bytes */
   readonly batchInboxAddress: Uint8Array;
-  /** the batcher that derivation listens to, as L1 says now; undefined: not known */
+  /** the batcher address in the SystemConfig on L1 now; undefined: unknown */
   readonly batcherOnL1?: (() => Promise<Uint8Array | undefined>) | undefined;
   /** how long transactions in the pool may take to be included before they are replaced */
   readonly stuckAfterMs: number;
-  /** undefined: nothing is sent in blobs */
+  /** undefined: the batcher sends no blobs */
   readonly blobProver?: BlobProver | undefined;
   /** the least priority fee that is offered, wei */
   readonly minTipWei: bigint;
@@ -129,7 +129,7 @@ export class PublishingRun {
     };
   }
 
-  /** @returns why it stopped by itself; undefined: it was asked to */
+  /** @returns the reason if it stopped because of a fault; undefined: the signal was aborted */
   async run(): Promise<string | undefined> {
     const backoff = new Backoff({ firstMs: this.#options.pollIntervalMs, maxMs: MAX_BACKOFF_MS });
     while (!this.#stopping.signal.aborted) {
@@ -318,7 +318,7 @@ export class PublishingRun {
     return maxPendingTransactions === 0 || this.#underWay.size < maxPendingTransactions;
   }
 
-  /** Sends what is ready. @returns what is in the way of sending more */
+  /** Sends the ready transactions. @returns the reason why no more can be sent */
   async #publish(manager: ChannelManager, l1Head: number): Promise<Obstacle | undefined> {
     const { choice } = this.#deps;
     const [next, newest] = [manager.nextToPublish, manager.newestBlock];
@@ -340,7 +340,7 @@ export class PublishingRun {
     return undefined;
   }
 
-  /** Whether a transaction may be sent now, and what it costs at today's prices. */
+  /** Checks whether a transaction may be sent now, and computes its cost at current prices. */
   async #costUnlessObstacle(
     tx: TxData,
     next: BatcherBlock,
@@ -369,7 +369,7 @@ export class PublishingRun {
     log.error(obstacle.text, obstacle.fields);
   }
 
-  /** @param costWei what it costs at today's prices */
+  /** @param costWei its cost at current prices */
   #send(tx: TxData, costWei: bigint): void {
     const { transactions, log, metrics, spend } = this.#deps;
     this.#countTransaction("submitted");
@@ -402,7 +402,7 @@ export class PublishingRun {
     this.#wake = new AbortController();
   }
 
-  /** After a stop: finishes what was begun on L1, as far as the time allows. */
+  /** After a stop: sends the remaining frames of channels that have frames on L1, within the time limit. */
   async #finish(): Promise<void> {
     const { clock, l1, log } = this.#deps;
     const deadlineMs = clock.monotonicMs() + this.#options.stopTimeoutMs;

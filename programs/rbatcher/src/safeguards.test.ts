@@ -19,7 +19,7 @@ describe("what derivation would drop", () => {
       { text: expect.stringMatching(/sequencing window of the next block is over/), fields: { block: 1 } },
     ]);
     expect(submitter.status().trouble).toMatch(/sequencing window/);
-    // The sequencer builds them anew on an origin of today, as after a reset of the rollup node.
+    // The sequencer rebuilds them on a current L1 origin, as after a reset of the rollup node.
     simulation.rollup.reorgUnsafe(5);
     simulation.rollup.skipOrigins(simulation.l1.headNumber);
     await simulation.run(100);

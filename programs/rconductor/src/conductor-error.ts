@@ -17,7 +17,7 @@ export type ConductorErrorCode =
   | "conductor/node-without-conductor"
   /** the sequencer cannot be started from the last committed block */
   | "conductor/cannot-start"
-  /** what was asked of the cluster cannot be done */
+  /** the cluster cannot carry out the request */
   | "conductor/refused";
 
 export class ConductorError extends codedErrors<ConductorErrorCode>({

@@ -80,7 +80,7 @@ export class Conductor {
   /** the node lacked committed blocks when it was looked at last */
   #isLacking = false;
   #isHandingOn = false;
-  /** why committed blocks could not be handed on, as it was said */
+  /** the last logged reason why committed blocks could not be sent to the node */
   #handOnTrouble: string | undefined;
   #isPaused: boolean;
   #isStopped = false;
@@ -168,9 +168,10 @@ export class Conductor {
   }
 
   /**
-   * Commits a block before anybody else sees it.
+   * Commits a block before it is published.
    *
-   * @throws {ConductorError} conductor/not-leader, conductor/not-on-committed-head; {EtcdError} it is not known; asking again finds out
+   * @throws {ConductorError} conductor/not-leader, conductor/not-on-committed-head; {EtcdError} the outcome is unknown; repeating
+   * the commit determines it
    */
   async commit(envelope: ExecutionPayloadEnvelope): Promise<void> {
     // One after the other: two at once could only get in each other's way.
@@ -179,7 +180,7 @@ export class Conductor {
     return committing;
   }
 
-  /** Leaves the sequencer alone from now on; elections go on. */
+  /** Stops controlling the sequencer. Elections go on. */
   pause(): void {
     this.#isPaused = true;
     this.#deps.log.info("paused");
@@ -192,17 +193,17 @@ export class Conductor {
     this.#nudge();
   }
 
-  /** Takes no part in elections any more and leaves the sequencer alone, for good. A leader hands over first. */
+  /** Leaves the elections and stops controlling the sequencer, permanently. A leader transfers leadership first. */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
-    // Also if nobody else could lead: it was asked for.
+    // Even without another candidate: the operator requested the stop.
     if (this.isLeader) await this.#handOver(undefined);
     this.#isStopped = true;
     this.#deps.log.warn("stopped by request: this conductor takes no part in elections until it is started again");
   }
 
   /**
-   * Gives leadership to another server. @param to undefined: to any that is fit
+   * Transfers leadership to another server. @param to undefined: to any healthy one
    * @throws {ConductorError} conductor/refused
    */
   async transfer(to: string | undefined): Promise<void> {
@@ -261,7 +262,7 @@ export class Conductor {
     return { number: to.number, hash: to.hash };
   }
 
-  /** What others should expect of it: one that leaves its sequencer alone comes last. */
+  /** The fitness published to other members. A paused member is ranked last. */
   get #fitness(): Fitness {
     const { fitness } = this.#verdict;
     if (this.#isStopped) return "down";
@@ -369,8 +370,9 @@ export class Conductor {
   }
 
   /**
-   * Keeps a node that does not lead on the committed chain: it gets the blocks that it lacks, as gossip takes no old ones and a leader that
-   * catches up would be the only one with its blocks; and blocks that somebody else signed for the same heights give way.
+   * Keeps a node that does not lead on the committed chain. It sends the node the blocks that it lacks, because gossip carries no
+   * old blocks and a leader that catches up would be the only one with them. Blocks of another signer at the same heights are
+   * replaced.
    */
   async #handOnCommitted(): Promise<void> {
     if (this.#isHandingOn) return;

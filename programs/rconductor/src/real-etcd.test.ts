@@ -8,7 +8,8 @@ import { EtcdGateway, type GatewayOptions } from "./etcd/gateway-client.ts";
 import { type LocalEtcd, startEtcdCluster, startLocalEtcd, whyNoEtcd } from "./testing/local-etcd.ts";
 import { commitUnexecutable, produce, startTestConductor, type TestConductor } from "./testing/test-conductor.ts";
 
-// What a model of etcd cannot show: servers that die, elections of etcd's own, and certificates. Skipped where etcd is not installed.
+// Tests that a model of etcd cannot replace: servers that fail, etcd's own elections, and certificates. Skipped where etcd is not
+// installed.
 
 if (whyNoEtcd !== undefined) console.log(`skipped: rconductor on servers of etcd: ${whyNoEtcd}`);
 const closers: (() => unknown)[] = [];
@@ -32,7 +33,7 @@ async function leaderOf(servers: readonly LocalEtcd[]): Promise<LocalEtcd> {
   throw new Error("no server of etcd leads");
 }
 
-/** Commits blocks until it is told to stop. */
+/** Commits blocks until it is stopped. */
 class Production {
   /** the longest time from one commit to the next */
   longestMs = 0;

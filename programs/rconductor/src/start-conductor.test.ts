@@ -39,7 +39,7 @@ const until = (check: () => unknown): Promise<void> =>
   expect.poll(check, { timeout: 10_000, interval: 20 }).toBeTruthy() as Promise<void>;
 const isLeader = (server: TestConductor): Promise<boolean> => server.rpc.call<boolean>("conductor_leader");
 
-/** A conductor that leads a cluster of its own, with its sequencer at work. */
+/** A conductor that leads a cluster of one, with an active sequencer. */
 async function startLeader(): Promise<{ readonly etcd: GatewayServer; readonly a: TestConductor }> {
   const etcd = await etcdServer();
   const a = await start(etcd, "a", ["--bootstrap"]);

@@ -54,7 +54,7 @@ export async function startConductor(scope: Scope, options: RconductorOptions, d
   let waitingFor = "";
   let ready: Promise<void> | undefined;
   scope.onClose("conductor", async () => {
-    await ready?.catch(() => {}); // reported to whoever awaits `ready`
+    await ready?.catch(() => {}); // reported by `ready`
     await conductor?.close();
   });
   const isLeader = (): boolean => conductor !== undefined && (conductor.isOverridden || conductor.isLeader);

@@ -21,7 +21,7 @@ const MAX_COMMITMENT_BYTES = 96;
 const MAX_CONNECTIONS = 64;
 /** For receiving a request, and between its parts. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Type 1, and a DA layer that is nobody's. */
+/** Type 1 (generic commitment), and an unassigned DA layer byte. */
 const GENERIC_PREFIX = Uint8Array.of(1, 0xff);
 
 /**
@@ -77,7 +77,7 @@ function commitmentFrom(text: string): Uint8Array | undefined {
   }
 }
 
-/** undefined: it is too long */
+/** undefined: the body is too long */
 async function body(request: IncomingMessage): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -91,7 +91,7 @@ async function body(request: IncomingMessage): Promise<Uint8Array | undefined> {
 
 function end(response: ServerResponse, status: number, content?: Uint8Array): void {
   if (response.headersSent) return;
-  // What is left of a body that is not wanted is not read.
+  // The rest of a rejected body is not read.
   response.writeHead(status, { "content-type": "application/octet-stream", ...(status === 200 ? {} : { connection: "close" }) });
   response.end(content);
 }

@@ -23,7 +23,7 @@ interface Game {
   readonly createdSec: number;
 }
 
-/** Others' games are looked over on the way back to our own last one; so many, at most. */
+/** The maximum number of games of other proposers that are read in the search for the last own game. */
 const MAX_GAMES_LOOKED_AT = 500;
 /** `extraData` of a fault dispute game: the L2 block number as one word. */
 const EXTRA_DATA_BYTES = 32n;
@@ -59,7 +59,7 @@ export class DisputeGames implements OutputContract {
     return { next, latest: await this.#postedBy(last) };
   }
 
-  /** A game for the same output cannot be created twice, whoever created it. */
+  /** The factory rejects a second game for the same output, whoever created the first. */
   async has({ root, block }: Output): Promise<boolean> {
     const words = await this.#read("games(uint32,bytes32,bytes)", this.#gameArguments(root, block.number), 2);
     return !isZeroBytes(wordToAddress(words[0]!));
@@ -85,7 +85,7 @@ export class DisputeGames implements OutputContract {
     for (let index = count - 1; index >= Math.max(0, count - MAX_GAMES_LOOKED_AT); index--) {
       const game = await this.#gameAt(index);
       if (game.gameType === this.#options.gameType && (await this.#isOwn(game))) newest = game;
-      // Older games, whosever they are, keep nobody from proposing; the last own one is still of interest if it is the next.
+      // Older games do not prevent a proposal. The search goes on only for the last own game, if it is the next one.
       if (newest !== undefined || game.createdSec < cutoffSec) break;
     }
     return newest;

@@ -7,7 +7,7 @@ import { ProposerError } from "./proposer-error.ts";
 export interface ContractOptions {
   readonly l2ooAddress: Uint8Array | undefined;
   readonly gameFactoryAddress: Uint8Array | undefined;
-  /** undefined: the type that the portal respects, or else 0 */
+  /** undefined: the respected game type of the portal, or else 0 */
   readonly gameType: number | undefined;
   /** 0: not given */
   readonly proposalIntervalMs: number;

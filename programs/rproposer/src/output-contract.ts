@@ -4,7 +4,7 @@ import { bytesToBigint, bytesToHex, type Hex } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
 import { ProposerError } from "./proposer-error.ts";
 
-/** What the L1 contract wants next. */
+/** The next proposal that the L1 contract accepts. */
 type NextProposal =
   /** the output of this block, and of no other */
   | { readonly kind: "block"; readonly number: number }
@@ -19,10 +19,10 @@ export interface PostedOutput {
   readonly root: Hex;
 }
 
-/** What the contract has: read from L1 for each decision, as the proposer keeps no state of its own. */
+/** The state of the contract. It is read from L1 for each decision, because the proposer keeps no state of its own. */
 export interface ContractState {
   readonly next: NextProposal;
-  /** the newest one that counts for this proposer; undefined: none yet */
+  /** the newest output that matters to this proposer; undefined: none yet */
   readonly latest: PostedOutput | undefined;
 }
 

@@ -4,7 +4,7 @@ import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
 import { type ContractReader, type ContractState, type OutputContract, readWords, wordToNumber } from "./output-contract.ts";
 
-/** The `L2OutputOracle`: outputs of every so many blocks, in order and without gaps, all from one account. */
+/** The `L2OutputOracle`: outputs at a fixed block interval, in order and without gaps, all from one account. */
 export class OutputOracle implements OutputContract {
   readonly kind = "output oracle";
   readonly checksL1Block = true;

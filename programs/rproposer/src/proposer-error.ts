@@ -5,7 +5,7 @@ export type ProposerErrorCode =
   | "proposer/no-contract"
   /** the settings do not fit the contract that the chain has */
   | "proposer/bad-config"
-  /** a contract's answer is not what the function promises */
+  /** the contract's answer does not have the form that the function defines */
   | "proposer/bad-answer";
 
 export class ProposerError extends codedErrors<ProposerErrorCode>({

@@ -4,7 +4,7 @@ import type { Ether } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import { createTxMetrics } from "@rnode/tx-manager";
 
-/** What is told of an L2 block: that it was proposed, or that the output that L1 has of it agrees with the rollup node, or does not. */
+/** The kinds of recorded L2 blocks: proposed, or an output on L1 that agrees with the rollup node, or one that does not. */
 export type ProposedRef = "proposed" | "valid_output" | "invalid_output";
 
 /** Under op-proposer's names, as far as it has them. */

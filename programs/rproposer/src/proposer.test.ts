@@ -142,7 +142,7 @@ describe("Proposer with an output oracle", () => {
       world.node.finalized += 1;
       random = (random * 48_271) % 2_147_483_647;
       if (random % 3 !== 0) return;
-      void proposer.stop(); // as a kill: what it has sent stays in the pool
+      void proposer.stop(); // like a kill: its transactions stay in the pool
       proposer = world.proposer("oracle");
     });
     await world.pass(10 * MINUTE_MS);

@@ -19,13 +19,13 @@ export interface ProposerOptions {
   readonly pendingLimitMs: number;
 }
 
-/** What the proposer needs of the rollup node. */
+/** The part of the rollup node's API that the proposer uses. */
 export interface OutputSource {
   syncStatus(): Promise<SyncStatus>;
   outputAtBlock(number: number): Promise<Output>;
 }
 
-/** What the proposer needs of L1 beside the contract. */
+/** The part of the L1 API that the proposer uses beside the contract. */
 interface ProposerL1 {
   head(): Promise<L1BlockRef>;
   nonce(address: Uint8Array, block: "latest" | "pending"): Promise<bigint>;
@@ -56,10 +56,13 @@ const MAX_BACKOFF_MS = 30_000;
 const BALANCE_INTERVAL_MS = 60_000;
 /** L1 contracts know the hashes of 256 blocks; some time passes until the transaction is in one. */
 const MAX_L1_BLOCK_AGE = 200;
-/** An L1 that stands still for longer is looked at from the beginning again. */
+/** After so many polls without a new L1 block, the round starts again. */
 const MAX_L1_POLLS = 10;
 
-/** Posts output roots. A round reads what L1 has, and posts at most one output; between rounds nothing is remembered but what is logged. */
+/**
+ * Posts output roots. A round reads the state of L1 and posts at most one output. Between rounds the proposer keeps only the
+ * state of its log messages.
+ */
 export class Proposer {
   readonly #options: ProposerOptions;
   readonly #deps: ProposerDeps;
@@ -94,13 +97,13 @@ export class Proposer {
     return true;
   }
 
-  /** What was proposed last and, if nothing is proposed, what is waited for. */
+  /** The last proposal and, if nothing is proposed, what the proposer waits for. */
   status(): LogFields {
     return this.#run === undefined ? { waitingFor: "admin_startProposer" } : this.#run.proposing.status();
   }
 }
 
-/** What a round came to: what is waited for, or that there may be more to do at once. */
+/** The result of a round: the proposer waits for something, or the next round can start at once. */
 type RoundResult = { readonly kind: "again" } | { readonly kind: "wait"; readonly reason: string; readonly ms?: number };
 
 const waitFor = (reason: string, ms?: number): RoundResult => ({ kind: "wait", reason, ...(ms === undefined ? {} : { ms }) });
@@ -198,7 +201,7 @@ class ProposingRun {
     return (this.#options.allowNonFinalized ? safeL2 : finalizedL2).number;
   }
 
-  /** Nothing is built on an output that the own node contradicts: either is wrong, and somebody has to look. */
+  /** The proposer stops if its own node contradicts the newest output on L1: one of them is wrong, and an operator must look. */
   async #contradictionOf(latest: PostedOutput | undefined, status: SyncStatus): Promise<RoundResult | undefined> {
     const { metrics, log } = this.#deps;
     if (latest === undefined || latest.blockNumber > this.#proposable(status)) return undefined;
@@ -219,8 +222,8 @@ class ProposingRun {
   }
 
   /**
-   * Contracts know the hash of an L1 block from the next one on, and not for long. @returns what has to be waited for first; undefined if
-   * the block will do
+   * Contracts can read the hash of an L1 block only from the next block on, and only for 256 blocks. @returns what to wait for;
+   * undefined if the block can be used
    */
   async #waitForL1After(number: number): Promise<string | undefined> {
     const { l1, clock } = this.#deps;
@@ -263,7 +266,7 @@ class ProposingRun {
     const { number } = output.block;
     switch (outcome.kind) {
       case "confirmed": {
-        // A transaction can be included and fail; what counts is what the contract has.
+        // An included transaction may have reverted, so the contract is read.
         const isPosted = await contract.has(output);
         metrics.proposals.inc({ outcome: isPosted ? "confirmed" : "lost" });
         const fields = { block: number, outputRoot: output.root, hash: outcome.hash, l1Block: outcome.inclusion.blockNumber };
@@ -310,7 +313,7 @@ class ProposingRun {
     return this.#isNodeSynced;
   }
 
-  /** Asks the rollup node; after a failure it is chosen anew. */
+  /** Sends a request to the rollup node. After a failure, the node is selected again. */
   async #ask<T>(question: (node: OutputSource) => Promise<T>): Promise<T> {
     try {
       return await question(await this.#deps.node());

@@ -23,7 +23,7 @@ export interface StartDeps {
   readonly health: () => Health;
   /** for `GET /readyz` */
   readonly readiness?: Pick<Readiness, "health"> | undefined;
-  /** what the dashboard shows */
+  /** the feed of the dashboard */
   readonly feed?: Pick<Feed, "put"> | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface RunningProposer {
   readonly rpcPort: number;
   /** Resolves once it is ready to propose. @throws {RollupClientError, ProposerError} it never can be */
   readonly ready: Promise<void>;
-  /** What was proposed last and, if nothing is proposed, what is waited for. */
+  /** The last proposal and, if nothing is proposed, what the proposer waits for. */
   readonly status: () => LogFields;
 }
 
@@ -59,9 +59,9 @@ export async function startProposer(scope: Scope, options: RproposerOptions, dep
   let proposer: Proposer | undefined;
   let waitingFor = "";
   let ready: Promise<void> | undefined;
-  // Closed after the server, so that nobody can start it again.
+  // Closed after the server, so that no request can start it again.
   scope.onClose("proposer", async () => {
-    await ready?.catch(() => {}); // reported to whoever awaits `ready`
+    await ready?.catch(() => {}); // reported by `ready`
     await proposer?.stop();
   });
   const server = createRpcServer({

@@ -7,7 +7,7 @@ const conditions = ["rnode-source", "module", "browser", "production", "import",
 /** Native code for signatures: where a platform has none, as here, @rnode/primitives takes its WebAssembly. */
 const NATIVE = "secp256k1/bindings.js";
 const NO_NATIVE = "\0no-native-code";
-/** The node's code has to run unchanged: what a browser lacks must not be in it. */
+/** The node's code must run unchanged, so the bundle must not contain anything that browsers lack. */
 const refuseNode = {
   name: "refuse-node-modules",
   enforce: "pre",

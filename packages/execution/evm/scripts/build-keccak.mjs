@@ -30,7 +30,7 @@ if (error) process.exit(1);
 
 const hex = Buffer.from(wasm).toString("hex");
 const text = `// Written by packages/execution/evm/scripts/build-keccak.mjs from packages/execution/evm/assembly/keccak-module.ts.\nexport const KECCAK_WASM =\n  "${hex}";\n`;
-const file = join(packageFolder, "..", "..", "base", "primitives", "src", "keccak-wasm.ts");
+const file = join(packageFolder, "..", "..", "base", "primitives", "src", "hash", "keccak-wasm.ts");
 if (!process.argv.includes("--check")) writeFileSync(file, text);
 else if (readFileSync(file, "utf8") !== text) {
   throw new Error(`${file} is not what scripts/build-keccak.mjs writes: run it again`);

@@ -60,7 +60,7 @@ const OTHER_VALUES: Record<string, unknown> = {
   requestsHash: null,
 };
 
-/** A block object with the hash of its own fields. */
+/** A block object with its hash computed from its fields. */
 const rehashed = (json: object): object => ({ ...json, hash: bytesToHex(hashHeader(headerFromRpc(json))) });
 
 describe("L1Client blocks", () => {

@@ -175,7 +175,7 @@ describe("ReadAhead", () => {
     for (let attempt = 0; attempt < 20; attempt++) await expect(reader.blockByNumber(10)).rejects.toThrow();
     state.failing.delete(10);
     await reader.blockByNumber(10);
-    await reader.blockByNumber(10); // its transactions were not to be had
+    await reader.blockByNumber(10); // the transactions were unavailable
     await settle();
     expect(calls.filter((call) => call.startsWith("blocks"))).toEqual([
       "blocks 11 to 12",
@@ -183,7 +183,7 @@ describe("ReadAhead", () => {
       "blocks 15 to 16",
       "blocks 17 to 18",
     ]);
-    // 15 was read ahead in vain: when the reader is beyond it, reading ahead restarts
+    // Block 15 was read ahead without use. Reading ahead restarts when the reader has passed it.
     for (let number = 11; number < 15; number++) await reader.blockByNumber(number);
     await expect(reader.blockByNumber(15)).rejects.toThrow();
     state.failing.clear();

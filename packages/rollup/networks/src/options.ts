@@ -10,7 +10,10 @@ export const registryPlace: Parser<string> = {
   },
 };
 
-/** `--registry` and `--offline`: the source of upstream's published files. @param what the files that the program fetches */
+/**
+ * `--registry` and `--offline`: the source of upstream's published files. @param what the files that the program fetches, for the
+ * help text
+ */
 export const fetchOptions = (what: string) =>
   ({
     registry: {

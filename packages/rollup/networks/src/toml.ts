@@ -5,7 +5,8 @@ import { RegistryError } from "./registry-error.ts";
 const MAX_DEPTH = 16;
 
 /**
- * The content of a TOML file as plain objects. Integers beyond 2^53 are `bigint`, dates are objects of a class of their own.
+ * The content of a TOML file as plain objects. Integers beyond 2^53 are `bigint`; dates are `TomlDate` objects of the TOML
+ * library.
  *
  * @param file its name, for errors
  * @throws {RegistryError} registry/not-toml

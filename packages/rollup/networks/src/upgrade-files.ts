@@ -64,9 +64,9 @@ export class UpgradeFiles {
   }
 
   /**
-   * The bytes of a file that is there. One that is not is fetched meanwhile.
+   * The bytes of a stored file. If the file is missing, it is fetched in the background.
    *
-   * @returns undefined: it is not there, and may not be fetched
+   * @returns undefined: the file is missing, and fetching is disabled
    * @throws {CodedError} upgrade-files/not-here-yet: a later call may succeed
    */
   readonly source: UpgradeArtifactSource = (hash, artifact) => {

@@ -132,7 +132,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     );
     await page.getByText("finding the heads: the engine does not answer").first().waitFor();
     expect(await page.getByRole("alert").textContent()).toContain("sequencer rnode is down");
-    // what was known of it is still shown
+    // the last known value is still shown
     await page.getByText("3,742").first().waitFor();
     await keep(page, "dead-1440");
     expect(faults).toEqual([]);
@@ -169,7 +169,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     await verifier.getByRole("heading", { name: "Verifier" }).waitFor();
     expect(new URL(verifier.url()).pathname).toBe("/verifier/");
     expect(await verifier.getByLabel("Node", { exact: true }).inputValue()).toBe(WITNESS_URL);
-    // Its thread has loaded the engine before it reads what it is given.
+    // The worker loads the engine before it reads its input.
     await verifier
       .getByLabel(/or a file of rengine/)
       .first()

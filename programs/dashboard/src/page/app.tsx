@@ -104,7 +104,7 @@ function Top({ programs, engine, store, theme, nextTheme }: TopProps) {
   );
 }
 
-/** The verifier's page, which is told of the node whose witnesses it can ask for. */
+/** Link to the verifier's page, with the URL of the node that serves witnesses. */
 function verifierLink(engine: ProgramView | undefined): string {
   const url = stateOf<ChainState>(engine, "chain")?.witnessUrl;
   return url === undefined ? "./verifier/" : `./verifier/?node=${encodeURIComponent(url)}`;

@@ -9,12 +9,12 @@ export interface Series {
   readonly as?: "line" | "bars";
   readonly scale?: string;
   readonly value: (value: number) => string;
-  /** its scale shows small values beside large ones */
+  /** the scale shows small values next to large ones */
   readonly isSpread?: boolean;
 }
 
 export interface ChartProps {
-  /** what a reader who does not see it is told */
+  /** text for screen readers */
   readonly summary: string;
   readonly data: uPlot.AlignedData;
   readonly series: readonly Series[];
@@ -61,7 +61,7 @@ export function Chart({ summary, data, series, x, height, theme }: ChartProps) {
   );
 }
 
-/** Without a cursor, the legend says what is now. */
+/** Without a cursor, the legend shows the latest values. */
 function showLatest(plot: uPlot): void {
   if (plot.cursor.idx === null || plot.cursor.idx === undefined) plot.setLegend({ idx: plot.data[0].length - 1 });
 }

@@ -9,7 +9,7 @@ const GOOD: readonly string[] = ["published", "confirmed", "cancelled"];
 /** They are shown above. */
 const HEADS: readonly string[] = ["l1Head", "unsafe", "safe", "finalized"];
 
-/** What a program sent to L1, what became of it, and what it cost. */
+/** The L1 transactions of a program, with their status and cost. */
 export function L1Transactions({ program, title }: { readonly program: ProgramView; readonly title: string }) {
   const status = stateOf<StatusState>(program, "status") ?? {};
   const transactions = entriesOf<L1TxItem>(program, "l1tx");

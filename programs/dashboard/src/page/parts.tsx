@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 export interface PanelProps {
   readonly title: string;
-  /** beside the title */
+  /** text next to the title */
   readonly note?: ComponentChildren;
   /** over all columns */
   readonly isWide?: boolean;
@@ -23,7 +23,7 @@ export function Panel({ title, note, isWide, children }: PanelProps) {
   );
 }
 
-/** What is said where there is nothing to show yet. */
+/** The text shown while there is no data. */
 export const Nothing = ({ children }: { readonly children: ComponentChildren }) => <p class="nothing">{children}</p>;
 
 export interface FigureProps {
@@ -33,7 +33,7 @@ export interface FigureProps {
   readonly colour?: string | undefined;
 }
 
-/** One number that matters, with what it is. */
+/** One figure with its label. */
 export const Figure = ({ label, value, detail, colour }: FigureProps) => (
   <div class="figure" style={colour === undefined ? undefined : { "--mark": `var(${colour})` }}>
     <dt>{label}</dt>
@@ -54,7 +54,7 @@ export interface TableProps {
   }[];
 }
 
-/** What is too large for its place scrolls in it, also with the keyboard. */
+/** Scrolls content that is too large for its container, also with the keyboard. */
 export const Scroll = ({ label, children }: { readonly label: string; readonly children: ComponentChildren }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
   <section class="scroll" aria-label={label} tabIndex={0}>

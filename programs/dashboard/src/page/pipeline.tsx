@@ -125,7 +125,7 @@ const Step = ({ text, detail, title, isBad, isSafe }: StepProps) => (
   </span>
 );
 
-/** What the batcher posted and derivation could not use, with the reason and what is lost, the newest first. */
+/** Data of the batcher that derivation dropped, with the reason and the loss, the newest first. */
 export function Drops({ program }: { readonly program: ProgramView }) {
   const drops = entriesOf<DropItem>(program, "drop").reverse().slice(0, MOST_DROPS);
   return (

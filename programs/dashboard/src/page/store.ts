@@ -11,14 +11,14 @@ import type {
 
 type Key = number | string;
 
-/** What is known of one program. */
+/** The state of one program. */
 export interface ProgramView {
   readonly id: string;
   readonly name: string;
   readonly kind: ProgramKind;
   version: string;
   startedMs: number;
-  /** undefined: not heard from yet */
+  /** undefined: no message yet */
   isUp: boolean | undefined;
   /** why it is not up */
   reasons: readonly string[];

@@ -8,9 +8,9 @@ export interface Viewer {
   send(event: string, json: string): void;
 }
 
-/** What the pages of a server show. */
+/** The data that a server's pages show. */
 export interface DashboardSource {
-  /** Sends what is known, then what changes. @returns ends it */
+  /** Sends the current entries, then each change. @returns a function that ends it */
   watch(viewer: Viewer): () => void;
 }
 
@@ -20,7 +20,7 @@ export interface DashboardServerOptions {
   readonly vhosts: readonly string[];
 }
 
-/** A page that has not read so much is disconnected; it connects again, and is told what is known then. */
+/** A page with more unread bytes is disconnected; it reconnects and receives the current entries. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 /** A connection on which nothing happens for this long is closed. Open pages are sent something each second. */
 const IDLE_MS = 30_000;
@@ -39,7 +39,7 @@ export function startDashboardServer(
   pages: PageFiles,
   source: DashboardSource,
 ): Promise<SmallServer> {
-  /** A page below another path is also asked for without the slash that its own files need. */
+  /** A page below a path prefix is also served without the trailing slash that its relative links need. */
   const isKnown = (path: string): boolean => path === "/feed" || pages.has(path) || pages.has(`${path}/`);
   return startSmallServer(
     ({ path }, response) => {

@@ -15,7 +15,7 @@ const TICK_MS = 500;
 const TICKS_A_READING = 2;
 const LOOP_RESOLUTION_MS = 20;
 
-/** One program's feed for all who look. While nobody does, no timer runs and nothing is read. */
+/** One program's feed for all viewers. Without viewers, no timer runs and nothing is read. */
 export class FeedBroadcast implements DashboardSource {
   readonly #program: ProgramMessage;
   readonly #deps: FeedBroadcastDeps;

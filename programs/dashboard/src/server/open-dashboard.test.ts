@@ -172,7 +172,7 @@ describe("a feed", () => {
     const asked = get(`${url}feed`, { agent: false }, (response) => response.pause());
     asked.on("error", () => {});
     await expect.poll(() => hasEnded, { timeout: 10_000 }).toBe(true);
-    // what the sockets of both sides took, and a few megabytes
+    // the buffers of both sockets, and a few megabytes
     expect(sent).toBeLessThan(1_000);
     asked.destroy();
   });

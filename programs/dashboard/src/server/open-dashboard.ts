@@ -17,9 +17,9 @@ export interface DashboardDeps {
 }
 
 export interface OpenedDashboard {
-  /** where the parts of the program put what is to be seen */
+  /** receives the entries from the parts of the program */
   readonly feed: Feed;
-  /** Remembers how things are now; to be called every few seconds, whether somebody looks or not. */
+  /** Records the current values. Call it every few seconds, even without viewers. */
   readonly sample: () => void;
 }
 

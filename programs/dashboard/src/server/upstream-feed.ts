@@ -6,9 +6,9 @@ export interface Upstream {
   readonly id: string;
   readonly name: string;
   readonly kind: ProgramKind;
-  /** undefined: the program has no dashboard of its own, and is only said to be up or down */
+  /** undefined: the program has no dashboard; only its status is shown */
   readonly url: string | undefined;
-  /** why it is known not to run; undefined: it should */
+  /** why the program is down on purpose; undefined: it should run */
   readonly downBecause: () => string | undefined;
 }
 

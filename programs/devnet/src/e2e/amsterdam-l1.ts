@@ -96,7 +96,7 @@ interface ReceiptJson {
   readonly logs: readonly (Log<Hex, Hex, false> & { readonly address: Hex; readonly logIndex: Hex })[];
 }
 
-/** What the cases ask a devnet and its L1. */
+/** The queries of the test cases to a devnet and its L1. */
 class View extends ChainView {
   readonly #devnet: Devnet;
 

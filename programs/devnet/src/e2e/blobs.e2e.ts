@@ -107,7 +107,8 @@ describe("a devnet over our own L1, as it starts by default", () => {
     });
     expect(await view.l1<number>("dev_loseBlobs", [{ blocks: [lost] }])).toBeGreaterThan(0);
     await devnet.programs.verifierNode.start();
-    // It reads ahead, so it misses them before it has derived all that comes before. It stands still when two more L1 blocks change nothing.
+    // Derivation reads ahead, so it misses the blobs before it has derived all earlier blocks. It is stuck when two more L1
+    // blocks change nothing.
     let stuck = { safe: -1, sinceL1: 0 };
     try {
       await waitFor("the verifier to stand still before them", 60_000, async () => {
@@ -126,7 +127,7 @@ describe("a devnet over our own L1, as it starts by default", () => {
 
   it("derives batches beside blobs of others and blobs that hold none", { tags: "long", timeout: 180_000 }, async () => {
     const { info, programs } = devnet;
-    // Nothing but what is sent here comes from the batch submitter's account, and the sequencer's node knows what came before.
+    // Only this test sends transactions from the batcher's account, and the sequencer's node knows the earlier blocks.
     await programs.batcher.stop();
     const last = (await l1Head()) + 2;
     const first = await waitFor("what was published before", 30_000, async () => {
@@ -173,7 +174,7 @@ describe("a devnet over our own L1, as it starts by default", () => {
     const block = await view.engine<{ transactions: readonly Hex[] }>("verifier", "eth_getBlockByNumber", [numberToHex(to), false]);
     expect(block.transactions).toContain(hash);
 
-    // The batch submitter, which knows nothing of that, goes on after it.
+    // The batcher, which has no record of these transactions, continues after them.
     await programs.batcher.start();
     await verifierHas(until + 2);
   });

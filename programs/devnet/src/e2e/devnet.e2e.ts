@@ -197,7 +197,7 @@ describe("a devnet that goes on", () => {
         (await view.syncStatus("follower")).unsafe_l2.number > number ? true : undefined,
       );
     }
-    // What it has not from L1 yet came over P2P.
+    // The blocks that are not on L1 yet came over P2P.
     const { unsafe_l2: unsafe, safe_l2: safe } = await view.syncStatus("follower");
     expect(unsafe.number).toBeGreaterThan(safe.number);
     expect(unsafe.hash).toBe(await view.blockHash("sequencer", unsafe.number));
@@ -426,7 +426,7 @@ describe("a devnet that goes on", () => {
     expect(await view.l1("evm_revert", [snapshot])).toBe(true);
     expect(await l1Head()).toBe(fork);
     await view.l1("anvil_dropAllTransactions");
-    // Three blocks and one more, so that the new chain is the longer one; one contains a deposit of its own.
+    // Four blocks, so that the new chain is the longer one; one of them contains a different deposit.
     const forkTime = Number((await view.l1<{ timestamp: Hex }>("eth_getBlockByNumber", [numberToHex(fork), false])).timestamp);
     const nowSec = Math.floor(Date.now() / 1000);
     const step = Math.max(1, Math.floor((nowSec - forkTime) / (depth + 1)));

@@ -94,7 +94,7 @@ class Subscriber {
       };
       const { error, params } = JSON.parse(String(data)) as Message;
       if (error !== undefined)
-        socket.close(); // nobody leads yet
+        socket.close(); // there is no leader yet
       else if (params !== undefined) this.heads.push({ number: Number(params.result.number), hash: params.result.hash });
     });
     socket.addEventListener("close", ({ reason }: { readonly reason: string }) => {
@@ -257,7 +257,7 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
       expect(subscriber!.reasons.length).toBeGreaterThanOrEqual(ROUNDS);
       for (const reason of subscriber!.reasons)
         expect(reason).toMatch(/^(another sequencer leads|the connection to the sequencer was lost): connect again$/);
-      // What L1 says in the end is what everybody saw before.
+      // The blocks derived from L1 in the end are those that every node saw before.
       const last = etcd.head;
       const safe = await waitFor("the committed blocks on L1", 120_000, async () => {
         const { safe_l2 } = await rpcCall<SyncStatus>(info.endpoints.verifier.node, "rnode_syncStatus");

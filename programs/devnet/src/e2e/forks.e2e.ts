@@ -55,7 +55,7 @@ if (published === undefined)
 
 const firstBlockOf = (fork: OpFork): number => DELAYS_SEC[fork]!;
 
-/** A mirror with the paths of upstream's repositories, served on loopback; the programs fetch what they need from it. */
+/** A mirror with the paths of upstream's repositories, served on loopback; the programs fetch their files from it. */
 async function serveMirror(): Promise<string> {
   const create2Deployer = gzipSync(Buffer.from(loadContracts().preinstalls.Create2Deployer!.code.slice(2), "hex"));
   const server = createServer(({ url = "" }, response) => {

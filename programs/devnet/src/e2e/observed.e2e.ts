@@ -22,7 +22,7 @@ const SCRAPED: Readonly<Partial<Record<ProgramName, string>>> = {
   batcher: "rbatcher",
   proposer: "rproposer",
 };
-/** What a program exports only with parts that this devnet does not have. */
+/** Metrics of parts that this devnet does not have. */
 const NOT_HERE: readonly RegExp[] = [
   /_signer_request/, // --signer.endpoint
   /_p2p_discovery_/, // neighbours are given by name

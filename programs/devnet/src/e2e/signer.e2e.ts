@@ -100,7 +100,7 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
     tls: { ...sequencerSigner().config.tls, clientCa: issuer.cert },
   });
   const sequencerSigner = (): SignerProcess => signers.get("sequencerNode")!;
-  /** What befalls the signer of blocks, what the sequencer says of it, and what ends it. */
+  /** Each fault of the block signer, the sequencer's message, and the remedy. */
   const faults: readonly [string, () => Promise<void> | void, RegExp, () => Promise<void> | void][] = [
     ["a signer that is killed", () => sequencerSigner().kill(), /does not answer/, () => sequencerSigner().restart()],
     ["a signer that hangs", () => sequencerSigner().pause(), /does not answer/, () => sequencerSigner().resume()],

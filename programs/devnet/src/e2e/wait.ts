@@ -1,6 +1,6 @@
 /**
- * Asks repeatedly until there is an answer.
- * @throws an error that names what was waited for, with the last error if asking failed
+ * Polls until there is an answer.
+ * @throws an error that names what was awaited, with the last error of a poll
  */
 export async function waitFor<T>(what: string, timeoutMs: number, ask: () => Promise<T | undefined> | T | undefined): Promise<T> {
   const deadlineMs = Date.now() + timeoutMs;

@@ -6,7 +6,7 @@ import type { DevnetInfo } from "../files.ts";
 import { rpcCall } from "../rpc.ts";
 import type { BlobSchedule } from "./l1-chain-config.ts";
 
-/** An L1 that somebody else runs. */
+/** An L1 that the devnet does not run. */
 export interface ExternalL1 {
   /** JSON-RPC */
   readonly url: string;
@@ -18,7 +18,7 @@ export interface ExternalL1Facts {
   readonly chainId: number;
   /** between its latest blocks, rounded up */
   readonly blockTimeSec: number;
-  /** what it says of itself; undefined: it does not serve `eth_config` */
+  /** from `eth_config`; undefined: it does not serve that method */
   readonly blobSchedule: BlobSchedule | undefined;
 }
 
@@ -67,7 +67,7 @@ async function chainIdOf(l1: ExternalL1): Promise<number> {
   }
 }
 
-/** undefined: it does not say */
+/** undefined: the endpoint does not report it */
 async function beaconChainId(url: string): Promise<number | undefined> {
   const get = async (path: string): Promise<unknown> => {
     const response = await fetch(new URL(path, url.endsWith("/") ? url : `${url}/`), { signal: AbortSignal.timeout(10_000) });
@@ -139,7 +139,7 @@ export async function requireSameL1(l1: ExternalL1, { l1ChainId, genesis }: Devn
     );
 }
 
-/** In one line, without what the HTTP client adds. */
+/** The reason in one line, without the additions of the HTTP client. */
 export const reasonOf = (error: unknown): string => {
   const { cause, shortMessage } = error as { readonly cause?: unknown; readonly shortMessage?: string };
   return shortMessage ?? (cause instanceof Error && cause.message !== "" ? cause.message : errorText(error));

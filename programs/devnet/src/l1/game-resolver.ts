@@ -18,9 +18,9 @@ interface OpenGame {
 }
 
 /**
- * Resolves the dispute games of the devnet, as anybody may: a game that nobody has disputed is over when its clock has run out, and then
- * withdrawals can be finalized with it. Afterwards the proposer gets its bond back. Its transactions come from the challenger's account, which sends
- * no others.
+ * Resolves the dispute games of the devnet, which every account may do. An undisputed game can be resolved when its clock has run
+ * out; then withdrawals can be finalized with it. Afterwards the proposer gets its bond back. The transactions come from the
+ * challenger's account, which sends no others.
  */
 export class GameResolver {
   readonly #reader;

@@ -6,7 +6,7 @@ interface BlobParameters {
   readonly baseFeeUpdateFraction: number;
 }
 
-/** What an L1 that somebody else runs says of its blobs. */
+/** The blob schedule of an external L1. */
 export interface BlobSchedule {
   readonly current: BlobParameters;
   readonly next?: { readonly activationTimeSec: number; readonly params: BlobParameters };

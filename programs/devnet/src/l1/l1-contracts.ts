@@ -32,11 +32,14 @@ export interface DeployPlan {
   readonly addresses: L1Addresses;
   /** everything except the last step */
   readonly steps: readonly DeployStep[];
-  /** It is in a block of its own, whose time is that of the L2 genesis: an output oracle is initialized with that. */
+  /**
+   * It is the only transaction of its block. The block has the timestamp of the L2 genesis, with which an output oracle is
+   * initialized.
+   */
   lastStep(l2GenesisTimeSec: number): DeployStep;
 }
 
-/** Proxy kinds of the ProxyAdmin. As on the real networks, the oldest two contracts of the bridge have kinds of their own. */
+/** Proxy kinds of the ProxyAdmin. As on the public networks, the two oldest contracts of the bridge have separate kinds. */
 const PROXY_KIND = { chugSplash: 1, resolved: 2 } as const;
 const MESSENGER_NAME = "OVM_L1CrossDomainMessenger";
 
@@ -50,7 +53,7 @@ const RESOURCE_CONFIG = {
   maximumBaseFee: 2n ** 128n - 1n,
 } as const;
 
-/** What a challenge of data costs, and how much of the costs of its answer come out of that, in percent. */
+/** The bond of a data challenge, and the percentage of the resolver's costs that is refunded from it. */
 const CHALLENGE_BOND = parseEther("0.1");
 const RESOLVER_REFUND_PERCENT = 50n;
 

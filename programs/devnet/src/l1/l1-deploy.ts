@@ -24,7 +24,7 @@ interface RpcReceipt {
 
 /** Enough for the largest contract (24 KB of code) with its constructor; unused gas is refunded. */
 const GAS_PER_STEP = 9_000_000n;
-/** As many as have ether in the L2 genesis. */
+/** The number of accounts with ether in the L2 genesis. */
 const PORTAL_ACCOUNTS = 10n;
 const MAX_FEE_PER_GAS = 20_000_000_000n;
 /** The pool includes a sender's transactions in order; this many blocks are certainly enough for all steps. */
@@ -42,9 +42,9 @@ export async function deployL1(
   parameters: ChainParameters,
   multicall: Preinstall | undefined,
 ): Promise<L1Genesis> {
-  // Nobody has its deployer's key, so on a development L1 its code is set directly.
+  // The key of its deployer is unknown, so on a development L1 its code is set directly.
   if (multicall) await rpcCall(url, "anvil_setCode", [multicall.address, multicall.code]);
-  // What the L2 genesis gives to its accounts was never deposited: from an empty portal, withdrawals would be finalized and pay nothing.
+  // The ether of the L2 genesis was never deposited. Withdrawals from an empty portal would be finalized without payment.
   await rpcCall(url, "anvil_setBalance", [plan.addresses.OptimismPortal, numberToHex(DEV_BALANCE * PORTAL_ACCOUNTS)]);
   const wallet = createWalletClient({
     account: privateKeyToAccount(roles.owner.privateKey),
@@ -90,10 +90,10 @@ async function isPoolEmpty(url: string): Promise<boolean> {
   return Number(pending) === 0 && Number(queued) === 0;
 }
 
-/** So many steps are in the pool at once: pools take few transactions of one account. */
+/** Maximum number of steps in the pool: pools accept few transactions of one account. */
 const STEPS_AT_ONCE = 12;
 
-/** What a step takes at most: creations pay for each byte of code, calls initialize contracts. */
+/** Gas limit of a step: creations pay for each byte of code, calls initialize contracts. */
 const gasLimitOf = ({ to, data }: DeployStep): bigint =>
   to === undefined ? 600_000n + 280n * BigInt(size(data)) : 2_000_000n + 100n * BigInt(size(data));
 

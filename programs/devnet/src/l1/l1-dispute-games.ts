@@ -18,7 +18,7 @@ const MAX_GAME_DEPTH = 73n;
 const SPLIT_DEPTH = 30n;
 const MIN_PREIMAGE_BYTES = 126_000n;
 const PREIMAGE_CHALLENGE_SEC = 86_400n;
-/** The program that would decide a dispute: the devnet has none, so nobody can win one by its steps. */
+/** The program that would decide a dispute. The devnet has none, so no dispute can be won by executing its steps. */
 const ABSOLUTE_PRESTATE = keccak256(stringToHex("the devnet has no fault proof program"));
 /** What games begin from, as new chains have it until the first game is resolved: any root that is not zero. */
 const STARTING_ROOT = keccak256(stringToHex("anchor state of the devnet's genesis"));

@@ -33,10 +33,10 @@ export async function pricesNow(url: string): Promise<Prices> {
 }
 
 /**
- * That the accounts which send transactions to L1 can pay for them; what they lack is taken from the funder.
+ * Ensures that the accounts which send L1 transactions can pay for them. The funder sends the missing amounts.
  *
- * @param funderKeyFile undefined: nobody funds them
- * @throws {UserError} who lacks how much, and what to do
+ * @param funderKeyFile undefined: there is no funder
+ * @throws {UserError} the accounts with their missing amounts, and the remedy
  */
 export async function requireFunds(
   { url }: ExternalL1,

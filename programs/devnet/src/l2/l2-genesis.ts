@@ -149,7 +149,7 @@ async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
   return alloc;
 }
 
-/** What the first blocks of forks create that are not active at the genesis, and the accounts that create it. */
+/** The contracts created by the first blocks of forks that are inactive at genesis, and the accounts that create them. */
 function createdLater(forkTimes: ForkTimes, create2Deployer: Hex | undefined): Hex[] {
   const addresses = OP_FORKS.filter((fork) => (forkTimes[fork] ?? 0) > 0).flatMap((fork) => {
     const { upgrade, setsCreate2Deployer } = firstBlockFacts(fork);

@@ -23,11 +23,11 @@ export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] =>
   `--datadir=${paths.engine(role)}`,
 ];
 
-/** The page of the devnet shows what each program serves there. @param port undefined: nothing is shown */
+/** The port of the program's feed for the devnet's dashboard. @param port undefined: no feed */
 const feedArgs = (port: number | undefined): string[] =>
   port === undefined ? [] : ["--dashboard", "--dashboard.addr=127.0.0.1", `--dashboard.port=${port}`];
 
-/** @param peering undefined: it takes no part in the network of execution clients */
+/** @param peering undefined: it does not join the P2P network of execution clients */
 export function rengineArgs(
   paths: DevnetPaths,
   ports: Ports,
@@ -48,7 +48,7 @@ export function rengineArgs(
   ];
 }
 
-/** Neighbours are given by name, and nobody outside this machine is asked. */
+/** Peers are configured by name, and no machine outside is contacted. */
 function peeringArgs(peering: EnginePeering | undefined): string[] {
   if (peering === undefined) return ["--max-peers=0"];
   const { port, keyPath, neighbours } = peering;
@@ -65,8 +65,8 @@ export interface DevL1Options {
 }
 
 /**
- * The L1: a new chain makes blocks on demand until the contracts are deployed; an existing one goes on at its interval. Slots take a second,
- * so that blocks that are made by hand have theirs as well.
+ * The L1. A new chain makes blocks on demand until the contracts are deployed; an existing one continues at its interval. A slot
+ * is one second, so that blocks made on demand have their own slots, too.
  */
 export function devL1Args({ port, parameters, datadir }: DevL1Options, isNew: boolean, nowSec: number): string[] {
   return [
@@ -92,7 +92,7 @@ export type SyncMode = (typeof SYNC_MODES)[number];
 export interface NodeTuning {
   /** how many L1 blocks the sequencer stays behind the L1 head */
   readonly sequencerL1Confs: number;
-  /** multiaddresses to stay connected to; undefined: no P2P at all */
+  /** multiaddresses to stay connected to; undefined: P2P is off */
   readonly staticPeers: readonly string[] | undefined;
   readonly hasDashboard: boolean;
   readonly l1: L1Endpoints;
@@ -140,7 +140,7 @@ export function rdaServerArgs(paths: DevnetPaths, ports: Ports, { altDa }: Chain
   return [RDA_SERVER, `--datadir=${paths.daStore}`, "--addr=127.0.0.1", `--port=${ports.daServer}`, ...generic];
 }
 
-/** Who is whose neighbour is said by name, so that nothing needs to be found, and nobody outside this machine is asked. */
+/** Peers are configured by name, so discovery is off and no machine outside is contacted. */
 function p2pArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, staticPeers: readonly string[] | undefined): string[] {
   if (staticPeers === undefined) return ["--p2p.disable"];
   return [
@@ -198,7 +198,7 @@ export function rproposerArgs(
     `--l1-eth-rpc=${l1Url}`,
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
     `--private-key-file=${paths.proposerKey}`,
-    // Nobody waits for L1 to finalize what only a test of reorganisations takes back.
+    // The devnet does not wait for L1 finality, which only matters for reorg tests.
     "--allow-non-finalized",
     ...(parameters.proofs === "games" ? [`--proposal-interval=${GAME_INTERVAL}`] : []),
     ...["--poll-interval=1s", "--output-retry-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],

@@ -5,7 +5,7 @@ import type { Program } from "./program.ts";
 import type { ProgramName } from "./program-names.ts";
 import type { SequencerCluster } from "./sequencers.ts";
 
-/** In the order in which they are shown. `feed`: the port on which the program serves what is shown; the others are only up or down. */
+/** In the order of the page. `feed`: the port of the program's feed; of the other programs, only the status is shown. */
 const SHOWN: Readonly<Record<ProgramName, { readonly kind: ProgramKind; readonly feed?: PortUse }>> = {
   l1: { kind: "l1" },
   daServer: { kind: "rda-server" },
@@ -19,7 +19,10 @@ const SHOWN: Readonly<Record<ProgramName, { readonly kind: ProgramKind; readonly
   followerNode: { kind: "rnode", feed: "followerNodeFeed" },
 };
 
-/** One page for all programs. Each viewer has connections to the programs of its own, so that nothing runs while nobody looks. @returns its address */
+/**
+ * One page for all programs. Each viewer has separate connections to the programs, so that nothing runs without viewers. @returns
+ * its address
+ */
 export async function openDevnetDashboard(
   scope: Scope,
   ports: Ports,

@@ -5,7 +5,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { type DevnetPaths, NODE_ROLES, type NodeRole, writeSecret } from "../files.ts";
 import type { Ports } from "../ports.ts";
 
-/** What a rengine is told of the network of execution clients. */
+/** The P2P settings of one rengine. */
 export interface EnginePeering {
   readonly port: number;
   readonly keyPath: string;
@@ -23,7 +23,7 @@ export function enodeOf(keyPath: string, tcpPort: number): string {
   return `enode://${publicKey.slice("0x04".length)}@127.0.0.1:${tcpPort}`;
 }
 
-/** Each rengine dials those of the nodes before it, so that nobody needs to be found. */
+/** Each rengine dials the nodes before it, so no discovery is needed. */
 export function peeringOf(paths: DevnetPaths, ports: Ports, role: NodeRole): EnginePeering {
   const before = NODE_ROLES.slice(0, NODE_ROLES.indexOf(role));
   return {

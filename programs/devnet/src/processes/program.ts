@@ -39,8 +39,8 @@ export class ProgramFailure extends UserError {
 const READY_POLL_MS = 100;
 
 /**
- * A child process that can be started again. It runs in a process group of its own, so that Ctrl-C only reaches the devnet, which
- * stops everything in order.
+ * A child process that can be restarted. It has its own process group, so that Ctrl-C reaches only the devnet, which stops all
+ * programs in order.
  */
 export class Program {
   readonly spec: ProgramSpec;
@@ -62,7 +62,7 @@ export class Program {
     return this.#child?.pid;
   }
 
-  /** why it does not run; undefined: it does */
+  /** why it does not run; undefined: it runs */
   get downBecause(): string | undefined {
     if (this.isRunning) return undefined;
     if (this.#lastExit === undefined) return "it has not been started yet";

@@ -125,7 +125,7 @@ export class SequencerCluster {
     return this.#etcd;
   }
 
-  /** All programs but the first sequencer's own, with where the page finds what they show. */
+  /** All programs except those of the first sequencer, each with the URL of its feed. */
   get programs(): readonly {
     readonly id: string;
     readonly kind: ProgramKind;
@@ -251,7 +251,7 @@ export class SequencerCluster {
     };
   }
 
-  /** Where a further sequencer keeps what the first one keeps in the folder of its role. */
+  /** The folders of a further sequencer. */
   #pathsOf(index: number): DevnetPaths {
     const { datadir, paths } = this.#options;
     const own = (name: string): string => join(clusterFolder(datadir), String(index + 1), name);

@@ -8,13 +8,13 @@ export interface SupervisorOptions {
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 10_000;
-/** After more unexpected ends than this within the window, the program is given up. */
+/** After more unexpected exits than this within the window, the program is not restarted. */
 const MAX_EXITS = 5;
 const WINDOW_MS = 60_000;
 
 /** Restarts programs that end by themselves. */
 export class Supervisor {
-  /** rejects with the program that was given up */
+  /** rejects with the program that is not restarted */
   readonly failure: Promise<never>;
   readonly #options: SupervisorOptions;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -26,7 +26,7 @@ export class Supervisor {
     this.failure = new Promise((_, reject) => {
       this.#fail = reject;
     });
-    this.failure.catch(() => {}); // nobody has to wait for it
+    this.failure.catch(() => {}); // it need not be awaited
   }
 
   watch(program: Program): void {

@@ -7,8 +7,8 @@ const LIMIT_MS = 60_000;
 const TRACED = [{ input: "0x6001600055" }, "latest", {}] as const;
 
 /**
- * Has an execution client's reader start its thread for costly requests. Otherwise, the first user's estimate or trace waits for it, and users who
- * give up see an error. A client that cannot be asked is reported, not waited for.
+ * Makes an execution client's reader start its thread for costly requests. Otherwise the first user's estimate or trace waits for
+ * it, and may time out. A failed request is reported and not repeated.
  */
 export async function warmReaders(name: string, url: string, log: (line: string) => void): Promise<void> {
   try {

@@ -17,7 +17,7 @@ import type { DevnetInfo } from "../files.ts";
 import { rpcCall } from "../rpc.ts";
 import { l1ViemChain } from "../viem-chains.ts";
 
-/** The L2 blocks of the sequencer from one number to another as one span batch, in a channel of two frames, each in a blob of its own. */
+/** A range of the sequencer's L2 blocks as one span batch, in a channel of two frames, each in a separate blob. */
 export async function blobsOfBlocks(info: DevnetInfo, from: number, to: number): Promise<Uint8Array[]> {
   const config = rollupConfigFromJson(JSON.parse(readFileSync(info.paths.rollupConfig, "utf8")));
   const builder = new SpanBatchBuilder({

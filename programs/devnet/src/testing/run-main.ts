@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-/** Runs the `main` of a module in this process. @returns what it prints, and its exit code */
+/** Runs the `main` of a module in this process. @returns its output and exit code */
 export async function runMain(module: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const { main } = (await import(module)) as { main: (args: readonly string[], env: NodeJS.ProcessEnv) => Promise<number> };
   const [out, err] = (["stdout", "stderr"] as const).map((stream) => {

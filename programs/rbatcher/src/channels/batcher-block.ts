@@ -18,11 +18,11 @@ export interface BatcherBlock {
   readonly input: SpanBatchInput;
   /** bytes of its transactions, without the deposits */
   readonly sizeBytes: number;
-  /** what it takes on L1, as the fee of a transaction estimates it */
+  /** estimated DA bytes, by the formula of the L1 data fee */
   readonly daBytes: DaBytes;
 }
 
-/** What a block takes without its transactions. */
+/** DA bytes of a block without transactions. */
 const BLOCK_DA_BYTES = daBytes(70);
 
 /** A block of the sequencer, without the parts that derivation knows anyway. @throws {CodedError} l1-info/* */

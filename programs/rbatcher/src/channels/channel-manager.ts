@@ -207,7 +207,8 @@ export class ChannelManager {
   /**
    * The data of the next transaction; undefined if there is nothing to send now. It counts as pending until `confirm` or `fail`.
    *
-   * @param choose asked before the first transaction of a channel: if the answer is not how the channel was built, it is built anew
+   * @param choose called before the first transaction of a channel; if the result differs from the channel's config, the channel
+   * is rebuilt
    * @throws {BatcherError} batcher/block-too-large; {CodedError} span-batch/*: a block that cannot be published
    */
   async nextTxData(l1HeadNumber: number, choose?: () => Promise<ChannelConfig>): Promise<TxData | undefined> {

@@ -54,7 +54,7 @@ export class PendingChannel {
   get sizeBytes(): number {
     return this.#sizeBytes;
   }
-  /** what it takes on L1: estimated from its blocks until frames say it */
+  /** DA bytes of the channel: an estimate from its blocks until the frames exist */
   get daBytes(): DaBytes {
     return this.#frames.length === 0 ? this.#estimatedBytes : daBytes(this.outputBytes);
   }
@@ -80,7 +80,7 @@ export class PendingChannel {
   get lastBlock(): BatcherBlock | undefined {
     return this.#lastBlock;
   }
-  /** Whether the frames of a transaction are there: as many as it carries, or the last ones. */
+  /** Whether the frames of the next transaction are ready: a full transaction, or the last frames. */
   get hasTransactionReady(): boolean {
     return this.#isClosed ? this.#unsent.length > 0 : this.#unsent.length >= this.config.framesPerTransaction;
   }
@@ -150,7 +150,7 @@ export class PendingChannel {
     this.#limit(inclusionBlock + channelTimeout - subSafetyMargin, "channel-timeout-near");
   }
 
-  /** Whether derivation has given up on the channel, or will before its last frame can be included. */
+  /** Whether the channel has timed out in derivation, or will before its last frame can be included. */
   isTimedOut(l1HeadNumber: number): boolean {
     const range = this.inclusionRange;
     if (range === undefined) return false;

@@ -8,7 +8,7 @@ export interface DaChoiceDeps {
   readonly l1: Pick<L1Access, "feeMarket">;
   /** the least priority fee that is offered, wei */
   readonly minTipWei: bigint;
-  /** whether so much waits that the larger transactions are wanted, whatever they cost */
+  /** whether the backlog is so large that larger transactions are preferred at any price */
   readonly isThrottling: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
@@ -32,7 +32,7 @@ export class DaChoice {
     return this.#current;
   }
 
-  /** What the next channel is built for. Without prices, the last choice stays. */
+  /** The config of the next channel. Without prices, the last choice stays. */
   async choose(): Promise<ChannelConfig> {
     const { blobs, calldata } = this.#configs;
     if (blobs === undefined || calldata === undefined) return this.#current;

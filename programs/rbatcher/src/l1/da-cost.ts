@@ -5,7 +5,7 @@ import type { ChannelConfig } from "../channels/channel-config.ts";
 const VERSION_BYTES = 1;
 const NO_DATA = new Uint8Array(0);
 
-/** What a full transaction costs, and how much it carries. */
+/** Cost and capacity of a full transaction. */
 export interface DaCost {
   readonly feeWei: bigint;
   readonly sizeBytes: bigint;

@@ -9,7 +9,7 @@ export interface NonceTaker {
   readonly l1Block: number;
 }
 
-/** @returns undefined: the nonce is free, or L1 does not have the states or blocks in which its transaction could be found */
+/** @returns undefined: the nonce is unused, or L1 lacks the states or blocks in which its transaction could be found */
 export async function nonceTaker(
   l1: Pick<L1Access, "head" | "nonceAt" | "transactionsAt">,
   address: Uint8Array,

@@ -5,7 +5,7 @@ import type { L1Access } from "./l1-access.ts";
 /** Why nothing is published now, although there is something to publish. It may go away by itself. */
 export interface Obstacle {
   readonly reason: "sequencing-window-over" | "l1-origin-reorganised" | "not-the-batcher" | "spend-limit";
-  /** what it means, and what to do */
+  /** the meaning, and the remedy */
   readonly text: string;
   readonly fields: Readonly<Record<string, string | number | bigint>>;
 }
@@ -38,7 +38,7 @@ export async function derivationObstacle(
   };
 }
 
-/** @param onL1 the batcher that the SystemConfig names; undefined: not known */
+/** @param onL1 the batcher address in the SystemConfig; undefined: unknown */
 export function keyObstacle(address: Uint8Array, onL1: Uint8Array | undefined): Obstacle | undefined {
   if (onL1 === undefined || equalBytes(address, onL1)) return undefined;
   return {

@@ -13,7 +13,7 @@ const GWEI = 10n ** 9n;
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const blobs = (...texts: readonly string[]): TxData => ({ carrier: "blobs", data: texts.map(bytes) }) as unknown as TxData;
 
-/** A nonce was taken by a transaction with these blobs: what the watch says of it, if we wanted to use it for other ones. */
+/** The result of the watch for a nonce that a transaction with the blobs `taken` used, while this process sent `wanted`. */
 async function inspected(taken: readonly string[], wanted: TxData, prover: typeof simProver | undefined = simProver) {
   const [l1, clock] = [new SimL1(), new SimClock()];
   const transactions = new TransactionManager(

@@ -18,15 +18,15 @@ export interface SecondSubmitterDeps {
   /** the batcher's account and the inbox, 20 bytes each */
   readonly address: Uint8Array;
   readonly inbox: Uint8Array;
-  /** what a previous process sent is in the chain, or was replaced, after this time */
+  /** after this time, a previous process's transactions are included or replaced */
   readonly stuckAfterMs: number;
-  /** whose commitments tell our blobs from others; undefined: nothing is sent in blobs */
+  /** computes the commitments that identify own blobs; undefined: the batcher sends no blobs */
   readonly blobProver?: BlobProver | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** If nobody can say who took them, so many nonces in one run are taken for the work of another program. */
+/** So many consecutive nonces of unknown origin count as the work of another program. */
 const MAX_UNEXPLAINED = 3;
 
 const STOPPED = "publishing has stopped: another program sends transactions with the batcher's key";
@@ -36,7 +36,9 @@ export interface StopReason {
   readonly fields: LogFields;
 }
 
-/** Notices another batch submitter with the same key, by what it does with nonces: two would pay for the same blocks twice. */
+/**
+ * Detects another batch submitter with the same key, by the nonces it uses. Two submitters would pay for the same blocks twice.
+ */
 export class SecondSubmitterWatch {
   readonly #deps: SecondSubmitterDeps;
   #beganAtMs: number | undefined;
@@ -58,7 +60,9 @@ export class SecondSubmitterWatch {
     if (nonce > this.#newestOwnNonce) this.#newestOwnNonce = nonce;
   }
 
-  /** Another transaction used the nonce of `tx`. @returns why to stop; undefined: there is an innocent explanation */
+  /**
+   * Another transaction used the nonce of `tx`. @returns the reason to stop; undefined: the transaction may be this batcher's own
+   */
   async inspect(nonce: bigint, tx: TxData): Promise<StopReason | undefined> {
     const { clock, log, stuckAfterMs } = this.#deps;
     const isEarly = this.#beganAtMs === undefined || clock.monotonicMs() - this.#beganAtMs < stuckAfterMs;
@@ -69,7 +73,10 @@ export class SecondSubmitterWatch {
     return this.inspectForeign(nonce, tx);
   }
 
-  /** Somebody used a nonce. @param tx what we wanted to use it for @returns why to stop; undefined: there is an innocent explanation */
+  /**
+   * A transaction from elsewhere used a nonce. @param tx the own transaction for that nonce @returns the reason to stop;
+   * undefined: the transaction may be this batcher's own
+   */
   async inspectForeign(nonce: bigint, tx?: TxData): Promise<StopReason | undefined> {
     const { address, inbox, l1, log } = this.#deps;
     if (nonce <= this.#newestOwnNonce) return undefined; // an endpoint that lags behind calls nonces free that we have used
@@ -105,6 +112,6 @@ async function isSameData(transaction: Transaction, { carrier, data }: TxData, p
   return transaction.blobVersionedHashes.every((hash, index) => equalBytes(hash, blobVersionedHash(commitments[index]!)));
 }
 
-/** Where data is kept on a DA server, its hash is what is on L1. */
+/** With a DA server, L1 has only the hash of the data. */
 const isCommitmentTo = (calldata: Uint8Array, data: Uint8Array): boolean =>
   equalBytes(calldata, concatBytes(Uint8Array.of(DA_COMMITMENT_VERSION), encodeDaCommitment(keccakCommitment(data))));

@@ -7,7 +7,7 @@ import type { RollupNode } from "./rollup-access.ts";
 
 export interface ResyncOptions {
   readonly pollIntervalMs: number;
-  /** wait until the node has derived up to the L1 head, whoever sent transactions */
+  /** wait until the node has derived up to the L1 head, whichever account sent the last transactions */
   readonly waitNodeSync: boolean;
   /** own transactions further back in L1 than this are not waited for; 0: wait for all of them */
   readonly checkRecentTxsDepth: number;
@@ -27,7 +27,10 @@ export interface ResyncDeps {
   readonly node: Pick<RollupNode, "syncStatus">;
   /** the batcher's account */
   readonly address: Uint8Array;
-  /** Is told of a nonce that somebody has used while nothing was sent from here, long after a previous process could have done so. */
+  /**
+   * Called with a nonce that another program used while this process sent nothing, so late that it cannot come from a previous
+   * process.
+   */
   readonly onForeignNonce?: ((nonce: bigint) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -120,7 +123,7 @@ class NodeSync {
     return { latest, pending };
   }
 
-  /** Transactions of a previous process would be included after what is read now. */
+  /** A previous process's transactions in the pool would be included after the state that is read now. */
   async #isPoolEmpty(): Promise<boolean> {
     const { l1, clock, log } = this.#deps;
     const { latest, pending } = await this.#nonces();

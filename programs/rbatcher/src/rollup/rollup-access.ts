@@ -6,16 +6,19 @@ import type { RollupConfig } from "@rnode/protocol";
 import { BatcherError } from "../batcher-error.ts";
 import { type BatcherBlock, batcherBlock } from "../channels/batcher-block.ts";
 
-/** What the batcher needs of the rollup node; `RpcRollupNode` implements it. Every method rejects if there is no answer. */
+/**
+ * The part of the rollup node's API that the batcher uses; `RpcRollupNode` implements it. Every method rejects if there is no
+ * answer.
+ */
 export interface RollupNode {
   syncStatus(): Promise<SyncStatus>;
   rollupConfig(): Promise<RollupConfig>;
 }
 
-/** What the batcher needs of the L2 execution client. */
+/** The part of the L2 execution client's API that the batcher uses. */
 export interface BlockSource {
   chainId(): Promise<bigint>;
-  /** undefined: no such block, or no longer */
+  /** undefined: the client does not have the block */
   hashOf(number: number): Promise<Hex | undefined>;
   /** Up to `count` canonical blocks from `first` on, in order; fewer if the chain ends before. */
   blocks(first: number, count: number): Promise<BatcherBlock[]>;

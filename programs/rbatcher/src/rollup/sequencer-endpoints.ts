@@ -11,8 +11,9 @@ export interface SequencerEndpoint {
 }
 
 /**
- * Asks the active one of several sequencers; after a failure, which one it is is asked first. Blocks count only if it is still active afterwards:
- * what is published becomes the chain, and a stopped sequencer may have taken blocks that its cluster never committed.
+ * Sends requests to the active one of several sequencers. After a failure it first determines the active one again. Blocks are
+ * used only if the sequencer is still active after they were read: published blocks become the chain, and a stopped sequencer may
+ * have blocks that its cluster never committed.
  */
 export class SequencerEndpoints implements RollupNode, ClientBlocks {
   readonly #active: ActiveSequencer;

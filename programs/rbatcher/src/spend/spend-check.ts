@@ -10,11 +10,11 @@ export interface CostDeps {
   readonly l1: Pick<L1Access, "feeMarket">;
   readonly minTipWei: bigint;
   readonly batchInboxAddress: Uint8Array;
-  /** what is on L1 in place of the data, which a DA server keeps; undefined: the data is on L1 */
+  /** size of the commitment on L1 when a DA server stores the data; undefined: the data is on L1 */
   readonly commitmentBytes?: (() => number) | undefined;
 }
 
-/** What a transaction costs at today's prices, in wei. */
+/** Cost of a transaction at current prices, in wei. */
 export async function costOf(tx: TxData, { l1, minTipWei, batchInboxAddress, commitmentBytes }: CostDeps): Promise<bigint> {
   const market = await l1.feeMarket({ withBlobs: tx.carrier === "blobs" });
   const onL1 = commitmentBytes === undefined ? tx : { ...tx, data: [new Uint8Array(commitmentBytes()).fill(0xff)] };

@@ -9,7 +9,7 @@ export interface Payment {
 export interface PastPayments {
   /** in the order of their times */
   readonly payments: readonly Payment[];
-  /** what was paid before is not known */
+  /** earlier payments are unknown */
   readonly sinceMs: number;
 }
 
@@ -21,16 +21,17 @@ interface Sample {
 
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
-/** Payments within this are one; those of the last hour are told apart better. */
+/** Payments within this interval count as one. The last hour has a finer resolution. */
 const GRAIN_MS = HOUR_MS;
 const RECENT_GRAIN_MS = HOUR_MS / 6;
 
 /**
- * What an account has paid in the last day, from its balances on L1. A payment counts from the end of the time in which it was found, so that
- * none counts too short. Ether that arrives hides what was paid in the same block, or in an interval in which more was paid than arrived. It
- * takes some seventy requests, and states of a day, of which an endpoint may have fewer: then less is known.
+ * What an account has paid in the last day, computed from its balances on L1. A payment is dated to the end of the interval in
+ * which it was found, so that it never expires too early. Received ether hides a payment in the same block, or in an interval in
+ * which more was paid than received. The search takes about seventy requests and needs the states of one day; an endpoint with
+ * fewer states gives a shorter history.
  *
- * @throws the errors of L1: it is not known
+ * @throws the errors of L1: the payments are unknown
  */
 export async function pastPayments(
   l1: Pick<L1Access, "head" | "accountAfter">,

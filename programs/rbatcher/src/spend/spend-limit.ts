@@ -5,7 +5,7 @@ import { DAY_MS, type Payment } from "./spend-history.ts";
 const HOUR_MS = 3_600_000;
 
 export interface SpendLimits {
-  /** wei; undefined: no limit */
+  /** in wei; undefined: no limit */
   readonly perHourWei?: bigint | undefined;
   readonly perDayWei?: bigint | undefined;
 }
@@ -20,11 +20,14 @@ export type SpendVerdict =
       /** paid in that time, and set aside for transactions under way */
       readonly spentWei: bigint;
       readonly underWayWei: bigint;
-      /** when the oldest payment no longer counts; undefined: transactions under way fill the limit */
+      /** when the oldest payment leaves the window; undefined: the transactions in flight use up the limit */
       readonly resumesAtMs: number | undefined;
     };
 
-/** What was paid to L1 in the last hour and day, and whether more may be: by this process, and before it as far as `restore` was told. */
+/**
+ * What was paid to L1 in the last hour and day, and whether the limits allow more. Payments before the start of this process
+ * count as far as `restore` supplied them.
+ */
 export class SpendLedger {
   readonly #limits: SpendLimits;
   readonly #clock: Clock;
@@ -41,7 +44,7 @@ export class SpendLedger {
     return this.#limits.perHourWei !== undefined || this.#limits.perDayWei !== undefined;
   }
 
-  /** Whether it has to be told what was paid before this process began, as limits are to survive a restart. */
+  /** Whether earlier payments are needed: limits must survive a restart. */
   get wantsHistory(): boolean {
     return this.hasLimit && !this.#isRestored;
   }
@@ -52,7 +55,10 @@ export class SpendLedger {
     this.#isRestored = true;
   }
 
-  /** A transaction is about to be sent. @param costWei what it costs at today's prices: twice that is set aside, as prices may rise */
+  /**
+   * Reserves an amount for a transaction before it is sent. @param costWei its cost at current prices; twice this amount is
+   * reserved, because prices may rise
+   */
   reserve(id: number, costWei: bigint): void {
     this.#underWay.set(id, 2n * costWei);
   }
@@ -69,7 +75,7 @@ export class SpendLedger {
     return this.#payments.reduce((sum, { atMs, wei }) => (atMs > since ? sum + wei : sum), 0n);
   }
 
-  /** @param expectedWei what the next transaction costs by today's prices */
+  /** @param expectedWei cost of the next transaction at current prices */
   check(expectedWei: bigint): SpendVerdict {
     this.#forget();
     const underWayWei = [...this.#underWay.values()].reduce((sum, wei) => sum + wei, 0n);

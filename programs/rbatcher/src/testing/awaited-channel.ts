@@ -1,6 +1,6 @@
 import type { ChannelOut } from "@rnode/compression";
 
-/** A channel whose compression, which goes on in other threads, is waited for by `work`: a simulated clock stands still meanwhile. */
+/** A channel that wraps its compression, which runs in worker threads, in `work`: the simulated clock stands still meanwhile. */
 export function awaitedChannel(out: ChannelOut, work: <T>(work: Promise<T>) => Promise<T>): ChannelOut {
   return {
     id: out.id,

@@ -7,7 +7,7 @@ const HELP = `npm run hostile-l1 -- [options]
 
 export type HostileCliOptions = Pick<HostileRunOptions, "hours" | "seed" | "dataAvailabilityType">;
 
-/** @returns a text: what is wrong, or the help that was asked for */
+/** @returns a text: an error, or the requested help */
 export function parseHostileCli(args: readonly string[]): HostileCliOptions | { readonly text: string; readonly exitCode: number } {
   let options: HostileCliOptions = { hours: 2000, seed: 1, dataAvailabilityType: "auto" };
   for (const arg of args) {
@@ -21,7 +21,10 @@ export function parseHostileCli(args: readonly string[]): HostileCliOptions | { 
   return options;
 }
 
-/** What must not be: a gap, a repetition, more than a tenth above what the same blocks cost at the same prices without any fault. */
+/**
+ * Faults of the run: a gap, a duplicate, or a cost more than 10 % above that of the same blocks at the same prices without
+ * faults.
+ */
 export function hostileFaults(hostile: HostileRunResult, ideal: HostileRunResult): string[] {
   const { safeBlocks, l2Blocks, repeated, unfit, timedOut, errors, spentWei } = hostile;
   const faults: string[] = [];

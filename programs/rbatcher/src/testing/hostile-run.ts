@@ -24,7 +24,7 @@ export interface HostileRunResult {
   readonly transactions: number;
   /** paid to L1, in blocks that are canonical at the end */
   readonly spentWei: bigint;
-  /** the same without what was paid above the base fee and the least tip when it was included */
+  /** the same, without fees above the base fee and the minimum tip at inclusion */
   readonly spentAtBaseFeeWei: bigint;
   readonly faults: Readonly<Record<string, number>>;
   readonly errors: readonly LogLine[];
@@ -107,7 +107,7 @@ class HostileWorld {
     return this.#result();
   }
 
-  /** Everything works again, and what is left is published. */
+  /** Ends all faults and publishes the remaining blocks. */
   async #settle(): Promise<void> {
     const { l1, rollup, clock } = this.#simulation;
     Object.assign(l1, { isDown: false, includes: true, losesAnswers: false });

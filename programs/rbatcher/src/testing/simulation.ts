@@ -79,7 +79,7 @@ export class Simulation {
     this.rollup = new SimRollup(this.l1, simRollupConfig(seqWindowSize === undefined ? {} : { seq_window_size: seqWindowSize }));
   }
 
-  /** What was logged as an error. */
+  /** The lines logged as errors. */
   get errors(): readonly LogLine[] {
     return this.log.filter(({ level }) => level === "error");
   }
@@ -91,7 +91,7 @@ export class Simulation {
     return sum;
   }
 
-  /** What it would have cost without tips above the least, and if nothing but batches had been sent. */
+  /** The cost without tips above the minimum and without transactions other than batches. */
   get spentAtBaseFeeWei(): bigint {
     const inbox = bytesToHex(this.rollup.config.batchInboxAddress);
     let sum = 0n;
@@ -111,7 +111,7 @@ export class Simulation {
     return this.startAnother(this.#life);
   }
 
-  /** Starts a process beside the one that runs. */
+  /** Starts a second process while the first runs. */
   startAnother(life: Life = { callsLeft: Number.POSITIVE_INFINITY }): BatchSubmitter {
     const { maxPendingTransactions = 1, confirmations = 1, channels } = this.#options;
     const l1 = this.#l1Seen(life);
@@ -201,7 +201,7 @@ export class Simulation {
     return logger;
   }
 
-  /** Like kill -9: the process does nothing any more, but what it has sent stays in the pool. */
+  /** Like kill -9: the process stops at once, but its transactions stay in the pool. */
   kill(): void {
     this.#life.callsLeft = 0;
   }

@@ -28,7 +28,7 @@ export interface ThrottleLimits {
   readonly blockSizeUpperLimit: DaBytes;
 }
 
-/** What `miner_setMaxDASize` is told. */
+/** Parameters of `miner_setMaxDASize`. */
 export interface DaSizes {
   /** 0: none. 1: full */
   readonly intensity: number;

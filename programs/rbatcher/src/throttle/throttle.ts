@@ -96,7 +96,7 @@ export class Throttle {
     this.#controller.reset();
   }
 
-  /** Until the signal is aborted. Endpoints that fail are told again; without the method they are left alone. */
+  /** Runs until the signal is aborted. Failed requests are repeated; endpoints without the method are skipped. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.step();

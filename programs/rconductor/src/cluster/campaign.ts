@@ -14,7 +14,7 @@ export interface Candidate {
 
 export type CampaignVerdict =
   | { readonly kind: "campaign" }
-  /** now nobody leads as far as this candidate may know, but it must not try, or not yet */
+  /** no leader is known, but this candidate must not campaign, or not yet */
   | { readonly kind: "wait"; readonly reason: string };
 
 /** One whose sequencer is not fit, or lacks blocks, leaves the others this time, and leads if none of them does. */

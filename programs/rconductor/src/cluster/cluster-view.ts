@@ -20,7 +20,7 @@ export interface ClusterView {
   readonly transfer: TransferRecord | undefined;
   readonly head: HeadRecord | undefined;
   readonly members: readonly (MemberRecord & { readonly leaseId: string })[];
-  /** 0: nobody has ever changed it */
+  /** 0: it was never changed */
   readonly roster: RosterRecord & { readonly version: number };
 }
 

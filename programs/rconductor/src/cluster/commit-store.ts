@@ -36,7 +36,7 @@ export interface CommittedHead {
 export interface Latest {
   readonly record: HeadRecord;
   readonly envelope: ExecutionPayloadEnvelope;
-  /** The committed blocks after `number` and before the last one, in order; undefined: etcd does not have all of them any more. */
+  /** The committed blocks after `number` and before the last one, in order; undefined: etcd has deleted some of them. */
   readonly after: (number: number) => Promise<readonly ExecutionPayloadEnvelope[] | undefined>;
 }
 
@@ -66,11 +66,11 @@ const zlib: Compression = {
 };
 
 /**
- * The latest block that sequencers may release, in etcd. The record under `head` says which it is; its payload lies in chunks beside it.
- * A commit is one transaction that compares the leader key's create revision (the fencing token) and the head's mod revision, so that
- * whoever has been deposed changes nothing, however late its request arrives. Chunks beyond the first are written before, below a key
- * that only this leader and this block have. With each commit, payloads are deleted that are older than the last 64 blocks, those of commits that
- * were given up half-way included.
+ * Stores in etcd the latest block that sequencers may publish. The record under `head` names it; its payload is stored in chunks
+ * under other keys. A commit is one transaction that compares the leader key's create revision (the fencing token) and the head's
+ * mod revision, so that a deposed leader changes nothing, however late its request arrives. Chunks after the first are written
+ * beforehand, under a prefix unique to this leader and block. Each commit deletes payloads older than the last 64 blocks,
+ * including those of unfinished commits.
  */
 export class CommitStore {
   readonly #options: CommitOptions;
@@ -92,10 +92,10 @@ export class CommitStore {
   }
 
   /**
-   * Makes the block the last committed one. The same block may be committed again, by whoever leads.
+   * Makes the block the last committed one. A leader may commit the same block again.
    *
-   * @param fence create revision of the leader key, as it was when this process became leader
-   * @throws {EtcdError} it is not known whether it was committed; asking again finds out
+   * @param fence create revision of the leader key at the time when this process became leader
+   * @throws {EtcdError} the outcome is unknown; repeating the commit determines it
    */
   async commit(envelope: ExecutionPayloadEnvelope, fence: number): Promise<CommitOutcome> {
     const { blockHash, blockNumber, parentHash } = envelope.executionPayload;
@@ -123,7 +123,7 @@ export class CommitStore {
       const record: HeadRecord = { ...made, recent: this.#recentOf(head?.record) };
       const verdict = followUp(record, head?.record);
       if (verdict === "not-on-head") {
-        // Only etcd knows for certain: what is remembered may be out of date.
+        // The cached record may be out of date, so it is read from etcd.
         const { head: now } = await this.#readHead();
         if (now?.modRevision === head?.modRevision) return { kind: "not-on-head", head: now!.record };
         continue;
@@ -135,7 +135,7 @@ export class CommitStore {
       }
       const outcome = await this.#putHead(record, chunks[0]!, head, verdict);
       if (outcome !== "head-has-changed") return outcome;
-      // Whoever changed it may have deleted chunks, too.
+      // The process that changed the head may also have deleted chunks.
       this.#written = { folder: "", chunks: 1 };
       areChunksThere = chunks.length === 1;
     }
@@ -196,10 +196,10 @@ export class CommitStore {
   }
 
   /**
-   * Forgets the last committed block, so that the next leader may begin anew from its own unsafe head. For people, who know that L1 has
-   * gone another way.
+   * Deletes the record of the last committed block, so that the next leader starts from its own unsafe head. For operators who
+   * know that L1 was reorganised.
    *
-   * @returns false if it is another block
+   * @returns false if the last committed block is another one
    */
   async forget(hash: string): Promise<boolean> {
     const { head } = await this.#readHead();
@@ -216,7 +216,7 @@ export class CommitStore {
     return succeeded;
   }
 
-  /** What is remembered may be that of an earlier leader. */
+  /** Drops the cached records, which may be those of an earlier leader. */
   reset(): void {
     this.#head = "unknown";
   }
@@ -229,7 +229,7 @@ export class CommitStore {
     return { head, revision };
   }
 
-  /** What the record of the block after `head` says of those before it. */
+  /** The list of recent payloads for the record of the block after `head`. */
   #recentOf(head: HeadRecord | undefined): readonly PayloadRecord[] {
     if (head === undefined) return [];
     const { number, hash, l1Origin, fence, chunks, recent } = head;

@@ -9,7 +9,7 @@ export class ClusterKeys {
   readonly leader: string;
   /** for a few seconds after a transfer: who may follow */
   readonly transfer: string;
-  /** what the last committed block is, and where its payload lies */
+  /** the last committed block, and the location of its payload */
   readonly head: string;
   readonly payloads: string;
   readonly members: string;

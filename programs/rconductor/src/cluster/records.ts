@@ -15,7 +15,7 @@ export interface LeaderRecord {
 /** Under `transfer`. */
 export interface TransferRecord {
   readonly from: string;
-  /** only this one may follow; undefined: anybody but `from` */
+  /** the only member that may follow; undefined: any member except `from` */
   readonly to?: string | undefined;
 }
 
@@ -24,9 +24,9 @@ export interface MemberRecord {
   readonly id: string;
   /** the conductor's own JSON-RPC server */
   readonly addr: string;
-  /** where proxies send what is for the leader */
+  /** where proxies send requests for the leader */
   readonly executionRpc: string;
-  /** the same over WebSocket; undefined: subscriptions are not passed on */
+  /** the same over WebSocket; undefined: subscriptions are not forwarded */
   readonly executionWs?: string | undefined;
   readonly rollupRpc: string;
   readonly fitness: Fitness;

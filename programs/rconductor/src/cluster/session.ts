@@ -14,7 +14,7 @@ export interface SessionOptions {
   readonly leaseTtlSec: number;
   /** between two looks at the cluster */
   readonly pollIntervalMs: number;
-  /** what is left of past revisions is forgotten this often, by the leader; 0: never */
+  /** the interval at which the leader compacts past revisions of etcd; 0: never */
   readonly compactionIntervalMs: number;
 }
 
@@ -25,7 +25,7 @@ export interface SessionDeps {
   /** time that never jumps, for the life of the lease */
   readonly monotonicMs: () => number;
   readonly log: Logger;
-  /** what the others know of this member */
+  /** the record of this member in etcd */
   readonly self: () => MemberRecord;
   readonly candidate: () => Omit<Candidate, "id">;
   /** something has changed that decisions depend on */
@@ -40,12 +40,12 @@ export interface Leadership {
 
 /** A member for which etcd's answers take longer than this part of the lease lets others lead first. */
 const SLOW_LINK_PART = 6;
-/** So long after a transfer nobody else than the chosen one takes over. */
+/** For so long after a transfer, only the chosen member may take over. */
 const TRANSFER_TTL_SEC = 5;
 
 /**
- * A conductor's part in the cluster: its lease, its entry among the members, and the leader key, which exactly one member can hold. What it
- * believes may be out of date; a commit depends on what etcd has (`CommitStore`), never on this.
+ * A conductor's part in the cluster: its lease, its member record, and the leader key, which exactly one member can hold. The
+ * cached state may be out of date; commits depend only on the state in etcd (`CommitStore`).
  */
 export class ClusterSession {
   readonly #options: SessionOptions;
@@ -71,7 +71,7 @@ export class ClusterSession {
     this.#deps = deps;
   }
 
-  /** The cluster as it was last seen; undefined: never. */
+  /** The last read state of the cluster; undefined: it was never read. */
   get view(): ClusterView | undefined {
     return this.#view;
   }
@@ -87,7 +87,7 @@ export class ClusterSession {
     return this.#leaseId !== undefined && this.#deps.monotonicMs() < this.#leaseEndsMs;
   }
 
-  /** Why it does not lead, or what is wrong with etcd; undefined: nothing to say. */
+  /** Why this member does not lead, or the last failure of etcd; undefined: none. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
@@ -131,8 +131,8 @@ export class ClusterSession {
   }
 
   /**
-   * Gives leadership up. @param to the only one that may follow at first; undefined: any other
-   * @returns false if it was not leader any more
+   * Resigns from leadership. @param to the only member that may follow at first; undefined: any other
+   * @returns false if it was no longer leader
    * @throws {EtcdError} it may still lead
    */
   async resign(to?: string): Promise<boolean> {
@@ -175,7 +175,7 @@ export class ClusterSession {
     }
   }
 
-  /** Gives up leadership and membership, so that others need not wait for the end of the lease. */
+  /** Resigns from leadership and membership, so that others need not wait for the lease to expire. */
   async close(): Promise<void> {
     this.#closing.abort();
     try {
@@ -274,7 +274,7 @@ export class ClusterSession {
       this.#renewAtMs = 0;
       return;
     }
-    // Whoever won, and whatever became of the request: what etcd has counts.
+    // The request may have failed after etcd carried it out, so the state is read from etcd.
     await this.look();
   }
 

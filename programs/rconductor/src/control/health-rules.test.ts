@@ -68,6 +68,6 @@ describe("a sequencer", () => {
     expect([at(0, 100), at(3_900, 100), at(4_000, 100)]).toEqual(["healthy", "healthy", "stalled"]);
     expect(rules.hasProgressed).toBe(false);
     expect([at(5_000, 101), at(8_900, 101), at(9_000, 101)]).toEqual(["healthy", "healthy", "stalled"]);
-    expect(at(9_100, 99)).toBe("healthy"); // L1 took blocks back, and the chain goes on from there
+    expect(at(9_100, 99)).toBe("healthy"); // after an L1 reorg the chain goes on
   });
 });

@@ -3,12 +3,12 @@ import type { Fitness } from "../cluster/records.ts";
 export interface HealthOptions {
   /** between two checks, in seconds */
   readonly intervalSec: number;
-  /** the unsafe head may be so many seconds behind the clock */
+  /** maximum age of the unsafe head, in seconds */
   readonly unsafeIntervalSec: number;
   readonly safeEnabled: boolean;
-  /** the safe head may be so many seconds behind the clock */
+  /** maximum age of the safe head, in seconds */
   readonly safeIntervalSec: number;
-  /** 0: peers are not asked for */
+  /** 0: the number of peers is not checked */
   readonly minPeerCount: number;
   /** of the execution client */
   readonly executionP2pMinPeerCount: number;
@@ -19,12 +19,12 @@ interface HeadSample {
   readonly timestampSec: number;
 }
 
-/** What a rollup node and its execution client said at one time. Each part is what was answered, or why there is no answer. */
+/** The answers of a rollup node and its execution client at one time. Each part is an answer, or the reason why there is none. */
 export interface HealthSample {
   readonly sync: { readonly unsafe: HeadSample; readonly safe: HeadSample } | { readonly error: string };
-  /** undefined: not asked for */
+  /** undefined: not queried */
   readonly peers: { readonly connected: number } | { readonly error: string } | undefined;
-  /** of the execution client; undefined: not asked for */
+  /** of the execution client; undefined: not queried */
   readonly executionPeers?: { readonly connected: number } | { readonly error: string } | undefined;
   /** head of the execution client */
   readonly engine: { readonly number: number } | { readonly error: string };
@@ -32,14 +32,14 @@ export interface HealthSample {
 
 export interface HealthVerdict {
   /**
-   * healthy; stalled: the chain does not go on, which may be somebody else's fault; unfit: this sequencer should not be the one; down: its
-   * programs do not answer
+   * healthy; stalled: the chain makes no progress, and the cause may be elsewhere; unfit: this sequencer should not lead; down:
+   * its programs do not answer
    */
   readonly fitness: Fitness;
   readonly reasons: readonly string[];
 }
 
-/** An execution client that follows may be so many blocks behind its rollup node for a moment. */
+/** An execution client may be so many blocks behind its rollup node for a short time. */
 const MAX_ENGINE_LAG = 3;
 
 /** The rules of upstream's health monitor, and that the execution client answers and keeps up with the rollup node. */

@@ -15,9 +15,9 @@ export interface Situation {
   readonly isActive: boolean;
   /** whether another member may lead and its sequencer could */
   readonly canOthersLead: boolean;
-  /** whether no other member that could lead has as many blocks */
+  /** whether no other eligible member has more blocks */
   readonly hasMostBlocks: boolean;
-  /** conductor_pause: elections go on, the sequencer is left alone */
+  /** conductor_pause: elections go on, and the conductor does not control the sequencer */
   readonly isPaused: boolean;
   readonly isStopped: boolean;
 }
@@ -29,7 +29,7 @@ export type Decision =
 export interface MachineOptions {
   /** a leader whose sequencer cannot be started gives others the chance after this time */
   readonly startLimitMs: number;
-  /** a chain that stood still has so long to go on under a new leader */
+  /** how long a stalled chain may take to make progress under a new leader */
   readonly stallGraceMs: number;
 }
 
@@ -38,13 +38,13 @@ const MAX_BACKOFF_MS = 2_000;
 const NONE: Decision = { kind: "none" };
 
 /**
- * Brings the sequencer into the state that leadership and health ask for: upstream's table of leader × healthy × active. It knows nothing
- * of time and network but what it is told, and decides the same for the same history.
+ * Decides how to bring the sequencer into the state that leadership and health require, by upstream's table of leader × healthy ×
+ * active. It has no clock and no I/O: the same inputs give the same decisions.
  */
 export class SequencerMachine {
   readonly #options: MachineOptions;
   #wasLeader = false;
-  /** the sequencer was started although the chain stood still */
+  /** the sequencer was started while the chain was stalled */
   #stalledSinceStart = false;
   #startedAtMs = Number.NEGATIVE_INFINITY;
   /** since when starts fail */

@@ -1,4 +1,4 @@
-/** What the conductor needs of etcd (3.4 or newer). https://etcd.io/docs/v3.5/learning/api/ */
+/** The part of etcd's API (3.4 or newer) that the conductor uses. https://etcd.io/docs/v3.5/learning/api/ */
 
 /** A key with its value, as it was at the revision that was read. */
 export interface KeyValue {
@@ -40,11 +40,11 @@ export interface TxnResult {
 }
 
 /**
- * Every method rejects with an `EtcdError` if no endpoint answered in time: what was asked may have been done all the same, or may yet
- * be done. Requests may be sent to several endpoints, one after the other, so that one may be carried out twice.
+ * Every method rejects with an `EtcdError` if no endpoint answered in time. The request may have been carried out, or may be
+ * carried out later. A request may be sent to several endpoints, one after the other, so that it may be carried out twice.
  */
 export interface Etcd {
-  /** All or nothing: `success` if every comparison holds, else `failure`. One without puts and deletes reads what is committed (linearizable). */
+  /** Atomic: `success` if every comparison holds, else `failure`. Without puts and deletes, the read is linearizable. */
   txn(comparisons: readonly Comparison[], success: readonly Operation[], failure?: readonly Operation[]): Promise<TxnResult>;
   leaseGrant(ttlSec: number): Promise<{ readonly leaseId: string; readonly ttlSec: number }>;
   /** @returns the seconds it lives from now; 0: it is gone */

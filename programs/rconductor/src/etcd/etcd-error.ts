@@ -7,7 +7,7 @@ export type EtcdErrorCode =
   | "etcd/denied"
   /** its database has reached its quota: it takes no writes */
   | "etcd/no-space"
-  /** a past revision was asked for that has been compacted */
+  /** the requested revision has been compacted */
   | "etcd/compacted"
   /** any other refusal */
   | "etcd/refused"

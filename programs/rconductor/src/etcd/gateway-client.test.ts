@@ -143,7 +143,7 @@ describe("a client certificate", () => {
     const ask = () => etcd.txn([], [{ kind: "range", key: "k" }]);
     await ask();
     write("second");
-    await ask(); // nobody has looked yet
+    await ask(); // before the first request
     server.fault = "silent";
     const underWay = ask();
     await expect.poll(() => server.clients.length).toBe(3);

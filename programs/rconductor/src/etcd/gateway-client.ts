@@ -17,7 +17,7 @@ export interface GatewayOptions extends TlsPaths {
 }
 
 export interface GatewayDeps {
-  /** is told of each request, and of how it went */
+  /** called after each request with its outcome */
   readonly onRequest?: ((what: string, outcome: "ok" | "failed", ms: number) => void) | undefined;
 }
 
@@ -43,15 +43,15 @@ interface Endpoint {
 }
 
 /**
- * etcd through the JSON gateway that it serves beside gRPC. The endpoint that answered last is asked first; each is asked at most once.
- * https://etcd.io/docs/v3.5/dev-guide/api_grpc_gateway/
+ * A client of etcd's JSON gateway, which etcd serves on the same port as gRPC. It starts with the endpoint that answered last and
+ * tries each endpoint at most once. https://etcd.io/docs/v3.5/dev-guide/api_grpc_gateway/
  */
 export class EtcdGateway implements Etcd {
   readonly #options: GatewayOptions;
   readonly #onRequest: NonNullable<GatewayDeps["onRequest"]>;
   readonly #endpoints: readonly Endpoint[];
   #current = 0;
-  /** undefined: not logged in */
+  /** undefined: not authenticated */
   #token: string | undefined;
   readonly #files: TlsFiles;
   readonly #stop = new AbortController();

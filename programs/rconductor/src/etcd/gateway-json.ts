@@ -40,7 +40,7 @@ function operationToJson(operation: Operation): Json {
 
 const endOf = (end: string | undefined): Json => (end === undefined ? {} : { range_end: base64(end) });
 
-/** @throws Error saying what is wrong with the answer */
+/** @throws Error with the fault in the answer */
 export function txnFromJson(answer: unknown, operations: { readonly success: number; readonly failure: number }): TxnResult {
   const object = objectOf(answer, "the answer");
   const succeeded = object.succeeded === true;

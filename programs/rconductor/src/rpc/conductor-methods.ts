@@ -224,7 +224,7 @@ export function conductorMethods({ conductor, store }: ConductorMethodsDeps): Me
   };
 }
 
-/** What anybody who sees the cluster can say. */
+/** The methods that need only the state of the cluster. */
 export function viewMethods(view: () => ClusterView | undefined): MethodTable {
   return {
     conductor_leaderWithID: method({

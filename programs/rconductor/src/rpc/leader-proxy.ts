@@ -14,7 +14,7 @@ import type { Clock } from "@rnode/primitives";
 const NOT_LEADER = "refusing to proxy request to non-leader sequencer";
 const RETRY_MS = 100;
 const MAX_PARAMS = 6;
-/** Taken whoever leads, as upstream does: a sequencer that leads next knows the limits already. */
+/** Accepted whether or not this member leads, as in op-conductor: the next leader's sequencer then has the limits already. */
 const MAX_DA_SIZE = "miner_setMaxDASize";
 
 /** What batcher and proposer ask of a sequencer, as op-conductor passes it on; `eth_chainId` for rbatcher. */
@@ -36,7 +36,7 @@ export interface OwnProxyDeps {
   readonly isLeader: () => boolean;
 }
 
-/** Methods of this conductor's own sequencer: what they ask is answered only while it leads. */
+/** Methods of this conductor's own sequencer. They are answered only while it leads. */
 export function ownProxyMethods(deps: OwnProxyDeps): MethodTable {
   const table = (["engine", "node"] as const).flatMap((side) =>
     OWN_METHODS[side].map((name) => {
@@ -100,7 +100,7 @@ const USER_METHODS = {
 /** Where the leader's programs are. */
 export interface LeaderAddresses {
   readonly executionRpc: string;
-  /** undefined: nobody can subscribe to anything */
+  /** undefined: subscriptions are disabled */
   readonly executionWs?: string | undefined;
   readonly rollupRpc: string;
 }
@@ -113,14 +113,14 @@ export interface LeaderProxyOptions {
 }
 
 export interface LeaderProxyDeps {
-  /** undefined: nobody leads, or etcd has not been seen yet */
+  /** undefined: there is no leader, or etcd has not been read yet */
   readonly leader: () => LeaderAddresses | undefined;
   readonly createClient: (url: string) => RpcClient;
   readonly clock: Clock;
   readonly monotonicMs: () => number;
 }
 
-/** Passes what users, submitters and proposers ask on to whoever leads. */
+/** Forwards the requests of users, batchers and proposers to the leader. */
 export class LeaderProxy {
   readonly #options: LeaderProxyOptions;
   readonly #deps: LeaderProxyDeps;

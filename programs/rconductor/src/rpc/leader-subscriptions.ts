@@ -25,7 +25,7 @@ export interface LeaderSubscriptionsOptions {
 }
 
 export interface LeaderSubscriptionsDeps {
-  /** undefined: nobody leads, or etcd has not been seen yet */
+  /** undefined: there is no leader, or etcd has not been read yet */
   readonly leader: () => LeaderAddresses | undefined;
   readonly createClient: (url: string) => Pick<RpcClient, "subscribe" | "close">;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface LeaderSubscriptionsDeps {
 interface Shared {
   readonly sinks: Set<SubscriptionSink>;
   readonly listening: Promise<void>;
-  /** undefined: it is still being asked for */
+  /** undefined: the subscription is not established yet */
   upstream: RpcSubscription | undefined;
 }
 
@@ -83,7 +83,7 @@ export class LeaderSubscriptions {
 
   #start(kind: string, filter: unknown, sink: SubscriptionSink): { stop: () => void; listening: Promise<void> } {
     const params = filter === undefined ? [kind] : [kind, filter];
-    // What it tells at first, it tells to everybody.
+    // A `syncing` subscription starts with a message to the new subscriber, so it is not shared.
     const key = kind === "syncing" ? sink.id : JSON.stringify(params);
     let shared = this.#shared.get(key);
     if (shared === undefined) {
@@ -108,7 +108,7 @@ export class LeaderSubscriptions {
       (upstream) => {
         shared.upstream = upstream;
         if (this.#shared.get(key) !== shared)
-          upstream.close(); // everybody has left meanwhile
+          upstream.close(); // all subscribers have left meanwhile
         else void upstream.ended.then(() => this.#end(key, shared, "the connection to the sequencer was lost: connect again"));
       },
       (error: unknown) => {
@@ -139,7 +139,7 @@ export class LeaderSubscriptions {
     }
   }
 
-  /** @returns undefined: nobody leads. @throws {RpcError} it has no address */
+  /** @returns undefined: there is no leader. @throws {RpcError} the leader has no address */
   async #connectionToLeader(): Promise<Connection | undefined> {
     const leader = this.#deps.leader();
     if (leader === undefined) return undefined;
@@ -153,7 +153,7 @@ export class LeaderSubscriptions {
     return this.#connection;
   }
 
-  /** Looks whether another one leads, as long as somebody listens to this one. */
+  /** Checks for a change of leader while the connection has subscribers. */
   async #watch(connection: Connection): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted && this.#connection === connection) {

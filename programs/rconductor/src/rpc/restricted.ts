@@ -11,7 +11,7 @@ import type { Clock } from "@rnode/primitives";
 
 export const JWT_SECRET: SecretOption = { option: "--rpc.jwt-secret" };
 
-/** Methods that only look: anybody who reaches the server may use them, as upstream. */
+/** Read-only methods, open to every client, as in op-conductor. */
 const OPEN = new Set([
   "conductor_active",
   "conductor_paused",
@@ -24,7 +24,7 @@ const OPEN = new Set([
 ]);
 
 /**
- * The methods of `conductor_` that change the cluster: this machine may use them, and whoever has the secret.
+ * The methods of `conductor_` that change the cluster. They are open to clients on this machine and to clients with the secret.
  *
  * @throws {CodedError} jwt/bad-option: the file holds no secret
  */

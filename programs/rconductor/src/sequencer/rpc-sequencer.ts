@@ -11,7 +11,7 @@ const METHOD_NOT_FOUND = -32601;
 
 export interface RpcSequencerOptions {
   readonly countsPeers: boolean;
-  /** where and how the execution client's peers are counted; undefined: they are not */
+  /** the endpoint and the method that give the number of the execution client's peers; undefined: not counted */
   readonly executionPeers?: { readonly rpc: RpcClient; readonly api: "net" | "admin" } | undefined;
 }
 

@@ -2,7 +2,10 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
 
-/** What the conductor needs of its rollup node and execution client. Methods reject if there is no answer, or a refusal. */
+/**
+ * The part of the rollup node's and execution client's API that the conductor uses. Methods reject if there is no answer, or an
+ * error.
+ */
 export interface SequencerNode {
   /** Never rejects: what does not answer is a part of the sample. `isActive` is undefined if it is not known. */
   sample(): Promise<HealthSample & { readonly isActive: boolean | undefined }>;
@@ -14,10 +17,10 @@ export interface SequencerNode {
   post(envelope: ExecutionPayloadEnvelope): Promise<void>;
   /** Makes a block the unsafe head in place of the unsafe blocks from its height on, while the node does not sequence. */
   replaceHead(envelope: ExecutionPayloadEnvelope): Promise<void>;
-  /** Of the block at that height of the node's chain; undefined: it has none. */
+  /** Hash of the block at that height of the node's chain; undefined: there is none. */
   hashOf(number: number): Promise<string | undefined>;
-  /** The block at that height of the node's chain, as a payload; undefined: it has none. */
+  /** The block at that height of the node's chain, as a payload; undefined: there is none. */
   payloadAt(number: number): Promise<ExecutionPayloadEnvelope | undefined>;
-  /** Whether L1 has another block in the place of this one; undefined: the node, or its L1, cannot say. */
+  /** Whether L1 has another block at the height of this one; undefined: the node or its L1 endpoint cannot answer. */
   hasL1Replaced(block: BlockName): Promise<boolean | undefined>;
 }

@@ -11,7 +11,7 @@ type Block = ExecutionPayloadEnvelope;
 
 const hashHex = ({ executionPayload }: Block): string => bytesToHex(executionPayload.blockHash);
 
-/** So many blocks after one. @param maker who made them */
+/** `count` consecutive blocks after a parent. @param maker the sequencer that signs them */
 function blocksAfter(parent: Block | undefined, count: number, maker: string): Block[] {
   const blocks: Block[] = [];
   for (let tip = parent; blocks.length < count; blocks.push(tip)) {

@@ -18,7 +18,7 @@ export interface StartFromDeps {
   /** time that never jumps */
   readonly monotonicMs: () => number;
   readonly log: Logger;
-  /** whether it is still leader: if not, the start is given up */
+  /** whether this member is still leader; otherwise the start is aborted */
   readonly isLeader: () => boolean;
 }
 
@@ -29,25 +29,24 @@ export interface StartFromOptions {
   readonly postedLimitMs: number;
   /** how long L1 must keep lacking the L1 origins of committed blocks, as this node sees it, before they are taken back */
   readonly l1ReorgWaitMs: number;
-  /** a head beyond the last committed block that stays for so long is nobody's any more */
+  /** an uncommitted head that has not changed for so long is committed */
   readonly standstillMs: number;
 }
 
 const POLL_MS = 100;
-/** A node may be so far beyond what is committed. Beyond that, people have to say which chain it is. */
+/** Maximum number of uncommitted blocks on the node that the conductor commits. Beyond it, an operator must choose the chain. */
 const MAX_ADOPTED_BLOCKS = DEFAULT_COMMIT_OPTIONS.keptBlocks;
 const REPOST_MS = 2_000;
 
 /**
- * Starts the sequencer on top of exactly the last committed block, which is posted to the node if its unsafe head is behind it, with
- * those before it that are missing: the former leader may have died, or lost its peers, before it gossiped them. Blocks that the node has in
- * their place were signed by somebody else and give way. Blocks that it has on top of them may be in the hands of users (a sequencer was told to
- * do without conductor, or etcd was set back): they are committed, once nobody adds to them.
+ * Starts the sequencer on exactly the last committed block. If the node's unsafe head is behind it, the block and its missing
+ * predecessors are posted to the node: the former leader may have failed, or lost its peers, before it gossiped them. Blocks of
+ * another signer at the same heights are replaced. Blocks on top of the committed one may have reached users (a sequencer ran
+ * without a conductor, or etcd was restored from a backup); they are committed once the chain has not grown for `standstillMs`.
+ * If an L1 reorg has replaced the L1 origins of committed blocks, and the node has dropped these blocks, the commits are undone
+ * first. L1 must report the reorg for some time, because this node's L1 endpoint may be the one that is behind.
  *
- * If L1 was reorganised so deeply that it has replaced the L1 origins of committed blocks, and the node has given these up, they are taken
- * back first, once L1 has said so for a while: this node's L1 endpoint may be the one that is behind.
- *
- * @throws {ConductorError} conductor/cannot-start; what the node or etcd answered
+ * @throws {ConductorError} conductor/cannot-start; the errors of the node and of etcd
  */
 export async function startFromCommitted(
   { mayBootstrap, postedLimitMs, l1ReorgWaitMs, standstillMs }: StartFromOptions,
@@ -159,7 +158,9 @@ export async function startFromCommitted(
   }
 }
 
-/** The last committed block whose L1 origin L1 still has, as far as the node can say; undefined: none of those that are kept. */
+/**
+ * The last committed block whose L1 origin is still canonical, as far as the node can tell; undefined: none of the stored ones.
+ */
 async function lastOnL1(record: HeadRecord, node: Pick<SequencerNode, "hasL1Replaced">): Promise<PayloadRecord | undefined> {
   let replaced: string | undefined;
   for (const block of [record, ...record.recent.toReversed()]) {

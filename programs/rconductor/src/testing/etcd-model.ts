@@ -17,7 +17,10 @@ const MIN_TTL_SEC = 2;
 const MAX_REQUEST_BYTES = 1.5 * 1024 * 1024;
 const MAX_OPERATIONS = 128;
 
-/** etcd's store with its revisions and leases, and nothing of its network: what a cluster with a leader does with requests, one by one. */
+/**
+ * A model of etcd's store with revisions and leases, without its network: it processes requests one by one, as a cluster with a
+ * leader does.
+ */
 export class EtcdModel {
   readonly #now: () => number;
   readonly #keys = new Map<string, Version[]>();
@@ -25,7 +28,7 @@ export class EtcdModel {
   #revision = 1;
   #compacted = 0;
   #lastLease = 7_000_000_000_000_000_000n;
-  /** is told of every change, in order */
+  /** called for every change, in order */
   onChange: (key: string, pair: KeyValue | undefined, revision: number) => void = () => {};
 
   /** @param now in milliseconds, by etcd's clock */

@@ -5,17 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "@rnode/program/testing";
 
-/** Why there is no real etcd to test with; undefined: there is one. */
+/** Why etcd is not available for tests; undefined: it is. */
 export const whyNoEtcd: string | undefined =
   spawnSync("etcd", ["--version"]).status === 0 ? undefined : "etcd is not installed (Debian: apt-get install etcd-server)";
 
-/** A server of etcd as a process of its own. */
+/** An etcd server in a separate process. */
 export interface LocalEtcd {
   readonly url: string;
   readonly pid: number;
   /** Dies at once. */
   kill(): Promise<void>;
-  /** Runs again with what it has on disk. */
+  /** Restarts the server with its data on disk. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
@@ -25,18 +25,18 @@ export interface LocalEtcdOptions {
   readonly args?: readonly string[];
   /** default: http */
   readonly scheme?: "http" | "https";
-  /** default: asks for its health over HTTP */
+  /** default: an HTTP health check */
   readonly isUp?: (url: string) => Promise<boolean>;
 }
 
 const START_LIMIT_MS = 15_000;
 
-/** An etcd of one server in a folder of its own. */
+/** An etcd of one server, with its own folder. */
 export async function startLocalEtcd(options: LocalEtcdOptions = {}): Promise<LocalEtcd> {
   return (await startEtcdCluster(1, options))[0]!;
 }
 
-/** Servers of one etcd cluster, each in a folder of its own. */
+/** Servers of one etcd cluster, each with its own folder. */
 export async function startEtcdCluster(
   count: number,
   { args = [], scheme = "http", isUp = isHealthy }: LocalEtcdOptions = {},

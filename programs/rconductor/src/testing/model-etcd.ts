@@ -15,7 +15,7 @@ export const modelEtcd = (model: EtcdModel): Etcd => ({
     try {
       model.compact(revision);
     } catch {
-      // what is compacted already stays so
+      // the revisions are compacted already
     }
   },
 });

@@ -33,7 +33,7 @@ export type Mutant =
   | "l1-believed-at-once"
   /** etcd's leases never end */
   | "no-lease"
-  /** a leader that has lost etcd does not believe that its lease ends, and nobody asks etcd */
+  /** a candidate does not check that the leader key is free, and a leader without etcd ignores the end of its lease */
   | "leader-key-not-exclusive";
 
 export interface SimOptions {
@@ -57,7 +57,7 @@ export class Machine {
   readonly cut = { etcd: 0, peers: 0, engine: 0, local: 0 };
   /** how long it takes to see what L1 did */
   l1DelayMs = 0;
-  /** of a hundred answers of etcd, so many are lost, and so many requests arrive late */
+  /** percentage of etcd's answers that are lost, and of requests that arrive late */
   etcdLoss = 0;
   /** how long requests to etcd, and its answers, take besides */
   etcdDelayMs = 0;
@@ -247,7 +247,7 @@ export class SimCluster {
     return this.clock.advance(ms, () => this.#model.expireLeases());
   }
 
-  /** What is wrong once every fault has ended and some time has passed. @param sinceMs when the last fault ended */
+  /** The faults that remain some time after the last injected fault ended. @param sinceMs when the last fault ended */
   checkRecovered(sinceMs: number): void {
     const last = this.#chain.at(-1);
     if (last === undefined || last.atMs < sinceMs) {
@@ -312,7 +312,7 @@ export class SimCluster {
     }
   }
 
-  /** L1 loses the blocks from so many before the origin of the last committed block. */
+  /** Reorganises L1 from `depth` blocks before the origin of the last committed block. */
   reorganiseL1(depth: number): void {
     const last = this.#chain.at(-1)?.block.executionPayload.blockNumber ?? 0;
     this.l1.reorganise(Math.max(1, Math.floor(last / 6) - depth), this.clock.unixMs());

@@ -13,7 +13,7 @@ export interface SimNodeDeps {
   readonly sim: SimClock;
   readonly random: Random;
   readonly process: SimProcess;
-  /** the blocks on disk: what a restart finds */
+  /** the blocks on disk, which survive a restart */
   readonly disk: SimDisk;
   /** `conductor_leader` */
   readonly isLeader: () => Promise<boolean>;
@@ -97,7 +97,7 @@ export class SimNode {
     return l1.hasReplaced(origin, l1SeenMs());
   }
 
-  /** Gives up the blocks whose L1 origins are gone, as derivation does. */
+  /** Drops the blocks whose L1 origins are no longer canonical, as derivation does. */
   #followL1(): void {
     const { l1, l1SeenMs } = this.#deps;
     while (l1.hasReplacedOriginOf(this.disk.head, l1SeenMs())) {
@@ -128,7 +128,7 @@ export class SimNode {
     this.#isActive = false;
   }
 
-  /** A block of the network or of the conductor. What is missing before it is asked of peers. */
+  /** Takes a block from the network or the conductor. Missing ancestors are requested from peers. */
   receive(block: ExecutionPayloadEnvelope): void {
     if (!this.process.isRunning || this.#deps.engineCut()) return;
     this.#followL1();

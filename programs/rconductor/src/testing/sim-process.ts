@@ -7,7 +7,7 @@ export interface MachineTime {
   rate: number;
 }
 
-/** A program under the simulated clock. It goes on only where it waits for something, and not while it is paused; once dead, never. */
+/** A program under the simulated clock. It continues only at its await points, and not while it is paused or dead. */
 export class SimProcess {
   readonly #sim: SimClock;
   readonly #time: MachineTime;
@@ -42,7 +42,7 @@ export class SimProcess {
     this.#held.length = 0;
   }
 
-  /** What the program waits for. */
+  /** Wraps a promise that the program awaits. */
   gate<T>(waited: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       waited.then(

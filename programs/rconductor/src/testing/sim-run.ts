@@ -106,7 +106,8 @@ const KINDS: Readonly<Record<string, Fault>> = {
     return { end: () => {} };
   },
   "L1 is reorganised": (cluster) => {
-    // Committed blocks are kept for 64 blocks, and six belong to one L1 block: two of these in a row fit, what is deeper needs a person.
+    // Committed blocks are kept for 64 blocks, and six of them belong to one L1 block. Two such reorgs in a row fit; a deeper one
+    // needs an operator.
     for (const machine of cluster.machines) machine.l1DelayMs = cluster.random(4_000);
     cluster.reorganiseL1(cluster.random(4));
     return { end: () => {} };
@@ -189,7 +190,7 @@ export async function runSim(seed: number, { mutant, log, only = NAMES }: SimRun
     takeovers: deaths.flatMap(({ atMs, quietMs }) => {
       const leader = cluster.leaders.find((entry) => entry.atMs > atMs && entry.id !== undefined);
       const block = cluster.committed.find((entry) => entry.atMs > (leader?.atMs ?? Number.POSITIVE_INFINITY));
-      // One that was paused for less than its lease goes on.
+      // A leader that was paused for less than its lease goes on.
       if (quietMs < 5_000 && (leader === undefined || leader.atMs > atMs + quietMs)) return [];
       return [
         { leaderMs: (leader?.atMs ?? Number.POSITIVE_INFINITY) - atMs, blockMs: (block?.atMs ?? Number.POSITIVE_INFINITY) - atMs },

@@ -26,7 +26,7 @@ export interface StubSequencer {
   /** names the L1 blocks from `l1ReplacedFrom` on (`sampleOrigin`) */
   l1Branch: string;
   l1ReplacedFrom: number;
-  /** what was called, in order, but for questions */
+  /** the calls in order, without read-only ones */
   readonly calls: string[];
   /** the head becomes this one when a payload is posted */
   onPost: (envelope: { readonly executionPayload: { readonly blockNumber: string; readonly blockHash: string } }) => void;

@@ -33,8 +33,8 @@ interface Posted {
 }
 
 /**
- * What the L1 contracts would hold after the blocks of a `SimL1`, computed from the transactions in them: an output oracle with an output every
- * `interval` L2 blocks, or a factory of games.
+ * The state of the L1 contracts after the blocks of a `SimL1`, computed from their transactions: an output oracle with an output
+ * every `interval` L2 blocks, or a dispute game factory.
  */
 export class SimContracts implements ContractReader {
   readonly interval = 10;
@@ -44,7 +44,7 @@ export class SimContracts implements ContractReader {
   readonly #l1: SimL1;
   /** games of others */
   readonly foreignGames: Posted[] = [];
-  /** what the newest output is said to be, to contradict the node */
+  /** replaces the root of the newest output, to contradict the node */
   forgedRoot: Uint8Array | undefined;
 
   constructor(l1: SimL1, account: Uint8Array) {
@@ -145,7 +145,7 @@ export class SimContracts implements ContractReader {
   }
 }
 
-/** A rollup node whose L2 has as many safe and final blocks as is said; its outputs depend on the block number and on the branch. */
+/** A rollup node with configurable safe and final heads. Its outputs depend on the block number and on the branch. */
 export class SimNode implements OutputSource {
   readonly #l1: SimL1;
   safe = 0;

@@ -19,7 +19,7 @@ export interface BlockOutcome {
   readonly hash: Hex;
   readonly transactions: readonly Transaction[];
   readonly isValid: boolean;
-  /** what the file itself expects */
+  /** the hash that the file expects */
   readonly expectedHash: Hex | undefined;
 }
 
@@ -52,7 +52,7 @@ function witnessFacts({ witness }: Pick<WitnessedBlock, "witness">): string[] {
   ];
 }
 
-/** Whoever states the rules of a chain states what is valid. */
+/** States that the rules come from the file: such rules may differ from those of the network. */
 const rulesFacts = (json: unknown): string[] =>
   typeof (json as { chain?: unknown }).chain === "string"
     ? []

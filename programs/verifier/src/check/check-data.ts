@@ -19,9 +19,9 @@ interface Tools {
 }
 
 /**
- * Runs what a batcher published through the stages of derivation: frames, channels, batches. It is taken to be in one L1 block.
+ * Runs batcher data through the stages of derivation: frames, channels, batches. All data counts as part of one L1 block.
  *
- * @param l1TimeSec time of that block, which decides which rules hold
+ * @param l1TimeSec timestamp of that block, which determines the active forks
  */
 export async function checkData(pieces: readonly Uint8Array[], l1TimeSec: number, tools: Tools): Promise<Explanation> {
   const { config, decompressor, now, onStep } = tools;
@@ -81,8 +81,8 @@ export async function checkData(pieces: readonly Uint8Array[], l1TimeSec: number
 }
 
 /**
- * Compares the block that was executed with what was derived for its time: the payload attributes of a rollup node have the deposits of the L1 origin
- * first, then exactly the transactions of the batch.
+ * Compares the executed block with the batch for its timestamp. The payload attributes of a rollup node have the deposits of the
+ * L1 origin first, then exactly the transactions of the batch.
  *
  * @param hasOrigin the deposits are compared with those of the L1 origin
  */

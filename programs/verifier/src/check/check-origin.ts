@@ -16,7 +16,7 @@ import type { BlockOutcome } from "./check-block.ts";
 import { l1InfoOf } from "./l1-info.ts";
 import { type OnStep, plural, shortened } from "./steps.ts";
 
-/** An L1 block that is what its hash says, and what it deposits. */
+/** An L1 block that matches its hash, with its deposits. */
 export interface OriginOutcome {
   readonly header: Header;
   readonly hash: Hex;
@@ -26,9 +26,9 @@ export interface OriginOutcome {
 /**
  * Checks an L1 block and its receipts against its hash, and derives its deposits.
  *
- * @param json `{block, receipts}`, as `eth_getBlockByHash` and `eth_getBlockReceipts` give them
- * @returns undefined: they do not fit, as a step says
- * @throws {CodedError} rpc-json/*: they cannot be read
+ * @param json `{block, receipts}`, as returned by `eth_getBlockByHash` and `eth_getBlockReceipts`
+ * @returns undefined: they do not match; a step states the reason
+ * @throws {CodedError} rpc-json/*: they cannot be parsed
  */
 export function checkOrigin(json: unknown, config: RollupConfig, onStep: OnStep): OriginOutcome | undefined {
   const { block, receipts: listed } = (json ?? {}) as { readonly block?: unknown; readonly receipts?: unknown };
@@ -91,7 +91,7 @@ const NO_ORIGIN: Verdict = {
   facts: ["its first transaction is not that of the L1 attributes"],
 };
 
-/** @returns undefined: the block names this origin */
+/** @returns undefined: the block has this origin */
 function otherOrigin({ number, blockHash, timestamp, baseFee }: L1BlockInfo, { header, hash }: OriginOutcome): Verdict | undefined {
   const facts = [
     ...(bytesToHex(blockHash) === hash ? [] : [`it names L1 block ${number} ${bytesToHex(blockHash)}`]),

@@ -1,7 +1,7 @@
 import { isCodedError } from "@rnode/primitives";
 import { decodeL1BlockInfo, type L1BlockInfo, type Transaction } from "@rnode/protocol";
 
-/** What a block's first transaction says of L1. @returns undefined: it has none that does */
+/** The L1 attributes in a block's first transaction. @returns undefined: there are none */
 export function l1InfoOf([first]: readonly Transaction[]): L1BlockInfo | undefined {
   if (first?.type !== 0x7e) return undefined;
   try {

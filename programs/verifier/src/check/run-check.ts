@@ -8,11 +8,11 @@ import { checkData, compareWithBatch, hexPieces } from "./check-data.ts";
 import { checkOrigin, compareDeposits } from "./check-origin.ts";
 import type { Now, OnStep } from "./steps.ts";
 
-/** What the user gave. Empty: nothing. */
+/** The user's input. Empty strings: no input. */
 export interface CheckRequest {
   /** JSON of a block with its witness */
   readonly witness: string;
-  /** hex of what the batcher published */
+  /** batcher data in hex */
   readonly data: string;
   /** JSON of an L1 block and its receipts */
   readonly origin: string;
@@ -38,7 +38,7 @@ export interface CheckTools {
   readonly onStep: OnStep;
 }
 
-/** Checks what was given, step by step. @throws {Error} what was given cannot be read, with what is wrong */
+/** Checks the input, step by step. @throws {Error} the input cannot be parsed, with the reason */
 export async function runCheck(request: CheckRequest, tools: CheckTools): Promise<CheckResult> {
   const { onStep, now } = tools;
   const json: unknown = request.witness.trim() === "" ? undefined : parseJson(request.witness, "the block with its witness");

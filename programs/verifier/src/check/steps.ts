@@ -1,4 +1,4 @@
-/** One line of a check: what was looked at, what came out, and how long it took. */
+/** One line of a check: the checked item, the result, and the duration. */
 export interface Step {
   readonly stage: "decode" | "derive" | "execute" | "hash";
   readonly title: string;

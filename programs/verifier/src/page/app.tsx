@@ -7,7 +7,7 @@ import { Outcome, Steps } from "./outcome.tsx";
 
 const EMPTY: CheckRequest = { witness: "", data: "", origin: "", rollup: "", expectedHash: "", l1Time: "" };
 
-/** What is known of the last check. */
+/** The state of the last check. */
 interface Run {
   readonly steps: readonly Step[];
   readonly result: CheckResult | undefined;
@@ -30,12 +30,12 @@ export function App() {
 
   const change = (part: Partial<CheckRequest>): void => {
     setRequest((before) => ({ ...before, ...part }));
-    setRun((before) => ({ ...before, fault: undefined })); // it was about what was given before
+    setRun((before) => ({ ...before, fault: undefined })); // the fault was about earlier input
   };
   const fail = (text: string): void => setRun({ ...NO_RUN, fault: text });
 
   const start = (): void => {
-    worker.current?.terminate(); // a check that still runs is given up
+    worker.current?.terminate(); // ends a check that still runs
     const thread = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
     worker.current = thread;
     setRun({ ...NO_RUN, isRunning: true });

@@ -5,7 +5,7 @@ import { type CheckRequest, runCheck } from "../check/run-check.ts";
 import { loadBrotli } from "./brotli.ts";
 import type { WorkerMessage } from "./messages.ts";
 
-// A thread of its own: executing a block is synchronous, and the page stays alive.
+// The check runs in a worker: executing a block is synchronous, and the page must stay responsive.
 
 let loading: Promise<EvmEngine> | undefined;
 async function loadEngine(): Promise<EvmEngine> {

@@ -71,8 +71,8 @@ export function requireState(backend: ReadBackend, selector: BlockSelector): Hea
 }
 
 /**
- * The same by the block's number; undefined: there is none. PERF: the header is decoded only for those who look at it. Headers that are soon
- * forgotten made the garbage collector stop readers for tens of milliseconds, several times a second.
+ * The state by the block's number; undefined: there is none. PERF: the header is decoded lazily. Many short-lived headers caused
+ * garbage-collection pauses of tens of milliseconds in the readers, several times per second.
  */
 function stateByNumber({ chain, store }: ReadBackend, number: number): (HeaderAt & { readonly state: StateView }) | undefined {
   const hash = number > chain.head().number ? undefined : store.readCanonicalHash(number);
@@ -103,7 +103,7 @@ export function findTransaction(
   return stored === undefined ? undefined : { stored, index: location.index };
 }
 
-/** The same, of which only what is asked for is read (`Chain.partsOf`). */
+/** The same; only the requested parts are read (`Chain.partsOf`). */
 export function findTransactionParts(
   { chain, store }: ReadBackend,
   hash: Uint8Array,

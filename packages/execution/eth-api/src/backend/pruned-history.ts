@@ -36,7 +36,7 @@ export function withPrunedHistory(chain: ReadBackend["chain"], store: Retained, 
   };
 }
 
-/** A block with its receipts, of which only what is asked for is read. @throws {RpcError} they were pruned */
+/** A block with its receipts. Only the requested parts are read. @throws {RpcError} they were pruned */
 export function partsWithReceipts({ chain, store, profile }: ReadBackend, selector: BlockSelector): BlockParts | undefined {
   const parts = chain.partsOf(selector);
   if (parts === undefined || parts.hasReceipts) return parts;

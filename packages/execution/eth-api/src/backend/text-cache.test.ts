@@ -13,7 +13,7 @@ it("keeps what was asked for twice, the latest first, within its bytes", () => {
   };
   expect([ask("a", 2000), ask("a", 2000), ask("a", 2000)]).toEqual([false, false, true]);
   for (const key of ["b", "c", "d", "e"]) expect([ask(key, 2000), ask(key, 2000), ask(key, 2000)]).toEqual([false, false, true]);
-  expect(ask("a", 2000)).toBe(false); // given up for the others
+  expect(ask("a", 2000)).toBe(false); // evicted
   expect(ask("e", 2000)).toBe(true);
   expect([ask("large", 3000), ask("large", 3000), ask("large", 3000)]).toEqual([false, false, false]);
 });

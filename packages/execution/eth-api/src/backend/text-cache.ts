@@ -1,14 +1,14 @@
 import type { JsonText } from "@rnode/jsonrpc";
 
-/** of an entry, beside its characters */
+/** overhead of an entry, without its characters */
 const BYTES_PER_ENTRY = 200;
 
-/** How many keys that were asked for once are remembered. */
+/** Number of keys with one request that are remembered. */
 const MAX_ASKED_ONCE = 1024;
 
 /**
- * Answers by what they are about, the least recently used given up first; bounded by their bytes. An answer is kept once it was asked for twice:
- * what is kept and never used again costs more than making it did, because the garbage collector has to find that out.
+ * An LRU cache of answers, bounded by bytes. An answer is stored at its second request: storing an answer that is never used
+ * again costs more than computing it, because of the garbage collector.
  */
 export class TextCache {
   readonly #maxBytes: number;

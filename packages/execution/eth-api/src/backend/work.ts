@@ -1,14 +1,12 @@
 import { SUPPOSED_GAS_PER_MS } from "@rnode/evm";
 import { LIMIT_EXCEEDED, RpcError } from "@rnode/jsonrpc";
 
-/**
- * The permission of a request to go on working. Whatever takes longer than a millisecond or so asks for it again and again, at least every
- * few milliseconds.
- */
+/** The limits of a request. Code that runs longer than about a millisecond calls `check` at least every few milliseconds. */
 export interface Work {
   /**
-   * @param stepGas gas of what comes next, if that is long and cannot be interrupted
-   * @throws what ends the request here: its time is over, nobody waits for it any more, or it has to go on elsewhere
+   * @param stepGas gas of the next step, if the step is long and cannot be interrupted
+   * @throws the reason why the request ends here: its time limit is exceeded, the client has disconnected, or it must continue in
+   * another process
    */
   check(stepGas?: bigint): void;
   /** Counts gas that an engine has burned for the request, whatever becomes of the execution. */
@@ -21,13 +19,13 @@ export const stepMs = (stepGas = 0n): number => Number(stepGas) / SUPPOSED_GAS_P
 /** For work that nothing ends. */
 export const UNLIMITED_WORK: Work = { check() {}, burn() {} };
 
-/** The work of one request, which may burn so much gas in all: of all calls, runs and blocks that it executes. */
+/** The work of one request with a limit on the total gas of all calls, runs and blocks that it executes. */
 export class RequestWork implements Work {
   readonly #checkClient: () => void;
   readonly #maxGas: bigint;
   #gas = 0n;
 
-  /** @param checkClient throws when nobody waits for the request any more. @param maxGas undefined: no limit */
+  /** @param checkClient throws when the client has disconnected. @param maxGas undefined: no limit */
   constructor(checkClient: () => void, maxGas: bigint | undefined) {
     this.#checkClient = checkClient;
     this.#maxGas = maxGas ?? 2n ** 64n;

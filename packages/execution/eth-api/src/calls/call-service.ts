@@ -47,9 +47,9 @@ export interface CallWatch {
   readonly rules?: MessageRules | undefined;
 }
 
-/** What is different for the message of an estimate. */
+/** The rules that differ for the message of a gas estimate. */
 export interface MessageRules {
-  /** the gas is a first guess: it may be too little, and it is lowered to what the sender can pay for */
+  /** the gas is a first estimate: it may be too low, and it is lowered to what the sender can pay for */
   readonly isEstimate: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface PreparedCall {
 export interface AccessListResult {
   readonly accessList: readonly AccessListEntry[];
   readonly gasUsed: bigint;
-  /** why the call failed; the list then holds what the call touched up to that point */
+  /** why the call failed; the list then holds the entries touched up to the failure */
   readonly halt: HaltReason | undefined;
   /** set if `halt` is invalid-opcode */
   readonly invalidOpcode: number | undefined;
@@ -82,7 +82,7 @@ const PLAIN_TRANSFER_GAS = 21_000n;
 const CALL_STIPEND = 2300n;
 const REVERT_CODE = 3;
 
-/** A call that cannot start. The message is the generic one, for methods that have no wording of their own. */
+/** A call that cannot start. The message is generic, for methods without their own wording. */
 class CallRefusal extends RpcError {
   readonly fault: CallFault;
 
@@ -93,8 +93,8 @@ class CallRefusal extends RpcError {
 }
 
 /**
- * Runs calls that leave the chain's state unchanged. Each of its two EVMs runs one call at a time: one stays on the head
- * block and serves plain calls on `latest`, the other starts a block of its own for every other call.
+ * Runs calls that leave the chain's state unchanged. Each of its two EVMs runs one call at a time: one holds the head block and
+ * serves plain calls on `latest`, the other starts a new block for every other call.
  */
 export class CallService {
   readonly #backend: ReadBackend;
@@ -197,8 +197,8 @@ export class CallService {
   }
 
   /**
-   * `eth_createAccessList`: what the call touches. Listing a slot changes the call's gas, and possibly what the call touches, so it is
-   * run again until nothing new appears.
+   * `eth_createAccessList`: the addresses and slots that the call touches. A listed slot changes the call's gas, and possibly the
+   * touched slots, so the call is repeated until nothing new appears.
    *
    * @throws {RpcError}
    */
@@ -273,7 +273,7 @@ export class CallService {
     return message;
   }
 
-  /** Nobody in particular sends an estimate without a sender, so its funds do not matter. */
+  /** An estimate without a sender has no real sender, so the balance does not matter. */
   #fund(execution: BlockExecution, request: CallRequest, from: Uint8Array): void {
     const highest = feeCapOf(this.#backend.profile, request, execution.environment.baseFeePerGas);
     const needed = request.value + blobCost(request) + this.#wantedGas(request) * highest;
@@ -286,8 +286,8 @@ export class CallService {
   }
 
   /**
-   * The least of three limits: what the request specifies, what the cap allows, and, for an estimate or if the profile says so, what the sender
-   * can pay for at the highest price it offers.
+   * The least of three limits: the gas of the request, the cap, and, for an estimate or if the profile says so, the gas that the
+   * sender can pay for at the maximum price of the request.
    */
   #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array, isEstimate: boolean): bigint {
     const { profile } = this.#backend;

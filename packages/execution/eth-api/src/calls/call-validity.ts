@@ -23,7 +23,7 @@ export function feeCapOf(
   return maxPriorityFeePerGas !== undefined && calls.tipAloneOffersBaseFee ? baseFeeWei + maxPriorityFeePerGas : 0n;
 }
 
-/** What a call pays per unit of gas, wei. */
+/** The price of a call per unit of gas, in wei. */
 export function gasPriceOf(profile: Profile, request: CallRequest, baseFeeWei: bigint): bigint {
   const cap = feeCapOf(profile, request, baseFeeWei);
   if (request.gasPrice !== undefined || cap === 0n) return cap;

@@ -16,10 +16,9 @@ interface Kept {
 }
 
 /**
- * The state after the head, ready for calls. It has an engine of its own and is kept from call to call while the head stays the same.
- *
- * PERF: the effects of a call are undone, but what it has read stays in the engine's tables. The next call on the same head finds the
- * block already set up, and the accounts and slots that earlier calls have read: most calls are about the same few contracts.
+ * The state after the head block, ready for calls. It has its own engine and is kept between calls while the head stays the same.
+ * PERF: the effects of a call are reverted, but the values it has read stay in the engine's tables. The next call on the same
+ * head finds the block set up, and the accounts and slots of earlier calls loaded: most calls concern the same few contracts.
  */
 export class HeadBlock {
   readonly #backend: ReadBackend;
@@ -54,7 +53,7 @@ export class HeadBlock {
     return kept.execution;
   }
 
-  /** For a call that did not end normally: what it left in the engine is unknown. */
+  /** Called after a call that did not end normally: the engine's state is unknown. */
   drop(): void {
     this.#kept = undefined;
   }

@@ -19,7 +19,7 @@ export function overriddenEnvironment(environment: BlockEnvironment, override: B
   };
 }
 
-/** @throws {RpcError} the account to move is not a precompile, or the target has overrides of its own */
+/** @throws {RpcError} the account to move is not a precompile, or the target address has overrides */
 export function applyStateOverrides(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
   movePrecompiles(execution, overrides);
   for (const { address, balance, nonce, code, state, stateDiff } of overrides) {

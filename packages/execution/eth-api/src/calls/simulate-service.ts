@@ -71,7 +71,7 @@ interface CallRun {
   readonly logs: readonly IndexedLog[];
 }
 
-/** What the earlier calls of a block have used so far. */
+/** What the earlier calls of the block have used. */
 interface BlockProgress {
   readonly gasLeft: bigint;
   /** number of logs so far */
@@ -228,7 +228,7 @@ export class SimulateService {
     const overrides = asked.blockOverrides;
     const difficulty = overrides?.difficulty ?? parent.header.difficulty;
     const rules: BlockRules = rulesOfBlock(config, { number, timestamp: timestampSec, difficulty });
-    // Without validation nobody has to pay, so the base fee is 0 unless the request sets one.
+    // Without validation the base fee is 0 unless the request sets one.
     const feeParent = { ...parent.header, extraData: base.header.extraData }; // which a simulated parent may lack
     const baseFee = overrides?.baseFeePerGas ?? (request.validation === true ? nextBaseFee(config, feeParent, timestampSec) : 0n);
     return {
@@ -261,7 +261,10 @@ export class SimulateService {
     };
   }
 
-  /** What the block's transactions count for data availability, with the base block's L1 attributes; 0 if the profile's client leaves it at that. */
+  /**
+   * The DA footprint of the block's transactions, with the L1 attributes of the base block; 0 if the profile's client does not
+   * compute it.
+   */
   #daFootprint({ base }: Simulation, rules: BlockRules, runs: readonly CallRun[]): bigint {
     const { profile, chain } = this.#backend;
     if (!rules.hasDaFootprint || !profile.simulation.countsFootprint) return 0n;

@@ -26,7 +26,7 @@ export function interruptible<T>(engine: EvmEngine, work: Work, run: () => T): T
   }
 }
 
-/** @returns counts what the engine has burned since the last time, or since now, for `work` */
+/** @returns a function that adds to `work` the gas burned by the engine since its last call, or since now */
 export function gasCounter(engine: EvmEngine, work: Work): () => void {
   let counted = engine.gasBurned;
   return () => {

@@ -15,12 +15,12 @@ export interface IndexedLog {
 /** The logs of a block's transactions, with an ERC-20-like log for each transfer of ether. */
 export class TransferTracer implements EvmTracer {
   readonly detail = "messages";
-  /** for each open message, the logs of what has succeeded inside it */
+  /** for each open message, the logs of its successful parts */
   readonly #open: IndexedLog[][] = [];
   #done: IndexedLog[] = [];
   #count = 0;
 
-  /** Returns what the last transaction logged, and forgets it. */
+  /** Returns the logs of the last transaction and clears them. */
   take(): readonly IndexedLog[] {
     const logs = this.#done;
     this.#done = [];

@@ -17,7 +17,7 @@ export interface BlockChange {
 /** of an entry without a block: hash, bloom and their objects */
 const BYTES_PER_CHANGE = 700;
 
-/** How the canonical chain has changed. A block that is part of it is only named: whoever wants its logs reads them from the database. */
+/** Changes of the canonical chain. A canonical block is stored by hash only; its logs are read from the database. */
 export class BlockJournal {
   readonly #chain: Pick<ReadBackend["chain"], "partsOf">;
   readonly #changes: ChangeJournal<BlockChange>;
@@ -48,7 +48,10 @@ export class BlockJournal {
     this.#changes.clear();
   }
 
-  /** @param position of the change. @returns undefined: the block has left the chain, which is not in the journal yet */
+  /**
+   * @param position of the change. @returns undefined: the block has left the chain, and the journal does not have that change
+   * yet
+   */
   partsOf({ hash, removed }: BlockChange, position: number): BlockParts | undefined {
     if (removed !== undefined) return partsOfBlock(removed);
     const parts = this.#chain.partsOf({ kind: "hash", hash: hexToBytes(hash), requireCanonical: false });

@@ -1,6 +1,6 @@
 /**
- * What has happened, kept once for everybody who asks later: readers hold positions. The oldest entries are dropped when all of them
- * exceed a limit.
+ * A shared list of events. Each reader holds a position in it. The oldest entries are dropped when the total size exceeds a
+ * limit.
  */
 export class ChangeJournal<Entry> {
   readonly #maxBytes: number;
@@ -36,7 +36,7 @@ export class ChangeJournal<Entry> {
     this.#oldest = 0;
   }
 
-  /** All entries from a position on; undefined: some of them have been dropped. */
+  /** All entries from a position on; undefined: some of them were dropped. */
   from(position: number): Entry[] | undefined {
     const index = position - this.#base;
     return index < this.#oldest ? undefined : this.#entries.slice(index).map(({ entry }) => entry);

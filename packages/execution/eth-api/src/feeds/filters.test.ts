@@ -14,7 +14,7 @@ const NOT_FOUND = expect.objectContaining({ code: -32000, message: "filter not f
 
 const blockOf = (number: number): StoredBlock =>
   storedBlock([feeTransaction()], { number, logs: [[{ address: EMITTER, topics: [], data: Uint8Array.of(number) }]] });
-/** What was told, parsed. */
+/** The returned changes, parsed. */
 const told = async (changes: unknown): Promise<unknown> => JSON.parse(JSON.stringify(await changes));
 const pooled = (item: number): PooledTransaction => ({ hash: new Uint8Array(32).fill(item) }) as PooledTransaction;
 
@@ -37,7 +37,7 @@ function setUp(limits: Partial<FilterLimits> = {}) {
       return () => void listeners--;
     },
   });
-  /** The database changes first; what it has changed is told afterwards. */
+  /** The database changes first; the notification follows. */
   const commit = (added: StoredBlock[], removed: StoredBlock[] = []): (() => void) => {
     for (const { hash } of removed) canonical.delete(bytesToHex(hash));
     for (const stored of added) canonical.set(bytesToHex(stored.hash), stored);

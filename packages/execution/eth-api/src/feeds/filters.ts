@@ -34,7 +34,7 @@ interface Installed {
 export interface FilterLimits extends LogLimits, FilterQuotaLimits {
   /** a filter that has not been polled for this long is removed */
   readonly lifetimeMs: number;
-  /** of each journal; a filter that has not been told what is dropped from it is removed, too */
+  /** size limit of each journal; a filter that has not read a dropped entry is removed */
   readonly maxJournalBytes: number;
   /** 0 … 127: the start of every id, which shows others which of several registries a filter is in */
   readonly idTag?: number | undefined;
@@ -55,8 +55,8 @@ const BYTES_PER_VALUE = 200;
 const BYTES_PER_HASH = 120;
 
 /**
- * The filters that are polled: `eth_newFilter` and the related methods. They are kept in memory only, as in other clients. What happens is
- * kept once, in a journal; a filter is a position in it and what it looks for.
+ * The filters that are polled: `eth_newFilter` and the related methods. They are kept in memory only, as in other clients. Events
+ * are stored once, in a journal; a filter is a position in it with its criteria.
  */
 export class FilterRegistry {
   readonly #backend: ReadBackend;
@@ -82,13 +82,13 @@ export class FilterRegistry {
     this.#transactions = new ChangeJournal(limits.maxJournalBytes);
   }
 
-  /** How many filters somebody may still poll. */
+  /** The number of installed filters. */
   get count(): number {
     this.#forgetOld();
     return this.#installed.size;
   }
 
-  /** Rough size of the filters and of what they wait to be told. */
+  /** Approximate size of the filters and of their unread events. */
   get bytes(): number {
     return this.#quota.bytes + this.#blocks.bytes + this.#transactions.bytes;
   }
@@ -121,7 +121,7 @@ export class FilterRegistry {
     return true;
   }
 
-  /** What has changed since the last poll. @throws {RpcError} filter not found */
+  /** The changes since the last poll. @throws {RpcError} filter not found */
   changes(id: string): readonly Hex[] | JsonText | Promise<JsonText> {
     const installed = this.#polled(id);
     const { filter, position } = installed;
@@ -178,7 +178,7 @@ export class FilterRegistry {
     return installed;
   }
 
-  /** The journal has dropped what the filter was not told yet. @throws {RpcError} filter not found */
+  /** The journal has dropped entries that the filter has not read. @throws {RpcError} filter not found */
   #fallenBehind(id: string): never {
     this.uninstall(id);
     throw this.#notFound();
@@ -222,7 +222,7 @@ const valuesOf = ({ addresses, topics }: LogFilter): number =>
 /** Unguessable, 16 bytes: the first holds the tag and a bit that keeps it from being zero. */
 const newFilterId = (tag: number): string => `0x${(0x80 + tag).toString(16)}${randomBytes(15).toString("hex")}`;
 
-/** The tag of the registry that a filter is in; undefined: in none. */
+/** The tag of the registry that holds a filter; undefined: no registry holds it. */
 export function tagOfFilterId(id: string): number | undefined {
   return /^0x[89a-f][0-9a-f]{31}$/.test(id) ? Number.parseInt(id.slice(2, 4), 16) - 0x80 : undefined;
 }

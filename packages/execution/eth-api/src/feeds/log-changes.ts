@@ -10,7 +10,9 @@ const SLICE_MS = 20;
 /** An answer that has become longer ends with the block; the rest is for the next poll. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** The logs that a filter is told at one poll: those of blocks that joined the chain, and again, as removed, of those that left it. */
+/**
+ * The logs that one poll returns: those of blocks that joined the chain, and again, with `removed`, those of blocks that left it.
+ */
 export class LogChanges {
   readonly #journal: BlockJournal;
   readonly #matcher: LogMatcher;
@@ -31,7 +33,7 @@ export class LogChanges {
     this.#start = start;
   }
 
-  /** Where the next poll goes on. */
+  /** The start position of the next poll. */
   get position(): number {
     return this.#start + this.#index;
   }
@@ -51,7 +53,7 @@ export class LogChanges {
     return true;
   }
 
-  /** @returns false: the block has left the chain, of which the journal knows nothing yet: both are told at the next poll */
+  /** @returns false: the block has left the chain, and the journal does not have that change yet; the next poll returns both */
   #add(change: BlockChange): boolean {
     const isRemoved = change.removed !== undefined;
     if ((!isRemoved && !isWithinRange(this.#filter, change.number)) || !mayHaveLogs(change, this.#filter)) return true;

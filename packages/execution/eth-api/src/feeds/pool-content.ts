@@ -33,7 +33,7 @@ export class PoolContentText {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
-  /** What is in the pool now, or a moment later. @throws {RpcError} it is too much for one answer */
+  /** The content of the pool, read now or a moment later. @throws {RpcError} it is too large for one answer */
   of(content: () => Iterable<SenderContent>): Promise<JsonText> {
     this.#next ??= this.#afterRunning(content);
     return this.#next;

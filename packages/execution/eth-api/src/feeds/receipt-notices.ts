@@ -31,7 +31,7 @@ export class ReceiptNotices {
     this.#writer = new PartsWriter({ profile: backend.profile, rulesOf: (parts) => rulesAt(backend, parts) });
   }
 
-  /** @param wanted hashes of transactions; undefined: all. @returns undefined: no such transaction is in the block */
+  /** @param wanted transaction hashes; undefined: all. @returns undefined: the block holds none of them */
   ofBlock(stored: StoredBlock, wanted: ReadonlySet<Hex> | undefined): JsonText | undefined {
     if (stored.block.transactions.length === 0) return undefined;
     if (wanted === undefined) return this.#ofAll(stored);

@@ -100,7 +100,7 @@ export function ethSubscriptions(
 const headTextOf = madeOnce((stored: StoredBlock) => JSON.stringify(headerToJson(stored.block.header, stored.hash)));
 const hashTextOf = madeOnce(({ hash }: PooledTransaction) => `"${bytesToHex(hash)}"`);
 
-/** The JSON text of something, made once for all who are told of it. */
+/** The JSON text of a value, computed once for all subscribers. */
 function madeOnce<T extends object>(make: (value: T) => string): (value: T) => JsonText {
   const texts = new WeakMap<T, JsonText>();
   return (value) => {

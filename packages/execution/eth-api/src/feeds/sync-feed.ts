@@ -20,7 +20,7 @@ export class SyncFeed {
   #state: SyncState | undefined;
   readonly #listeners = new Set<(state: SyncState | undefined) => void>();
 
-  /** undefined: it is not syncing */
+  /** undefined: not syncing */
   get state(): SyncState | undefined {
     return this.#state;
   }
@@ -56,7 +56,7 @@ const SYNC_STAGES = [
   "Prune",
   "Finish",
 ];
-/** Of a snap sync, which this client does not do: what is synced is executed. */
+/** Counters of snap sync, which this client does not do: it executes all blocks. */
 const SNAP_COUNTS = [
   ...["syncedAccounts", "syncedAccountBytes", "syncedBytecodes", "syncedBytecodeBytes", "syncedStorage", "syncedStorageBytes"],
   ...["healedTrienodes", "healedTrienodeBytes", "healedBytecodes", "healedBytecodeBytes", "healingTrienodes", "healingBytecode"],
@@ -84,7 +84,7 @@ export function syncStatusToJson(
   return { ...progress, stages: SYNC_STAGES.map((name) => ({ name, block: toQuantity(blockOf(name)) })) };
 }
 
-/** What subscribers to `syncing` are told: Geth's names are those of its Go structure, Reth's numbers are plain. */
+/** The message for `syncing` subscribers. Geth uses the names of its Go structure; Reth uses plain numbers. */
 export function syncNotice({ hasSyncStages }: Pick<Profile, "hasSyncStages">, state: SyncState | undefined): JsonObject | false {
   if (state === undefined) return false;
   const { startingBlock, currentBlock, highestBlock } = state;

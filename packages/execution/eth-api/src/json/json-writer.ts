@@ -23,7 +23,7 @@ export class JsonWriter {
     return this.#at;
   }
 
-  /** Discards what was written from `size` on. */
+  /** Discards the text from `size` on. */
   start(size = 0): void {
     this.#at = size;
   }
@@ -111,7 +111,7 @@ export class JsonWriter {
     this.#reserve(1)[this.#at++] = QUOTE;
   }
 
-  /** What was written from `from` on. */
+  /** The text from `from` on. */
   string(from = 0): string {
     return this.#buffer.toString("latin1", from, this.#at);
   }

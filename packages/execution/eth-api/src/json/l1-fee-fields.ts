@@ -15,7 +15,7 @@ import {
 } from "@rnode/protocol";
 import type { Profile } from "../profile/profile.ts";
 
-/** What a block says of L1, read from its first deposit. */
+/** The L1 attributes of a block, read from its first deposit. */
 export interface BlockL1Info {
   readonly info: L1BlockInfo;
   readonly params: L1FeeParams;

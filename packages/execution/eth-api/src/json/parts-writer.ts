@@ -102,7 +102,7 @@ const LAYOUTS: readonly Layout[] = [LEGACY, ACCESS_LIST, FEE_MARKET, { ...FEE_MA
 const DEPOSIT_FIELDS = { sourceHash: 0, from: 1, to: 2, mint: 3, value: 4, gas: 5, isSystem: 6, data: 7 } as const;
 const MAX_FIELDS = 14;
 
-/** Numbers of up to so many bytes are computed with doubles. */
+/** Numbers of at most so many bytes are computed with doubles. */
 const SMALL_BYTES = 6;
 
 /** Writes what one block at a time contains. */
@@ -134,13 +134,13 @@ export class PartsWriter {
     return this.#shown!.profile;
   }
 
-  /** Begins with a block. What was written before is gone: a request that failed leaves nothing to the next. */
+  /** Starts with a block. Earlier output is discarded, so a failed request leaves nothing behind. */
   open(parts: BlockParts): this {
     this.json.start();
     return this.goOn(parts);
   }
 
-  /** Goes on with another block; what was written stays. */
+  /** Continues with another block; earlier output stays. */
   goOn(parts: BlockParts): this {
     this.#parts = parts;
     const [hash, number, timestamp] = [bytesToHex(parts.hash), toQuantity(parts.number), toQuantity(parts.exactTimestamp)];
@@ -219,7 +219,7 @@ export class PartsWriter {
     this.json.hex(this.#parts.hashBytes, at, at + 32);
   }
 
-  /** What the sender paid per gas. */
+  /** The effective gas price. */
   #writeGasPrice({ gasPrice, tip }: Layout): void {
     const { json } = this;
     const { bytes } = this.#parts;
@@ -570,7 +570,7 @@ function bloomOf(bytes: Uint8Array, from: number, to: number): Uint8Array {
   return bloom;
 }
 
-/** Writers of logs that nobody uses. */
+/** Log writers that are not in use. */
 const freeWriters: PartsWriter[] = [];
 const MAX_FREE = 2;
 

@@ -22,7 +22,7 @@ export interface MinedAt {
 }
 
 /**
- * A transaction as `eth_getTransactionByHash` shows it. Spec: docs/protocol/04-rpc.md#transactions
+ * A transaction in the format of `eth_getTransactionByHash`. Spec: docs/protocol/04-rpc.md#transactions
  *
  * @param minedAt undefined: pending
  */

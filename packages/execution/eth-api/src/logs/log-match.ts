@@ -5,7 +5,7 @@ import { type LogPlace, logToJson, placeOf } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { LogCriteria } from "../params/log-filter.ts";
 
-/** Whether a block may contain such logs, judging by its header alone. */
+/** Whether the bloom filter of a header allows matching logs in the block. */
 export function mayHaveLogs(header: Pick<Header, "logsBloom">, { addresses, topics }: LogCriteria): boolean {
   const bloomHasOne = (values: readonly Uint8Array[] | undefined): boolean =>
     values === undefined || values.some((value) => bloomMayContain(header.logsBloom, value));

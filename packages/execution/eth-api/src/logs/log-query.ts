@@ -140,7 +140,7 @@ class LogSearch {
   #blocks: Iterator<number>;
   /** hash of the last block of the range */
   #lastHash: Uint8Array | undefined;
-  /** what has been found */
+  /** the matching logs so far */
   readonly #writer = takeLogWriter();
   #count = 0;
   readonly #matcher: LogMatcher;
@@ -169,7 +169,7 @@ class LogSearch {
     return resultOf(this.#writer);
   }
 
-  /** Works for one slice. @returns whether the query is complete. @throws {RpcError} too many logs, and what the work throws */
+  /** Runs one slice. @returns whether the query is complete. @throws {RpcError} too many logs, and the errors of the work */
   step(): boolean {
     const { chain, store } = this.#backend;
     if (!isSame(this.#lastHash, store.readCanonicalHash(this.#to))) this.#blocks = this.#begin();

@@ -103,7 +103,7 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
   };
 }
 
-/** What the network refuses: an address that is none, or it is being started again. */
+/** Errors of the network layer: an invalid address, or the network is restarting. */
 const NETWORK_ERRORS: RpcErrorRule = { only: "devp2p/", codes: { "devp2p/bad-enode": INVALID_PARAMS } };
 
 /** Geth's id of a node is the hash of its key, Reth's the key itself, compressed. */

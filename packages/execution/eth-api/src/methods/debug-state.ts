@@ -30,7 +30,7 @@ import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
 const NO_BLOOM = new Uint8Array(256);
-/** the most slots in one answer, whatever the request asks for */
+/** maximum number of slots in one answer, whatever the request's limit */
 const MAX_STORAGE_RANGE = 1024;
 /** the most blocks that are executed again to find modified accounts */
 const MAX_MODIFIED_RANGE = 1024;
@@ -131,7 +131,7 @@ function badBlockToJson(profile: Profile, { block, hash, fault }: BadBlock): Jso
   };
 }
 
-/** The zero address if the signature is what is wrong with the transaction. */
+/** The zero address if the signature is invalid. */
 function senderOf(tx: Transaction): Uint8Array {
   try {
     return recoverSender(tx);

@@ -14,7 +14,7 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
   const block = param("block", blockSelectorShape);
   const { raw, errors } = backend.profile;
   const unknownTransaction = raw.unknownTransactionIsNull ? null : "0x";
-  /** What is answered for a block that does not exist. @throws {RpcError} */
+  /** The answer for an unknown block. @throws {RpcError} */
   const unknown = <T>(selector: BlockSelector, what: RawPart, ofNumber: T): T => {
     if (selector.kind === "number" && raw.unknownNumberIsEmpty) return ofNumber;
     throw rpcErrorOf(errors.rawNotFound(selector, what));

@@ -17,7 +17,7 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** For the texts of blocks that are asked for again and again, mostly the newest. */
+/** For the texts of frequently requested blocks, mostly the newest. */
 const BLOCK_TEXT_BYTES = 8 * 1024 * 1024;
 
 /** Blocks, transactions and receipts. In both profiles the answer is null for something that does not exist. */

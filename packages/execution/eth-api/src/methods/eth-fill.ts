@@ -15,7 +15,7 @@ import type { ReadServices } from "./services.ts";
 /** The fees after they were filled in, in one of the two fee models. */
 type Fees = Pick<CallRequest, "gasPrice" | "maxFeePerGas" | "maxPriorityFeePerGas">;
 
-/** A transaction without a signature from what somebody says of it. @throws {RpcError} */
+/** Creates an unsigned transaction from the given fields. @throws {RpcError} */
 export type TransactionFiller = (given: CallRequest, work: Work) => Promise<SignedTransaction>;
 
 /** Fills in fees as Geth and Reth do: the suggested tip, and room for twice the base fee of the head. @throws {RpcError} */
@@ -40,7 +40,7 @@ export function feesOf(
   return { ...none, maxFeePerGas: capWei, maxPriorityFeePerGas: tipWei };
 }
 
-/** Fills in what a transaction lacks before it can be signed: nonce, gas and fees. */
+/** Fills in the missing fields of a transaction before it is signed: nonce, gas and fees. */
 export function createTransactionFiller(services: ReadServices): TransactionFiller {
   const { backend, writer, calls } = services;
   const { chain } = backend;
@@ -89,7 +89,7 @@ export function ethFillMethods(services: ReadServices): ApiMethods {
         const filled = await fill(given, work);
         const shown = transactionToJson(profile, filled, given.from ?? ZERO_ADDRESS, undefined);
         for (const field of results.PLACE_FIELDS) delete shown[field];
-        // Libraries send back what they receive, so it has only one of the two fee models.
+        // Libraries send the answer back unchanged, so it has only one of the two fee models.
         if ("maxFeePerGas" in filled) delete shown.gasPrice;
         if (profile.fillsNullFees) for (const field of ["gasPrice", "maxFeePerGas", "maxPriorityFeePerGas"]) shown[field] ??= null;
         return { raw: bytesToHex(encodeTransaction(filled)), tx: shown };

@@ -11,7 +11,7 @@ const SUMMARY = "Of proof of work: always answers the error of Reth, unimplement
 /** version of devp2p, whose messages Reth's answer is about; here blocks come from the rollup node */
 const P2P_VERSION = 5;
 
-/** What is left of proof of work, answered as in Reth; Geth no longer has these methods. */
+/** The remaining proof-of-work methods, answered as in Reth; Geth no longer has them. */
 export function ethMiningMethods({ backend }: ReadServices): ApiMethods {
   if (!backend.profile.servesMining) return {};
   return {

@@ -81,7 +81,7 @@ describe("a declaration", () => {
       method({ runs: "reader", cost: "cheap", params, handler: (_, { setMinimumTip }) => setMinimumTip(1n) }),
       // @ts-expect-error only `reader-first` looks in the writer's memory
       method({ runs: "reader", cost: "cheap", params, handler: () => null, inWriter: () => null }),
-      // @ts-expect-error a method that runs in the reader has to say what it costs
+      // @ts-expect-error a method that runs in the reader must state its cost
       method({ runs: "reader", params, handler: () => null }),
       // @ts-expect-error a cheap method has no permission to work for long
       method({ runs: "reader", cost: "cheap", params, handler: (_, work) => work.check() }),

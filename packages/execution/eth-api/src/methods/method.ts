@@ -22,9 +22,9 @@ type CostlyHandler<Args> = (args: Args, work: Work, context: RequestContext) => 
 type WriterHandler<Args> = (args: Args, writer: WriteServices) => unknown;
 
 /**
- * What takes long about a costly method: it executes calls (limited by `--rpc.evmtimeout` and `--rpc.gascap`), executes again what is in
- * blocks (`--rpc.tracetimeout`), or reads as much as its parameters ask for. Costly requests wait for each other, cheap ones for none of
- * them: a method is cheap only if every request of it takes less than a millisecond or so, whatever its parameters are.
+ * Why a method is costly: it executes calls (limited by `--rpc.evmtimeout` and `--rpc.gascap`), re-executes blocks
+ * (`--rpc.tracetimeout`), or reads an amount that its parameters determine. Costly requests wait for each other, cheap ones do
+ * not wait. A method is cheap only if every request takes less than about a millisecond, whatever its parameters are.
  */
 export type CostlyKind = "call" | "trace" | "search";
 
@@ -35,7 +35,7 @@ interface CheapInReader<Args> {
   readonly handler: Handler<Args>;
 }
 
-/** The same for a costly method, which has to ask for permission to go on, again and again. It may be begun and ended several times. */
+/** The same for a costly method, which calls `check` of its work repeatedly. A request may start and end several times. */
 interface CostlyInReader<Args> {
   readonly runs: "reader";
   readonly cost: CostlyKind;
@@ -43,8 +43,8 @@ interface CostlyInReader<Args> {
 }
 
 /**
- * Runs first in the process that received the request. What is not found there may be in the writer's memory: a block that fork choice
- * has not chosen, which the same handler finds there, or a transaction in the pool, which `inWriter` finds.
+ * Runs first in the process that received the request. What that process does not find may be in the writer's memory: a block
+ * that is not canonical yet, which the same handler finds there, or a transaction in the pool, which `inWriter` finds.
  */
 interface InReaderFirst<Args> {
   readonly runs: "reader-first";
@@ -68,7 +68,7 @@ interface InWriter<Args> {
 
 type Placed<Args> = CheapInReader<Args> | CostlyInReader<Args> | InReaderFirst<Args> | InFilterOwner<Args> | InWriter<Args>;
 
-/** A method of the public namespaces: how its parameters are parsed, what it returns, and where it runs. */
+/** A method of the public namespaces: its parameters, its result, and the process in which it runs. */
 export type ApiMethod = MethodDocumentation & { readonly params: Params } & Placed<readonly unknown[]>;
 
 /** A method of which a request can take long. */
@@ -97,7 +97,7 @@ const runCostly = (own: CostlyMethod, workOf: (context: RequestContext) => Work)
   handler: (args, context) => own.handler(args, workOf(context), context),
 });
 
-/** Work that goes on until its client has gone, or it has burned all the gas that it may. */
+/** Work that continues until the client disconnects or the gas limit is exceeded. */
 const workForClient =
   (maxGas: bigint | undefined) =>
   (context: RequestContext): Work =>
@@ -108,7 +108,10 @@ const workForClient =
 /** Whether nothing was found: null, or empty bytes where the answer is bytes. */
 export const isMissing = (result: unknown): boolean => result === null || result === undefined || result === "0x";
 
-/** The methods as served by the process that owns the chain, where all of them run. @param maxGas of a request; undefined: no limit */
+/**
+ * The methods as served by the process that owns the chain; there, all of them run in that process. @param maxGas of a request;
+ * undefined: no limit
+ */
 export function methodsInWriter(methods: ApiMethods, writer: WriteServices, maxGas?: bigint): MethodTable {
   const workOf = workForClient(maxGas);
   return Object.fromEntries(Object.entries(methods).map(([name, own]) => [name, methodInWriter(own, writer, workOf)]));

@@ -4,8 +4,8 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 
 /**
- * What the batch submitter and the operator may set in the sequencer's execution client.
- * Spec: docs/protocol/04-rpc.md#miner-and-da-methods
+ * The settings of the sequencer's execution client that the batcher and the operator can change. Spec:
+ * docs/protocol/04-rpc.md#miner-and-da-methods
  */
 export function minerMethods(): ApiMethods {
   return {

@@ -54,7 +54,7 @@ export interface ReadServices {
   readonly sending: SendingOptions;
   /** the lowest block whose trie nodes can be read; undefined: none */
   readonly oldestProvableBlock: () => number | undefined;
-  /** the number of blocks whose history pruning keeps; undefined: all */
+  /** number of blocks whose history is kept; undefined: all */
   readonly historyBlocks?: number | undefined;
   /** number of the head when the program started, for `eth_syncing` */
   readonly startingBlock: number;
@@ -97,7 +97,7 @@ export interface NetworkPeer {
 
 /** The network of execution clients, as operators see it. */
 export interface NetworkAccess {
-  /** undefined: it has not joined yet */
+  /** undefined: the node has not joined the network yet */
   readonly node: NodeOnNetwork | undefined;
   /** connected peers */
   readonly peerCount: number;
@@ -111,7 +111,7 @@ export interface NetworkAccess {
 
 /** What only the process that owns the chain and the pool has. */
 export interface WriteServices {
-  /** undefined: this client takes no part in the network */
+  /** undefined: networking is off */
   readonly network?: NetworkAccess | undefined;
   /** of such a client: its identity all the same */
   readonly unjoinedNode?: (() => Promise<NodeOnNetwork>) | undefined;

@@ -10,7 +10,7 @@ import {
 } from "@rnode/jsonrpc";
 import { blockNumberShape, blockSelectorShape } from "../params/block-selector.ts";
 
-/** What a profile demands of parameters beyond what their shapes say. */
+/** A profile's rules for parameters, in addition to their shapes. */
 export interface ParameterRules {
   /** by method: optional parameters that the profile's client wants */
   readonly wanted: Readonly<Record<string, readonly string[]>>;

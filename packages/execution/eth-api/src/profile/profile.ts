@@ -14,7 +14,7 @@ type ProfileName = "R" | "G";
 export type SubmissionFault =
   | { readonly kind: "empty" }
   | { readonly kind: "undecodable"; readonly raw: Uint8Array; readonly error: CodedError }
-  /** the blobs beside a blob transaction are not what it says, or in another format than this chain's */
+  /** the blobs do not match the blob transaction, or have another format than this chain's */
   | { readonly kind: "bad-blobs"; readonly reason: string }
   | { readonly kind: "bad-signature" }
   /** it executes messages of other chains, and cannot here or now */
@@ -33,7 +33,7 @@ export type CallFault =
       readonly gasLimit: bigint;
     }
   | { readonly kind: "gas-exceeds-allowance"; readonly allowance: bigint }
-  /** the gas does not even pay for the transaction itself; `of`: for what is charged in any case, or for the floor of EIP-7623 */
+  /** the gas does not cover the transaction's minimum; `of`: the intrinsic gas, or the floor of EIP-7623 */
   | {
       readonly kind: "intrinsic-gas";
       readonly of: "transaction" | "floor";
@@ -47,7 +47,7 @@ export type CallFault =
       readonly valueWei: bigint;
       /** the cost of all its gas; 0 if it offers no fee */
       readonly gasWei: bigint;
-      /** the gas that the balance left after paying the value can buy; undefined: the balance does not even cover the value */
+      /** the gas that the balance can buy after the value is paid; undefined: the balance does not cover the value */
       readonly affordableGas: bigint | undefined;
     }
   | { readonly kind: "fee-below-base-fee"; readonly address: string; readonly maxFeeWei: bigint; readonly baseFeeWei: bigint }
@@ -126,13 +126,13 @@ type ConditionalRefusal =
 export interface ErrorTable {
   readonly submission: (fault: SubmissionFault) => RpcErrorBody;
   readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
-  /** @param asked undefined: a method without wording of its own */
+  /** @param asked undefined: a method without its own wording */
   readonly call: (fault: CallFault, asked?: AskedCall) => RpcErrorBody;
   readonly simulation: (fault: SimulationFault) => RpcErrorBody;
   /** @param isKnown the block exists but is not canonical, as the request demands */
   readonly blockNotFound: (selector: BlockSelector, isKnown?: boolean) => RpcErrorBody;
   /**
-   * The block exists, but its state is not available, or no longer.
+   * The block exists, but its state is unavailable.
    *
    * @param oldest number of the oldest block whose state can be read; undefined: unknown
    */
@@ -156,7 +156,7 @@ export interface ErrorTable {
   readonly tooManyReceiptHashes: (limit: number) => RpcErrorBody;
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
   readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
-  /** the request asks for a signature with a key that this client does not have */
+  /** the request needs a signature with a key that this client does not have */
   readonly unknownAccount: (reason: string) => RpcErrorBody;
   readonly unsupportedTracer: (name: string, native: readonly string[]) => RpcErrorBody;
   readonly genesisNotTraceable: RpcErrorBody;
@@ -214,7 +214,10 @@ export interface Profile {
   readonly logs: {
     /** a range may not name `pending` */
     readonly refusesPending: boolean;
-    /** the range of a filter or subscription is checked when it is installed, and bounds what a subscription tells: it ends after it begins, and only at a number or `latest` */
+    /**
+     * the range of a filter or subscription is checked when it is installed, and it bounds the events of a subscription: the
+     * range must not end before it begins, and must end at a number or `latest`
+     */
     readonly checksFilterRange: boolean;
   };
   /** the code hash and storage hash of an absent account in proofs are zero instead of the empty ones */
@@ -235,7 +238,10 @@ export interface Profile {
     readonly comparesBaseFeeFirst: boolean;
     /** a call with a tip and no fee cap offers the base fee and the tip; otherwise its fee cap is 0, and the tip above it */
     readonly tipAloneOffersBaseFee: boolean;
-    /** the gas of `eth_call` is at most what the sender can pay for; otherwise a sender who cannot pay for all of it is refused */
+    /**
+     * the gas of `eth_call` is lowered to what the sender can pay for; otherwise a call that the sender cannot pay for is
+     * rejected
+     */
     readonly capsGasByFunds: boolean;
     /** an estimate whose request names less than 21,000 gas fails; otherwise such gas is ignored */
     readonly honorsLittleGas: boolean;
@@ -288,7 +294,7 @@ export interface Profile {
   readonly dump: {
     /** the root has the prefix `0x` */
     readonly hasPrefix: boolean;
-    /** omit accounts of which only the hash of the address is known, unless the request asks for them */
+    /** omit accounts of which only the address hash is known, unless the request includes them */
     readonly leavesOutIncompletes: boolean;
   };
   readonly rpc: {

@@ -18,7 +18,7 @@ export interface TraceDialect {
     readonly hasPrefix: boolean;
     /** show `refund` and `returnData` even if they are zero or empty */
     readonly showsEmpty: boolean;
-    /** the cost shown for a failed instruction: what it would have cost, as far as that is known, or only its constant part */
+    /** the cost shown for a failed instruction: its full cost as far as it is known, or only the constant part */
     readonly failedCost: "wanted" | "constant";
     /** the cost of a creation includes the gas it forwards, as the cost of a call does in both profiles */
     readonly creationCostHasForwarded: boolean;
@@ -28,7 +28,7 @@ export interface TraceDialect {
     readonly vaults: readonly ("l1FeeVault" | "baseFeeVault" | "operatorFeeVault")[];
     /** they, and the beneficiary, are shown for deposits as well */
     readonly hasVaultsOfDeposits: boolean;
-    /** contains accounts that were empty before; without, only if `includeEmpty` asks for them */
+    /** contains accounts that were empty before the transaction; otherwise only with `includeEmpty` */
     readonly hasEmpty: boolean;
     readonly hasCodeHash: boolean;
     /** with `diffMode`, code that was removed is shown as `0x` */

@@ -23,7 +23,7 @@ export interface CallBundle {
 /** Where the bundles run. */
 export interface BundleContext {
   readonly selector: BlockSelector;
-  /** how many of the block's transactions to run first; undefined: all */
+  /** number of the block's transactions to run first; undefined: all */
   readonly transactions: number | undefined;
   readonly stateOverrides: readonly AccountOverride[] | undefined;
   /** which instructions the tracers want */

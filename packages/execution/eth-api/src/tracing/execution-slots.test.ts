@@ -126,7 +126,7 @@ describe("execution slots", () => {
       code: -32005,
       message: "too many tracing requests: 1 run (--rpc.max-tracing-requests) and 64 wait",
     });
-    // The test's clock stands still, but the timer of the waiting requests runs.
+    // The test's clock does not advance, but the timer of the waiting requests runs.
     const outcomes = await Promise.allSettled(waiting);
     expect(new Set(outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.message : "done")))).toEqual(
       new Set(["tracing took longer than 20ms (--rpc.tracetimeout)"]),

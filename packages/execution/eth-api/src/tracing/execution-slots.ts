@@ -6,7 +6,7 @@ import { stepMs, type Work } from "../backend/work.ts";
 import { gasCounter } from "../calls/time-limit.ts";
 
 export interface SlotLimits {
-  /** how many requests may execute at once, each on an engine of its own */
+  /** maximum number of concurrent executions, each with its own engine */
   readonly maxRunning: number;
   /** limit from a request's arrival to its answer; 0: no limit */
   readonly timeoutMs: number;
@@ -14,7 +14,7 @@ export interface SlotLimits {
   readonly maxBytes: number;
 }
 
-/** What a request holds while it executes: an engine of its own, and its limits. */
+/** The resources of a request while it executes: an engine, and its limits. */
 export interface ExecutionSlot extends Work {
   readonly engine: EvmEngine;
   /** how much the request may hold, and how much it holds so far */

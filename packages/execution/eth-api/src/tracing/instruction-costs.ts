@@ -5,7 +5,7 @@ import type { TraceDialect } from "../profile/trace-dialect.ts";
 
 /** An instruction whose cost is not known before the next one starts. */
 export interface CountedStep<T> {
-  /** the caller's own record of the instruction; undefined: its cost is not needed */
+  /** the caller's record of the instruction; undefined: its cost is not needed */
   item: T | undefined;
   readonly opcode: number;
   readonly stackSize: number;
@@ -60,7 +60,7 @@ export class InstructionCosts<T> {
     if (caller !== undefined) caller.returned = gasLeft;
   }
 
-  /** The previous instruction of this frame is over; `gasNow` is the gas that the frame goes on with. */
+  /** Ends the previous instruction of this frame; `gasNow` is the remaining gas of the frame. */
   #settle({ pending }: CountedFrame<T>, gasNow: bigint): void {
     if (pending?.item === undefined) return;
     const { item, opcode, gas, forwarded, returned } = pending;

@@ -20,7 +20,7 @@ export class ReplayTracer extends FrameRecorder implements TransactionTracer {
   readonly #hasTrace: boolean;
   readonly #vm: VmTracer | undefined;
   readonly #diff: StateDiffTracer | undefined;
-  /** undefined if nobody needs steps, so that the engine's host does not describe them */
+  /** undefined if steps are not needed, so that the engine's host does not create them */
   readonly onStep: ((step: TraceStep) => void) | undefined;
 
   constructor(types: ReadonlySet<TraceType>, dialect: TraceDialect, rules: BlockRules) {

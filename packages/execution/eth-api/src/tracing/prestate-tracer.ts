@@ -73,7 +73,7 @@ export class PrestateTracer implements TransactionTracer {
     return { post, pre };
   }
 
-  /** The new values of whatever changed in the account; undefined: nothing changed. */
+  /** The new values of the account's changed fields; undefined: nothing changed. */
   #changesOf(account: TouchedAccount): JsonObject | undefined {
     const { disableCode, disableStorage } = this.#config;
     const now = this.#touched.read(account.address);

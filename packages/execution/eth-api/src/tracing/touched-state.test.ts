@@ -71,8 +71,8 @@ const rules = ethereumRules("prague");
 const halts = new Set<string>();
 
 /**
- * What a tracer says of a call, as text. Why the call failed is not compared: a block of instructions without enough on the stack fails before
- * one of them can run out of gas for its memory.
+ * The result of a tracer for a call, as text. The reason of a failure is not compared: a basic block that lacks stack items fails
+ * before one of its instructions can run out of gas for memory.
  */
 function traced(detail: "touches" | "steps", state: MemoryState, gasLimit: bigint, tracer: TransactionTracer): string {
   const hooks: EvmTracer & { detail: TraceDetail } = {

@@ -43,7 +43,7 @@ export interface BlockTraceOptions {
   readonly newTracer: TracerFactory;
   /** limit for each transaction */
   readonly timeoutMs?: number | undefined;
-  /** index of the only transaction wanted; undefined: all */
+  /** index of the only requested transaction; undefined: all */
   readonly only?: number | undefined;
 }
 
@@ -206,7 +206,7 @@ export class TraceService {
     return new TracerSwitch(this.#nowMs, slot, { detail });
   }
 
-  /** Runs something on an engine of its own. @throws {RpcError} a limit was exceeded, or a reorganisation removed the block being executed */
+  /** Runs `action` with its own engine. @throws {RpcError} a limit was exceeded, or a reorg removed the block being executed */
   inSlot<T>(work: Work, action: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
     return this.#slots.run(work, (slot) => this.#whileThere(() => action(slot)));
   }

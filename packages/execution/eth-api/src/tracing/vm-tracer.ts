@@ -98,7 +98,7 @@ export class VmTracer implements EvmTracer {
     return this.#root ?? { code: "0x", ops: [] };
   }
 
-  /** The previous instruction is over, so what it pushed is now visible. */
+  /** Ends the previous instruction, whose pushed items are visible now. */
   #settle({ pending }: VmFrame, { gas, stack, stackSize }: TraceStep): void {
     if (pending === undefined) return;
     const { op, opcode, mem, store, returned } = pending;

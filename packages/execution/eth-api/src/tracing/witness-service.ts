@@ -49,7 +49,7 @@ export interface BlockWitness {
   readonly ancestors: readonly HeaderAt[];
 }
 
-/** A header as Geth's own encoder writes it: what the header does not have is null. */
+/** A header in the JSON encoding of Geth; absent fields are null. */
 const gethHeader = (header: Header, hash: Uint8Array): JsonObject => ({ ...ABSENT, ...headerToJson(header, hash) });
 
 const ABSENT: JsonObject = {
@@ -63,7 +63,7 @@ const ABSENT: JsonObject = {
   slotNumber: null,
 };
 
-/** Records what is read from a state. */
+/** Records the reads of a state. */
 class ReadRecorder implements StateReader {
   readonly slots = new Map<Hex, Set<Hex>>();
   readonly codes = new Map<Hex, Uint8Array>();
@@ -110,7 +110,7 @@ class ReadRecorder implements StateReader {
   }
 }
 
-/** undefined: its signature yields none */
+/** undefined: the signature is invalid */
 function senderOf(transaction: Transaction): Uint8Array | undefined {
   try {
     return recoverSender(transaction);
@@ -141,10 +141,11 @@ export class WitnessService {
   }
 
   /**
-   * `debug_executePayload`: the witness of the block that payload attributes describe, on any block whose state is there. A transaction
-   * of the attributes that cannot be in the block is skipped, as op-reth has it: its execution elsewhere reads what it reads here.
+   * `debug_executePayload`: the witness of the block that payload attributes describe, on any block whose state is available. A
+   * transaction of the attributes that is invalid in the block is skipped, as in op-reth; a client that executes it reads the
+   * same state.
    *
-   * @throws {RpcError} unknown parent, unavailable state, attributes that no block can have
+   * @throws {RpcError} unknown parent, unavailable state, attributes that are invalid for every block
    */
   async witnessOfAttributes(work: Work, parentHash: Uint8Array, attributes: PayloadAttributes): Promise<WitnessJson> {
     const { chain } = this.#backend;

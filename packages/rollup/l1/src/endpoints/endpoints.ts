@@ -97,8 +97,8 @@ export class L1Endpoints {
    * Runs `attempt` with one endpoint after the other until it succeeds.
    *
    * @param what the requested data, for the log
-   * @param attempt rejects with an endpoint failure if another endpoint may help
-   * @throws {L1Error} l1/unavailable, which is temporary; l1/not-found if that is the last endpoint's answer
+   * @param attempt rejects with an endpoint failure if another endpoint may have the data
+   * @throws {L1Error} l1/unavailable, which is temporary; l1/not-found if the last endpoint answers so
    */
   async request<T>(what: string, attempt: (endpoint: L1Endpoint) => Promise<T>): Promise<T> {
     const maxAttempts = this.options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;

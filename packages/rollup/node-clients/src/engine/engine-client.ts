@@ -41,9 +41,9 @@ export type NewPayloadOutcome =
 export type BuildBlocksOutcome =
   | {
       readonly kind: "built";
-      /** one on another; fewer than were asked for if the engine took too long or refused one */
+      /** consecutive blocks; fewer than requested if the engine took too long or rejected one */
       readonly blocks: readonly VerifiedPayload[];
-      /** why the next block is invalid; undefined: it has not been tried, or there is none */
+      /** why the next block is invalid; undefined: it was not tried, or all blocks were built */
       readonly refusal: string | undefined;
     }
   /** the engine does not have the extension */
@@ -82,7 +82,7 @@ const ZERO_HASH_HEX: Hex = `0x${"00".repeat(32)}`;
 export class EngineClient {
   private readonly rpc: EngineRpc;
   private readonly forkTimes: ForkTimes;
-  /** whether the engine builds many blocks at once; undefined: not asked yet */
+  /** whether the engine supports building several blocks in one request; undefined: not determined yet */
   private buildsBlocks: boolean | undefined;
 
   /** @param usesExtensions false: only the standard methods are called */
@@ -260,9 +260,9 @@ export class EngineClient {
   }
 
   /**
-   * Tells the engine which protocol versions L1 requires and recommends.
+   * Sends the protocol versions that L1 requires and recommends.
    *
-   * @returns the version that it implements, 32 bytes; undefined: it does not take part
+   * @returns the version that the engine implements, 32 bytes; undefined: it does not have the method
    * @throws {EngineError}
    */
   async signalSuperchain({ recommended, required }: SignalledVersions): Promise<Uint8Array | undefined> {
@@ -278,7 +278,7 @@ export class EngineClient {
     return readAnswer(method, () => hexToFixedBytes(String(answer), 32));
   }
 
-  /** What the engine calls itself; undefined: it does not say. @throws {EngineError} */
+  /** The engine's name and version; undefined: it does not have the method. @throws {EngineError} */
   async clientVersion(self: ClientVersion): Promise<ClientVersion | undefined> {
     const method = "engine_getClientVersionV1";
     let answer: unknown;
@@ -318,7 +318,10 @@ const forkchoiceStateJson = ({ head, safe, finalized }: ForkchoiceState) => ({
   finalizedBlockHash: finalized,
 });
 
-/** What the headers of blocks with these transactions must say. Others have their turn in between, above all the request under way. */
+/**
+ * The transactions roots that the headers of these blocks must have. Yields to other tasks between blocks, so that the request in
+ * flight makes progress.
+ */
 async function transactionsRoots(attributes: readonly PayloadAttributes[]): Promise<Uint8Array[]> {
   const roots: Uint8Array[] = [];
   for (const { transactions = [] } of attributes) {
@@ -361,7 +364,7 @@ function readStatus(method: string, answer: unknown): PayloadStatus {
   };
 }
 
-/** The latest valid block of a valid payload is the payload itself. An engine that omits the hash is believed. */
+/** For a valid payload, latestValidHash must be the hash of the payload. An answer without it is accepted. */
 function assertAbout(method: string, { latestValidHash }: PayloadStatus, hash: Hex): void {
   if (latestValidHash === undefined || latestValidHash === hash) return;
   throw new EngineError("engine/bad-answer", { method, asked: hash, latestValidHash });

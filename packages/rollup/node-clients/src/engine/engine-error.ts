@@ -1,7 +1,7 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { codedErrors } from "@rnode/primitives";
 
-/** Ways in which talking to the engine fails. What the engine says about a payload is an outcome, not an error. */
+/** Failures of Engine API requests. The status of a payload is a result, not an error. */
 export type EngineErrorCode =
   /** no answer: refused, timed out or dropped. Temporary */
   | "engine/unavailable"

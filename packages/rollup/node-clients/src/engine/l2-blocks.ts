@@ -31,7 +31,7 @@ export interface L2Block {
   readonly envelope: ExecutionPayloadEnvelope;
 }
 
-/** What the cache keeps of a block. */
+/** A cached block. */
 interface VerifiedBlock extends L2Block {
   readonly envelope: VerifiedPayload;
 }
@@ -91,7 +91,7 @@ export class L2Blocks {
     }
   }
 
-  /** @returns undefined: the engine does not have the block, or not any more. @throws {EngineError} */
+  /** @returns undefined: the engine does not have the block, or has pruned it. @throws {EngineError} */
   async blockByNumber(number: number): Promise<L2Block | undefined> {
     return this.fetch("eth_getBlockByNumber", toQuantity(number), { number });
   }
@@ -101,7 +101,10 @@ export class L2Blocks {
     return this.cache.get(hash) ?? (await this.fetch("eth_getBlockByHash", hash, { hash }));
   }
 
-  /** A block for somebody else: what others ask for does not displace what this node needs from the cache. @throws {EngineError} */
+  /**
+   * A block requested by a peer or a client. It is not cached, so that it does not evict blocks that this node needs. @throws
+   * {EngineError}
+   */
   async envelopeByNumber(number: number): Promise<ExecutionPayloadEnvelope | undefined> {
     return this.read("eth_getBlockByNumber", toQuantity(number), { number });
   }
@@ -124,8 +127,7 @@ export class L2Blocks {
   }
 
   /**
-   * Caches a payload that the engine has just called valid, so that it is not fetched when derivation or the sequencer
-   * asks for it next.
+   * Caches a payload that the engine has just reported VALID, so that derivation or the sequencer need not fetch it.
    *
    * @throws {EngineError} engine/bad-answer when it does not hash to its block hash
    */

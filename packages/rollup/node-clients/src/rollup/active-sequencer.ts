@@ -21,7 +21,7 @@ export class ActiveSequencer {
   #current = 0;
   #checkAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param onChange is told which node was found, if it is another one than before */
+  /** @param onChange called with the selected node when it differs from the previous one */
   constructor(
     options: ActiveSequencerOptions,
     nodes: readonly SequencerCandidate[],
@@ -57,11 +57,11 @@ export class ActiveSequencer {
   }
 
   /**
-   * Asks a node again, however lately it was asked: what was just read of one that has been stopped meanwhile may be blocks of others, which
-   * its cluster gives up.
+   * Asks a node again, even if the last answer is recent. Blocks just read from a sequencer that has stopped since may be blocks
+   * that its cluster does not commit.
    *
-   * @param index as `index` gave it
-   * @throws {RollupClientError} rollup-client/no-active-sequencer; what the node answers
+   * @param index as `index` returned it
+   * @throws {RollupClientError} rollup-client/no-active-sequencer; the errors of the request
    */
   async confirm(index: number): Promise<void> {
     const node = this.#nodes[index]!;

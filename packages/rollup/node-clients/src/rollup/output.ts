@@ -3,7 +3,7 @@ import { jsonHash, jsonObject, type L2BlockRef, outputRoot, requiredField } from
 import { RollupClientError } from "./rollup-client-error.ts";
 import { l2Ref, type SyncStatus, syncStatusFromJson } from "./sync-status.ts";
 
-/** An output root with what it commits to, and the node's state when it was asked. */
+/** An output root with its preimage, and the sync status of the node at that time. */
 export interface Output {
   readonly root: Hex;
   readonly block: L2BlockRef;
@@ -13,8 +13,8 @@ export interface Output {
 const VERSION_0 = new Uint8Array(32);
 
 /**
- * Reads the answer to `optimism_outputAtBlock`: the root must follow from its parts, and the block must be the one that was asked for.
- * Spec: docs/protocol/02-derivation.md#output-roots
+ * Parses the answer to `optimism_outputAtBlock`. Checks that the root follows from its parts and that the block is the requested
+ * one. Spec: docs/protocol/02-derivation.md#output-roots
  *
  * @throws {RollupClientError} rollup-client/bad-output; {CodedError} json/invalid
  */

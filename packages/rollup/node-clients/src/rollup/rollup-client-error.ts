@@ -1,13 +1,13 @@
 import { codedErrors, isCodedError } from "@rnode/primitives";
 
 export type RollupClientErrorCode =
-  /** a node's answer is not what the method promises */
+  /** the node's answer does not have the form that the method defines */
   | "rollup-client/bad-answer"
   /** an output root that does not follow from its parts, or is that of another block */
   | "rollup-client/bad-output"
   /** of several nodes, none says that its sequencer is active */
   | "rollup-client/no-active-sequencer"
-  /** something else than what the option wants listens there */
+  /** the endpoint serves another kind of API than the option requires */
   | "rollup-client/wrong-endpoint"
   /** an endpoint serves another chain */
   | "rollup-client/wrong-chain";

@@ -11,7 +11,7 @@ const UNAUTHORIZED = 401;
 interface NamedEndpoint {
   /** with its dashes: `--rollup-rpc` */
   readonly option: string;
-  /** what is expected there: "rollup node" */
+  /** the expected kind of endpoint, for messages: "rollup node" */
   readonly what: string;
   /** its address, without credentials */
   readonly address: string;
@@ -21,7 +21,7 @@ interface WaitingDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** is told what is waited for */
+  /** called with the endpoint that the program waits for */
   readonly onWait: (what: string) => void;
 }
 
@@ -58,7 +58,7 @@ export async function untilAnswered<T>(
   });
 }
 
-/** What an endpoint says that is not what the option asks for; undefined if it may just not be up yet. */
+/** Why the answer shows another kind of endpoint than the option requires; undefined if the endpoint may only be starting. */
 function whyWrongEndpoint(error: unknown): string | undefined {
   const said =
     error instanceof RpcError || error instanceof RpcTransportError ? error : error instanceof Error ? error.cause : undefined;
