@@ -1,10 +1,18 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { bytesToHex } from "@rnode/primitives";
 import { parseOptions, referenceTable, resolveOptions } from "@rnode/program";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { readConductorSecret, readEngineSecret } from "./engine/engine-secret.ts";
 import { rnodeOptions } from "./options.ts";
 import { FORK_OVERRIDES, REFERENCE } from "./testing/option-reference.ts";
 
 const SIGNER_ADDRESS = `--signer.address=0x${"11".repeat(20)}`;
 const BASE = ["--l2=http://localhost:8551", "--network=op-sepolia"];
+
+const CONDUCTED = ["--conductor.enabled", "--sequencer.enabled", `--p2p.sequencer.key=${"11".repeat(32)}`];
 
 function parse(args: string[], env: Record<string, string> = {}) {
   const parsed = parseOptions(rnodeOptions, [...BASE, ...args], env);
@@ -12,30 +20,36 @@ function parse(args: string[], env: Record<string, string> = {}) {
   return parsed;
 }
 
-/** Options that the reference does not have. */
-const EXTRA = [
-  "l1.beacon-header-file",
-  "l1.beacon.slot-duration-override",
-  "l2.engine-extensions",
-  "datadir",
-  "registry",
-  "offline",
-  "rollup.load-protocol-versions",
-  "rollup.upgrades-dir",
-  "override.keep-karst-upgrade-gas",
-  "conductor.jwt-secret",
-  "signer.timeout",
-  "signer.header-file",
-  "rpc.corsdomain",
-  "rpc.vhosts",
-  "metrics.vhosts",
-  "dashboard",
-  "dashboard.addr",
-  "dashboard.port",
-  "dashboard.vhosts",
-  "pprof.vhosts",
-  "p2p.sequencer.key-file",
+const [SETUP, SIGNER, DASHBOARD] = [
+  "programs/rnode/src/start/rollup-setup.test.ts",
+  "packages/kit/signer/src/remote/remote-signer.test.ts",
+  "programs/dashboard/src/server/open-dashboard.test.ts",
 ];
+
+/** Options that the reference does not have, each with the test of its effect: words of a file, given from the root, or "here". */
+const OWN: Readonly<Record<string, "here" | readonly [file: string, words: string]>> = {
+  "l1.beacon-header-file": "here",
+  "l1.beacon.slot-duration-override": ["programs/rnode/src/start/beacon.test.ts", "--l1.beacon.slot-duration-override=2"],
+  "l2.engine-extensions": ["packages/rollup/node-clients/src/engine/build-blocks.test.ts", "usesExtensions: false"],
+  datadir: "here",
+  registry: [SETUP, "--registry="],
+  offline: ["packages/rollup/networks/src/upgrade-files.test.ts", "are not fetched with --offline"],
+  "rollup.load-protocol-versions": ["programs/rnode/src/option-wiring.test.ts", '"--rollup.load-protocol-versions"'],
+  "rollup.upgrades-dir": [SETUP, "--rollup.upgrades-dir="],
+  "override.keep-karst-upgrade-gas": [SETUP, "--override.keep-karst-upgrade-gas=false"],
+  "conductor.jwt-secret": "here",
+  "signer.timeout": [SIGNER, "as long as --signer.timeout says"],
+  "signer.header-file": "here",
+  "rpc.corsdomain": ["programs/rnode/src/main.test.ts", "--rpc.corsdomain="],
+  "rpc.vhosts": ["programs/rnode/src/main.test.ts", "--rpc.vhosts="],
+  "metrics.vhosts": ["packages/kit/program/src/servers/metrics-server.test.ts", "--metrics.vhosts"],
+  dashboard: [DASHBOARD, "--dashboard is off by default"],
+  "dashboard.addr": [DASHBOARD, "--dashboard.addr="],
+  "dashboard.port": [DASHBOARD, "--dashboard.port="],
+  "dashboard.vhosts": [DASHBOARD, "--dashboard.vhosts="],
+  "pprof.vhosts": ["packages/kit/program/src/pprof/pprof.test.ts", "--pprof.vhosts"],
+  "p2p.sequencer.key-file": ["programs/rnode/src/p2p/p2p-setup.test.ts", "--p2p.sequencer.key-file="],
+};
 
 describe("the options of rnode", () => {
   const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));
@@ -49,7 +63,52 @@ describe("the options of rnode", () => {
 
   it("has nothing that is not in the reference", () => {
     const known = new Set<string>([...REFERENCE, ...FORK_OVERRIDES].map(([flag]) => flag));
-    expect([...resolved.keys()].filter((flag) => !known.has(flag))).toEqual(EXTRA);
+    expect([...resolved.keys()].filter((flag) => !known.has(flag))).toEqual(Object.keys(OWN));
+  });
+
+  it.each(Object.entries(OWN))("has a test of --%s", (flag, proof) => {
+    const [file, words] = proof === "here" ? ["programs/rnode/src/options.test.ts", `it("--${flag}`] : proof;
+    expect(readFileSync(join(import.meta.dirname, "../../..", file), "utf8")).toContain(words);
+  });
+
+  describe("with files", () => {
+    const folder = mkdtempSync(join(tmpdir(), "rnode-options-"));
+    afterAll(() => rmSync(folder, { recursive: true }));
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const HEADER = "Authorization: Bearer abc";
+
+    it("--l1.beacon-header-file: has the header of --l1.beacon-header", () => {
+      const headerOf = (arg: string) => parse(["--l1.beacon=http://localhost:5052", arg]).options.l1.beaconHeader;
+      expect(headerOf(`--l1.beacon-header-file=${file("beacon", HEADER)}`)).toEqual(headerOf(`--l1.beacon-header=${HEADER}`));
+      expect(headerOf(`--l1.beacon-header=${HEADER}`)).toBeDefined();
+    });
+
+    it("--signer.header-file: has the headers of --signer.header", () => {
+      const signer = ["--signer.endpoint=http://localhost:1", SIGNER_ADDRESS, "--signer.tls.enabled=false"];
+      const headersOf = (arg: string) => parse([...signer, arg]).options.signer.header;
+      const expected = headersOf("--signer.header=authorization=abc");
+      expect(headersOf(`--signer.header-file=${file("signer", "authorization=abc")}`)).toEqual(expected);
+      expect(JSON.stringify(expected)).toContain("abc");
+    });
+
+    it("--datadir: the engine secret is made there", () => {
+      const { path, secret } = readEngineSecret(parse([`--datadir=${folder}`]).options, 901n, silentLogger);
+      expect(dirname(path)).toBe(folder);
+      expect(readFileSync(path, "utf8").trim()).toBe(bytesToHex(secret));
+    });
+
+    it("--conductor.jwt-secret: is the secret of the file, which must be one", () => {
+      const secretOf = (text: string) => {
+        const path = file("conductor", text);
+        const { options } = parse([...CONDUCTED, `--conductor.jwt-secret=${path}`]);
+        return readConductorSecret(options.conductor.jwtSecret!);
+      };
+      expect(secretOf(`0x${"12".repeat(32)}`)).toEqual(new Uint8Array(32).fill(0x12));
+      expect(() => secretOf("no secret")).toThrow("--conductor.jwt-secret");
+    });
   });
 
   it("refuses a network and a configuration at once", () => {
