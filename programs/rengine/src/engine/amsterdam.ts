@@ -1,67 +1,45 @@
-import { attributesShape, type EngineErrorName } from "@rnode/eth-api";
+import type { EngineErrorName } from "@rnode/eth-api";
 import { type Shape, ShapeError, shape, uint64Shape } from "@rnode/jsonrpc";
-import type { ExecutionPayload, PayloadAttributes } from "@rnode/protocol";
-import { missingPayloadField, type NewPayloadInput, type VersionFault } from "./version-checks.ts";
+import type { ExecutionPayload } from "@rnode/protocol";
+import type { VersionFault } from "./version-checks.ts";
 
 /**
- * The versions of methods that come with Amsterdam, a fork that none of our chains has: they say what is missing, then that the fork is not
- * supported. Spec: execution-apis src/engine/amsterdam.md; the order of the checks is op-geth's
+ * The versions of methods that come with Amsterdam, a fork that none of our chains has: they name the first missing field, then refuse the
+ * fork. Spec: execution-apis src/engine/amsterdam.md; the order of the checks is op-geth's
  */
 
-const fault = (error: EngineErrorName, detail: string): VersionFault => ({ error, detail });
-
-const given = (value: unknown, name: string): bigint | undefined => {
-  const field = (value as Record<string, unknown> | null)?.[name];
-  return field === undefined || field === null ? undefined : uint64Shape.parse(field);
+/** fields of payload attributes that V4 requires, in the order of the checks, and the error if one is missing */
+export const ATTRIBUTES_V4 = {
+  withdrawals: "missing withdrawals",
+  parentBeaconBlockRoot: "missing beacon root",
+  slotNumber: "missing slot number",
+  targetGasLimit: "missing target gas limit",
 };
+/** fields that payload version 4 adds */
+export const PAYLOAD_V4 = { slotNumber: "nil slotnumber post-amsterdam" };
+const NEW_NUMBERS = ["slotNumber", "targetGasLimit"];
 
-export interface AttributesV4 {
-  readonly attributes: PayloadAttributes;
-  readonly slotNumber: bigint | undefined;
-  readonly targetGasLimit: bigint | undefined;
-}
+const fieldOf = (json: unknown, name: string): unknown => (json as Record<string, unknown> | null)?.[name] ?? undefined;
 
-export const attributesV4Shape: Shape<AttributesV4> = shape(attributesShape.schema, (value) => ({
-  attributes: attributesShape.parse(value),
-  slotNumber: given(value, "slotNumber"),
-  targetGasLimit: given(value, "targetGasLimit"),
-}));
-
-export interface PayloadV4 {
-  readonly payload: ExecutionPayload;
-  readonly slotNumber: bigint | undefined;
-}
-
-export const payloadV4Shape = (base: Shape<ExecutionPayload>): Shape<PayloadV4> =>
-  shape(base.schema, (value) => ({ payload: base.parse(value), slotNumber: given(value, "slotNumber") }));
-
-const PAYLOAD_V4_FIELDS = ["blockAccessList", "slotNumber"] as const;
+/** What `base` reads, and the error about the first required field that is missing. */
+export const requiring = <T>(base: Shape<T>, required: Readonly<Record<string, string>>) =>
+  shape(base.schema, (json): { readonly value: T; readonly missing: string | undefined } => {
+    const value = base.parse(json);
+    for (const name of NEW_NUMBERS)
+      if (name in required && fieldOf(json, name) !== undefined) uint64Shape.parse(fieldOf(json, name));
+    return { value, missing: Object.entries(required).find(([name]) => fieldOf(json, name) === undefined)?.[1] };
+  });
 
 /** A payload of one of our chains: none of their blocks has the fields that payload version 4 adds. */
 export const payloadBeforeV4Shape = (base: Shape<ExecutionPayload>): Shape<ExecutionPayload> =>
-  shape(base.schema, (value) => {
-    for (const name of PAYLOAD_V4_FIELDS) {
-      const field = (value as Record<string, unknown> | null)?.[name];
-      if (field !== undefined && field !== null) throw new ShapeError(`no block of this chain has a ${name}: leave it out`, name);
-    }
-    return base.parse(value);
+  shape(base.schema, (json) => {
+    for (const name of ["blockAccessList", "slotNumber"])
+      if (fieldOf(json, name) !== undefined) throw new ShapeError(`no block of this chain has a ${name}: leave it out`, name);
+    return base.parse(json);
   });
 
-export function forkchoiceUpdatedV4Fault({ attributes, slotNumber, targetGasLimit }: AttributesV4): VersionFault {
-  if (attributes.withdrawals === undefined) return fault("invalid-attributes", "missing withdrawals");
-  if (attributes.parentBeaconBlockRoot === undefined) return fault("invalid-attributes", "missing beacon root");
-  if (slotNumber === undefined) return fault("invalid-attributes", "missing slot number");
-  if (targetGasLimit === undefined) return fault("invalid-attributes", "missing target gas limit");
-  return fault("unsupported-fork", "forkchoiceUpdatedV4 must only be called for amsterdam payloads");
-}
-
-export function newPayloadV5Fault(input: NewPayloadInput, slotNumber: bigint | undefined): VersionFault {
-  const missing = missingPayloadField(4, input);
-  if (missing !== undefined) return fault("invalid-params", missing);
-  if (slotNumber === undefined) return fault("invalid-params", "nil slotnumber post-amsterdam");
-  return fault("unsupported-fork", "newPayloadV5 must only be called for amsterdam payloads");
-}
-
-/** A payload's id begins with the version of the attributes that it was built from. */
-export const getPayloadV6Fault = (id: string): VersionFault =>
-  id.startsWith("0x04") ? fault("unknown-payload", "") : fault("unsupported-fork", "getPayloadV6 is for amsterdam payloads");
+/** @param error the one for a missing field */
+export const amsterdamFault = (method: string, error: EngineErrorName, missing: string | undefined): VersionFault =>
+  missing === undefined
+    ? { error: "unsupported-fork", detail: `${method} must only be called for amsterdam payloads` }
+    : { error, detail: missing };

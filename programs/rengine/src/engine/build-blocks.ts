@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import type { ChainSync } from "@rnode/sync";
-import { statusToJson } from "./payload-status.ts";
+import { statusToJson } from "./engine-results.ts";
 
 export const MAX_BLOCKS = 1024;
 /** How long one request may take. */

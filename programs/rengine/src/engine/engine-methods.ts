@@ -39,19 +39,10 @@ import {
 } from "@rnode/protocol";
 import type { ChainSync } from "@rnode/sync";
 import { VERSION } from "../version.ts";
-import {
-  attributesV4Shape,
-  forkchoiceUpdatedV4Fault,
-  getPayloadV6Fault,
-  newPayloadV5Fault,
-  payloadBeforeV4Shape,
-  payloadV4Shape,
-} from "./amsterdam.ts";
+import { ATTRIBUTES_V4, amsterdamFault, PAYLOAD_V4, payloadBeforeV4Shape, requiring } from "./amsterdam.ts";
 import { buildBlocks, MAX_BLOCKS } from "./build-blocks.ts";
 import * as results from "./engine-results.ts";
-import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
 import { payloadAnswer } from "./payload-answer.ts";
-import { statusToJson } from "./payload-status.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
 import { receivedBlock } from "./received-block.ts";
 import { transitionConfigurationMethods } from "./transition-configuration.ts";
@@ -59,6 +50,7 @@ import {
   checkForkchoiceVersion,
   checkGetPayloadVersion,
   checkNewPayloadVersion,
+  missingPayloadField,
   type NewPayloadInput,
   postMergeRulesAt,
   type VersionFault,
@@ -125,7 +117,7 @@ export function engineMethods({
     const result = await heads.forkchoiceUpdated(state, attributes, version);
     switch (result.kind) {
       case "updated":
-        return { payloadStatus: statusToJson(result.status), payloadId: result.payloadId ?? null };
+        return { payloadStatus: results.statusToJson(result.status), payloadId: result.payloadId ?? null };
       case "invalid-state":
         throw rpcErrorOf(profile.errors.forkchoice(result.reason));
       case "invalid-attributes":
@@ -159,7 +151,7 @@ export function engineMethods({
     if (status.status === "INVALID") {
       log.warn("payload refused", { number: payload.blockNumber, hash: payload.blockHash, reason: status.validationError });
     }
-    return statusToJson(status);
+    return results.statusToJson(status);
   }
 
   function getPayload(version: GetPayloadVersion, id: Hex): JsonText | Promise<JsonText> {
@@ -199,10 +191,10 @@ export function engineMethods({
     return head !== undefined && postMergeRulesAt(config, head.header.timestamp).provesBlobCells;
   }
 
-  const state = param("forkchoiceState", forkchoiceStateShape);
+  const state = param("forkchoiceState", results.forkchoiceStateShape);
   const attributes = optionalParam("payloadAttributes", attributesShape);
-  const id = param("payloadId", payloadIdShape);
-  const receivedPayload = payloadShape((hash) => chain.preparedBlockOf(hash)?.encodedTransactions);
+  const id = param("payloadId", results.payloadIdShape);
+  const receivedPayload = results.payloadShape((hash) => chain.preparedBlockOf(hash)?.encodedTransactions);
   const payload = param("executionPayload", payloadBeforeV4Shape(receivedPayload));
   const executionRequests = optionalParam("executionRequests", arrayShape(dataShape));
   const versionedHashes = optionalParam("expectedBlobVersionedHashes", arrayShape(hashShape));
@@ -250,10 +242,14 @@ export function engineMethods({
     }),
     engine_forkchoiceUpdatedV4: method({
       result: results.forkchoiceUpdated,
-      params: [state, optionalParam("payloadAttributes", attributesV4Shape), optionalParam("custodyColumns", anyJson)],
+      params: [
+        state,
+        optionalParam("payloadAttributes", requiring(attributesShape, ATTRIBUTES_V4)),
+        optionalParam("custodyColumns", anyJson),
+      ],
       summary: "From Amsterdam: without attributes as V3; refused with them, as no chain has that fork.",
       handler: ([given, wanted]) => {
-        if (wanted !== undefined) refuse(forkchoiceUpdatedV4Fault(wanted));
+        if (wanted !== undefined) refuse(amsterdamFault("forkchoiceUpdatedV4", "invalid-attributes", wanted.missing));
         return forkchoiceUpdated(3, [given, undefined]);
       },
     }),
@@ -281,15 +277,12 @@ export function engineMethods({
     }),
     engine_newPayloadV5: method({
       result: results.payloadStatus,
-      params: [param("executionPayload", payloadV4Shape(receivedPayload)), versionedHashes, beaconRoot, executionRequests],
+      params: [param("executionPayload", requiring(receivedPayload, PAYLOAD_V4)), versionedHashes, beaconRoot, executionRequests],
       summary: "From Amsterdam: refused, as no chain has that fork.",
-      handler: ([given, hashes, root, requests]) =>
-        refuse(
-          newPayloadV5Fault(
-            { payload: given.payload, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: requests },
-            given.slotNumber,
-          ),
-        ),
+      handler: ([{ value, missing }, hashes, root, requests]) => {
+        const input = { payload: value, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: requests };
+        refuse(amsterdamFault("newPayloadV5", "invalid-params", missingPayloadField(4, input) ?? missing));
+      },
     }),
     engine_getPayloadV1: method({ result: results.payloadV1, params: [id], handler: ([given]) => getPayload(1, given) }),
     engine_getPayloadV2: method({ result: results.payloadV2, params: [id], handler: ([given]) => getPayload(2, given) }),
@@ -300,7 +293,8 @@ export function engineMethods({
       result: results.payloadV4,
       params: [id],
       summary: "From Amsterdam: refused, as no chain has that fork.",
-      handler: ([given]) => refuse(getPayloadV6Fault(given)),
+      // A payload's id begins with the version of the attributes that it was built from.
+      handler: ([given]) => refuse(amsterdamFault("getPayloadV6", "unknown-payload", given.startsWith("0x04") ? "" : undefined)),
     }),
     engine_getPayloadBodiesByHashV1: bodiesByHash,
     engine_getPayloadBodiesByHashV2: bodiesByHash,

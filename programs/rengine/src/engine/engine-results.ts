@@ -1,3 +1,5 @@
+import type { ForkchoiceState } from "@rnode/chain";
+import { type JsonObject, protocolShape } from "@rnode/eth-api";
 import {
   ADDRESS,
   arrayOf,
@@ -12,7 +14,9 @@ import {
   TEXT,
   WITHDRAWAL,
 } from "@rnode/eth-api/schemas";
-import type { JsonSchema } from "@rnode/jsonrpc";
+import { bytesShape, hashShape, type JsonSchema, objectShape, type Shape, shape } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import { type ExecutionPayload, type KnownTransactions, type PayloadStatusV1, payloadFromJson } from "@rnode/protocol";
 
 // Parameters and results of the Engine API as the published description states them.
 // Spec: execution-apis src/engine, docs/protocol/04-rpc.md#engine-api
@@ -20,7 +24,7 @@ import type { JsonSchema } from "@rnode/jsonrpc";
 const result = (name: string, schema: JsonSchema): ResultDoc => ({ name, schema });
 const BLOOM: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{512}$" };
 
-export const PAYLOAD = object(
+const PAYLOAD = object(
   {
     parentHash: HASH,
     feeRecipient: ADDRESS,
@@ -39,6 +43,24 @@ export const PAYLOAD = object(
   },
   { withdrawals: arrayOf(WITHDRAWAL), blobGasUsed: QUANTITY, excessBlobGas: QUANTITY, withdrawalsRoot: HASH },
 );
+
+/** @param known transactions that need not be decoded: those of a built block that comes back */
+export const payloadShape = (known: KnownTransactions): Shape<ExecutionPayload> =>
+  protocolShape({ title: "Execution payload", ...PAYLOAD }, (value, path) => payloadFromJson(value, path, known));
+
+export const forkchoiceStateShape: Shape<ForkchoiceState> = objectShape(
+  { headBlockHash: hashShape, safeBlockHash: hashShape, finalizedBlockHash: hashShape },
+  {},
+);
+
+const eightBytes = bytesShape(8, "an 8-byte payload id");
+export const payloadIdShape: Shape<Hex> = shape(eightBytes.schema, (value) => bytesToHex(eightBytes.parse(value)));
+
+export const statusToJson = ({ status, latestValidHash, validationError }: PayloadStatusV1): JsonObject => ({
+  status,
+  latestValidHash,
+  validationError: validationError ?? null,
+});
 
 const STATUS_FIELDS = {
   status: { enum: ["VALID", "INVALID", "SYNCING", "ACCEPTED", "INVALID_BLOCK_HASH"] },

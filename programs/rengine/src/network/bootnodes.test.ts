@@ -1,6 +1,6 @@
 import { parseEnode } from "@rnode/devp2p";
 import { expect, it } from "vitest";
-import { bootnodesOf } from "./bootnodes.ts";
+import { bootnodesOf } from "./start-network.ts";
 
 it("a named network has the boot nodes of its L1, each with an address; a genesis file has none", () => {
   const idsOf = (chain: string): string[] => bootnodesOf(chain).map((text) => parseEnode(text).id);

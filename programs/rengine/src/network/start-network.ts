@@ -3,6 +3,7 @@ import type { Chain } from "@rnode/chain";
 import {
   type DevP2PConfig,
   type DevP2PNetwork,
+  defaultBootnodes,
   type NatSetting,
   type OpenNetworkDeps,
   openNetwork,
@@ -12,11 +13,10 @@ import type { NodeOnNetwork } from "@rnode/eth-api";
 import type { Logger } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
 import { type ProgramMetrics, type Scope, UserError } from "@rnode/program";
-import { networkGenesisHash } from "@rnode/protocol";
+import { networkByName, networkGenesisHash } from "@rnode/protocol";
 import type { ClientOptions } from "../options.ts";
 import type { PoolService } from "../pool/pool-service.ts";
 import { databasePath } from "../setup/database.ts";
-import { bootnodesOf } from "./bootnodes.ts";
 import { nodeKeyAt } from "./node-key.ts";
 import { SharedPool } from "./shared-pool.ts";
 
@@ -30,6 +30,12 @@ export interface NetworkDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ProgramMetrics;
+}
+
+/** Boot nodes of the L1 of a named network; none for a genesis file. @param chain as `--chain` gives it */
+export function bootnodesOf(chain: string): readonly string[] {
+  const network = networkByName(chain);
+  return network === undefined ? [] : defaultBootnodes(BigInt(network.l1ChainId), "execution");
 }
 
 /**
