@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { asciiToBytes, bytesToHex, concatBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
 import { benchOptions } from "./bench-options.ts";
+import { HISTORY_TABLES } from "./common/history-tables.ts";
 import { forkchoiceState } from "./common/op-chain.ts";
 import { scalePlan } from "./import/import-chains.ts";
 import { httpRequest, percentile, runLoad } from "./rpc/rpc-load.ts";
@@ -128,12 +129,10 @@ class ScaleRun {
     const after = await this.#tables();
     const keys = plan.keysPerBlock * blocks.length;
     const grown = (name: string): number => (after[name]?.sizeBytes ?? 0) - (before[name]?.sizeBytes ?? 0);
-    // The last blocks that changed an account or a slot are in its row.
-    const history = ["changes", "accounts", "accountBlocks", "storage", "slotBlocks", "nodeHistory", "nodeEpochs"];
-    const sizes = history.map((name) => `${name} ${Math.round(grown(name) / keys)}`).join(", ");
+    const sizes = HISTORY_TABLES.map((name) => `${name} ${Math.round(grown(name) / keys)}`).join(", ");
     this.#print(
       "history, bytes a changed key",
-      `${Math.round(history.reduce((sum, name) => sum + grown(name), 0) / keys)}: ${sizes}`,
+      `${Math.round(HISTORY_TABLES.reduce((sum, name) => sum + grown(name), 0) / keys)}: ${sizes}`,
     );
   }
 

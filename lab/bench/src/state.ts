@@ -13,6 +13,7 @@ import { headerOf } from "@rnode/protocol/testing";
 import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
 import { createProof, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
 import { benchOptions } from "./bench-options.ts";
+import { HISTORY_TABLES } from "./common/history-tables.ts";
 import { processUsage } from "./common/process-usage.ts";
 import { transfers } from "./import/import-chains.ts";
 import { writeGenesisFile } from "./import/import-generate.ts";
@@ -54,8 +55,6 @@ const SLOT_KEYS = Array.from({ length: SLOTS }, (_, i) => keccak256(number32(i),
 const HISTORY_BLOCKS = 512;
 const HISTORY_BLOCK = { accounts: 300, slots: 300 };
 const PROOF_DISTANCES = [0, 10, 60, 130, 250, 490] as const;
-/** The last blocks that changed an account or a slot are in its row. */
-const HISTORY_TABLES = ["changes", "accounts", "accountBlocks", "storage", "slotBlocks", "nodeHistory", "nodeEpochs"] as const;
 
 const NOTHING: TrieNodeReader = { readNode: () => undefined };
 

@@ -9,6 +9,7 @@ export { MAX_BLOCK_NUMBER } from "./database/keys.ts";
 export { describePageReading } from "./database/page-reading.ts";
 export { storageAdvice } from "./errors.ts";
 export { type ChainStoreOptions, DEFAULT_PROOF_WINDOW_BLOCKS, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
+export { GROWTH_UNITS, type GrowthUnit, TABLES, type TableName } from "./schema.ts";
 export { RowFile } from "./sorting/row-file.ts";
 export { RowSort, type RowSortOptions } from "./sorting/row-sort.ts";
 export { anyClearsStorage, changeCount, clearsStorage } from "./state/state-batch.ts";

@@ -8,29 +8,45 @@ import type { StateTableSet } from "./state/state-tables.ts";
 
 /** The only format that is read and written. It changes whenever the meaning of a table changes. */
 export const FORMAT = 6;
-const TABLE_NAMES = [
-  "meta",
-  "headers",
-  "bodies",
-  "receipts",
-  "senders",
-  "canonical",
-  "numbers",
-  "transactions",
-  "totalDifficulty",
-  "accounts",
-  "storage",
-  "changes",
-  "accountBlocks",
-  "slotBlocks",
-  "codes",
-  "nodes",
-  "upperNodes",
-  "nodeJournal",
-  "nodeHistory",
-  "nodeEpochs",
-  "logs",
-] as const;
+/** What the rows of a table are counted by. */
+export const GROWTH_UNITS = ["block", "transaction", "account", "slot"] as const;
+export type GrowthUnit = (typeof GROWTH_UNITS)[number];
+
+interface TableFacts {
+  /** empty: the number of rows follows none of the units */
+  readonly growsWith: readonly GrowthUnit[];
+  /** the table has old versions of the state, or parts of blocks that only requests read; pruning removes the rows of old blocks */
+  readonly history?: "state" | "blocks";
+}
+
+const facts = <N extends string>(tables: Readonly<Record<N, TableFacts>>): Readonly<Record<N, TableFacts>> => tables;
+
+/** All tables. */
+export const TABLES = facts({
+  meta: { growsWith: [] },
+  headers: { growsWith: ["block"] },
+  bodies: { growsWith: ["block", "transaction"] },
+  receipts: { growsWith: ["block", "transaction"], history: "blocks" },
+  senders: { growsWith: ["block", "transaction"], history: "blocks" },
+  canonical: { growsWith: ["block"] },
+  numbers: { growsWith: ["block"] },
+  transactions: { growsWith: ["block", "transaction"], history: "blocks" },
+  totalDifficulty: { growsWith: ["block"] },
+  accounts: { growsWith: ["account"] },
+  storage: { growsWith: ["slot"] },
+  changes: { growsWith: ["block", "transaction"], history: "state" },
+  accountBlocks: { growsWith: ["block", "transaction"], history: "state" },
+  slotBlocks: { growsWith: ["block", "transaction"], history: "state" },
+  codes: { growsWith: [] },
+  nodes: { growsWith: [] },
+  upperNodes: { growsWith: [] },
+  nodeJournal: { growsWith: [] },
+  nodeHistory: { growsWith: ["block", "transaction"], history: "state" },
+  nodeEpochs: { growsWith: ["block", "transaction"], history: "state" },
+  logs: { growsWith: ["block", "transaction"], history: "blocks" },
+});
+
+export type TableName = keyof typeof TABLES;
 
 export interface Tables extends BlockTableSet, StateTableSet, Record<keyof NodeTableSet, Table> {
   readonly meta: Table;
@@ -68,7 +84,7 @@ export function openTables(folder: string, options: EnvironmentOptions): OpenedT
     const opened: Record<string, Table> = {};
     const openAll = (): void => {
       if (row === undefined) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
-      for (const name of TABLE_NAMES) {
+      for (const name of Object.keys(TABLES)) {
         // The tables were made in the commit that wrote the format.
         const table = environment.openTable(name);
         if (table === undefined) throw storageError("storage/corrupted", { folder, reason: `table ${name} is missing` });
@@ -77,7 +93,7 @@ export function openTables(folder: string, options: EnvironmentOptions): OpenedT
     };
     if (options.readOnly) openAll();
     else environment.atomically(openAll); // one commit, rather than one per table
-    return { environment, tables: opened as Record<(typeof TABLE_NAMES)[number], Table> };
+    return { environment, tables: opened as Record<TableName, Table> };
   } catch (error) {
     environment.abandon();
     throw error;

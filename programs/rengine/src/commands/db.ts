@@ -5,6 +5,7 @@ import { bool, type CommandIo, command, commandGroup, optionGroup, optionTable, 
 import {
   compactDatabase,
   describePageReading,
+  GROWTH_UNITS,
   type VerifyNotice,
   type VerifyProgress,
   type VerifyRestartReason,
@@ -12,7 +13,7 @@ import {
 import { databasePath, openExistingDatabase, sayPageReading } from "../setup/database.ts";
 import { history, historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
-import { COST_UNITS, tableCosts } from "./db-costs.ts";
+import { tableCosts } from "./db-costs.ts";
 
 const datadirOption = { parse: path, required: true, help: "Folder of the database." } as const;
 const jsonOption = { parse: bool, default: false, env: false, help: "Print the result as JSON." } as const;
@@ -207,12 +208,12 @@ function printStats(statistics: Statistics, io: CommandIo): void {
   io.out([`${"table".padEnd(24)}`, ...["entries", "size", ...heads].map((head) => head.padStart(14))].join(""));
   const costs = tableCosts(statistics);
   for (const [name, { entries, sizeBytes }] of Object.entries(statistics.tables)) {
-    const own = COST_UNITS.map((unit) => (costs[name]?.[unit] === undefined ? "" : costs[name][unit].toFixed(0)));
+    const own = GROWTH_UNITS.map((unit) => (costs[name]?.[unit] === undefined ? "" : costs[name][unit].toFixed(0)));
     io.out(
       [name.padEnd(24), ...[String(entries), megabytes(sizeBytes), ...own].map((text) => text.padStart(14))].join("").trimEnd(),
     );
   }
-  const sums = COST_UNITS.map((unit) => Object.values(costs).reduce((sum, cost) => sum + (cost[unit] ?? 0), 0));
+  const sums = GROWTH_UNITS.map((unit) => Object.values(costs).reduce((sum, cost) => sum + (cost[unit] ?? 0), 0));
   io.out([`${"together".padEnd(52)}`, ...sums.map((sum) => sum.toFixed(0).padStart(14))].join(""));
 }
 
