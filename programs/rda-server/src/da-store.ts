@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, isSystemError } from "@rnode/primitives";
 
 /** Data in a folder, one file for each commitment. */
 export class DaStore {
@@ -22,7 +22,7 @@ export class DaStore {
     try {
       return await readFile(this.#pathOf(commitment));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      if (isSystemError(error, "ENOENT")) return undefined;
       throw error;
     }
   }

@@ -16,7 +16,7 @@ import {
   trimBytesLeft,
   uint64ToBytes,
 } from "./bytes.ts";
-import { CodedError, isCodedError } from "./errors.ts";
+import { CodedError, isCodedError, isSystemError } from "./errors.ts";
 import { parseQuantity, parseQuantityNumber, toQuantity } from "./quantity.ts";
 
 describe("hex", () => {
@@ -128,5 +128,14 @@ describe("coded errors", () => {
     expect(isCodedError(error, "rlp/truncated")).toBe(true);
     expect(isCodedError(error, "rlp/trunc")).toBe(false);
     expect(isCodedError(new Error("rlp/truncated"), "rlp/")).toBe(false);
+  });
+
+  it("are not those of the operating system, which are found by one of several codes", () => {
+    const error = Object.assign(new Error("no such file"), { code: "ENOENT", syscall: "open" });
+    expect(isSystemError(error)).toBe(true);
+    expect(isSystemError(error, "ENOTDIR", "ENOENT")).toBe(true);
+    expect(isSystemError(error, "EEXIST")).toBe(false);
+    for (const other of [new CodedError("ENOENT"), Object.assign(new Error(), { code: "ENOENT" }), { ...error }, undefined])
+      expect(isSystemError(other)).toBe(false);
   });
 });

@@ -79,3 +79,16 @@ export function isCodedError(error: unknown, codeOrFamily?: string): error is Co
   if (codeOrFamily === undefined) return true;
   return codeOrFamily.endsWith("/") ? error.code.startsWith(codeOrFamily) : error.code === codeOrFamily;
 }
+
+/** An error of the operating system, as Node's modules throw it. */
+interface SystemError extends Error {
+  /** such as ENOENT */
+  readonly code: string;
+  readonly syscall: string;
+}
+
+/** Narrows a caught value to an error of the operating system, optionally with one of these codes. */
+export function isSystemError(error: unknown, ...codes: readonly string[]): error is SystemError {
+  if (!(error instanceof Error && "syscall" in error && "code" in error)) return false;
+  return codes.length === 0 || codes.includes(String(error.code));
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { isCodedError } from "@rnode/primitives";
+import { isCodedError, isSystemError } from "@rnode/primitives";
 import { errorCauses } from "./error-causes.ts";
 import { downloadError } from "./errors.ts";
 import { type DownloadOptions, resumableBody } from "./resumable-body.ts";
@@ -119,7 +119,7 @@ function ifThere<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (isSystemError(error, "ENOENT")) return undefined;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { CodedError, hexToBytes, isPrivateKey } from "@rnode/primitives";
+import { CodedError, hexToBytes, isPrivateKey, isSystemError } from "@rnode/primitives";
 import { makeFolder } from "@rnode/program";
 
 /** An error of a key file, as a sentence. */
@@ -44,7 +44,7 @@ function readIfThere(path: string): string | undefined {
       closeSync(file);
     }
   } catch (cause) {
-    if (isMissing(cause)) return undefined;
+    if (isSystemError(cause, "ENOENT")) return undefined;
     throw new KeyFileError(`the network key cannot be read: ${messageOf(cause)}`, { cause });
   }
 }
@@ -60,6 +60,4 @@ function createKey(path: string): Uint8Array {
   }
   return new Uint8Array(key);
 }
-
-const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isSystemError } from "@rnode/primitives";
 import type { RegistrySource } from "./api.ts";
 import { RegistryError } from "./registry-error.ts";
 
@@ -53,8 +54,7 @@ function inside(root: string, path: string): string {
 }
 
 function missingOrThrow(error: unknown, file: string): undefined {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (error instanceof RegistryError || typeof code !== "string") throw error;
-  if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-  throw new RegistryError("registry/unreadable", { file, reason: message }, { cause: error });
+  if (!isSystemError(error)) throw error;
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+  throw new RegistryError("registry/unreadable", { file, reason: error.message }, { cause: error });
 }

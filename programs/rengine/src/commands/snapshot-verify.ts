@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isCodedError } from "@rnode/primitives";
+import { isCodedError, isSystemError } from "@rnode/primitives";
 import { bool, command, optionGroup, optionTable } from "@rnode/program";
 import { loadSnapshot } from "@rnode/snapshot";
 import { loadChainSpec } from "../setup/chain-spec.ts";
@@ -60,7 +60,7 @@ export const verifySnapshotFile = command({ table, version: VERSION }, async ({ 
   } catch (cause) {
     if (isCodedError(cause, "download/") && !isUseless(cause)) isKept = download?.keep() === true;
     if (isKept) io.err(`what was downloaded is kept in ${download!.folder}: the same command goes on from there`);
-    if (download === undefined && cause instanceof Error && "syscall" in cause) throw fileError(from, cause);
+    if (download === undefined && isSystemError(cause)) throw fileError(from, cause);
     throw cause;
   } finally {
     if (!isKept) download?.remove();

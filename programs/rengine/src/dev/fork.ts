@@ -11,7 +11,7 @@ import {
 } from "@rnode/dev-chain";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, type Hex, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
+import { bytesToHex, type Hex, isCodedError, isSystemError, ZERO_ADDRESS } from "@rnode/primitives";
 import { makeFolder, type Scope, UserError } from "@rnode/program";
 import { activeOpFork, type ChainConfig, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
 import type { ChainStore } from "@rnode/storage";
@@ -132,7 +132,7 @@ function openCache(options: ConstructorParameters<typeof ForkCache>[0], log: Log
     makeFolder(options.folder);
     return new ForkCache(options, log);
   } catch (error) {
-    if (!(error instanceof Error && "syscall" in error)) throw error;
+    if (!isSystemError(error)) throw error;
     throw new UserError(`--fork-cache=${options.folder} cannot be used: ${error.message}`, { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { errorText, type Logger } from "@rnode/observe";
-import { decodeRlpPrefix, encodeRlp, isCodedError } from "@rnode/primitives";
+import { decodeRlpPrefix, encodeRlp, isCodedError, isSystemError } from "@rnode/primitives";
 import { DEFAULT_POOL_LIMITS } from "@rnode/txpool";
 
 /** After a write, transactions that arrive within this time are written together. */
@@ -91,7 +91,7 @@ export class PoolJournal {
       const unread = rest.length + size - position;
       if (unread > 0) this.#log.warn("end of the transaction journal is damaged or too long", { path: this.#path, unread });
     } catch (error) {
-      if (hasCode(error, "ENOENT")) return;
+      if (isSystemError(error, "ENOENT")) return;
       this.#log.warn("transaction journal not read", { path: this.#path, reason: errorText(error) });
     } finally {
       await file?.close();
@@ -268,5 +268,3 @@ function* piecesOf(transactions: readonly Uint8Array[], maxBytes: number): Itera
   }
   if (piece.length > 0) yield Buffer.concat(piece);
 }
-
-const hasCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;

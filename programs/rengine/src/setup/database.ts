@@ -1,20 +1,18 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { isCodedError } from "@rnode/primitives";
+import { isCodedError, isSystemError } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import { type ChainDatabase, type ChainStoreOptions, describePageReading, openChainStore } from "@rnode/storage";
 
 /** The chain's database within `--datadir`. */
 export const databasePath = (datadir: string): string => join(datadir, "chaindata");
 
-const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
-
 /** Opens the database for writing, and creates it if there is none. @throws {UserError} the folder cannot be made or written */
 export function openDatabase(datadir: string, options: ChainStoreOptions = {}): ChainDatabase {
   try {
     return openChainStore(databasePath(datadir), options);
   } catch (error) {
-    const reason = isCodedError(error, "storage/io") ? error.data.reason : isFileError(error) ? error.message : undefined;
+    const reason = isCodedError(error, "storage/io") ? error.data.reason : isSystemError(error) ? error.message : undefined;
     if (reason === undefined) throw error;
     throw new UserError(`--datadir ${datadir}: ${String(reason)}; name a folder that can be made and written`, { cause: error });
   }

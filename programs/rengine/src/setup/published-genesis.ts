@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fetchPublished, isUrl, PUBLISHED_DICTIONARY, type PublishedFile, placesOf, publishedGenesis } from "@rnode/networks";
-import { isCodedError } from "@rnode/primitives";
+import { isCodedError, isSystemError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import type { Network } from "@rnode/protocol";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
@@ -90,7 +90,7 @@ export class PublishedGenesis {
         onRetry: (reason, waitMs) => onRetry(url!, reason, waitMs),
       });
     } catch (cause) {
-      if (!isCodedError(cause) && !(cause instanceof Error && "syscall" in cause)) throw cause;
+      if (!isCodedError(cause) && !isSystemError(cause)) throw cause;
       if (isCodedError(cause, "download/wrong-content")) this.drop(); // the genesis may name a dictionary that there never was
       throw new FetchFailure(
         `${needs}, which cannot be had: ${cause.message}; give the genesis with --genesis=FILE|URL, or a mirror with --registry`,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type DerivationConfig, maxSequencerDriftSec } from "@rnode/derivation";
 import { findNetwork, registryAt, registryRetriesIn } from "@rnode/networks";
 import type { Logger } from "@rnode/observe";
-import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
+import { type Clock, CodedError, isCodedError, isSystemError } from "@rnode/primitives";
 import {
   type BlobScheduleEntry,
   type ChainConfig,
@@ -223,7 +223,7 @@ function readText(flag: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    if (!isFileError(cause)) throw cause;
+    if (!isSystemError(cause)) throw cause;
     throw new StartError("start/bad-config", `${flag}: cannot read ${path}: ${cause.message}`, { cause });
   }
 }
@@ -240,14 +240,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
-
 function orBadConfig<T>(what: string, load: () => T): T {
   try {
     return load();
   } catch (cause) {
     if (cause instanceof StartError) throw cause;
-    if (!isCodedError(cause) && !isFileError(cause)) throw cause;
+    if (!isCodedError(cause) && !isSystemError(cause)) throw cause;
     throw new StartError("start/bad-config", `${what}: ${cause.message}`, { cause });
   }
 }

@@ -11,6 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { isSystemError } from "@rnode/primitives";
 import { storageError } from "../errors.ts";
 
 const LOCK_FILE = "writer.lock";
@@ -110,9 +111,9 @@ function makeFolder(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    if (isErrno(error, "EEXIST")) return; // if it is a file, opening the lock fails
+    if (isSystemError(error, "EEXIST")) return; // if it is a file, opening the lock fails
     const parent = dirname(path);
-    if (!isErrno(error, "ENOENT") || existsSync(parent)) throw error;
+    if (!isSystemError(error, "ENOENT") || existsSync(parent)) throw error;
     makeFolder(parent);
     mkdirSync(path);
   }
@@ -129,7 +130,7 @@ function tryCreate(file: string, text: string): boolean {
   try {
     descriptor = openSync(file, "wx");
   } catch (error) {
-    if (isErrno(error, "EEXIST")) return false;
+    if (isSystemError(error, "EEXIST")) return false;
     throw error;
   }
   try {
@@ -154,7 +155,7 @@ function readLock(file: string): string | undefined {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTY_LOCK_WAIT_MS);
     return readFileSync(file, "utf8");
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return undefined;
+    if (isSystemError(error, "ENOENT")) return undefined;
     throw error;
   }
 }
@@ -178,8 +179,8 @@ export function takeAway(file: string, expected?: string): void {
     renameSync(file, aside);
     if (expected !== undefined && readFileSync(aside, "utf8") !== expected) linkSync(aside, file);
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return;
-    if (!isErrno(error, "EEXIST")) throw error;
+    if (isSystemError(error, "ENOENT")) return;
+    if (!isSystemError(error, "EEXIST")) throw error;
   }
   unlinkSync(aside);
 }
@@ -189,7 +190,7 @@ function isAlive({ pid, startedAt }: Holder): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    return isErrno(error, "EPERM");
+    return isSystemError(error, "EPERM");
   }
   const now = startTime(pid);
   if (startedAt !== undefined && now !== undefined) return now === startedAt && pid !== process.pid;
@@ -219,8 +220,4 @@ function bootId(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isCodedError } from "@rnode/primitives";
+import { isCodedError, isSystemError } from "@rnode/primitives";
 import { acquireWriterLock, type WriterLock } from "../database/writer-lock.ts";
 import { toStorageError } from "../errors.ts";
 import { ROW_FILES } from "./state-rows.ts";
@@ -48,7 +48,7 @@ export class CheckpointFolder {
       try {
         return readFileSync(join(this.path, CHECKPOINT_FILE));
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+        if (isSystemError(error, "ENOENT")) return undefined;
         throw error;
       }
     });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { bytesToHex, CodedError, hexToBytes, isCodedError } from "@rnode/primitives";
+import { bytesToHex, CodedError, hexToBytes, isCodedError, isSystemError } from "@rnode/primitives";
 
 export type JwtSecretErrorCode =
   | "jwt/bad-secret-file"
@@ -18,8 +18,6 @@ function parseSecret(path: string, text: string): Uint8Array {
   }
   return hexToBytes(digits);
 }
-
-const hasCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;
 
 /** Reads the 32-byte secret from a file of 64 hex digits, `0x` optional. @throws {CodedError} jwt/bad-secret-file; the file system's errors */
 export const readJwtSecret = (path: string): Uint8Array => parseSecret(path, readFileSync(path, "utf8"));
@@ -42,7 +40,7 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
   try {
     return { secret: readJwtSecret(path), isNew: false };
   } catch (error) {
-    if (!hasCode(error, "ENOENT")) throw error;
+    if (!isSystemError(error, "ENOENT")) throw error;
   }
   assertSecretFolder(path);
   const secret = randomBytes(32);
@@ -53,7 +51,7 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
     writeFileSync(draft, bytesToHex(secret), { mode: 0o600 });
     linkSync(draft, path);
   } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
+    if (!isSystemError(error, "EEXIST")) throw error;
     return { secret: readJwtSecret(path), isNew: false };
   } finally {
     rmSync(draft, { force: true });
@@ -74,7 +72,7 @@ export function namingSecretOption<T>({ option, remedy }: SecretOption, read: ()
   try {
     return read();
   } catch (cause) {
-    if (!(isCodedError(cause, "jwt/") || (cause instanceof Error && "syscall" in cause))) throw cause;
+    if (!(isCodedError(cause, "jwt/") || isSystemError(cause))) throw cause;
     const reason = [option, cause.message, ...(remedy === undefined ? [] : [remedy])].join(": ");
     throw new CodedError<JwtSecretErrorCode>("jwt/bad-option", { reason }, { sentence: "{reason}", cause });
   }

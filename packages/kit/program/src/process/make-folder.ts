@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { isSystemError } from "@rnode/primitives";
 
 /**
  * Makes a folder and those above it that do not exist. Unlike the recursive mode of `mkdirSync`, it ends where there can be no folders,
@@ -14,11 +15,8 @@ export function makeFolder(path: string, { mode = 0o777 }: { readonly mode?: num
     try {
       mkdirSync(folder, { mode });
     } catch (error) {
-      if (!isThere(error)) throw error;
+      if (!isSystemError(error, "EEXIST")) throw error; // else another program has made it meanwhile
     }
   }
   if (!statSync(path).isDirectory()) mkdirSync(path); // says that a file is in the way
 }
-
-/** Another program has made it meanwhile. */
-const isThere = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST";

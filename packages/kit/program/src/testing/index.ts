@@ -5,3 +5,4 @@ export { freePort } from "./free-port.ts";
 export { GoProgram } from "./go-program.ts";
 export { type InteropCase, runCases } from "./interop-cases.ts";
 export * from "./sim-clock.ts";
+export { until } from "./until.ts";

@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Logger } from "@rnode/observe";
+import { isSystemError } from "@rnode/primitives";
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
@@ -22,7 +23,7 @@ export class PeerFile<T> {
     try {
       this.#stored = readFileSync(this.#path, "utf8").slice(0, MAX_FILE_BYTES);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT"))
+      if (!isSystemError(error, "ENOENT"))
         this.#log.warn("what was known of peers cannot be read: starting anew", { file: this.#path, error: String(error) });
       return [];
     }

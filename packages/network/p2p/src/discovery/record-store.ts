@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ENR } from "@chainsafe/enr";
 import type { Logger } from "@rnode/observe";
+import { isSystemError } from "@rnode/primitives";
 import { makeFolder } from "@rnode/program";
 import { P2PSettingError } from "../settings-error.ts";
 
@@ -35,7 +36,7 @@ export class RecordStore {
     try {
       this.#stored = readFileSync(this.#file, "latin1").slice(0, MAX_RECORDS * MAX_RECORD_CHARS);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT"))
+      if (!isSystemError(error, "ENOENT"))
         this.#log.warn("records found earlier cannot be read: searching anew", { file: this.#file, error: String(error) });
       return [];
     }

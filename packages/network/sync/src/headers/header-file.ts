@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, hexToFixedBytes, isCodedError } from "@rnode/primitives";
+import { bytesToHex, hexToFixedBytes, isCodedError, isSystemError } from "@rnode/primitives";
 import type { HeaderStore, Segment } from "./header-store.ts";
 
 const VERSION = 1;
@@ -47,7 +47,7 @@ export class HeaderFile implements HeaderStore {
     try {
       text = readFileSync(this.#segmentsPath, "utf8");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      if (isSystemError(error, "ENOENT")) return [];
       throw error;
     }
     try {
@@ -118,7 +118,7 @@ export class HeaderFile implements HeaderStore {
     try {
       this.#fd = openSync(path, "r+");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      if (!isSystemError(error, "ENOENT")) throw error;
       this.#fd = openSync(path, "w+");
     }
     return this.#fd;
