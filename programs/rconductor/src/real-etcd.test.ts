@@ -2,6 +2,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until } from "@rnode/program/testing";
 import { TestAuthority } from "@rnode/signer/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { EtcdGateway, type GatewayOptions } from "./etcd/gateway-client.ts";
@@ -16,9 +17,6 @@ const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
-
-const until = (check: () => unknown, timeout = 20_000): Promise<void> =>
-  expect.poll(check, { timeout, interval: 50 }).toBeTruthy() as Promise<void>;
 
 /** Which of them leads the others. */
 async function leaderOf(servers: readonly LocalEtcd[]): Promise<LocalEtcd> {

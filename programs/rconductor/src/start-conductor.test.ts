@@ -5,6 +5,7 @@ import { createJwt, createRpcClient, INVALID_PARAMS, type RpcClient } from "@rno
 import { ActiveSequencer, RpcRollupNode } from "@rnode/node-clients";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
+import { until } from "@rnode/program/testing";
 import { type ExecutionPayload, envelopeToJson } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { conductorMethods } from "./rpc/conductor-methods.ts";
@@ -35,8 +36,6 @@ const start = (etcd: GatewayServer, id: string, given: readonly string[] = [], s
   return startTestConductor([`--etcd=${etcd.url}`, `--server-id=${id}`, ...args], closers, stub);
 };
 
-const until = (check: () => unknown): Promise<void> =>
-  expect.poll(check, { timeout: 10_000, interval: 20 }).toBeTruthy() as Promise<void>;
 const isLeader = (server: TestConductor): Promise<boolean> => server.rpc.call<boolean>("conductor_leader");
 
 /** A conductor that leads a cluster of one, with an active sequencer. */

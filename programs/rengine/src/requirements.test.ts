@@ -5,6 +5,7 @@ import { deposit, l1Info, schemaFaults } from "@rnode/eth-api/testing";
 import { createRpcClient, type JsonSchema, type RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { resolveOptions } from "@rnode/program";
+import { until } from "@rnode/program/testing";
 import { encodeTransaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -555,14 +556,6 @@ const testRequirements = (profile: "R" | "G", readers: number): void => {
     const received: Json[] = [];
     socket.addEventListener("message", ({ data }) => void received.push(JSON.parse(data as string) as Json));
     await new Promise((resolve) => socket.addEventListener("open", resolve));
-    const until = async <T>(find: () => T | undefined): Promise<T> => {
-      for (let tries = 0; tries < 200; tries++) {
-        const found = find();
-        if (found !== undefined) return found;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      throw new Error(`nothing came: ${JSON.stringify(received).slice(0, 500)}`);
-    };
     let id = 0;
     const call = async (method: string, params: unknown[]): Promise<Json> => {
       const own = ++id;

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bytesToHex } from "@rnode/primitives";
+import { until } from "@rnode/program/testing";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { startKzgVerifier } from "./execute/kzg.ts";
 import { PreparedBlock } from "./prepared-block.ts";
@@ -50,14 +50,6 @@ const useProgram = (name: string): void => {
 };
 const hasHappened = (): boolean => !existsSync(faultFile);
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 400; turn++) {
-    if (await isSo()) return;
-    await sleep(50);
-  }
-  throw new Error("it did not come to pass");
-}
-
 describe.each([
   { fault: "exit", tags: [] },
   { fault: "throw", tags: ["long"] },
@@ -77,7 +69,7 @@ describe.each([
       chain.forkchoiceUpdated(forkchoice(tip.hash), undefined, 3);
       expect(chain.head().hash).toBe(bytesToHex(tip.hash));
     };
-    const untilThreadAnswers = (): Promise<void> =>
+    const untilThreadAnswers = () =>
       until(() => {
         next();
         return roots!.nodeCount > 0;

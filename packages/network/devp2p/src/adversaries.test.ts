@@ -1,13 +1,14 @@
 import { type ECDH, randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { encodeRlp, type RlpItem, rlpUint } from "@rnode/primitives";
+import { until } from "@rnode/program/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { parseEnode } from "./enode.ts";
 import { ETH, encodeHashRequest, encodeHeaderRequest, encodeStatus } from "./eth/messages.ts";
 import { RlpxConnection } from "./rlpx/connection.ts";
 import { newKeyPair, publicKeyOf } from "./rlpx/ecies.ts";
 import { HostileEthPeer } from "./testing/hostile-eth-peer.ts";
-import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
 
 // Malicious peers. Limits are checked by counts that do not depend on the machine's speed.
 
@@ -35,7 +36,7 @@ async function dial(node: TestNode, localAddress?: string): Promise<Socket> {
 async function join(node: TestNode, own = newKeyPair()): Promise<{ readonly connection: RlpxConnection; readonly socket: Socket }> {
   const socket = await dial(node);
   const { connection } = await HostileEthPeer.open(socket, node.network.identity.enode, own);
-  await eventually("joined", () => node.network.list().length > 0);
+  await until("joined", () => node.network.list().length > 0);
   return { connection, socket };
 }
 
@@ -99,7 +100,7 @@ describe("malformed messages", () => {
     connection.send(code, data);
     listen(connection);
     await closed(socket);
-    await eventually("the peer is gone", () => node.network.list().length === 0);
+    await until("the peer is gone", () => node.network.list().length === 0);
     expect(await isHeard(node, own)).toBe(false);
   });
 
@@ -110,7 +111,7 @@ describe("malformed messages", () => {
     connection.send(ETH.getBlockHeaders, list());
     listen(connection);
     await closed(socket);
-    await eventually("the peer is gone", () => node.network.list().length === 0);
+    await until("the peer is gone", () => node.network.list().length === 0);
     await node.restart();
     expect(await isHeard(node, own)).toBe(false);
     expect(await isHeard(node, newKeyPair())).toBe(true);
@@ -162,14 +163,14 @@ describe("floods", () => {
     const honest = await startTestNode({ key: 2, plainDataBytes: 1_000, blocks: 30 });
     nodes.push(honest);
     await honest.network.admin.addPeer(node.network.identity.enode);
-    await eventually("connected", () => honest.network.list().length === 1);
+    await until("connected", () => honest.network.list().length === 1);
     expect(await honest.network.list()[0]!.headers({ start: 1, limit: 30 }, new AbortController().signal)).toHaveLength(30);
   }, 30_000);
 
   it("of connections from one address are refused beyond a few", async () => {
     const node = await start({ blocks: 1 });
     const many = await Promise.all(Array.from({ length: 60 }, () => dial(node)));
-    await eventually("most are closed", () => many.filter(({ destroyed }) => destroyed).length >= 45, 4_000);
+    await until("most are closed", () => many.filter(({ destroyed }) => destroyed).length >= 45, 4_000);
     expect(node.network.list()).toEqual([]);
   });
 

@@ -7,13 +7,14 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { encodeRlp, hexToBytes } from "@rnode/primitives";
+import { until } from "@rnode/program/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { BlockPeer } from "./api.ts";
 import { parseEnode } from "./enode.ts";
 import { ETH, encodeHashRequest, encodeHeaderRequest } from "./eth/messages.ts";
 import { RlpxConnection } from "./rlpx/connection.ts";
 import { newKeyPair } from "./rlpx/ecies.ts";
-import { eventually, startTestNode, type TestNode } from "./testing/test-node.ts";
+import { startTestNode, type TestNode } from "./testing/test-node.ts";
 
 // Cost of floods for the node: CPU time and memory of a separate process, and the time of an honest peer's request for thirty
 // headers meanwhile. RNODE_DEVP2P_FLOODS=1 enables the tests, RNODE_DEVP2P_FLOOD_SEC (8) is the duration of each. Addresses are
@@ -173,7 +174,7 @@ describe.skipIf(process.env.RNODE_DEVP2P_FLOODS === undefined)("floods, measured
     await node.start();
     honest = await startTestNode({ key: 2, blocks: 60, plainDataBytes: 10_000 });
     await honest.network.admin.addPeer(node.enode);
-    await eventually("the honest peer is connected", () => honest.network.list().length === 1);
+    await until("the honest peer is connected", () => honest.network.list().length === 1);
   });
   afterEach(() => {
     for (const socket of sockets) socket.destroy();

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ENR } from "@chainsafe/enr";
 import { bytesToHex, decodeRlp, encodeRlp, equalBytes, keccak256, type RlpItem, rlpUint } from "@rnode/primitives";
+import { until } from "@rnode/program/testing";
 import {
   encodeBlock,
   encodeHeader,
@@ -12,7 +13,7 @@ import {
 } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { enodeOfRecord, forkIdOf } from "./discovery/node-record.ts";
-import { eventually, startTestNode, TEST_CHAIN, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
+import { startTestNode, TEST_CHAIN, type TestNode, type TestNodeOptions } from "./testing/test-node.ts";
 
 const nodes: TestNode[] = [];
 async function start(options: TestNodeOptions): Promise<TestNode> {
@@ -32,7 +33,7 @@ async function connected(
   const a = await start({ key: 1, ...first });
   const b = await start({ key: 2, ...second });
   await b.network.admin.addPeer(a.network.identity.enode);
-  await eventually("connected", () => a.network.list().length + b.network.list().length === 2);
+  await until("connected", () => a.network.list().length + b.network.list().length === 2);
   return [a, b];
 }
 
@@ -100,7 +101,7 @@ describe("the network", () => {
     await expect(peer!.headers({ start: 1, limit: 1 }, signal)).rejects.toMatchObject({ code: "devp2p/request-aborted" });
     const asked = peer!.headers({ start: 1, limit: 1024 }, never).catch((error: unknown) => error);
     await a.network.close();
-    await eventually("gone", () => b.network.list().length === 0);
+    await until("gone", () => b.network.list().length === 0);
     await asked;
     await expect(peer!.headers({ start: 1, limit: 1 }, never)).rejects.toMatchObject({ code: "devp2p/peer-gone" });
   });
@@ -118,7 +119,7 @@ describe("the network", () => {
     }
     const friend = await start({ key: 3 });
     await friend.network.admin.addPeer(a.network.identity.enode);
-    await eventually("the friend is connected", () => friend.network.list().length === 1);
+    await until("the friend is connected", () => friend.network.list().length === 1);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(a.network.list().map(({ id }) => id)).toEqual([friend.network.identity.publicKey]);
   });
@@ -127,7 +128,7 @@ describe("the network", () => {
     const [a, b] = await connected();
     const { publicKey } = a.network.identity;
     b.network.list()[0]!.report("lied", "a header that is not there");
-    await eventually("disconnected", () => b.network.list().length === 0);
+    await until("disconnected", () => b.network.list().length === 0);
     await b.restart();
     const { enode } = await a.restart().then(({ identity }) => identity);
     expect(a.network.identity.publicKey).toBe(publicKey);
@@ -135,7 +136,7 @@ describe("the network", () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(b.network.list()).toEqual([]);
     await b.network.admin.addPeer(enode); // the operator's choice overrides the ban
-    await eventually("connected again", () => b.network.list().length === 1);
+    await until("connected again", () => b.network.list().length === 1);
   });
 
   it("remembers whom it dialled, and begins with them at the next start, unless it was told not to search", async () => {
@@ -143,18 +144,18 @@ describe("the network", () => {
     const [b, c, d] = [await start({ key: 2 }), await start({ key: 3 }), await start({ key: 4 })];
     for (const other of [b, c]) await a.network.admin.addPeer(other.network.identity.enode);
     await d.network.admin.addPeer(a.network.identity.enode); // inbound peers are not stored
-    await eventually("three peers", () => a.network.list().length === 3);
+    await until("three peers", () => a.network.list().length === 3);
     await a.network.admin.removePeer(c.network.identity.enode); // nor are peers that the operator removed
-    await eventually("two peers", () => a.network.list().length === 2);
+    await until("two peers", () => a.network.list().length === 2);
     await d.close();
     const here = [b.network.identity.publicKey];
     const idsOf = (node: TestNode): readonly string[] => node.network.list().map(({ id }) => id);
     await a.restart();
-    await eventually("the one that it remembers", () => idsOf(a).length > 0);
+    await until("the one that it remembers", () => idsOf(a).length > 0);
     expect(idsOf(a)).toEqual(here);
     expect((await a.network.admin.peers())[0]).toMatchObject({ isInbound: false, isStatic: false });
     a.network.list()[0]!.report("lied", "a header that is not there");
-    await eventually("banned", () => idsOf(a).length === 0);
+    await until("banned", () => idsOf(a).length === 0);
     await a.network.close();
     expect(readFileSync(join(a.folder, "peers", "known"), "utf8")).toBe("");
   });
@@ -163,7 +164,7 @@ describe("the network", () => {
     const a = await start({ key: 1, discovery: { enabled: true, bootnodes: [] } });
     const b = await start({ key: 2 });
     await a.network.admin.addPeer(b.network.identity.enode);
-    await eventually("connected", () => a.network.list().length === 1);
+    await until("connected", () => a.network.list().length === 1);
     await a.restart({ discovery: { enabled: false, bootnodes: [] } });
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(a.network.list()).toEqual([]);
@@ -176,11 +177,11 @@ describe("the network", () => {
     for (const key of [2, 3, 4, 5]) others.push(await start({ key }));
     const [last, ...first] = others.toReversed();
     for (const other of first) await other.network.admin.addPeer(a.network.identity.enode);
-    await eventually("as many as have a place", () => a.network.list().length === 1);
+    await until("as many as have a place", () => a.network.list().length === 1);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(a.network.list()).toHaveLength(1); // the other place is for a peer that this node dials
     await a.network.admin.addTrustedPeer(last!.network.identity.enode);
-    await eventually("the trusted one came on top", () => a.network.list().length === 2);
+    await until("the trusted one came on top", () => a.network.list().length === 2);
     expect((await a.network.admin.peers()).find(({ isTrusted }) => isTrusted)?.publicKey).toBe(last!.network.identity.publicKey);
   });
 
@@ -188,7 +189,7 @@ describe("the network", () => {
     const [a, b] = await connected();
     const silent = await start({ key: 9, gossipsTransactions: false });
     await silent.network.admin.addPeer(a.network.identity.enode);
-    await eventually("three connections", () => a.network.list().length === 2);
+    await until("three connections", () => a.network.list().length === 2);
     for (const [from, to, nonce] of [
       [a, b, 1n],
       [b, a, 2n],
@@ -198,12 +199,12 @@ describe("the network", () => {
       const hash = hashTransaction(transaction);
       from.pool.set(Buffer.from(hash).toString("hex"), encoded);
       from.network.announce([{ hash, size: encoded.length, type: transaction.type }]);
-      await eventually("received", () => to.received.some((item) => equalBytes(item.encoded, encoded)));
+      await until("received", () => to.received.some((item) => equalBytes(item.encoded, encoded)));
     }
     expect(silent.received).toEqual([]);
     const newcomer = await start({ key: 11 });
     await newcomer.network.admin.addPeer(a.network.identity.enode);
-    await eventually("a newcomer is told", () => newcomer.received.length > 0);
+    await until("a newcomer is told", () => newcomer.received.length > 0);
   });
 });
 

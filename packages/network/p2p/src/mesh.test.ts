@@ -2,11 +2,12 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex } from "@rnode/primitives";
+import { until } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { nowSec } from "./testing/running-clock.ts";
 import { rollupOf, testBlock, testChain } from "./testing/test-blocks.ts";
-import { TestNode, type TestNodeOptions, until } from "./testing/test-node.ts";
+import { TestNode, type TestNodeOptions } from "./testing/test-node.ts";
 
 /** Whole networks over loopback sockets. `RNODE_P2P_MESH=1` makes them as large as they are meant to be; see lab/bench for times. */
 const isLarge = process.env.RNODE_P2P_MESH === "1";

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until } from "@rnode/program/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Program, ProgramFailure, type ProgramSpec, tailOf } from "./program.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -116,11 +117,3 @@ describe("a child program", () => {
     supervisor.close();
   });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error("waited in vain");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { GoProgram, type InteropCase, runCases } from "@rnode/program/testing";
+import { GoProgram, type InteropCase, runCases, until } from "@rnode/program/testing";
 import { envelopeToJson } from "@rnode/protocol";
 import { EtcdModel } from "./etcd-model.ts";
 import { startGatewayServer } from "./gateway-server.ts";
@@ -24,17 +24,7 @@ interface Stage {
   readonly conductors: (...ids: string[]) => Promise<readonly TestConductor[]>;
 }
 
-const POLL_MS = 20;
-const LIMIT_MS = 10_000;
 const NOT_LEADER = /node is not the leader/;
-
-async function until(what: string, check: () => Promise<boolean> | boolean): Promise<void> {
-  const endMs = performance.now() + LIMIT_MS;
-  while (!(await check())) {
-    assert.ok(performance.now() < endMs, `waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
 
 /** Programs of the OP Stack with rconductor. @returns how many cases passed and failed */
 export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {

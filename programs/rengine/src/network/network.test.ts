@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
+import { until } from "@rnode/program/testing";
 import { describe, expect, it } from "vitest";
 import { clientsOfTest, signTransfer } from "../testing/clients-of-test.ts";
 import type { TestClient } from "../testing/test-client.ts";
@@ -31,19 +32,12 @@ interface PeerInfo {
 
 const infoOf = (node: TestClient): Promise<NodeInfo> => node.rpc.call<NodeInfo>("admin_nodeInfo", []);
 
-async function eventually(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  for (const endMs = performance.now() + 10_000; !(await isTrue()); ) {
-    if (performance.now() > endMs) throw new Error(`still not: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 async function connected(first: readonly string[] = [], second: readonly string[] = []): Promise<[TestClient, TestClient]> {
   const a = await start([...ON, ...first]);
   const b = await start([...ON, ...second]);
   const { enode } = await infoOf(a);
   expect(await b.rpc.call("admin_addPeer", [enode])).toBe(true);
-  await eventually(
+  await until(
     "connected",
     async () => (await a.rpc.call("net_peerCount", [])) === "0x1" && (await b.rpc.call("net_peerCount", [])) === "0x1",
   );
@@ -65,7 +59,7 @@ describe("two clients", () => {
     expect(peerOfB).toMatchObject({ id: infoA.id, network: { inbound: false, static: true } });
     await expect(b.rpc.call("admin_addPeer", ["enode://00@1.2.3.4:1"])).rejects.toMatchObject({ code: -32602 });
     expect(await b.rpc.call("admin_removePeer", [infoA.enode])).toBe(true);
-    await eventually("disconnected", async () => (await a.rpc.call("net_peerCount", [])) === "0x0");
+    await until("disconnected", async () => (await a.rpc.call("net_peerCount", [])) === "0x0");
   });
 
   it("have ids in the form of their face", async () => {
@@ -77,9 +71,9 @@ describe("two clients", () => {
   it("share pending transactions, both ways", async () => {
     const [a, b] = await connected();
     const hash = await send(a, 0);
-    await eventually("b has it", async () => (await b.rpc.call("eth_getTransactionByHash", [hash])) !== null);
+    await until("b has it", async () => (await b.rpc.call("eth_getTransactionByHash", [hash])) !== null);
     const next = await send(b, 1);
-    await eventually("a has it", async () => (await a.rpc.call("eth_getTransactionByHash", [next])) !== null);
+    await until("a has it", async () => (await a.rpc.call("eth_getTransactionByHash", [next])) !== null);
   });
 
   it("share none with --rollup.disable-tx-pool-gossip", async () => {
@@ -107,9 +101,9 @@ describe("two clients", () => {
     const boot = await start([...found, "--discovery.port=0"]);
     const { enode } = await infoOf(boot);
     const other = await start([...found, `--bootnodes=${enode}`]);
-    await eventually("found", async () => (await other.rpc.call("net_peerCount", [])) !== "0x0");
+    await until("found", async () => (await other.rpc.call("net_peerCount", [])) !== "0x0");
     const trusting = await start([...ON, `--trusted-peers=${enode}`]);
-    await eventually("trusted", async () => {
+    await until("trusted", async () => {
       const peers = await trusting.rpc.call<(PeerInfo & { readonly network: { readonly trusted: boolean } })[]>("admin_peers", []);
       return peers.some(({ network }) => network.trusted);
     });

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "@rnode/program/testing";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -55,15 +56,6 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
-/** @throws Error when it does not become true */
-async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 20_000;
-  while (!(await isTrue())) {
-    if (performance.now() > endMs) throw new Error(`does not happen: ${what}`);
-    await sleep(20);
-  }
-}
-
 /** A WebSocket connection that collects notifications by subscription. */
 async function openSocket(url: string) {
   const socket = new WebSocket(url);

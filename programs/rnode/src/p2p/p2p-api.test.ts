@@ -3,6 +3,7 @@ import { createMetrics, silentLogger } from "@rnode/observe";
 import { connectionLimits, openNetwork, type P2PNetwork, type PeerDump, type PeerInfo } from "@rnode/p2p";
 import { testP2PConfig } from "@rnode/p2p/testing";
 import { systemClock } from "@rnode/program";
+import { until } from "@rnode/program/testing";
 import { testRollupConfig } from "@rnode/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { peersCommand } from "../commands/peers-command.ts";
@@ -44,10 +45,6 @@ describe("rnodep2p_* of a running network", () => {
     for (const close of closers.reverse()) await close();
   });
   const call = <T = unknown>(name: string, ...params: unknown[]): Promise<T> => client.call<T>(`rnodep2p_${name}`, params);
-  const until = async (isSo: () => Promise<boolean>): Promise<void> => {
-    for (let i = 0; i < 1000 && !(await isSo()); i++) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(await isSo()).toBe(true);
-  };
   const peer = async (): Promise<PeerInfo | undefined> => (await call<PeerDump>("peers", true)).peers[other.identity.peerId];
 
   const shape = {

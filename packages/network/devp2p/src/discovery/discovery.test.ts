@@ -1,5 +1,6 @@
+import { until } from "@rnode/program/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "../testing/test-node.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "../testing/test-node.ts";
 
 const nodes: TestNode[] = [];
 async function start(key: number, bootnodes: readonly string[], more: Partial<TestNodeOptions> = {}): Promise<TestNode> {
@@ -20,7 +21,7 @@ describe("discovery", () => {
       const text = boot.network.identity[form]!;
       const others = [await start(2, [text]), await start(3, [text])];
       const ids = others.map(({ network }) => network.identity.publicKey);
-      await eventually(
+      await until(
         "they are connected",
         () => others.every(({ network }, index) => network.list().some(({ id }) => id === ids[1 - index])),
         25_000,
@@ -35,11 +36,11 @@ describe("discovery", () => {
     const known = await start(1, [], { maxPeers: 2 });
     const node = await start(2, []);
     await node.network.admin.addPeer(known.network.identity.enode);
-    await eventually("they are connected", () => node.network.list().length === 1);
+    await until("they are connected", () => node.network.list().length === 1);
     const newcomer = await start(3, [known.network.identity.enode]);
     const { publicKey } = newcomer.network.identity;
     await node.restart();
-    await eventually("it finds the newcomer", () => node.network.list().some(({ id }) => id === publicKey), 25_000);
+    await until("it finds the newcomer", () => node.network.list().some(({ id }) => id === publicKey), 25_000);
   }, 40_000);
 
   it("does not connect with nodes of other chains", async () => {
@@ -47,7 +48,7 @@ describe("discovery", () => {
     const { enode } = boot.network.identity;
     const stranger = await start(2, [enode], { seed: 2 });
     const friend = await start(3, [enode]);
-    await eventually("the friend is connected", () => friend.network.list().length > 0, 25_000);
+    await until("the friend is connected", () => friend.network.list().length > 0, 25_000);
     expect(stranger.network.list()).toEqual([]);
   }, 40_000);
 });

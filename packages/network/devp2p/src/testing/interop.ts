@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { bytesToHex, decodeRlp, encodeRlp, equalBytes, type Hex, keccak256, type RlpItem } from "@rnode/primitives";
-import { GoProgram, type InteropCase, runCases } from "@rnode/program/testing";
+import { GoProgram, type InteropCase, runCases, until } from "@rnode/program/testing";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction, hashTransaction } from "@rnode/protocol";
 import type { BlockCommit } from "@rnode/storage";
 import type { BlockPeer } from "../api.ts";
 import { transfer } from "./plain-chain.ts";
-import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "./test-node.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "./test-node.ts";
 
 /** The Go program's first output. */
 interface GoIdentity {
@@ -116,7 +116,7 @@ async function connected(
   assert.equal(event.version, version);
   assert.equal(event.peer, node.network.identity.nodeId);
   assert.equal(event.status.head, bytesToHex(node.blocks.at(-1)!.commit.hash));
-  await eventually("our side is connected, too", () => node.network.list().length === 1);
+  await until("our side is connected, too", () => node.network.list().length === 1);
   const [peer] = node.network.list();
   assert.ok(equalBytes(peer!.head.hash, node.blocks.at(-1)!.commit.hash));
   assert.equal(peer!.head.number, version === 69 ? BLOCKS : undefined);
@@ -209,10 +209,10 @@ const CASES: readonly InteropCase<Stage>[] = [
 
         const theirs = [transfer(11n), transfer(12n, 5_000)].map((transaction) => bytesToHex(encodeTransaction(transaction)));
         await go.ask("announce", { txs: theirs });
-        await eventually("announced transactions were asked for", () => node.received.length === 2);
+        await until("announced transactions were asked for", () => node.received.length === 2);
         const pushed = bytesToHex(encodeTransaction(transfer(13n)));
         await go.ask("send", { peer: id, txs: [pushed] });
-        await eventually("transactions that were sent", () => node.received.length === 3);
+        await until("transactions that were sent", () => node.received.length === 3);
         assert.deepEqual(node.received.map(({ encoded }) => bytesToHex(encoded)).toSorted(), [...theirs, pushed].toSorted());
       },
     },
@@ -244,7 +244,7 @@ const CASES: readonly InteropCase<Stage>[] = [
         const b = await stage.node({ key: 3, discovery: { enabled: true, bootnodes } });
         const isPeer = (of: TestNode, { network }: TestNode): boolean =>
           of.network.list().some(({ id }) => id === network.identity.publicKey);
-        await eventually("they found each other", () => isPeer(a, b) && isPeer(b, a), DISCOVERY_LIMIT_MS);
+        await until("they found each other", () => isPeer(a, b) && isPeer(b, a), DISCOVERY_LIMIT_MS);
       },
     },
     {

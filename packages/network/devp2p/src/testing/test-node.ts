@@ -110,11 +110,3 @@ function randomBlocks(store: ChainDatabase, seed: number, count: number): BlockC
   return chain.blocks.map(({ commit }) => commit);
 }
 
-/** Waits for a condition. @throws {Error} after a timeout */
-export async function eventually(what: string, isTrue: () => boolean, limitMs = 10_000): Promise<void> {
-  const endMs = performance.now() + limitMs;
-  while (!isTrue()) {
-    if (performance.now() > endMs) throw new Error(`still not: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -6,10 +6,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createMetrics, type Logger, noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, keccak256 } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
+import { until } from "@rnode/program/testing";
 import { encodeTransaction, hashTransaction } from "@rnode/protocol";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { transfer } from "../testing/plain-chain.ts";
-import { eventually, startTestNode, type TestNode, type TestNodeOptions } from "../testing/test-node.ts";
+import { startTestNode, type TestNode, type TestNodeOptions } from "../testing/test-node.ts";
 import { DevP2PThread } from "./devp2p-thread.ts";
 
 // The thread as it is shipped.
@@ -54,7 +55,7 @@ describe("the network of peers in its thread", () => {
     const a = await inThread({ key: 1, blocks: 20 }, BUILT);
     const b = await start({ key: 2, blocks: 20 });
     await b.network.admin.addPeer(a.network.identity.enode);
-    await eventually("connected", () => a.network.list().length === 1);
+    await until("connected", () => a.network.list().length === 1);
     const [peer] = a.network.list();
     expect(peer).toMatchObject({ id: b.network.identity.publicKey, head: { number: 20 } });
     const headers = await peer!.headers({ start: 1, limit: 20 }, never);
@@ -71,11 +72,11 @@ describe("the network of peers in its thread", () => {
     const [hash, encoded] = [hashTransaction(transaction), encodeTransaction(transaction)];
     a.pool.set(Buffer.from(hash).toString("hex"), encoded);
     a.network.announce([{ hash, size: encoded.length, type: transaction.type }]);
-    await eventually("what the thread asked the pool for reached the peer", () => b.received.length === 1);
+    await until("what the thread asked the pool for reached the peer", () => b.received.length === 1);
     const other = encodeTransaction(transfer(2n));
     b.pool.set(Buffer.from(hashTransaction(transfer(2n))).toString("hex"), other);
     b.network.announce([{ hash: hashTransaction(transfer(2n)), size: other.length, type: transaction.type }]);
-    await eventually("a transaction of the peer", () => a.received.length === 1);
+    await until("a transaction of the peer", () => a.received.length === 1);
     expect(a.received[0]!.encoded).toEqual(other);
 
     const metrics = createMetrics({ prefix: "test_", ofProcess: false });
@@ -83,7 +84,7 @@ describe("the network of peers in its thread", () => {
     expect(body).toMatch(/^test_devp2p_peers.* 1$/m);
 
     peer!.report("lied", "about nothing");
-    await eventually("the fault reached the thread", () => a.network.list().length === 0);
+    await until("the fault reached the thread", () => a.network.list().length === 0);
     await expect(peer!.headers({ start: 1, limit: 1 }, never)).rejects.toMatchObject({ code: "devp2p/peer-gone" });
     await a.network.close();
     await expect(a.network.admin.peers()).rejects.toMatchObject({ code: "devp2p/closed" });
@@ -97,21 +98,21 @@ describe("the network of peers in its thread", () => {
     const [b, banned] = [await start({ key: 4 }), await start({ key: 5 })];
     await b.network.admin.addPeer(enode);
     await banned.network.admin.addPeer(enode);
-    await eventually("both are connected", () => a.network.list().length === 2);
+    await until("both are connected", () => a.network.list().length === 2);
     a.network
       .list()
       .find(({ id }) => id === banned.network.identity.publicKey)!
       .report("lied", "a header that is not there");
-    await eventually("one is banned", () => a.network.list().length === 1);
+    await until("one is banned", () => a.network.list().length === 1);
     const [peer] = a.network.list();
 
     writeFileSync(fault, "");
-    await eventually("lost", () => lines.length > 0);
+    await until("lost", () => lines.length > 0);
     expect(lines).toEqual([LOST_TEXT]);
     expect(a.network.list()).toEqual([]);
     await expect(a.network.admin.peers()).rejects.toMatchObject({ code: "devp2p/thread-lost" });
     await expect(peer!.headers({ start: 1, limit: 1 }, never)).rejects.toMatchObject({ code: "devp2p/thread-lost" });
-    await eventually("the peer, which dials again, is connected", () => a.network.list().length > 0, 20_000);
+    await until("the peer, which dials again, is connected", () => a.network.list().length > 0, 20_000);
     expect(a.network.identity.enode).toBe(enode);
     expect(a.network.list().map(({ id }) => id)).toEqual([b.network.identity.publicKey]);
     const headers = await a.network.list()[0]!.headers({ start: 1, limit: 4 }, never);

@@ -5,7 +5,7 @@ import { type GossipSub, gossipsub, TopicValidatorResult } from "@libp2p/gossips
 import type { Libp2p } from "@libp2p/interface";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
-import { SimClock } from "@rnode/program/testing";
+import { SimClock, until } from "@rnode/program/testing";
 import { testRollupConfig } from "@rnode/protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { createHost } from "../host/create-host.ts";
@@ -101,15 +101,6 @@ async function start(key: number, options: Partial<PeersOptions> = {}, discovery
 async function stop(node: TestNode): Promise<void> {
   running.splice(running.indexOf(node), 1);
   await node.close();
-}
-
-/** Waits for a condition on the other side. */
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 500; i++) {
-    if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error(`waited in vain: ${what}`);
 }
 
 const connected = (a: TestNode, b: TestNode): boolean => a.node.getPeers().some((peer) => peer.toString() === b.id);

@@ -1,4 +1,5 @@
 import { systemClock } from "@rnode/program";
+import { until } from "@rnode/program/testing";
 import "../with-resolvers.ts";
 import { createMetrics, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
@@ -86,13 +87,6 @@ const serving = (blocks: readonly ExecutionPayloadEnvelope[]) => ({
   payloadByNumber: async (number: number) => blocks[number - 1],
 });
 const connect = (from: TestNode | { host: Host }, to: TestNode) => from.host.dial(to.host.getMultiaddrs());
-
-async function until(isTrue: () => boolean, ms = 10_000): Promise<void> {
-  for (const end = Date.now() + ms; !isTrue(); ) {
-    if (Date.now() > end) throw new Error("it does not happen");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
 
 /** A request as other implementations send it. */
 async function ask(host: Host, to: Host, protocol: string, request: Uint8Array): Promise<Uint8Array> {

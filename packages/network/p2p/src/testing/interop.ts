@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { bytesToHex } from "@rnode/primitives";
-import { type InteropCase, runCases } from "@rnode/program/testing";
+import { type InteropCase, runCases, until } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { PayloadVersion } from "../wire/payload-ssz.ts";
 import { type GoAnswer, type GoBlock, type GoPeer, type GoPeerView, startGoPeer } from "./go-peer.ts";
 import { nowSec } from "./running-clock.ts";
 import { goBlockOf, rollupOf, testBlock, testChain } from "./test-blocks.ts";
-import { SEQUENCER_KEY_HEX, TestNode, type TestNodeOptions, until } from "./test-node.ts";
+import { SEQUENCER_KEY_HEX, TestNode, type TestNodeOptions } from "./test-node.ts";
 
 /** The resources of a case, which are closed after it. */
 interface Stage {

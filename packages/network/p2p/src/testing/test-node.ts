@@ -1,6 +1,7 @@
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
+import { until } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import { localSigner } from "@rnode/signer";
 import { startNetwork } from "../host/start-network.ts";
@@ -128,15 +129,6 @@ export class TestNode {
 
   close(): Promise<void> {
     return this.network.close();
-  }
-}
-
-/** Where nothing tells that something has happened. @throws with `what` */
-export async function until(what: string, happened: () => Promise<boolean> | boolean, timeoutMs = 30_000): Promise<void> {
-  const endMs = performance.now() + timeoutMs;
-  while (!(await happened())) {
-    if (performance.now() > endMs) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);
-    await systemClock.sleep(100);
   }
 }
 
