@@ -8,16 +8,11 @@ import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
 import { parseOptions, Scope, systemClock } from "@rnode/program";
 import { hashHeader, headerFromRpc, rollupConfigToJson } from "@rnode/protocol";
 import { SignerServer } from "@rnode/signer/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Batcher, startBatcher } from "./batcher.ts";
 import { rbatcherOptions } from "./options.ts";
 import { simRollupConfig } from "./testing/sim-rollup.ts";
 import { VERSION } from "./version.ts";
-
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** Nothing listens there: a port that only root could open. */
 const CLOSED_PORT = 1;
@@ -65,7 +60,7 @@ async function endpoint(answers: Readonly<Record<string, unknown>>, jwtSecret?: 
   );
   const server: RpcServer = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, jwtSecret, log: silentLogger });
   const { httpPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return `http://127.0.0.1:${httpPort}`;
 }
 
@@ -113,7 +108,7 @@ async function start(
   const close = async () => {
     await scope.close();
   };
-  closers.push(close);
+  onTestFinished(close);
   const health = () => ({ isHealthy: true, body: { version: VERSION } });
   const batcher = await startBatcher(scope, parsed.options, { clock: systemClock, log, metrics: noMetrics, health });
   return { batcher, close, url: `http://127.0.0.1:${batcher.rpcPort}` };
@@ -121,7 +116,7 @@ async function start(
 
 function client(url: string) {
   const rpc = createRpcClient({ url });
-  closers.push(() => rpc.close());
+  onTestFinished(() => rpc.close());
   return rpc;
 }
 
@@ -129,7 +124,7 @@ describe("startBatcher", () => {
   it("has a remote signer sign, and waits for one that is not there yet", async () => {
     const key = new Uint8Array(32).fill(0x22);
     const signer = await new SignerServer({ key }).listen();
-    closers.push(() => signer.close());
+    onTestFinished(() => signer.close());
     const address = bytesToHex(privateKeyToAddress(key));
     const args = [`--signer.endpoint=${signer.url}`, `--signer.address=${address}`, "--signer.tls.enabled=false"];
     const { batcher } = await start({}, args);

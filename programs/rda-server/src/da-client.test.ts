@@ -7,20 +7,15 @@ import { createDaMetrics, DaClient, type DaClientOptions } from "@rnode/alt-da";
 import { createMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeDaCommitment, keccakCommitment } from "@rnode/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { startDaServer } from "./da-server.ts";
 import { DaStore } from "./da-store.ts";
 
 const INPUT = new TextEncoder().encode("frames");
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 function clientOf(url: string, options: Partial<DaClientOptions> = {}): DaClient {
   const fixed = { usesService: false, verifiesOnRead: true, getTimeoutMs: 0, putTimeoutMs: 0, maxRequests: 1 };
   const client = new DaClient({ url, ...fixed, ...options });
-  closers.push(() => client.close());
+  onTestFinished(() => client.close());
   return client;
 }
 
@@ -28,14 +23,14 @@ async function ownServer(isGeneric: boolean) {
   const folder = mkdtempSync(join(tmpdir(), "rda-"));
   const store = await DaStore.open(folder);
   const server = await startDaServer({ host: "127.0.0.1", port: 0, isGeneric }, { store, log: silentLogger });
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return { url: `http://127.0.0.1:${server.port}`, store, folder };
 }
 
 async function otherServer(answer: RequestListener): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closers.push(() => {
+  onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -63,13 +58,13 @@ describe("DaClient and our server", () => {
     const fixed = { usesService: false, verifiesOnRead: true, getTimeoutMs: 0, putTimeoutMs: 0, maxRequests: 1 };
     const counted = createDaMetrics(metrics);
     const client = new DaClient({ url, ...fixed }, counted);
-    closers.push(() => client.close());
+    onTestFinished(() => client.close());
     const commitment = await client.put(INPUT);
     await client.get(commitment);
     await store.remove(encodeDaCommitment(commitment));
     await client.get(commitment);
     const liar = new DaClient({ url: await otherServer((_, response) => response.end("x")), ...fixed }, counted);
-    closers.push(() => liar.close());
+    onTestFinished(() => liar.close());
     await expect(liar.get(commitment)).rejects.toMatchObject({ code: "alt-da/wrong-data" });
     await expect(liar.put(INPUT)).resolves.toBeDefined();
     const { body: text } = await metrics.expose();

@@ -5,15 +5,10 @@ import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
 import { parseOptions, Scope, systemClock } from "@rnode/program";
 import { testRollupConfigJson } from "@rnode/protocol/testing";
 import { SignerServer } from "@rnode/signer/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { rproposerOptions } from "./options.ts";
 import { type RunningProposer, startProposer } from "./start-proposer.ts";
 import { VERSION } from "./version.ts";
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** Nothing listens there: a port that only root could open. */
 const CLOSED = "http://127.0.0.1:1";
@@ -33,7 +28,7 @@ async function endpoint(answers: Answers): Promise<string> {
   );
   const server = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, log: silentLogger });
   const { httpPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return `http://127.0.0.1:${httpPort}`;
 }
 
@@ -68,12 +63,12 @@ async function start(given: { l1?: Answers; node?: Answers; call?: unknown } = {
   const parsed = parseOptions(rproposerOptions, [`--l1-eth-rpc=${l1}`, ...endpoints, ...fixed, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
-  closers.push(() => scope.close());
+  onTestFinished(async () => void (await scope.close()));
   const health = () => ({ isHealthy: true, body: { version: VERSION } });
   const running = await startProposer(scope, parsed.options, { clock: systemClock, log: silentLogger, metrics: noMetrics, health });
   running.ready.catch(() => {});
   const rpc = createRpcClient({ url: `http://127.0.0.1:${running.rpcPort}` });
-  closers.push(() => rpc.close());
+  onTestFinished(() => rpc.close());
   return { ...running, rpc, close: () => scope.close() };
 }
 
@@ -81,7 +76,7 @@ describe("startProposer", () => {
   it("has a remote signer sign, and waits for one that is not there yet", async () => {
     const key = new Uint8Array(32).fill(0x22);
     const signer = await new SignerServer({ key }).listen();
-    closers.push(() => signer.close());
+    onTestFinished(() => signer.close());
     const address = bytesToHex(privateKeyToAddress(key));
     const args = [`--signer.endpoint=${signer.url}`, `--signer.address=${address}`, "--signer.tls.enabled=false"];
     await (await start({}, args)).ready;

@@ -1,16 +1,11 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { KzgThreads } from "./kzg-threads.ts";
 
 const program = pathToFileURL(fileURLToPath(new URL("../test-programs/slow-worker.mjs", import.meta.url)));
-const opened: KzgThreads[] = [];
-afterEach(async () => {
-  for (const threads of opened.splice(0)) await threads.close();
-});
-
 function open(threads: number, maxWaiting = 100) {
   const pool = new KzgThreads(threads, maxWaiting, { precompute: false }, { program, execArgv: [] });
-  opened.push(pool);
+  onTestFinished(() => pool.close());
   const ask = async (first = 0): Promise<number> => {
     const answer = await pool.ask({ kind: "commitment", blob: Uint8Array.of(first) });
     return (answer as Uint8Array)[0]!;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { createMetrics, silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { createJwt } from "./auth/jwt.ts";
 import { createRpcClient } from "./client/rpc-client.ts";
@@ -13,10 +13,8 @@ import { method, optionalParam, param, type SubscriptionSink, subscription } fro
 import { RpcError } from "./wire/rpc-error.ts";
 import { addressShape, anyJson, arrayShape, booleanShape, countShape, objectShape, uint256Shape, wordShape } from "./wire/shape.ts";
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  for (const close of closers.splice(0).reverse()) await close();
 });
 
 let calls = 0;
@@ -86,7 +84,7 @@ async function startServer(overrides: Overrides = {}): Promise<{ server: RpcServ
     ...overrides,
   });
   const { httpPort, wsPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return { server, port: httpPort ?? 0, url: `http://127.0.0.1:${httpPort}`, wsUrl: `ws://127.0.0.1:${wsPort}` };
 }
 
@@ -104,7 +102,7 @@ const rpc = (name: string, params?: unknown, id: unknown = 1): string =>
 
 async function openSocket(url: string, headers: Record<string, string> = {}): Promise<WebSocket> {
   const socket = new WebSocket(url, { headers });
-  closers.push(() => socket.terminate());
+  onTestFinished(() => socket.terminate());
   await once(socket, "open");
   return socket;
 }
@@ -422,7 +420,7 @@ describe("JWT", () => {
     const clock = { unixMs: () => Date.now() + 100_000 };
     const { url } = await startServer({ jwtSecret, clock });
     const [late, inStep] = [createRpcClient({ url, jwtSecret }), createRpcClient({ url, jwtSecret, clock })];
-    closers.push(() => Promise.all([late.close(), inStep.close()]));
+    onTestFinished(async () => void (await Promise.all([late.close(), inStep.close()])));
     await expect(late.call("test_echo", [7])).rejects.toThrow("stale token");
     expect(await inStep.call("test_echo", [7])).toBe(7);
   });
@@ -430,7 +428,7 @@ describe("JWT", () => {
   it("lets its client in, over both transports", async () => {
     const { url, wsUrl } = await startServer({ jwtSecret });
     const client = createRpcClient({ url, jwtSecret });
-    closers.push(() => client.close());
+    onTestFinished(() => client.close());
     expect(await client.call("test_echo", [7])).toBe(7);
     const socket = await openSocket(wsUrl, { authorization: `Bearer ${createJwt(jwtSecret, now())}` });
     expect(await ask(socket, rpc("test_echo", [8]))).toEqual(result(8));

@@ -3,18 +3,13 @@ import { setImmediate } from "node:timers/promises";
 import { build, forkchoice, rewind } from "@rnode/chain/testing";
 import { bytesToHex } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { SimBlocks, type SimFault } from "./testing/sim-peer.ts";
 import { extendChain, SyncHarness } from "./testing/sync-harness.ts";
 
-const opened: SyncHarness[] = [];
-afterEach(async () => {
-  for (const harness of opened.splice(0)) await harness.close();
-});
-
 async function harnessOf(count: number, seed?: number): Promise<SyncHarness> {
   const harness = await SyncHarness.create(count, seed);
-  opened.push(harness);
+  onTestFinished(() => harness.close());
   return harness;
 }
 

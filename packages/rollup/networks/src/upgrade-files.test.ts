@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, keccak256, sha256 } from "@rnode/primitives";
 import { loadUpgradeArtifact, UPGRADE_ARTIFACTS, type UpgradeArtifact } from "@rnode/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { placesOf } from "./published-files.ts";
 import { publishedUpgrade, UpgradeFiles } from "./upgrade-files.ts";
 
@@ -29,7 +29,6 @@ let server: Server;
 let files: Record<string, Uint8Array | undefined>;
 let asked: string[];
 let isDown: boolean;
-const opened: UpgradeFiles[] = [];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "rnode-upgrades-"));
@@ -50,7 +49,6 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -72,7 +70,7 @@ function filesFrom(registry: string, { offline = false, onSleep = () => {} } = {
     clock: { sleep },
     download,
   });
-  opened.push(one);
+  onTestFinished(() => one.close());
   return one;
 }
 const load = (from: UpgradeFiles, artifact: UpgradeArtifact): Uint8Array =>

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { TestAuthority } from "@rnode/signer/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { EtcdModel } from "../testing/etcd-model.ts";
 import { type GatewayServer, startGatewayServer } from "../testing/gateway-server.ts";
 import { startLocalEtcd, whyNoEtcd } from "../testing/local-etcd.ts";
@@ -12,23 +12,18 @@ import { prefixEnd } from "./etcd-api.ts";
 import { EtcdError } from "./etcd-error.ts";
 import { EtcdGateway, type GatewayOptions } from "./gateway-client.ts";
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 const value = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
 
 async function modelGateway(): Promise<{ server: GatewayServer; model: EtcdModel }> {
   const model = new EtcdModel(() => 0);
   const server = await startGatewayServer(model);
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return { server, model };
 }
 
 function clientOf(endpoints: readonly string[], options: Partial<GatewayOptions> = {}): EtcdGateway {
   const client = new EtcdGateway({ endpoints, timeoutMs: 2_000, ...options });
-  closers.push(() => client.close());
+  onTestFinished(() => client.close());
   return client;
 }
 
@@ -38,7 +33,7 @@ if (whyNoEtcd === undefined) {
     "etcd",
     async () => {
       const server = await startLocalEtcd();
-      closers.push(() => server.close());
+      onTestFinished(() => server.close());
       return clientOf([server.url]);
     },
   ]);
@@ -125,7 +120,7 @@ describe("a client certificate", () => {
     writeFileSync(files.ca, servers.cert);
     write("first");
     const server = await startGatewayServer(new EtcdModel(() => 0), { ...servers.issue("server"), ca: clients.cert });
-    closers.push(() => server.close());
+    onTestFinished(() => server.close());
     const etcd = clientOf([server.url], files);
     let look: () => void = () => {};
     etcd.followFiles({
@@ -165,7 +160,7 @@ describe("several endpoints", () => {
       { endpoints: ["http://127.0.0.1:1", one.server.url, two.server.url], timeoutMs: 1_000 },
       { onRequest: (what, outcome) => asked.push(`${what} ${outcome}`) },
     );
-    closers.push(() => client.close());
+    onTestFinished(() => client.close());
     const put = (text: string) => client.txn([], [{ kind: "put", key: "k", value: value(text) }]);
     await put("1");
     await put("2");

@@ -4,17 +4,12 @@ import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { encodeMessageAccess, messageChecksum, PREDEPLOYS, type SignedTransaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { clientsOfTest, signTransfer } from "../testing/clients-of-test.ts";
 import { GENESIS_TIME_SEC } from "../testing/test-client.ts";
 import { MessageChecks } from "./message-checks.ts";
 
 const { start } = clientsOfTest();
-const opened: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of opened.splice(0)) await close();
-});
-
 const ACTIVE = { ...JOVIAN_CONFIG, karstTime: 0, interopTime: 0 };
 const LATER = { ...ACTIVE, interopTime: GENESIS_TIME_SEC + 1_000_000_000 };
 
@@ -41,7 +36,7 @@ async function startSupervisor() {
     log: silentLogger,
   });
   const { httpPort } = await server.listen();
-  opened.push(() => server.close());
+  onTestFinished(() => server.close());
   supervisor.url = `http://127.0.0.1:${httpPort}`;
   return supervisor;
 }

@@ -1,15 +1,10 @@
 import { connect } from "node:net";
 import { createRpcServer, method, type RpcServer } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
 
 const HOST = "127.0.0.1";
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 const open = (port = 0): ListeningSocket => {
   const socket = openListeningSocket(HOST, port);
   return socket; // closed with the server: within one process both have the same descriptor
@@ -17,7 +12,7 @@ const open = (port = 0): ListeningSocket => {
 const serve = async ({ fd, port }: ListeningSocket, name: string): Promise<RpcServer> => {
   const methods = { name: method({ params: [], handler: () => name }) };
   const server = createRpcServer({ http: { host: HOST, port, fd }, methods, log: silentLogger });
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   expect(await server.listen()).toMatchObject({ httpPort: port });
   return server;
 };
@@ -27,7 +22,7 @@ const BODY = '{"jsonrpc":"2.0","id":1,"method":"name"}';
 const ask = (port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(port, HOST);
-    closers.push(() => socket.destroy());
+    onTestFinished(() => void socket.destroy());
     socket.on("data", (data) => resolve(/"result":"(.*?)"/.exec(data.toString())?.[1] ?? "?"));
     socket.on("error", () => {});
     socket.on("close", () => resolve("closed"));

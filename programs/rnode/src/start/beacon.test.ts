@@ -5,7 +5,7 @@ import { noMetrics, silentLogger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { parseOptions } from "@rnode/program";
 import { encodeBlob } from "@rnode/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { rnodeOptions } from "../options.ts";
 import { testConfig } from "../testing/fake-chain.ts";
 import { type Beacon, connectBeacon } from "./beacon.ts";
@@ -17,14 +17,9 @@ const SECOND = [{ index: 1, versionedHash: BLOBS[1].versionedHash }];
 
 const CALLDATA_CHAIN = testConfig("granite", { forkTimes: { regolith: 0, canyon: 0, delta: 0 } });
 
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
 async function node(options: FakeBeaconOptions = {}): Promise<FakeBeacon> {
   const beacon = await FakeBeacon.start({ genesisTimeSec: 1_000, ...options });
-  opened.push(beacon);
+  onTestFinished(() => beacon.close());
   beacon.add(SLOT, BLOBS);
   return beacon;
 }
@@ -40,7 +35,7 @@ function connect(args: readonly string[], config = testConfig()) {
     log: silentLogger,
     metrics: createBeaconMetrics(noMetrics),
   });
-  opened.push(beacon);
+  onTestFinished(() => beacon.close());
   return { beacon, pausesMs, check: () => beacon.check(new AbortController().signal) };
 }
 

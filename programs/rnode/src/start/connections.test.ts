@@ -5,7 +5,7 @@ import { type BlockFixture, blockFixture, FakeEndpoint } from "@rnode/l1/testing
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { hexToBytes } from "@rnode/primitives";
 import { parseOptions, systemClock } from "@rnode/program";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createNodeMetrics } from "../metrics.ts";
 import { rnodeOptions } from "../options.ts";
 import { testConfig } from "../testing/fake-chain.ts";
@@ -16,11 +16,6 @@ interface Call {
   readonly method: string;
   readonly params: unknown[];
 }
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** An L1 over HTTP that answers when `release` says so, and keeps an account of what it was asked. */
 async function l1Server(blocks: BlockFixture[], { isHeld = false } = {}) {
@@ -49,7 +44,7 @@ async function l1Server(blocks: BlockFixture[], { isHeld = false } = {}) {
     request.on("end", () => void reply());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closers.push(async () => {
+  onTestFinished(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
@@ -66,7 +61,7 @@ function connect(l1: string, ...args: string[]): Connections {
     log: silentLogger,
     metrics: createNodeMetrics(noMetrics, systemClock).l1,
   });
-  closers.push(() => connections.close());
+  onTestFinished(() => connections.close());
   return connections;
 }
 
@@ -142,7 +137,7 @@ describe("the execution client over a WebSocket", () => {
   const engineWith = async (jwtSecret: Uint8Array) => {
     const methods = { eth_chainId: method({ params: [], handler: () => "0xaa37dc" }) };
     const server = createRpcServer({ ws: { host: "127.0.0.1", port: 0 }, jwtSecret, methods, log: silentLogger });
-    closers.push(() => server.close());
+    onTestFinished(() => server.close());
     return `ws://127.0.0.1:${(await server.listen()).wsPort}`;
   };
 

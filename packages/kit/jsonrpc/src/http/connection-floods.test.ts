@@ -2,14 +2,9 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createRpcServer } from "../rpc-server.ts";
 import { method } from "../wire/method-table.ts";
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** Settles when the connection is closed, with or without a reset. */
 const closed = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once("close", resolve));
@@ -26,11 +21,11 @@ async function setUp(jwtSecret?: Uint8Array) {
     limits: { maxConnections: MOST, maxRequestBytes: BODY, maxIncomingBytes: 2 * BODY },
     jwtSecret,
   });
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   const { httpPort: port, wsPort } = await server.listen();
   const open = async (localAddress: string, to = port): Promise<Socket> => {
     const socket = connect({ host: to === port ? "127.0.0.1" : "127.0.0.2", port: to!, localAddress });
-    closers.push(() => socket.destroy());
+    onTestFinished(() => void socket.destroy());
     socket.on("error", () => {});
     await once(socket, "connect");
     return socket;

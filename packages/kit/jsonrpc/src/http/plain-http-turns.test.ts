@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { silentLogger } from "@rnode/observe";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { RoundRobin } from "../limits/round-robin.ts";
 import { DEFAULT_RPC_LIMITS } from "../rpc-server.ts";
 import type { RequestContext } from "../wire/method-table.ts";
@@ -9,16 +9,14 @@ import { UnsentBudget } from "../wire/unsent.ts";
 import { IncomingBudget } from "./incoming.ts";
 import { createPlainHttp } from "./plain-http.ts";
 
-const closers: (() => unknown)[] = [];
 /** every answer takes a millisecond of this clock, except those to "short" */
 let nowMs = 0;
 beforeEach(() => {
   nowMs = 0;
   vi.spyOn(performance, "now").mockImplementation(() => nowMs);
 });
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  for (const close of closers.splice(0).reverse()) await close();
 });
 
 /** @param onAnswer as each request is answered; @param onArrival as bytes arrive */
@@ -46,16 +44,16 @@ async function startServer(
     socket.on("data", () => onArrival(socket.remoteAddress!));
     quick.serve(socket);
   });
-  closers.push(() => server.close());
+  onTestFinished(() => void server.close());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  closers.push(() => quick.closeAll());
+  onTestFinished(() => quick.closeAll());
   return (server.address() as { port: number }).port;
 }
 
 async function open(port: number, localAddress: string): Promise<Socket> {
   const socket = connect({ host: "127.0.0.1", port, localAddress, noDelay: true });
-  closers.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   socket.resume();
   await once(socket, "connect");
   return socket;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { createRpcServer, DEFAULT_RPC_LIMITS, type RpcServerOptions } from "../rpc-server.ts";
 import { method, optionalParam, param } from "../wire/method-table.ts";
@@ -24,11 +24,9 @@ const PLAIN_OPTIONS: PlainHttpOptions = {
   keepAliveTimeoutMs: 60_000,
 };
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
-  for (const close of closers.splice(0).reverse()) await close();
 });
 
 let calls = 0;
@@ -56,7 +54,7 @@ async function startServer(overrides: Partial<RpcServerOptions> = {}): Promise<n
   const both = { host: "127.0.0.1", port: 0 };
   const server = createRpcServer({ http: both, ws: both, methods, log: silentLogger, ...overrides });
   const { httpPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return httpPort!;
 }
 
@@ -75,7 +73,7 @@ class Client {
 
   constructor(port: number) {
     this.socket = connect({ port, host: "127.0.0.1", noDelay: true });
-    closers.push(() => this.socket.destroy());
+    onTestFinished(() => void this.socket.destroy());
     this.socket.on("error", () => {});
     this.socket.on("data", (part) => {
       this.#received = Buffer.concat([this.#received, part]);
@@ -132,8 +130,8 @@ describe("plain HTTP", () => {
   it("closes a connection that it sheds after an answer that says so, not after one that is already being sent", async () => {
     const plain = createPlainHttp({ ...PLAIN_OPTIONS, answer: (text) => JSON.stringify({ result: text.repeat(4_000_000) }) });
     const server = createServer((socket) => plain.serve(socket));
-    closers.push(() => server.close());
-    closers.push(() => plain.closeAll());
+    onTestFinished(() => void server.close());
+    onTestFinished(() => plain.closeAll());
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const client = new Client((server.address() as AddressInfo).port);
@@ -149,8 +147,8 @@ describe("plain HTTP", () => {
   it("has its last answer read although the client has sent more, which it does not read", async () => {
     const plain = createPlainHttp({ ...PLAIN_OPTIONS, answer: (text) => JSON.stringify({ result: text[0]!.repeat(8_000_000) }) });
     const server = createServer((socket) => plain.serve(socket));
-    closers.push(() => server.close());
-    closers.push(() => plain.closeAll());
+    onTestFinished(() => void server.close());
+    onTestFinished(() => plain.closeAll());
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const client = new Client((server.address() as AddressInfo).port);
@@ -366,7 +364,7 @@ describe("time limits of plain HTTP", () => {
     const plain = createPlainHttp({ ...PLAIN_OPTIONS, ...options });
     const server = createServer({ allowHalfOpen: true }, (socket) => plain.serve(socket));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    closers.push(() => {
+    onTestFinished(() => {
       plain.closeAll();
       server.close();
     });
@@ -411,7 +409,7 @@ describe("requests of one turn", () => {
         return text;
       },
     });
-    closers.push(() => plain.closeAll());
+    onTestFinished(() => plain.closeAll());
     for (const text of ["1", "2", "3"]) {
       const socket = new PassThrough() as unknown as Socket;
       plain.serve(socket);
@@ -433,7 +431,7 @@ describe("requests of one turn", () => {
         return text;
       },
     });
-    closers.push(() => plain.closeAll());
+    onTestFinished(() => plain.closeAll());
     const sockets = ["1", "2", "3"].map((text) => {
       const socket = new PassThrough() as unknown as Socket;
       plain.serve(socket);

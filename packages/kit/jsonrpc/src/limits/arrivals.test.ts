@@ -2,15 +2,10 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createRpcServer } from "../rpc-server.ts";
 import { method } from "../wire/method-table.ts";
 import { Arrivals } from "./arrivals.ts";
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 describe("work", () => {
   it("is done in the next turn, all of it, when nobody comes", async () => {
@@ -67,10 +62,10 @@ it("a newcomer behind many connections with long requests has waited for few of 
     },
   });
   const { httpPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   const open = (localAddress: string): Socket => {
     const socket = connect({ host: "127.0.0.1", port: httpPort!, localAddress });
-    closers.push(() => socket.destroy());
+    onTestFinished(() => void socket.destroy());
     return socket.on("error", () => {});
   };
   const post = (body: string): string =>

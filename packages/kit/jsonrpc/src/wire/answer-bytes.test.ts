@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { createJwt } from "../auth/jwt.ts";
 import { createRpcServer } from "../rpc-server.ts";
@@ -8,11 +8,6 @@ import { AnswerBytes, BatchAnswer } from "./answer-bytes.ts";
 import { method, param } from "./method-table.ts";
 import { countShape } from "./shape.ts";
 import { SLICE_BYTES } from "./unsent.ts";
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 describe("the answer of a batch", () => {
   it("is put together in pieces that are written as they are, and never becomes one string", () => {
@@ -66,7 +61,7 @@ describe("the answer of a batch", () => {
       methods: { test_large: method({ params: [param("size", countShape)], handler: ([size]) => "漢".repeat(size) }) },
       log: silentLogger,
     });
-    closers.push(() => server.close());
+    onTestFinished(() => server.close());
     const { httpPort, wsPort } = await server.listen();
     const sizes = Array.from({ length: 100 }, (_, index) => (index * 997) % 30_000);
     const body = JSON.stringify(
@@ -75,7 +70,7 @@ describe("the answer of a batch", () => {
     let text: string;
     if (withToken === undefined) {
       const socket = new WebSocket(`ws://127.0.0.1:${wsPort}`);
-      closers.push(() => socket.terminate());
+      onTestFinished(() => socket.terminate());
       await once(socket, "open");
       socket.send(body);
       const [data] = (await once(socket, "message")) as [Buffer];

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMetrics, silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { createJwt } from "../auth/jwt.ts";
 import { createRpcServer, type RpcServerLimits } from "../rpc-server.ts";
@@ -14,10 +14,8 @@ import { UnsentBudget } from "./unsent.ts";
 const MIB = 1024 * 1024;
 const SECRET = new Uint8Array(32).fill(7);
 
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  for (const close of closers.splice(0).reverse()) await close();
 });
 
 let sink: SubscriptionSink | undefined;
@@ -56,7 +54,7 @@ async function startServer(limits: Partial<RpcServerLimits>, jwtSecret?: Uint8Ar
     jwtSecret,
   });
   const { httpPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   const metric = async (name: string): Promise<number> => {
     const { body } = await metrics.expose();
     const line = body.split("\n").find((text) => text.startsWith(`t_${name} `));
@@ -79,7 +77,7 @@ const call = (size: number, name = "test_large", id = 1) => ({
 /** Asks and reads nothing; whether the connection has ended is seen without reading. */
 async function askAndIgnore(port: number, body: unknown, fields = ""): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
-  closers.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   socket.on("error", () => {});
   await once(socket, "connect");
   const text = JSON.stringify(body);
@@ -98,7 +96,7 @@ async function post(port: number, body: unknown): Promise<{ text: string; json: 
 
 async function openSocket(port: number): Promise<WebSocket> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`);
-  closers.push(() => socket.terminate());
+  onTestFinished(() => socket.terminate());
   await once(socket, "open");
   return socket;
 }

@@ -1,15 +1,10 @@
 import { silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { createRpcClient } from "../client/rpc-client.ts";
 import { createRpcServer } from "../rpc-server.ts";
 import { type SubscriptionSink, subscription } from "../wire/method-table.ts";
 import { RpcError } from "../wire/rpc-error.ts";
-
-const closers: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** A subscription that begins when the test says so. */
 async function serve() {
@@ -29,7 +24,7 @@ async function serve() {
     log: silentLogger,
   });
   const { wsPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return { state, url: `ws://127.0.0.1:${wsPort}` };
 }
 
@@ -37,7 +32,7 @@ describe("a subscription that takes a moment to begin", () => {
   it("is answered then, or with why not, and takes no place where it did not begin", async () => {
     const { state, url } = await serve();
     const client = createRpcClient({ url });
-    closers.push(() => client.close());
+    onTestFinished(() => client.close());
     const heard: unknown[] = [];
     const ask = () => client.subscribe!(["heads"], (head) => heard.push(head));
     const first = ask();
@@ -56,7 +51,7 @@ describe("a subscription that takes a moment to begin", () => {
   it("can close the connection, whose client may come back at once", async () => {
     const { state, url } = await serve();
     const socket = new WebSocket(url);
-    closers.push(() => socket.terminate());
+    onTestFinished(() => socket.terminate());
     const closed = new Promise<[number, string]>((resolve) => socket.on("close", (code, why) => resolve([code, why.toString()])));
     socket.on("open", () => socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["heads"] })));
     await expect.poll(() => state.sinks.length).toBe(1);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { silentLogger } from "@rnode/observe";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { ClientConnection } from "../http/client-connection.ts";
 import { Turns } from "../limits/turns.ts";
@@ -9,7 +9,6 @@ import { method, type SubscriptionSink, subscription } from "../wire/method-tabl
 import { LIMIT_EXCEEDED } from "../wire/rpc-error.ts";
 import { SubscriptionPlaces } from "./subscription-places.ts";
 
-const closers: (() => unknown)[] = [];
 let nowMs = 0;
 /** turns of the event loop */
 let turn = 0;
@@ -23,11 +22,10 @@ beforeEach(() => {
     if (!isOver) setImmediate(count);
   };
   count();
-  closers.push(() => (isOver = true));
+  onTestFinished(() => void (isOver = true));
 });
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  for (const close of closers.splice(0).reverse()) await close();
 });
 
 const sinks: SubscriptionSink[] = [];
@@ -67,10 +65,10 @@ async function startServer(onWork: (remoteAddress: string) => void = () => {}, l
   };
   const server = createRpcServer({ ws: { host: "127.0.0.1", port: 0, subscriptions }, methods, limits, log: silentLogger });
   const { wsPort } = await server.listen();
-  closers.push(() => server.close());
+  onTestFinished(() => server.close());
   return async (localAddress: string): Promise<WebSocket> => {
     const socket = new WebSocket(`ws://127.0.0.1:${wsPort}`, { localAddress });
-    closers.push(() => socket.terminate());
+    onTestFinished(() => socket.terminate());
     await once(socket, "open");
     return socket;
   };

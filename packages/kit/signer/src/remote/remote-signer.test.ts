@@ -20,7 +20,7 @@ import {
   type SignedTransaction,
   signTransaction,
 } from "@rnode/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { BLOCK_DOMAIN, blockSigningHash } from "../block-signing.ts";
 import { SignerServer, type SignerServerOptions } from "../testing/signer-server.ts";
 import { TestAuthority } from "../testing/test-certificates.ts";
@@ -67,14 +67,9 @@ function manualClock() {
   return { clock, tick };
 }
 
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
 async function server(options: Partial<SignerServerOptions> = {}): Promise<SignerServer> {
   const started = await new SignerServer({ key: KEY, ...options }).listen();
-  opened.push(started);
+  onTestFinished(() => started.close());
   return started;
 }
 
@@ -99,7 +94,7 @@ async function open(options: RemoteSignerOptions, { clock = manualClock().clock,
       ? silentLogger
       : createLogger({ level: "info", format: "logfmt", color: false, destination: { write: (line) => lines.push(line) } });
   const signer = await RemoteSigner.open(options, { clock, log, metrics: metrics ?? noMetrics, timeoutMs });
-  opened.push(signer);
+  onTestFinished(() => signer.close());
   return signer;
 }
 const openAndSign = async (options: RemoteSignerOptions): Promise<unknown> => (await open(options)).signBlock(REQUEST);

@@ -4,7 +4,7 @@ import "../with-resolvers.ts";
 import { createMetrics, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createHost, type Host } from "../host/create-host.ts";
 import { connectionLimits } from "../network.ts";
 import { createP2PMetrics } from "../p2p-metrics.ts";
@@ -29,11 +29,6 @@ function clockOf(speed: number): Clock {
 }
 const realTime = clockOf(1);
 
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 async function startHost(key: number): Promise<Host> {
   const host = await createHost({
     networkKey: new Uint8Array(32).fill(key),
@@ -41,7 +36,7 @@ async function startHost(key: number): Promise<Host> {
     userAgent: "rnode/test",
     limits: connectionLimits(20),
   });
-  closers.push(async () => host.stop());
+  onTestFinished(async () => host.stop());
   await host.start();
   return host;
 }
@@ -78,7 +73,7 @@ async function startNode(
       ...over,
     },
   );
-  closers.push(() => sync.close());
+  onTestFinished(() => sync.close());
   await sync.start();
   return { host, sync, received, scores };
 }

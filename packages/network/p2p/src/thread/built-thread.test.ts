@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createMetrics, type Logger, noMetrics, silentLogger } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
 import { localSigner } from "@rnode/signer";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { P2PConfig } from "../network.ts";
 import { rollupOf, signatureOf, testBlock } from "../testing/test-blocks.ts";
 import { ReceivedBlocks, temporaryFolder, testP2PConfig } from "../testing/test-network.ts";
@@ -24,16 +24,12 @@ const signer = localSigner(new Uint8Array(32).fill(0x11));
 const folder = temporaryFolder();
 const fault = join(folder.path, "fault");
 
-const closers: (() => unknown)[] = [];
 beforeAll(() => {
   const built = spawnSync(join(PACKAGE, "../../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
   if (built.error !== undefined) throw built.error;
   vi.stubEnv("RNODE_FAULT", fault);
   vi.stubEnv("RNODE_WORKER", BUILT.href);
 }, TIMEOUT_MS);
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 afterAll(() => {
   vi.unstubAllEnvs();
   folder.remove();
@@ -65,7 +61,7 @@ async function start(
     },
   };
   const network = await P2PThread.start(testP2PConfig(rollup, key, over), handlers, deps);
-  closers.push(() => network.close());
+  onTestFinished(() => network.close());
   network.setUnsafeBlockSigner(signer.address);
   return { network, received, served };
 }
