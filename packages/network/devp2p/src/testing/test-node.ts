@@ -109,4 +109,3 @@ function randomBlocks(store: ChainDatabase, seed: number, count: number): BlockC
   chain.extendBy(count);
   return chain.blocks.map(({ commit }) => commit);
 }
-
