@@ -135,7 +135,11 @@ describe("coded errors", () => {
     expect(isSystemError(error)).toBe(true);
     expect(isSystemError(error, "ENOTDIR", "ENOENT")).toBe(true);
     expect(isSystemError(error, "EEXIST")).toBe(false);
-    for (const other of [new CodedError("ENOENT"), Object.assign(new Error(), { code: "ENOENT" }), { ...error }, undefined])
+    for (const other of [
+      new CodedError("ENOENT"),
+      Object.assign(new Error(), { code: "ENOENT" }),
+      { code: "ENOENT", syscall: "open" },
+    ])
       expect(isSystemError(other)).toBe(false);
   });
 });
