@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import { type ForkTimes, forksUpTo, OP_FORKS, type OpFork, type RollupConfig } from "@rnode/protocol";
+import { testRollupConfig, testSystemConfig } from "@rnode/protocol/testing";
 import { Random } from "./random.ts";
 import { realGenesisHash } from "./real-engine.ts";
 import { genesisPayload } from "./sim-engine.ts";
@@ -434,22 +435,15 @@ export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs,
 }
 
 export function configOf(plan: Plan, l1Genesis: { readonly hash: Hex; readonly number: number }): RollupConfig {
-  const config: RollupConfig = {
+  const config = testRollupConfig({
     genesis: {
       l1: l1Genesis,
       l2: { hash: bytesToHex(filled(32, 0)), number: 0 },
       l2TimeSec: GENESIS_TIME_SEC,
-      systemConfig: {
+      systemConfig: testSystemConfig({
         batcherAddress: privateKeyToAddress(BATCHER_KEY),
-        overhead: filled(32, 0),
-        scalar: Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 1 : 0)),
-        gasLimit: 30_000_000n,
-        eip1559Params: filled(8, 0),
-        operatorFeeScalar: 0,
-        operatorFeeConstant: 0n,
-        minBaseFee: 0n,
-        daFootprintGasScalar: 0,
-      },
+        scalar: filled(32, 0).fill(1, 0, 1),
+      }),
     },
     blockTimeSec: plan.blockTimeSec,
     maxSequencerDriftSec: plan.maxSequencerDriftSec,
@@ -458,10 +452,8 @@ export function configOf(plan: Plan, l1Genesis: { readonly hash: Hex; readonly n
     l1ChainId: L1_CHAIN_ID,
     l2ChainId: L2_CHAIN_ID,
     forkTimes: plan.forkTimes,
-    batchInboxAddress: filled(20, 0xff),
     depositContractAddress: filled(20, 0xdd),
     l1SystemConfigAddress: filled(20, 0xcc),
-    protocolVersionsAddress: filled(20, 0),
     ...(plan.altDa === undefined
       ? {}
       : {
@@ -472,8 +464,7 @@ export function configOf(plan: Plan, l1Genesis: { readonly hash: Hex; readonly n
             daResolveWindow: plan.altDa.resolveWindow,
           },
         }),
-    chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
-  };
+  });
   const hash =
     plan.engine === "simulated"
       ? bytesToHex(genesisPayload(config).executionPayload.blockHash)

@@ -30,6 +30,7 @@ import {
   rollupConfigToJson,
   signTransaction,
 } from "@rnode/protocol";
+import { testRollupConfig, testSystemConfig } from "@rnode/protocol/testing";
 import { orderedTrieRoot } from "@rnode/trie";
 
 /** A block of the L1 that only publishes batches. */
@@ -58,25 +59,18 @@ export const L1_BLOB_SCHEDULE: DerivationConfig["l1BlobSchedule"] = [
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
 
 export function rollupConfig(genesisHash: Uint8Array, l1Genesis: L1Block): RollupConfig {
-  const config: RollupConfig = {
+  const config = testRollupConfig({
     genesis: {
       l1: { hash: l1Genesis.hash, number: 0 },
       l2: { hash: bytesToHex(genesisHash), number: 0 },
       l2TimeSec: GENESIS_TIME_SEC,
-      systemConfig: {
+      systemConfig: testSystemConfig({
         batcherAddress: privateKeyToAddress(BATCHER_KEY),
-        overhead: new Uint8Array(32),
-        scalar: Uint8Array.from([1, ...filled(31, 0)]),
+        scalar: filled(32, 0).fill(1, 0, 1),
         gasLimit: GAS_LIMIT,
-        eip1559Params: new Uint8Array(8),
-        operatorFeeScalar: 0,
-        operatorFeeConstant: 0n,
-        minBaseFee: 0n,
-        daFootprintGasScalar: 0,
-      },
+      }),
     },
     blockTimeSec: L2_BLOCK_TIME_SEC,
-    maxSequencerDriftSec: 600,
     seqWindowSize: 3600,
     channelTimeoutL1Blocks: 300,
     l1ChainId: L1_CHAIN_ID,
@@ -85,9 +79,7 @@ export function rollupConfig(genesisHash: Uint8Array, l1Genesis: L1Block): Rollu
     batchInboxAddress: INBOX,
     depositContractAddress: filled(20, 0xdd),
     l1SystemConfigAddress: filled(20, 0xcc),
-    protocolVersionsAddress: new Uint8Array(20),
-    chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
-  };
+  });
   return rollupConfigFromJson(rollupConfigToJson(config));
 }
 

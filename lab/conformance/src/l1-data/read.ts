@@ -9,9 +9,8 @@ import {
   expandSpanBatch,
   L1_INFO_LAYOUT_NAMES,
   type Receipt,
-  type SystemConfig,
 } from "@rnode/protocol";
-import { testRollupConfig } from "@rnode/protocol/testing";
+import { testRollupConfig, testSystemConfig } from "@rnode/protocol/testing";
 import type { LogBytes } from "./generate.ts";
 
 /** The result, in JSON values of `interop/answers.go`; `null` has no effect. */
@@ -61,17 +60,7 @@ export function readBatch(data: Uint8Array, chain: SpanChain): Reading {
 }
 
 export function readConfig(logs: readonly LogBytes[], isEcotone: boolean, gasLimit: bigint): Reading {
-  const before: SystemConfig = {
-    batcherAddress: new Uint8Array(20),
-    overhead: new Uint8Array(32),
-    scalar: new Uint8Array(32),
-    gasLimit,
-    eip1559Params: new Uint8Array(8),
-    operatorFeeScalar: 0,
-    operatorFeeConstant: 0n,
-    minBaseFee: 0n,
-    daFootprintGasScalar: 0,
-  };
+  const before = testSystemConfig({ batcherAddress: new Uint8Array(20), gasLimit });
   const forkTimes = isEcotone ? { regolith: 0, canyon: 0, delta: 0, ecotone: 0 } : { regolith: 0 };
   const config = testRollupConfig({ l1SystemConfigAddress: EMITTER, forkTimes });
   const { systemConfig: after } = applySystemConfigUpdates(config, before, receiptsOf(logs), 1);

@@ -8,10 +8,10 @@ import {
   decodeBlock,
   encodeBatcherData,
   encodeBlob,
-  encodeChannelBatch,
   rollupConfigFromJson,
-  SpanBatchBuilder,
+  type SpanBatchInput,
 } from "@rnode/protocol";
+import { spanBatch } from "@rnode/protocol/testing";
 import { type Account, createWalletClient, type Hex, http, numberToHex } from "viem";
 import type { DevnetInfo } from "../files.ts";
 import { rpcCall } from "../rpc.ts";
@@ -20,11 +20,7 @@ import { l1ViemChain } from "../viem-chains.ts";
 /** A range of the sequencer's L2 blocks as one span batch, in a channel of two frames, each in a separate blob. */
 export async function blobsOfBlocks(info: DevnetInfo, from: number, to: number): Promise<Uint8Array[]> {
   const config = rollupConfigFromJson(JSON.parse(readFileSync(info.paths.rollupConfig, "utf8")));
-  const builder = new SpanBatchBuilder({
-    genesisTimeSec: config.genesis.l2TimeSec,
-    blockTimeSec: config.blockTimeSec,
-    chainId: config.l2ChainId,
-  });
+  const blocks: SpanBatchInput[] = [];
   for (let number = from; number <= to; number++) {
     const url = info.endpoints.sequencer.http;
     const id = numberToHex(number);
@@ -33,9 +29,9 @@ export async function blobsOfBlocks(info: DevnetInfo, from: number, to: number):
       rpcCall<{ hash: Hex }>(url, "eth_getBlockByNumber", [id, false]),
     ]);
     const { executionPayload } = blockToPayload(decodeBlock(hexToBytes(raw)), hexToBytes(hash), true);
-    builder.add(batchInputFromPayload(config, executionPayload));
+    blocks.push(batchInputFromPayload(config, executionPayload));
   }
-  const content = deflateSync(encodeChannelBatch(builder.build()));
+  const content = deflateSync(spanBatch(config, blocks));
   const channelId = new Uint8Array(16).fill(0xb1);
   const half = Math.ceil(content.length / 2);
   return [content.subarray(0, half), content.subarray(half)].map((data, number) =>

@@ -14,7 +14,6 @@ import {
   type DaCommitment,
   encodeBatcherData,
   encodeBlob,
-  encodeChannelBatch,
   encodeDaCommitment,
   encodeTransaction,
   type FeeMarketTransaction,
@@ -27,6 +26,7 @@ import {
   signTransaction,
   type Transaction,
 } from "@rnode/protocol";
+import { singularBatch } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { deriveCommand } from "../commands/derive-command.ts";
 import { GENESIS_TIME_SEC, testConfig } from "../testing/fake-chain.ts";
@@ -46,12 +46,10 @@ const l1Block = (number: number): L1BlockRef => ({
 const USER_TX = Uint8Array.of(0x02, 1, 2, 3);
 
 const singular = (index: number, change: { epoch?: number; transactions?: Uint8Array[] } = {}): Uint8Array =>
-  encodeChannelBatch({
-    kind: "singular",
-    parentHash: new Uint8Array(32),
-    epochNumber: BigInt(change.epoch ?? 1),
+  singularBatch({
+    epochNumber: change.epoch ?? 1,
     epochHash: new Uint8Array(32).fill(change.epoch ?? 1),
-    timestamp: BigInt(GENESIS_TIME_SEC + 12 + 2 * index),
+    timestampSec: GENESIS_TIME_SEC + 12 + 2 * index,
     transactions: change.transactions ?? [USER_TX],
   });
 const channelOf = (...batches: Uint8Array[]): Uint8Array => new Uint8Array(deflateSync(Buffer.concat(batches)));
@@ -146,12 +144,10 @@ describe("rnode derive --explain over a range of L1 blocks", () => {
   });
 
   it("compares the epoch of a batch with the L1 blocks of the range", async () => {
-    const wrongEpoch = encodeChannelBatch({
-      kind: "singular",
-      parentHash: new Uint8Array(32),
-      epochNumber: 1n,
+    const wrongEpoch = singularBatch({
+      epochNumber: 1,
       epochHash: new Uint8Array(32).fill(0xee),
-      timestamp: BigInt(GENESIS_TIME_SEC + 12),
+      timestampSec: GENESIS_TIME_SEC + 12,
       transactions: [],
     });
     const explanation = await explained([[], [calldata(encodeBatcherData([frame(channelOf(wrongEpoch), 0, true)]))]]);

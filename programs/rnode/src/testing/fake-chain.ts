@@ -13,7 +13,6 @@ import { EngineError } from "@rnode/node-clients";
 import {
   asciiToBytes,
   bytesToHex,
-  concatBytes,
   EMPTY_REQUESTS_HASH,
   EMPTY_TRIE_ROOT,
   type Hex,
@@ -42,6 +41,7 @@ import {
   systemConfigFromPayload,
   type Transaction,
 } from "@rnode/protocol";
+import { testRollupConfig, testSystemConfig } from "@rnode/protocol/testing";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { DriverEngine } from "../engine/engine-control.ts";
 
@@ -51,41 +51,24 @@ const hashOf = (text: string): Hex => bytesToHex(keccak256(asciiToBytes(text)));
 export const GENESIS_TIME_SEC = 1_700_000_000;
 export const L1_BLOCK_TIME_SEC = 12;
 
-const SYSTEM_CONFIG: SystemConfig = {
-  batcherAddress: filled(20, 0xba),
-  overhead: new Uint8Array(32),
-  scalar: concatBytes(Uint8Array.of(1), new Uint8Array(31)),
-  gasLimit: 30_000_000n,
-  eip1559Params: new Uint8Array(8),
-  operatorFeeScalar: 0,
-  operatorFeeConstant: 0n,
-  minBaseFee: 0n,
-  daFootprintGasScalar: 0,
-};
+const SYSTEM_CONFIG = testSystemConfig({ scalar: filled(32, 0).fill(1, 0, 1) });
 
 /** A chain with all forks active at genesis, up to Jovian or only up to Granite. */
 export function testConfig(newest: OpFork = "jovian", overrides: Partial<RollupConfig> = {}): RollupConfig {
-  const config: RollupConfig = {
+  const config = testRollupConfig({
     genesis: {
       l1: { hash: hashOf("L1 0 a"), number: 0 },
       l2: { hash: `0x${"00".repeat(32)}`, number: 0 },
       l2TimeSec: GENESIS_TIME_SEC,
       systemConfig: SYSTEM_CONFIG,
     },
-    blockTimeSec: 2,
-    maxSequencerDriftSec: 600,
     seqWindowSize: 100,
     channelTimeoutL1Blocks: 50,
-    l1ChainId: 900n,
-    l2ChainId: 901n,
     forkTimes: forksUpTo(newest),
-    batchInboxAddress: filled(20, 0xff),
     depositContractAddress: filled(20, 0xdd),
     l1SystemConfigAddress: filled(20, 0xcc),
-    protocolVersionsAddress: new Uint8Array(20),
-    chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
     ...overrides,
-  };
+  });
   const genesis = genesisEnvelope(config);
   return { ...config, genesis: { ...config.genesis, l2: { hash: bytesToHex(genesis.executionPayload.blockHash), number: 0 } } };
 }

@@ -7,17 +7,16 @@ import { ManualClock } from "@rnode/primitives/testing";
 import {
   batchInputFromPayload,
   encodeBatcherData,
-  encodeChannelBatch,
   encodeTransaction,
   type FeeMarketTransaction,
   type L1Transaction,
   type L2BlockRef,
   type Receipt,
   type RollupConfig,
-  SpanBatchBuilder,
   type SpanBatchInput,
   signTransaction,
 } from "@rnode/protocol";
+import { singularBatch, spanBatch } from "@rnode/protocol/testing";
 import { BlocksAhead } from "../derive/blocks-ahead.ts";
 import { attributesPreparer } from "../derive/prepare-attributes.ts";
 import { headsFinder } from "../safe/find-heads.ts";
@@ -33,16 +32,6 @@ const FINALITY_DISTANCE = 6;
 function receiptOf(type: number): Receipt {
   return { type, status: 1, cumulativeGasUsed: 21_000n, bloom: LOG_BLOOM, logs: [] };
 }
-
-const singularBatch = ({ parentHash, epochNumber, epochHash, timestampSec, transactions }: SpanBatchInput): Uint8Array =>
-  encodeChannelBatch({
-    kind: "singular",
-    parentHash,
-    epochNumber: BigInt(epochNumber),
-    epochHash,
-    timestamp: BigInt(timestampSec),
-    transactions,
-  });
 
 function batcherTransaction(config: RollupConfig, nonce: number, data: Uint8Array): FeeMarketTransaction {
   const tx: FeeMarketTransaction = {
@@ -234,7 +223,7 @@ export class SimNetwork {
     this.nextBatches = undefined;
     if (nextBatches !== undefined) return [this.channel(nextBatches(inputs).map(singularBatch))];
     this.batched = blocks.at(-1)!.ref;
-    return [this.channel(this.batcherNonce % 2 === 0 ? [this.spanBatch(inputs)] : inputs.map(singularBatch))];
+    return [this.channel(this.batcherNonce % 2 === 0 ? [spanBatch(this.config, inputs)] : inputs.map(singularBatch))];
   }
 
   private channel(content: readonly Uint8Array[]): FeeMarketTransaction {
@@ -243,13 +232,6 @@ export class SimNetwork {
     id.set(uint64ToBytes(nonce), 8);
     const data = new Uint8Array(deflateSync(Buffer.concat(content)));
     return batcherTransaction(this.config, nonce, encodeBatcherData([{ channelId: id, number: 0, data, isLast: true }]));
-  }
-
-  private spanBatch(inputs: readonly SpanBatchInput[]): Uint8Array {
-    const { genesis, blockTimeSec, l2ChainId } = this.config;
-    const builder = new SpanBatchBuilder({ genesisTimeSec: genesis.l2TimeSec, blockTimeSec, chainId: l2ChainId });
-    for (const input of inputs) builder.add(input);
-    return encodeChannelBatch(builder.build());
   }
 
   private userTransaction(): Uint8Array {

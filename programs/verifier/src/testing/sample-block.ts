@@ -8,7 +8,6 @@ import {
   depositsFromReceipts,
   encodeBatcherData,
   encodeBlock,
-  encodeChannelBatch,
   encodeHeader,
   encodeTransaction,
   type Header,
@@ -22,7 +21,7 @@ import {
   rollupConfigToJson,
   TRANSACTION_DEPOSITED_TOPIC,
 } from "@rnode/protocol";
-import { headerOf } from "@rnode/protocol/testing";
+import { headerOf, singularBatch } from "@rnode/protocol/testing";
 
 /** Block 1 of a development chain in all forms that the page takes. */
 export interface SampleBlock {
@@ -99,14 +98,8 @@ function batchData(
   transactions: readonly Uint8Array[],
   compress: (bytes: Uint8Array) => Uint8Array,
 ): Uint8Array {
-  const batch = encodeChannelBatch({
-    kind: "singular",
-    parentHash: ZERO_HASH,
-    epochNumber: 1n,
-    epochHash: new Uint8Array(32).fill(1),
-    timestamp: BigInt(timestamp),
-    transactions: [...transactions],
-  });
+  const epochHash = new Uint8Array(32).fill(1);
+  const batch = singularBatch({ parentHash: ZERO_HASH, epochNumber: 1, epochHash, timestampSec: timestamp, transactions });
   const channelId = new Uint8Array(16).fill(7);
   return encodeBatcherData([{ channelId, number: 0, data: new Uint8Array(compress(batch)), isLast: true }]);
 }

@@ -3,8 +3,9 @@ export * from "./rollup-config.ts";
 import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import type { Header } from "../index.ts";
 
+export * from "./batches.ts";
 export * from "./contract-logs.ts";
-export { testRollupConfig } from "./rollup-config.ts";
+export { testRollupConfig, testSystemConfig } from "./rollup-config.ts";
 export { testRollupConfigJson } from "./rollup-config-json.ts";
 
 /** A header in which all fields but the given ones have neutral values. */

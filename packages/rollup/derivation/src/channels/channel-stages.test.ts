@@ -1,6 +1,7 @@
 import { brotliCompressSync, deflateSync } from "node:zlib";
 import { createDecompressor } from "@rnode/compression";
-import { encodeChannelBatch, type Frame, type L1BlockRef, type L2BlockRef, type SystemConfig } from "@rnode/protocol";
+import type { Frame, L1BlockRef, L2BlockRef, SystemConfig } from "@rnode/protocol";
+import { singularBatch } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import type { L1Position } from "../l1/l1-traversal.ts";
 import { SILENT_OBSERVER } from "../observer.ts";
@@ -160,12 +161,10 @@ describe("channel assembler", () => {
 
 describe("channel reader", () => {
   const batch = (timestamp: number, transactionBytes = 10) =>
-    encodeChannelBatch({
-      kind: "singular",
-      parentHash: new Uint8Array(32),
-      epochNumber: 1n,
+    singularBatch({
+      epochNumber: 1,
       epochHash: new Uint8Array(32),
-      timestamp: BigInt(timestamp),
+      timestampSec: timestamp,
       transactions: [new Uint8Array(transactionBytes)],
     });
   const zlib = (...parts: Uint8Array[]) => new Uint8Array(deflateSync(join(parts)));

@@ -4,16 +4,14 @@ import {
   forksUpTo as allUpTo,
   type BlockId,
   batchInputFromPayload,
-  encodeChannelBatch,
   encodeTransaction,
   type ForkTimes,
   type Frame,
   type L2BlockRef,
   type OpFork,
-  type RollupConfig,
-  SpanBatchBuilder,
   signTransaction,
 } from "@rnode/protocol";
+import { singularBatch, spanBatch, testRollupConfig, testSystemConfig } from "@rnode/protocol/testing";
 import { prepareAttributes } from "../attributes/attributes.ts";
 import type { DerivationConfig } from "../config.ts";
 import type { DaInputs, Decompressor } from "../l1/providers.ts";
@@ -21,7 +19,7 @@ import type { DerivationObserver } from "../observer.ts";
 import { createDerivationPipeline } from "../pipeline.ts";
 import type { DerivationPipeline, DerivedAttributes, SafeSince } from "../pipeline-types.ts";
 import type { ResetReason } from "../pull.ts";
-import { BATCHER, INBOX, L1_CHAIN_ID, PORTAL, SimL1, SYSTEM_CONFIG } from "./sim-l1.ts";
+import { BATCHER, SimL1 } from "./sim-l1.ts";
 import { SimL2 } from "./sim-l2.ts";
 
 export const GENESIS_TIME = 100_000;
@@ -70,37 +68,20 @@ export class Sim {
   constructor(options: SimOptions) {
     this.l1 = options.l1 ?? new SimL1(1000, GENESIS_TIME);
     const [genesisL1] = this.l1.refs;
-    const rollup: RollupConfig = {
+    const { forkTimes, maxSequencerDriftSec = 600, seqWindowSize = 20, channelTimeoutL1Blocks = 10, altDa } = options;
+    const rollup = testRollupConfig({
       genesis: {
         l1: { hash: genesisL1!.hash, number: genesisL1!.number },
         l2: { hash: `0x${"b0".repeat(32)}`, number: 0 },
         l2TimeSec: GENESIS_TIME,
-        systemConfig: {
-          batcherAddress: BATCHER,
-          overhead: new Uint8Array(32),
-          scalar: Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 1 : 0)),
-          gasLimit: 30_000_000n,
-          eip1559Params: new Uint8Array(8),
-          operatorFeeScalar: 0,
-          operatorFeeConstant: 0n,
-          minBaseFee: 0n,
-          daFootprintGasScalar: 0,
-        },
+        systemConfig: testSystemConfig({ batcherAddress: BATCHER, scalar: new Uint8Array(32).fill(1, 0, 1) }),
       },
-      blockTimeSec: 2,
-      maxSequencerDriftSec: options.maxSequencerDriftSec ?? 600,
-      seqWindowSize: options.seqWindowSize ?? 20,
-      channelTimeoutL1Blocks: options.channelTimeoutL1Blocks ?? 10,
-      l1ChainId: L1_CHAIN_ID,
-      l2ChainId: L2_CHAIN_ID,
-      forkTimes: options.forkTimes,
-      batchInboxAddress: INBOX,
-      depositContractAddress: PORTAL,
-      l1SystemConfigAddress: SYSTEM_CONFIG,
-      protocolVersionsAddress: new Uint8Array(20),
-      ...(options.altDa === undefined ? {} : { altDa: options.altDa }),
-      chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
-    };
+      forkTimes,
+      maxSequencerDriftSec,
+      seqWindowSize,
+      channelTimeoutL1Blocks,
+      ...(altDa === undefined ? {} : { altDa }),
+    });
     this.config = {
       rollup,
       l1BlobSchedule: [],
@@ -162,23 +143,7 @@ export class Sim {
     const inputs = this.sequencer.payloads
       .filter(({ blockNumber }) => blockNumber >= from && blockNumber <= to)
       .map((payload) => batchInputFromPayload(this.config.rollup, payload));
-    if (type === "span") {
-      const { genesis, blockTimeSec, l2ChainId } = this.config.rollup;
-      const builder = new SpanBatchBuilder({ genesisTimeSec: genesis.l2TimeSec, blockTimeSec, chainId: l2ChainId });
-      for (const input of inputs) builder.add(input);
-      return encodeChannelBatch(builder.build());
-    }
-    const elements = inputs.map(({ parentHash, epochNumber, epochHash, timestampSec, transactions }) =>
-      encodeChannelBatch({
-        kind: "singular",
-        parentHash,
-        epochNumber: BigInt(epochNumber),
-        epochHash,
-        timestamp: BigInt(timestampSec),
-        transactions,
-      }),
-    );
-    return join(elements);
+    return type === "span" ? spanBatch(this.config.rollup, inputs) : join(inputs.map(singularBatch));
   }
 
   /** Splits the content of a channel into frames. */
