@@ -1,7 +1,6 @@
 import { RpcError, type RpcOutcome, RpcTransportError } from "@rnode/jsonrpc";
-import type { SimClock } from "@rnode/program/testing";
+import type { SimClock, SimProcess } from "@rnode/program/testing";
 import type { Random } from "./random.ts";
-import type { SimProcess } from "./sim-process.ts";
 
 /** Faults of a server or the link to it, which scenarios switch on and off. */
 export interface ServerState {

@@ -5,7 +5,7 @@ import { ActiveSequencer, syncStatusFromJson, VerifiedPayload } from "@rnode/nod
 import { noMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import { parseOptions } from "@rnode/program";
-import type { SimClock } from "@rnode/program/testing";
+import { type SimClock, SimProcess } from "@rnode/program/testing";
 import { encodeBlob, type RollupConfig } from "@rnode/protocol";
 import {
   BatchSubmitter,
@@ -25,7 +25,6 @@ import type { SimDa } from "./sim-da.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimLog } from "./sim-log.ts";
 import type { SimNode } from "./sim-node.ts";
-import { SimProcess } from "./sim-process.ts";
 
 export interface SimBatcherOptions {
   readonly key: Uint8Array;

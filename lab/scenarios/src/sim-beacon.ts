@@ -3,12 +3,11 @@ import { testBlob } from "@rnode/kzg/testing";
 import { BeaconClient, type BeaconReply, createBeaconMetrics, L1Error } from "@rnode/l1";
 import { FakeBeacon } from "@rnode/l1/testing/beacon";
 import { type Logger, noMetrics } from "@rnode/observe";
-import type { SimClock } from "@rnode/program/testing";
+import type { SimClock, SimProcess } from "@rnode/program/testing";
 import type { ServerState } from "./link.ts";
 import { type BlobLie, GENESIS_TIME_SEC } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { SimL1 } from "./sim-l1.ts";
-import type { SimProcess } from "./sim-process.ts";
 
 /** State of a beacon node and an archiver for one rollup node. */
 export interface BeaconState extends ServerState {

@@ -4,7 +4,7 @@ import { EngineClient, L2Blocks } from "@rnode/node-clients";
 import { noMetrics } from "@rnode/observe";
 import { LruCache } from "@rnode/primitives";
 import { parseOptions, Scope } from "@rnode/program";
-import type { SimClock } from "@rnode/program/testing";
+import { type MachineTime, type SimClock, SimProcess } from "@rnode/program/testing";
 import type { DaCommitment, ExecutionPayloadEnvelope } from "@rnode/protocol";
 import {
   type BlockGossip,
@@ -32,7 +32,6 @@ import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimLog } from "./sim-log.ts";
-import { type MachineTime, SimProcess } from "./sim-process.ts";
 
 export interface SimNodeOptions {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { SimClock } from "@rnode/program/testing";
+import { type SimClock, within } from "@rnode/program/testing";
 import type { Random } from "../random.ts";
 
 /** Faults of the link between two programs, which scenarios switch on and off. */
@@ -16,7 +16,7 @@ export const soundLink = (): GreyState => ({ isCut: false, losesAnswers: false, 
 const NEVER = new Promise<never>(() => {});
 
 /** A request, which happens although its sender may have stopped waiting. @throws `late()` if there is no answer in time */
-export async function ask<T>(
+export function ask<T>(
   { clock, random, state, timeoutMs }: { clock: SimClock; random: Random; state: GreyState; timeoutMs: number },
   act: () => T | Promise<T>,
   late: () => Error,
@@ -28,16 +28,5 @@ export async function ask<T>(
     await clock.sleep(random.between(1, 5) + state.delayMs);
     return state.isCut || state.losesAnswers ? NEVER : result;
   })();
-  const over = new AbortController();
-  try {
-    return await Promise.race([
-      answered,
-      clock.sleep(timeoutMs, over.signal).then((): never => {
-        throw late();
-      }),
-    ]);
-  } finally {
-    answered.catch(() => {});
-    over.abort();
-  }
+  return within(clock, timeoutMs, answered, late);
 }

@@ -1,27 +1,22 @@
-import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
-import { noMetrics, silentLogger } from "@rnode/observe";
+import { silentLogger } from "@rnode/observe";
 import type { SimGossip, SimMessage } from "@rnode/p2p/testing";
 import type { Hex } from "@rnode/primitives";
-import type { SimClock } from "@rnode/program/testing";
+import { type MachineTime, rightTime, type SimClock, SimProcess } from "@rnode/program/testing";
 import { type ExecutionPayloadEnvelope, envelopeFromJson, type RollupConfig } from "@rnode/protocol";
 import {
-  assertPayloadHash,
   type ClusterKeys,
-  CommitStore,
-  Conductor,
-  createConductorMetrics,
-  DEFAULT_COMMIT_OPTIONS,
-  type Etcd,
   EtcdError,
   type EtcdModel,
+  etcdOver,
   type SequencerNode,
+  type SimConductor,
+  startSimConductor,
 } from "@rnode/rconductor/testing";
 import { ConductorClient, type SequencerConductor } from "@rnode/rnode";
 import type { Random } from "../random.ts";
 import type { SimLog } from "../sim-log.ts";
 import type { SimNode } from "../sim-node.ts";
-import { type MachineTime, SimProcess } from "../sim-process.ts";
 import { ask, type GreyState, soundLink } from "./grey-link.ts";
 
 /** The way of gossip to or from one machine. */
@@ -46,17 +41,13 @@ export const LEASE_TTL_SEC = 5;
 const ETCD_TIMEOUT_MS = 1_000;
 const CONDUCTOR_TIMEOUT_MS = 1_000;
 const ADMIN_TIMEOUT_MS = 5_000;
-const COMPRESSION = {
-  deflate: async (text: string) => deflateRawSync(text, { level: 1 }),
-  inflate: async (bytes: Uint8Array) => inflateRawSync(bytes),
-};
 
 /** One machine of a cluster: rollup node and execution client, a conductor if it may lead, and their links. */
 export class Machine {
   readonly name: string;
   /** of the rollup node */
-  readonly nodeTime: MachineTime = { offsetMs: 0, lagMs: 0 };
-  readonly conductorTime: MachineTime = { offsetMs: 0, lagMs: 0 };
+  readonly nodeTime: MachineTime = rightTime();
+  readonly conductorTime: MachineTime = rightTime();
   readonly etcdLink: GreyState = soundLink();
   /** between rollup node and conductor, both ways */
   readonly conductorLink: GreyState = soundLink();
@@ -64,14 +55,14 @@ export class Machine {
   node!: SimNode;
   gossip!: SimGossip;
   readonly #deps: MachineDeps;
-  #conductor: { readonly process: SimProcess; readonly program: Conductor } | undefined;
+  #conductor: SimConductor | undefined;
 
   constructor(name: string, deps: MachineDeps) {
     this.name = name;
     this.#deps = deps;
   }
 
-  get conductor(): { readonly process: SimProcess; readonly program: Conductor } | undefined {
+  get conductor(): SimConductor | undefined {
     return this.#conductor;
   }
 
@@ -87,38 +78,24 @@ export class Machine {
   startConductor(mayBootstrap: boolean): void {
     const { clock, keys, config, log, random } = this.#deps;
     const process = new SimProcess(`${this.name} conductor`, clock, this.conductorTime);
-    const etcd = this.#etcd(process);
-    const program = new Conductor(
+    this.#conductor = startSimConductor(
       {
-        session: { id: this.name, leaseTtlSec: LEASE_TTL_SEC, pollIntervalMs: 250, compactionIntervalMs: 60_000 },
-        health: {
-          intervalSec: 1,
-          unsafeIntervalSec: 10,
-          safeEnabled: false,
-          safeIntervalSec: 0,
-          minPeerCount: 1,
-          executionP2pMinPeerCount: 0,
-        },
+        id: this.name,
+        leaseTtlSec: LEASE_TTL_SEC,
+        compactionIntervalMs: 60_000,
         blockTimeSec: config.blockTimeSec,
+        forkTimes: config.forkTimes,
         mayBootstrap,
-        isPaused: false,
         l1ReorgWaitMs: 60_000,
-        addresses: { addr: "", executionRpc: "", rollupRpc: "" },
       },
       {
-        etcd,
+        process,
+        etcd: this.#etcd(process),
         keys,
         node: this.#sequencer(process, random),
-        clock: process.clock,
-        store: new CommitStore(DEFAULT_COMMIT_OPTIONS, { etcd, keys, id: this.name, compression: COMPRESSION }),
-        checkPayload: (envelope) => assertPayloadHash(config.forkTimes, envelope),
-        monotonicMs: () => process.clock.monotonicMs(),
         log: log.loggerOf(`${this.name} conductor`),
-        metrics: createConductorMetrics(noMetrics),
       },
     );
-    this.#conductor = { process, program };
-    program.start();
   }
 
   /** The rollup node's client of its conductor: the node's own client, over a simulated link. */
@@ -213,28 +190,17 @@ export class Machine {
     return heads;
   }
 
-  #etcd(process: SimProcess): Etcd {
+  #etcd(process: SimProcess) {
     const { clock, random, etcd: model } = this.#deps;
-    const request = <T>(what: string, act: () => T): Promise<T> =>
-      process.wait(
-        ask(
-          { clock, random, state: this.etcdLink, timeoutMs: ETCD_TIMEOUT_MS },
-          act,
-          () => new EtcdError("etcd/unavailable", { what, reason: "no answer in time" }),
-        ),
-      );
-    return {
-      txn: (comparisons, success, failure = []) => request("txn", () => model.txn(comparisons, success, failure)),
-      leaseGrant: (ttlSec) => request("grant", () => model.grant(ttlSec)),
-      leaseKeepAlive: (leaseId) => request("keepalive", () => model.keepAlive(leaseId)),
-      leaseRevoke: (leaseId) => request("revoke", () => model.revoke(leaseId)),
-      compact: (revision) => request("compact", () => model.compact(revision)),
-    };
+    const link = { clock, random, state: this.etcdLink, timeoutMs: ETCD_TIMEOUT_MS };
+    return etcdOver(model, (what, act) =>
+      process.wait(ask(link, act, () => new EtcdError("etcd/unavailable", { what, reason: "no answer in time" }))),
+    );
   }
 }
 
 /** A conductor's RPC answers to the rollup node. */
-async function answer(program: Conductor, method: string, params: readonly unknown[]): Promise<unknown> {
+async function answer(program: SimConductor["program"], method: string, params: readonly unknown[]): Promise<unknown> {
   if (method === "conductor_leader") return program.isLeader;
   if (method !== "conductor_commitUnsafePayload") throw new RpcError(-32601, `the method ${method} does not exist`);
   try {

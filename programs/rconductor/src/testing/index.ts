@@ -1,10 +1,7 @@
-export { CommitStore, DEFAULT_COMMIT_OPTIONS } from "../cluster/commit-store.ts";
 export { ClusterKeys } from "../cluster/keys.ts";
-export { assertPayloadHash } from "../cluster/payload-check.ts";
 export { type HeadRecord, readHead, readLeader } from "../cluster/records.ts";
-export { Conductor } from "../conductor.ts";
-export { createConductorMetrics } from "../conductor-metrics.ts";
-export type { Etcd } from "../etcd/etcd-api.ts";
 export { EtcdError } from "../etcd/etcd-error.ts";
 export type { SequencerNode } from "../sequencer/sequencer-api.ts";
 export { EtcdModel } from "./etcd-model.ts";
+export { etcdOver } from "./model-etcd.ts";
+export { type SimConductor, startSimConductor } from "./sim-conductor.ts";

@@ -1,23 +1,20 @@
-import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { type Logger, noMetrics, silentLogger } from "@rnode/observe";
-import { type Abortable, bytesToHex } from "@rnode/primitives";
+import { type Logger, silentLogger } from "@rnode/observe";
+import { bytesToHex } from "@rnode/primitives";
 import { createRandom, type Random } from "@rnode/primitives/testing";
-import { SimClock } from "@rnode/program/testing";
+import { type MachineTime, rightTime, SimClock, SimProcess, within } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
-import { CommitStore, DEFAULT_COMMIT_OPTIONS } from "../cluster/commit-store.ts";
+import type { CommitStore } from "../cluster/commit-store.ts";
 import { ClusterKeys } from "../cluster/keys.ts";
-import { assertPayloadHash } from "../cluster/payload-check.ts";
 import { readHead, readLeader } from "../cluster/records.ts";
-import { Conductor } from "../conductor.ts";
-import { createConductorMetrics } from "../conductor-metrics.ts";
 import type { Comparison, Etcd, KeyValue } from "../etcd/etcd-api.ts";
 import { EtcdError } from "../etcd/etcd-error.ts";
 import type { SequencerNode } from "../sequencer/sequencer-api.ts";
 import { EtcdModel } from "./etcd-model.ts";
+import { etcdOver } from "./model-etcd.ts";
 import { SAMPLE_FORKS } from "./sample-payload.ts";
+import { type SimConductor, startSimConductor } from "./sim-conductor.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimDisk, SimNode } from "./sim-node.ts";
-import { type MachineTime, SimProcess } from "./sim-process.ts";
 
 /** A rule that is switched off, to see whether the simulation notices. */
 export type Mutant =
@@ -48,10 +45,10 @@ const RPC_TIMEOUT_MS = 2_000;
 
 /** One machine: a conductor, a rollup node with its execution client, and their links. */
 export class Machine {
-  readonly time: MachineTime = { offsetMs: 0, rate: 1 };
+  readonly time: MachineTime = rightTime();
   readonly disk: SimDisk;
   readonly id: string;
-  conductor: { readonly process: SimProcess; readonly program: Conductor } | undefined;
+  conductor: SimConductor | undefined;
   node: SimNode | undefined;
   /** what does not work now */
   readonly cut = { etcd: 0, peers: 0, engine: 0, local: 0 };
@@ -67,25 +64,6 @@ export class Machine {
   constructor(id: string, genesisSec: number) {
     this.id = id;
     this.disk = new SimDisk(genesisSec);
-  }
-}
-
-/** PERF: the platform's AbortController makes an error with a stack each time. */
-class Signal implements Abortable {
-  readonly #listeners = new Set<() => void>();
-  aborted = false;
-
-  addEventListener(_: "abort", listener: () => void): void {
-    this.#listeners.add(listener);
-  }
-
-  removeEventListener(_: "abort", listener: () => void): void {
-    this.#listeners.delete(listener);
-  }
-
-  abort(): void {
-    this.aborted = true;
-    for (const listener of this.#listeners) listener();
   }
 }
 
@@ -158,7 +136,7 @@ export class SimCluster {
 
   startNode(machine: Machine): void {
     if (machine.node !== undefined && !machine.node.process.isDead) return;
-    const process = new SimProcess(this.clock, machine.time);
+    const process = new SimProcess(machine.id, this.clock, machine.time);
     machine.node = new SimNode({
       name: machine.id,
       sim: this.clock,
@@ -199,47 +177,31 @@ export class SimCluster {
 
   startConductor(machine: Machine): void {
     if (machine.conductor !== undefined && !machine.conductor.process.isDead) return;
-    const process = new SimProcess(this.clock, machine.time);
-    const etcd = this.#etcdOf(machine, process);
-    const keys = this.#keys;
-    const compression = {
-      deflate: async (text: string) => deflateRawSync(text, { level: 1 }),
-      inflate: async (bytes: Uint8Array) => inflateRawSync(bytes),
-    };
-    const store = new CommitStore(DEFAULT_COMMIT_OPTIONS, { etcd, keys, id: machine.id, compression });
-    if (this.#options.mutant === "no-parent-check") this.#forgetParents(store);
-    const program = new Conductor(
+    const process = new SimProcess(machine.id, this.clock, machine.time);
+    const { mutant, log } = this.#options;
+    machine.conductor = startSimConductor(
       {
-        session: { id: machine.id, leaseTtlSec: 3, pollIntervalMs: 250, compactionIntervalMs: 30_000 },
-        health: {
-          intervalSec: 1,
-          unsafeIntervalSec: 10,
-          safeEnabled: false,
-          safeIntervalSec: 0,
-          minPeerCount: 1,
-          executionP2pMinPeerCount: 0,
-        },
+        id: machine.id,
+        leaseTtlSec: 3,
+        compactionIntervalMs: 30_000,
         blockTimeSec: 1,
-        mayBootstrap: machine === this.machines[0] || this.#options.mutant === "start-anywhere",
-        isPaused: false,
+        forkTimes: SAMPLE_FORKS,
+        mayBootstrap: machine === this.machines[0] || mutant === "start-anywhere",
         // longer than machines take to see what L1 did
-        l1ReorgWaitMs: this.#options.mutant === "l1-believed-at-once" ? 0 : 6_000,
-        addresses: { addr: "", executionRpc: "", rollupRpc: "" },
+        l1ReorgWaitMs: mutant === "l1-believed-at-once" ? 0 : 6_000,
       },
       {
-        etcd,
-        keys,
-        store: this.#options.mutant === "start-anywhere" ? startingAnywhere(store) : store,
+        process,
+        etcd: this.#etcdOf(machine, process),
+        keys: this.#keys,
         node: this.#nodeOf(machine, process),
-        checkPayload: (envelope) => assertPayloadHash(SAMPLE_FORKS, envelope),
-        clock: process.clock,
-        monotonicMs: () => process.monotonicMs(),
-        log: this.#options.log?.child({ server: machine.id }) ?? silentLogger,
-        metrics: createConductorMetrics(noMetrics),
+        log: log?.child({ server: machine.id }) ?? silentLogger,
+        alterStore: (store) => {
+          if (mutant === "no-parent-check") this.#forgetParents(store);
+          if (mutant === "start-anywhere") store.latest = async () => undefined;
+        },
       },
     );
-    machine.conductor = { process, program };
-    program.start();
   }
 
   /** Lets everything work, and time pass. */
@@ -348,27 +310,12 @@ export class SimCluster {
       if (machine.cut.local > 0) return await new Promise<never>(() => {});
       const target = to();
       if (target === undefined || target.isDead) throw new Error("connection refused");
-      await target.gate(Promise.resolve());
-      const result = await target.gate(act());
+      await target.wait(Promise.resolve());
+      const result = await target.wait(act());
       await clock.sleep(1 + random(5));
       return machine.cut.local > 0 ? await new Promise<never>(() => {}) : result;
     };
-    return from.gate(this.#within(timeoutMs, answer(), () => new Error("no answer in time")));
-  }
-
-  async #within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
-    work.catch(() => {});
-    const over = new Signal();
-    try {
-      return await Promise.race([
-        work,
-        this.clock.sleep(ms, over).then((): never => {
-          throw late();
-        }),
-      ]);
-    } finally {
-      over.abort();
-    }
+    return from.wait(within(clock, timeoutMs, answer(), () => new Error("no answer in time")));
   }
 
   #nodeOf(machine: Machine, process: SimProcess): SequencerNode {
@@ -405,7 +352,6 @@ export class SimCluster {
 
   #etcdOf(machine: Machine, process: SimProcess): Etcd {
     const { clock, random } = this;
-    const model = this.#model;
     const request = <T>(what: string, act: () => T): Promise<T> => {
       const unavailable = (reason: string): EtcdError => new EtcdError("etcd/unavailable", { what, reason });
       const never = (): Promise<never> => new Promise(() => {});
@@ -420,15 +366,10 @@ export class SimCluster {
         await clock.sleep(1 + random(8) + machine.etcdDelayMs);
         return isLost || machine.hasNoEtcdAnswers || machine.cut.etcd > 0 ? never() : result;
       };
-      return process.gate(this.#within(ETCD_TIMEOUT_MS, answer(), () => unavailable("no answer in time")));
+      return process.wait(within(clock, ETCD_TIMEOUT_MS, answer(), () => unavailable("no answer in time")));
     };
-    return {
-      txn: (comparisons, success, failure = []) => request("txn", () => model.txn(this.#mutated(comparisons), success, failure)),
-      leaseGrant: (ttlSec) => request("grant", () => model.grant(ttlSec)),
-      leaseKeepAlive: (leaseId) => request("keepalive", () => model.keepAlive(leaseId)),
-      leaseRevoke: (leaseId) => request("revoke", () => model.revoke(leaseId)),
-      compact: (revision) => request("compact", () => model.compact(revision)),
-    };
+    const etcd = etcdOver(this.#model, request);
+    return { ...etcd, txn: (comparisons, ...then) => etcd.txn(this.#mutated(comparisons), ...then) };
   }
 
   #mutated(comparisons: readonly Comparison[]): readonly Comparison[] {
@@ -453,11 +394,6 @@ export class SimCluster {
       return commit({ ...envelope, executionPayload: { ...envelope.executionPayload, ...pretended } }, fence);
     };
   }
-}
-
-function startingAnywhere(store: CommitStore): CommitStore {
-  store.latest = async () => undefined;
-  return store;
 }
 
 /** The blocks from a head down to the first one. */

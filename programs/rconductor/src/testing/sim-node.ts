@@ -1,12 +1,11 @@
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { Random } from "@rnode/primitives/testing";
-import type { SimClock } from "@rnode/program/testing";
+import type { SimClock, SimProcess } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { BlockName } from "../cluster/records.ts";
 import type { HealthSample } from "../control/health-rules.ts";
 import { hashOf, samplePayload } from "./sample-payload.ts";
 import type { SimL1 } from "./sim-l1.ts";
-import type { SimProcess } from "./sim-process.ts";
 
 export interface SimNodeDeps {
   readonly name: string;
@@ -164,7 +163,7 @@ export class SimNode {
         missing.unshift(before);
       }
       if (this.disk.parentOf(missing[0]!) === undefined) continue;
-      await process.gate(sim.sleep(FETCH_MS));
+      await process.wait(sim.sleep(FETCH_MS));
       if (peers().includes(peer)) for (const found of missing) this.#insert(found);
       break;
     }
@@ -206,13 +205,13 @@ export class SimNode {
       );
     }
     const block = this.#sealed;
-    const endMs = process.monotonicMs() + COMMIT_LIMIT_MS;
+    const endMs = process.clock.monotonicMs() + COMMIT_LIMIT_MS;
     for (let attempt = 0; ; attempt++) {
       try {
         await commit(block);
         break;
       } catch {
-        if (attempt === 0 && process.monotonicMs() + 50 < endMs) {
+        if (attempt === 0 && process.clock.monotonicMs() + 50 < endMs) {
           await process.clock.sleep(50);
           continue;
         }

@@ -45,17 +45,17 @@ const KINDS: Readonly<Record<string, Fault>> = {
   "machine killed": kill,
   "machine paused": (_, machine) => {
     const processes = [machine.conductor?.process, machine.node?.process];
-    for (const process of processes) process?.pause();
+    for (const process of processes) process?.stop();
     return {
       end: () => {
-        for (const process of processes) process?.resume();
+        for (const process of processes) process?.wake();
       },
     };
   },
   "conductor paused": (_, machine) => {
     const process = machine.conductor?.process;
-    process?.pause();
-    return { end: () => process?.resume() };
+    process?.stop();
+    return { end: () => process?.wake() };
   },
   "conductor killed": (cluster, machine) => {
     machine.conductor?.process.kill();

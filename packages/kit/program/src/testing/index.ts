@@ -5,4 +5,6 @@ export { freePort } from "./free-port.ts";
 export { GoProgram } from "./go-program.ts";
 export { type InteropCase, runCases } from "./interop-cases.ts";
 export * from "./sim-clock.ts";
+export { type MachineTime, rightTime, SimProcess } from "./sim-process.ts";
 export { until } from "./until.ts";
+export { within } from "./within.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "@rnode/primitives";
-import type { SimClock } from "@rnode/program/testing";
+import type { SimClock } from "./sim-clock.ts";
 
 const NEVER = new Promise<never>(() => {});
 
@@ -9,7 +9,11 @@ export interface MachineTime {
   offsetMs: number;
   /** a starved machine: how much longer each wait takes */
   lagMs: number;
+  /** how fast its clocks run; 1: right */
+  rate: number;
 }
+
+export const rightTime = (): MachineTime => ({ offsetMs: 0, lagMs: 0, rate: 1 });
 
 /** A program that can be killed at any `await`: from then on, its waits never resolve, and its calls have no effect. */
 export class SimProcess {
@@ -17,7 +21,7 @@ export class SimProcess {
   /** time as this process sees it */
   readonly clock: Clock;
   readonly #clock: SimClock;
-  readonly #time: MachineTime | undefined;
+  readonly #time: MachineTime;
   #isDead = false;
   /** called when a stopped process wakes */
   #held: (() => void)[] | undefined;
@@ -25,14 +29,14 @@ export class SimProcess {
   #killAt: { readonly wait: number; readonly onKilled: () => void } | undefined;
 
   /** @param time of its machine; default: right */
-  constructor(name: string, clock: SimClock, time?: MachineTime) {
+  constructor(name: string, clock: SimClock, time: MachineTime = rightTime()) {
     this.name = name;
     this.#clock = clock;
     this.#time = time;
     this.clock = {
-      unixMs: () => clock.unixMs() + (time?.offsetMs ?? 0),
-      monotonicMs: () => clock.monotonicMs(),
-      sleep: (ms, signal) => this.wait(clock.sleep(ms, signal)),
+      unixMs: () => clock.unixMs() + time.offsetMs,
+      monotonicMs: () => clock.monotonicMs() * time.rate,
+      sleep: (ms, signal) => this.wait(clock.sleep(ms / time.rate, signal)),
     };
   }
 
@@ -42,6 +46,10 @@ export class SimProcess {
 
   kill(): void {
     this.#isDead = true;
+  }
+
+  get isRunning(): boolean {
+    return !this.#isDead && !this.isStopped;
   }
 
   get isStopped(): boolean {
@@ -92,7 +100,7 @@ export class SimProcess {
 
   /** When the process gets the result of its wait. `undefined`: at once */
   #turn(): Promise<void> | undefined {
-    const lagMs = this.#time?.lagMs ?? 0;
+    const { lagMs } = this.#time;
     if (this.#held === undefined && lagMs === 0) return undefined;
     return this.#delay(lagMs);
   }
