@@ -11,6 +11,7 @@ import {
   L1_ATTRIBUTES_DEPOSITOR,
   PREDEPLOYS,
 } from "@rnode/protocol";
+import { headerJson } from "@rnode/protocol/testing";
 import { orderedTrieRoot } from "@rnode/trie";
 import { describe, expect, it } from "vitest";
 import { simRollupConfig, simTransactions } from "../testing/sim-rollup.ts";
@@ -71,23 +72,8 @@ const read = (json: unknown) => batcherBlock(VerifiedPayload.fromRpc("eth_getBlo
 
 function blockJson(): Record<string, unknown> {
   return {
+    ...headerJson(header),
     hash: bytesToHex(hashHeader(header)),
-    parentHash: bytesToHex(header.parentHash),
-    sha3Uncles: bytesToHex(header.ommersHash),
-    miner: bytesToHex(header.beneficiary),
-    stateRoot: bytesToHex(header.stateRoot),
-    transactionsRoot: bytesToHex(header.transactionsRoot),
-    receiptsRoot: bytesToHex(header.receiptsRoot),
-    logsBloom: bytesToHex(header.logsBloom),
-    difficulty: "0x0",
-    number: toQuantity(header.number),
-    gasLimit: toQuantity(header.gasLimit),
-    gasUsed: toQuantity(header.gasUsed),
-    timestamp: toQuantity(header.timestamp),
-    extraData: bytesToHex(header.extraData),
-    mixHash: bytesToHex(header.mixHash),
-    nonce: bytesToHex(header.nonce),
-    baseFeePerGas: toQuantity(header.baseFeePerGas!),
     transactions: [
       {
         type: "0x7e",

@@ -1,4 +1,4 @@
-import type { ForeignFact } from "@rnode/program/testing";
+import { type ForeignFact, OP_CHAIN_FLAGS, OP_SERVICE_FLAGS } from "@rnode/program/testing";
 
 /** The options of op-conductor, from the flag tables of the Go module v1.19.6. */
 export const OP_CONDUCTOR_FLAGS: readonly ForeignFact[] = [
@@ -33,35 +33,8 @@ export const OP_CONDUCTOR_FLAGS: readonly ForeignFact[] = [
   { flag: "healthcheck.rollup-boost-partial-healthiness-tolerance-limit", sample: "5", fallback: "0" },
   { flag: "healthcheck.rollup-boost-partial-healthiness-tolerance-interval-seconds", sample: "5", fallback: "0" },
   { flag: "raft.round-robin-leader-transfer" },
-  { flag: "rpc.addr", sample: "127.0.0.1", fallback: "0.0.0.0" },
-  { flag: "rpc.port", sample: "1234", fallback: "8545" },
-  { flag: "rpc.enable-admin" },
-  { flag: "log.level", sample: "DEBUG", fallback: "INFO" },
-  { flag: "log.format", sample: "json", fallback: "text" },
-  { flag: "log.color" },
-  { flag: "log.pid" },
-  { flag: "metrics.enabled" },
-  { flag: "metrics.addr", sample: "0.0.0.0", fallback: "0.0.0.0" },
-  { flag: "metrics.port", sample: "1235", fallback: "7300" },
-  { flag: "pprof.enabled" },
-  { flag: "pprof.addr", sample: "0.0.0.0", fallback: "0.0.0.0" },
-  { flag: "pprof.port", sample: "1236", fallback: "6060" },
-  { flag: "pprof.path", sample: "/tmp/x" },
-  { flag: "pprof.type", sample: "heap" },
-  { flag: "override.canyon", sample: "5", fallback: "0" },
-  { flag: "override.delta", sample: "5", fallback: "0" },
-  { flag: "override.ecotone", sample: "5", fallback: "0" },
-  { flag: "override.fjord", sample: "5", fallback: "0" },
-  { flag: "override.granite", sample: "5", fallback: "0" },
-  { flag: "override.holocene", sample: "5", fallback: "0" },
-  { flag: "override.isthmus", sample: "5", fallback: "0" },
-  { flag: "override.jovian", sample: "5", fallback: "0" },
-  { flag: "override.karst", sample: "5", fallback: "0" },
-  { flag: "override.lagoon", sample: "5", fallback: "0" },
-  { flag: "override.pectrablobschedule", sample: "5", fallback: "0" },
-  { flag: "override.keep-karst-upgrade-gas" },
-  { flag: "network", sample: "op-sepolia" },
-  { flag: "rollup.config", sample: "/tmp/x" },
+  ...OP_SERVICE_FLAGS,
+  ...OP_CHAIN_FLAGS,
   { flag: "rollupboost.ws-url", sample: "ws://127.0.0.1:1" },
   { flag: "websocket.server-port", sample: "8546", fallback: "8546" },
 ];

@@ -2,7 +2,7 @@ import { anyJson, createRpcServer, type MethodTable, method, optionalParam, para
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { type Header, hashHeader } from "@rnode/protocol";
-import { headerOf } from "@rnode/protocol/testing";
+import { headerJson, headerOf } from "@rnode/protocol/testing";
 
 export const HEADER = headerOf({});
 /** The header of an L2 block without transactions. */
@@ -18,30 +18,7 @@ export const JOVIAN_HEADER = headerOf({
 });
 export const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
 export const L2_GENESIS_HASH = bytesToHex(hashHeader(L2_HEADER));
-const blockJson = (header: Header) => ({
-  hash: bytesToHex(hashHeader(header)),
-  parentHash: bytesToHex(header.parentHash),
-  sha3Uncles: bytesToHex(header.ommersHash),
-  miner: bytesToHex(header.beneficiary),
-  stateRoot: bytesToHex(header.stateRoot),
-  transactionsRoot: bytesToHex(header.transactionsRoot),
-  receiptsRoot: bytesToHex(header.receiptsRoot),
-  logsBloom: bytesToHex(header.logsBloom),
-  difficulty: "0x0",
-  number: toQuantity(header.number),
-  gasLimit: toQuantity(header.gasLimit),
-  gasUsed: "0x0",
-  timestamp: toQuantity(header.timestamp),
-  extraData: bytesToHex(header.extraData),
-  mixHash: bytesToHex(header.mixHash),
-  nonce: bytesToHex(header.nonce),
-  transactions: [],
-  ...(header.withdrawalsRoot === undefined ? {} : { withdrawalsRoot: bytesToHex(header.withdrawalsRoot) }),
-  ...(header.blobGasUsed === undefined ? {} : { blobGasUsed: "0x0", excessBlobGas: "0x0" }),
-  ...(header.parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: bytesToHex(header.parentBeaconBlockRoot) }),
-  ...(header.requestsHash === undefined ? {} : { requestsHash: bytesToHex(header.requestsHash) }),
-  ...(header.baseFeePerGas === undefined ? {} : { baseFeePerGas: toQuantity(header.baseFeePerGas) }),
-});
+const blockJson = (header: Header) => ({ ...headerJson(header), hash: bytesToHex(hashHeader(header)), transactions: [] });
 
 export interface EndpointOptions {
   /** methods it does not have */

@@ -1,4 +1,4 @@
-import type { ForeignFact } from "@rnode/program/testing";
+import { type ForeignFact, OP_ALT_DA_FLAGS, OP_CHAIN_FLAGS, OP_SIGNER_FLAGS } from "@rnode/program/testing";
 
 /** The options of op-node, from the flag tables of v1.19.6; the notes of v1.20 and v1.21 name no other. */
 export const OP_NODE_FLAGS: readonly ForeignFact[] = [
@@ -92,13 +92,7 @@ export const OP_NODE_FLAGS: readonly ForeignFact[] = [
   { flag: "p2p.gossip.timestamp.threshold", sample: "7s", fallback: "1m0s" },
   { flag: "p2p.sync.req-resp" },
   { flag: "p2p.ping" },
-  { flag: "signer.endpoint", sample: "https://127.0.0.1:1" },
-  { flag: "signer.address", sample: "0x1212121212121212121212121212121212121212" },
-  { flag: "signer.header", sample: "X-Key=a" },
-  { flag: "signer.tls.enabled" },
-  { flag: "signer.tls.ca", sample: "tls/ca.crt", fallback: "tls/ca.crt" },
-  { flag: "signer.tls.cert", sample: "tls/tls.crt", fallback: "tls/tls.crt" },
-  { flag: "signer.tls.key", sample: "tls/tls.key", fallback: "tls/tls.key" },
+  ...OP_SIGNER_FLAGS,
   { flag: "log.level", sample: "DEBUG", fallback: "INFO" },
   { flag: "log.format", sample: "json", fallback: "text" },
   { flag: "log.color" },
@@ -124,25 +118,6 @@ export const OP_NODE_FLAGS: readonly ForeignFact[] = [
   { flag: "p2p.score.bands", env: [], sample: "/tmp/x" },
   { flag: "p2p.scoring.topics", env: [], sample: "/tmp/x" },
   { flag: "p2p.sync.onlyreqtostatic" },
-  { flag: "override.canyon", sample: "5", fallback: "0" },
-  { flag: "override.delta", sample: "5", fallback: "0" },
-  { flag: "override.ecotone", sample: "5", fallback: "0" },
-  { flag: "override.fjord", sample: "5", fallback: "0" },
-  { flag: "override.granite", sample: "5", fallback: "0" },
-  { flag: "override.holocene", sample: "5", fallback: "0" },
-  { flag: "override.isthmus", sample: "5", fallback: "0" },
-  { flag: "override.jovian", sample: "5", fallback: "0" },
-  { flag: "override.karst", sample: "5", fallback: "0" },
-  { flag: "override.lagoon", sample: "5", fallback: "0" },
-  { flag: "override.pectrablobschedule", sample: "5", fallback: "0" },
-  { flag: "override.keep-karst-upgrade-gas" },
-  { flag: "network", sample: "op-sepolia" },
-  { flag: "rollup.config", sample: "/tmp/x" },
-  { flag: "altda.enabled" },
-  { flag: "altda.da-server", sample: "http://127.0.0.1:1" },
-  { flag: "altda.verify-on-read" },
-  { flag: "altda.da-service" },
-  { flag: "altda.put-timeout", sample: "7s", fallback: "0s" },
-  { flag: "altda.get-timeout", sample: "7s", fallback: "0s" },
-  { flag: "altda.max-concurrent-da-requests", sample: "1", fallback: "1" },
+  ...OP_CHAIN_FLAGS,
+  ...OP_ALT_DA_FLAGS,
 ];

@@ -2,7 +2,7 @@ import { deflateSync } from "node:zlib";
 import { genesisBlock, newEngine } from "@rnode/chain";
 import { receiptsRoot } from "@rnode/chain/stateless";
 import { ACCOUNTS, attributesFor, build, devConfig, devGenesis, LOGGER, openDevChain, transaction } from "@rnode/chain/testing";
-import { bytesToHex, concatBytes, type Hex, padBytesLeft, toQuantity, uint64ToBytes, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, concatBytes, type Hex, padBytesLeft, uint64ToBytes, ZERO_HASH } from "@rnode/primitives";
 import {
   attributesToJson,
   depositsFromReceipts,
@@ -10,7 +10,6 @@ import {
   encodeBlock,
   encodeHeader,
   encodeTransaction,
-  type Header,
   hashHeader,
   l1InfoDeposit,
   logsBloom,
@@ -21,7 +20,7 @@ import {
   rollupConfigToJson,
   TRANSACTION_DEPOSITED_TOPIC,
 } from "@rnode/protocol";
-import { headerOf, singularBatch } from "@rnode/protocol/testing";
+import { headerJson, headerOf, singularBatch } from "@rnode/protocol/testing";
 
 /** Block 1 of a development chain in all forms that the page takes. */
 export interface SampleBlock {
@@ -145,24 +144,5 @@ function l1Origin(portal: Uint8Array) {
   };
   return { header, receipt, json };
 }
-
-const headerJson = (header: Header): object => ({
-  parentHash: bytesToHex(header.parentHash),
-  sha3Uncles: bytesToHex(header.ommersHash),
-  miner: bytesToHex(header.beneficiary),
-  stateRoot: bytesToHex(header.stateRoot),
-  transactionsRoot: bytesToHex(header.transactionsRoot),
-  receiptsRoot: bytesToHex(header.receiptsRoot),
-  logsBloom: bytesToHex(header.logsBloom),
-  difficulty: toQuantity(header.difficulty),
-  number: toQuantity(header.number),
-  gasLimit: toQuantity(header.gasLimit),
-  gasUsed: toQuantity(header.gasUsed),
-  timestamp: toQuantity(header.timestamp),
-  extraData: bytesToHex(header.extraData),
-  mixHash: bytesToHex(header.mixHash),
-  nonce: bytesToHex(header.nonce),
-  baseFeePerGas: toQuantity(header.baseFeePerGas!),
-});
 
 export const sampleEngine = newEngine;

@@ -17,7 +17,7 @@ import { attributesFromJson, attributesToJson, envelopeFromJson, envelopeToJson 
 import { headerFromRpc } from "../blocks/rpc-json.ts";
 import { parseGenesis } from "../chains/genesis.ts";
 import { blockToPayload, payloadToHeader } from "../rollup/payload-block.ts";
-import { headerOf } from "../testing/index.ts";
+import { headerJson, headerOf } from "../testing/index.ts";
 import { childNumber, exactNumber, exactTimestamp, positionFields } from "./exact-fields.ts";
 
 const MAX = 2n ** 64n - 1n;
@@ -51,30 +51,11 @@ function encodedWith(number: bigint, timestamp: bigint): Uint8Array {
   return encodeRlp([...roots, ...place, ...rest]);
 }
 
-function rpcJson(header: Header, number: bigint, timestamp: bigint): object {
-  return {
-    parentHash: bytesToHex(header.parentHash),
-    sha3Uncles: bytesToHex(header.ommersHash),
-    miner: bytesToHex(header.beneficiary),
-    stateRoot: bytesToHex(header.stateRoot),
-    transactionsRoot: bytesToHex(header.transactionsRoot),
-    receiptsRoot: bytesToHex(header.receiptsRoot),
-    logsBloom: bytesToHex(header.logsBloom),
-    difficulty: "0x0",
-    number: quantity(number),
-    gasLimit: quantity(header.gasLimit),
-    gasUsed: quantity(header.gasUsed),
-    timestamp: quantity(timestamp),
-    extraData: bytesToHex(header.extraData),
-    mixHash: bytesToHex(header.mixHash),
-    nonce: bytesToHex(header.nonce),
-    baseFeePerGas: "0x7",
-    withdrawalsRoot: bytesToHex(header.withdrawalsRoot!),
-    blobGasUsed: "0x0",
-    excessBlobGas: "0x0",
-    parentBeaconBlockRoot: bytesToHex(header.parentBeaconBlockRoot!),
-  };
-}
+const rpcJson = (header: Header, number: bigint, timestamp: bigint): object => ({
+  ...headerJson(header),
+  number: quantity(number),
+  timestamp: quantity(timestamp),
+});
 
 const headerAt = (number: bigint, timestamp: bigint): Header => ({ ...CANCUN, ...positionFields(number, timestamp) });
 

@@ -5,6 +5,7 @@ import type { Header } from "../index.ts";
 
 export * from "./batches.ts";
 export * from "./contract-logs.ts";
+export { headerJson } from "./header-json.ts";
 export { testRollupConfig, testSystemConfig } from "./rollup-config.ts";
 export { testRollupConfigJson } from "./rollup-config-json.ts";
 

@@ -4,6 +4,7 @@ export { type DevProgram, foundryBinary, runProgram, startDevProgram } from "./f
 export { freePort } from "./free-port.ts";
 export { GoProgram } from "./go-program.ts";
 export { type InteropCase, runCases } from "./interop-cases.ts";
+export * from "./op-flags.ts";
 export * from "./sim-clock.ts";
 export { type MachineTime, rightTime, SimProcess } from "./sim-process.ts";
 export { until } from "./until.ts";

@@ -2,9 +2,10 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
-import { bytesToHex, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, type Hex, keccak256, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, type Hex, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
 import { encodeHeader, type Header, nextBaseFee, parseChainConfig } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { HeaderChain } from "./header-chain.ts";
 import { HeaderFile } from "./header-file.ts";
@@ -48,25 +49,7 @@ function hashed(header: Header): HashedHeader {
   return { header, rlp, hash: keccak256(rlp) };
 }
 
-const genesis = hashed({
-  parentHash: ZERO_HASH,
-  ommersHash: EMPTY_OMMERS_HASH,
-  beneficiary: new Uint8Array(20),
-  stateRoot: EMPTY_TRIE_ROOT,
-  transactionsRoot: EMPTY_TRIE_ROOT,
-  receiptsRoot: EMPTY_TRIE_ROOT,
-  logsBloom: new Uint8Array(256),
-  difficulty: 0n,
-  number: 0,
-  gasLimit: 30_000_000n,
-  gasUsed: 0n,
-  timestamp: 1_000,
-  extraData: new Uint8Array(0),
-  mixHash: ZERO_HASH,
-  nonce: new Uint8Array(8),
-  baseFeePerGas: 1_000_000_000n,
-  withdrawalsRoot: EMPTY_TRIE_ROOT,
-});
+const genesis = hashed(headerOf({ timestamp: 1_000, baseFeePerGas: 1_000_000_000n, withdrawalsRoot: EMPTY_TRIE_ROOT }));
 
 /** @param salt makes another branch */
 function extend(parent: HashedHeader, count: number, salt = 0): HashedHeader[] {

@@ -23,7 +23,7 @@ import {
   PREDEPLOYS,
   signTransaction,
 } from "@rnode/protocol";
-import { testRollupConfig } from "@rnode/protocol/testing";
+import { headerJson, testRollupConfig } from "@rnode/protocol/testing";
 import { encodeAccount, orderedTrieRoot } from "@rnode/trie";
 import { describe, expect, it } from "vitest";
 import { L2Blocks } from "./l2-blocks.ts";
@@ -82,28 +82,8 @@ function block(number: number) {
   };
   const hash = bytesToHex(hashHeader(header));
   const json = {
+    ...headerJson(header),
     hash,
-    parentHash: bytesToHex(header.parentHash),
-    sha3Uncles: bytesToHex(header.ommersHash),
-    miner: bytesToHex(header.beneficiary),
-    stateRoot: bytesToHex(header.stateRoot),
-    transactionsRoot: bytesToHex(header.transactionsRoot),
-    receiptsRoot: bytesToHex(header.receiptsRoot),
-    logsBloom: bytesToHex(header.logsBloom),
-    difficulty: "0x0",
-    number: toQuantity(number),
-    gasLimit: "0x1c9c380",
-    gasUsed: "0xea60",
-    timestamp: toQuantity(timestamp),
-    extraData: bytesToHex(header.extraData),
-    mixHash: bytesToHex(header.mixHash),
-    nonce: "0x0000000000000000",
-    baseFeePerGas: "0x8",
-    withdrawalsRoot: bytesToHex(STORAGE_ROOT),
-    blobGasUsed: "0x9c40",
-    excessBlobGas: "0x0",
-    parentBeaconBlockRoot: bytesToHex(filled(32, 0x44)),
-    requestsHash: bytesToHex(EMPTY_REQUESTS_HASH),
     withdrawals: [],
     transactions: [
       {
