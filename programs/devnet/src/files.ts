@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isSystemError } from "@rnode/primitives";
 import { makeFolder, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import type { DevAccount } from "./accounts.ts";
@@ -165,7 +164,7 @@ export class DatadirLock {
         writeFileSync(paths.lock, JSON.stringify({ pid: process.pid, programs: [] }), { flag: "wx" });
         return new DatadirLock(paths.lock);
       } catch (error) {
-        if (!isSystemError(error, "EEXIST")) throw error;
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       }
       const { pid, programs } = readLock(paths.lock);
       if (isAlive(pid)) {
@@ -209,6 +208,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return isSystemError(error, "EPERM");
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

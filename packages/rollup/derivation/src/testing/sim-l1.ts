@@ -15,9 +15,9 @@ import type { BlobProvider, L1BlockHeader, L1Provider } from "../l1/providers.ts
 export const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
 export const BATCHER = privateKeyToAddress(BATCHER_KEY);
 export const INBOX = new Uint8Array(20).fill(0xff);
-export const PORTAL = new Uint8Array(20).fill(0xde);
-export const SYSTEM_CONFIG = new Uint8Array(20).fill(0x5c);
-export const L1_CHAIN_ID = 900n;
+const PORTAL = new Uint8Array(20).fill(0xde);
+const SYSTEM_CONFIG = new Uint8Array(20).fill(0x5c);
+const L1_CHAIN_ID = 900n;
 const L1_BLOCK_TIME = 12;
 
 interface SimBlock {
