@@ -89,7 +89,7 @@ const endpointOptions = optionGroup("", {
     required: true,
     check: (nodes: readonly string[], other) => {
       const clients = countOf(other("l2-eth-rpc"));
-      // none: they are missing or wrong, which is said
+      // 0: the option is missing or invalid, which is reported separately
       return clients === 0 || nodes.length === clients
         ? undefined
         : `expected as many endpoints as --l2-eth-rpc has (${clients}), found ${nodes.length}`;

@@ -80,7 +80,7 @@ export function findDamagedPage(
     if (meta === undefined) return undefined;
     const isSame = from !== undefined && from.transaction === meta.transaction && from.lastPage === meta.lastPage;
     const problem = new PageCheck(descriptor, meta, onProgress, isSame ? from : undefined).run(maxPages);
-    // A concurrent writer reuses pages of the tree before last, so a problem counts only if it is in the last one.
+    // A concurrent writer may have reused pages of this tree, so a problem counts only if the tree is still the newest.
     return readCurrentMeta(descriptor)?.transaction === meta.transaction ? problem : undefined;
   } finally {
     closeSync(descriptor);
