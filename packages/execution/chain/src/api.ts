@@ -116,7 +116,7 @@ export type ExtendResult =
       readonly status: PayloadStatusV1;
       /** one after the other, on the chosen head; all are canonical now */
       readonly blocks: readonly PreparedBlock[];
-      /** why the block after the last one was not built; undefined: all were, or the time was up */
+      /** why the next block was not built; undefined: all blocks were built, or the time limit was reached */
       readonly refusal: { readonly fault: AttributesFault; readonly reason: string } | undefined;
     }
   | Extract<ForkchoiceResult, { kind: "invalid-state" }>;
@@ -218,7 +218,7 @@ export interface ImportItem {
   readonly transactionsRoot?: Uint8Array | undefined;
 }
 
-/** What is reported about an item once its block is stored. PERF: the block's transactions are not kept in memory until then. */
+/** An imported item, reported once its block is stored. PERF: the block's transactions are not kept in memory until then. */
 export type StoredItem<T extends ImportItem> = Omit<T, keyof ImportItem> & {
   readonly header: Header;
   readonly transactionCount: number;
@@ -257,8 +257,8 @@ export interface Chain {
   /** also undefined if the history of the block was pruned */
   resolve(selector: BlockSelector): StoredBlock | undefined;
   /**
-   * The block of which only what is asked for is read, also if its history was pruned. It is shown until another block is asked for in this
-   * way, and only until the synchronous run ends.
+   * The block, with only the requested parts read, even if its history was pruned. It is valid until the next call, and at most
+   * until the synchronous run ends.
    */
   partsOf(selector: BlockSelector): BlockParts | undefined;
   /** also for blocks whose history was pruned */
@@ -271,11 +271,10 @@ export interface Chain {
   /** Executes and checks a block. VALID blocks are kept in memory until fork choice makes them canonical. */
   newPayload(block: PreparedBlock): PayloadStatusV1;
   /**
-   * Executes consecutive blocks and commits them in groups; the last block of each group becomes the head, and listeners are told.
-   * Blocks that are already canonical are skipped. Blocks executed before an invalid block, or before `blocks` throws, are stored.
-   *
-   * Until the import ends, only it moves the head: `forkchoiceUpdated` answers SYNCING and changes nothing, and `newPayload` answers
-   * SYNCING for any block that it would have to execute. `close` ends the import after the current block.
+   * Executes consecutive blocks and commits them in groups. The last block of each group becomes the head, and listeners are
+   * notified. Canonical blocks are skipped. Blocks executed before an invalid block, or before `blocks` throws, are stored.
+   * Until the import ends, only it moves the head: `forkchoiceUpdated` answers SYNCING and changes nothing, and `newPayload`
+   * answers SYNCING for any block that it would have to execute. `close` ends the import after the current block.
    *
    * @returns undefined if all blocks were imported
    * @throws {CodedError} chain/importing: only one import at a time; chain/closed
@@ -285,9 +284,9 @@ export interface Chain {
     options: ImportOptions<StoredItem<T>>,
   ): Promise<ImportRefusal | undefined>;
   /**
-   * Begins to read what a block with these transactions will touch, if the database is larger than the memory for it.
+   * Starts to read the state that these transactions are likely to touch, if the database is larger than the memory for it.
    *
-   * @param senders once they are known; what follows from the transactions alone is then read already
+   * @param senders once they are known; the reads that need only the transactions are then done already
    */
   readAhead(transactions: readonly Transaction[], senders: readonly Uint8Array[] | undefined): void;
   /** A block that was built or executed here, whether or not fork choice chose it, as long as it is in memory. */
@@ -295,8 +294,8 @@ export interface Chain {
   /** Moves the labels, with a reorganisation or rewind if necessary, and starts a build if attributes are given. */
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult;
   /**
-   * Moves the labels like `forkchoiceUpdated`, then builds blocks on the new head, one after the other, and makes them canonical, many in
-   * one commit. Stops at the first block that cannot be built, or after about `limitMs`; what was built until then stays.
+   * Moves the labels like `forkchoiceUpdated`, then builds consecutive blocks on the new head and makes them canonical, many in
+   * one commit. Stops at the first block that cannot be built, or after about `limitMs`; blocks built until then stay.
    */
   extend(state: ForkchoiceState, wanted: readonly ForcedBlock[], limitMs: number): ExtendResult;
   /** Returns the best version so far, and ends the job. */
@@ -309,7 +308,7 @@ export interface Chain {
   /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size; 0 turns a limit off. */
   setMaxDaSize(maxTransactionBytes: DaBytes, maxBlockBytes: DaBytes): void;
   /**
-   * `miner_setGasLimit`: pool transactions are added up to so much gas, if the block's gas limit is higher; the gas limit of Ethereum blocks
+   * `miner_setGasLimit`: gas limit for pool transactions, if the block's gas limit is higher. The gas limit of Ethereum blocks
    * moves towards it. 0 turns it off.
    */
   setGasLimit(gasLimit: bigint): void;

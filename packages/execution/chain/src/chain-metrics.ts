@@ -2,7 +2,7 @@ import type { MetricFactory } from "@rnode/observe";
 
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Sizes in bytes of what the chain keeps in memory. */
+/** Sizes in bytes of the chain's data in memory. */
 export interface ChainMemory {
   readonly executed: () => number;
   readonly removed: () => number;

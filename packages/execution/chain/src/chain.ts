@@ -56,7 +56,7 @@ export interface ChainDependencies {
   readonly nowMs: () => number;
   /** computes state roots in parallel with execution; default: a thread, if there are enough cores */
   readonly liveRoots?: LiveRoots | undefined;
-  /** reads what a block will touch; default: threads, if the database is larger than the memory for it */
+  /** prefetches the state of a block; default: threads, if the database is larger than the memory for it */
   readonly readAhead?: ReadAhead | undefined;
   /** changes what blocks are executed and built on; default: the state after the parent, as it is */
   readonly parentStateOf?: ((parent: ParentState) => ParentState) | undefined;
@@ -119,7 +119,7 @@ export class StoredChain extends ChainView implements Chain {
       stateTrie, // also of open builds, because a built block is mostly the next one to be executed
       liveRoots,
     };
-    // A build keeps its engine busy between calls, so it has one of its own.
+    // A build uses its engine across calls, so it has its own.
     const jobContext = { ...context, engine: newEngine({ codeCacheBytes }) };
     const jobs = new PayloadJobs(jobContext, nowMs, limit, options.building);
     const parts = { context, store, config, limit, metrics, nowMs, readAhead, suspendBuilds: () => jobs.suspend() };

@@ -9,7 +9,7 @@ import { attributesDeposit, attributesFor, BLOCK_TIME_SEC, type DevChain, forkch
 const LIMIT_MS = 20;
 const HUGE_GAS = 1n << 62n;
 
-/** What a deposit can do for ever, or for minutes in one step. */
+/** Deposits that run for ever, or for minutes in one step. */
 const BOMBS: readonly (readonly [string, string])[] = [
   ["an endless loop", ":loop @loop JUMP"],
   ["calls of itself", ":loop 0 0 0 0 0 ADDRESS GAS CALL POP @loop JUMP"],

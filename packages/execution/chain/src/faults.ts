@@ -22,9 +22,9 @@ export type ChainErrorCode =
   | "chain/no-genesis"
   /** a witness or block file has an unexpected form */
   | "chain/bad-block-file"
-  /** a node was asked for a block of a chain that is none of the known networks */
+  /** the node's chain is not one of the known networks */
   | "chain/unknown-network"
-  /** a node was asked for a block that it does not have */
+  /** the node does not have the requested block */
   | "chain/no-block"
   /** a witness lacks bytecode that execution needs */
   | "chain/missing-code"

@@ -50,7 +50,7 @@ async function gauge(metrics: Metrics, name: string): Promise<number> {
 
 let seed = 0;
 
-/** A block of deposits to accounts that nobody has seen before. */
+/** A block of deposits to new accounts. */
 function produceFresh(dev: DevChain): Block {
   const deposits = Array.from({ length: TRANSACTIONS }, (_, i) => {
     const id = keccak256(concatBytes(uint64ToBytes(++seed), uint64ToBytes(i)));
@@ -151,7 +151,7 @@ describe("memory of an import", () => {
         yield await Promise.resolve({ block });
       }
     })();
-    const clock = vi.spyOn(performance, "now").mockReturnValue(0); // time stands still, because a group also ends after some time
+    const clock = vi.spyOn(performance, "now").mockReturnValue(0); // the clock is stopped, because a group also ends after some time
     const options = { groupBlocks: 1000, limits: LIMITS, onStored: () => stored++ };
     expect(await chain.import(source, options)).toBeUndefined();
     clock.mockRestore();

@@ -31,7 +31,7 @@ export interface BlockMakerDeps {
   readonly time: ChainTime;
   readonly beacon: BeaconChain;
   readonly blobs: BlobStore;
-  /** Makes a block whose number and time are known; may fetch what the block will read. */
+  /** Wraps the creation of a block whose number and time are known; may prefetch the block's state. */
   readonly aroundBlock?: (<T>(position: NextBlock, make: () => T) => T) | undefined;
 }
 
@@ -52,13 +52,13 @@ export interface FinalityLag {
   readonly finalized: number;
 }
 
-/** Makes blocks, one at a time and at once, from what is set for them. */
+/** Makes blocks synchronously, one at a time, with the values set for them. */
 export class BlockMaker {
   coinbase: Uint8Array;
   gasLimit: bigint;
   lag: FinalityLag;
   isFinalityStalled = false;
-  /** of the next block; undefined: its own */
+  /** of the next block; undefined: the default */
   prevRandao: Uint8Array | undefined;
   /** keeps blocks that replace others from being the same */
   branch = 0;

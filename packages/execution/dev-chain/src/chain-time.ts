@@ -2,12 +2,12 @@ import { DevError } from "./dev-error.ts";
 
 export interface ChainTimeOptions {
   readonly genesisSec: number;
-  /** every block has a slot of its own; times of blocks are whole slots after the genesis, unless they were set by hand */
+  /** every block has its own slot; timestamps are whole slots after the genesis, unless they were set by request */
   readonly slotSec: number;
   readonly nowSec: () => number;
 }
 
-/** What a snapshot keeps of it. */
+/** The settings that a snapshot includes. */
 export interface TimeSettings {
   readonly offsetSec: number;
   readonly nextSec: number | undefined;
@@ -69,7 +69,7 @@ export class ChainTime {
     this.#settings = { ...this.#settings, nextSec: timestampSec };
   }
 
-  /** From now on a block is this much later than the one before, whatever the clock shows; undefined: by the clock again. */
+  /** From now on a block is this much later than its parent, whatever the clock shows; undefined: by the clock again. */
   setInterval(intervalSec: number | undefined): void {
     this.#settings = { ...this.#settings, intervalSec };
   }
@@ -82,7 +82,7 @@ export class ChainTime {
     return this.#later(this.nowSec, headSec);
   }
 
-  /** The time of the next block. What was set for it is used up, and the clock goes on from there. */
+  /** The time of the next block. Uses up the value set for it; the clock continues from there. */
   take(headSec: number): number {
     const timestampSec = this.peek(headSec);
     const { nextSec } = this.#settings;

@@ -102,7 +102,7 @@ export class DevChain {
     chain.announceEdits();
   }
 
-  /** What was set by hand since the latest block. */
+  /** State edits since the latest block. */
   get headEdits(): StateEdits | undefined {
     const { editor, chain } = this.#deps;
     return editor.after(chain.head().hash);
@@ -201,7 +201,7 @@ export class DevChain {
     }
   }
 
-  /** Nobody can read the blobs of these blocks, or these blobs, any more; `false`: they can again. @returns how many blobs */
+  /** Hides the blobs of these blocks, or these blobs, from readers; `false`: shows them again. @returns the number of blobs */
   setBlobsLost(blockNumbers: readonly number[], versionedHashes: readonly Uint8Array[], isLost: boolean): number {
     const { chain, blobs } = this.#deps;
     const ofBlocks = blockNumbers.flatMap((number) => {

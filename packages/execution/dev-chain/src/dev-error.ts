@@ -8,7 +8,7 @@ export type DevErrorCode =
   | "dev/below-finalized"
   | "dev/bad-request";
 
-/** What a request to a development chain asks for and cannot have. */
+/** A request that a development chain cannot carry out. */
 export class DevError extends codedErrors<DevErrorCode>({
   "dev/time-not-after-head": "time {timestamp} is not after that of the latest block, {latest}",
   "dev/slot-taken": "time {timestamp} is in slot {slot}, which has the latest block; slots take {slotSec} s",

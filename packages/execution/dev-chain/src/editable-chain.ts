@@ -12,7 +12,7 @@ import type { Labels, StateView } from "@rnode/storage";
 import { applyStateEdits, EditedState, type StateEdits } from "./state-edits.ts";
 
 export interface EditableChainDeps extends Omit<ChainDependencies, "parentStateOf"> {
-  /** what was set by hand in the state after a block */
+  /** the state edits after a block */
   readonly editsAfter: (blockHash: Hex) => StateEdits | undefined;
   /** of a forked chain: the root of the tries that the store has after a block; default: the block's state root */
   readonly trieRootOf?: ((header: Header) => Uint8Array) | undefined;

@@ -5,7 +5,7 @@ import type { BlockMaker } from "./block-maker.ts";
 import type { ChainTime } from "./chain-time.ts";
 import type { DevPool } from "./dev-pool.ts";
 
-/** When blocks are made: with each transaction, at intervals, or only when somebody asks. */
+/** When blocks are made: with each transaction, at intervals, or only on request. */
 export type MiningMode =
   | { readonly kind: "auto" }
   | { readonly kind: "interval"; readonly ms: number }
@@ -19,7 +19,7 @@ export interface MiningDeps {
   readonly log: Logger;
 }
 
-/** A transaction that only frees others may be followed by as many blocks. */
+/** A transaction that makes others executable may be followed by at most so many blocks. */
 const MAX_BLOCKS_A_TRANSACTION = 16;
 /** OP Stack chains have one in every block. */
 const DEPOSIT = 0x7e;
@@ -54,13 +54,15 @@ export class Mining {
     } else this.onTransaction();
   }
 
-  /** While it is stalled, no block is made unless somebody asks for one. */
+  /** While it is stalled, blocks are made only on request. */
   setStalled(isStalled: boolean): void {
     this.#isStalled = isStalled;
     if (!isStalled) this.onTransaction();
   }
 
-  /** The next blocks that are due are not made; without an interval, the next block is as many slots later, and the clock goes on from there. */
+  /**
+   * Skips the next due blocks. Without an interval, the next block is `count` slots later, and the clock continues from there.
+   */
   missSlots(count: number): void {
     if (this.#mode.kind === "interval") {
       this.#slotsToMiss += count;
@@ -92,14 +94,14 @@ export class Mining {
     if (this.onTransaction() && pool.offerOf(hash) !== undefined) refuse(); // another reason, such as its blob fee
   }
 
-  /** To be called whenever the pool may have got something to execute. @returns whether blocks were made as long as they had transactions */
+  /** Called whenever the pool may have new executable transactions. @returns whether blocks were made until there were none */
   onTransaction(): boolean {
     if (this.#mode.kind !== "auto" || this.#isStalled) return false;
     const { maker, pool, log } = this.#deps;
     try {
       for (let made = 0; made < MAX_BLOCKS_A_TRANSACTION && pool.hasExecutable(maker.nextBaseFee); made++) {
         const { transactions } = maker.make().block;
-        if (transactions.every(({ type }) => type === DEPOSIT)) return true; // what is there does not fit into any block
+        if (transactions.every(({ type }) => type === DEPOSIT)) return true; // the remaining transactions do not fit into any block
       }
       return true;
     } catch (error) {

@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
 import type { AccountEdit, StateEdits } from "./state-edits.ts";
 
-/** Small named values beside the chain. */
+/** A store for small named values, separate from the chain. */
 export interface EditStore {
   readMeta(key: string): Uint8Array | undefined;
   writeMeta(key: string, value: Uint8Array): void;
@@ -13,7 +13,7 @@ const MAX_EDITED_BLOCKS = 1024;
 
 type StoredEdit = readonly [address: Hex, { balance?: Hex; nonce?: Hex; code?: Hex; storage: readonly (readonly [Hex, Hex])[] }];
 
-/** What was set by hand in the state, by the block after which it was set. The last block's survives restarts. */
+/** State edits, by the block after which they were made. The edits after the last block survive restarts. */
 export class StateEditor {
   readonly #store: EditStore;
   readonly #edits = new Map<Hex, StateEdits>();
@@ -26,12 +26,12 @@ export class StateEditor {
     this.#edits.set(hash, edits);
   }
 
-  /** Edits are never changed in place: what is returned stays as it is. */
+  /** Edits are immutable: a returned map does not change. */
   after(blockHash: Hex): StateEdits | undefined {
     return this.#edits.get(blockHash);
   }
 
-  /** Adds to what was set after a block. */
+  /** Adds an edit after a block. */
   add(blockHash: Hex, address: Uint8Array, edit: Partial<AccountEdit>): void {
     const key = bytesToHex(address);
     const before = this.#edits.get(blockHash)?.get(key);

@@ -12,7 +12,7 @@ import {
 import type { BlockId } from "@rnode/protocol";
 import type { StateView, StoredAccount } from "@rnode/storage";
 
-/** What is set by hand in one account; what is undefined stays as it is. */
+/** Edits of one account; undefined fields stay unchanged. */
 export interface AccountEdit {
   readonly balance?: bigint | undefined;
   readonly nonce?: bigint | undefined;
@@ -22,8 +22,8 @@ export interface AccountEdit {
 }
 
 /**
- * What is set by hand, by address, in the state after a block of a development chain. The block keeps its hash and its state root: the
- * edits are part of the state transition of the block after it.
+ * Edits by address in the state after a block of a development chain. The block keeps its hash and its state root: the edits are
+ * part of the state transition of the next block.
  */
 export type StateEdits = ReadonlyMap<Hex, AccountEdit>;
 
@@ -38,7 +38,7 @@ export function applyStateEdits(execution: BlockExecution, edits: StateEdits): v
   }
 }
 
-/** The state after a block as everybody reads it, edits included. Roots of storage tries are those without the edits. */
+/** The state after a block with the edits, as all readers see it. Roots of storage tries are those without the edits. */
 export class EditedState implements StateView {
   readonly #base: StateView;
   readonly #edits: StateEdits;

@@ -128,8 +128,9 @@ function nextGasLimit(parentGasLimit: bigint, desired: bigint): bigint {
 }
 
 /**
- * @param known the transactions of the attributes, if somebody has decoded them already
- * @returns the forced transactions, or what is wrong with them; on an OP Stack chain, the first must be the L1 attributes deposit
+ * @param known the decoded transactions of the attributes, if available
+ * @returns the forced transactions, or the reason why they are invalid; on an OP Stack chain, the first must be the L1 attributes
+ * deposit
  */
 export function decodeForcedTransactions(
   rules: BlockRules,

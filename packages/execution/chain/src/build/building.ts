@@ -20,7 +20,7 @@ import { type BuildStart, type HeaderChoices, startBuild, UNLIMITED_TIME } from 
 import type { PayloadJobs } from "./payload-jobs.ts";
 
 export interface BuildingDeps {
-  /** of blocks that are built at once; open builds have an engine of their own */
+  /** for blocks that are built in one call; open builds have their own engine */
   readonly context: ExecutionContext;
   readonly jobs: PayloadJobs;
   readonly blocks: BlockExecutor;
@@ -131,7 +131,7 @@ export class Building {
     return { kind: "built", executed: build.seal() };
   }
 
-  /** @returns undefined: it takes too long, and blocks were built before it; the next call begins with it */
+  /** @returns undefined: it takes too long, and earlier blocks were built; the next call starts with it */
   #buildNext(
     tip: Uint8Array,
     { attributes, transactions }: ForcedBlock,

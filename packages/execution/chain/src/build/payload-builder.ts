@@ -41,11 +41,11 @@ export interface FillLimits {
 /** The time that is left for pool transactions. */
 export interface FillTime {
   isUp(): boolean;
-  /** whether a transaction with this gas limit may be begun, though nobody knows what it will do */
+  /** whether the remaining time is enough for a transaction that uses all of this gas limit */
   isEnoughFor(gasLimit: bigint): boolean;
 }
 
-/** For blocks that nobody waits for. */
+/** For blocks without a deadline. */
 export const UNLIMITED_TIME: FillTime = { isUp: () => false, isEnoughFor: () => true };
 
 export type BuildStart =
@@ -66,7 +66,7 @@ const ZERO_NONCE = new Uint8Array(8);
 /**
  * Starts a block: pre-processing and the forced transactions. If one of these fails, the attributes are invalid.
  *
- * @param transactions those of the attributes, if somebody has decoded them already
+ * @param transactions the decoded transactions of the attributes, if available
  */
 export function startBuild(
   context: ExecutionContext,

@@ -36,7 +36,7 @@ export interface ParentState {
   readonly trie: ParentTrie;
   /** finds the ancestors that the ommers of proof-of-work blocks refer to */
   readonly ancestorOf: AncestorSource;
-  /** Σ difficulty up to the parent, which determines whether the merge is due; undefined: unknown, and not checked */
+  /** total difficulty of the parent, which determines whether the merge is due; undefined: unknown, and not checked */
   readonly totalDifficulty: () => bigint | undefined;
 }
 

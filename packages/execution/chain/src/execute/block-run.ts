@@ -45,7 +45,7 @@ export type UnsealedHeader = Pick<
   | "exact"
 >;
 
-/** What the EVM sees of a block with this header. */
+/** The EVM's block environment for this header. */
 export function blockEnvironment(rules: BlockRules, header: UnsealedHeader): BlockEnvironment {
   return {
     number: BigInt(exactNumber(header)),
@@ -128,7 +128,7 @@ export class BlockRun {
     return this.#receipts.length;
   }
 
-  /** What the transaction adds to the block's DA footprint; 0 before Jovian, and for deposits. */
+  /** The DA footprint of the transaction; 0 before Jovian, and for deposits. */
   daFootprintOf(transaction: Transaction, encoded: Uint8Array): bigint {
     const { rules } = this.#options;
     if (!rules.hasDaFootprint || transaction.type === 0x7e) return 0n;

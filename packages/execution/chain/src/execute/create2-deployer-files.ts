@@ -6,7 +6,7 @@ import { CREATE2_DEPLOYER } from "./create2-deployer.ts";
 /**
  * Reads the code on demand.
  *
- * @param upgradesDir the folder of upgrade bundles (`--rollup.upgrades-dir`); undefined: none was given
+ * @param upgradesDir the folder of upgrade bundles (`--rollup.upgrades-dir`); undefined: not configured
  * @returns a function that throws upgrade/missing-artifact, naming the file and the hash, or upgrade/wrong-artifact
  */
 export function create2DeployerCodeFrom(upgradesDir: string | undefined): () => Uint8Array {

@@ -17,7 +17,7 @@ export const needsCreate2Deployer = ({ optimism }: ChainConfig, timeSec: number)
   OP_FORKS.some((fork) => (optimism?.forkTimes[fork] ?? 0) > timeSec && firstBlockFacts(fork).setsCreate2Deployer === true);
 
 /**
- * Finds the code among those of a witness, or else asks for it.
+ * Finds the code among those of a witness, or else calls `otherwise`.
  *
  * @param otherwise default: throws upgrade/missing-artifact
  */

@@ -14,7 +14,7 @@ export function loadEvmModule(): EvmModule {
   return compiled;
 }
 
-/** Why elliptic curves are computed in WebAssembly, which takes two to three times as long; undefined: they are not. */
+/** Why elliptic curves are computed in WebAssembly, two to three times slower; undefined: native code is used. */
 export const slowCurvesReason = nativeProblem;
 
 /** A new engine. One engine executes one block at a time. */

@@ -11,7 +11,7 @@ export interface ExecutedBlock extends BlockCommit {
   readonly hashHex: Hex;
   readonly parentHashHex: Hex;
   readonly requests: readonly Uint8Array[];
-  /** size of `nodes` if they are packed; packed nodes are unpacked anew on each access */
+  /** size of `nodes` if they are packed; packed nodes are unpacked at each access */
   readonly packedNodesBytes?: number | undefined;
   /** Σ tips in wei */
   readonly tipsWei: bigint;
@@ -35,7 +35,7 @@ const layers = new WeakMap<ExecutedBlock, StateLayer>();
 export function stateLayerOf(executed: ExecutedBlock): StateLayer {
   let layer = layers.get(executed);
   if (layer === undefined) {
-    let nodes: ReadonlyMap<string, Uint8Array | undefined> | undefined; // PERF: created on demand, because the nodes are mostly in memory and nobody needs these
+    let nodes: ReadonlyMap<string, Uint8Array | undefined> | undefined; // PERF: created on demand, because the nodes are mostly in memory and these are rarely used
     layer = {
       accounts: new Map(
         executed.changes.accounts.map((change) => [

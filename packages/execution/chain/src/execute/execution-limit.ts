@@ -2,7 +2,7 @@ import { type EvmEngine, SUPPOSED_GAS_PER_MS } from "@rnode/evm";
 import { type Hex, isCodedError, LruCache } from "@rnode/primitives";
 import { ChainError } from "../faults.ts";
 
-/** What is known of a block whose execution was stopped. */
+/** Record of a block whose execution was stopped. */
 interface Stopped {
   /** of the next attempt */
   readonly limitMs: number;
@@ -31,10 +31,10 @@ export class ExecutionLimit {
   }
 
   /**
-   * @param engine the one that `execute` runs on
+   * @param engine the engine of `execute`
    * @param key hash of the block, or id of the payload to build
-   * @param isFromPeer whether it is a block that nobody derived
-   * @throws {ChainError} chain/execution-too-long; the state is untouched
+   * @param isFromPeer whether the block comes from a peer, not from derivation
+   * @throws {ChainError} chain/execution-too-long; the state is unchanged
    */
   run<T>(engine: EvmEngine, key: Hex, isFromPeer: boolean, execute: () => T): T {
     if (this.#limitMs === 0) return execute();

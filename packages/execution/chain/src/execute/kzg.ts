@@ -3,7 +3,7 @@ import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 
 /** The only KZG operation of the EVM: whether `y` is the value at `z` of the polynomial behind `commitment`. */
 export interface KzgVerifier {
-  /** @returns undefined: there is no answer now */
+  /** @returns undefined: the verifier is not ready */
   verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean | undefined;
 }
 

@@ -5,13 +5,13 @@ import type { StateView, StoredAccount } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import { nodeKey, type StateLayer } from "./executed-block.ts";
 
-/** What a layer has; the lowest layer has depth 1. */
+/** The value in a layer; the lowest layer has depth 1. */
 interface Version<T> {
   readonly depth: number;
   readonly value: T;
 }
 
-/** What the layers say about one account, lowest first. */
+/** The versions of one account, lowest layer first. */
 interface AccountVersions {
   readonly changes: Version<AccountChange>[];
   readonly storageRoots: Version<Uint8Array>[];
@@ -19,8 +19,8 @@ interface AccountVersions {
 }
 
 /**
- * Layers of one branch, one on another. PERF: what a reader looks for is found with one look-up, however many layers there are. Readers of
- * a lower depth do not see layers that are added later.
+ * Stacked layers of one branch. PERF: a read needs one look-up, however many layers there are. Readers of a lower depth do not
+ * see layers that are added later.
  */
 export class StateLayers {
   readonly #layers: StateLayer[] = [];
@@ -51,7 +51,7 @@ export class StateLayers {
       }
     }
     for (const [key, value] of layer.storageRoots) this.#versionsOf(key).storageRoots.push({ depth, value });
-    for (const [key, code] of layer.codes) this.#codes.set(key, code); // whoever knows the hash may have the code
+    for (const [key, code] of layer.codes) this.#codes.set(key, code); // a reader with the hash may have the code
   }
 
   account(key: Hex): AccountVersions | undefined {

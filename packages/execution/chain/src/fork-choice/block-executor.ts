@@ -28,7 +28,9 @@ export interface BlockExecutorDeps {
   readonly parentStateOf: ((parent: ParentState) => ParentState) | undefined;
 }
 
-/** Executes blocks on their parents, and keeps the results: executed blocks until they are stored, and what is known of invalid ones. */
+/**
+ * Executes blocks on their parents and keeps the results: executed blocks until they are stored, and the faults of invalid ones.
+ */
 export class BlockExecutor {
   readonly branches: Branches;
   /** milliseconds spent on executing and building blocks since the head last changed */

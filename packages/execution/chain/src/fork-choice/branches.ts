@@ -23,7 +23,7 @@ export class Branches {
   readonly #store: ChainStoreReader;
   readonly #tree: Pick<BlockTree, "get">;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.header(hash));
-  /** PERF: the branch whose state was asked for last, because that of its next block is likely to be the next; lowest first */
+  /** PERF: the branch of the last requested state, because the state of its next block is likely to be the next; lowest first */
   #layered: ExecutedBlock[] = [];
   #layers = new StateLayers();
 

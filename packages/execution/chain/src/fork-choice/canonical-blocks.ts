@@ -10,9 +10,9 @@ export function isCanonicalBlock(store: ChainStoreReader, hash: Hex, number: num
 }
 
 /**
- * The hash of the block that a selector names. A block named by its hash need not be known unless it has to be canonical.
+ * The hash of the selected block. A block selected by hash may be unknown unless it has to be canonical.
  *
- * @param numberOf looks up blocks that may not be stored; undefined: not known
+ * @param numberOf looks up blocks that may not be stored; undefined: unknown block
  */
 export function hashOfSelector(
   store: ChainStoreReader,

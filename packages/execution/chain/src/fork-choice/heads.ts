@@ -126,7 +126,7 @@ export class Heads {
     this.#listeners.clear();
   }
 
-  /** Whether the store no longer has what the blocks above replaced, or what a head must have. */
+  /** Whether the store has pruned the history that the reorg needs, or the data that a head needs. */
   #isTooDeep({ number, hash }: BlockId): boolean {
     if (hash === this.latest.hash) return false;
     const retained = this.#deps.store.retainedHistory();

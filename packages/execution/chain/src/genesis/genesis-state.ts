@@ -164,13 +164,13 @@ export class GenesisState {
     return { stateRoot: builder.finish(), storageRoot };
   }
 
-  /** The storage tries by ascending owners; each must be built before the next is asked for. */
+  /** The storage tries by ascending owners; each must be built before the next one is taken. */
   *#storageTries(): Generator<StorageTrie> {
     const rows = new Peekable(this.#slotsByHash.sorted());
     while (rows.current !== undefined) yield new StorageTrie(rows, rows.current.slice(0, HASH_SIZE));
   }
 
-  /** Hands over everything in the key order of the tables, a little per step. Must be called after `seal`. */
+  /** Yields all rows in the key order of the tables, a few per step. Call it after `seal`. */
   *rowsInto(rows: GenesisRows): Generator<void> {
     if (this.#sealed === undefined) throw new TypeError("seal() comes first");
     for (const { codeHash, code } of this.#codes.all()) yield rows.code(codeHash, code);

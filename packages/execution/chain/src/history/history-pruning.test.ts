@@ -5,7 +5,7 @@ import { HistoryPruning } from "./history-pruning.ts";
 
 const KEEP = 200;
 
-/** A store with `rowsPerBlock` rows for each block and a clock of its own, on which a commit takes a microsecond for each row. */
+/** A store with `rowsPerBlock` rows for each block, and a simulated clock on which a commit takes a microsecond for each row. */
 function simulation({ head, rowsPerBlock = 100, finalized }: { head: number; rowsPerBlock?: number; finalized?: number }) {
   const world = { nowMs: 0, head, floor: 0, removedRows: 0, failures: 0, commits: [] as { atMs: number; tookMs: number }[] };
   const waiting: { atMs: number; action: () => void }[] = [];

@@ -56,7 +56,7 @@ export class HistoryPruning {
     );
   }
 
-  /** To be called when the head has moved. */
+  /** Called when the head has moved. */
   onHead(): void {
     if (this.#waiting === undefined && this.#isDue()) this.#wait(AFTER_HEAD_MS);
   }

@@ -188,7 +188,7 @@ describe("a chain that imports", { timeout: 120_000 }, () => {
   const addAll = ({ chain }: DevChain, branch: readonly ModelBlock[]): void => {
     for (const { block } of branch) expect(chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
   };
-  /** The numbers of the heads with which groups end. A block that clears an account's storage is a group of its own. */
+  /** The block numbers at which groups end. A block that clears an account's storage is a separate group. */
   const groupEndsOf = ({ store }: DevChain): number[] => {
     const ends: number[] = [];
     const commitGroup = store.commitGroup.bind(store);

@@ -103,7 +103,7 @@ class Importer<S> {
     const problem = await groups.add(next);
     if (problem === undefined) return undefined;
     if (problem.kind === "wrong") return await this.#addAgain(problem.blocks);
-    // The blocks before it are stored first. Then the chain judges the block, and remembers what is wrong with it.
+    // The blocks before it are stored first. Then the chain validates the block and records its fault.
     return (await this.#endGroups()) ?? this.#addSingle(next);
   }
 
@@ -187,7 +187,7 @@ class Importer<S> {
   }
 }
 
-/** The same blocks, while the expensive preparations for the next ones are already going on. */
+/** The same blocks; the expensive preparations of the next ones run ahead. */
 async function* prepared<T extends ImportItem>(
   blocks: AsyncIterable<T> | Iterable<T>,
   chain: Pick<ImportingChain, "prepare">,

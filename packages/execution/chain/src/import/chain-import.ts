@@ -102,7 +102,7 @@ export class ChainImport {
     return prepared;
   }
 
-  /** An import has an engine of its own, because the outcome of an execution is used after other methods may have been called. */
+  /** An import has its own engine, because it uses the result of an execution after other methods may have run. */
   #runBlock(parent: Parameters<typeof runBlock>[1], block: PreparedBlock): ReturnType<typeof runBlock> {
     const { codeCacheBytes, context, limit, metrics, nowMs, readAhead } = this.#deps;
     const startMs = nowMs();

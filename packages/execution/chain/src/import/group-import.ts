@@ -41,7 +41,7 @@ export interface WrongGroup<T> {
   readonly blocks: readonly ImportedBlock<T>[];
 }
 
-/** What a group needs from the chain that it extends. */
+/** The parts of the chain that a group uses. */
 export interface GroupChain {
   readonly store: ChainStoreReader & Pick<ChainStoreBulk, "newGroup" | "beginGroups">;
   /** Executes a block on a state that is not in the chain yet, with an engine that nothing else uses. */
@@ -135,7 +135,10 @@ export class GroupImport<T> {
     return this.#tip.hash;
   }
 
-  /** Executes the next block. @returns that it is invalid, or which blocks are not stored because a group is wrong; undefined: neither */
+  /**
+   * Executes the next block. @returns that it is invalid, or the blocks that are not stored because a group is invalid;
+   * undefined: neither
+   */
   async add(next: ImportedBlock<T>): Promise<{ readonly kind: "invalid" } | WrongGroup<T> | undefined> {
     const { prepared } = next;
     const { block, hash, encodedHeader, encodedTransactions, transactionHashes } = prepared;

@@ -26,8 +26,9 @@ const MAX_KEYS = 8192;
 const MAX_WAITING = 4;
 
 /**
- * Reads what a block is likely to touch while its senders are recovered and while it is executed, so that execution, state root and commit
- * do not wait for the disk for one page after the other. A wrong guess costs a read, and a missing one what it cost before.
+ * Prefetches the state that a block is likely to touch, while its senders are recovered and while it is executed, so that
+ * execution, state root and commit do not wait for single disk reads. A wrong guess costs one read; a missed one costs nothing
+ * extra.
  */
 export class ReadAhead {
   readonly #threads: readonly { readonly thread: TouchingThread; waiting: number }[];
@@ -73,7 +74,7 @@ export class ReadAhead {
     this.#patterns.learn(transactions, senders, changes);
   }
 
-  /** Neighbours in the list go to different threads, so that what is needed first is read first. */
+  /** Adjacent keys go to different threads, so that the first keys are read first. */
   #touch(list: readonly Key[]): void {
     const free = this.#threads.filter(({ thread, waiting }) => thread.isReady && waiting < MAX_WAITING);
     for (const [index, place] of free.entries()) {

@@ -19,7 +19,7 @@ const MAX_TARGETS = 2048;
 const MAX_PATTERNS = 8;
 /** Transactions of a block from which is learned; some hundred hashes, half a millisecond. */
 const SAMPLE = 10;
-/** After so many lessons, a target is looked at again only once in a while. */
+/** After so many samples, a target is sampled only occasionally. */
 const LESSONS = 24;
 const LATER_LESSONS = 64;
 /** of a block from which is learned */
@@ -106,7 +106,7 @@ function addPattern(patterns: Pattern[], pattern: Pattern): void {
   patterns.push(pattern);
 }
 
-/** The contract of each changed slot; undefined: nothing can be learned. */
+/** The contract of each changed slot; undefined: the block gives no samples. */
 function changedSlots({ records }: StateChanges): ReadonlyMap<Hex, Uint8Array> | undefined {
   if (records === undefined) return undefined;
   const slots = new Map<Hex, Uint8Array>();

@@ -28,7 +28,10 @@ export class SenderWorkers {
     this.#hosts = isThere ? Array.from({ length: count }, () => new WorkerHost(options)) : [];
   }
 
-  /** @returns the senders (undefined where there is none) and hashes of the encoded transactions; undefined: the threads cannot help */
+  /**
+   * @returns the senders (undefined where there is none) and hashes of the encoded transactions; undefined: the threads are not
+   * available
+   */
   async prepare(
     encoded: readonly Uint8Array[],
   ): Promise<{ senders: (Uint8Array | undefined)[]; hashes: Uint8Array[] } | undefined> {

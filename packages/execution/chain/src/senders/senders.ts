@@ -11,11 +11,12 @@ export interface SenderSource extends SenderLookup {
   /** Remembers a sender that another part, such as the pool, has already recovered. */
   remember(transactionHash: Uint8Array, sender: Uint8Array): void;
   /**
-   * Recovers unknown senders in workers and, while the caller waits, in this thread: half the time on two cores. The caller may do
-   * other work before it awaits the result.
+   * Recovers unknown senders in workers and, while the caller waits, in this thread: half the time on two cores. The caller may
+   * do other work before it awaits the result.
    *
-   * @param isWaiting false: the caller does other work for so long that this thread leaves all to the workers, if there are any
-   * @returns undefined: a sender cannot be recovered under the current rules; `sendersOf` tells which one, and why
+   * @param isWaiting false: the caller does long other work, so this thread leaves all recoveries to the workers, if there are
+   * any
+   * @returns undefined: a sender cannot be recovered under the current rules; `sendersOf` gives the transaction and the reason
    */
   recoverAhead(transactions: readonly Transaction[], isWaiting?: boolean): Promise<readonly Uint8Array[] | undefined>;
   /** rough size; bounded by the capacity */

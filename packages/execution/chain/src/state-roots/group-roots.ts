@@ -57,7 +57,7 @@ export class GroupRootsBuilder {
     return { blocks, nodeRows: this.#groups.seal() };
   }
 
-  /** To be called when the oldest sealed group has been committed. */
+  /** Called when the oldest sealed group has been committed. */
   committed(): void {
     this.#groups.committed();
     this.#sealed.shift();

@@ -9,8 +9,8 @@ type SlotChange = AccountChange["storage"][number];
 const ZERO_WORD = new Uint8Array(32);
 
 /**
- * The state roots within a block, in its order. PERF: each one takes only what has changed since the one before; from the block's start on, the
- * last of n roots would take the changes of all n transactions.
+ * The state roots within a block, in its order. PERF: each root processes only the changes since the previous one. Computed from
+ * the start of the block, the last of n roots would process the changes of all n transactions.
  */
 export class IntermediateRoots {
   readonly #parent: Pick<ParentTrie, "nodes">;
@@ -80,7 +80,7 @@ function equalEnds(a: ChangeRecords, recordA: number, b: ChangeRecords, recordB:
   return [counts, first, same];
 }
 
-/** What has changed between two moments of a block. @param earlier net changes up to the first. @param later up to the second */
+/** The changes between two points of a block. @param earlier net changes up to the first point. @param later up to the second */
 function changesBetween(earlier: readonly AccountChange[], later: readonly AccountChange[]): AccountChange[] {
   const before = new Map<Hex, AccountChange>(earlier.map((change) => [bytesToHex(change.address), change]));
   const changes: AccountChange[] = [];

@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ kind: "die" as const }, { kind: "stop" as const }, { kind: "restart" as const }) },
 );
 
-/** Two chains take the same steps with random blocks: one computes all roots itself, the other asks for them. */
+/** Two chains take the same steps with random blocks: one computes all roots itself, the other uses the thread. */
 class Pair {
   readonly alone: DevChain;
   readonly asking: DevChain;

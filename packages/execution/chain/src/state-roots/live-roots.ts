@@ -14,7 +14,7 @@ export interface LiveRootsData {
 /** made by `packUpdate`; undefined: not available */
 export type LiveRootsAnswer = Uint8Array<ArrayBuffer> | undefined;
 
-/** Answers questions while the caller goes on. */
+/** Computes roots while the caller continues. */
 export interface RootAnswers {
   /** false: not yet, or no longer */
   readonly isReady: boolean;
@@ -22,7 +22,7 @@ export interface RootAnswers {
   readonly nodeCount: number;
   /** @param question the caller must not use its `changes` afterwards */
   ask(question: RootQuestion): void;
-  /** Waits for the answer to the last question. An answer that nobody waits for is dropped. @returns undefined: there is none */
+  /** Waits for the answer to the last question. An answer that is not read is dropped. @returns undefined: there is none */
   answer(): Uint8Array | undefined;
   close(): Promise<void>;
 }
@@ -113,7 +113,7 @@ export function startLiveRoots(
   return new LiveRoots(() => new RootsThread({ folder, maxNodes }, overrides), minChanges);
 }
 
-/** A thread that does not answer within this time is given up. */
+/** A thread that does not answer within this time is not used any more. */
 const MAX_WAIT_MS = 3000;
 /** PERF: a small young generation would copy objects that become garbage a moment later. */
 const YOUNG_GENERATION_MB = 32;

@@ -10,8 +10,8 @@ export const MAX_STATE_TRIE_NODES = 100_000;
 export const ROUGH_NODE_BYTES = 300;
 
 /**
- * State roots of live blocks, computed where it is called. PERF: nodes stay in memory, because the child of a block is likely to be next, and reads only
- * what the block did not touch.
+ * State roots of live blocks, computed in the calling thread. PERF: nodes stay in memory, because the child of a block is likely
+ * to be next, and its update reads only nodes that the block did not touch.
  */
 export class LiveStateTrie {
   readonly #trie = new LinearStateTrie();
@@ -28,7 +28,7 @@ export class LiveStateTrie {
   /** @throws {CodedError} trie/missing-node */
   update(parent: ParentTrie, changes: StateChanges): PackedUpdate {
     const update = this.#trie.update(parent.nodes, parent.stateRoot, packChanges(changes));
-    const packed = new PackedUpdate(packUpdate(update)); // what is listed is soon overwritten
+    const packed = new PackedUpdate(packUpdate(update)); // the listed nodes are soon overwritten
     this.#trie.evict(this.#maxNodes);
     return packed;
   }

@@ -23,7 +23,7 @@ export interface RootThreadData {
   readonly stateRoot: Uint8Array;
 }
 
-/** PERF: most of what a block creates is garbage by the next block; a smaller young generation would copy it before that. */
+/** PERF: most objects of a block are garbage by the next block; a smaller young generation would copy them before that. */
 const YOUNG_GENERATION_MB = 96;
 
 /** If it is a database, it has a folder, which a thread can open as well. */
@@ -35,7 +35,7 @@ export interface StateRoots {
   add(number: number, packed: Uint8Array<ArrayBuffer>): void;
   /** Ends a group. @returns undefined: its roots are not available, nor are those of later groups */
   seal(): Promise<GroupRoots | undefined>;
-  /** To be called when the oldest sealed group has been committed. */
+  /** Called when the oldest sealed group has been committed. */
   committed(): void;
   close(): Promise<void>;
 }

@@ -23,10 +23,11 @@ export interface StatelessSources {
 const invalid = (reason: string): StatelessVerdict => ({ kind: "invalid", reason });
 
 /**
- * Executes a block on the state of a witness. Its state root and receipts root are computed, not compared: whoever asks may leave them out.
+ * Executes a block on the state of a witness. Its state root and receipts root are computed, not compared, because the request
+ * may omit them.
  *
  * @param witness the headers include the parent
- * @throws {CodedError} the witness lacks something; chain/execution-too-long
+ * @throws {CodedError} the witness is incomplete; chain/execution-too-long
  */
 export function executePayloadStateless(
   { config, senders, limit }: StatelessSources,

@@ -205,7 +205,7 @@ function compare(expected: ExpectedResult, { block, hash }: ExecutedBlock): Mism
   return mismatches;
 }
 
-/** What is encoded of a header. */
+/** The encoded fields of a header. */
 function fieldsOf(
   header: Header,
 ): Omit<Header, "exact" | "number" | "timestamp"> & Readonly<Record<"number" | "timestamp", ExactInteger>> {

@@ -8,7 +8,7 @@ import { plainSenders } from "../senders/find-senders.ts";
 import type { StatelessOptions } from "./stateless.ts";
 import { type Witness, witnessState } from "./witness-state.ts";
 
-/** A block with the witness of what it reads. */
+/** A block with the witness of its reads. */
 export interface WitnessedBlock {
   readonly config: ChainConfig;
   readonly block: PreparedBlock;

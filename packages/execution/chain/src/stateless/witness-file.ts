@@ -61,7 +61,7 @@ export async function fetchWitnessFile(call: RpcCall, block: string, chain?: unk
   const isHash = /^0x[0-9a-fA-F]{64}$/.test(block);
   const found = await call<{ readonly hash: Hex } | null>(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [block, false]);
   if (found === null) throw new ChainError("chain/no-block", { block });
-  // By hash, so that block and witness are of the same one while the chain goes on.
+  // By hash, so that block and witness belong together while the chain advances.
   const rlp = await call<Hex>("debug_getRawBlock", [found.hash]);
   const witness = await call<object>("debug_executionWitnessByBlockHash", [found.hash]);
   return { chain: named, hash: bytesToHex(new PreparedBlock(decodeBlock(jsonBytes()(rlp, "block"))).hash), block: rlp, witness };

@@ -27,8 +27,8 @@ import { GenesisState } from "../genesis/genesis-state.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 
 /*
- * A small OP Stack chain for tests: funded accounts, an L1Block predeploy without code (its slots are what the test sets), a
- * message passer with one slot.
+ * A small OP Stack chain for tests: funded accounts, an L1Block predeploy without code (tests set its slots), a message passer
+ * with one slot.
  */
 
 export const BLOCK_TIME_SEC = 2;

@@ -2,7 +2,7 @@ import type { ChainDatabase } from "@rnode/storage";
 import type { RootAnswers } from "../state-roots/live-roots.ts";
 import { LiveRootsBuilder, type RootQuestion } from "../state-roots/live-roots-builder.ts";
 
-/** Does in this thread what the thread of live roots does, and can fail in all the ways in which that thread can. */
+/** Does the work of the root thread in the calling thread, and can simulate all failures of that thread. */
 export class RootAnswersHere implements RootAnswers {
   isReady = true;
   asked = 0;

@@ -28,7 +28,7 @@ export function checkBodyBelongs(rules: BlockRules, prepared: PreparedBlock): Bl
   return checkTransactionsRoot(prepared) ?? checkOmmersHash(block) ?? checkWithdrawals(rules, block);
 }
 
-/** Checks that a body that belongs to its header contains only what the fork allows. */
+/** Checks that a body that matches its header contains only items that the fork allows. */
 export function checkBody(config: ChainConfig, rules: BlockRules, parent: Header, block: Block): BlockFault | undefined {
   return (
     checkTransactionTypes(rules, block.transactions) ??

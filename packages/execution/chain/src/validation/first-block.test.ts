@@ -79,7 +79,7 @@ describe.each(TESTED.map((fork) => [fork, FORBIDDING.includes(fork)] as const))(
       const header = { ...block.header, transactionsRoot: orderedTrieRoot(all.map(encodeTransaction)) };
       const status = before.chain.newPayload(new PreparedBlock({ ...block, header, transactions: all }));
       expect(status.status).toBe("INVALID");
-      // Where such a transaction is allowed, this block is refused for what it executes to.
+      // Where such a transaction is allowed, this block is invalid because of its execution result.
       expect(status.validationError).toMatch(
         isForbidden ? /^user-transaction-in-first-block index=1 type=2/ : /^gas-used-mismatch/,
       );

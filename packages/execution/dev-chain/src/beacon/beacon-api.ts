@@ -70,7 +70,7 @@ export class BeaconApi {
     ];
   }
 
-  /** @param path with its leading slash; undefined: this is no path of the beacon API */
+  /** @param path with its leading slash; undefined: not a path of the beacon API */
   async answer(path: string, query: URLSearchParams): Promise<BeaconReply | undefined> {
     if (!path.startsWith("/eth/")) return undefined;
     try {

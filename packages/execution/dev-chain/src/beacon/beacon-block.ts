@@ -3,9 +3,8 @@ import { type Block, encodeTransaction, type Withdrawal } from "@rnode/protocol"
 import { byteListRoot, bytesRoot, containerRoot, depthFor, listRoot, merkleBranch, merkleRoot, numberRoot } from "./ssz.ts";
 
 /*
- * Beacon blocks as SSZ sees them. There are no validators: signatures are those of nobody, lists of what validators do are empty, and
- * the state root stands for no state. Everything else is as the specification has it, so that roots and proofs can be checked.
- *
+ * Beacon blocks in SSZ. There are no validators: signatures are the point at infinity, the lists of validator operations are
+ * empty, and the state root is a placeholder. Everything else follows the specification, so that roots and proofs can be checked.
  * Spec: consensus-specs deneb/beacon-chain.md, electra/beacon-chain.md § Containers; deneb/p2p-interface.md § BlobSidecar
  */
 
@@ -44,7 +43,7 @@ const GRAFFITI = (() => {
   return graffiti;
 })();
 const ZERO_ROOT = new Uint8Array(32);
-/** The point at infinity, which is how nobody's signature is written. */
+/** The point at infinity, the encoding of an empty aggregate signature. */
 export const NO_SIGNATURE = Uint8Array.of(0xc0, ...new Uint8Array(95));
 
 const emptyList = (limit: number): Uint8Array => listRoot([], limit);

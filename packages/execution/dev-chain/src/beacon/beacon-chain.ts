@@ -23,7 +23,7 @@ export interface BeaconBlock {
   readonly versionedHashes: readonly Uint8Array[];
 }
 
-/** Roots of beacon blocks that are remembered, by which blocks can be asked for. */
+/** Number of beacon block roots that are kept for look-ups by root. */
 const MAX_ROOTS = 65_536;
 const MAX_BLOCKS = 256;
 
@@ -68,7 +68,7 @@ export class BeaconChain {
     return this.#ofHash(this.#chain.genesis.hash)!;
   }
 
-  /** undefined: the slot was missed, or has not come */
+  /** undefined: the slot was missed, or is in the future */
   atSlot(slot: number): BeaconBlock | undefined {
     const number = this.#numberAtSlot(slot);
     return number === undefined ? undefined : this.ofNumber(number);
@@ -80,7 +80,7 @@ export class BeaconChain {
     return at && this.#ofHash(at.hash);
   }
 
-  /** undefined: not a root of this chain, or of a block that is long past */
+  /** undefined: not a root of this chain, or the block is too old */
   byRoot(root: Uint8Array): BeaconBlock | undefined {
     const hash = this.#byRoot.get(bytesToHex(root));
     return hash === undefined ? undefined : this.#ofHash(hexToBytes(hash));
@@ -156,7 +156,7 @@ export const versionedHashesOf = ({ transactions }: Block): Uint8Array[] =>
 const rulesOf = ({ config }: BeaconChainSource, { number, timestamp }: Header): BlockRules =>
   blockRules(config, { number, timestamp, isPostMerge: true });
 
-/** undefined: from before blobs */
+/** undefined: a block from before blobs */
 function forkOf({ provesBlobCells, hasExecutionRequests, acceptsBlobs }: ForkRules): BeaconFork | undefined {
   if (provesBlobCells) return "fulu";
   if (hasExecutionRequests) return "electra";

@@ -27,7 +27,7 @@ export class BlobStore {
   readonly #lastBlocks;
   readonly #marks;
 
-  /** @param isDurable whether what was written survives a power cut, too */
+  /** @param isDurable whether written data must survive a power cut */
   constructor(folder: string, isDurable: boolean) {
     this.#root = open({ path: folder, noSync: !isDurable, maxDbs: 8, encoding: "binary" });
     const table = (name: string) => this.#root.openDB<Buffer, string>({ name, encoding: "binary" });
@@ -39,7 +39,7 @@ export class BlobStore {
     this.#marks = table("marks");
   }
 
-  /** What is about to go into block `number`. */
+  /** Stores the blobs of block `number` before the block is made. */
   put(number: number, versionedHashes: readonly Uint8Array[], { blobs, commitments, proofs }: BlobSidecar): void {
     const each = proofs.length / blobs.length;
     this.#root.transactionSync(() => {
@@ -57,12 +57,12 @@ export class BlobStore {
     return this.#commitments.get(bytesToHex(versionedHash));
   }
 
-  /** undefined: never seen, removed because it is old, or lost on demand */
+  /** undefined: unknown, removed because of its age, or hidden by `setLost` */
   read(versionedHash: Uint8Array): StoredBlob | undefined {
     return this.#lost.doesExist(bytesToHex(versionedHash)) ? undefined : this.readEvenIfLost(versionedHash);
   }
 
-  /** For the chain itself, which never loses what it has. */
+  /** Ignores `setLost`; for the chain itself. */
   readEvenIfLost(versionedHash: Uint8Array): StoredBlob | undefined {
     const key = bytesToHex(versionedHash);
     const [stored, commitment] = [this.#blobs.get(key), this.#commitments.get(key)];
@@ -72,7 +72,7 @@ export class BlobStore {
     return { blob: stored.subarray(0, BLOB_BYTES), commitment, proofs };
   }
 
-  /** The sidecar of a transaction that has left the chain, for the pool; undefined: some blob is gone. */
+  /** The sidecar of a transaction that has left the chain, for the pool; undefined: a blob is missing. */
   sidecarOf(versionedHashes: readonly Uint8Array[]): BlobSidecar | undefined {
     const blobs = versionedHashes.flatMap((hash) => this.readEvenIfLost(hash) ?? []);
     const version = blobs[0]?.proofs.length === CELL_PROOFS ? 1 : 0;
@@ -87,7 +87,7 @@ export class BlobStore {
     };
   }
 
-  /** From now on nobody can read them; `false` undoes that. */
+  /** Hides the blobs from readers; `false` shows them again. */
   setLost(versionedHashes: readonly Uint8Array[], isLost: boolean): void {
     this.#root.transactionSync(() => {
       for (const hash of versionedHashes) {
@@ -98,7 +98,7 @@ export class BlobStore {
     });
   }
 
-  /** The versioned hashes of what is lost on demand. */
+  /** The versioned hashes of the blobs hidden by `setLost`. */
   lost(): Uint8Array[] {
     return [...this.#lost.getKeys()].map((hash) => hexToBytes(hash as Hex));
   }

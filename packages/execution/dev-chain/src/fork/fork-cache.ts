@@ -34,7 +34,7 @@ export interface ForkCacheOptions {
   readonly nowSec: number;
 }
 
-/** Whether the endpoint proved the values. They have files of their own, so that a value without a proof never passes for a proven one. */
+/** Whether the endpoint proved the values. Proven and unproven values are in separate files, so that they cannot be confused. */
 export type Provenance = "proven" | "stated";
 
 const PROVENANCES: readonly Provenance[] = ["proven", "stated"];

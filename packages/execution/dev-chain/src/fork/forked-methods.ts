@@ -3,7 +3,7 @@ import { hexToBytes, toQuantity } from "@rnode/primitives";
 import type { DevChainAccess } from "../block-maker.ts";
 import type { RemoteState } from "./remote-state.ts";
 
-/** An argument as the client wrote it, beside what was read of it. */
+/** An argument as the client wrote it, with its parsed value. */
 interface Argument {
   readonly raw: unknown;
   readonly value: unknown;
@@ -131,7 +131,7 @@ export function forkedMethods(table: MethodTable, { remote, state, chain }: Fork
     answers.set(name, async (_, { raw, locally }) => {
       const found = await Promise.resolve()
         .then(locally)
-        .catch(() => null); // what is not found is an error of some methods
+        .catch(() => null); // for some methods, a missing item is an error
       return found === null || found === undefined || found === "0x" ? await elsewhere(name, raw) : found;
     });
   for (const name of ["eth_getLogs", "trace_filter"])

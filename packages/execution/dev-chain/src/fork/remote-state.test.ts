@@ -198,7 +198,7 @@ describe("the state of another chain", () => {
         if (!(error instanceof RpcError)) throw error;
         expect(error.message).toMatch(/endpoint of --fork-url, endpoint.test/);
       }
-      // What it kept on disk is true as well.
+      // The values on disk are true as well.
       const calls = endpoint();
       expectTruth(stateOf(calls, cacheOf()));
     });
@@ -304,7 +304,7 @@ describe("the fork cache", () => {
     const balance = (rpc: BlockingRpc) => stateOf(rpc, cacheOf()).account(hexToBytes(CONTRACT))?.balance;
     expect(balance(endpoint(lying))).toBe(0x77n);
     expectTruth(stateOf(endpoint(), cacheOf()));
-    // An endpoint without proofs gets both: what was proven comes first.
+    // An endpoint without proofs gets both kinds: proven values take precedence.
     const again = endpoint(lying);
     expect(balance(again)).toBe(5n);
     expect(again.requests).toBe(0);

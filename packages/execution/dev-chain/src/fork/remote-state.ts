@@ -43,12 +43,12 @@ const NO_PROOFS =
 const METHOD_NOT_FOUND = -32601;
 /** Slots in one proof. */
 const MAX_PROOF_SLOTS = 256;
-/** Of what the endpoint says that calls touch; the rest is fetched when it is read. */
+/** Limit for the slots of an access list from the endpoint; further slots are fetched when they are read. */
 const MAX_EXPECTED_SLOTS = 4_096;
 const MAX_EXPECTED_CALLS = 32;
 const MAX_ASKED_CALLS = 10_000;
 
-/** What is likely to be read soon, computed when the first of it is. */
+/** State that is likely to be read soon, computed at the first read of it. */
 export interface Expectation {
   /** calls in the form of `eth_call` */
   readonly calls: () => readonly unknown[];
@@ -56,8 +56,8 @@ export interface Expectation {
 }
 
 /**
- * The state after one block of another chain, asked from an endpoint as it is touched and remembered. What the endpoint proves is checked
- * against the block's state root, and code against its hash.
+ * The state after one block of another chain, fetched from an endpoint on demand and cached. Proven values are checked against
+ * the block's state root, and code against its hash.
  */
 export class RemoteState {
   readonly block: Block;
@@ -111,7 +111,7 @@ export class RemoteState {
     return account !== undefined && !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
   }
 
-  /** `undefined` if no account that was asked for has it. */
+  /** `undefined` if no fetched account has it. */
   code(codeHash: Uint8Array): Uint8Array | undefined {
     return this.#codes.get(bytesToHex(codeHash));
   }
@@ -152,7 +152,7 @@ export class RemoteState {
     }
   }
 
-  /** Fetches what is not known yet of these together. */
+  /** Fetches the missing ones of these together. */
   prefetch(targets: readonly RemoteTarget[]): void {
     this.#fetch(targets);
   }
@@ -322,7 +322,7 @@ export class RemoteState {
   #forget(): void {
     for (const map of [this.#accounts, this.#slots, this.#hashes, this.#askedCalls]) map.clear();
     this.#bytes = 0;
-    for (const code of this.#codes.values()) this.#bytes += code.length; // code in use is asked for by its hash
+    for (const code of this.#codes.values()) this.#bytes += code.length; // code in use is looked up by its hash
   }
 
   #resultOf(outcome: RpcOutcome): unknown {

@@ -42,7 +42,7 @@ function childOf({ key, chainCode }: ExtendedKey, index: number): ExtendedKey {
   const place = bigintToBytes(BigInt(index), 4);
   const data = index >= HARDENED ? concatBytes(Uint8Array.of(0), key, place) : concatBytes(compressed(key), place);
   const { key: tweak, chainCode: next } = split(createHmac("sha512", chainCode).update(data).digest());
-  // A tweak above the order, or a sum of 0, would make the index invalid; nobody will ever see one (2^-127).
+  // A tweak above the order, or a sum of 0, would make the index invalid; the probability is 2^-127.
   return { key: bigintToBytes((bytesToBigint(tweak) + bytesToBigint(key)) % SECP256K1_N, 32), chainCode: next };
 }
 

@@ -11,7 +11,7 @@ import { GENESIS_CONTRACTS } from "./system-contracts.ts";
 
 /** The forks that a development chain can start with, all from its genesis on: those with blobs, whose limits are known. */
 export const DEV_FORKS: readonly BlobScheduleFork[] = BLOB_SCHEDULE_FORKS.filter((fork) => knownBlobParams(fork) !== undefined);
-/** The newest with rules of its own. */
+/** The newest fork with its own EVM rules. */
 export const DEFAULT_DEV_FORK: BlobScheduleFork = EVM_FORKS.at(-1)!;
 
 export interface DevGenesisOptions {

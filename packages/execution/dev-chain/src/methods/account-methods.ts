@@ -41,7 +41,7 @@ export interface AccountMethodsDeps {
   readonly pool: DevPool;
   /** Takes in a raw transaction. @throws {RpcError} */
   readonly submit: (raw: Uint8Array) => Promise<unknown>;
-  /** to be called after a transaction was put into the pool in another way @throws {RpcError} no block can include it */
+  /** called after a transaction was added to the pool in another way @throws {RpcError} no block can include it */
   readonly admit: (hash: Uint8Array) => void;
 }
 
@@ -54,7 +54,7 @@ export interface AccountMethods {
 const HASH_RESULT = { name: "hash", schema: hashShape.schema };
 const BYTES_RESULT = (name: string) => ({ name, schema: dataShape.schema });
 
-/** The accounts with keys, and those that are impersonated: transactions without a signature of their own. */
+/** The accounts with keys, and the impersonated ones, which send transactions without a signature. */
 export function accountMethods({ chainId, accounts, fill, pool, submit, admit }: AccountMethodsDeps): AccountMethods {
   const keys = new Map(accounts.map(({ address, privateKey }) => [bytesToHex(address), privateKey]));
   const impersonated = new Set<Hex>();

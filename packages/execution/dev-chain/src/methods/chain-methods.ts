@@ -27,7 +27,7 @@ export interface ChainMethodsDeps {
   readonly blobs: BlobStore;
   /** Takes in a raw transaction. @throws {RpcError} */
   readonly submit: (raw: Uint8Array) => Promise<unknown>;
-  /** Takes in a transaction that somebody describes. @throws {RpcError} */
+  /** Adds an unsigned transaction with the given fields. @throws {RpcError} */
   readonly send: (request: unknown) => Promise<unknown>;
   /** whether blocks are logged */
   readonly setLogging: (isOn: boolean) => void;
@@ -41,7 +41,7 @@ export interface ChainMethodsDeps {
   readonly replaceFork: (forking: Forking) => Promise<void>;
 }
 
-/** What a chain was forked from. */
+/** The chain and block of the fork. */
 export interface ForkFacts {
   /** without the path, which may hold a key */
   readonly url: string;
@@ -85,7 +85,7 @@ const rollbackShape: Shape<{ readonly depth: number } | { readonly number: numbe
 /** blocks by number, blobs by versioned hash */
 const lostShape = objectShape({}, { blocks: arrayShape(smallAmountShape), versionedHashes: arrayShape(hashShape) });
 
-/** Snapshots, reorganisations, blobs, and what the chain is. */
+/** Snapshots, reorgs, blobs, and information about the chain. */
 export function chainMethods({
   dev,
   chain,
@@ -280,7 +280,7 @@ export function chainMethods({
 
 const NO_FORKING = "the endpoint of a fork stays: anvil_reset {forking: {jsonRpcUrl, blockNumber}} begins another fork";
 
-/** @returns undefined: back to the first block, also where tools send an empty `forking` @throws {ShapeError} */
+/** @returns undefined: reset to the first block, also where tools send an empty `forking` @throws {ShapeError} */
 function forkingOf(options: unknown): Forking | undefined {
   const { forking } = (options ?? {}) as { readonly forking?: unknown };
   const { jsonRpcUrl, blockNumber } = (forking ?? {}) as { readonly jsonRpcUrl?: unknown; readonly blockNumber?: unknown };

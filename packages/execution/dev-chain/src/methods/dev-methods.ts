@@ -66,7 +66,7 @@ export function devMethods(deps: DevMethodsDeps): ApiMethods {
   return Object.fromEntries([...Object.entries(methods), ...aliases].map(([name, own]) => [name, inWords(own)]));
 }
 
-/** What a request cannot have is said in words, as an error of the request. */
+/** Turns a `DevError` or a `ShapeError` into an RPC error with its text. */
 function inWords(own: ApiMethod): ApiMethod {
   if (own.runs !== "writer") return own;
   const { handler } = own;

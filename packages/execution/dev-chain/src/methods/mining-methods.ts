@@ -46,7 +46,7 @@ const blockCountShape: Shape<number> = shape(smallAmountShape.schema, (value) =>
   return count;
 });
 
-/** When blocks are made, and what the next ones are like. */
+/** Methods that control when blocks are made, and the header values of the next ones. */
 export function miningMethods({ mining, maker, time }: DevChain, blockJson: BlockJson): ApiMethods {
   const mine = (request: MineRequest): Uint8Array[] => {
     if (request.blocks > MAX_BLOCKS) throw new RpcError(SERVER_ERROR, `at most ${MAX_BLOCKS} blocks a request`);

@@ -5,7 +5,7 @@ import type { DevChainAccess } from "../block-maker.ts";
 import type { DevChain } from "../dev-chain.ts";
 import { amountShape, DONE, NOTHING } from "./shapes.ts";
 
-/** What is set by hand in the state after the latest block. */
+/** Methods that edit the state after the latest block. */
 export function stateMethods(dev: DevChain, chain: DevChainAccess): ApiMethods {
   const balanceOf = (address: Uint8Array): bigint => chain.stateAt(chain.head())?.readAccount(address)?.balance ?? 0n;
   return {
