@@ -9,13 +9,13 @@ export interface ClientFeedDeps {
   readonly chain: Pick<Chain, "head" | "headerOf" | "bodyOf" | "onHeadChange">;
   readonly pool: Pick<TransactionPool, "counts" | "roughBytes">;
   readonly clock: Clock;
-  /** number of reader processes that are serving; undefined: there are none by choice */
+  /** number of reader processes that serve requests; undefined: readers are off */
   readonly servingReaders: () => number | undefined;
-  /** where debug_ methods are served over HTTP; undefined: nowhere */
+  /** the HTTP endpoint with the debug_ methods; undefined: none */
   readonly witnessUrl: string | undefined;
 }
 
-/** Blocks that are read when somebody begins to look. */
+/** Number of blocks read for a new viewer. */
 const PAST_BLOCKS = 120;
 /** How long reading them, or counting the data of one head's blocks, may keep everything else waiting. */
 const PAST_LIMIT_MS = 50;
@@ -36,7 +36,7 @@ export function feedClient(feed: Feed, deps: ClientFeedDeps): () => void {
   feed.past(() => pastBlocks(chain));
   return chain.onHeadChange((change) => {
     if (change.removed.length > 0) feed.put("reorg", clock.unixMs(), reorgItem(change));
-    if (!feed.isWatched) return; // whoever begins to look reads the latest blocks from the chain
+    if (!feed.isWatched) return; // a new viewer gets the latest blocks from the chain
     const untilMs = performance.now() + COUNT_LIMIT_MS;
     for (const { block, hash } of change.added.slice(-PAST_BLOCKS))
       feed.put("block", block.header.number, blockItem(block, hash, untilMs));

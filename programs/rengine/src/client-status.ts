@@ -8,7 +8,7 @@ export interface ClientStatusDependencies {
   readonly chain: Pick<Chain, "headerOf">;
   readonly pool: Pick<TransactionPool, "counts">;
   readonly clock: Clock;
-  /** number of reader processes that are serving; undefined: there are none by choice */
+  /** number of reader processes that serve requests; undefined: readers are off */
   readonly servingReaders: () => number | undefined;
 }
 
@@ -59,7 +59,7 @@ export class ClientStatus {
     };
   }
 
-  /** What the client waits for; empty if a rollup node drives it. */
+  /** What the client waits for; empty while a rollup node drives it. */
   get faults(): readonly string[] {
     if (this.#lastEngineRequestMs === undefined) return ["the rollup node, which has not used the Engine API yet"];
     const silentMs = this.#dependencies.clock.monotonicMs() - this.#lastEngineRequestMs;

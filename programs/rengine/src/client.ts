@@ -78,7 +78,7 @@ export interface RunningClient {
   readerPids(): number[];
   /** Where the chain is, what waits in the pool, and whether a rollup node is heard from. */
   readonly status: () => LogFields;
-  /** rejects with the reason when the client cannot go on */
+  /** rejects with the reason when the client cannot continue */
   readonly failure: Promise<never>;
 }
 
@@ -86,7 +86,7 @@ export interface ClientDependencies {
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics: ProgramMetrics;
-  /** what the dashboard shows; default: there is none */
+  /** the feed of the dashboard; default: none */
   readonly feed?: Feed | undefined;
   /** for `GET /readyz` */
   readonly readiness?: Pick<Readiness, "expect"> | undefined;
@@ -237,7 +237,7 @@ export async function startClient(
   const failure = new Promise<never>((_, reject) => {
     onFatal = (reason) => reject(new UserError(reason));
   });
-  failure.catch(() => {}); // reported to whoever awaits it
+  failure.catch(() => {}); // reported where `failure` is awaited
   let readers: Readers | undefined;
   if (count === 0) {
     const bind = (methods: ApiMethods) => methodsInWriter(methods, write, options.calls.maxGasPerRequest);
@@ -305,7 +305,8 @@ export async function startClient(
     dialect: profile.dialect,
     maxOpenFiles: count === 0 ? halfOf(connectionBudget()) : connectionBudget(),
     limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000, maxValues: ENGINE_MAX_VALUES },
-    // What somebody can mend (a missing file, a full disk) is said to the rollup node, too; the rest is an internal error.
+    // Faults that an operator can repair (a missing file, a full disk) are reported to the rollup node, too; all others are
+    // internal errors.
     mapError(error, method) {
       const stopped = stoppedExecution(error);
       if (stopped !== undefined) {
@@ -323,7 +324,7 @@ export async function startClient(
   const { httpPort: enginePort } = await listen("Engine API", engineServer, { "authrpc.port": authrpc.port });
   log.info("Engine API listens", { addr: authrpc.host, port: enginePort });
   keeper?.start();
-  // Peers see a client that serves, and nobody waits for them.
+  // The network starts last, so that peers see a client that serves, and the start does not wait for it.
   const joining = network && startNetwork(scope, options, { chain, pool, clientId, clock, log, metrics });
   const [joined] = await Promise.all([joining, readers?.isReady]);
   if (joined !== undefined) network?.join(joined);
@@ -386,7 +387,7 @@ function versionSignals(log: Logger): (versions: SignalledVersions) => void {
   };
 }
 
-/** A line for each change of the head; with several blocks at once, what they have together. */
+/** Logs each change of the head; several blocks at once are logged as one line with their sums. */
 function logHead(log: Logger, { head, removed, added, elapsedMs = 0 }: HeadChange): void {
   const gas = added.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0);
   const fields = {

@@ -7,7 +7,7 @@ import { loadChainSpec } from "./setup/chain-spec.ts";
 
 export const JWT_SECRET: SecretOption = { option: "--authrpc.jwtsecret" };
 
-/** What the start refuses of options, files and tables. Nothing is fetched. */
+/** Checks of options, files and tables at the start. Nothing is fetched. */
 export const configChecks: readonly ((options: ClientOptions) => unknown)[] = [checkChain, checkJwtSecret, checkNodeKey];
 
 async function checkChain({ dev, chain: { chain, genesis, registry } }: ClientOptions): Promise<void> {

@@ -32,7 +32,7 @@ export function observeHeads(m: MetricFactory, chain: Pick<Chain, "headerOf">): 
   };
 }
 
-/** The names that dashboards for Geth and for Reth, and EIP-2159, have for what is the same here. */
+/** The metric names in the dashboards of Geth and Reth, and in EIP-2159. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   chain_head_block: [
     ...["chain_head_block", "chain_head_header", "reth_blockchain_tree_canonical_chain_height"],

@@ -105,7 +105,7 @@ async function usage(): Promise<Usage> {
   return (await answer)[0] as Usage;
 }
 
-/** What is wrong with the form of an answer; undefined: nothing. */
+/** The fault in the form of an answer; undefined: none. */
 function faultOf(value: unknown): string | undefined {
   if (Array.isArray(value)) return value.length === 0 ? "an empty batch" : value.map(faultOf).find((fault) => fault !== undefined);
   if (typeof value !== "object" || value === null) return "not an object";
@@ -367,7 +367,7 @@ describe("a server that gets ten thousand malformed requests", () => {
   });
 
   it("ends the slow ones, and has the memory and the connections it had", { timeout: 60_000 }, async () => {
-    // The server allows 10 s for the head of a request. A body has longer, so those clients give up here.
+    // The server allows 10 s for the head of a request. The limit for a body is longer, so those clients disconnect here.
     const heads = slow.filter((_, index) => index < 120);
     await Promise.all(heads.map(({ ended }) => ended));
     clearInterval(dribble);

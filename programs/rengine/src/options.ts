@@ -78,7 +78,7 @@ const ether: Parser<bigint> = {
 };
 
 const namespaces = listOf(oneOf(...NAMESPACES));
-/** What is served where nobody lists namespaces; this very list says that nobody did. */
+/** The default namespaces. Code compares with this array itself to detect that no list was given. */
 export const DEFAULT_NAMESPACES: readonly (typeof NAMESPACES)[number][] = ["eth", "net", "web3"];
 
 const chain = optionGroup("", {
@@ -188,7 +188,7 @@ const rollup = optionGroup("rollup", {
   },
 });
 
-/** of options that have an effect where somebody is served */
+/** for options that only affect the public servers */
 const LISTENERS = ["http", "ws"];
 
 const readers = optionGroup("rpc", {

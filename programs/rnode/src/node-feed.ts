@@ -7,7 +7,7 @@ import type { SyncFacts } from "./rpc/sync-status.ts";
 export interface NodeFeedDeps {
   readonly clock: Clock;
   readonly syncFacts: () => SyncFacts;
-  /** what is not about the heads */
+  /** the facts other than the heads */
   readonly more: () => Omit<SyncState, "l1Head" | "l1Finalized" | "derivedTo" | "unsafe" | "safe" | "finalized">;
   readonly peers: Pick<PeerApi, "peers" | "peerStats" | "listBans"> | undefined;
 }

@@ -67,7 +67,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     ];
     const { number, hash } = await node.buildBlock({ transactions: deposits });
     mixed = { number, hash, transactions: deposits.map((raw) => bytesToHex(keccak256(hexToBytes(raw)))) };
-    await send(callee, "0x0a"); // clears what the transaction before it set
+    await send(callee, "0x0a"); // clears the value set by the previous transaction
     await send(null, bytesToHex(assemble("NUMBER 3 SWAP1 SUB BLOCKHASH 0 SSTORE 7 1 SSTORE STOP")));
     await node.buildBlock();
     await send(callee, "0x07");
@@ -93,7 +93,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     type Diff = { pre: Record<Hex, object>; post: Record<Hex, object> };
     const options = { tracer: "prestateTracer", tracerConfig: { diffMode: true } };
     const minted = await rpc<Diff>("debug_traceTransaction", mixed.transactions[0], options);
-    expect(minted.pre[POOR]).toEqual(profile === "R" ? { balance: "0x0" } : undefined); // Geth leaves out what was empty
+    expect(minted.pre[POOR]).toEqual(profile === "R" ? { balance: "0x0" } : undefined); // Geth omits empty accounts
     expect(minted.post[POOR]).toEqual({ balance: "0x5", nonce: 1 });
     expect(minted.post[callee]).toEqual({ storage: { [word(0)]: word(1) } });
     const ofFailed = await rpc<Diff>("debug_traceTransaction", mixed.transactions[2], options);

@@ -2,7 +2,7 @@ import type { Hex } from "@rnode/primitives";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
 
-// Requests that face G answered otherwise than op-geth does, and what face R answers beside it.
+// Requests with the answers of op-geth, which face G must give, and those of face R.
 
 const ABSENT: Hex = "0x000000000000000000000000000000000000dead";
 const SENDER = "0x000000000000000000000000000000000000dEaD"; // with its EIP-55 checksum

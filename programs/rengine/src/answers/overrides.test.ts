@@ -17,7 +17,7 @@ function strict(reads: string, expected: Hex): string {
   return `${test} ${revertAt} JUMPI STOP JUMPDEST 0 0 REVERT`;
 }
 
-/** Overrides, what the called contract reads under them, and the word that it should read. */
+/** Overrides, the reads of the called contract, and the expected word. */
 interface Case {
   readonly name: string;
   readonly reads: string;

@@ -2,7 +2,7 @@ import type { Hex } from "@rnode/primitives";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestClient, type TestClient } from "../testing/test-client.ts";
 
-// What the faces demand of parameters: which may be missing, and how numbers may be written.
+// The faces' rules for parameters: which may be omitted, and how numbers may be written.
 
 const ABSENT: Hex = "0x000000000000000000000000000000000000dead";
 const HASH: Hex = `0x${"00".repeat(32)}`;

@@ -4,8 +4,9 @@ import { type GrowthUnit, type StorageStats, TABLES, type TableName } from "@rno
 export type TableCost = Readonly<Partial<Record<GrowthUnit, number>>>;
 
 /**
- * What the rows of each table cost: bytes of its pages, for each block whose rows it has, each transaction of those blocks, each account or
- * each slot of the head's state. Bodies of a pruned chain have more transactions than are counted, and no cost for one.
+ * The cost of the rows of each table: bytes of its pages, for each block whose rows it has, each transaction of those blocks,
+ * each account or each slot of the head's state. In a pruned chain, the table of bodies has more transactions than are counted,
+ * so it has no cost per transaction.
  */
 export function tableCosts({ head, firstBlock, prunedRowsUpTo, tables }: StorageStats): Readonly<Record<string, TableCost>> {
   const entriesOf = (table: string): number => tables[table]?.entries ?? 0;

@@ -8,8 +8,8 @@ const FOLDER_PREFIX = "rengine-snapshot-";
 const OWNER_FILE = "owner";
 
 /**
- * A folder for temporary files of one URL, which a later process finds again if this one is killed or calls `keep`. Where another process is at
- * work in it, or where it is not ours, there is one that nobody finds again.
+ * A folder for temporary files of one URL. A later process finds it again if this one is killed or calls `keep`. If another
+ * process uses the folder, or another user owns it, a new folder is made that is not found again.
  */
 export class KeptDownload {
   readonly folder: string;
@@ -27,7 +27,7 @@ export class KeptDownload {
     return new KeptDownload(mkdtempSync(join(tmpdir(), FOLDER_PREFIX)), false);
   }
 
-  /** Leaves what is there to a later process. @returns false: it was removed, as no process would find it */
+  /** Leaves the files for a later process. @returns false: they were removed, because no process would find them */
   keep(): boolean {
     if (this.#isFoundAgain) rmSync(join(this.folder, OWNER_FILE), { force: true });
     else this.remove();
@@ -45,7 +45,7 @@ function takeFolder(folder: string): boolean {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
-    // The folder of temporary files is everybody's, and the name can be guessed.
+    // The system's folder for temporary files is shared, and the name can be guessed.
     const stat = lstatSync(folder);
     if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & 0o022) !== 0) return false;
   }

@@ -34,7 +34,7 @@ const table = optionTable({
   positionals: { name: "FILE", min: 1, max: 1 },
 });
 
-/** `rengine snapshot create`: prints what the file is of, and its checksum. */
+/** `rengine snapshot create`: prints the chain and block of the snapshot, and its checksum. */
 export const createSnapshotFile = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { chain, registry, datadir, block, blocks, json } = options.main;
   const file = positionals[0]!;

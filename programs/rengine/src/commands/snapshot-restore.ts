@@ -56,7 +56,7 @@ const table = optionTable({
 /** Within the folder of the database. */
 const PARTIAL_FILE = "snapshot.partial";
 
-/** `rengine snapshot restore`: prints what was restored. Until the last moment, the folder holds no chain. */
+/** `rengine snapshot restore`: prints the restored chain and block. The folder holds no chain until the last step. */
 export const restoreFromSnapshot = command({ table, version: VERSION }, async ({ options }, io) => {
   const { chain, registry, datadir, from, json } = options.main;
   const maxBytes = bytesOfMib(options.main.maxSize);

@@ -96,7 +96,7 @@ export const describeSnapshot = ({
   return `block ${number} ${own} state ${stateRoot} accounts ${accounts} slots ${slots} codes ${codes} blocks ${blocks}${ofL1} checksum ${checksum}`;
 };
 
-/** Says so where a rollup node could not start on what the snapshot gives. */
+/** Warns if a rollup node could not start from the snapshot. */
 export function noteReach(io: CommandIo, { l1Blocks, neededL1Blocks, isEnough }: StartReach): void {
   if (isEnough) return;
   io.err(
@@ -104,7 +104,7 @@ export function noteReach(io: CommandIo, { l1Blocks, neededL1Blocks, isEnough }:
   );
 }
 
-/** Downloads into `file`, going on with what it has. @returns `file` */
+/** Downloads into `file`, and continues a partial file. @returns `file` */
 export async function downloaded(
   url: string,
   file: string,
@@ -124,7 +124,7 @@ export async function downloaded(
   return file;
 }
 
-/** Whether no later attempt can go on with what is there of the file. */
+/** Whether the partial file is useless for a later attempt. */
 export const isUseless = (error: unknown): boolean =>
   isCodedError(error, "download/too-large") ||
   isCodedError(error, "download/replaced") ||

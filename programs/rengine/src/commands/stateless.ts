@@ -116,7 +116,7 @@ function verifyFinished(json: unknown, source: string, executes: StatelessOption
   return isValid ? 0 : 1;
 }
 
-/** What a block is built from: the result is compared with what the file expects. */
+/** Builds a block from the file's input and compares the result with the expected one. */
 function buildFrom(json: unknown, file: string, executes: StatelessOptions, asJson: boolean, io: CommandIo): number {
   const startMs = performance.now();
   const { executed, mismatches } = executeStateless(parseBlockFile(json), executes);

@@ -18,7 +18,7 @@ export interface BannerFacts {
   readonly hasBeaconApi: boolean;
 }
 
-/** What the user of a development chain needs, once, in the order that users of anvil know. */
+/** The start message of a development chain, in the order of anvil's. */
 export function bannerOf(facts: BannerFacts): string {
   const { accounts } = facts;
   const numbered = (texts: readonly string[]): string[] => texts.map((text, index) => `(${index}) ${text}`);

@@ -18,7 +18,7 @@ export interface DevFolder {
   remove(): void;
 }
 
-/** What the genesis file does not say. */
+/** The facts that the genesis file lacks. */
 interface DevFacts {
   readonly slotSec: number;
 }

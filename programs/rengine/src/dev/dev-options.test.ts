@@ -9,7 +9,7 @@ interface Block {
   readonly baseFeePerGas: string;
 }
 
-/** One observable effect of each option, on a chain of its own. */
+/** One observable effect of each option, each on a separate chain. */
 const EFFECTS: Readonly<
   Record<string, readonly [args: readonly string[], method: string, params: readonly unknown[], answer: unknown]>
 > = {

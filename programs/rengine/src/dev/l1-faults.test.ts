@@ -5,7 +5,7 @@ import { foundry } from "viem/chains";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DevClient, startDevTestClient } from "../testing/dev-client.ts";
 
-// What happens to an L1, on demand: slots without blocks, finality that stands still, blobs that are gone.
+// Faults of an L1 on request: missed slots, stalled finality, missing blobs.
 
 const alice = mnemonicToAccount("test test test test test test test test test test test junk");
 let dev: DevClient;
@@ -51,7 +51,7 @@ describe("dev_missSlots", () => {
     const [last, afterGap, next] = await Promise.all(
       [0n, 1n, 2n].map(async (at) => Number((await client().getBlock({ blockNumber: number + at })).timestamp)),
     );
-    // A process that gets no processor for a second misses a slot of its own.
+    // A process that gets no CPU time for a second also misses a slot.
     expect(afterGap! - last!).toBeGreaterThanOrEqual(4);
     expect(next! - afterGap!).toBeLessThan(4);
   });
@@ -68,7 +68,7 @@ describe("dev_stallFinality", () => {
     const checkpoints = await get<{ readonly finalized: { readonly root: Hex } }>("beacon/states/head/finality_checkpoints");
     expect(checkpoints.data!.finalized.root).toBe((await headerAt("finalized"))!.root);
     expect(await dev.rpc.call("dev_status", [])).toMatchObject({ finalityStalled: true });
-    // What is not final can still be replaced.
+    // Blocks that are not final can be replaced.
     await dev.rpc.call("dev_reorg", [{ depth: 7 }]);
     await dev.rpc.call("dev_stallFinality", [false]);
     await mine(1);

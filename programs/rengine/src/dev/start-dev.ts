@@ -56,7 +56,7 @@ export async function startDevClient(
   return { port: httpPort!, banner: first.banner(httpPort), status: () => worlds.current.status() };
 }
 
-/** What the options ask of the servers that a development chain does not do. */
+/** Warnings for server options that a development chain ignores. */
 function warningsOf({ http, ws }: ClientOptions, profile: Profile): string[] {
   return (["http", "ws"] as const).flatMap((name) => {
     const { enabled, api } = name === "http" ? http : ws;

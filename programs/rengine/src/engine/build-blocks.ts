@@ -16,11 +16,11 @@ import { statusToJson } from "./engine-results.ts";
 export const MAX_BLOCKS = 1024;
 /** How long one request may take. */
 const LIMIT_MS = 1500;
-/** How long it may go on before others have their turn in the process, which also answers everything else of the Engine API. */
+/** Time limit of one step; afterwards the process, which serves the whole Engine API, handles other requests. */
 const STEP_LIMIT_MS = 300;
 /** PERF: while these are executed, a worker recovers the senders of the next ones; they are committed together. */
 const BLOCKS_PER_STEP = 64;
-/** PERF: nobody has recovered the senders of the first ones. */
+/** PERF: the senders of the first blocks are not recovered yet. */
 const BLOCKS_OF_FIRST_STEP = 32;
 
 export interface BuildBlocksServices {
@@ -64,7 +64,7 @@ export async function buildBlocks(
     const limitMs = Math.max(0, Math.min(STEP_LIMIT_MS, deadlineMs - nowMs()));
     const result = await heads.extend({ ...state, headBlockHash }, allowed, limitMs);
     if (result.kind === "invalid-state") {
-      if (built.length > 0) return answer(valid, null); // somebody else has moved the labels: the next call will report it
+      if (built.length > 0) return answer(valid, null); // another request has moved the labels; the next call reports it
       throw rpcErrorOf(profile.errors.forkchoice(result.reason));
     }
     const { status, refusal } = result;
@@ -95,7 +95,7 @@ function stepsOf(wanted: readonly PayloadAttributes[]): ForcedBlock[][] {
   return steps;
 }
 
-/** undefined: they cannot be decoded, which the chain reports when it reaches them */
+/** undefined: they cannot be decoded; the chain reports this when it reaches them */
 function decodedTransactions({ transactions = [] }: PayloadAttributes): readonly Transaction[] | undefined {
   try {
     return transactions.map(decodeTransaction);

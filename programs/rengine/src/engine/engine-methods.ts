@@ -63,7 +63,7 @@ export interface EngineServices {
   readonly heads?: EngineHeads | undefined;
   readonly profile: Profile;
   readonly senders: SenderSource;
-  /** undefined: methods that give witnesses are not served */
+  /** undefined: the witness methods are off */
   readonly witnesses?: Pick<WitnessService, "collect"> | undefined;
   /** the pool, which has the blobs of transactions that go into payloads */
   readonly sidecars?: SidecarSource | undefined;
@@ -133,8 +133,8 @@ export function engineMethods({
     try {
       const received = await receivedBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, { chain, senders });
       const blobHashes = received.block.transactions.flatMap((tx) => (tx.type === 0x03 ? tx.blobVersionedHashes : []));
-      // Checked first, and for known hashes as well: a payload is judged by its own fields, even if its blockHash is that of a known
-      // block.
+      // Checked first, and for known hashes as well: a payload is validated by its own fields, even if its blockHash is that of a
+      // known block.
       const fault = !equalBytes(received.hash, payload.blockHash)
         ? `blockhash mismatch: computed ${received.hashHex}, given ${bytesToHex(payload.blockHash)}`
         : versionedHashes !== undefined && !isSameList(versionedHashes, blobHashes)

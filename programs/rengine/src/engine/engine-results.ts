@@ -88,7 +88,7 @@ export const builtBlocks = result(
   }),
 );
 export const payloadV1 = result("payload", PAYLOAD);
-/** `witness`: the build was asked for by `engine_forkchoiceUpdatedWithWitness` */
+/** `witness`: the build was started by `engine_forkchoiceUpdatedWithWitness` */
 const WITH_WITNESS = { witness: DATA };
 export const payloadV2 = result("payload", object(BUILT, WITH_WITNESS));
 export const payloadV3 = result("payload", object({ ...BUILT, ...FROM_V3 }, { parentBeaconBlockRoot: HASH, ...WITH_WITNESS }));

@@ -102,7 +102,7 @@ function requestsFault(requests: readonly Uint8Array[]): string | undefined {
   return undefined;
 }
 
-/** What a version needs and the input does not have. */
+/** The field that a version requires and the input lacks. */
 export function missingPayloadField(version: 3 | 4, input: NewPayloadInput): string | undefined {
   const { payload } = input;
   if (payload.withdrawals === undefined) return "nil withdrawals post-shanghai";

@@ -16,7 +16,7 @@ import * as results from "./engine-results.ts";
 import { receivedBlock } from "./received-block.ts";
 import { checkNewPayloadVersion, type NewPayloadInput, type VersionFault } from "./version-checks.ts";
 
-/** What the methods without witnesses do. */
+/** The methods without witnesses, which these extend. */
 export interface WitnessedMethods {
   readonly chain: Chain;
   readonly senders: SenderSource;
@@ -29,7 +29,7 @@ export interface WitnessedMethods {
   /** parameters of `engine_newPayload`, the payload first, and those of `engine_forkchoiceUpdated` */
   readonly payloadParams: Params;
   readonly forkchoiceParams: Params;
-  /** is told which payload is to be fetched with its witness */
+  /** called with the id of a payload that is to be fetched with its witness */
   readonly onWitnessWanted: (payloadId: Hex) => void;
 }
 

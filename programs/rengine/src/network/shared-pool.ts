@@ -2,14 +2,14 @@ import type { Announcement, DevP2PHandlers, DevP2PNetwork, ReceivedTransaction }
 import type { PooledTransaction } from "@rnode/txpool";
 import type { PoolService } from "../pool/pool-service.ts";
 
-/** so that transactions which come together are told of together, and conditions are known by then */
+/** delay in which transactions are collected into one announcement, and their conditions arrive */
 const BATCH_MS = 50;
 /** of those that wait to be admitted */
 const MAX_WAITING = 4_096;
 /** admitted in one turn of the event loop: each takes some ten microseconds */
 const SLICE = 64;
 
-/** What the pool and the peers' pools give each other. */
+/** Exchanges transactions between the pool and the peers. */
 export class SharedPool implements DevP2PHandlers {
   readonly #pool: PoolService;
   readonly #waiting: ReceivedTransaction[] = [];

@@ -25,7 +25,7 @@ const METRICS_PREFIX = "rengine_";
 export interface NetworkDependencies {
   readonly chain: Chain;
   readonly pool: PoolService;
-  /** what the client calls itself */
+  /** the client name in the devp2p Hello message */
   readonly clientId: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -90,7 +90,7 @@ export async function startNetwork(
   return network;
 }
 
-/** What a client with --max-peers=0 tells of itself; made when it is asked for. */
+/** The node info of a client with --max-peers=0, created on request. */
 export async function unjoinedNode(
   options: ClientOptions,
   deps: Pick<NetworkDependencies, "chain" | "clientId" | "clock" | "log">,

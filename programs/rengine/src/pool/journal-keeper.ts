@@ -10,7 +10,7 @@ export interface JournaledPool extends JournalSource {
   restore(raw: Uint8Array): boolean;
 }
 
-/** Brings back what an earlier run kept, then keeps the journal to what the pool holds. */
+/** Restores the transactions of an earlier run, then keeps the journal up to date with the pool. */
 export class JournalKeeper {
   readonly #journal: PoolJournal;
   readonly #pool: JournaledPool;
@@ -50,7 +50,7 @@ export class JournalKeeper {
         await setImmediate();
         sliceEndMs = performance.now() + SLICE_MS;
       }
-      if (this.#isClosing) return; // the file has what is missing
+      if (this.#isClosing) return; // the file still has the missing ones
       read++;
       if (this.#pool.restore(raw)) restored++;
     }

@@ -41,7 +41,7 @@ export function createMessageSupervisor(url: string, minSafety: SafetyLevel): Me
 }
 
 export interface MessageChecksDeps {
-  /** undefined: there is nobody to ask, and messages cannot be executed here */
+  /** undefined: there is no supervisor, so messages cannot be executed here */
   readonly supervisor: MessageSupervisor | undefined;
   /** whether blocks of this time may execute messages */
   readonly isActiveAt: (timestampSec: number) => boolean;
@@ -202,7 +202,7 @@ export class MessageChecks {
     await Promise.all(Array.from({ length: MAX_CONCURRENCY }, work));
   }
 
-  /** @returns why it is not valid any more; undefined: it is, or nobody can say */
+  /** @returns why it is no longer valid; undefined: it is valid, or its status is unknown */
   private async recheck(
     supervisor: MessageSupervisor,
     tracked: Tracked,

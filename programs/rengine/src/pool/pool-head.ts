@@ -22,7 +22,7 @@ const SYSTEM_DEPOSITS_GAS = 100_000n;
 /** EIP-7702: `0xef0100 ‖ address` */
 const DELEGATION_BYTES = 23;
 
-/** What the pool checks transactions against: the state after `header`, and the rules of the block after it. */
+/** The context in which the pool checks transactions: the state after `header`, and the rules of the next block. */
 export function poolHeadOf(config: ChainConfig, header: Header, state: StateView): PoolHead {
   const childTime = header.timestamp + 1;
   const isPostMerge = rulesOfBlock(config, header).isPostMerge;

@@ -44,9 +44,9 @@ export interface PoolServiceOptions extends Partial<PoolLimits> {
 interface BlobChecks {
   /** Whether the blobs are those of their commitments. @throws {CodedError} kzg/*: it cannot be said now */
   verify(sidecar: BlobSidecar): Promise<boolean>;
-  /** Turns blob proofs into cell proofs, for forks that want these; undefined: they are refused */
+  /** Converts blob proofs into cell proofs, for forks that need these; undefined: such transactions are rejected */
   readonly proveCells?: ((sidecar: BlobSidecar) => Promise<BlobSidecar>) | undefined;
-  /** The blobs of a transaction that has left the chain; undefined: nobody has them any more. */
+  /** The blobs of a transaction that has left the chain; undefined: they are not available. */
   readonly ofRemoved?: ((versionedHashes: readonly Uint8Array[]) => BlobSidecar | undefined) | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface PoolServiceDependencies {
   readonly nowSec: () => number;
   /** undefined: an OP Stack chain, which has no blobs */
   readonly blobs?: BlobChecks | undefined;
-  /** undefined: no transaction will ever execute messages of other chains */
+  /** undefined: transactions cannot execute messages of other chains */
   readonly messages?: MessageChecks | undefined;
   /** undefined: transactions do not survive a restart */
   readonly journal?: Pick<PoolJournal, "append"> | undefined;
@@ -154,7 +154,7 @@ export class PoolService {
     return this.pool.encodedBytes;
   }
 
-  /** What a restart may bring back: no blobs, and nothing conditional, which would come back without its conditions. */
+  /** The transactions that survive a restart: none with blobs, and no conditional ones, whose conditions are not stored. */
   *lasting(): Iterable<Uint8Array> {
     for (const { pending, queued } of this.pool.content()) {
       for (const { transaction, hash, encoded } of [...pending, ...queued])
@@ -374,7 +374,10 @@ export class PoolService {
     void this.#messages.onHead(timestamp, inPool, remove);
   }
 
-  /** The versions for blob transactions in the next block, the wanted one first; undefined: an OP Stack chain, which has none. */
+  /**
+   * The sidecar versions for blob transactions in the next block, the preferred one first; undefined: an OP Stack chain, which
+   * has none.
+   */
   #sidecarVersions(): readonly BlobSidecar["version"][] | undefined {
     const { config } = this.#chain;
     if (config.optimism !== undefined) return undefined;

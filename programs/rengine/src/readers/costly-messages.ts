@@ -1,9 +1,9 @@
 import type { LargeRequest, RequestText } from "@rnode/jsonrpc";
 import type { MessageToWriter, ReaderStart } from "./messages.ts";
 
-/** What the thread for costly requests is told when it starts. */
+/** The start message for the thread of costly requests. */
 export interface CostlyStart extends Pick<ReaderStart, "reader" | "options" | "config" | "startingBlock"> {
-  /** one number for each request that can run at a time; not 0: the request there is given up */
+  /** one number for each slot of a concurrent request; not 0: the request in that slot was abandoned */
   readonly givenUp: Int32Array;
 }
 
@@ -25,7 +25,7 @@ interface Done {
   readonly result: CostlyResult;
   /** how long the request took */
   readonly workedMs: number;
-  /** what it burned */
+  /** gas burned */
   readonly gas: number;
 }
 

@@ -33,11 +33,11 @@ export interface CostlyLimits {
 export interface CostlyDependencies {
   /** @param givenUp one number for each request that can run at a time */
   readonly startThread: (givenUp: Int32Array, events: CostlyThreadEvents) => CostlyThread;
-  /** passes on what the thread asks other processes */
+  /** sends the thread's requests to other processes */
   readonly ask: (text: string, reader?: number) => Promise<string>;
-  /** who comes first; is told what requests burn */
+  /** gas budgets of the clients, which decide the order */
   readonly budgets: GasBudgets;
-  /** is told how long each request took */
+  /** called with the duration of each request */
   readonly learn: (client: RequestContext, workedMs: number) => void;
   readonly log: Logger;
   readonly metrics: MetricFactory;
@@ -75,7 +75,7 @@ const NETWORK_PART = 1 / 4;
 /** The thread ends when it has had no request for this long. */
 const IDLE_MS = 60_000;
 const CHECK_INTERVAL_MS = 250;
-/** A request that has been given up and goes on for longer (in one long step) is left alone with its thread, which ends after it. */
+/** If an abandoned request runs longer than this (in one long step), its thread gets no further requests and ends after it. */
 const GIVEN_UP_LIMIT_MS = 1000;
 /** A thread that is not ready after this is replaced. Loading its code takes half a second alone, and tens of seconds on a busy machine. */
 const START_LIMIT_MS = 120_000;
@@ -94,8 +94,8 @@ const REFUSALS: Readonly<Record<QueueRefusal, string>> = {
 };
 
 /**
- * The costly requests of a reader. They run in a thread of their own, which is started for the first and ends after the last, and wait in a
- * queue that is fair to the clients.
+ * The costly requests of a reader. They run in a separate thread, which starts with the first request and ends after the last,
+ * and wait in a queue that is fair to the clients.
  */
 export class CostlyRequests implements CostlyRunner {
   readonly #limits: CostlyLimits;
@@ -107,7 +107,7 @@ export class CostlyRequests implements CostlyRunner {
   readonly #running = new Map<number, Running>();
   /** were running when the thread was lost: they run alone */
   readonly #again: Job[] = [];
-  /** of the present thread, by place: 1 when the request there is given up */
+  /** of the current thread, by slot: 1 when the request there was abandoned */
   #givenUp: Int32Array<SharedArrayBuffer>;
   /** threads that are left alone */
   #leftAlone = 0;
@@ -186,8 +186,8 @@ export class CostlyRequests implements CostlyRunner {
   }
 
   /**
-   * Refuses one that waits already, of whoever has used up a budget, in favour of a newcomer who has not: the same address makes room among its
-   * own connections, all addresses among each other.
+   * Rejects a waiting request of a client with an exhausted budget in favour of a new request of a client with budget left. If
+   * the queue is full for the address of the new request, only connections of that address are compared, otherwise all addresses.
    */
   #makeRoom(newcomer: RequestContext, refusal: QueueRefusal): boolean {
     const { budgets } = this.#dependencies;
@@ -224,7 +224,7 @@ export class CostlyRequests implements CostlyRunner {
     return atMs > lastMs ? (this.#busyMs - busyMs) / (atMs - lastMs) : 0;
   }
 
-  /** To be called before `#running` changes. */
+  /** Called before `#running` changes. */
   #countBusy(nowMs: number): void {
     if (this.#running.size > 0) this.#busyMs += nowMs - this.#busySinceMs;
     this.#busySinceMs = nowMs;
@@ -353,7 +353,7 @@ export class CostlyRequests implements CostlyRunner {
     const { hardLimitMs } = this.#limits;
     const readyMs = this.#threadReadyMs;
     if (readyMs === undefined) {
-      // A start is kept whatever becomes of the request that caused it: the next one would begin it anew, and wait as long.
+      // A start continues even if its request ends: the next request would have to start the thread again, and wait as long.
       if (this.#thread !== undefined && nowMs - this.#threadStartedMs > START_LIMIT_MS) this.#lose("it does not start");
       return;
     }
@@ -363,7 +363,7 @@ export class CostlyRequests implements CostlyRunner {
       if (!isTooLong && !isStuck) continue;
       this.#running.delete(job.id);
       this.#queue.charge(job.client, nowMs - startedMs);
-      this.#dependencies.budgets.charge(job.client, Number.POSITIVE_INFINITY); // nobody says any more what it has burned
+      this.#dependencies.budgets.charge(job.client, Number.POSITIVE_INFINITY); // the burned gas is unknown
       if (givenUpMs === undefined) {
         job.stopListening();
         job.reject(new RpcError(SERVER_ERROR, `took longer than ${formatDurationMs(hardLimitMs)} (--rpc.workertimeout)`));
@@ -393,7 +393,10 @@ export class CostlyRequests implements CostlyRunner {
     for (let place = 0; place < this.#givenUp.length; place++) Atomics.store(this.#givenUp, place, 1);
   }
 
-  /** What it was working on is begun again, by another thread; a request that was lost twice is not, nor a large one, which was handed over. */
+  /**
+   * Restarts the requests of a lost thread in another one, except a request that was lost twice, and a large one, whose text was
+   * transferred.
+   */
   #lose(reason: string): void {
     this.#leaveAlone();
     this.#metrics.restarts.inc();

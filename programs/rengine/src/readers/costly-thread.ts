@@ -13,11 +13,11 @@ export interface CostlyThreadEvents {
 
 /** A thread that works on costly requests, for as long as it runs. */
 export interface CostlyThread {
-  /** A large request is handed over: its text is empty afterwards. */
+  /** A large request is transferred: its text is empty afterwards. */
   post(message: MessageToCostly): void;
   /**
-   * Lets it end by itself once it has finished what it does. After `limitMs` it is terminated, which must be the exception: where that meets
-   * a native module in the midst of a call, Node.js aborts the whole process (https://github.com/nodejs/node-addon-api/pull/975).
+   * Lets the thread end after its current work. After `limitMs` it is terminated, which must be rare: if a native module is in a
+   * call then, Node.js aborts the whole process (https://github.com/nodejs/node-addon-api/pull/975).
    */
   end(limitMs: number): Promise<void>;
 }

@@ -24,9 +24,13 @@ import { oncePerRun } from "./once-per-run.ts";
 import { bytesOfLongResult } from "./routing.ts";
 import { WriterLink } from "./writer-link.ts";
 
-// The thread of a reader that answers costly requests, one or a few at a time. It reads the same database, over a view of its own.
+// The thread of a reader that answers costly requests, one or a few at a time. It reads the same database through a separate
+// view.
 
-/** What a request left in a larger heap is given back before the next one: V8 would let garbage grow to the heap's limit, in every reader. */
+/**
+ * When the heap is larger than this, garbage is collected before the next request: V8 would let garbage grow to the heap's limit,
+ * in every reader.
+ */
 const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
 
 const port = parentPort!;
@@ -83,7 +87,7 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     const answerText = own === undefined ? String(answer) : "";
     const bytes = own ?? bytesOfLongResult(answerText);
     if (bytes === undefined) tell({ ...message, result: answerText });
-    else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: handed over, not copied
+    else port.postMessage({ ...message, result: bytes } satisfies MessageFromCostly, [bytes.buffer]); // PERF: transferred, not copied
     if (getHeapStatistics().used_heap_size > LARGE_HEAP_BYTES) setImmediate(() => globalThis.gc?.());
   };
 

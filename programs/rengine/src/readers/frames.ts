@@ -17,7 +17,7 @@ const SENDER_BYTES = 20;
 const WRITER = -1;
 
 /**
- * The frequent messages between readers and the writer have a format of their own: V8's serialisation costs eight times as much (11 µs
+ * The frequent messages between readers and the writer have a special format: V8's serialisation costs eight times as much (11 µs
  * against 1.4).
  */
 interface Plan {

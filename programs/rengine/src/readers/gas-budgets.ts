@@ -8,9 +8,12 @@ export interface GasRates {
   readonly perAddress: number;
 }
 
-/** So many seconds' worth may be burned at once, and as much more owed: nobody waits for longer than this because of what went before. */
+/**
+ * A client may burn this many seconds' worth at once, and owe as much more. So earlier requests delay a client for at most this
+ * time.
+ */
 const BURST_SEC = 10;
-/** What is remembered of addresses. Those that have burned nothing for longest are forgotten first. */
+/** Memory for addresses. The least recently active ones are dropped first. */
 const MAX_BYTES = 1 << 20;
 /** of an address: its allowance, its place in the map, and two bytes a character */
 const ENTRY_BYTES = 160;
@@ -18,8 +21,7 @@ const ENTRY_BYTES = 160;
 const bytesOf = (key: string): number => ENTRY_BYTES + 2 * key.length;
 
 /**
- * The gas that clients burn with costly requests. A budget says whose turn comes first when there is not enough for all; by itself, it makes
- * nobody wait.
+ * The gas that clients burn with costly requests. Budgets decide the order of requests under load; without load, they delay none.
  */
 export class GasBudgets {
   readonly #rates: GasRates;
@@ -65,7 +67,7 @@ export class GasBudgets {
     return isSpent(this.#addresses.get(address));
   }
 
-  /** For a client that is refused: which budget it has used up, and until when; undefined: none. */
+  /** For a rejected client: the exceeded budget, and until when; undefined: none. */
   shortage(client: RequestContext): string | undefined {
     const { perConnection, perAddress } = this.#rates;
     return (

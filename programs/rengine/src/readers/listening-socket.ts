@@ -6,11 +6,11 @@ export interface ListeningSocket {
   readonly fd: number;
   readonly port: number;
   /**
-   * Waits for a connection that nobody has accepted. Only for a socket on which a process has listened: it remains one that connections can
-   * wait in when that process ends.
+   * Waits for a connection that no process has accepted. Only for a socket on which a process has listened: it keeps queueing
+   * connections after that process ends.
    *
-   * @param onPending is called once, from the event loop
-   * @returns ends the wait; undefined: this platform cannot wait
+   * @param onPending called once, from the event loop
+   * @returns a function that ends the wait; undefined: this platform does not support it
    */
   watch(onPending: () => void): (() => void) | undefined;
   /** Closes this process's descriptor. The port closes once every child has closed its own. */

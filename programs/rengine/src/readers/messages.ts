@@ -7,7 +7,7 @@ import type { ClientOptions } from "../options.ts";
 /** The descriptor of a reader's socket to the writer; its listening sockets follow. */
 export const WRITER_FD = 3;
 
-/** What a reader is told when it starts. */
+/** The start message for a reader. */
 export interface ReaderStart {
   /** 0 … count − 1; a process that replaces another takes over its number */
   readonly reader: number;
@@ -16,7 +16,7 @@ export interface ReaderStart {
   readonly config: ChainConfig;
   /** number of the head when the writer started */
   readonly startingBlock: number;
-  /** where the client stands in a sync; undefined: it is not syncing */
+  /** the sync status of the client; undefined: not syncing */
   readonly syncing: SyncState | undefined;
   /** listening sockets; the two are the same if one listener serves both */
   readonly httpFd: number | undefined;
@@ -62,7 +62,7 @@ interface Pong {
   readonly kind: "pong";
   /** number of connections, by listener */
   readonly connections: readonly number[];
-  /** nobody would miss it: it has no connections, and keeps nothing for clients that come back */
+  /** the reader is unused: it has no connections, and no state for clients that may come back */
   readonly isIdle: boolean;
   /** part of the time since the last ping that it was busy */
   readonly load: number;
@@ -81,7 +81,7 @@ export type MessageToReader =
   | { readonly kind: "ping"; readonly elsewhere: readonly number[] }
   /** another reader has started: @param share of the connections, which are closed after their next answers so that they move there */
   | { readonly kind: "shed"; readonly share: number }
-  /** it is not needed any more: it ends, unless somebody has come meanwhile. Otherwise it answers `stays` */
+  /** asks the reader to end if it is unused. Otherwise it answers `stays` */
   | { readonly kind: "retire" }
   | { readonly kind: "metrics" | "close" };
 
@@ -90,12 +90,12 @@ export type MessageToWriter =
   | Pong
   /** the last message: the reader cannot start. @param isFatal nor could a replacement, because the database is damaged */
   | { readonly kind: "failed"; readonly reason: string; readonly isFatal: boolean }
-  /** @param reader the reader that keeps the filter in question; undefined: the call is for the writer */
+  /** @param reader the reader with the filter; undefined: the call is for the writer */
   | (Call & { readonly reader?: number | undefined })
   | Submit
   | Answer
   | MetricsAnswer
-  /** whether anybody here listens for pending transactions. Answered, without a text, once it has taken effect */
+  /** whether this reader has listeners for pending transactions. Answered without text once it has taken effect */
   | { readonly kind: "watch"; readonly id: number; readonly isOn: boolean };
 
 /**

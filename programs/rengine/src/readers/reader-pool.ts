@@ -10,11 +10,11 @@ import { ReaderRelay, type RelayDependencies } from "./reader-relay.ts";
 
 /** For readers that run only while they are needed. */
 export interface OnDemand {
-  /** a reader that nobody has used for this long ends */
+  /** an unused reader ends after this time */
   readonly idleMs: number;
   /**
-   * Waits for a connection that no process has accepted. @param onPending is called once @returns ends the wait; undefined: this platform
-   * cannot wait, so a reader must always run
+   * Waits for a connection that no process has accepted. @param onPending called once @returns a function that ends the wait;
+   * undefined: this platform does not support it, so a reader must always run
    */
   readonly watch: (onPending: () => void) => (() => void) | undefined;
 }
@@ -22,11 +22,11 @@ export interface OnDemand {
 export interface ReaderPoolOptions extends ReaderProcessOptions {
   /** on demand: at most */
   readonly count: number;
-  /** undefined: all of them always run */
+  /** undefined: all readers always run */
   readonly onDemand?: OnDemand | undefined;
   /** a reader that does not respond for this long is killed; 0: never */
   readonly hardLimitMs: number;
-  /** what every reader is told, apart from its number and its sockets */
+  /** the start message of every reader, without its number and its sockets */
   readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid" | "version" | "syncing">;
 }
 
@@ -46,7 +46,7 @@ const STABLE_MS = 30_000;
 /** A reader that is not serving after this long is started again. */
 const START_LIMIT_MS = 120_000;
 
-/** Readers that are all this busy, for this many pings, get another beside them. */
+/** When all readers are this busy for several pings, another one starts. */
 const BUSY_LOAD = 0.6;
 const BUSY_PINGS = 2;
 
@@ -60,7 +60,7 @@ interface Place {
   readonly backoff: Backoff;
   /** consecutive pings that were not answered */
   silentPings: number;
-  /** consecutive pings that found it busy, or without anybody to serve */
+  /** consecutive pings at which the reader was busy, or unused */
   busyPings: number;
   idlePings: number;
   /** its process was started because the others were busy */
@@ -70,9 +70,9 @@ interface Place {
 }
 
 /**
- * Starts the reader processes and keeps them running. They share listening sockets that stay open in this process, so connections wait
- * while a reader is being replaced. On demand, one starts at first, to show that it can; it ends when nobody uses it, the next connection
- * starts one again, and busy readers get others beside them.
+ * Starts the reader processes and keeps them running. They share listening sockets that stay open in this process, so connections
+ * wait while a reader is being replaced. On demand, one reader starts at first, as a test; it ends when it is unused, the next
+ * connection starts one again, and further ones start under load.
  */
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;

@@ -18,7 +18,7 @@ export interface RelayDependencies {
 }
 
 type Way = Pick<Outbox<MessageToReader>, "push">;
-/** Messages of readers that go on to the writer or to another reader. */
+/** Messages of readers that are forwarded to the writer or to another reader. */
 export type RelayedMessage = Extract<ReaderMessage, { kind: "call" | "answer" | "submit" | "watch" }>;
 
 /** A reader for the lifetime of its process. */
@@ -46,7 +46,7 @@ export class ReaderRelay {
     this.#connected.set(reader, { outbox, isWatching: false, asked: new Map() });
   }
 
-  /** The reader's process has ended: everybody who waits for its answers gets one. */
+  /** The reader's process has ended: all pending requests to it get an error. */
   disconnect(reader: number): void {
     const gone = this.#connected.get(reader);
     this.#connected.delete(reader);

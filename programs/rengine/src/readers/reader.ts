@@ -19,7 +19,7 @@ import { routeMethods } from "./routing.ts";
 import { ShortWork } from "./short-work.ts";
 import { WriterLink } from "./writer-link.ts";
 
-/** Requests for other processes: so many wait here, and so many are worked on there. */
+/** Limits of requests for other processes: waiting here, and running there. */
 const MAX_RELAYED = 4096;
 const MAX_SENT = 32;
 const MAX_RELAYED_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -28,7 +28,7 @@ const MAX_RELAYED_ANSWER_BYTES = 16 * 1024 * 1024;
 export interface Reader {
   receive(message: MessageToReader): void;
   close(): Promise<void>;
-  /** Closes, unless it has somebody to serve. @returns whether it has closed */
+  /** Closes if it has no clients. @returns whether it has closed */
   closeIfUnused(): Promise<boolean>;
 }
 

@@ -9,7 +9,10 @@ export interface RelayLimits {
   readonly maxWaitingBytes: number;
   /** requests that one other process works on at a time for this reader */
   readonly maxSent: number;
-  /** size of what they answer, as it was for the same methods before: it is in memory there and here, several times */
+  /**
+   * limit for the expected size of their answers, estimated from earlier answers of the same methods; an answer is in memory
+   * there and here, several times
+   */
   readonly maxAnswerBytes: number;
 }
 
@@ -33,13 +36,13 @@ interface Sent {
 
 /** One network of clients may have this part of those that wait. */
 const NETWORK_PART = 1 / 4;
-/** An answer of a method that has not been asked for yet is taken for a quarter of what all may have. */
+/** The answer of a method without earlier requests is estimated as a quarter of the limit. */
 const UNKNOWN_PART = 1 / 4;
 const METHOD = /"method":"(\w+)"/;
 
 /**
- * What a reader's clients ask of other processes. A few requests are sent at a time; the others wait here, where they are fair to each
- * other and are given up when their client leaves.
+ * The requests of a reader's clients to other processes. A few are sent at a time. The others wait here in a fair queue, and are
+ * dropped when their client disconnects.
  */
 export class RelayQueue implements OtherProcesses {
   readonly #send: (text: string, reader?: number) => Promise<string>;

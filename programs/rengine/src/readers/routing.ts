@@ -153,8 +153,8 @@ export function requestText(method: string, given: readonly unknown[]): string {
 }
 
 /**
- * The bytes of the result in a long answer, with a buffer of their own that can be handed to another thread: encoding megabytes takes it
- * milliseconds. undefined: the answer is short, not ASCII, or an error.
+ * The bytes of the result in a long answer, in a separate buffer that can be transferred to another thread, because encoding
+ * megabytes takes milliseconds. undefined: the answer is short, not ASCII, or an error.
  */
 export function bytesOfLongResult(answer: string): Uint8Array<ArrayBuffer> | undefined {
   if (answer.length < LONG_ANSWER_LENGTH || !answer.startsWith(RESULT_START)) return undefined;

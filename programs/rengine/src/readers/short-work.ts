@@ -11,7 +11,7 @@ const SHORT_ELSEWHERE_MS = 1;
 /** A connection is trusted when its last requests, at least this many, all cost nothing. */
 const TRUSTED_AFTER = 8;
 
-/** The milliseconds of this thread that longer requests may take: so many at once, and in the long run this part of all time. */
+/** The milliseconds of this thread for longer requests: a burst, and a long-term rate. */
 const OF_CONNECTION: Rate = { burst: 10, perSec: 20 };
 const OF_NETWORK: Rate = { burst: 20, perSec: 100 };
 const OF_ALL: Rate = { burst: 40, perSec: 200 };
@@ -54,7 +54,7 @@ export class ShortWork {
     },
   };
 
-  /** @param charge is told what gas a client's attempts have burned */
+  /** @param charge called with the gas burned by a client's attempts */
   constructor(charge: (client: RequestContext, gas: number) => void, nowMs: () => number = () => performance.now()) {
     this.#charge = charge;
     this.#nowMs = nowMs;

@@ -130,7 +130,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
     },
   );
   const isReady = pool.start();
-  isReady.catch(() => {}); // reported to whoever awaits it later
+  isReady.catch(() => {}); // reported where it is awaited later
   const unfollowSync = sync.onStatus((status) => pool.announceSync(syncStateOf(status)));
   const unfollow = chain.onHeadChange((change) => pool.announceHead(headNoticeOf(change)));
   return {

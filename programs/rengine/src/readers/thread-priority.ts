@@ -3,8 +3,8 @@ import { setPriority } from "node:os";
 import { basename } from "node:path";
 
 /**
- * The niceness of what has to wait when cores are scarce: answering cheap requests and building blocks come first, and take ten times as much
- * of a core that both want. 19 would leave costly requests next to nothing beside a busy writer, and they have a limit of time.
+ * The niceness of costly requests. Cheap requests and block building get ten times as much of a core that both want. With 19,
+ * costly requests would get almost no CPU time beside a busy writer, and they have a time limit.
  */
 const NICENESS = 10;
 

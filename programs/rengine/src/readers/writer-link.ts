@@ -17,7 +17,7 @@ export class WriterLink implements PendingFeed, WriterAccess {
   readonly #feeCapWei: bigint;
   readonly #waiting = new Map<number, (answer: string | Uint8Array) => void>();
   readonly #listeners = new Set<(transactions: readonly PooledTransaction[]) => void>();
-  /** settles when the writer does what it was told last */
+  /** settles when the writer has carried out the last watch message */
   #watching: Promise<void> | undefined;
   #nextId = 0;
 
@@ -39,7 +39,7 @@ export class WriterLink implements PendingFeed, WriterAccess {
     this.#waiting.delete(id);
   }
 
-  /** The writer sends pending transactions while somebody listens. */
+  /** The writer sends pending transactions while there are listeners. */
   onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void {
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) this.#watch(true);

@@ -12,7 +12,7 @@ export interface WantedPort {
 const LIMIT_MS = 3_000;
 const INTERVAL_MS = 100;
 
-/** @throws {UserError} a port is taken and stays so, or an address is not of this machine, which is told at once */
+/** @throws {UserError} a port stays in use, or an address is not one of this machine, which is reported at once */
 export async function requireFreePorts(wanted: readonly WantedPort[], clock: Clock): Promise<void> {
   const endMs = clock.monotonicMs() + LIMIT_MS;
   for (;;) {

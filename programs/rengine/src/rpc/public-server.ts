@@ -31,7 +31,7 @@ export interface PublicServerDependencies {
   readonly pages?: Pages | undefined;
 }
 
-/** What the listeners of `--http` and `--ws` answer. */
+/** The method tables of the listeners of `--http` and `--ws`. */
 export interface PublicTables {
   readonly http: MethodTable;
   readonly ws: MethodTable;

@@ -46,7 +46,7 @@ interface FilterHome {
   readonly count: number;
 }
 
-/** Builds what the methods work with, in the same way in every process that serves them. */
+/** Creates the services of the methods, in the same way in every process that serves them. */
 export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
   const { store, chainView, writer, clock, startingBlock, filterHome, sync = new SyncFeed(), metrics = noMetrics } = sources;
   const sizes = cacheSizesOf(options.memory.cache);

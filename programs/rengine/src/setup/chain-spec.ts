@@ -36,7 +36,7 @@ export interface ChainSpec {
   readonly config: ChainConfig;
   /** undefined: a named network without `--genesis`, which is enough for a database that already has its genesis */
   readonly genesis: GenesisFile | undefined;
-  /** a network of the table or of a registry; undefined: the genesis file says all */
+  /** a network of the table or of a registry; undefined: the genesis file has everything */
   readonly network: Network | undefined;
   /** the registry or file that the network is from; undefined: the table of networks */
   readonly networkFrom?: string | undefined;
@@ -139,10 +139,10 @@ function whyUnknown(chain: string): string {
 }
 
 /**
- * The genesis block, whose hash must match the table of networks. Its state has to be closed.
+ * The genesis block, whose hash must match the table of networks. The state has to be closed after use.
  *
  * @param folder for temporary files of a large state; default: that of the system
- * @param fetch how the file of a named network is had where `--genesis` names none; undefined: it is not
+ * @param fetch gets the genesis file of a named network without `--genesis`; undefined: not possible
  * @throws {UserError} naming both hashes, or saying that allocations are missing
  */
 export async function genesisOfSpec(spec: ChainSpec, folder?: string, fetch?: GenesisFetch): Promise<SealedGenesis> {

@@ -33,7 +33,7 @@ export interface GenesisFile {
   readonly digest: Uint8Array;
   /**
    * @param folder for temporary files of a large state; default: that of the system
-   * @throws {UserError} naming the file and what is wrong with it
+   * @throws {UserError} naming the file and the fault
    */
   readState(folder?: string): Promise<GenesisState>;
 }

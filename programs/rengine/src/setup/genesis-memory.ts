@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { makeFolder, systemClock } from "@rnode/program";
 
-/** What a start needs to know of a genesis file. */
+/** The facts of a genesis file that a start needs. */
 export interface GenesisFacts {
   /** everything but the allocations */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -14,22 +14,22 @@ export interface GenesisFacts {
 
 /** A smaller file is read in a moment. */
 const MIN_BYTES = 4 << 20;
-/** A file with more than this beside its allocations is not remembered. */
+/** If the rest of a file, without its allocations, is larger than this, the file is not recorded. */
 const MAX_RECORD_LENGTH = 1 << 20;
 /** A file changed less than this before it was read may change again without a new time. */
 const SETTLED_MS = 100;
 const FILE = "genesis-file.json";
 const VERSION = 1;
 
-/** Identifies the content of a file as long as nobody sets back the system's clock. */
+/** Identifies the content of a file, unless the system's clock is set back. */
 export interface FileIdentity {
   readonly text: string;
   readonly isSettled: boolean;
 }
 
 /**
- * Remembers a large genesis file in the data folder, so that a start need not read it: as long as size, inode and times are the same, so is
- * the content. The record is a cache: without it, or if it is not what was written, the file is read.
+ * Records the facts of a large genesis file in the data folder, so that a start need not read it: the same size, inode and times
+ * mean the same content. The record is a cache: if it is missing or damaged, the file is read.
  */
 export class GenesisMemory {
   readonly #folder: string;
@@ -39,7 +39,7 @@ export class GenesisMemory {
     this.#folder = datadir;
   }
 
-  /** Undefined: there is no such file, or it is too small to be remembered. */
+  /** Undefined: there is no such file, or it is too small to be recorded. */
   identify(source: string): FileIdentity | undefined {
     try {
       const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs, ctimeMs } = statSync(source, { bigint: true });

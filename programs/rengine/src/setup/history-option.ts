@@ -27,6 +27,6 @@ export const proofs = optionGroup("proofs", {
   },
 });
 
-/** The number of blocks whose history is kept; undefined: all. */
+/** Number of blocks whose history is kept; undefined: all. */
 export const historyBlocksOf = ({ full, blocks }: OptionsOf<typeof history>): number | undefined =>
   blocks ?? (full ? FULL_HISTORY_BLOCKS : undefined);

@@ -6,8 +6,8 @@ export interface MemberSink {
    */
   member(key: string, read: () => unknown, bytes: number): void;
   /**
-   * Returns a sink for the members of an object, which then takes them one by one instead of the object's value if its text is at least
-   * `minBytes` long. Undefined: the value is wanted as a whole, however long.
+   * Returns a sink that receives the members of an object one by one, if the object's text is at least `minBytes` long.
+   * Undefined: the value is read as a whole, however long.
    */
   open?(key: string): { readonly sink: MemberSink; readonly minBytes: number; readonly onEnd?: () => void } | undefined;
 }
@@ -97,7 +97,7 @@ class JsonText {
     }
     for (;;) {
       if (byte !== QUOTE) throw this.#error("no key");
-      // PERF: most members are completely available, and need no generator of their own.
+      // PERF: most members are completely available, and need no generator.
       let end = this.#valueEnd();
       if (end < 0) end = yield* this.#wholeValue();
       const key = this.#parse(end) as string;
@@ -176,7 +176,7 @@ class JsonText {
     return this.#at < bytes.length ? bytes[this.#at]! : -1;
   }
 
-  /** Where the value that begins here ends, judging by quotes and brackets; −1: the end is not available yet. */
+  /** The end of the value that starts here, found by quotes and brackets; −1: the end is not available yet. */
   #valueEnd(): number {
     const bytes = this.#bytes;
     const { length } = bytes;

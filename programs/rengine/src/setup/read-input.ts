@@ -47,7 +47,7 @@ export function fileError(path: string, cause: unknown): UserError {
 const MAX_DOWNLOAD_BYTES = 1 << 30;
 const MAX_FAILURES = 4;
 
-/** The bytes behind a URL; where the connection breaks, it goes on from there. @throws {UserError} naming the URL */
+/** The bytes behind a URL. After a broken connection, the download continues. @throws {UserError} naming the URL */
 export async function* downloadPieces(url: string, maxBytes = MAX_DOWNLOAD_BYTES): AsyncGenerator<Uint8Array> {
   try {
     yield* resumableBody(url, { maxBytes, maxFailures: MAX_FAILURES });

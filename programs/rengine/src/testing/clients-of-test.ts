@@ -2,7 +2,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { afterEach } from "vitest";
 import { CHAIN_ID, RICH_KEY, startTestClient, type TestClient } from "./test-client.ts";
 
-/** An account that nobody has used. */
+/** An unused account. */
 export const OTHER = `0x${"00".repeat(19)}aa` as const;
 const RICH = privateKeyToAccount(RICH_KEY);
 
@@ -24,7 +24,7 @@ export interface ClientsOfTest {
   readonly forget: (client: TestClient) => void;
 }
 
-/** To be called once in a file of tests: the clients that a test starts end after it, the last one first, and their folders are deleted. */
+/** Call it once per test file. The clients that a test starts end after it, the last one first, and their folders are deleted. */
 export function clientsOfTest(): ClientsOfTest {
   const started: TestClient[] = [];
   afterEach(async () => {

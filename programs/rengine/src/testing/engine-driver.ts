@@ -20,8 +20,9 @@ const REORGANISATION_INTERVAL = 5;
 const MAX_REORGANISATION_DEPTH = 3;
 
 /**
- * Builds blocks over the Engine API as a rollup node does, now and then on an ancestor of the head, and remembers what the client
- * promised: `acknowledged` is the last fork choice that was answered with VALID, `asked` a later one that was sent but not answered.
+ * Builds blocks over the Engine API as a rollup node does, sometimes on an ancestor of the head, and records the client's
+ * promises: `acknowledged` is the last fork choice that was answered with VALID, `asked` a later one that was sent but not
+ * answered.
  */
 export class EngineDriver {
   readonly #engine: RpcClient;

@@ -17,9 +17,9 @@ import { openChainStore } from "@rnode/storage";
 import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 
 /*
- * Makes blocks of an Ethereum chain one by one, for any fork. The values that a header commits to come from the chain's error messages:
- * they say what it computed, and the header is corrected until the chain accepts it. (Whether the values are right is for the public
- * suites to test.)
+ * Makes blocks of an Ethereum chain one by one, for any fork. The roots of a header come from the chain's error messages, which
+ * contain the computed values: the header is corrected until the chain accepts it. (The public suites test whether the values are
+ * right.)
  */
 
 export const FORK_KEY = new Uint8Array(32).fill(0x5e);

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** A TCP port on loopback that leads to another one, and passes on only as many bytes from there as it was told to. */
+/** A TCP proxy on loopback that forwards only a limited number of bytes from its target. */
 export class GatedLink {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

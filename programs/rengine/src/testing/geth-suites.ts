@@ -18,8 +18,9 @@ const START_LIMIT_MS = 30_000;
 const TEST_LIMIT_MS = 90_000;
 
 /**
- * Tests of `devp2p rlpx eth-test`. Each has a node of its own: all connections come from one address, of which a node takes few a second, and some
- * tests send what others have sent. The tests of blob transactions are left out: chains of the OP Stack have none, and rengine asks for none.
+ * Tests of `devp2p rlpx eth-test`. Each runs against a separate node, because a node accepts few connections per second of one
+ * address, and some tests send the same transactions as others. The tests of blob transactions are omitted: OP Stack chains have
+ * none, and rengine requests none.
  */
 const ETH_TESTS = [
   ...["Status", "MaliciousHandshake", "BlockRangeUpdateExpired", "BlockRangeUpdateFuture", "BlockRangeUpdateInvalid"],

@@ -7,7 +7,7 @@ const LISTENS = /Engine API listens.* port=(\d+)/;
 const ULIMIT_BYTES = 512;
 
 export interface ProcessLimits {
-  /** Simulates a full disk without special rights or a file system of its own: a write beyond the limit fails, or is cut short. */
+  /** Simulates a full disk without special rights or a separate file system: a write beyond the limit fails, or is truncated. */
   readonly maxFileBytes?: number | undefined;
   readonly maxOpenFiles?: number;
 }
@@ -21,7 +21,7 @@ export function limitedCommand(command: readonly string[], { maxFileBytes, maxOp
   return limits.length === 0 ? [...command] : ["sh", "-c", `${limits.join(" ")} exec "$@"`, "sh", ...command];
 }
 
-/** A `rengine` in a process of its own that can be killed. */
+/** A `rengine` in a separate process that can be killed. */
 export class KillableClient {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;

@@ -1,8 +1,8 @@
 import { extraDataBytes, type ForkTimes, type Header, rollupRulesAt } from "@rnode/protocol";
 
 /**
- * How a header contradicts the fork times: a field that blocks of its time must or must not have. undefined: it does not.
- * Spec: docs/protocol/01-execution.md#header-and-body-validity
+ * How a header contradicts the fork times: a field that blocks of its time must or must not have. undefined: there is no
+ * contradiction. Spec: docs/protocol/01-execution.md#header-and-body-validity
  */
 export function contradictionOfForks(forkTimes: ForkTimes, header: Header): string | undefined {
   const { extraDataVersion, hasWithdrawals, hasBeaconRoot, hasExecutionRequests } = rollupRulesAt(forkTimes, header.timestamp);

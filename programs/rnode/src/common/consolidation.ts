@@ -26,7 +26,7 @@ export type AttributesMismatch =
 /** Header fields that follow from executing the block on its parent. The engine that has the block has checked them. */
 type ExecutedField = "stateRoot" | "receiptsRoot" | "logsBloom" | "gasUsed" | "baseFeePerGas";
 
-/** What the other header fields of the derived block follow from. */
+/** The inputs that determine the other header fields of the derived block. */
 interface Derived {
   readonly config: RollupConfig;
   readonly attributes: PayloadAttributes;
@@ -34,7 +34,7 @@ interface Derived {
   readonly rules: ReturnType<typeof rollupRulesAt>;
 }
 
-/** @returns what differs; undefined: nothing */
+/** @returns the difference; undefined: none */
 type Comparison = (block: Pick<L2Block, "header" | "envelope">, derived: Derived) => AttributesMismatch | undefined;
 
 const ZERO_NONCE = new Uint8Array(8);

@@ -25,7 +25,7 @@ export function l2BlocksOf(
   return count === 1 ? `block ${first}` : `blocks ${first} to ${first + count - 1}`;
 }
 
-/** Counts, by reason, what the batcher published and derivation could not use. The reasons are closed sets, so this stays small. */
+/** Counts, by reason, the batcher data that derivation dropped. The reasons are closed sets, so this stays small. */
 export class DroppedData {
   private readonly config: Pick<RollupConfig, "genesis" | "blockTimeSec">;
   private readonly counts = new Map<string, number>();
@@ -60,7 +60,7 @@ export class DroppedData {
     return byCount.length === 0 ? "nothing" : byCount.map(([what, count]) => `${count} ${what}`).join(", ");
   }
 
-  /** What was dropped last, where, and why. */
+  /** The last dropped item, with its L1 block and the reason. */
   get last(): string | undefined {
     return this.latest;
   }

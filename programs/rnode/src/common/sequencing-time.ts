@@ -29,9 +29,9 @@ interface SeenHead {
 }
 
 /**
- * The time of day by which blocks are due. A clock that jumps neither makes blocks from the future nor stops the chain: after a step, time goes on by
- * `monotonicMs` until L1 or two minutes confirm the new time of day. Where nothing confirmed the clock since the start, it is not
- * followed beyond what the newest L1 head allows.
+ * The time of day that determines when blocks are due. After a jump of the clock, the time advances by `monotonicMs` until L1 or
+ * two minutes confirm the new time of day, so a jump neither makes blocks from the future nor stops the chain. If nothing has
+ * confirmed the clock since the start, the time is limited by the newest L1 head.
  */
 export class SequencingTime {
   readonly #deps: SequencingTimeDeps;
@@ -83,7 +83,7 @@ export class SequencingTime {
     return this.#contradiction(steadyMs, monotonicMs) !== "none" || monotonicMs - this.#step.sinceMs >= SETTLE_MS;
   }
 
-  /** What the newest L1 head says of a time of day. */
+  /** How the newest L1 head confirms or contradicts a time of day. */
   #contradiction(timeMs: number, monotonicMs: number): "none" | "behind" | "ahead" {
     const head = this.#head;
     if (head === undefined) return "none";

@@ -3,7 +3,7 @@ import { CodedError } from "@rnode/primitives";
 export type StartErrorCode =
   | "start/bad-config"
   | "start/wrong-chain"
-  /** something else than what the option wants listens there */
+  /** the endpoint serves another kind of API than the option requires */
   | "start/wrong-endpoint"
   /** the fork times are not those of the engine's chain */
   | "start/wrong-forks"

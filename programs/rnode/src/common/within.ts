@@ -1,6 +1,6 @@
 import type { Clock } from "@rnode/primitives";
 
-/** PERF: without a reason of its own, each abort makes an error with a stack. */
+/** PERF: without an explicit reason, each abort creates an error with a stack. */
 const NOBODY_WAITS = new DOMException("nobody waits for it any more", "AbortError");
 
 /** How waiting for an action that may fail or never end turned out. */
@@ -13,8 +13,8 @@ export type Within<T> =
   | { readonly kind: "stopped" };
 
 /**
- * Waits for `action`, but no longer than `limitMs`, and only until `stop` is aborted. The signal passed to `action` is aborted as soon
- * as nobody waits for it any more.
+ * Waits for `action`, at most `limitMs`, and only until `stop` is aborted. The signal passed to `action` is aborted when the wait
+ * ends.
  */
 export async function within<T>(
   { clock, limitMs, stop }: { readonly clock: Clock; readonly limitMs: number; readonly stop?: AbortSignal },

@@ -6,7 +6,7 @@ import { within } from "../common/within.ts";
 import type { SequencerConductor } from "../sequencing/leadership.ts";
 
 type ConductorClientErrorCode =
-  /** no answer in time, or none that could be understood: nobody knows what the conductor has taken */
+  /** no valid answer in time: it is unknown whether the conductor has committed the block */
   | "conductor/unavailable"
   /** the conductor answered with an error: for example, it does not lead */
   | "conductor/refused";
@@ -30,11 +30,11 @@ export interface ConductorClientDeps {
 
 const ATTEMPTS = 2;
 const PAUSE_MS = 50;
-/** longer than every `rpcTimeoutMs`, and within what a timer takes */
+/** longer than every `rpcTimeoutMs`, and within the range of timers */
 const NO_OWN_LIMIT_MS = 2 ** 31 - 1;
 
 /**
- * Asks a conductor over RPC: whether this node leads, and to commit each block before anybody else sees it. Only the exact answers
+ * Calls a conductor over RPC: whether this node leads, and to commit each block before it is published. Only the exact answers
  * `true` and `null` count as yes. Spec: docs/protocol/05-services.md#conductor
  */
 export class ConductorClient implements SequencerConductor {
@@ -71,7 +71,7 @@ export class ConductorClient implements SequencerConductor {
     return this.deps.rpc.close();
   }
 
-  /** @param read undefined: not an answer to this question */
+  /** @param read undefined: not a valid answer of this method */
   private async ask<T>(
     method: string,
     params: readonly unknown[],
@@ -84,7 +84,7 @@ export class ConductorClient implements SequencerConductor {
     const outcome = await within({ clock, limitMs, ...(stop && { stop }) }, async (signal) => {
       for (let attempt = 1; ; attempt++) {
         try {
-          // the signal ends it: a timer of the same length beside it would make the reason a matter of luck
+          // only the signal ends it: with a second timer of the same length, the reason would be random
           const answer = await rpc.call(method, params, { signal, timeoutMs: NO_OWN_LIMIT_MS });
           const understood = read(answer);
           if (understood !== undefined) return understood.value;

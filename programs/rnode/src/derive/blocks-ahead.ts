@@ -11,7 +11,7 @@ import {
 } from "@rnode/protocol";
 import { extraDataOf } from "../common/consolidation.ts";
 
-/** What is known of a block that is not built yet. */
+/** Facts of a block that is not built yet. */
 interface BlockAhead {
   readonly systemConfig: SystemConfig;
   /** its hash is the one that the next batch names */
@@ -19,9 +19,9 @@ interface BlockAhead {
 }
 
 /**
- * The L2 chain for derivation, with the blocks that are derived but not built yet on top. Their hashes follow from execution; until then
- * they have those that the batches after them name, or, where these name none, others that no block has. Only what the attributes say is
- * known of such a block: its place and its SystemConfig.
+ * The L2 chain for derivation, extended by the blocks that are derived but not built yet. Their real hashes follow from
+ * execution. Until then they have the hashes that later batches name, or, if these name none, placeholder hashes. Of such a block
+ * only the place and the SystemConfig are known, from its attributes.
  */
 export class BlocksAhead implements L2Provider {
   private readonly l2: L2Provider;
@@ -46,7 +46,7 @@ export class BlocksAhead implements L2Provider {
   /**
    * The block that derived attributes describe; undefined if there can be no such block.
    *
-   * @param name what the next batch says of it
+   * @param name the block hash in the next batch
    */
   add(parent: L2BlockRef, attributes: PayloadAttributes, name: NextParent): L2BlockRef | undefined {
     const extraData = extraDataOf(this.config, attributes);

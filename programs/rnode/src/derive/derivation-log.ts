@@ -8,11 +8,14 @@ export interface DerivationLogDeps {
   readonly config: Pick<RollupConfig, "genesis" | "blockTimeSec">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** is told of all that is dropped, even when there are too many for the log */
+  /** called for every dropped item, even when there are too many for the log */
   readonly onDropped?: ((block: L1BlockRef, text: string, fields: LogFields) => void) | undefined;
 }
 
-/** Each dropped item of the batcher deserves a warning, but whoever has the batcher's key can publish without end. */
+/**
+ * Each dropped item of the batcher is logged as a warning, up to this rate: a holder of the batcher's key can publish without
+ * limit.
+ */
 const WARNINGS_A_MINUTE = 20;
 const MINUTE_MS = 60_000;
 /** How many channels have their transactions remembered, to name them in the lines about the channels' batches. */
@@ -20,11 +23,10 @@ const REMEMBERED_CHANNELS = 256;
 const REMEMBERED_TRANSACTIONS = 16;
 
 /**
- * Says in the log what becomes of the batcher's data, and of the logs of the rollup's L1 contracts: at `debug` every item of data, frame, channel and batch, and as a warning
- * everything that is dropped, with the transactions that carried it, the reason, and what is lost with it.
- *
- * Data in L1 blocks up to the origin of the block where derivation began is read again after each start. What does not fit there was in
- * the chain before, or is only part of a channel, and is no warning.
+ * Logs the fate of the batcher's data and of the logs of the rollup's L1 contracts: at `debug` every item of data, frame, channel
+ * and batch, and as a warning every dropped item, with its transactions, the reason, and the data lost with it.
+ * Data in L1 blocks up to the origin of the block where derivation started is read again after each start. Items that do not fit
+ * there were in the chain before, or are only part of a channel, so they cause no warning.
  */
 export class DerivationLog {
   private readonly deps: DerivationLogDeps;

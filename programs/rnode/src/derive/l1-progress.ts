@@ -8,10 +8,10 @@ export class L1Progress {
   #next: { readonly safe: number; readonly derivedFrom: L1BlockRef }[] = [];
 
   /**
-   * The L1 block that derivation has come to: the safe head has everything that was derived from what is before it, but perhaps not all of
-   * its own. undefined: not known yet
+   * The L1 block that derivation has reached. The safe head includes everything derived from earlier L1 blocks, but perhaps not
+   * everything from this one. undefined: not known yet
    *
-   * @param safe number of the safe head as others are told it, which follows derivation
+   * @param safe number of the published safe head, which follows derivation
    */
   current(safe: number | undefined): L1BlockRef | undefined {
     for (let next = this.#next[0]; next !== undefined && safe !== undefined && next.safe <= safe; next = this.#next[0]) {

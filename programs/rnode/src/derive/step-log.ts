@@ -2,7 +2,7 @@ import type { DerivationPipeline, DerivedAttributes, Pull } from "@rnode/derivat
 import type { LogFields, Logger } from "@rnode/observe";
 import { isDepositTransaction, type L2BlockRef } from "@rnode/protocol";
 
-/** The pipeline, which then says in the log at `detail` what each of its steps came to. What a step has read, `DerivationLog` says at `debug`. */
+/** A pipeline that logs the result of each step at `detail`. `DerivationLog` logs the data that a step has read, at `debug`. */
 export function withStepLog(pipeline: DerivationPipeline, log: Logger): DerivationPipeline {
   const about = (parent: L2BlockRef, startedMs: number): LogFields => ({
     block: parent.number + 1,

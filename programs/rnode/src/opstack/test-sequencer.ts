@@ -17,7 +17,7 @@ export interface TestSequencerDeps {
   readonly l2: { blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined> };
   /** Runs between two turns of the driver, so that nothing else moves the heads meanwhile. */
   readonly run: <T>(task: () => Promise<T>) => Promise<T>;
-  /** undefined: there is no network */
+  /** undefined: P2P is off */
   readonly publish: ((envelope: ExecutionPayloadEnvelope, signature: Uint8Array) => Promise<void>) | undefined;
 }
 
@@ -34,12 +34,12 @@ class TestSequencerError extends CodedError<"opstack/refused"> {
   }
 }
 
-/** Whoever opens more has forgotten the first. */
+/** Maximum number of open builds; the oldest is dropped. */
 const MAX_JOBS = 16;
 
 /**
- * Lets a test build blocks step by step: on any block that the engine has, and with any attributes. Such a block is nobody's head before
- * it is committed. As op-node's (op-node/node/api.go, op-node/rollup/engine/api.go).
+ * Lets a test build blocks step by step: on any block of the engine, and with any attributes. Such a block is not a head before
+ * it is committed. As in op-node (op-node/node/api.go, op-node/rollup/engine/api.go).
  */
 export class TestSequencer {
   private readonly deps: TestSequencerDeps;
@@ -67,7 +67,7 @@ export class TestSequencer {
     });
   }
 
-  /** Gives up a block that is being built. @throws {TestSequencerError} */
+  /** Cancels a block that is being built. @throws {TestSequencerError} */
   async cancel(info: PayloadInfo): Promise<void> {
     await this.seal(info);
   }

@@ -19,7 +19,7 @@ const refuse = (expected: string, value: unknown): never => {
 const textOf = (expected: string, parse: (text: string) => string | undefined): Shape<string> =>
   shape({ type: "string" }, (value) => (typeof value === "string" ? parse(value) : undefined) ?? refuse(expected, value));
 
-/** An empty one passes: it is no malformed id, but the one of nobody. */
+/** The empty id is accepted: it is not malformed, but matches no peer. */
 const peerIdShape = textOf("a peer id: base58 (16Uiu2HA…) or a CID", (text) => (text === "" ? "" : canonicalPeerId(text)));
 const ipShape = textOf("an IP address", canonicalIp);
 const peerAddressShape = textOf(
@@ -34,7 +34,7 @@ const subnetShape: Shape<string> = shape({ oneOf: [{ type: "string" }, { type: "
   return subnet?.text ?? refuse("a network in CIDR notation: 192.0.2.0/24", value);
 });
 
-/** `{"IP":"192.0.2.0","Mask":"////AA=="}` as CIDR. @returns undefined: something else */
+/** `{"IP":"192.0.2.0","Mask":"////AA=="}` as CIDR. @returns undefined: another kind of value */
 function goNetwork(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { IP: ip, Mask: mask } = value as { IP?: unknown; Mask?: unknown };
@@ -45,7 +45,7 @@ function goNetwork(value: unknown): string | undefined {
   return isMask ? `${ip}/${prefixLength}` : undefined;
 }
 
-/** What the network could not do is answered in its words. */
+/** Errors of the network are returned with their texts. */
 async function inWords<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -12,7 +12,10 @@ const HEADINGS = ["PEER", "ADDRESS", "DIRECTION", "AGENT", "LATENCY", "SCORE", "
 const DIRECTIONS = ["", "in", "out"] as const;
 const MAX_AGENT_LENGTH = 24;
 
-/** The report as lines for people: ourselves, connected peers with the best score first, bans with their reasons, and what is blocked. */
+/**
+ * The report as text lines: this node, connected peers with the best score first, bans with their reasons, and the blocked peers,
+ * addresses and subnets.
+ */
 export function peerLines({ self, stats, dump, bans }: PeerReport): string[] {
   const lines = [`this node  ${self.peerID}`, ...self.addresses.map((address) => `           ${plain(address)}`)];
   if (self.ENR !== "") lines.push(`           ${plain(self.ENR)}`);

@@ -16,7 +16,7 @@ export interface NodeAdminDeps {
   readonly config: RollupConfig;
   readonly driver: Pick<Driver, "run" | "requestReset">;
   readonly sequencer: Pick<Sequencer, "isActive" | "checkStart" | "start" | "stop" | "fence" | "setRecoverMode">;
-  /** undefined: this node is the only sequencer, or none */
+  /** undefined: this node is the only sequencer, or does not sequence */
   readonly conductor: SequencerConductor | undefined;
   readonly control: EngineControl;
   readonly engineSync: Pick<ExecutionLayerSync, "description"> | undefined;

@@ -12,7 +12,7 @@ const MAX_REQUEST_BYTES = 5 * 1024 * 1024;
 
 export interface NodeServerDeps {
   readonly node: NodeApi;
-  /** undefined: there is no network of peers */
+  /** undefined: P2P is off */
   readonly peers: Parameters<typeof p2pMethods>[0] | undefined;
   readonly admin: NodeAdminApi;
   readonly testSequencer: TestSequencer;

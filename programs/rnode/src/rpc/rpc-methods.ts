@@ -36,7 +36,7 @@ import type { RefusedBlock } from "../unsafe/refused-blocks.ts";
 import type { Offered } from "../unsafe/unsafe-inbox.ts";
 import { l1RefToJson, l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
 
-/** What the RPC methods need from the node. */
+/** The part of the node that the RPC methods use. */
 export interface NodeApi {
   readonly config: RollupConfig;
   readonly version: string;
@@ -73,7 +73,7 @@ export type Replaced =
   | { readonly kind: "refused"; readonly reason: string }
   | Extract<Offered, { readonly kind: "bad-hash" | "malformed" }>;
 
-/** What the admin methods need from the node. */
+/** The part of the node that the admin methods use. */
 export interface NodeAdminApi {
   readonly hasSequencer: boolean;
   isSequencerActive(): boolean;
@@ -87,7 +87,7 @@ export interface NodeAdminApi {
   resetDerivationPipeline(): void;
   postUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered;
   replaceUnsafePayload(envelope: ExecutionPayloadEnvelope): Promise<Replaced>;
-  /** the L1 block at that height now; undefined: L1 has none. @throws if L1 does not answer */
+  /** the canonical L1 block at that height; undefined: L1 has none. @throws if L1 does not answer */
   l1BlockRef(number: number): Promise<L1BlockRef | undefined>;
   /** @returns undefined if there is no such level */
   parseLogLevel(text: string): LogLevel | undefined;

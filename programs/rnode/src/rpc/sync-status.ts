@@ -12,7 +12,7 @@ export interface SyncFacts {
   /** the L1 block that derivation has come to; everything before it has been derived, of itself perhaps not yet all */
   readonly currentL1: L1BlockRef | undefined;
   readonly queuedUnsafe: L2BlockRef | undefined;
-  /** the block that the engine syncs to by itself; undefined: it does not */
+  /** the block that the engine syncs to; undefined: it is not syncing */
   readonly engineSyncTarget?: L2BlockRef | undefined;
 }
 

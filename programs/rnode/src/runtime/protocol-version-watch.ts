@@ -26,10 +26,10 @@ export interface ProtocolVersionWatchDeps {
   readonly metrics: ProtocolVersionMetrics;
 }
 
-/** As op-node: whoever restarts what has ended does so in vain. */
+/** As op-node: the process stays alive, because a supervisor would restart it without effect. */
 const IDLE_AFTER_HALT_MS = 5 * 60_000;
 
-/** What is needed for a level, by what is missing at the least. */
+/** For each halt level, the version lags that halt the node. */
 const HALTS_AT: Readonly<Record<HaltLevel, readonly number[]>> = {
   none: [],
   major: [VERSION_DELTA.outdatedMajor],
@@ -99,7 +99,7 @@ export class ProtocolVersionWatch {
     );
   }
 
-  /** @returns the execution client's version; undefined: it does not say */
+  /** @returns the execution client's version; undefined: it does not report it */
   private async tellEngine(signalled: SignalledVersions): Promise<Uint8Array | undefined> {
     const { engine, log } = this.deps;
     try {
@@ -111,7 +111,7 @@ export class ProtocolVersionWatch {
     }
   }
 
-  /** Once for what has not changed. */
+  /** Logs unchanged versions only once. */
   private log(versions: Readonly<Record<string, string>>, behind: Readonly<Record<string, number>>): void {
     const { log } = this.deps;
     const text = JSON.stringify(versions);

@@ -13,7 +13,7 @@ export interface ReadRuntimeConfigDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ProtocolVersionMetrics;
-  /** undefined: there are no peers whose blocks must be signed */
+  /** undefined: P2P is off, so no signer is needed */
   readonly onSigner: RuntimeConfigDeps["onSigner"];
 }
 

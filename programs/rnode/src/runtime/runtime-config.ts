@@ -19,12 +19,12 @@ export interface RuntimeConfigDeps {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Called with the first value, and with each that differs from the one before; undefined: nobody wants it.
+   * Called with the first value, and with each changed one; undefined: not needed.
    *
    * @param signer 20 bytes, all zero if L1 names none
    */
   readonly onSigner?: ((signer: Uint8Array) => void) | undefined;
-  /** Called each time they were read; undefined: nobody wants them. What it throws ends the node. */
+  /** Called after each read; undefined: not needed. An error from it ends the node. */
   readonly onVersions?: ((versions: SignalledVersions) => Promise<void>) | undefined;
 }
 
@@ -38,10 +38,9 @@ const START_PAUSE_MS = 10_000;
 const REQUEST_LIMIT_MS = 10_000;
 
 /**
- * What a running node reads from contracts on L1: the key that signs the sequencer's blocks, and the protocol versions that the chain
- * requires and recommends. Every value is read in the state of one
- * L1 block, `load`'s; it counts only with a proof, unless the L1 endpoint is trusted.
- *
+ * The values that a running node reads from contracts on L1: the key that signs the sequencer's blocks, and the required and
+ * recommended protocol versions. Each read uses the state of one L1 block, given by `load`; values need a proof, unless the L1
+ * endpoint is trusted.
  * Spec: docs/protocol/05-services.md#runtime-config-protocol-versions
  */
 export class RuntimeConfig {
@@ -57,10 +56,10 @@ export class RuntimeConfig {
   }
 
   /**
-   * Returns once the values are known; reads them again at intervals from then on. Returns early when it is closed.
+   * Returns once the values are known, then reads them again at intervals. Returns early when it is closed.
    *
-   * @returns a promise that rejects when the node must not go on
-   * @throws {StartError} start/unreachable after five attempts; what `onVersions` throws
+   * @returns a promise that rejects when the node must stop
+   * @throws {StartError} start/unreachable after five attempts; the errors of `onVersions`
    */
   async start(): Promise<{ readonly ended: Promise<void> }> {
     const { clock, log } = this.deps;
@@ -79,7 +78,7 @@ export class RuntimeConfig {
     }
     if (this.options.l1.runtimeConfigReloadIntervalMs > 0 && !this.stop.signal.aborted) this.reloading = this.reload();
     const ended = this.reloading ?? new Promise<void>(() => {});
-    ended.catch(() => {}); // reported to whoever awaits it
+    ended.catch(() => {}); // reported where it is awaited
     return { ended };
   }
 

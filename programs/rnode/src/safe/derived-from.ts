@@ -10,7 +10,7 @@ export interface DerivedUpTo {
 /** Nine hours of blocks of two seconds; by then, finality has long passed the oldest. */
 const MAX_ENTRIES = 16_384;
 
-/** Which L1 block each safe block above the finalized one was derived from: what this process saw, and what was recorded before. */
+/** The L1 block from which each safe block above the finalized one was derived, as seen by this process or recorded earlier. */
 export class DerivedFrom {
   /** one for each block that became the safe head; the heights of both chains grow; `isWhole`: all of the L1 block was read by then */
   private entries: (DerivedUpTo & { isWhole?: boolean })[] = [];
@@ -21,13 +21,13 @@ export class DerivedFrom {
     return this.entries.length === 0;
   }
 
-  /** Takes over what was recorded before this process, oldest first. */
+  /** Loads the records of earlier processes, oldest first. */
   load(entries: Iterable<DerivedUpTo>): void {
     this.entries = [];
     for (const entry of entries) if (this.entries.push(entry) === MAX_ENTRIES) return;
   }
 
-  /** Derivation starts over after a block. What was derived from which L1 block before that is still known. */
+  /** Derivation restarts after a block. The L1 blocks of earlier safe blocks stay known. */
   onReset(base: BlockId): void {
     this.tip = base.number;
   }
@@ -55,13 +55,13 @@ export class DerivedFrom {
       .reverse();
   }
 
-  /** Since which L1 block `block` was the safe head; undefined: not known */
+  /** The L1 block since which `block` was the safe head; undefined: unknown */
   lastOf({ hash }: BlockId): SafeSince | undefined {
     const entry = this.entries.find(({ safeHead }) => safeHead.hash === hash);
     return entry && { l1Block: entry.l1Block, isWhole: entry.isWhole === true };
   }
 
-  /** The first safe head that includes block `number`, and the L1 block that it came from; undefined: not known */
+  /** The first safe head that includes block `number`, and its L1 block; undefined: unknown */
   of(number: number): DerivedUpTo | undefined {
     return this.entries.find(({ safeHead }) => safeHead.number >= number);
   }

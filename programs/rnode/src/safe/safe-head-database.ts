@@ -28,15 +28,13 @@ const COMMITS_PER_FLUSH = 64;
 const DELETED_AT_ONCE = 10_000;
 
 /**
- * What was safe after each L1 block (`--safedb.path`). Spec: docs/protocol/05-services.md#safe-head-database
- *
- * Row: `00 ‖ L1 number u64 → L1 hash 32 ‖ L2 hash 32 ‖ L2 number u64`, integers big-endian. A second table lists the L1 blocks after
- * which nothing was recorded for a while, because the node ran without the database: until the next row, the answer is not known.
- *
- * PERF: a commit waits for the disk, some milliseconds. The first safe block of an L1 block is committed at once, those after it with the first
- * of the next L1 block, or when derivation has nothing more to read. A kill between them loses no L1 block, and `safe-start.ts` completes the
- * row. While the node catches up, only one commit of many waits for the disk: a kill still loses nothing, and should a power cut damage
- * the database, it is noticed and begun anew.
+ * The safe head after each L1 block (`--safedb.path`). Spec: docs/protocol/05-services.md#safe-head-database
+ * Row: `00 ‖ L1 number u64 → L1 hash 32 ‖ L2 hash 32 ‖ L2 number u64`, integers big-endian. A second table lists the L1 blocks
+ * after which there is a gap, because the node ran without the database: until the next row, the answer is unknown.
+ * PERF: a commit waits for the disk, some milliseconds. The first safe block of an L1 block is committed at once, later ones
+ * together with the first of the next L1 block, or when derivation has read everything. A kill between them loses no L1 block,
+ * and `safe-start.ts` completes the row. While the node catches up, only a few commits wait for the disk. A kill still loses
+ * nothing; if a power cut damages the database, the node detects it and starts a new one.
  */
 export class SafeHeadDatabase {
   private readonly environment: Environment;
@@ -163,7 +161,7 @@ export class SafeHeadDatabase {
     this.written = entry;
   }
 
-  /** Commits what is not committed yet. @throws {CodedError} storage/* */
+  /** Commits the pending rows. @throws {CodedError} storage/* */
   settle(): void {
     const { pending } = this;
     if (pending === undefined && this.unflushed === 0) return;
@@ -174,9 +172,9 @@ export class SafeHeadDatabase {
   }
 
   /**
-   * Derivation starts over after `safe`: forgets what was recorded after it.
+   * Derivation restarts after `safe`: removes the rows after it.
    *
-   * @param derivedFrom the L1 block whose data made `safe` the safe head, if that is known
+   * @param derivedFrom the L1 block from which `safe` was derived, if known
    * @throws {CodedError} safe-heads/*, storage/*
    */
   reset(safe: L2BlockRef, derivedFrom: BlockId | undefined): void {

@@ -40,8 +40,8 @@ const MIN_PAUSE_MS = 60_000;
 const EMPTY_BLOCKS_PAUSE_MS = 600_000;
 
 /**
- * Warns when derivation advances through L1 but the safe head does not follow: since when, what was dropped, and how much of the
- * sequencing window is left. When the window ends, blocks without transactions are derived, which is logged as well.
+ * Warns when derivation advances through L1 but the safe head does not: since when, the dropped data, and the rest of the
+ * sequencing window. When the window ends, derivation creates blocks without user transactions, which is logged as well.
  */
 export class SafeHeadWatch {
   private readonly deps: SafeHeadWatchDeps;

@@ -8,7 +8,7 @@ import type { DerivedBlock } from "./finalizer.ts";
 import type { SafeHeadDatabase, SafeHeadEntry } from "./safe-head-database.ts";
 
 export interface SafeHeadsDeps {
-  /** undefined: no record is kept */
+  /** undefined: nothing is recorded */
   readonly database: SafeHeadDatabase | undefined;
   readonly config: Pick<RollupConfig, "genesis">;
   readonly l1: Pick<L1Provider, "blockByNumber">;
@@ -47,7 +47,7 @@ export class SafeHeads {
     return entry === undefined || ref?.hash !== entry.safeHead.hash ? undefined : { l1: entry.l1Block, l2: ref };
   }
 
-  /** What is recorded about safe heads above a block, oldest first; nothing if the record cannot be read. */
+  /** The recorded safe heads above a block, oldest first; none if the record cannot be read. */
   *after(base: L2BlockRef): Generator<SafeHeadEntry> {
     try {
       yield* this.deps.database?.after(base) ?? [];
@@ -66,7 +66,7 @@ export class SafeHeads {
     this.write((database) => database.settle());
   }
 
-  /** Forgets what was recorded after the heads that were found. @returns what went wrong; undefined: nothing */
+  /** Removes the records after the found heads. @returns an error; undefined: none */
   async reset(found: Extract<FoundHeads, { readonly kind: "found" }>): Promise<Trouble | undefined> {
     const { database, config, l1 } = this.deps;
     if (database === undefined) return undefined;

@@ -33,11 +33,11 @@ export type SafeStart =
   | { readonly kind: "unknown"; readonly reason: string };
 
 /**
- * The heads by the safe-head database: a recorded safe head still holds if the L1 block it was derived from is still canonical, since then
- * all data before it is, too. Everything is found by bisection, so the number of requests grows with the logarithm of the distances.
- * Spec: docs/protocol/02-derivation.md#reset-and-sync-start
+ * Finds the heads with the safe-head database: a recorded safe head is valid if its L1 block is still canonical, because then all
+ * earlier data is, too. It searches by bisection, so the number of requests grows with the logarithm of the distances. Spec:
+ * docs/protocol/02-derivation.md#reset-and-sync-start
  *
- * @throws what the providers reject with
+ * @throws the errors of the providers
  */
 export async function startFromRecord(record: SafeHeadRecord, deps: SafeStartDeps, genesis: BlockId): Promise<SafeStart> {
   const { l1, l2, log } = deps;
@@ -68,8 +68,8 @@ export async function startFromRecord(record: SafeHeadRecord, deps: SafeStartDep
   const recorded = await l2.blockRefByNumber(entry.safeHead.number);
   if (recorded === undefined) return { kind: "unknown", reason: "the engine was rewound" };
 
-  // The engine was told of safe blocks that no entry names. Either the last process was killed before it recorded them, or the engine lost
-  // the newest of an L1 block in a crash, and the record of that L1 block is of the newest only.
+  // The engine's safe label is beyond all entries. Either the last process was killed before it recorded these blocks, or the
+  // engine lost the newest blocks of an L1 block in a crash, and the record of that L1 block has only the newest.
   const isBeyondEntry = safeLabel !== undefined && safeLabel.number > recorded.number && safeLabel.number <= unsafeHead.number;
   const isKnownSafe =
     isBeyondEntry &&

@@ -5,7 +5,7 @@ export type Published =
   /** under the gossip rules this cannot be a block of the chain, so no peer would accept it */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** A signature, or why the block can only go on without one, which nobody would take. */
+/** A signature, or the reason why the block is published without one, which peers reject. */
 export type Signed =
   | { readonly kind: "signed"; readonly signature: Uint8Array }
   | { readonly kind: "unsigned"; readonly reason: string };
@@ -13,9 +13,9 @@ export type Signed =
 /** Distributes the sequencer's blocks to other nodes before they are on L1. */
 export interface BlockGossip {
   /**
-   * What `publish` needs beside the block. Not there: nothing.
+   * The signature that `publish` needs. Absent: it needs none.
    *
-   * @throws Error there is no signature for now: the block waits, and is not published without
+   * @throws Error the signer is not available: the block waits, and is not published without a signature
    */
   sign?(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<Signed>;
   /** @param signal once it is aborted, the block must not be published any more */

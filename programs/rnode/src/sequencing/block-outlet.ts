@@ -12,7 +12,7 @@ export interface BlockOutletDeps {
   readonly gossip: BlockGossip;
   readonly control: Pick<EngineControl, "insert">;
   readonly clock: Clock;
-  /** A remote signer is given up before, which says more. */
+  /** A remote signer has a shorter limit, with a more exact error. */
   readonly signLimitMs: number;
   readonly log: Logger;
   readonly metrics: { publishingError(): void };
@@ -30,17 +30,16 @@ export type Commit =
   /** try again with the same block */
   | Trouble;
 
-/** A conductor has a limit of its own, `--conductor.rpc-timeout`. Spec: docs/protocol/05-services.md#sequencing */
+/** A conductor has a separate limit, `--conductor.rpc-timeout`. Spec: docs/protocol/05-services.md#sequencing */
 const CONSENT_LIMIT_MS = 30_000;
 const PUBLISH_LIMIT_MS = 1_000;
 
 /**
- * The one way out for a block that this node sequenced: first leadership, then its signature, then gossip, then our own engine. Whatever these do (refuse,
- * throw, never answer), the caller is not held up beyond their time limits.
- *
- * A block that was released to the network is always inserted into our engine, because another block at its height would contradict it.
- * If the network does not accept a block, the chain does not stop: leadership may have committed it, and other nodes find it on L1. A block that cannot be signed for
- * now waits, as a chain whose blocks nobody can check is of little use; it is never sent without its signature.
+ * Publishes a block that this node sequenced: leadership first, then the signature, then gossip, then our own engine. Whatever
+ * these do (reject, throw, never answer), the caller waits at most for their time limits.
+ * A block that was published is always inserted into our engine, because another block at its height would contradict it. If
+ * gossip rejects a block, the chain continues: leadership may have committed it, and other nodes derive it from L1. A block that
+ * cannot be signed now waits, because peers reject unsigned blocks; it is never sent without its signature.
  */
 export class BlockOutlet {
   private readonly deps: BlockOutletDeps;
@@ -71,8 +70,8 @@ export class BlockOutlet {
   }
 
   /**
-   * Whether another sequencer may go on from the block, although nobody has seen it: leadership may have taken it, and its answer was
-   * lost. As long as this node leads and builds on the same parent, it had better not be replaced by a different one.
+   * Whether another sequencer may continue from the block although it was not published: leadership may have committed it, and
+   * the answer was lost. While this node leads and builds on the same parent, it should not be replaced by a different block.
    */
   mayBeCommitted(hash: Hex): boolean {
     return this.offeredHash === hash || this.hasBeenPublished(hash);
@@ -92,7 +91,7 @@ export class BlockOutlet {
     return inserted.kind === "invalid" ? { kind: "refused", reason: inserted.reason } : inserted;
   }
 
-  /** @returns why the block must not be released; undefined: it may */
+  /** @returns why the block must not be published; undefined: it may */
   private async askLeadership(envelope: ExecutionPayloadEnvelope, hash: Hex, fenced: AbortSignal): Promise<Commit | undefined> {
     const { leadership, clock } = this.deps;
     const answer = await within({ clock, limitMs: CONSENT_LIMIT_MS, stop: fenced }, (signal) => {

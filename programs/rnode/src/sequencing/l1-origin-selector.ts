@@ -35,7 +35,7 @@ export type OriginChoice =
 const PUBLISHING_PART = 1 / 4;
 /** How long to wait for the next origin while the current one is still allowed. */
 const OPTIONAL_LOOKUP_MS = 300;
-/** What is known about the L1 block after an origin. */
+/** The result of a look-up of the L1 block after an origin. */
 interface Lookup {
   readonly after: Hex;
   /** the L1 head at the time of the look-up; a new head is a reason to look again */

@@ -10,7 +10,7 @@ import { readNetworkKey } from "../p2p/p2p-setup.ts";
 import { readDependencySet } from "./dependency-set.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 
-/** What the start refuses of options, files and tables. A registry at a URL is not asked. */
+/** Checks of options, files and tables at the start. A registry at a URL is not contacted. */
 export const configChecks: readonly ((options: RnodeOptions) => unknown)[] = [
   checkChain,
   ({ conductor: { enabled, jwtSecret } }) => enabled && jwtSecret !== undefined && readConductorSecret(jwtSecret),

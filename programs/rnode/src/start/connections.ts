@@ -19,11 +19,11 @@ export interface ConnectionsDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: L1Metrics;
-  /** counts and times requests; undefined: nobody asks */
+  /** counts and times requests; undefined: no metrics */
   readonly rpcMetrics?: RpcClientMetrics | undefined;
   /** whether the engine's head will be taken back, and need not fit the forks as it is; default: false */
   readonly takesHeadBack?: boolean | undefined;
-  /** undefined: no blobs are wanted */
+  /** undefined: blobs are not needed */
   readonly beaconMetrics?: BeaconMetrics | undefined;
   readonly daMetrics?: DaMetrics | undefined;
 }
@@ -38,7 +38,7 @@ export interface NodeConnections {
   readonly daInputs?: DaInputs | undefined;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
-  /** whether they answer; undefined: nobody watches */
+  /** whether they answer; undefined: not monitored */
   readonly contacts?: { readonly l1: Contact; readonly engine: Contact } | undefined;
   /** Waits until L1, the beacon node and the engine answer, and checks that they belong to this rollup. @throws {StartError} */
   check(signal: AbortSignal): Promise<void>;

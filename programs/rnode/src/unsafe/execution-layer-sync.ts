@@ -54,7 +54,7 @@ export class ExecutionLayerSync {
   private readonly options: ExecutionLayerSyncOptions;
   private readonly deps: ExecutionLayerSyncDeps;
   private stage: "waiting" | "syncing" | "finished" = "waiting";
-  /** the latest unsafe block that the engine was told of and does not have */
+  /** the latest unsafe block that was sent to the engine and that it does not have */
   private latest: L2BlockRef | undefined;
   private engineHeads: EngineHeads | undefined;
   private startMs: number;
@@ -74,19 +74,19 @@ export class ExecutionLayerSync {
     return this.stage !== "finished";
   }
 
-  /** The block that the engine is syncing to; undefined: it is not. */
+  /** The block that the engine is syncing to; undefined: it is not syncing. */
   get target(): L2BlockRef | undefined {
     return this.stage === "syncing" ? this.latest : undefined;
   }
 
-  /** The engine's labels, as it last said; undefined: not asked yet, or ours are in effect. */
+  /** The engine's labels in its last answer; undefined: not queried yet, or ours are in effect. */
   get heads(): Heads | undefined {
     if (!this.isUnfinished || this.engineHeads === undefined) return undefined;
     const { safe } = this.engineHeads;
     return { ...this.engineHeads, pendingSafe: safe, backupUnsafe: undefined };
   }
 
-  /** What is going on, in words; undefined: nothing any more. */
+  /** A text about the state of the sync; undefined: it has ended. */
   get description(): string | undefined {
     if (!this.isUnfinished) return undefined;
     const { target } = this;
@@ -99,7 +99,7 @@ export class ExecutionLayerSync {
     return this.askedMs === undefined ? 0 : Math.max(0, this.askedMs + POLL_MS - this.deps.clock.monotonicMs());
   }
 
-  /** @returns `reset` when this node may go on as usual, from the heads in the engine */
+  /** @returns `reset` when this node may continue normally, from the heads of the engine */
   async turn(): Promise<Progress> {
     try {
       return await this.advance();
@@ -152,7 +152,7 @@ export class ExecutionLayerSync {
       if (payload === undefined) break;
       const { ref, envelope } = payload;
       if (ref.number <= Math.max(this.engineHeads!.unsafe.number, this.latest?.number ?? 0)) {
-        inbox.remove(ref.hash); // only what is above is of use
+        inbox.remove(ref.hash); // only blocks above it are needed
         continue;
       }
       const outcome = await engine.newPayload(envelope);

@@ -25,7 +25,7 @@ export interface UnsafeBlockCheckDeps {
   readonly clock: Clock;
 }
 
-/** What is wrong with an unsafe block: label of a metric. */
+/** The fault of an unsafe block: label of a metric. */
 export type UnsafeBlockFault = "gas-limit" | "l1-origin" | "attributes";
 
 export type UnsafeBlockVerdict =
@@ -102,7 +102,10 @@ export class UnsafeBlockCheck {
     }
   }
 
-  /** PERF: blocks of one epoch read L1 once for each L1 head. @returns what is wrong; `undefined` if L1 does not have a block of this number yet */
+  /**
+   * PERF: blocks of one epoch read L1 once for each L1 head. @returns the fault; `undefined` if L1 does not have a block of this
+   * number yet
+   */
   private async originOf({ l1Origin }: L2BlockRef): Promise<L1BlockHeader | string | undefined> {
     const { l1, l1Head } = this.deps;
     const { hash, number } = l1Origin;

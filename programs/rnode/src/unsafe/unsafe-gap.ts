@@ -30,9 +30,9 @@ const PATIENT_CHECKS = 6;
 const MAX_DOUBLINGS = 6;
 
 /**
- * Has the blocks fetched that gossip did not bring: those between the unsafe head and the lowest payload that waits. Peers are asked first.
- * If the gap is as large at the next check, no peer answers (op-node does not since 2026), and the payload is handed to the engine, which
- * gets the blocks from its own peers. Spec: docs/protocol/03-p2p.md#request-response-payload-by-number
+ * Fetches the blocks between the unsafe head and the lowest queued payload, which gossip did not bring. Peers are asked first. If
+ * the gap is unchanged at the next check, no peer answers (op-node does not since 2026), and the payload is sent to the engine,
+ * which syncs from its own peers. Spec: docs/protocol/03-p2p.md#request-response-payload-by-number
  */
 export class UnsafeGap {
   private readonly deps: UnsafeGapDeps;
@@ -52,8 +52,8 @@ export class UnsafeGap {
   }
 
   /**
-   * @param isDerivationReady false: the heads are being searched, and what is missing is not known
-   * @returns whether there is a payload for the engine: `takeForEngine` gives it
+   * @param isDerivationReady false: the heads are being searched, and the gap is unknown
+   * @returns whether there is a payload for the engine: `takeForEngine` returns it
    */
   turn(isDerivationReady: boolean): boolean {
     const { control, inbox, request, clock, log } = this.deps;
@@ -93,14 +93,14 @@ export class UnsafeGap {
     return true;
   }
 
-  /** undefined: nothing waits that could have a gap below it */
+  /** undefined: no queued payload can have a gap below it */
   dueInMs(): number | undefined {
     return this.deps.inbox.peek() === undefined ? undefined : Math.max(0, this.checkAtMs - this.deps.clock.monotonicMs());
   }
 
   /**
-   * A payload whose ancestors no node has, for example one that is signed far ahead, is not asked for at every check. Blocks that arrive
-   * show that there are peers again: then the pause ends.
+   * A payload whose ancestors no node has, for example one that is signed far ahead, is requested less often than at every check.
+   * Arriving blocks show that there are peers again, which ends the pause.
    */
   private get checkAtMs(): number {
     const isQuiet = this.deps.inbox.queuedCount === this.queuedCount;

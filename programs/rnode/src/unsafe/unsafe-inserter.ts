@@ -27,9 +27,9 @@ export interface UnsafeInserterDeps {
 const MAX_TIMEOUTS = 2;
 
 /**
- * Extends the unsafe chain with payloads that others made. It does not replace a block, except where the engine was handed a payload with
- * missing parents. While this node sequences, it takes none but those that its operator or conductor hands it.
- * Spec: docs/protocol/02-derivation.md#unsafe-payload-queue
+ * Extends the unsafe chain with payloads of other nodes. It does not replace a block, except where the engine received a payload
+ * with missing parents. While this node sequences, it takes only payloads from its operator or conductor. Spec:
+ * docs/protocol/02-derivation.md#unsafe-payload-queue
  */
 export class UnsafeInserter {
   private readonly deps: UnsafeInserterDeps;
@@ -132,7 +132,7 @@ export class UnsafeInserter {
   }
 }
 
-/** What a line about a new block says of it. @param elapsedMs it took to make it the head */
+/** Log fields of a new block. @param elapsedMs time until it was the head */
 const blockFacts = ({ transactions, gasUsed }: ExecutionPayload, elapsedMs: number): LogFields => ({
   txs: transactions.length,
   gasUsed,

@@ -10,11 +10,11 @@ export interface UnsafeReplacementDeps {
 }
 
 /**
- * Makes a block the unsafe head in place of the unsafe blocks from its height on: a conductor knows which block its cluster has committed,
- * whatever else a holder of the sequencer's key has signed for that height. Only within `Driver.run`.
+ * Makes a block the unsafe head and drops the unsafe blocks from its height on. A conductor has committed this block, whatever
+ * else a holder of the sequencer's key has signed for that height. Only within `Driver.run`.
  *
  * @param ref of `envelope`, whose content its hash covers
- * @returns why not, in words; undefined: the block is the unsafe head
+ * @returns the reason of a failure; undefined: the block is the unsafe head
  */
 export async function replaceUnsafeHead(
   envelope: ExecutionPayloadEnvelope,
