@@ -21,7 +21,7 @@ export interface Signature {
 }
 
 /**
- * The uncompressed public key (64 bytes, without the 0x04 prefix) that signed `hash`. PERF: 50 µs native.
+ * The uncompressed public key (64 bytes, without the 0x04 prefix) that signed `hash`.
  *
  * @param r, s at most 32 bytes each; they are left-padded here
  * @throws {CodedError} secp256k1/bad-signature
@@ -30,26 +30,21 @@ export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array,
   return recover(hash, r, s, yParity).slice(1);
 }
 
-/**
- * PERF: these are arguments of native code. V8 keeps arrays of up to 64 bytes on its heap. When native code requests their bytes,
- * V8 moves each array off-heap, with an allocation and a finalizer, which takes a tenth of a recovery. An array over an explicit
- * ArrayBuffer is off-heap from the start.
- */
-const hashArgument = new Uint8Array(new ArrayBuffer(32));
-const signatureArgument = new Uint8Array(new ArrayBuffer(64));
+const oneSigned = new Uint8Array(SIGNED_BYTES);
+const oneKey = new Uint8Array(PUBLIC_KEY_BYTES);
 
 /** 65 bytes, valid until the next call. */
 function recover(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
-  try {
-    if (hash.length !== 32 || r.length > 32 || s.length > 32) throw new RangeError("too long, or no hash");
-    hashArgument.set(hash);
-    signatureArgument.fill(0);
-    signatureArgument.set(r, 32 - r.length);
-    signatureArgument.set(s, 64 - s.length);
-    return backend.recover(hashArgument, signatureArgument, yParity);
-  } catch (cause) {
-    throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-signature", {}, { cause });
+  if (hash.length === 32 && r.length <= 32 && s.length <= 32 && (yParity === 0 || yParity === 1)) {
+    oneSigned.fill(0);
+    oneSigned.set(hash);
+    oneSigned.set(r, 64 - r.length);
+    oneSigned.set(s, 96 - s.length);
+    oneSigned[96] = yParity;
+    backend.recover(oneSigned, oneKey);
+    if (oneKey[0] !== 0) return oneKey;
   }
+  throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-signature");
 }
 
 /** Last 20 bytes of keccak256 of the 64-byte public key. */
@@ -83,7 +78,8 @@ export function recoverAddresses(signed: readonly (SignedHash | undefined)[]): (
     records.set(signature.s, at + 64);
     records[at + 96] = signature.yParity;
   }
-  const keys = backend.recoverAll(records);
+  const keys = new Uint8Array(signed.length * PUBLIC_KEY_BYTES);
+  backend.recover(records, keys);
   const digests = new Uint8Array(signed.length * 32);
   for (let i = 0; i < signed.length; i++) {
     const at = i * PUBLIC_KEY_BYTES;
