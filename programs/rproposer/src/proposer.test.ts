@@ -1,9 +1,7 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
-import { localSigner } from "@rnode/signer";
-import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
-import { SimL1 } from "@rnode/tx-manager/testing";
+import { SIM_SIGNER, SimL1, simManager } from "@rnode/tx-manager/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { DisputeGames } from "./dispute-games.ts";
 import { OutputOracle } from "./output-oracle.ts";
@@ -11,10 +9,8 @@ import { Proposer, type ProposerOptions } from "./proposer.ts";
 import { createProposerMetrics } from "./proposer-metrics.ts";
 import { CONTRACT, SimContracts, SimNode } from "./testing/sim-chain.ts";
 
-const GWEI = 10n ** 9n;
 const L1_BLOCK_MS = 12_000;
 const MINUTE_MS = 60_000;
-const signer = localSigner(new Uint8Array(32).fill(0x11));
 const OPTIONS: ProposerOptions = {
   pollIntervalMs: 6_000,
   outputRetryIntervalMs: 3_000,
@@ -22,24 +18,12 @@ const OPTIONS: ProposerOptions = {
   waitNodeSync: false,
   pendingLimitMs: 3 * 48_000,
 };
-const TX_OPTIONS = {
-  confirmations: 2,
-  safeAbortNonceTooLowCount: 3,
-  feeLimitMultiplier: 5,
-  feeLimitThresholdWei: 100n * GWEI,
-  minTipWei: GWEI,
-  minBaseFeeWei: GWEI,
-  resubmissionTimeoutMs: 48_000,
-  sendTimeoutMs: 600_000,
-  notInMempoolTimeoutMs: 120_000,
-  receiptQueryIntervalMs: 12_000,
-};
 
 class World {
   readonly clock = new SimClock();
   readonly l1 = new SimL1();
   readonly node = new SimNode(this.l1);
-  readonly contracts = new SimContracts(this.l1, signer.address);
+  readonly contracts = new SimContracts(this.l1, SIM_SIGNER.address);
   readonly running: Proposer[] = [];
 
   proposer(kind: "oracle" | "games", options: Partial<ProposerOptions> = {}): Proposer {
@@ -50,16 +34,9 @@ class World {
         : new DisputeGames(
             CONTRACT,
             { gameType: 1, proposalIntervalMs: 5 * MINUTE_MS },
-            { proposer: signer.address, reader: contracts, clock },
+            { proposer: SIM_SIGNER.address, reader: contracts, clock },
           );
-    const transactions = new TransactionManager(TX_OPTIONS, {
-      l1ChainId: 900n,
-      l1,
-      signer,
-      clock,
-      log: silentLogger,
-      metrics: createTxMetrics(noMetrics),
-    });
+    const transactions = simManager({ l1, clock }, { confirmations: 2, receiptQueryIntervalMs: 12_000 });
     const proposer = new Proposer(
       { ...OPTIONS, ...options },
       {

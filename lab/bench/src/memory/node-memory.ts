@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { until } from "@rnode/program/testing";
 import { WebSocket } from "undici";
 
 /** A Node.js process's report of its memory, in bytes. */
@@ -16,7 +17,6 @@ export interface NodeMemory {
 }
 
 const LIMIT_MS = 10_000;
-const POLL_MS = 50;
 
 const EXPRESSION = `(() => {
   const v8 = process.getBuiltinModule("v8");
@@ -45,9 +45,10 @@ interface Told {
 export async function askNodeMemory(pid: number, logPath: string): Promise<NodeMemory> {
   const known = readFileSync(logPath, "utf8").length;
   process.kill(pid, "SIGUSR1");
-  const url = await within(
+  const url = await until(
     "inspector",
     async () => /Debugger listening on (ws:\S+)/.exec(readFileSync(logPath, "utf8").slice(known))?.[1],
+    LIMIT_MS,
   );
   const inspector = await Inspector.connect(url);
   try {
@@ -63,16 +64,6 @@ export async function askNodeMemory(pid: number, logPath: string): Promise<NodeM
     };
   } finally {
     inspector.close();
-  }
-}
-
-async function within<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  const endMs = Date.now() + LIMIT_MS;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > endMs) throw new Error(`no answer: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 

@@ -6,25 +6,10 @@ import { SignerServer } from "@rnode/signer/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SendOutcome } from "./api.ts";
 import { SimL1 } from "./testing/sim-l1.ts";
-import { simProver } from "./testing/sim-prover.ts";
-import { TransactionManager } from "./transaction-manager.ts";
+import { simManager } from "./testing/sim-manager.ts";
 import type { TxCandidate } from "./tx-candidate.ts";
-import { createTxMetrics } from "./tx-metrics.ts";
 
-const GWEI = 10n ** 9n;
 const KEY = new Uint8Array(32).fill(0x11);
-const OPTIONS = {
-  confirmations: 1,
-  resubmissionTimeoutMs: 48_000,
-  receiptQueryIntervalMs: 20,
-  sendTimeoutMs: 600_000,
-  notInMempoolTimeoutMs: 120_000,
-  safeAbortNonceTooLowCount: 3,
-  minTipWei: GWEI,
-  minBaseFeeWei: GWEI,
-  feeLimitMultiplier: 5,
-  feeLimitThresholdWei: 100n * GWEI,
-};
 const to = new Uint8Array(20).fill(0xff);
 const blob = new Uint8Array(131_072).fill(7, 1, 32);
 
@@ -39,8 +24,7 @@ async function setUp() {
     { clock: systemClock, log, metrics: noMetrics, timeoutMs: 1_000 },
   );
   const l1 = new SimL1();
-  const deps = { l1ChainId: 900n, l1, signer, prover: simProver, clock: systemClock, log, metrics: createTxMetrics(noMetrics) };
-  const manager = new TransactionManager(OPTIONS, deps);
+  const manager = simManager({ l1, signer, clock: systemClock, log }, { receiptQueryIntervalMs: 20 });
   const stop = new AbortController();
   onTestFinished(async () => {
     stop.abort();

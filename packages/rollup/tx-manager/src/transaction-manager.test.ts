@@ -1,40 +1,27 @@
-import { createMetrics, noMetrics, silentLogger } from "@rnode/observe";
+import { createMetrics } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
 import { type BlobTransaction, L1_DATA_PRICINGS } from "@rnode/protocol";
-import { localSigner, type Signer, SignerError } from "@rnode/signer";
+import { type Signer, SignerError } from "@rnode/signer";
 import { describe, expect, it } from "vitest";
 import type { SendOutcome, TransactionManagerOptions } from "./api.ts";
 import { SimL1 } from "./testing/sim-l1.ts";
-import { simProver } from "./testing/sim-prover.ts";
-import { TransactionManager } from "./transaction-manager.ts";
+import { SIM_SIGNER, simManager } from "./testing/sim-manager.ts";
 import type { TxCandidate } from "./tx-candidate.ts";
 import { createTxMetrics } from "./tx-metrics.ts";
 
 const GWEI = 10n ** 9n;
-const OPTIONS: TransactionManagerOptions = {
-  confirmations: 2,
-  resubmissionTimeoutMs: 48_000,
-  receiptQueryIntervalMs: 1000,
-  sendTimeoutMs: 600_000,
-  notInMempoolTimeoutMs: 120_000,
-  safeAbortNonceTooLowCount: 3,
-  minTipWei: GWEI,
-  minBaseFeeWei: GWEI,
-  feeLimitMultiplier: 5,
-  feeLimitThresholdWei: 100n * GWEI,
-};
+const TWO_DEEP = { confirmations: 2 };
 const CALL = { to: new Uint8Array(20).fill(0xff), data: Uint8Array.of(0, 1, 2, 0, 3) };
-const SIGNER = localSigner(new Uint8Array(32).fill(0x11));
 const blobOf = (byte: number): Uint8Array => new Uint8Array(131_072).fill(byte, 1, 32);
 const blobsOf = (...bytes: number[]): TxCandidate => ({ to: CALL.to, carries: { kind: "blobs", blobs: bytes.map(blobOf) } });
 const calldata = (data: Uint8Array): TxCandidate => ({ to: CALL.to, carries: { kind: "calldata", data } });
 
-function setUp(options: Partial<TransactionManagerOptions> = {}, signer: Signer = SIGNER) {
+function setUp(options: Partial<TransactionManagerOptions> = {}, signer: Signer = SIM_SIGNER) {
   const clock = new SimClock();
   const l1 = new SimL1();
-  const deps = { l1ChainId: 900n, l1, signer, prover: simProver, clock, log: silentLogger, metrics: createTxMetrics(noMetrics) };
-  const manager = new TransactionManager({ ...OPTIONS, ...options }, deps);
+  const deps = { l1, signer, clock };
+  const manager = simManager(deps, { ...TWO_DEEP, ...options });
   const stop = new AbortController();
   const send = (candidate: Uint8Array | TxCandidate = CALL.data): { outcome: SendOutcome | undefined } => {
     const sending: { outcome: SendOutcome | undefined } = { outcome: undefined };
@@ -131,7 +118,7 @@ describe("TransactionManager", () => {
     const { clock, l1, send, deps } = setUp();
     l1.includes = false;
     l1.tip = 3n * GWEI;
-    const before = new TransactionManager(OPTIONS, deps);
+    const before = simManager(deps, TWO_DEEP);
     const old = new AbortController();
     void before.send(calldata(Uint8Array.of(9)), old.signal);
     await clock.advance(0);
@@ -381,8 +368,8 @@ describe("TransactionManager", () => {
   it("waits for a signer that is away", async () => {
     let isAway = true;
     const signer: Signer = {
-      ...SIGNER,
-      signTransaction: (tx) => (isAway ? Promise.reject(new SignerError("signer/unavailable")) : SIGNER.signTransaction(tx)),
+      ...SIM_SIGNER,
+      signTransaction: (tx) => (isAway ? Promise.reject(new SignerError("signer/unavailable")) : SIM_SIGNER.signTransaction(tx)),
     };
     const { clock, l1, send } = setUp({}, signer);
     send();
@@ -433,19 +420,19 @@ describe("TransactionManager", () => {
       const { clock, l1, send, deps } = setUp({ confirmations: 1 });
       l1.includes = false;
       const left = new AbortController();
-      void new TransactionManager(OPTIONS, deps).send(old, left.signal);
+      void simManager(deps, TWO_DEEP).send(old, left.signal);
       await clock.advance(0);
       left.abort();
       const sending = send(next);
       await clock.advance(10_000);
-      expect(l1.pool.get(0n)).toMatchObject({ to: SIGNER.address, type: old.carries.kind === "blobs" ? 0x03 : 0x02 });
+      expect(l1.pool.get(0n)).toMatchObject({ to: SIM_SIGNER.address, type: old.carries.kind === "blobs" ? 0x03 : 0x02 });
       l1.includes = true;
       l1.mine();
       await clock.advance(10_000);
       l1.mine();
       await clock.advance(2000);
       expect(sending.outcome).toMatchObject({ kind: "confirmed", nonce: 1n });
-      expect(l1.transactions.map(({ to }) => to)).toEqual([SIGNER.address, CALL.to]);
+      expect(l1.transactions.map(({ to }) => to)).toEqual([SIM_SIGNER.address, CALL.to]);
     }
   });
 
@@ -505,7 +492,7 @@ describe("TransactionManager", () => {
   it("counts fees in the units of its metrics", async () => {
     const metrics = createMetrics({ prefix: "", ofProcess: false });
     const { clock, l1, deps } = setUp();
-    const manager = new TransactionManager({ ...OPTIONS, confirmations: 1 }, { ...deps, metrics: createTxMetrics(metrics) });
+    const manager = simManager({ ...deps, metrics: createTxMetrics(metrics) });
     const sent = manager.send(calldata(new Uint8Array(1000).fill(1)), new AbortController().signal);
     await clock.advance(1000);
     l1.mine();

@@ -1,44 +1,19 @@
-import { noMetrics, silentLogger } from "@rnode/observe";
+import { silentLogger } from "@rnode/observe";
 import { SimClock } from "@rnode/program/testing";
 import { encodeBlob } from "@rnode/protocol";
-import { localSigner } from "@rnode/signer";
-import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
-import { SimL1, simProver } from "@rnode/tx-manager/testing";
+import { SimL1, simManager, simProver } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
 import type { TxData } from "../channels/channel-manager.ts";
 import { SecondSubmitterWatch } from "./second-submitter.ts";
 
 const INBOX = new Uint8Array(20).fill(0xff);
-const GWEI = 10n ** 9n;
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const blobs = (...texts: readonly string[]): TxData => ({ carrier: "blobs", data: texts.map(bytes) }) as unknown as TxData;
 
 /** The result of the watch for a nonce that a transaction with the blobs `taken` used, while this process sent `wanted`. */
 async function inspected(taken: readonly string[], wanted: TxData, prover: typeof simProver | undefined = simProver) {
   const [l1, clock] = [new SimL1(), new SimClock()];
-  const transactions = new TransactionManager(
-    {
-      confirmations: 1,
-      resubmissionTimeoutMs: 48_000,
-      receiptQueryIntervalMs: 1000,
-      sendTimeoutMs: 600_000,
-      notInMempoolTimeoutMs: 120_000,
-      safeAbortNonceTooLowCount: 3,
-      minTipWei: GWEI,
-      minBaseFeeWei: GWEI,
-      feeLimitMultiplier: 5,
-      feeLimitThresholdWei: 100n * GWEI,
-    },
-    {
-      l1ChainId: 900n,
-      l1,
-      clock,
-      log: silentLogger,
-      prover: simProver,
-      metrics: createTxMetrics(noMetrics),
-      signer: localSigner(new Uint8Array(32).fill(0x11)),
-    },
-  );
+  const transactions = simManager({ l1, clock });
   const carries = { kind: "blobs", blobs: taken.map((text) => encodeBlob(bytes(text))) } as const;
   const sent = transactions.send({ to: INBOX, carries }, new AbortController().signal);
   await clock.advance(1000);

@@ -2,9 +2,8 @@ import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { type LogFields, type Logger, noMetrics } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
-import { localSigner } from "@rnode/signer";
-import { createTxMetrics, type L1Access, TransactionManager } from "@rnode/tx-manager";
-import { SimL1, simFeeWei, simProver } from "@rnode/tx-manager/testing";
+import type { L1Access } from "@rnode/tx-manager";
+import { SimL1, simFeeWei, simManager, simProver } from "@rnode/tx-manager/testing";
 import { BatchSubmitter, type BatchSubmitterDeps, type BatchSubmitterOptions } from "../batch-submitter.ts";
 import { createBatcherMetrics } from "../batcher-metrics.ts";
 import type { ChannelOptions } from "../channels/channel-config.ts";
@@ -118,29 +117,8 @@ export class Simulation {
     const rollup = seenBy(this.rollup, life);
     const clock = seenBy(this.clock, life);
     const configs = simChannelConfigs({ maxChannelDuration: 2, ...channels }, this.rollup.config);
-    const transactions = new TransactionManager(
-      {
-        confirmations,
-        resubmissionTimeoutMs: 48_000,
-        receiptQueryIntervalMs: this.#options.receiptQueryIntervalMs ?? 1000,
-        sendTimeoutMs: this.#options.sendTimeoutMs ?? 600_000,
-        notInMempoolTimeoutMs: 120_000,
-        safeAbortNonceTooLowCount: 3,
-        minTipWei: GWEI,
-        minBaseFeeWei: GWEI,
-        feeLimitMultiplier: 5,
-        feeLimitThresholdWei: 100n * GWEI,
-      },
-      {
-        l1ChainId: SIM_L1_CHAIN_ID,
-        l1,
-        signer: localSigner(new Uint8Array(32).fill(0x11)),
-        clock,
-        log: this.#logger(),
-        prover: simProver,
-        metrics: createTxMetrics(noMetrics),
-      },
-    );
+    const { receiptQueryIntervalMs = 1000, sendTimeoutMs = 600_000 } = this.#options;
+    const transactions = simManager({ l1, clock, log: this.#logger() }, { confirmations, receiptQueryIntervalMs, sendTimeoutMs });
     const options: BatchSubmitterOptions = {
       maxPendingTransactions,
       pollIntervalMs: this.#options.pollIntervalMs ?? 1000,
