@@ -28,8 +28,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** They measure the process they run in: each has one of its own. */
+/** They measure the process they run in, or replace modules in it: each has one of its own. */
 const ALONE = [
+  "programs/rnode/src/unsafe/gossiped-block.test.ts",
   "packages/execution/chain/src/memory.test.ts",
   "packages/execution/evm/src/memory-bound.test.ts",
   "lab/bench/src/common/process-usage.test.ts",

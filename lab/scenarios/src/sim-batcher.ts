@@ -1,7 +1,7 @@
 import type { ChannelOut } from "@rnode/compression";
 import { testBlob } from "@rnode/kzg/testing";
 import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
-import { ActiveSequencer, syncStatusFromJson, VerifiedPayload } from "@rnode/node-clients";
+import { ActiveSequencer, checkPayload, syncStatusFromJson } from "@rnode/node-clients";
 import { noMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import { parseOptions } from "@rnode/program";
@@ -199,8 +199,8 @@ export class SimBatcher {
             hashOf: (number: number) => Promise.resolve(node.engine.canonicalRef(number)?.hash),
             headNumber: () => Promise.resolve(node.engine.head.number),
             blocks: async (first: number, count: number) => {
-              const payloads = await engineLink.call<Parameters<typeof VerifiedPayload.check>[1][]>("blocks", [first, count]);
-              return payloads.map((payload) => batcherBlock(VerifiedPayload.check("blocks", payload, config.forkTimes), config));
+              const payloads = await engineLink.call<Parameters<typeof checkPayload>[1][]>("blocks", [first, count]);
+              return payloads.map((payload) => batcherBlock(checkPayload("blocks", payload, config.forkTimes), config));
             },
           },
         },

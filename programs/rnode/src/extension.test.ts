@@ -1,4 +1,5 @@
-import { EngineError, type VerifiedPayload } from "@rnode/node-clients";
+import { EngineError } from "@rnode/node-clients";
+import { HashedPayload } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { attributesOn } from "./testing/fake-chain.ts";
 import { type Batch, createHarness, type Harness, invalidTransaction, userTransaction } from "./testing/harness.ts";
@@ -187,7 +188,7 @@ describe("an engine that builds many blocks at once", () => {
     const foreign = engine.make(genesis, { ...attributesOn(config, genesis, l1.blocks[0]!), timestamp: genesis.timestamp + 1 });
     engine.nextBuildBlocks.push({
       kind: "built",
-      blocks: [{ ...foreign.envelope, header: foreign.header } as VerifiedPayload],
+      blocks: [HashedPayload.of(foreign.envelope, foreign.header)],
       refusal: undefined,
     });
     await harness.advance(10_000, 1_000);

@@ -3,7 +3,6 @@ import { createDerivationPipeline, type DerivationConfig, type DerivationObserve
 import { createRpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
 import type { UpgradeFiles } from "@rnode/networks";
-import type { EngineClient, L2Blocks } from "@rnode/node-clients";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import { type Clock, isCriticalError } from "@rnode/primitives";
 import { assertPortIsFree, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";
@@ -28,9 +27,10 @@ import { PipelineFeed } from "./derive/pipeline-feed.ts";
 import { attributesPreparer } from "./derive/prepare-attributes.ts";
 import { withStepLog } from "./derive/step-log.ts";
 import { Driver } from "./driver.ts";
-import { type DriverEngine, EngineControl } from "./engine/engine-control.ts";
+import { EngineControl } from "./engine/engine-control.ts";
 import { checkEngineKind } from "./engine/engine-kind.ts";
 import { readConductorSecret } from "./engine/engine-secret.ts";
+import { rememberBlocks } from "./engine/remember-blocks.ts";
 import { createNodeMetrics } from "./metrics.ts";
 import { feedNode } from "./node-feed.ts";
 import type { Contact } from "./operate/contact.ts";
@@ -114,24 +114,6 @@ function aheadOf(blobs: NodeConnections["blobs"], inbox: Uint8Array): ReadAheadD
   return "readAhead" in blobs ? { source: blobs as BlobReadAhead, inbox } : undefined;
 }
 
-/** Remembers blocks that pass through, so that they need not be read back from the engine. */
-function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
-  return {
-    forkchoiceUpdated: (state, attributes) => engine.forkchoiceUpdated(state, attributes),
-    getPayload: (id, timestampSec) => engine.getPayload(id, timestampSec),
-    newPayload: async (envelope) => {
-      const outcome = await engine.newPayload(envelope);
-      if (outcome.kind === "valid") l2.remember(envelope);
-      return outcome;
-    },
-    buildBlocks: async (state, attributes) => {
-      const outcome = await engine.buildBlocks(state, attributes);
-      if (outcome.kind === "built") for (const block of outcome.blocks) l2.remember(block);
-      return outcome;
-    },
-  };
-}
-
 /** What the status line says of something that does not answer. */
 function silenceOf(name: "l1" | "engine", contact: Contact | undefined): LogFields {
   const silence = contact?.silence;
@@ -181,7 +163,7 @@ export class RollupNode {
     const { l1, blobs, daInputs, l2, engine } = this.connections;
     const l1View = new L1View();
     const ahead = new BlocksAhead(l2, config);
-    const driven = remembering(engine, l2);
+    const driven = rememberBlocks(engine, l2);
     const control = new EngineControl(driven, config);
 
     // derivation, and what depends on it

@@ -48,6 +48,7 @@ export {
   type UpgradeArtifactSource,
   upgradeArtifactsFromFiles,
 } from "./params/upgrade-artifacts.ts";
+export * from "./rollup/hashed-payload.ts";
 export * from "./rollup/l1-attributes.ts";
 export * from "./rollup/payload-block.ts";
 export * from "./rollup/system-config.ts";

@@ -6,7 +6,15 @@ export { parseStaticPeer } from "./host/static-peers.ts";
 export { connectionLimits, type P2PConfig, type P2PHandlers, type P2PNetwork, type Published } from "./network.ts";
 export { type OpenNetworkDeps, openNetwork } from "./open-network.ts";
 export { parsePeerAddress } from "./peers/peer-address.ts";
-export type { PeerApi, PeerBan, PeerDump, PeerInfo, PeerStats } from "./peers/peer-api.ts";
+export {
+  callPeerApi,
+  forwardedPeerApi,
+  type PeerApi,
+  type PeerBan,
+  type PeerDump,
+  type PeerInfo,
+  type PeerStats,
+} from "./peers/peer-api.ts";
 export { canonicalPeerId } from "./peers/peer-id-text.ts";
 export { P2PSettingError } from "./settings-error.ts";
 export { signBlock } from "./wire/sign-block.ts";

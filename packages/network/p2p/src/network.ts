@@ -1,4 +1,4 @@
-import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, HashedPayload, RollupConfig } from "@rnode/protocol";
 import type { PeerApi } from "./peers/peer-api.ts";
 
 /** Start configuration of the network: plain data, because it is sent to the network thread. */
@@ -96,7 +96,7 @@ export interface P2PHandlers {
    *
    * @param from peer id
    */
-  onUnsafePayload(envelope: ExecutionPayloadEnvelope, from: string): void;
+  onUnsafePayload(envelope: HashedPayload, from: string): void;
   /** @returns `undefined`: this node does not have the block. @throws if the engine is not available */
   payloadByNumber(number: number): Promise<ExecutionPayloadEnvelope | undefined>;
 }

@@ -2,7 +2,7 @@ import type { GossipSub, GossipSubComponents, GossipsubOpts } from "@libp2p/goss
 import type { ConnectionGater, Libp2p, ServiceMap } from "@libp2p/interface";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, HashedPayload } from "@rnode/protocol";
 import type { Datastore } from "interface-datastore";
 import type { Equivocation } from "./equivocation.ts";
 import type { Published, UnsafeGap } from "./network.ts";
@@ -30,7 +30,7 @@ export interface ResponseScores {
 
 /** Takes blocks out of the network. */
 export interface PayloadSink {
-  accept(envelope: ExecutionPayloadEnvelope, from: string): void;
+  accept(envelope: HashedPayload, from: string): void;
 }
 
 /** Which peers the operator named. */

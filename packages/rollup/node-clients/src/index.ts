@@ -2,7 +2,7 @@ export * from "./engine/engine-client.ts";
 export * from "./engine/engine-error.ts";
 export * from "./engine/engine-versions.ts";
 export { type L2Block, type L2BlockLabel, L2Blocks } from "./engine/l2-blocks.ts";
-export { VerifiedPayload, verifiedBlockHash } from "./engine/verified-payload.ts";
+export { checkPayload, payloadFromHeader, payloadFromRpc, verifiedBlockHash } from "./engine/verified-payload.ts";
 export { ActiveSequencer } from "./rollup/active-sequencer.ts";
 export { type Output, outputFromJson } from "./rollup/output.ts";
 export { RollupClientError } from "./rollup/rollup-client-error.ts";

@@ -1,4 +1,4 @@
-import { VerifiedPayload } from "@rnode/node-clients";
+import { payloadFromRpc } from "@rnode/node-clients";
 import { bytesToHex, EMPTY_TRIE_ROOT, toQuantity } from "@rnode/primitives";
 import {
   type DepositTransaction,
@@ -68,7 +68,7 @@ const [encodedUser] = simTransactions(1, 1, 50);
 const user = decodeTransaction(encodedUser!) as FeeMarketTransaction;
 const header: Header = { ...HEADER, transactionsRoot: orderedTrieRoot([encodeTransaction(deposit), encodedUser!]) };
 const config = simRollupConfig();
-const read = (json: unknown) => batcherBlock(VerifiedPayload.fromRpc("eth_getBlockByNumber", json, config.forkTimes), config);
+const read = (json: unknown) => batcherBlock(payloadFromRpc("eth_getBlockByNumber", json, config.forkTimes), config);
 
 function blockJson(): Record<string, unknown> {
   return {

@@ -1,9 +1,9 @@
-import type { VerifiedPayload } from "@rnode/node-clients";
 import { hexToBytes } from "@rnode/primitives";
 import {
   type DaBytes,
   daBytes,
   estimatedDaBytes,
+  type HashedPayload,
   isDepositTransaction,
   type L2BlockRef,
   l2BlockRefFromPayload,
@@ -26,7 +26,7 @@ export interface BatcherBlock {
 const BLOCK_DA_BYTES = daBytes(70);
 
 /** A block of the sequencer, without the parts that derivation knows anyway. @throws {CodedError} l1-info/* */
-export function batcherBlock({ executionPayload }: VerifiedPayload, rollup: RollupConfig): BatcherBlock {
+export function batcherBlock({ executionPayload }: HashedPayload, rollup: RollupConfig): BatcherBlock {
   const ref = l2BlockRefFromPayload(rollup, executionPayload);
   const published = executionPayload.transactions.filter((transaction) => !isDepositTransaction(transaction));
   return {

@@ -1,6 +1,6 @@
 import { type RpcClient, RpcError, saysBlockIsGone } from "@rnode/jsonrpc";
 import type { SyncStatus } from "@rnode/node-clients";
-import { VerifiedPayload, verifiedBlockHash } from "@rnode/node-clients";
+import { payloadFromRpc, verifiedBlockHash } from "@rnode/node-clients";
 import { type Hex, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import { BatcherError } from "../batcher-error.ts";
@@ -68,9 +68,7 @@ export class RpcBlockSource implements ClientBlocks {
     for (const outcome of await this.#rpc.batch(calls)) {
       if (outcome.kind === "error") throw outcome.error;
       if (outcome.result === null) break;
-      const block = readAnswer(method, () =>
-        batcherBlock(VerifiedPayload.fromRpc(method, outcome.result, forkTimes), this.#rollup),
-      );
+      const block = readAnswer(method, () => batcherBlock(payloadFromRpc(method, outcome.result, forkTimes), this.#rollup));
       const expected = first + blocks.length;
       if (block.ref.number !== expected) {
         throw new BatcherError("batcher/bad-answer", { method, reason: "another number", expected, got: block.ref.number });

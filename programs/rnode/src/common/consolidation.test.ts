@@ -1,4 +1,4 @@
-import { VerifiedPayload } from "@rnode/node-clients";
+import { payloadFromHeader } from "@rnode/node-clients";
 import { EMPTY_REQUESTS_HASH, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayload,
@@ -173,13 +173,7 @@ describe("another value of a header field", () => {
       const { transactions } = envelope.executionPayload;
       try {
         const encoded = encodeHeader(changed);
-        const read = VerifiedPayload.fromHeader(
-          "eth_getBlockByNumber",
-          encoded,
-          transactions,
-          header.transactionsRoot,
-          config.forkTimes,
-        );
+        const read = payloadFromHeader("eth_getBlockByNumber", encoded, transactions, header.transactionsRoot, config.forkTimes);
         return attributesMismatch(config, attributes, parent, { header: read.header, envelope: read });
       } catch (error) {
         if (isCodedError(error, "engine/bad-answer")) return "not read";

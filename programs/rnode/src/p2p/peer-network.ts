@@ -1,6 +1,8 @@
 import type { Logger, MetricFactory } from "@rnode/observe";
 import {
   BlockSigners,
+  callPeerApi,
+  forwardedPeerApi,
   type OpenNetworkDeps,
   openNetwork,
   type P2PConfig,
@@ -34,6 +36,8 @@ export interface PeerNetworkDeps {
   readonly open?: ((config: P2PConfig, handlers: P2PHandlers, deps: OpenNetworkDeps) => Promise<P2PNetwork>) | undefined;
 }
 
+const NOT_RUNNING = "the P2P network is not running yet";
+
 /** The P2P network as a part of the node: starts it, tells it who signs the chain's blocks, and signs what is published. */
 export class PeerNetwork implements BlockGossip {
   /** Calls fail before `start`. */
@@ -48,7 +52,9 @@ export class PeerNetwork implements BlockGossip {
     this.options = options;
     this.deps = deps;
     this.signers = new BlockSigners(deps.clock);
-    this.api = lateApi(() => this.started.api);
+    this.api = forwardedPeerApi((call) =>
+      this.network === undefined ? Promise.reject(new Error(NOT_RUNNING)) : callPeerApi(this.network.api, call),
+    );
   }
 
   /** Returns once the network runs. Blocks count once it knows who signs them. @throws {StartError} */
@@ -130,18 +136,10 @@ export class PeerNetwork implements BlockGossip {
   }
 
   private get started(): P2PNetwork {
-    if (this.network === undefined) throw new Error("the P2P network is not running yet");
+    if (this.network === undefined) throw new Error(NOT_RUNNING);
     return this.network;
   }
 }
-
-const lateApi = (api: () => PeerApi): PeerApi =>
-  new Proxy({} as PeerApi, {
-    get:
-      (_, name) =>
-      async (...args: unknown[]) =>
-        (api()[name as keyof PeerApi] as (...args: unknown[]) => Promise<unknown>)(...args),
-  });
 
 /** Errors of settings name the option. */
 async function namingOptions<T>(start: () => Promise<T>): Promise<T> {

@@ -7,7 +7,6 @@ import type {
   L2Block,
   L2BlockLabel,
   NewPayloadOutcome,
-  VerifiedPayload,
 } from "@rnode/node-clients";
 import { EngineError } from "@rnode/node-clients";
 import {
@@ -26,6 +25,7 @@ import {
   encodeTransaction,
   extraDataFromAttributes,
   forksUpTo,
+  HashedPayload,
   type Header,
   hasMinBaseFee,
   type L2BlockRef,
@@ -327,11 +327,6 @@ export class FakeEngine implements DriverEngine, L2Provider {
     return block.header.withdrawalsRoot ?? EMPTY_TRIE_ROOT;
   }
 
-  async receiptsJson(block: L2Block): Promise<readonly unknown[]> {
-    this.note(`receipts ${block.ref.number}`);
-    return [];
-  }
-
   /** The chain from the genesis to the head. */
   chain(): L2Block[] {
     const chain: L2Block[] = [];
@@ -374,7 +369,7 @@ export class FakeEngine implements DriverEngine, L2Provider {
     this.head = state.head;
     this.safe = state.safe;
     this.finalized = state.finalized;
-    const blocks: VerifiedPayload[] = [];
+    const blocks: HashedPayload[] = [];
     for (const asked of attributes.slice(0, this.maxBlocksPerCall)) {
       if ((asked.transactions ?? []).some(([first]) => first === this.invalidFirstByte)) {
         return { kind: "built", blocks, refusal: "bad transaction" };
@@ -382,7 +377,7 @@ export class FakeEngine implements DriverEngine, L2Provider {
       const built = this.make(this.block(this.head).ref, asked);
       this.head = built.ref.hash;
       // hashes of this engine's blocks are its own
-      blocks.push({ ...built.envelope, header: built.header } as VerifiedPayload);
+      blocks.push(HashedPayload.of(built.envelope, built.header));
     }
     return { kind: "built", blocks, refusal: undefined };
   }

@@ -12,9 +12,11 @@ import { ManualClock } from "@rnode/primitives/testing";
 import {
   applySystemConfigUpdates,
   type ExecutionPayloadEnvelope,
+  HashedPayload,
   isDepositTransaction,
   type L1BlockRef,
   type L2BlockRef,
+  payloadToHeader,
   type RollupConfig,
   upgradeGasAt,
 } from "@rnode/protocol";
@@ -248,11 +250,15 @@ export function createHarness(options: HarnessOptions = {}) {
     wake: () => driver.wake(),
   });
   // hashes of the fake engine's blocks cover only part of their content
-  const hashOf = (_: RollupConfig, { executionPayload }: ExecutionPayloadEnvelope): Uint8Array => executionPayload.blockHash;
+  const hashed = (_: RollupConfig, envelope: ExecutionPayloadEnvelope): HashedPayload =>
+    HashedPayload.of(
+      envelope,
+      payloadToHeader(envelope, undefined, () => envelope.executionPayload.blockHash),
+    );
   const inbox = new UnsafeInbox({
     config,
     headNumber: () => control.headsIfKnown?.unsafe.number,
-    hashOf,
+    hashed,
     onQueued: () => driver.wake(),
     ...(options.inboxLimits && { limits: options.inboxLimits }),
   });

@@ -1,5 +1,5 @@
 import { EMPTY_REQUESTS_HASH, hexToBytes, keccak256 } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, hashHeader, payloadToHeader } from "@rnode/protocol";
+import { type ExecutionPayloadEnvelope, HashedPayload, hashHeader, payloadToHeader } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "../testing/fake-chain.ts";
@@ -42,6 +42,17 @@ describe("the door for blocks that others made", () => {
     expect(inbox.offer(one)).toEqual({ kind: "duplicate" });
     expect(inbox.peek()?.ref).toMatchObject({ number: 1, parentHash: genesis.hash, l1Origin: { number: 0 } });
     expect([inbox.length, wakes()]).toEqual([1, 1]);
+  });
+
+  it("takes the hash of the network, unless the network hashed the block in the form of another fork", () => {
+    const hashed = HashedPayload.hash(withFields({}), true, orderedTrieRoot) as HashedPayload;
+    const { inbox } = inboxOf();
+    expect(inbox.offer(hashed)).toEqual({ kind: "queued" });
+    expect(inbox.peek()!.envelope).toBe(hashed);
+    const blockHash = hashHeader(payloadToHeader(envelope, undefined, orderedTrieRoot));
+    const older = HashedPayload.hash(unhashed({ blockHash }), false, orderedTrieRoot) as HashedPayload;
+    expect(older).toBeInstanceOf(HashedPayload);
+    expect(inbox.offer(older)).toMatchObject({ kind: "bad-hash" });
   });
 
   it.each<[string, ExecutionPayloadEnvelope, object]>([

@@ -1,10 +1,11 @@
-import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
+  HashedPayload,
   type L2BlockRef,
   l2BlockRefFromPayload,
-  payloadHash,
   type RollupConfig,
+  rollupRulesAt,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { payloadSizeBytes, type QueuedPayload, UnsafeQueue, type UnsafeQueueLimits } from "./unsafe-queue.ts";
@@ -28,8 +29,8 @@ export interface UnsafeInboxDeps {
   readonly headNumber: () => number | undefined;
   /** a payload was added to the queue */
   readonly onQueued: () => void;
-  /** computes the hash of a payload's content */
-  readonly hashOf?: (config: RollupConfig, envelope: ExecutionPayloadEnvelope) => Uint8Array;
+  /** hashes a payload's content; the hash of the content is returned if it is another one */
+  readonly hashed?: (config: RollupConfig, envelope: ExecutionPayloadEnvelope) => HashedPayload | Uint8Array;
   readonly limits?: UnsafeQueueLimits;
 }
 
@@ -62,9 +63,12 @@ export class UnsafeInbox {
     const sizeBytes = payloadSizeBytes(envelope);
     if (sizeBytes > maxBytes) return { kind: "too-large", sizeBytes, maxBytes };
     if (this.queue.has(bytesToHex(envelope.executionPayload.blockHash))) return { kind: "duplicate" };
-    const checked = checkUnsafePayload(this.deps.config, envelope, this.deps.hashOf);
+    const checked = checkUnsafePayload(this.deps.config, envelope, this.deps.hashed);
     if (checked.kind !== "valid") return checked;
-    const enqueued = this.queue.push({ ref: checked.ref, envelope, isFromPeers: from === "peers" }, this.deps.headNumber());
+    const enqueued = this.queue.push(
+      { ref: checked.ref, envelope: checked.envelope, isFromPeers: from === "peers" },
+      this.deps.headNumber(),
+    );
     if (enqueued === "full") return { kind: "full", waiting: this.queue.length };
     if (enqueued === "too-large") return { kind: "too-large", sizeBytes, maxBytes };
     if (enqueued === "queued") {
@@ -84,7 +88,15 @@ export class UnsafeInbox {
   }
 }
 
-type CheckedPayload = { readonly kind: "valid"; readonly ref: L2BlockRef } | Extract<Offered, { kind: "bad-hash" | "malformed" }>;
+type CheckedPayload =
+  | { readonly kind: "valid"; readonly ref: L2BlockRef; readonly envelope: HashedPayload }
+  | Extract<Offered, { kind: "bad-hash" | "malformed" }>;
+
+/** Hashes a payload in the form that blocks of its time have, unless the network has done so. */
+const hashedAtItsTime: NonNullable<UnsafeInboxDeps["hashed"]> = ({ forkTimes }, envelope) => {
+  const { hasExecutionRequests } = rollupRulesAt(forkTimes, envelope.executionPayload.timestamp);
+  return HashedPayload.hash(envelope, hasExecutionRequests, orderedTrieRoot);
+};
 
 /**
  * Checks what can be checked without the parent: the payload's hash covers its content, the payload names its L1 origin, its time is that
@@ -93,7 +105,7 @@ type CheckedPayload = { readonly kind: "valid"; readonly ref: L2BlockRef } | Ext
 export function checkUnsafePayload(
   config: RollupConfig,
   envelope: ExecutionPayloadEnvelope,
-  hashOf: NonNullable<UnsafeInboxDeps["hashOf"]> = ({ forkTimes }) => payloadHash(forkTimes, envelope, orderedTrieRoot),
+  hashed: NonNullable<UnsafeInboxDeps["hashed"]> = hashedAtItsTime,
 ): CheckedPayload {
   const { blockHash, blockNumber, timestamp, gasLimit } = envelope.executionPayload;
   const { genesis, blockTimeSec } = config;
@@ -103,9 +115,10 @@ export function checkUnsafePayload(
   }
   if (gasLimit > MAX_PLAUSIBLE_GAS_LIMIT) return { kind: "malformed", reason: `its gas limit is ${gasLimit}` };
   try {
-    const actual = hashOf(config, envelope);
-    if (!equalBytes(actual, blockHash)) return { kind: "bad-hash", stated: bytesToHex(blockHash), actual: bytesToHex(actual) };
-    return { kind: "valid", ref: l2BlockRefFromPayload(config, envelope.executionPayload) };
+    const payload = hashed(config, envelope);
+    if (!(payload instanceof HashedPayload))
+      return { kind: "bad-hash", stated: bytesToHex(blockHash), actual: bytesToHex(payload) };
+    return { kind: "valid", ref: l2BlockRefFromPayload(config, payload.executionPayload), envelope: payload };
   } catch (error) {
     if (!isCodedError(error)) throw error;
     return { kind: "malformed", reason: error.message };

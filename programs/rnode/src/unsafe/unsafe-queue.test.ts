@@ -1,4 +1,4 @@
-import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
+import type { HashedPayload, L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { type QueuedPayload, UnsafeQueue } from "./unsafe-queue.ts";
 
@@ -7,7 +7,7 @@ const payload = (number: number, seed = 0, transactionBytes = 0): QueuedPayload 
   isFromPeers: true,
   envelope: {
     executionPayload: { transactions: transactionBytes === 0 ? [] : [new Uint8Array(transactionBytes)] },
-  } as unknown as ExecutionPayloadEnvelope,
+  } as unknown as HashedPayload,
 });
 const limits = { maxPayloads: 100, maxBytes: 100_000 };
 

@@ -1,9 +1,9 @@
 import type { Hex } from "@rnode/primitives";
-import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, HashedPayload, L2BlockRef } from "@rnode/protocol";
 
 export interface QueuedPayload {
   readonly ref: L2BlockRef;
-  readonly envelope: ExecutionPayloadEnvelope;
+  readonly envelope: HashedPayload;
   /** false: this node's operator or conductor handed it over */
   readonly isFromPeers: boolean;
 }

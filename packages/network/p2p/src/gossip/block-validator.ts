@@ -1,6 +1,6 @@
 import { decompressSnappyBlock, snappyBlockLength } from "@rnode/peering";
-import { bytesToHex, EMPTY_REQUESTS_HASH, equalBytes, isCodedError, recoverAddress } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, hashHeader, payloadToHeader, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
+import { bytesToHex, isCodedError, recoverAddress } from "@rnode/primitives";
+import { type ExecutionPayloadEnvelope, HashedPayload, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { decodeEnvelope } from "../wire/envelope.ts";
 import {
@@ -37,7 +37,7 @@ export type BlockFault =
   | "exception";
 
 export type BlockVerdict =
-  | { readonly kind: "accept"; readonly envelope: ExecutionPayloadEnvelope }
+  | { readonly kind: "accept"; readonly envelope: HashedPayload }
   /** ignored: not forwarded, without a penalty; rejected: the sending peer gets a penalty */
   | { readonly kind: "ignore" | "reject"; readonly fault: BlockFault; readonly detail: string };
 
@@ -119,22 +119,23 @@ export class BlockValidator {
     const untimely = timeFault(timestamp, timestampThresholdMs / 1000, context);
     if (untimely !== undefined) return untimely;
 
-    const hash = hashOf(envelope, version);
-    if (!equalBytes(hash, blockHash)) {
-      return reject("wrong-hash", `states ${bytesToHex(blockHash)}, has ${bytesToHex(hash)}`);
+    // as the topic's version has it, whatever the block's time is: a block on a topic of another fork does not have its hash
+    const hashed = HashedPayload.hash(envelope, version >= 4, orderedTrieRoot);
+    if (!(hashed instanceof HashedPayload)) {
+      return reject("wrong-hash", `states ${bytesToHex(blockHash)}, has ${bytesToHex(hashed)}`);
     }
     const fault = contentFault(envelope, version, this.options.config);
     if (fault !== undefined) return reject(fault);
 
-    switch (this.seen.check(blockNumber, hash)) {
+    switch (this.seen.check(blockNumber, blockHash)) {
       case "full":
         // the signer made too many; the peer may have accepted other six
         return ignore("too-many-of-height", `block ${blockNumber}`);
       case "seen":
         return ignore("seen", `block ${blockNumber}`);
       case "new":
-        this.seen.add(blockNumber, hash);
-        return { kind: "accept", envelope };
+        this.seen.add(blockNumber, blockHash);
+        return { kind: "accept", envelope: hashed };
     }
   }
 
@@ -169,11 +170,6 @@ function timeFault(timestamp: number, maxAgeSec: number, { nowMs, isClockTrusted
   if (lateSec <= 0 && earlySec <= 0) return undefined;
   const isProof = isClockTrusted && Math.max(lateSec, earlySec) > TIME_MARGIN_SEC;
   return (isProof ? reject : ignore)(lateSec > 0 ? "too-old" : "from-the-future", `time ${timestamp}, now ${nowSec}`);
-}
-
-/** As the topic's version has it, whatever the block's time is: a block on a topic of another fork does not have its hash. */
-function hashOf(envelope: ExecutionPayloadEnvelope, version: PayloadVersion): Uint8Array {
-  return hashHeader(payloadToHeader(envelope, version >= 4 ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot));
 }
 
 /**

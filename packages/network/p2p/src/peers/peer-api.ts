@@ -107,3 +107,42 @@ export interface PeerApi {
   /** Not upstream: heights at which the chain's signer signed two blocks, with the proof. */
   listEquivocations(): Promise<readonly Equivocation[]>;
 }
+
+export type PeerApiMethod = keyof PeerApi;
+
+/** A call of one of the methods. */
+export interface PeerApiCall<M extends PeerApiMethod = PeerApiMethod> {
+  readonly method: M;
+  readonly args: Parameters<PeerApi[M]>;
+}
+
+export type PeerApiResult<M extends PeerApiMethod> = Awaited<ReturnType<PeerApi[M]>>;
+
+/** Calls a method by its name. */
+export const callPeerApi = <M extends PeerApiMethod>(api: PeerApi, { method, args }: PeerApiCall<M>): Promise<PeerApiResult<M>> =>
+  (api[method] as (...args: Parameters<PeerApi[M]>) => Promise<PeerApiResult<M>>).apply(api, args);
+
+/** An API whose calls go through one function: it is in another thread, or does not exist yet. */
+export function forwardedPeerApi(forward: <M extends PeerApiMethod>(call: PeerApiCall<M>) => Promise<PeerApiResult<M>>): PeerApi {
+  return {
+    self: () => forward({ method: "self", args: [] }),
+    peers: (onlyConnected) => forward({ method: "peers", args: [onlyConnected] }),
+    peerStats: () => forward({ method: "peerStats", args: [] }),
+    discoveryTable: () => forward({ method: "discoveryTable", args: [] }),
+    blockPeer: (peerId) => forward({ method: "blockPeer", args: [peerId] }),
+    unblockPeer: (peerId) => forward({ method: "unblockPeer", args: [peerId] }),
+    listBlockedPeers: () => forward({ method: "listBlockedPeers", args: [] }),
+    blockAddr: (ip) => forward({ method: "blockAddr", args: [ip] }),
+    unblockAddr: (ip) => forward({ method: "unblockAddr", args: [ip] }),
+    listBlockedAddrs: () => forward({ method: "listBlockedAddrs", args: [] }),
+    blockSubnet: (cidr) => forward({ method: "blockSubnet", args: [cidr] }),
+    unblockSubnet: (cidr) => forward({ method: "unblockSubnet", args: [cidr] }),
+    listBlockedSubnets: () => forward({ method: "listBlockedSubnets", args: [] }),
+    protectPeer: (peerId) => forward({ method: "protectPeer", args: [peerId] }),
+    unprotectPeer: (peerId) => forward({ method: "unprotectPeer", args: [peerId] }),
+    connectPeer: (multiaddress) => forward({ method: "connectPeer", args: [multiaddress] }),
+    disconnectPeer: (peerId) => forward({ method: "disconnectPeer", args: [peerId] }),
+    listBans: () => forward({ method: "listBans", args: [] }),
+    listEquivocations: () => forward({ method: "listEquivocations", args: [] }),
+  };
+}

@@ -1,5 +1,5 @@
-import { bytesToHex, CodedError, equalBytes, type Hex } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, payloadHash, type RollupConfig } from "@rnode/protocol";
+import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
+import { type ExecutionPayloadEnvelope, HashedPayload, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { blockTimestampSec } from "../wire/payload-by-number.ts";
 
@@ -26,9 +26,9 @@ export class CheckedPayload {
   /** of memory, about */
   readonly sizeBytes: number;
   /** private to the class, so no other object has the type */
-  readonly #envelope: ExecutionPayloadEnvelope;
+  readonly #envelope: HashedPayload;
 
-  private constructor(envelope: ExecutionPayloadEnvelope) {
+  private constructor(envelope: HashedPayload) {
     const { blockNumber, blockHash, parentHash, transactions } = envelope.executionPayload;
     this.#envelope = envelope;
     this.number = blockNumber;
@@ -37,7 +37,7 @@ export class CheckedPayload {
     this.sizeBytes = transactions.reduce((sum, { length }) => sum + length + OBJECT_BYTES, 2_000);
   }
 
-  get envelope(): ExecutionPayloadEnvelope {
+  get envelope(): HashedPayload {
     return this.#envelope;
   }
 
@@ -48,10 +48,9 @@ export class CheckedPayload {
     const expected = blockTimestampSec(config, number);
     if (timestamp !== expected) throw new AnswerError("answer/wrong-time", { number, timestamp, expected });
     if (withdrawals !== undefined && withdrawals.length > 0) throw new AnswerError("answer/withdrawals", { number });
-    const actual = payloadHash(config.forkTimes, envelope, orderedTrieRoot);
-    if (!equalBytes(actual, blockHash)) {
-      throw new AnswerError("answer/bad-hash", { number, stated: bytesToHex(blockHash), actual: bytesToHex(actual) });
-    }
-    return new CheckedPayload(envelope);
+    const { hasExecutionRequests } = rollupRulesAt(config.forkTimes, timestamp);
+    const hashed = HashedPayload.hash(envelope, hasExecutionRequests, orderedTrieRoot);
+    if (hashed instanceof HashedPayload) return new CheckedPayload(hashed);
+    throw new AnswerError("answer/bad-hash", { number, stated: bytesToHex(blockHash), actual: bytesToHex(hashed) });
   }
 }

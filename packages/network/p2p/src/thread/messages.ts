@@ -1,6 +1,6 @@
 import type { P2PConfig, P2PIdentity, UnsafeGap } from "../network.ts";
-import type { PeerApi } from "../peers/peer-api.ts";
-import type { EncodedBlock } from "./encoded-block.ts";
+import type { PeerApiCall } from "../peers/peer-api.ts";
+import type { EncodedBlock, ReceivedBlock } from "./encoded-block.ts";
 
 /** Indices in the shared counters of data in flight to the process, which subtracts the processed part. */
 export const PAYLOAD_BYTES = 0;
@@ -11,12 +11,10 @@ export const COUNTERS = 2;
 export const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 export const MAX_PAYLOADS = 256;
 
-export type PeerApiMethod = keyof PeerApi;
-
 type ToThread =
   | { readonly kind: "signer"; readonly address: Uint8Array }
   | { readonly kind: "gap"; readonly gap: UnsafeGap }
-  | { readonly kind: "call"; readonly id: number; readonly method: PeerApiMethod; readonly args: readonly unknown[] }
+  | { readonly kind: "call"; readonly id: number; readonly call: PeerApiCall }
   /** the answer to `ask`; without a block and an error: no such block */
   | { readonly kind: "block"; readonly id: number; readonly block?: EncodedBlock | undefined; readonly error?: string | undefined };
 
@@ -28,7 +26,7 @@ export interface Publish {
 }
 
 export type FromThread =
-  | { readonly kind: "payload"; readonly block: EncodedBlock; readonly from: string }
+  | { readonly kind: "payload"; readonly block: ReceivedBlock; readonly from: string }
   | { readonly kind: "ask"; readonly id: number; readonly number: number };
 
 export interface P2PTypes {

@@ -1,4 +1,4 @@
-import type { EncodedBlock } from "./encoded-block.ts";
+import type { ReceivedBlock } from "./encoded-block.ts";
 import { type FromThread, MAX_PAYLOAD_BYTES, MAX_PAYLOADS, PAYLOAD_BYTES, PAYLOADS } from "./messages.ts";
 
 /**
@@ -15,7 +15,7 @@ export class Outbox {
   }
 
   /** @returns false: dropped, because too many wait already */
-  payload(block: EncodedBlock, from: string): boolean {
+  payload(block: ReceivedBlock, from: string): boolean {
     const size = block.bytes.length;
     const isFull =
       Atomics.load(this.#shared, PAYLOAD_BYTES) + size > MAX_PAYLOAD_BYTES || Atomics.load(this.#shared, PAYLOADS) >= MAX_PAYLOADS;

@@ -3,10 +3,10 @@ import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { type NetworkRun, NetworkThread } from "@rnode/threads";
 import type { P2PConfig, P2PHandlers, P2PIdentity, P2PNetwork, Published, UnsafeGap } from "../network.ts";
-import type { PeerApi } from "../peers/peer-api.ts";
+import { forwardedPeerApi, type PeerApi, type PeerApiCall, type PeerApiMethod, type PeerApiResult } from "../peers/peer-api.ts";
 import { type P2PSetting, P2PSettingError } from "../settings-error.ts";
-import { decodeBlock, encodeBlock } from "./encoded-block.ts";
-import { COUNTERS, type P2PTypes, PAYLOAD_BYTES, PAYLOADS, type PeerApiMethod, type Publish } from "./messages.ts";
+import { decodeReceivedBlock, encodeBlock } from "./encoded-block.ts";
+import { COUNTERS, type P2PTypes, PAYLOAD_BYTES, PAYLOADS, type Publish } from "./messages.ts";
 
 type P2PThreadErrorCode =
   /** the thread of the network was lost, and is being started again */
@@ -89,7 +89,10 @@ export class P2PThread implements P2PNetwork {
         describe: ({ peerId }) => ({ peerId }),
       },
     );
-    this.api = this.#remoteApi();
+    this.api = forwardedPeerApi(
+      async <M extends PeerApiMethod>(call: PeerApiCall<M>) =>
+        (await this.#thread.ask((run, id) => run.send({ kind: "call", id, call }))) as PeerApiResult<M>,
+    );
   }
 
   /** @throws {P2PSettingError}, or other errors of the start */
@@ -128,22 +131,12 @@ export class P2PThread implements P2PNetwork {
     return this.#thread.close();
   }
 
-  #remoteApi(): PeerApi {
-    const call =
-      (method: PeerApiMethod) =>
-      (...args: unknown[]): Promise<unknown> =>
-        this.#thread.ask((run, id) => run.send({ kind: "call", id, method, args }));
-    return new Proxy({} as PeerApi, {
-      get: (_, name) => (typeof name === "string" && name !== "then" ? call(name as PeerApiMethod) : undefined),
-    });
-  }
-
   #take(run: NetworkRun<P2PTypes>, message: P2PTypes["from"]): void {
     switch (message.kind) {
       case "payload":
         Atomics.sub(run.counters, PAYLOAD_BYTES, message.block.bytes.length);
         Atomics.sub(run.counters, PAYLOADS, 1);
-        this.#handlers.onUnsafePayload(decodeBlock(message.block), message.from);
+        this.#handlers.onUnsafePayload(decodeReceivedBlock(message.block), message.from);
         return;
       case "ask":
         void this.#answer(run, message.id, message.number);

@@ -5,7 +5,7 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { NetworkProgram } from "@rnode/threads";
 import { startNetwork } from "../host/start-network.ts";
 import type { P2PHandlers, P2PNetwork } from "../network.ts";
-import type { PeerApi } from "../peers/peer-api.ts";
+import { callPeerApi } from "../peers/peer-api.ts";
 import { decodeBlock, encodeReceivedBlock } from "./encoded-block.ts";
 import { observeEventLoop } from "./event-loop-metrics.ts";
 import type { P2PTypes, Publish } from "./messages.ts";
@@ -70,11 +70,8 @@ function take(network: P2PNetwork, message: P2PTypes["to"]): void {
       else waiting?.reject(new Error(error));
       return;
     }
-    case "call": {
-      const { id, method, args } = message;
-      const call = network.api[method] as (...args: readonly unknown[]) => Promise<unknown>;
-      void program.answer(id, () => call.apply(network.api as PeerApi, args as unknown[]));
+    case "call":
+      void program.answer(message.id, () => callPeerApi(network.api, message.call));
       return;
-    }
   }
 }

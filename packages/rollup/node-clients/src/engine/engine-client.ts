@@ -4,6 +4,7 @@ import {
   attributesToJson,
   type ExecutionPayloadEnvelope,
   type ForkTimes,
+  type HashedPayload,
   type PayloadAttributes,
   payloadFromJson,
   payloadToJson,
@@ -12,7 +13,7 @@ import {
 import { orderedTrieRoot } from "@rnode/trie";
 import { ENGINE_CODES, EngineError, type EngineRpc, isEngineCode, isUnknownMethod, toEngineError } from "./engine-error.ts";
 import { forkchoiceVersion, getPayloadVersion, newPayloadVersion } from "./engine-versions.ts";
-import { readAnswer, VerifiedPayload } from "./verified-payload.ts";
+import { checkPayload, payloadFromHeader, readAnswer } from "./verified-payload.ts";
 
 export interface ForkchoiceState {
   readonly head: Hex;
@@ -42,7 +43,7 @@ export type BuildBlocksOutcome =
   | {
       readonly kind: "built";
       /** consecutive blocks; fewer than requested if the engine took too long or rejected one */
-      readonly blocks: readonly VerifiedPayload[];
+      readonly blocks: readonly HashedPayload[];
       /** why the next block is invalid; undefined: it was not tried, or all blocks were built */
       readonly refusal: string | undefined;
     }
@@ -139,7 +140,7 @@ export class EngineClient {
     attributes: readonly PayloadAttributes[],
     roots: readonly Uint8Array[],
     headers: unknown,
-  ): VerifiedPayload[] {
+  ): HashedPayload[] {
     const method = BUILD_BLOCKS;
     if (!Array.isArray(headers) || headers.length > attributes.length) {
       throw new EngineError("engine/bad-answer", { method, expected: `at most ${attributes.length} headers` });
@@ -148,7 +149,7 @@ export class EngineClient {
     return headers.map((encoded: unknown, index) => {
       const { transactions = [] } = attributes[index]!;
       const block = readAnswer(method, () =>
-        VerifiedPayload.fromHeader(method, hexToBytes(String(encoded)), transactions, roots[index]!, this.forkTimes),
+        payloadFromHeader(method, hexToBytes(String(encoded)), transactions, roots[index]!, this.forkTimes),
       );
       const { parentHash: parent, blockHash } = block.executionPayload;
       if (bytesToHex(parent) !== parentHash) throw new EngineError("engine/bad-answer", { method, index, mismatch: "parent hash" });
@@ -212,7 +213,7 @@ export class EngineClient {
       return {
         kind: "payload",
         valueWei: typeof blockValue === "string" ? parseQuantity(blockValue) : 0n,
-        envelope: VerifiedPayload.check(method, envelope, this.forkTimes),
+        envelope: checkPayload(method, envelope, this.forkTimes),
       };
     });
   }

@@ -12,6 +12,7 @@ import {
 import {
   type ExecutionPayload,
   type ExecutionPayloadEnvelope,
+  type HashedPayload,
   type Header,
   type L2BlockRef,
   l2BlockRefFromPayload,
@@ -22,7 +23,7 @@ import {
 } from "@rnode/protocol";
 import { decodeAccount, verifyProof } from "@rnode/trie";
 import { EngineError, type EngineRpc, toEngineError } from "./engine-error.ts";
-import { readAnswer, statedHash, VerifiedPayload, verifiedBlockHash, verifiedHeader } from "./verified-payload.ts";
+import { checkPayload, payloadFromRpc, readAnswer, statedHash, verifiedBlockHash, verifiedHeader } from "./verified-payload.ts";
 
 /** A complete block as the engine serves it. */
 export interface L2Block {
@@ -33,7 +34,7 @@ export interface L2Block {
 
 /** A cached block. */
 interface VerifiedBlock extends L2Block {
-  readonly envelope: VerifiedPayload;
+  readonly envelope: HashedPayload;
 }
 
 export type L2BlockLabel = "latest" | "safe" | "finalized";
@@ -132,7 +133,7 @@ export class L2Blocks {
    * @throws {EngineError} engine/bad-answer when it does not hash to its block hash
    */
   remember(envelope: ExecutionPayloadEnvelope): void {
-    this.keep(VerifiedPayload.check("engine_newPayload", envelope, this.config.forkTimes));
+    this.keep(checkPayload("engine_newPayload", envelope, this.config.forkTimes));
   }
 
   /**
@@ -158,15 +159,11 @@ export class L2Blocks {
     return payload && readAnswer(method, () => this.keep(payload));
   }
 
-  private async read(
-    method: string,
-    selector: string,
-    asked: { hash?: Hex; number?: number },
-  ): Promise<VerifiedPayload | undefined> {
+  private async read(method: string, selector: string, asked: { hash?: Hex; number?: number }): Promise<HashedPayload | undefined> {
     const answer = await this.callForBlock(method, [selector, true]);
     if (answer === null) return undefined;
     const known = this.cache.get(statedHash(method, answer))?.envelope;
-    const payload = known ?? VerifiedPayload.fromRpc(method, answer, this.config.forkTimes);
+    const payload = known ?? payloadFromRpc(method, answer, this.config.forkTimes);
     const { blockHash, blockNumber } = payload.executionPayload;
     const hash = bytesToHex(blockHash);
     if ((asked.hash ?? hash) !== hash || (asked.number ?? blockNumber) !== blockNumber) {
@@ -175,7 +172,7 @@ export class L2Blocks {
     return payload;
   }
 
-  private keep(payload: VerifiedPayload): VerifiedBlock {
+  private keep(payload: HashedPayload): VerifiedBlock {
     const ref = l2BlockRefFromPayload(this.config, payload.executionPayload);
     const block = { ref, header: payload.header, envelope: payload };
     this.cache.set(ref.hash, block);

@@ -1,116 +1,83 @@
-import {
-  bytesToHex,
-  EMPTY_REQUESTS_HASH,
-  EMPTY_TRIE_ROOT,
-  equalBytes,
-  type Hex,
-  hexToBytes,
-  hexToFixedBytes,
-  isCodedError,
-} from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex, hexToBytes, hexToFixedBytes, isCodedError } from "@rnode/primitives";
 import {
   blockFromRpc,
   blockToPayload,
   decodeHeader,
-  type ExecutionPayload,
   type ExecutionPayloadEnvelope,
   encodeTransaction,
   encodeWithdrawal,
   type ForkTimes,
+  HashedPayload,
   type Header,
   hashHeader,
   headerFromRpc,
   headerToPayload,
-  payloadToHeader,
   type RpcBlock,
   rollupRulesAt,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { EngineError } from "./engine-error.ts";
 
-/** A payload that hashes to its block hash. Only `check` and `fromRpc` create one. */
-export class VerifiedPayload implements ExecutionPayloadEnvelope {
-  readonly executionPayload: ExecutionPayload;
-  readonly parentBeaconBlockRoot: Uint8Array | undefined;
-  /** private to the class, so that no other object can pass for one */
-  readonly #header: Header;
+/**
+ * Checks a payload that came in the Engine API's form. One that was hashed before is not hashed again.
+ *
+ * @param method the method that returned it, for the error
+ * @throws {EngineError} engine/bad-answer
+ */
+export function checkPayload(method: string, envelope: ExecutionPayloadEnvelope, forkTimes: ForkTimes): HashedPayload {
+  const { blockHash, timestamp, withdrawals, withdrawalsRoot } = envelope.executionPayload;
+  const { hasExecutionRequests, hasMessagePasserRoot } = rollupRulesAt(forkTimes, timestamp);
+  // since Isthmus the header commits to the message passer's root instead of the list: all that can be checked is
+  // that the list is empty
+  const isListCovered = hasMessagePasserRoot ? withdrawals?.length === 0 : withdrawalsRoot === undefined;
+  if (!isListCovered) throw new EngineError("engine/bad-answer", { method, mismatch: "withdrawals" });
+  const hashed = readAnswer(method, () => HashedPayload.hash(envelope, hasExecutionRequests, orderedTrieRoot));
+  return hashed instanceof HashedPayload ? hashed : wrongHash(method, hashed, blockHash);
+}
 
-  private constructor({ executionPayload, parentBeaconBlockRoot }: ExecutionPayloadEnvelope, header: Header) {
-    this.executionPayload = executionPayload;
-    this.parentBeaconBlockRoot = parentBeaconBlockRoot;
-    this.#header = header;
-  }
+/**
+ * The payload of a block whose transactions are known, and of which the engine has only told the header.
+ *
+ * @param encodedHeader RLP
+ * @param transactionsRoot must be that of the transactions
+ * @throws {EngineError} engine/bad-answer when the header does not commit to the transactions
+ */
+export function payloadFromHeader(
+  method: string,
+  encodedHeader: Uint8Array,
+  transactions: readonly Uint8Array[],
+  transactionsRoot: Uint8Array,
+  forkTimes: ForkTimes,
+): HashedPayload {
+  return readAnswer(method, () => {
+    const header = decodeHeader(encodedHeader);
+    const hash = hashHeader(header);
+    if (!equalBytes(transactionsRoot, header.transactionsRoot)) {
+      throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
+    }
+    const { hasMessagePasserRoot } = rollupRulesAt(forkTimes, header.timestamp);
+    const withdrawals = withdrawalsOf(method, { header, withdrawals: undefined }, hasMessagePasserRoot);
+    return HashedPayload.of(headerToPayload(header, { transactions, withdrawals }, hash, hasMessagePasserRoot), header);
+  });
+}
 
-  get header(): Header {
-    return this.#header;
-  }
-
-  /**
-   * Checks a payload that came in the Engine API's form. One that was checked before is not checked again.
-   *
-   * @param method the method that returned it, for the error
-   * @throws {EngineError} engine/bad-answer
-   */
-  static check(method: string, envelope: ExecutionPayloadEnvelope, forkTimes: ForkTimes): VerifiedPayload {
-    if (envelope instanceof VerifiedPayload) return envelope;
-    const { blockHash, timestamp, withdrawals, withdrawalsRoot } = envelope.executionPayload;
-    const { hasExecutionRequests, hasMessagePasserRoot } = rollupRulesAt(forkTimes, timestamp);
-    // since Isthmus the header commits to the message passer's root instead of the list: all that can be checked is
-    // that the list is empty
-    const isListCovered = hasMessagePasserRoot ? withdrawals?.length === 0 : withdrawalsRoot === undefined;
-    if (!isListCovered) throw new EngineError("engine/bad-answer", { method, mismatch: "withdrawals" });
-    const header = payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot);
-    readAnswer(method, () => assertHash(method, header, blockHash));
-    return new VerifiedPayload(envelope, header);
-  }
-
-  /**
-   * The payload of a block whose transactions are known, and of which the engine has only told the header.
-   *
-   * @param encodedHeader RLP
-   * @param transactionsRoot must be that of the transactions
-   * @throws {EngineError} engine/bad-answer when the header does not commit to the transactions
-   */
-  static fromHeader(
-    method: string,
-    encodedHeader: Uint8Array,
-    transactions: readonly Uint8Array[],
-    transactionsRoot: Uint8Array,
-    forkTimes: ForkTimes,
-  ): VerifiedPayload {
-    return readAnswer(method, () => {
-      const header = decodeHeader(encodedHeader);
-      const hash = hashHeader(header);
-      if (!equalBytes(transactionsRoot, header.transactionsRoot)) {
-        throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
-      }
-      const { hasMessagePasserRoot } = rollupRulesAt(forkTimes, header.timestamp);
-      const withdrawals = withdrawalsOf(method, { header, withdrawals: undefined }, hasMessagePasserRoot);
-      return new VerifiedPayload(headerToPayload(header, { transactions, withdrawals }, hash, hasMessagePasserRoot), header);
-    });
-  }
-
-  /**
-   * Checks a block object of the `eth_` namespace with full transactions.
-   *
-   * @throws {EngineError} engine/bad-answer
-   */
-  static fromRpc(method: string, json: unknown, forkTimes: ForkTimes): VerifiedPayload {
-    return readAnswer(method, () => {
-      const block = blockFromRpc(json);
-      const { header, hash, transactions } = block;
-      assertHash(method, header, hash);
-      if (!equalBytes(orderedTrieRoot(transactions.map(encodeTransaction)), header.transactionsRoot)) {
-        throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
-      }
-      const { hasMessagePasserRoot } = rollupRulesAt(forkTimes, header.timestamp);
-      const withdrawals = withdrawalsOf(method, block, hasMessagePasserRoot);
-      return new VerifiedPayload(
-        blockToPayload({ header, transactions, ommers: [], withdrawals }, hash, hasMessagePasserRoot),
-        header,
-      );
-    });
-  }
+/**
+ * Checks a block object of the `eth_` namespace with full transactions.
+ *
+ * @throws {EngineError} engine/bad-answer
+ */
+export function payloadFromRpc(method: string, json: unknown, forkTimes: ForkTimes): HashedPayload {
+  return readAnswer(method, () => {
+    const block = blockFromRpc(json);
+    const { header, hash, transactions } = block;
+    assertHash(method, header, hash);
+    if (!equalBytes(orderedTrieRoot(transactions.map(encodeTransaction)), header.transactionsRoot)) {
+      throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
+    }
+    const { hasMessagePasserRoot } = rollupRulesAt(forkTimes, header.timestamp);
+    const withdrawals = withdrawalsOf(method, block, hasMessagePasserRoot);
+    return HashedPayload.of(blockToPayload({ header, transactions, ommers: [], withdrawals }, hash, hasMessagePasserRoot), header);
+  });
 }
 
 /** The header of a block object and its hash, recomputed from its fields. @throws {EngineError} engine/bad-answer */
@@ -156,7 +123,10 @@ function assertHash(method: string, header: Header, stated: Uint8Array): void {
     const reason = "it has a blockAccessListHash and a slotNumber, which no L2 block has";
     throw new EngineError("engine/bad-answer", { method, block: bytesToHex(computed), reason });
   }
-  if (equalBytes(computed, stated)) return;
+  if (!equalBytes(computed, stated)) wrongHash(method, computed, stated);
+}
+
+function wrongHash(method: string, computed: Uint8Array, stated: Uint8Array): never {
   throw new EngineError("engine/bad-answer", { method, stated: bytesToHex(stated), computed: bytesToHex(computed) });
 }
 
