@@ -387,7 +387,7 @@ describe("finality", () => {
     await harness.untilIdle();
     const finalize = async (number: number) => {
       harness.finalizer.onL1Finalized(harness.l1.blocks[number]!);
-      harness.driver.wake();
+      harness.signals.wake();
       await harness.untilIdle();
       return harness.heads().finalized;
     };
@@ -416,7 +416,7 @@ describe("finality", () => {
     const signalled = harness.l1.blocks[4]!;
     harness.l1.reorg(3, 4, "b");
     harness.finalizer.onL1Finalized(signalled);
-    harness.driver.wake();
+    harness.signals.wake();
     await harness.untilIdle();
     expect(harness.counts.resets).toBe(2);
     expect(harness.heads().finalized).toBe(0);
@@ -428,7 +428,7 @@ describe("finality", () => {
     await harness.untilIdle();
     harness.l1.failure = new CodedError("l1/unavailable", {});
     harness.finalizer.onL1Finalized(harness.l1.blocks[4]!);
-    harness.driver.wake();
+    harness.signals.wake();
     await harness.untilIdle();
     expect(harness.heads().finalized).toBe(0);
     harness.l1.failure = undefined;

@@ -1,5 +1,6 @@
 import type { Logger } from "@rnode/observe";
 import { Alarm, Backoff, backoffMs, type Clock, codedErrors } from "@rnode/primitives";
+import type { DriverSignals } from "./common/driver-signals.ts";
 import type { FoundHeads } from "./common/found-heads.ts";
 import { headsAfterReset } from "./common/heads.ts";
 import type { Progress, Trouble } from "./common/progress.ts";
@@ -25,6 +26,7 @@ class DriverError extends codedErrors<DriverErrorCode>({
 }) {}
 
 export interface DriverDeps {
+  readonly signals: DriverSignals;
   readonly control: EngineControl;
   readonly sequencer: Sequencer;
   readonly unsafe: UnsafeInserter;
@@ -70,9 +72,7 @@ export class Driver {
   private readonly engineSyncPart: Part | undefined;
   private readonly resetBackoff: Backoff;
   private commands: (() => Promise<void>)[] = [];
-  private woken = new Alarm();
   private readonly closing = new AbortController();
-  private resetReason: string | undefined = "start";
   private resetAtMs = 0;
   private recentResetsMs: number[] = [];
 
@@ -91,20 +91,15 @@ export class Driver {
     this.resetBackoff = this.newBackoff();
   }
 
-  /** Something arrived: start the next turn now. */
-  wake(): void {
-    this.woken.ring();
-  }
-
   /** Why the heads are being searched; undefined in normal operation. */
   get resetUnderWay(): string | undefined {
-    return this.resetReason;
+    return this.deps.signals.resetReason;
   }
 
+  /** The heads are to be found again: whatever the sequencer is building is given up. */
   requestReset(reason: string): void {
-    this.resetReason ??= reason;
     this.deps.sequencer.fence();
-    this.wake();
+    this.deps.signals.requestReset(reason);
   }
 
   /**
@@ -130,7 +125,7 @@ export class Driver {
           reject(error instanceof Error ? error : new Error(String(error)));
         }
       });
-      this.wake();
+      this.deps.signals.wake();
     });
   }
 
@@ -144,7 +139,7 @@ export class Driver {
       while (!this.closing.signal.aborted) {
         const pauseMs = await this.turn();
         this.deps.onTurn?.();
-        if (pauseMs > 0 && !this.closing.signal.aborted) await this.deps.clock.sleep(pauseMs, this.woken);
+        if (pauseMs > 0 && !this.closing.signal.aborted) await this.deps.clock.sleep(pauseMs, this.deps.signals.alarm);
       }
     } catch (error) {
       // close() also closes the connections, which can fail whatever was in progress
@@ -154,12 +149,12 @@ export class Driver {
 
   close(): void {
     this.closing.abort();
-    this.wake();
+    this.deps.signals.wake();
   }
 
   /** One turn. @returns how many milliseconds there is nothing to do, unless `wake` is called */
   async turn(): Promise<number> {
-    this.woken = new Alarm();
+    this.deps.signals.alarm = new Alarm();
     const { commands } = this;
     this.commands = [];
     for (const command of commands) await command();
@@ -170,15 +165,15 @@ export class Driver {
       if (isBusy || !engineSync.isUnfinished) return 0;
       return Math.max(engineSync.dueInMs(), this.engineSyncPart!.retryAtMs - this.deps.clock.monotonicMs());
     }
-    if (this.resetReason !== undefined) {
+    if (this.deps.signals.resetReason !== undefined) {
       this.deps.gap.turn(false);
-      if (this.deps.clock.monotonicMs() >= this.resetAtMs) await this.attemptReset(this.resetReason);
-      return this.resetReason === undefined ? 0 : Math.max(0, this.resetAtMs - this.deps.clock.monotonicMs());
+      if (this.deps.clock.monotonicMs() >= this.resetAtMs) await this.attemptReset(this.deps.signals.resetReason);
+      return this.deps.signals.resetReason === undefined ? 0 : Math.max(0, this.resetAtMs - this.deps.clock.monotonicMs());
     }
     let isBusy = false;
     for (const part of this.parts) {
       if (await this.turnOf(part)) isBusy = true;
-      if (this.resetReason !== undefined) return 0;
+      if (this.deps.signals.resetReason !== undefined) return 0;
     }
     if (this.deps.gap.turn(true)) isBusy = true;
     this.deps.metrics.turnDone?.();
@@ -219,7 +214,7 @@ export class Driver {
         return;
       }
       case "reset":
-        this.resetReason = progress.reason;
+        this.deps.signals.resetReason = progress.reason;
         return;
       case "critical":
         throw new DriverError("driver/critical", { part: part.name, reason: progress.reason });
@@ -232,7 +227,7 @@ export class Driver {
     const trouble = await this.findAndSetHeads();
     if (trouble === undefined) {
       this.resetBackoff.reset();
-      this.resetReason = undefined;
+      this.deps.signals.resetReason = undefined;
       metrics.reset();
       this.slowDownResets(reason);
       const { unsafe, safe, finalized } = this.deps.control.heads;

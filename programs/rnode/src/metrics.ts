@@ -184,6 +184,8 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
   };
 }
 
+export type NodeMetrics = ReturnType<typeof createNodeMetrics>;
+
 type RefLabels = { readonly layer: "l1" | "l2"; readonly type: string };
 const REF_LABELS = ["layer", "type"] as const;
 

@@ -10,7 +10,7 @@ export type FoundHeads =
       readonly finalized: L2BlockRef;
       /** the highest block that was labelled safe before; derivation from L1 has to confirm it again */
       readonly highestFormerSafe: L2BlockRef;
-      /** where derivation starts: the safe block, or an earlier block if the safe chain is in doubt */
+      /** where derivation starts: the safe block, or an earlier block if the safe chain has to be derived again */
       readonly base: L2BlockRef;
       /** the L1 block whose data made `base` the safe head, where that is recorded */
       readonly derivedFrom?: BlockId | undefined;

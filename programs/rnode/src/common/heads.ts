@@ -1,8 +1,8 @@
 import type { L2BlockRef } from "@rnode/protocol";
 
 /**
- * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ safe ≥ finalized. Only a reset lowers a label. While a
- * doubtful safe chain is derived again, pendingSafe is below the others: it marks how far derivation has come.
+ * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ safe ≥ finalized. Only a reset lowers a label. While the
+ * safe chain is derived again, pendingSafe is below the others: it marks how far derivation has come.
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation
  */
 export interface Heads {

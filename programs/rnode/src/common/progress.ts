@@ -19,7 +19,7 @@ export type Trouble =
       /** a warning with the remedy was logged before */
       readonly isSaid?: boolean;
     }
-  /** what we believe about the chain is wrong: determine the heads again */
+  /** the heads in memory may be wrong: find them again */
   | { readonly kind: "reset"; readonly reason: string }
   /** stop the node: an operator has to act */
   | { readonly kind: "critical"; readonly reason: string };

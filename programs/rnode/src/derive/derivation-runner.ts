@@ -56,7 +56,7 @@ export class DerivationRunner {
   private hasL1Changed = false;
   /** false: the engine builds one block at a time */
   private engineExtends = true;
-  /** the last block of a whole batch; below the safe head while a doubtful safe chain is derived again */
+  /** the last block of a whole batch; below the safe head while the safe chain is derived again */
   private concluded: L2BlockRef | undefined;
   private lastSaidSafe: L2BlockRef | undefined;
 
@@ -104,8 +104,8 @@ export class DerivationRunner {
 
   async turn(): Promise<Progress> {
     if (this.queue.length > 0) return this.processQueue();
-    const doubt = this.puller.hasPulled ? this.deps.safeChain.doubt : undefined;
-    if (doubt !== undefined) return reset(doubt.reason);
+    const rewind = this.puller.hasPulled ? this.deps.safeChain.rewind : undefined;
+    if (rewind !== undefined) return reset(rewind.reason);
     const { items, end } = this.puller.take();
     if (items.length > 0) {
       this.queue = [...items];
@@ -191,7 +191,7 @@ export class DerivationRunner {
   }
 
   private otherParent({ parent }: DerivedAttributes, tip: L2BlockRef): Progress {
-    if (this.deps.ahead.isNamed(parent)) this.puller.doubtNames(parent.number);
+    if (this.deps.ahead.isNamed(parent)) this.puller.ignoreNames(parent.number);
     return reset(
       `the derived block builds on block ${parent.number} ${parent.hash}, the safe chain ends with ${tip.number} ${tip.hash}`,
     );
@@ -218,7 +218,7 @@ export class DerivationRunner {
     if (block === undefined) return reset(`the engine has lost the unsafe block ${number}`);
     const mismatch = attributesMismatch(config, derived.attributes, derived.parent, block);
     if (mismatch !== undefined) {
-      const trouble = await this.deps.safeChain.judge(block, derived, mismatch, control.heads);
+      const trouble = await this.deps.safeChain.checkReplacement(block, derived, mismatch, control.heads);
       if (trouble !== undefined) return trouble.kind === "critical" ? this.tryOut(derived, trouble) : trouble;
       log.warn("unsafe block differs from what L1 says, replacing it", { number, hash: block.ref.hash, field: mismatch });
       const progress = await this.build(derived);
@@ -274,7 +274,7 @@ export class DerivationRunner {
       if (inserted?.kind === "temporary") return inserted;
     }
     const told = await control.sendForkchoice();
-    return told.kind === "temporary" ? told : this.deps.safeChain.believe(contradiction, derived.parent.number + 1);
+    return told.kind === "temporary" ? told : this.deps.safeChain.rewindOr(contradiction, derived.parent.number + 1);
   }
 
   private async build(derived: DerivedAttributes): Promise<Progress> {
@@ -299,7 +299,7 @@ export class DerivationRunner {
     return PROGRESS;
   }
 
-  /** @param block the block that was derived: below the safe head while a doubtful safe chain is derived again */
+  /** @param block the block that was derived: below the safe head while the safe chain is derived again */
   private finish(derived: DerivedAttributes, block: L2BlockRef): void {
     this.queue.shift();
     if (!derived.isLastInSpan) return;
@@ -322,7 +322,7 @@ export class DerivationRunner {
 
   /** Derives what follows a block once more, without relying on what batches say of the blocks before them. */
   private readAgain({ parent }: DerivedAttributes): Progress {
-    this.puller.doubtNames(parent.number);
+    this.puller.ignoreNames(parent.number);
     return reset(`block ${parent.number + 1} is not built, and batches that name it as their parent have been read`);
   }
 

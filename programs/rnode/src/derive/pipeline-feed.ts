@@ -48,7 +48,7 @@ export class PipelineFeed {
         row.channels = [...others, { id: channelId, event, bytes: sizeBytes }].slice(-LISTED);
       }),
     onBatch: ({ batch, verdict }) => {
-      if (verdict.kind === "undecided" || verdict.kind === "future") return; // it is judged again
+      if (verdict.kind === "undecided" || verdict.kind === "future") return; // it is checked again
       if (batch.fromSpan && verdict.kind !== "drop") return; // the span was shown
       const { type, timestamp, blockCount, transactionCount, l1InclusionBlock } = batch;
       const item: BatchItem = {

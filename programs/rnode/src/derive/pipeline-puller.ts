@@ -26,8 +26,8 @@ const STEPS_A_PULL = 64;
 /** Limits for what one pull derives ahead of building; the last block counted may exceed the limit of bytes. */
 const MAX_BLOCKS_AHEAD = 128;
 const MAX_BYTES_AHEAD = 4 << 20;
-/** For how many blocks names are not believed after one was wrong: each wrong one costs a reset. */
-const BLOCKS_IN_DOUBT = 1000;
+/** For how many blocks names are ignored after one was wrong: each wrong one costs a reset. */
+const BLOCKS_WITHOUT_NAMES = 1000;
 const NOTHING: Pulled = { items: [], end: undefined };
 
 /**
@@ -40,8 +40,8 @@ export class PipelinePuller {
   private readonly deps: PipelinePullerDeps;
   private pulling: Promise<void> | undefined;
   private pulled: Pulled | undefined;
-  /** names of blocks up to this one are not believed */
-  private doubtsNamesUpTo = -1;
+  /** names of blocks up to this one are ignored */
+  private ignoresNamesUpTo = -1;
 
   constructor(deps: PipelinePullerDeps) {
     this.deps = deps;
@@ -77,14 +77,14 @@ export class PipelinePuller {
   }
 
   /** A batch named a parent that has another hash, or one that cannot be built: derives block by block for a while. */
-  doubtNames(from: number): void {
-    this.doubtsNamesUpTo = from + BLOCKS_IN_DOUBT;
+  ignoreNames(from: number): void {
+    this.ignoresNamesUpTo = from + BLOCKS_WITHOUT_NAMES;
   }
 
   private addAhead({ parent, attributes }: DerivedAttributes): L2BlockRef | undefined {
     const { nextParent } = this.deps.pipeline;
     if (nextParent === undefined) return undefined;
-    if (nextParent !== "unnamed" && parent.number < this.doubtsNamesUpTo) return undefined;
+    if (nextParent !== "unnamed" && parent.number < this.ignoresNamesUpTo) return undefined;
     return this.deps.ahead.add(parent, attributes, nextParent);
   }
 

@@ -114,7 +114,7 @@ describe("an invalid batch below the safe head", () => {
       expect(harness.heads()).toMatchObject({ unsafe: 1, safe: 1 });
       expect(engine.head).toBe(first.hash);
 
-      // a safe chain in doubt is derived again below its label, and what comes after the invalid batch is compared, too
+      // a safe chain is derived again below its label, and what comes after the invalid batch is compared, too
       found.next = { ...found.next, safe: first };
       validReads = 0;
       await derive();

@@ -255,7 +255,7 @@ export class EngineControl {
     }
   }
 
-  /** While a doubtful safe chain is derived again, the safe label is above the block that is built on: no engine accepts that. */
+  /** While the safe chain is derived again, the safe label is above the block that is built on: no engine accepts that. */
   private forkchoiceState(head: L2BlockRef): ForkchoiceState {
     const { safe, finalized } = this.heads;
     return { head: head.hash, safe: head.number < safe.number ? head.hash : safe.hash, finalized: finalized.hash };

@@ -10,7 +10,7 @@ const KIND_OF_CODE: Readonly<Record<string, EngineKind>> = { GE: "geth", RH: "re
 
 /**
  * Says which execution client there is, and warns when it is of another kind than the operator said. A client that does not say what it is
- * is believed to be of that kind.
+ * is assumed to be of that kind.
  *
  * @param self how this node names itself
  */

@@ -76,8 +76,8 @@ export class PeerNetwork implements BlockGossip {
   setUnsafeBlockSigner(signer: Uint8Array): void {
     const { log } = this.deps;
     this.signers.rotate(signer);
-    const stranger = this.whyNotOurs();
-    if (stranger !== undefined) log.error("blocks of this node are not published", { reason: stranger });
+    const mismatch = this.signerMismatch();
+    if (mismatch !== undefined) log.error("blocks of this node are not published", { reason: mismatch });
     else if (this.checkOurs() === "former") {
       log.warn("L1 names another signer of blocks: replace the key of this node soon, peers accept its blocks for 3 h at most", {
         signer: bytesToHex(signer),
@@ -94,8 +94,8 @@ export class PeerNetwork implements BlockGossip {
       const payload = `${bytesToHex(blockHash)}:${blockNumber}`;
       return { kind: "unsigned", reason: `node has no p2p signer, payload ${payload} cannot be published` };
     }
-    const stranger = this.whyNotOurs();
-    if (stranger !== undefined) return { kind: "unsigned", reason: stranger };
+    const mismatch = this.signerMismatch();
+    if (mismatch !== undefined) return { kind: "unsigned", reason: mismatch };
     return { kind: "signed", signature: await signBlock(this.options.config.rollup, envelope, signer, signal) };
   }
 
@@ -116,7 +116,7 @@ export class PeerNetwork implements BlockGossip {
     return signer && this.signers.check(signer.address);
   }
 
-  private whyNotOurs(): string | undefined {
+  private signerMismatch(): string | undefined {
     const { signers, deps } = this;
     if (deps.signer === undefined || this.checkOurs() !== "other") return undefined;
     return (

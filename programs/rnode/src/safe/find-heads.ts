@@ -13,7 +13,7 @@ import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode
 import type { FoundHeads } from "../common/found-heads.ts";
 import type { Heads } from "../common/heads.ts";
 import { critical, type Trouble, temporary, temporaryBy } from "../common/progress.ts";
-import { type Doubt, resyncAdvice } from "./safe-chain-check.ts";
+import { type Rewind, resyncAdvice } from "./safe-chain-check.ts";
 import { type SafeHeadRecord, startFromRecord } from "./safe-start.ts";
 
 export interface FindHeadsDeps {
@@ -61,10 +61,10 @@ export function headsFinder(
   deps: FindHeadsDeps,
   log: Logger,
   record: SafeHeadRecord | undefined,
-): (doubt: Doubt | undefined) => Promise<FoundHeads> {
+): (rewind: Rewind | undefined) => Promise<FoundHeads> {
   let waits = 0;
-  return async (doubt) => {
-    if (record !== undefined && doubt === undefined) {
+  return async (rewind) => {
+    if (record !== undefined && rewind === undefined) {
       const start = await orTrouble(() => startFromRecord(record, { ...deps, log }, derivation.rollup.genesis.l2));
       if (start.kind === "l1-behind" && waits++ < WAITS_FOR_L1) {
         return temporary(`L1 does not have block ${start.needs}, from which the safe head was derived: the endpoint is behind`);
@@ -77,7 +77,7 @@ export function headsFinder(
       const reason = start.kind === "unknown" ? start.reason : `L1 does not have block ${start.needs}`;
       log.info("the safe-head database does not say where to start: walking back", { reason });
     }
-    return findHeads(derivation, deps, log, doubt);
+    return findHeads(derivation, deps, log, rewind);
   };
 }
 
@@ -93,13 +93,13 @@ async function orTrouble<T>(action: () => Promise<T>): Promise<T | Extract<Troub
 /**
  * Finds the heads in the engine that are valid on L1 as it is now, by bisection, or by walking back where the chain contradicts itself.
  *
- * @param doubt why derivation has to start before a block of the safe chain
+ * @param rewind why derivation has to start before a block of the safe chain
  */
 export async function findHeads(
   { rollup }: DerivationConfig,
   { l1, l2, labelsBehindTip }: FindHeadsDeps,
   log: Logger,
-  doubt?: Doubt,
+  rewind?: Rewind,
 ): Promise<FoundHeads> {
   let asked = 0;
   let last: L2BlockRef | undefined;
@@ -127,12 +127,12 @@ export async function findHeads(
       },
     });
     log.debug("found where to start", { asked, unsafe: heads.unsafe.number, safe: heads.safe.number });
-    if (doubt === undefined) return { kind: "found", ...heads, base: heads.safe };
-    const base = await confirmedBefore(rollup, { l1, l2 }, doubt, log);
-    const { reason, base: doubted } = doubt;
-    log.warn("the safe chain is in doubt: deriving it again from further back", {
+    if (rewind === undefined) return { kind: "found", ...heads, base: heads.safe };
+    const base = await confirmedBefore(rollup, { l1, l2 }, rewind, log);
+    const { reason, base: unconfirmed } = rewind;
+    log.warn("deriving the safe chain again from further back", {
       reason,
-      doubted: doubted.number,
+      unconfirmed: unconfirmed.number,
       from: base.number,
     });
     return { kind: "found", ...heads, base };
@@ -147,7 +147,7 @@ export async function findHeads(
 const BLOCKS_IN_A_ROW = 16;
 
 /**
- * A block before that of `doubt` which has user transactions: the newest such block, unless there is none for long, as in a chain that an
+ * A block before that of `rewind` which has user transactions: the newest such block, unless there is none for long, as in a chain that an
  * L1 endpoint made up. They come from a batch that fitted the chain, whereas no batch fits a chain made up.
  *
  * @throws {CodedError} sync-start/l2-block-missing, and what the providers reject with
@@ -155,7 +155,7 @@ const BLOCKS_IN_A_ROW = 16;
 async function confirmedBefore(
   { genesis }: RollupConfig,
   { l1, l2 }: FindHeadsDeps,
-  { base, l1Blocks }: Doubt,
+  { base, l1Blocks }: Rewind,
   log: Logger,
 ): Promise<L2BlockRef> {
   const first = genesis.l2.number;
@@ -169,7 +169,7 @@ async function confirmedBefore(
       const hasUsers = !block.envelope.executionPayload.transactions.every(isDepositTransaction);
       if (hasUsers && (await isOriginCanonical(l1, block.ref))) return block.ref;
     }
-    log.info("going back to a block that came from a batch", { doubted: base.number, at: number });
+    log.info("going back to a block that came from a batch", { unconfirmed: base.number, at: number });
   }
 }
 

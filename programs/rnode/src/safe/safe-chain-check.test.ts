@@ -139,9 +139,7 @@ describe("a batcher that builds on the block of deposits that replaces its own b
     expect(verifier.harness.control.heads.finalized.number, "it starts with the block of deposits").toBe(number);
     verifier.restart();
     await network.run(4 * MINUTE_MS);
-    expect(verifier.harness.logs.map(({ text }) => text)).toContain(
-      "the safe chain is in doubt: deriving it again from further back",
-    );
+    expect(verifier.harness.logs.map(({ text }) => text)).toContain("deriving the safe chain again from further back");
     const derived = network.safeChain(verifier);
     expect(derived.length).toBeGreaterThan(number + 100);
     expect(derived).toEqual(network.safeChain(network.sequencer).slice(0, derived.length));
@@ -178,13 +176,13 @@ describe("what L1 is asked before a safe block is replaced", () => {
   const startedFurtherBack = (contradicted: number, safe: number): SafeChainCheck => {
     const safeChain = check();
     safeChain.onReset(ref(20), ref(safe));
-    safeChain.believe(critical("L1 says otherwise"), contradicted);
+    safeChain.rewindOr(critical("L1 says otherwise"), contradicted);
     safeChain.onReset(ref(10), ref(safe));
     return safeChain;
   };
-  const judge = async (safeChain: SafeChainCheck, number: number, l1Block: L1BlockRef = l1.blocks[45]!) => {
+  const replacement = async (safeChain: SafeChainCheck, number: number, l1Block: L1BlockRef = l1.blocks[45]!) => {
     const attributes = attributesOn(config, ref(number - 1), l1.blocks[number >> 1]!);
-    return (await safeChain.judge(chain[number]!, { attributes, derivedFrom: l1Block }, "transaction", heads))?.kind;
+    return (await safeChain.checkReplacement(chain[number]!, { attributes, derivedFrom: l1Block }, "transaction", heads))?.kind;
   };
 
   it.each<[string, number, L1BlockRef | undefined, string | undefined]>([
@@ -199,7 +197,7 @@ describe("what L1 is asked before a safe block is replaced", () => {
     const safeChain = check();
     if (derivedFrom !== undefined) safeChain.onSafe(ref(30), derivedFrom);
     safeChain.onReset(ref(20), ref(30));
-    expect(await judge(safeChain, number)).toBe(expected);
+    expect(await replacement(safeChain, number)).toBe(expected);
   });
 
   it.each<[string, L1BlockRef, string | undefined]>([
@@ -210,14 +208,14 @@ describe("what L1 is asked before a safe block is replaced", () => {
     const safeChain = check({ recordedAfter });
     safeChain.beforeReset(ref(20));
     safeChain.onReset(ref(20), ref(30));
-    expect(await judge(safeChain, 30)).toBe(expected);
+    expect(await replacement(safeChain, 30)).toBe(expected);
   });
 
   it("does not go by a record about a block that the engine does not have", async () => {
     const safeChain = check({ recordedAfter: () => [{ l1Block: gone(l1.blocks[29]!), safeHead: { number: 30, hash: "0x77" } }] });
     safeChain.beforeReset(ref(20));
     safeChain.onReset(ref(20), ref(30));
-    expect(await judge(safeChain, 30)).toBe("critical");
+    expect(await replacement(safeChain, 30)).toBe("critical");
   });
 
   it("goes by what this process derives, not by what was recorded before", async () => {
@@ -227,7 +225,7 @@ describe("what L1 is asked before a safe block is replaced", () => {
     safeChain.onSafe(ref(30), l1.blocks[29]!);
     safeChain.beforeReset(ref(20));
     safeChain.onReset(ref(20), ref(30));
-    expect(await judge(safeChain, 30)).toBe("critical");
+    expect(await replacement(safeChain, 30)).toBe("critical");
   });
 
   describe("a start", () => {
@@ -272,8 +270,8 @@ describe("what L1 is asked before a safe block is replaced", () => {
   it("starts over when the L1 block that is being read was itself replaced", async () => {
     const safeChain = check();
     safeChain.onReset(ref(20), ref(30));
-    expect(await judge(safeChain, 30, gone(l1.blocks[45]!))).toBe("reset");
-    expect(await judge(safeChain, 20, gone(l1.blocks[45]!))).toBe("reset");
+    expect(await replacement(safeChain, 30, gone(l1.blocks[45]!))).toBe("reset");
+    expect(await replacement(safeChain, 20, gone(l1.blocks[45]!))).toBe("reset");
   });
 
   it("lets a block be replaced whose L1 origin is gone", async () => {
@@ -281,7 +279,9 @@ describe("what L1 is asked before a safe block is replaced", () => {
     safeChain.onReset(ref(20), ref(30));
     const block = { ...chain[30]!, ref: { ...ref(30), l1Origin: gone(l1.blocks[15]!) } };
     const attributes = attributesOn(config, ref(29), l1.blocks[15]!);
-    expect(await safeChain.judge(block, { attributes, derivedFrom: l1.blocks[45]! }, "prevRandao", heads)).toBeUndefined();
+    expect(
+      await safeChain.checkReplacement(block, { attributes, derivedFrom: l1.blocks[45]! }, "prevRandao", heads),
+    ).toBeUndefined();
   });
 
   it("lets a block be replaced by one that is made because L1 has no batch: this one had a batch", async () => {
@@ -290,17 +290,17 @@ describe("what L1 is asked before a safe block is replaced", () => {
     const once = check();
     once.onReset(ref(20), ref(30));
     once.observer.onBatch(empty);
-    expect(await judge(once, 30), "derivation may have begun in the midst of a channel").toBe("critical");
+    expect(await replacement(once, 30), "derivation may have begun in the midst of a channel").toBe("critical");
 
     const safeChain = startedFurtherBack(30, 30);
     safeChain.observer.onBatch(empty);
-    expect(await judge(safeChain, 29)).toBe("critical");
-    expect(await judge(safeChain, 30)).toBeUndefined();
+    expect(await replacement(safeChain, 29)).toBe("critical");
+    expect(await replacement(safeChain, 30)).toBeUndefined();
 
     const hasBatch = startedFurtherBack(30, 30);
     hasBatch.observer.onBatch(empty);
     hasBatch.observer.onBatch({ batch: accepted, verdict: { kind: "accept" } });
-    expect(await judge(hasBatch, 30)).toBe("critical");
+    expect(await replacement(hasBatch, 30)).toBe("critical");
   });
 
   it("takes nothing above a block that may be replaced for the one that was safe there", async () => {
@@ -308,11 +308,14 @@ describe("what L1 is asked before a safe block is replaced", () => {
     safeChain.onSafe(ref(28), gone(l1.blocks[28]!));
     safeChain.onSafe(ref(30), l1.blocks[29]!);
     safeChain.onReset(ref(20), ref(30));
-    expect(await judge(safeChain, 30)).toBe("critical");
-    expect(await judge(safeChain, 25)).toBeUndefined();
-    expect(await judge(safeChain, 30), "a sequencer may have made another block on the one that came instead").toBeUndefined();
-    expect(await judge(safeChain, 24)).toBeUndefined();
-    expect(await judge(safeChain, 20)).toBe("critical");
+    expect(await replacement(safeChain, 30)).toBe("critical");
+    expect(await replacement(safeChain, 25)).toBeUndefined();
+    expect(
+      await replacement(safeChain, 30),
+      "a sequencer may have made another block on the one that came instead",
+    ).toBeUndefined();
+    expect(await replacement(safeChain, 24)).toBeUndefined();
+    expect(await replacement(safeChain, 20)).toBe("critical");
   });
 
   it.each([
@@ -322,32 +325,32 @@ describe("what L1 is asked before a safe block is replaced", () => {
     [41, 50, "critical"],
   ])("lets block %i be replaced if one up to the former safe head %i has users' transactions", async (number, safe, expected) => {
     const safeChain = startedFurtherBack(number, safe);
-    expect(await judge(safeChain, number)).toBe(expected);
+    expect(await replacement(safeChain, number)).toBe(expected);
   });
 
-  it("believes what L1 says of a safe block after some starts from further and further back", async () => {
+  it("takes what L1 says of a safe block as final after some starts from further and further back", async () => {
     const safeChain = check();
     safeChain.onReset(ref(48), ref(50));
     const contradiction = critical("L1 says otherwise");
     const windows: (number | undefined)[] = [];
     for (const base of [40, 30, 20]) {
-      expect(safeChain.believe(contradiction, 49).kind).toBe("reset");
-      windows.push(safeChain.doubt?.l1Blocks);
+      expect(safeChain.rewindOr(contradiction, 49).kind).toBe("reset");
+      windows.push(safeChain.rewind?.l1Blocks);
       safeChain.onReset(ref(base), ref(base)); // the engine was told of lower labels
-      expect(await judge(safeChain, 50), "it was safe before the first of these starts").toBe("critical");
+      expect(await replacement(safeChain, 50), "it was safe before the first of these starts").toBe("critical");
     }
     expect(windows).toEqual([20, 40, 80]);
-    expect(safeChain.believe(contradiction, 49)).toBe(contradiction);
+    expect(safeChain.rewindOr(contradiction, 49)).toBe(contradiction);
     safeChain.onSafe(ref(49), l1.blocks[45]!);
-    expect(safeChain.believe(contradiction, 50).kind, "this is another block").toBe("reset");
+    expect(safeChain.rewindOr(contradiction, 50).kind, "this is another block").toBe("reset");
     safeChain.onReset(ref(0), ref(0));
-    expect(safeChain.believe(contradiction, 50), "there is nothing further back than the genesis").toBe(contradiction);
+    expect(safeChain.rewindOr(contradiction, 50), "there is nothing further back than the genesis").toBe(contradiction);
   });
 
   it("tries again when L1 does not answer", async () => {
     const safeChain = check({ l1: { blockByNumber: () => Promise.reject(new L1Error("l1/unavailable", { reason: "down" })) } });
     safeChain.onReset(ref(20), ref(30));
-    expect(await judge(safeChain, 30)).toBe("temporary");
+    expect(await replacement(safeChain, 30)).toBe("temporary");
   });
 
   it.each<[string, Partial<ObservedBatch>, BatchVerdict, boolean]>([
@@ -356,7 +359,7 @@ describe("what L1 is asked before a safe block is replaced", () => {
     ["spans over other blocks", { type: "span" }, { kind: "drop", reason: "span-overlap-mismatch" }, true],
     ["batches that came too late", {}, { kind: "drop", reason: "included-too-late" }, false],
     ["batches of the past", {}, { kind: "past" }, false],
-  ])("%s", (_, over, verdict, isDoubted) => {
+  ])("%s", (_, over, verdict, isRewound) => {
     const batch = { ...observed, ...over };
     const inL1Blocks = (safeChain: SafeChainCheck, numbers: readonly number[], what: BatchVerdict = verdict) => {
       for (const number of numbers)
@@ -365,10 +368,10 @@ describe("what L1 is asked before a safe block is replaced", () => {
     const started = check();
     started.onReset(ref(0), ref(30));
     inL1Blocks(started, [31, 32, 33, 34, 35]);
-    expect(started.doubt, "the genesis is not in doubt").toBeUndefined();
+    expect(started.rewind, "nothing is before the genesis").toBeUndefined();
     started.onReset(ref(20), ref(30));
     inL1Blocks(started, [31, 32, 33, 34, 35]);
-    expect(started.doubt, "this process has derived everything itself").toBeUndefined();
+    expect(started.rewind, "this process has derived everything itself").toBeUndefined();
 
     const safeChain = check();
     safeChain.onReset(ref(20), ref(30)); // its L1 origin is 10, and the window ends with 30
@@ -377,15 +380,15 @@ describe("what L1 is asked before a safe block is replaced", () => {
     inL1Blocks(safeChain, [32, 33], { kind: "future" });
     inL1Blocks(safeChain, [35, 36, 37], { kind: "past" });
     inL1Blocks(safeChain, [34], { kind: "drop", reason: "timestamp-in-future" });
-    expect(safeChain.doubt, "the batcher may not know yet what became safe").toBeUndefined();
+    expect(safeChain.rewind, "the batcher may not know yet what became safe").toBeUndefined();
     inL1Blocks(safeChain, [35], { kind: "drop", reason: "timestamp-in-future" });
-    expect(safeChain.doubt?.base.number).toBe(isDoubted ? 20 : undefined);
+    expect(safeChain.rewind?.base.number).toBe(isRewound ? 20 : undefined);
     safeChain.onReset(ref(10), ref(30));
-    expect(safeChain.doubt).toBeUndefined();
+    expect(safeChain.rewind).toBeUndefined();
     inL1Blocks(safeChain, [34, 35, 36, 37]);
     safeChain.observer.onBatch({ batch, verdict: { kind: "accept" } });
     inL1Blocks(safeChain, [38, 39, 40, 41, 42]);
-    expect(safeChain.doubt, "a batch builds on the block").toBeUndefined();
+    expect(safeChain.rewind, "a batch builds on the block").toBeUndefined();
   });
 });
 

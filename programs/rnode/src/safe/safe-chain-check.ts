@@ -26,16 +26,16 @@ const NAMES_ANOTHER_CHAIN: ReadonlySet<BatchDropReason> = new Set([
 ]);
 
 /**
- * After a batch on another chain, so many L1 blocks must have batches that do not fit before the safe chain is in doubt: a sequencer that
+ * After a batch on another chain, so many L1 blocks must have batches that do not fit before derivation is rewound: a sequencer that
  * has not noticed that a batch was invalid or late still builds on its own chain for a while.
  */
-const L1_BLOCKS_OF_DOUBT = 5;
+const UNFIT_L1_BLOCKS_BEFORE_REWIND = 5;
 
-/** A contradiction is believed once derivation has found it from so many starting points besides the first. */
+/** A contradiction is final once derivation has found it from so many starting points besides the first. */
 const MAX_STARTS_FURTHER_BACK = 3;
 
 /** Derivation has to start before `base`, and at an L1 origin that is at least `l1Blocks` older. */
-export interface Doubt {
+export interface Rewind {
   readonly base: L2BlockRef;
   readonly l1Blocks: number;
   readonly reason: string;
@@ -46,9 +46,9 @@ const MAX_BLOCKS_SEARCHED = 1_000;
 
 /**
  * Checks whether L1 still confirms blocks that were safe before. Labels outlive the data they were derived from: a node that once
- * followed an L1 endpoint that lied has a chain of its own, even a finalized one, and each of its blocks fits the one before.
+ * followed an L1 endpoint of another chain has a chain of its own, even a finalized one, and each of its blocks fits the one before.
  *
- * Derivation starts after the finalized block, which is therefore taken on trust until an accepted batch builds on it. If instead the
+ * Derivation starts after the finalized block, which is therefore unconfirmed until an accepted batch builds on it. If instead the
  * batches keep building on a different block, derivation starts again further back.
  *
  * If a block of the engine was safe and differs from the derived one although L1 was not reorganised, derivation starts again further
@@ -68,7 +68,7 @@ export class SafeChainCheck {
   private otherChain: string | undefined;
   /** L1 blocks with batches that do not fit, although their batcher could know what had become safe */
   private readonly unfitL1Blocks = new Set<number>();
-  private doubted: Doubt | undefined;
+  private pendingRewind: Rewind | undefined;
   /** the block after which derivation started */
   private base: L2BlockRef | undefined;
   /** starts because of a block that L1 seemed to contradict, since derivation last got beyond such a block */
@@ -92,9 +92,9 @@ export class SafeChainCheck {
       // Before the window of `base` had ended, the batcher could not know which block there becomes safe.
       const isLate = l1InclusionBlock.number > base.l1Origin.number + this.deps.config.seqWindowSize;
       if (isLate && (verdict.kind === "drop" || verdict.kind === "future")) this.unfitL1Blocks.add(l1InclusionBlock.number);
-      if (this.otherChain === undefined || this.unfitL1Blocks.size < L1_BLOCKS_OF_DOUBT) return;
+      if (this.otherChain === undefined || this.unfitL1Blocks.size < UNFIT_L1_BLOCKS_BEFORE_REWIND) return;
       const reason = `the batcher does not build on L2 block ${base.number} (${this.otherChain}), and no batch has fitted since`;
-      this.doubted ??= { base, l1Blocks: 0, reason };
+      this.pendingRewind ??= { base, l1Blocks: 0, reason };
     },
   };
 
@@ -103,12 +103,12 @@ export class SafeChainCheck {
   }
 
   /** Why, and from where, the safe chain has to be derived again; undefined if it need not be. */
-  get doubt(): Doubt | undefined {
-    return this.doubted;
+  get rewind(): Rewind | undefined {
+    return this.pendingRewind;
   }
 
   /**
-   * Takes a start back to what was derived from L1 blocks that are still there. The search for heads goes by the L1 origins of blocks, and trusts
+   * Takes a start back to what was derived from L1 blocks that are still there. The search for heads goes by the L1 origins of blocks, and takes as canonical
    * what is more than a sequencing window behind the newest one that L1 has. That is wrong where newer blocks were built on safe ones whose
    * batch has left L1 with a reorganisation.
    */
@@ -157,7 +157,7 @@ export class SafeChainCheck {
     const before = this.startsFurtherBack > 0 ? this.highestFormerSafeNumber : 0;
     this.highestFormerSafeNumber = Math.max(highestFormerSafe.number, before);
     this.base = base;
-    this.doubted = undefined;
+    this.pendingRewind = undefined;
     this.otherChain = undefined;
     this.unfitL1Blocks.clear();
     this.filledInAtSec = undefined;
@@ -176,13 +176,13 @@ export class SafeChainCheck {
    *
    * @returns `contradiction`, or a reset after which derivation starts further back
    */
-  believe(contradiction: Trouble, number: number): Trouble {
+  rewindOr(contradiction: Trouble, number: number): Trouble {
     const { base, deps } = this;
     if (base === undefined || !this.canStartFurtherBack) return contradiction;
     const l1Blocks = deps.config.seqWindowSize * 2 ** this.startsFurtherBack++;
     this.contradictedNumber = number;
     const reason = `read after L2 block ${base.number}, L1 contradicts safe block ${number}: reading it from further back`;
-    this.doubted = { base, l1Blocks, reason };
+    this.pendingRewind = { base, l1Blocks, reason };
     return reset(reason);
   }
 
@@ -192,11 +192,11 @@ export class SafeChainCheck {
   }
 
   /**
-   * Judges a `block` of the engine that differs from the `derived` one.
+   * Checks whether a `block` of the engine may be replaced by the `derived` one, which differs.
    *
    * @returns undefined if it may be replaced: it was never safe, or L1 no longer has what it was derived from
    */
-  async judge(
+  async checkReplacement(
     block: L2Block,
     derived: Pick<DerivedAttributes, "attributes" | "derivedFrom">,
     mismatch: AttributesMismatch,
@@ -233,7 +233,7 @@ export class SafeChainCheck {
 
   /**
    * Where no record says what a block was derived from, the block itself can show that L1 no longer has it: nobody but the batcher makes a
-   * batch that is accepted. An endpoint that lies can only hide it, and what is then derived has deposits only, and no batch fits it. Unless
+   * batch that is accepted. A false answer of an endpoint can only hide it, and what is then derived has deposits only, and no batch fits it. Unless
    * the start was in the midst of a channel: that is known after a start from further back.
    */
   private async whyFromBatch(block: L2Block, derivedTimestampSec: number): Promise<string | undefined> {

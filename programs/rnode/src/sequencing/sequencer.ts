@@ -18,7 +18,7 @@ export interface SequencerOptions {
   readonly sealingDurationMs: number;
 }
 
-/** Attributes for a parent and an L1 origin. Whether to use the transaction pool is decided elsewhere. */
+/** Attributes for a parent and an L1 origin. The caller decides whether to use the transaction pool. */
 export type PrepareAttributes = (
   parent: L2BlockRef,
   origin: L1BlockHeader,

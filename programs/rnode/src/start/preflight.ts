@@ -155,7 +155,7 @@ const noEngineApi = (l2Name: string): StartError =>
     `--l2 ${l2Name} has no Engine API: give the execution client's authenticated port (--authrpc.port, by default 8551), not the one for users`,
   );
 
-/** A client whose head is above the block, and that no longer has it, is believed: its chain id was checked. */
+/** A client whose head is above the block, and that no longer has it, passes: its chain id was checked. */
 function assertGenesis(
   { log }: PreflightDeps,
   {

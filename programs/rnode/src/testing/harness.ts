@@ -20,6 +20,7 @@ import {
   type RollupConfig,
   upgradeGasAt,
 } from "@rnode/protocol";
+import { DriverSignals } from "../common/driver-signals.ts";
 import type { FoundHeads } from "../common/found-heads.ts";
 import { SequencingTime } from "../common/sequencing-time.ts";
 import { BlocksAhead } from "../derive/blocks-ahead.ts";
@@ -28,7 +29,7 @@ import { Driver } from "../driver.ts";
 import { EngineControl } from "../engine/engine-control.ts";
 import type { EngineKind } from "../engine/engine-kind.ts";
 import { Finalizer } from "../safe/finalizer.ts";
-import { type Doubt, SafeChainCheck } from "../safe/safe-chain-check.ts";
+import { type Rewind, SafeChainCheck } from "../safe/safe-chain-check.ts";
 import type { SafeHeadDatabase } from "../safe/safe-head-database.ts";
 import { SafeHeadWatch } from "../safe/safe-head-watch.ts";
 import { SafeHeads } from "../safe/safe-heads.ts";
@@ -147,7 +148,7 @@ export interface HarnessOptions {
     readonly ahead: BlocksAhead;
     readonly createPipeline: (observer: Partial<DerivationObserver>) => DerivationPipeline;
     readonly prepareAttributes: PrepareAttributes;
-    readonly findHeads: (log: Logger, doubt: Doubt | undefined) => Promise<FoundHeads>;
+    readonly findHeads: (log: Logger, rewind: Rewind | undefined) => Promise<FoundHeads>;
     readonly isCritical: (error: unknown) => boolean;
   };
 }
@@ -162,6 +163,7 @@ export function createHarness(options: HarnessOptions = {}) {
   const { log, logs } = recordingLogger();
   const ahead = options.real?.ahead ?? new BlocksAhead(engine, config);
   const control = new EngineControl(engine, config);
+  const signals = new DriverSignals();
   const published: number[] = [];
   const counts = { resets: 0, derivationErrors: 0, publishingErrors: 0 };
   const origins = new L1OriginSelector({ l1Confs: options.l1Confs ?? 0 }, { config, l1, l1Head: () => l1.head, clock, log });
@@ -207,7 +209,7 @@ export function createHarness(options: HarnessOptions = {}) {
     config,
     l1,
     l1Head: () => l1.head,
-    onFault: (reason) => driver.requestReset(reason),
+    onFault: (reason) => signals.requestReset(reason),
   });
   const finalizer = new Finalizer({
     l1,
@@ -247,7 +249,7 @@ export function createHarness(options: HarnessOptions = {}) {
       safeHeads.onIdle();
       finalizer.onDerivationIdle();
     },
-    wake: () => driver.wake(),
+    wake: () => signals.wake(),
   });
   // hashes of the fake engine's blocks cover only part of their content
   const hashed = (_: RollupConfig, envelope: ExecutionPayloadEnvelope): HashedPayload =>
@@ -259,7 +261,7 @@ export function createHarness(options: HarnessOptions = {}) {
     config,
     headNumber: () => control.headsIfKnown?.unsafe.number,
     hashed,
-    onQueued: () => driver.wake(),
+    onQueued: () => signals.wake(),
     ...(options.inboxLimits && { limits: options.inboxLimits }),
   });
   const engineSync =
@@ -295,7 +297,8 @@ export function createHarness(options: HarnessOptions = {}) {
     timeouts: options.timeouts ?? new TimedOutPayloads(undefined, log),
   });
   const found: { next: FoundHeads | undefined } = { next: undefined };
-  const driver: Driver = new Driver({
+  const driver = new Driver({
+    signals,
     control,
     sequencer,
     unsafe,
@@ -309,7 +312,7 @@ export function createHarness(options: HarnessOptions = {}) {
     metrics: { reset: () => counts.resets++, derivationError: () => counts.derivationErrors++ },
     findHeads: async () => {
       if (options.real !== undefined) {
-        const start = await options.real.findHeads(log, safeChain.doubt);
+        const start = await options.real.findHeads(log, safeChain.rewind);
         if (start.kind !== "found") return start;
         safeChain.beforeReset(start.base);
         return (await safeHeads.reset(start)) ?? start;
@@ -343,7 +346,7 @@ export function createHarness(options: HarnessOptions = {}) {
   function newL1Head(count = 1, branch = "a"): void {
     l1.extend(count, branch);
     derivation.onL1Change();
-    driver.wake();
+    signals.wake();
   }
 
   const heads = () => {
@@ -367,6 +370,7 @@ export function createHarness(options: HarnessOptions = {}) {
     missing,
     refused,
     safeHeadWatch,
+    signals,
     driver,
     logs,
     published,

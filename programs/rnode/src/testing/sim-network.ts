@@ -130,9 +130,9 @@ export class SimNode {
         isCritical: isCriticalError,
         createPipeline: (observer) => createDerivationPipeline(derivation, { ...providers, observer }),
         prepareAttributes: attributesPreparer(derivation, { l1, l2: engine }),
-        findHeads: (log, doubt) => {
+        findHeads: (log, rewind) => {
           finder ??= headsFinder(derivation, { l1, l2: engine }, log, safeHeads);
-          return finder(doubt);
+          return finder(rewind);
         },
       },
     });
@@ -202,7 +202,7 @@ export class SimNetwork {
     for (const { harness } of this.nodes) {
       harness.derivation.onL1Change();
       if (finalized !== undefined) harness.finalizer.onL1Finalized(finalized);
-      harness.driver.wake();
+      harness.signals.wake();
     }
   }
 

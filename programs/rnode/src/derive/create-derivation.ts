@@ -1,0 +1,101 @@
+import { createDecompressor } from "@rnode/compression";
+import { createDerivationPipeline, type DerivationConfig, type DerivationObserver, joinObservers } from "@rnode/derivation";
+import { type Feed, noFeed } from "@rnode/observe";
+import { isCriticalError } from "@rnode/primitives";
+import type { NodeBase } from "../node-base.ts";
+import type { RnodeOptions } from "../options.ts";
+import type { SafeParts } from "../safe/create-safe.ts";
+import { challengeableL1Blocks, Finalizer } from "../safe/finalizer.ts";
+import { BlocksAhead } from "./blocks-ahead.ts";
+import { DerivationLog } from "./derivation-log.ts";
+import { DerivationRunner } from "./derivation-runner.ts";
+import { l1Ahead } from "./l1-ahead.ts";
+import { PipelineFeed } from "./pipeline-feed.ts";
+import { withStepLog } from "./step-log.ts";
+
+export interface DerivationDeps {
+  readonly derivation: DerivationConfig;
+  readonly safe: SafeParts;
+  /** of the dashboard */
+  readonly feed: Feed;
+  /** is told what derivation reads and decides, too */
+  readonly observer: Partial<DerivationObserver> | undefined;
+}
+
+export interface DerivationParts {
+  readonly runner: DerivationRunner;
+  readonly finalizer: Finalizer;
+}
+
+/** The pipeline, with what reads for it and what follows from it. */
+export function createDerivation(
+  options: Pick<RnodeOptions, "l1" | "verifier" | "finality">,
+  { derivation, safe: { safeHeads, safeChain, safeHeadWatch }, feed, observer = {} }: DerivationDeps,
+  base: NodeBase,
+): DerivationParts {
+  const { config, clock, log, metrics, control, progress, signals, connections } = base;
+  const { l1, l2, blobs, daInputs } = connections;
+  const ahead = new BlocksAhead(l2, config);
+  const pipelineFeed = feed === noFeed ? undefined : new PipelineFeed({ config, clock, feed });
+  const derivationLog = new DerivationLog({
+    config,
+    clock,
+    log,
+    onDropped: (...dropped) => pipelineFeed?.onDropped(...dropped),
+  });
+  const step = createDerivationPipeline(derivation, {
+    l1: l1Ahead(options, base),
+    blobs,
+    daInputs,
+    l2: ahead,
+    decompressor: createDecompressor(),
+    observer: joinObservers(
+      metrics.observer,
+      safeChain.observer,
+      safeHeadWatch.observer,
+      derivationLog.observer,
+      pipelineFeed?.observer ?? {},
+      observer,
+    ),
+  });
+  const pipeline = withStepLog(step, log);
+  const finalizer = new Finalizer({
+    l1,
+    finalized: () => control.heads.finalized,
+    safe: () => control.heads.safe,
+    finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
+    log,
+    recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
+    dataFinalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
+    rememberedL1Blocks: options.finality.lookback || challengeableL1Blocks(config),
+    l1BlocksBetweenAttempts: options.finality.delay || undefined,
+  });
+  const runner = new DerivationRunner({
+    config,
+    pipeline,
+    ahead,
+    control,
+    l2,
+    isCritical: isCriticalError,
+    log,
+    safeChain,
+    onReset: (start) => {
+      safeHeadWatch.onReset(start);
+      derivationLog.onReset(start);
+    },
+    onSafe: (safe, derivedFrom) => {
+      progress.onSafe(safe.number, derivedFrom);
+      safeHeads.onSafe(safe, derivedFrom);
+      safeHeadWatch.onSafe(safe, derivedFrom);
+      pipelineFeed?.onSafe(safe, derivedFrom);
+      finalizer.onSafe(safe, derivedFrom);
+    },
+    onIdle: (origin) => {
+      progress.onIdle(origin);
+      safeHeads.onIdle();
+      finalizer.onDerivationIdle();
+    },
+    wake: () => signals.wake(),
+  });
+  return { runner, finalizer };
+}
