@@ -1,4 +1,4 @@
-/** Memory limits in bytes for the caches of one process. Each user of a limit documents what it counts. */
+/** Memory limits in bytes for the caches of one process. Each cache documents which bytes it counts. */
 export interface CacheSizes {
   /** executed blocks that are already in the database: a reorganisation back to one of them does not execute it again */
   readonly executedBlocks: number;

@@ -35,7 +35,7 @@ const table = optionTable({
   positionals: { name: "FILE|URL", min: 1, max: 1 },
 });
 
-/** `rengine snapshot verify`: prints what the file is of; exits with 1 and the reason if anything is wrong. */
+/** `rengine snapshot verify`: prints the chain and block of the file; exits with 1 and the reason if it is invalid. */
 export const verifySnapshotFile = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const spec = await loadChainSpec({ chain: options.main.chain, registry: options.main.registry });
   const expected = { config: spec.config, genesisHash: await genesisHashOf(spec), ...options.trust };

@@ -32,7 +32,7 @@ const READ_BY_EVERY_ROLLUP_BLOCK = [
   ),
 ] satisfies RemoteTarget[];
 
-/** What a development chain begins with instead of a genesis. */
+/** The start of a forked development chain, in place of a genesis. */
 export interface Fork {
   /** with the chain id and the gas limit of the other chain */
   readonly options: ClientOptions;
@@ -42,7 +42,7 @@ export interface Fork {
   readonly coinbase: Uint8Array;
   readonly facts: ForkFacts;
   readonly state: RemoteState;
-  /** for what is older than the fork */
+  /** for requests about blocks before the fork */
   readonly remote: RpcClient;
   /** Makes the fork block the first one of an empty store. */
   begin(store: ChainStore): void;

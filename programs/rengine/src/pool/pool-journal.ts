@@ -7,7 +7,7 @@ import { DEFAULT_POOL_LIMITS } from "@rnode/txpool";
 /** After a write, transactions that arrive within this time are written together. */
 const PAUSE_MS = 10;
 const CHUNK_BYTES = 1024 * 1024;
-/** The file is written anew when it has so many times the bytes of the pool's transactions. */
+/** The file is rewritten when it is this many times as large as the pool's transactions. */
 const OUTGROWN_BY = 2;
 /** No signed transaction is shorter; files of zeros have a record a byte. */
 const MIN_TRANSACTION_BYTES = 32;
@@ -15,9 +15,9 @@ const MIN_TRANSACTION_BYTES = 32;
 const RECORD_HEADER_BYTES = 4;
 
 export interface JournalLimits {
-  /** of the file; what comes beyond is left out until it is written anew */
+  /** of the file; further transactions are left out until it is rewritten */
   readonly maxBytes: number;
-  /** a smaller file is not written anew because of its size */
+  /** a smaller file is not rewritten because of its size */
   readonly minOutgrownBytes: number;
   /** of transactions that wait to be written; more come only when the disk does not keep up */
   readonly maxWaitingBytes: number;
@@ -29,7 +29,7 @@ const DEFAULT_JOURNAL_LIMITS: JournalLimits = {
   maxWaitingBytes: 16 * 1024 * 1024,
 };
 
-/** What the journal keeps: the pool. */
+/** The pool, as the journal reads it. */
 export interface JournalSource {
   readonly heldBytes: number;
   /** EIP-2718 encodings, those of a sender by nonce */
@@ -37,18 +37,17 @@ export interface JournalSource {
 }
 
 /**
- * The pool's transactions on disk, so that a restart does not lose them: RLP strings of their EIP-2718 encodings, one after the other. A
- * transaction is appended when it arrives; the file is written anew, with what the pool still holds, when asked and when it has
- * outgrown the pool. Whatever is wrong with the file is a warning.
- *
- * PERF: a write costs as much as adding a transaction to the pool. The first transaction is written at once, and those that follow
- * closely are written together: a process that is killed loses at most those of the last 10 ms.
+ * The pool's transactions on disk, so that a restart does not lose them: consecutive RLP strings of their EIP-2718 encodings. A
+ * transaction is appended when it arrives. The file is rewritten with the pool's transactions on request and when it has become
+ * too large. All faults of the file are warnings.
+ * PERF: a write costs as much as adding a transaction to the pool. The first transaction is written at once, and those that
+ * follow closely are written together: a process that is killed loses at most those of the last 10 ms.
  */
 export class PoolJournal {
   readonly #path: string;
   readonly #log: Logger;
   readonly #limits: JournalLimits;
-  /** undefined: what is in the file is not all in the pool yet, and must not be replaced */
+  /** undefined: the pool does not have all transactions of the file yet, so the file must not be replaced */
   #source: JournalSource | undefined;
   #file: FileHandle | undefined;
   /** in the file */
@@ -57,9 +56,9 @@ export class PoolJournal {
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #isScheduled = false;
-  /** resolves when all work on the file that was asked for is done; never rejects */
+  /** resolves when all pending work on the file is done; never rejects */
   #lastWork: Promise<void> = Promise.resolve();
-  /** what was said already, until the journal works again */
+  /** the last logged fault, until the journal works again */
   #said: "nothing" | "full" | "not written" = "nothing";
 
   constructor(path: string, log: Logger, limits: Partial<JournalLimits> = {}) {
@@ -68,7 +67,7 @@ export class PoolJournal {
     this.#limits = { ...DEFAULT_JOURNAL_LIMITS, ...limits };
   }
 
-  /** What was in it when this was called, up to the first record that cannot be read; in memory is a piece at a time. */
+  /** The transactions in the file at this time, up to the first record that cannot be read. The file is read in pieces. */
   async *read(): AsyncGenerator<Uint8Array, void, void> {
     let file: FileHandle | undefined;
     try {
@@ -98,7 +97,7 @@ export class PoolJournal {
     }
   }
 
-  /** From now on the file may be replaced by what the source holds. */
+  /** From now on the file may be replaced by the transactions of the source. */
   follow(source: JournalSource): void {
     this.#source = source;
   }
@@ -131,7 +130,7 @@ export class PoolJournal {
     return this.#bytes > Math.max(this.#limits.minOutgrownBytes, OUTGROWN_BY * this.#source.heldBytes);
   }
 
-  /** Replaces what is in it by what its source holds, at once or not at all. */
+  /** Replaces the file by the transactions of its source, atomically. */
   rewrite(): Promise<void> {
     return this.#inTurn(() => this.#replace());
   }
@@ -224,7 +223,7 @@ export class PoolJournal {
   }
 }
 
-/** @throws also for what is no file: a folder, a device, a pipe, whose opening would wait for its other end */
+/** @throws also for a folder, a device or a pipe; opening a pipe would wait for its other end */
 async function openFile(path: string, flags: number): Promise<FileHandle> {
   const file = await open(path, flags | constants.O_NONBLOCK);
   if ((await file.stat()).isFile()) return file;
@@ -250,7 +249,7 @@ function recordsIn(piece: Uint8Array): { readonly records: readonly Uint8Array[]
   return { records, read };
 }
 
-/** Records of the transactions, so many that they take at most `maxBytes`. */
+/** Records of the transactions, in pieces of at most `maxBytes`. */
 function* piecesOf(transactions: readonly Uint8Array[], maxBytes: number): Iterable<Buffer> {
   let piece: Uint8Array[] = [];
   let pieceBytes = 0;

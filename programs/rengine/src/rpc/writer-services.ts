@@ -4,7 +4,7 @@ import { equalBytes } from "@rnode/primitives";
 import type { PoolService } from "../pool/pool-service.ts";
 
 /** The services of the process that owns the chain. They are reached directly, without messages between processes. */
-/** @param network or, of a client that takes no part in it, what it tells of itself */
+/** @param network the network, or the node info of a client without P2P */
 export const writeServicesOf = (
   chain: Chain,
   pool: PoolService,

@@ -19,7 +19,7 @@ export interface GenesisFetch {
   readonly onRetry: (url: string, reason: string, waitMs: number) => void;
 }
 
-/** The file did not come; what was there before stays. */
+/** The file could not be fetched; an earlier file stays. */
 export class FetchFailure extends UserError {}
 
 /** Within the data folder. */

@@ -46,7 +46,7 @@ const payloadIdShape: Shape<Hex> = shape(eightBytes.schema, (value) => bytesToHe
 const payloadInfoShape = objectShape({ id: payloadIdShape, timestamp: blockNumberShape }, {});
 const signedShape = objectShape({ envelope: envelopeShape, signature: bytesShape(65, "a 65-byte signature") }, {});
 
-/** The methods of `--experimental.sequencer-api`, for tests that decide what is in each block. */
+/** The methods of `--experimental.sequencer-api`, for tests that choose the content of each block. */
 export function opstackMethods(sequencer: TestSequencer): MethodTable {
   const done = async (act: () => Promise<unknown>): Promise<null> => {
     await withRpcErrors(act);

@@ -12,7 +12,7 @@ export class FakeConductor {
   readonly asked: string[] = [];
   /** answers in place of its own: an Error is thrown, a promise is awaited; shifted at each request */
   readonly next: unknown[] = [];
-  /** so many commits are taken without an answer */
+  /** number of commits that are carried out without an answer */
   losesAnswers = 0;
   url = "";
   private server: RpcServer | undefined;

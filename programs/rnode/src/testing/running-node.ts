@@ -55,7 +55,7 @@ export class NodeFixture {
     return join(this.#folder, name);
   }
 
-  /** Runs a node while `look` looks at it. @returns what it logged */
+  /** Runs a node while `look` runs. @returns the log */
   async running(args: readonly string[], look: (call: Call) => Promise<void>): Promise<string> {
     const port = await freePort();
     const { code, log } = await this.#run([`--rpc.port=${port}`, ...args], async () => {

@@ -125,7 +125,7 @@ export class ChainImport {
       nodeRows,
     );
     stopTimer();
-    context.stateTrie?.clear(); // its nodes belong to a head from long ago
+    context.stateTrie?.clear(); // it holds the nodes of the head before the import
     blocks.trim();
   }
 }

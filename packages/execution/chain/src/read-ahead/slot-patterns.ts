@@ -19,7 +19,7 @@ const MAX_TARGETS = 2048;
 const MAX_PATTERNS = 8;
 /** Transactions of a block from which is learned; some hundred hashes, half a millisecond. */
 const SAMPLE = 10;
-/** After so many samples, a target is sampled only occasionally. */
+/** After this many samples, a target is sampled only occasionally. */
 const LESSONS = 24;
 const LATER_LESSONS = 64;
 /** of a block from which is learned */

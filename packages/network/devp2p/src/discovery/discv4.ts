@@ -33,7 +33,7 @@ const MAX_ASKED = 24;
 const MAX_FAILURES = 3;
 /** Lower ports belong to other services, to which packets must not be sent because a node requests it (as in Geth). */
 const MIN_PORT = 1_024;
-/** Maximum number of keys per address whose records are requested within a bond's time; more keys are not more nodes. */
+/** Maximum number of keys per address whose records are requested within a bond's time: many keys at one address are probably one node. */
 const MAX_KEYS_OF_ADDRESS = 16;
 const KEYS_MS = 600_000;
 

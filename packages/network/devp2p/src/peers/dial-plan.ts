@@ -8,7 +8,7 @@ const STATIC_DELAYS = { firstMs: 1_000, maxMs: 60_000 };
 const SHORTEST_COLLISION_DELAY_MS = 200;
 const LONGEST_COLLISION_DELAY_MS = 3_200;
 const MAX_CANDIDATES = 1_024;
-/** per address: more keys are not more nodes */
+/** maximum number of candidates per IP address: many keys at one address are probably one node */
 const MAX_CANDIDATES_OF_HOST = 8;
 const MAX_HISTORY = 8_192;
 
