@@ -163,7 +163,8 @@ export class Invariants {
       const { heads } = node;
       if (heads === undefined) continue;
       const seen = this.#of(node);
-      if (heads.safe.hash !== seen.lastSafe?.hash) this.#checkSafe(node, seen, heads.safe);
+      const isFirst = seen.saidSafe !== node.incarnation;
+      if (isFirst || heads.safe.hash !== seen.lastSafe?.hash) this.#checkSafe(node, seen, heads.safe);
       if (heads.finalized.hash !== seen.finalized?.hash) this.#checkFinalized(node, seen, heads.finalized);
     }
   }

@@ -5,8 +5,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { GENERATED } from "../../../execution/evm/scripts/generated-sources.mjs";
 import { FIELDS, fieldsText, generatedSources } from "./fields.mjs";
 import { wasmToC } from "./wasm-to-c.mjs";
 import { x86Field } from "./x86-field.mjs";
@@ -26,15 +27,17 @@ const MODULES = [
   { name: "keccak", entry: "assembly/keccak.ts", folder: packageFolder },
 ];
 
-const GENERATED = generatedSources();
+const SOURCES = new Map([
+  ...Object.entries(generatedSources()).map(([name, text]) => [join(packageFolder, "assembly", name), text]),
+  ...Object.entries(GENERATED).map(([name, text]) => [join(evmFolder, "assembly", name), text]),
+]);
 
-/** Replaces a field's file with its counterpart for native code. */
+/** Replaces a field's file with its counterpart for native code. @returns null: there is no such file */
 function readSource(name, baseFolder) {
   const file = join(baseFolder, name);
-  if (dirname(file) === join(packageFolder, "assembly") && basename(file) in GENERATED) return GENERATED[basename(file)];
-  const native = file.replace(/\.ts$/, "-native.ts");
-  const path = existsSync(native) ? native : file;
-  return existsSync(path) ? readFileSync(path, "utf8") : null;
+  const generated = SOURCES.get(file.replace(/\.ts$/, "-native.ts")) ?? SOURCES.get(file);
+  if (generated !== undefined) return generated;
+  return existsSync(file) ? readFileSync(file, "utf8") : null;
 }
 
 async function compileToWasm({ entry, lowMemoryLimit, folder = evmFolder }) {

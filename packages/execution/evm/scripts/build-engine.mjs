@@ -1,9 +1,10 @@
 // Compiles assembly/ to build/engine.wasm, which carries the modules of assembly/precompiles and assembly/bls12-381 in custom sections.
 // Deterministic: the same sources and compiler give the same bytes.
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { GENERATED } from "./generated-sources.mjs";
 
 const packageFolder = join(dirname(fileURLToPath(import.meta.url)), "..");
 const require = createRequire(import.meta.url);
@@ -15,6 +16,14 @@ const temporary = (name) => join("build", `${name}.${process.pid}.wasm`);
 const fresh = temporary("engine");
 mkdirSync(join(packageFolder, "build"), { recursive: true });
 const started = process.hrtime.bigint();
+
+/** @returns null: there is no such file */
+function readSource(name, baseFolder) {
+  const generated = GENERATED[relative("assembly", name).replaceAll("\\", "/")];
+  if (generated !== undefined) return generated;
+  const file = resolve(baseFolder, name);
+  return existsSync(file) ? readFileSync(file, "utf8") : null;
+}
 
 async function compile(options) {
   const common = [
@@ -29,7 +38,11 @@ async function compile(options) {
     "--baseDir",
     packageFolder,
   ];
-  const { error } = await asc.main([...options, ...common], { stderr: process.stderr, stdout: process.stdout });
+  const { error } = await asc.main([...options, ...common], {
+    stderr: process.stderr,
+    stdout: process.stdout,
+    readFile: readSource,
+  });
   if (error) process.exit(1);
 }
 

@@ -1,7 +1,6 @@
-// Writes the base field of BLS12-381 and the constants of its curves: assembly/bls12-381/field.ts and map-constants.ts.
+// The sources of the base field of BLS12-381 and of the constants of its curves: assembly/bls12-381/field.ts and map-constants.ts.
 import { inverse, LazyField, mod, power } from "./lazy-field.mjs";
 import { NativeField } from "./native-field.mjs";
-import { writeGenerated } from "./write-generated.mjs";
 
 /** The curve's parameter: p and r are polynomials of it. */
 const x = -0xd201000000010000n;
@@ -165,7 +164,7 @@ const fieldConstants = [
   ["FROBENIUS", frobenius, "ξ^(k·(p^n − 1)/6): n = 1, 2, 3, each with k = 1 … 5"],
 ];
 const header = "// Written by scripts/generate-bls12-381.mjs. The base field of BLS12-381 (EIP-2537): see scripts";
-writeGenerated("bls12-381/field.ts", field.source([`${header}/lazy-field.mjs.`], 48, fieldConstants));
+const fieldSource = field.source([`${header}/lazy-field.mjs.`], 48, fieldConstants);
 
 const native = new NativeField({ name: "fp", c: "bls12381", prime, words: 6 });
 native.functions([
@@ -190,7 +189,7 @@ native.functions([
 native.declare("fpIsOdd", "bls12381_is_odd", "a: usize", "bool");
 native.declare("fpWideCombine", "bls12381_combine_products", "low: usize, high: usize, middle: usize", "void");
 native.lines.push(...rootExponent);
-writeGenerated("bls12-381/field-native.ts", native.source(`${header}/native-field.mjs.`, fieldConstants));
+const nativeSource = native.source(`${header}/native-field.mjs.`, fieldConstants);
 
 /** A square root, for p ≡ 3 mod 4 */
 function root(a) {
@@ -250,10 +249,15 @@ const allMapConstants = [
   ...mapConstants(2, fp2, curve2, (value) => value),
   ["ROOT2", [root(-((curve2.z[0] ** 2n + curve2.z[1] ** 2n) ** 3n))], "of −(norm of z)³"],
 ];
-function writeMapConstants(file, constants) {
+function mapSource(constants) {
   constants.lines.push(mapHeader, "");
   for (const [name, values, comment] of allMapConstants) constants.constant(name, values, comment);
-  writeGenerated(`bls12-381/${file}.ts`, `${constants.lines.join("\n")}\n`);
+  return `${constants.lines.join("\n")}\n`;
 }
-writeMapConstants("map-constants", new LazyField({ name: "fp", prime, limbs: 14, bits: 28 }));
-writeMapConstants("map-constants-native", new NativeField({ name: "fp", c: "bls12381", prime, words: 6 }));
+
+export const blsSources = () => ({
+  "bls12-381/field.ts": fieldSource,
+  "bls12-381/field-native.ts": nativeSource,
+  "bls12-381/map-constants.ts": mapSource(new LazyField({ name: "fp", prime, limbs: 14, bits: 28 })),
+  "bls12-381/map-constants-native.ts": mapSource(new NativeField({ name: "fp", c: "bls12381", prime, words: 6 })),
+});

@@ -1,10 +1,9 @@
-// Writes the arithmetic of the prime fields of assembly/precompiles (…-field.ts): unrolled Montgomery multiplication.
+// The sources of the prime fields of assembly/precompiles (…-field.ts): unrolled Montgomery multiplication.
 //
 // An element is `limbs` limbs of `bits` bits, each a u32 in memory, lowest first. With limbs of 28 or 29 bits a whole column of a product
 // adds up in an u64 without carries. Every element in memory is below 1.1 p, though not always below p. `lin` forms are limb-wise linear
 // combinations, from which a multiple of p, estimated from the top limb, is subtracted.
 import { NativeField } from "./native-field.mjs";
-import { writeGenerated } from "./write-generated.mjs";
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 const mod = (a, p) => ((a % p) + p) % p;
@@ -245,7 +244,8 @@ class Field {
     this.emit("}");
   }
 
-  write(title, constants) {
+  /** @returns both sources, by their paths */
+  sources(title, constants) {
     const { name, prime } = this;
     const upper = name.toUpperCase();
     const body = this.lines;
@@ -316,14 +316,14 @@ class Field {
       `  memory.copy(out, a, ${this.size});`,
       "}",
     );
-    writeGenerated(`precompiles/${FILES[name]}.ts`, `${[...this.lines, ...body].join("\n")}\n`);
     const native = new NativeField({ name, c: FILES[name].replace(/-field$/, "").replace("-", "_"), prime, words: 4 });
     native.functions([...this.operations, "Plain", "Invert", "Copy"]);
     for (const extra of this.extras) extra(native);
-    writeGenerated(
-      `precompiles/${FILES[name]}-native.ts`,
-      native.source(`// Written by scripts/generate-field.mjs: see scripts/native-field.mjs. ${title}`, constants),
-    );
+    const nativeTitle = `// Written by scripts/generate-field.mjs: see scripts/native-field.mjs. ${title}`;
+    return {
+      [`precompiles/${FILES[name]}.ts`]: `${[...this.lines, ...body].join("\n")}\n`,
+      [`precompiles/${FILES[name]}-native.ts`]: native.source(nativeTitle, constants),
+    };
   }
 }
 
@@ -375,7 +375,7 @@ function bn254() {
   // β of the endomorphism (x, y) → (βx, y), which multiplies by λ (src/precompiles/bn254.ts)
   const beta = 2203960485148121921418603742825762020974279258880205651966n;
   if (mod(beta ** 3n, prime) !== 1n) throw new Error("β is no cube root of one");
-  field.write("The base field of BN254 (alt_bn128, EIP-196).", [
+  return field.sources("The base field of BN254 (alt_bn128, EIP-196).", [
     ["CURVE_B", [3n], "y² = x³ + 3"],
     ["TWIST_B", multiply([3n, 0n], invert(xi)), "y² = x³ + 3/ξ"],
     ["TWIST_3B", multiply([9n, 0n], invert(xi))],
@@ -407,7 +407,7 @@ function p256() {
   const b = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn;
   const x = 0x6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296n;
   const y = 0x4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5n;
-  field.write("The field of coordinates of secp256r1 (P-256).", [
+  const coordinates = field.sources("The field of coordinates of secp256r1 (P-256).", [
     ["CURVE_B", [b], "y² = x³ − 3x + b"],
     ["GENERATOR", [x, y, 1n], "x, y, z"],
     ["ORDER", [order], "The order of the group as an element of this field"],
@@ -415,8 +415,7 @@ function p256() {
   const scalars = new Field({ name: "fn", prime: order, limbs: 9, bits: 29 });
   scalars.multiplications();
   scalars.scalars();
-  scalars.write("The field of scalars of secp256r1 (P-256).", []);
+  return { ...coordinates, ...scalars.sources("The field of scalars of secp256r1 (P-256).", []) };
 }
 
-bn254();
-p256();
+export const fieldSources = () => ({ ...bn254(), ...p256() });

@@ -1,6 +1,5 @@
-// Writes assembly/precompiles/modexp-unrolled.ts: Barrett's modular multiplication for moduli of a few limbs, where loops cost more than the
+// The source of assembly/precompiles/modexp-unrolled.ts: Barrett's modular multiplication for moduli of a few limbs, where loops cost more than the
 // arithmetic. The algorithm is that of assembly/precompiles/modexp.ts.
-import { writeGenerated } from "./write-generated.mjs";
 
 const BITS = 29;
 const MASK = (1 << BITS) - 1;
@@ -70,4 +69,4 @@ for (const n of SIZES) {
   }
   lines.push(`  subtractExcess(out, modulus, ${n});`, "}");
 }
-writeGenerated("precompiles/modexp-unrolled.ts", `${lines.join("\n")}\n`);
+export const modexpSource = () => ({ "precompiles/modexp-unrolled.ts": `${lines.join("\n")}\n` });
