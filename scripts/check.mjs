@@ -8,6 +8,7 @@ run(node, [bin("typescript/bin/tsc"), "-p", "tsconfig.tests.json"]);
 run(node, [bin("@biomejs/biome/bin/biome"), "check", "."]);
 run(node, [bin("oxlint/bin/oxlint"), "--type-aware", "--deny-warnings", "packages", "programs", "lab"]);
 run(node, [bin("knip/bin/knip.js"), "--no-progress"]);
+run(node, ["scripts/check-assembly.mjs"]);
 run(node, ["scripts/check-rings.mjs"]);
 run(node, ["scripts/check-layers.mjs"]);
 run(node, ["scripts/check-forks.mjs"]);

@@ -3,7 +3,21 @@
  */
 import { AFFINE_SIZE, addAffine, allToAffine, double, POINT_SIZE, setInfinity, toAffine, Y, Z } from "./curve";
 import {
-  CURVE_B, FP_ONE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpRead, fpSquare, fpSubtract, fpWrite, GENERATOR, lanes, multiplyLanes,
+  CURVE_B,
+  FP_ONE,
+  fpAdd,
+  fpCopy,
+  fpIsOdd,
+  fpIsZero,
+  fpMultiply,
+  fpNegate,
+  fpRead,
+  fpSquare,
+  fpSubtract,
+  fpWrite,
+  GENERATOR,
+  lanes,
+  multiplyLanes,
 } from "./field";
 import { MAX_DIGITS, recode, recodeFixed, split } from "./scalar-digits";
 import { fnInvert, fnIsZero, fnMultiply, fnNegate, fnRead, fnReadPlain } from "./scalars";
@@ -13,7 +27,7 @@ export function buffer(): usize {
 }
 
 export function reserve(bytes: usize): bool {
-  return buffer() + bytes <= <usize>memory.size() << 16;
+  return buffer() + bytes <= (<usize>memory.size()) << 16;
 }
 
 const X2: usize = memory.data(32, 8);
@@ -315,7 +329,7 @@ function multiplyInLanes(found: usize, laneCount: u32): usize {
       recodeFixed(digits + 2 * LANE_GENERATOR_DIGITS, u1 + 16, GENERATOR_WIDTH, LANE_GENERATOR_DIGITS, false);
       recodeFixed(digits + 4 * LANE_GENERATOR_DIGITS, K1, POINT_WIDTH, LANE_POINT_DIGITS, (signs & 1) != 0);
       recodeFixed(digits + 4 * LANE_GENERATOR_DIGITS + 2 * LANE_POINT_DIGITS, K2, POINT_WIDTH, LANE_POINT_DIGITS, (signs & 2) != 0);
-      odd |= <u32>load<u8>(ODD + first + i) << <u32>i;
+      odd |= (<u32>load<u8>(ODD + first + i)) << (<u32>i);
     }
     const points = multiplyLanes(laneCount, POINTS + AFFINE_SIZE * first, odd, LANE_DIGITS, GENERATOR, GENERATOR_TABLES, LANE_SUMS);
     for (let i: usize = 0; i < size; i++) {

@@ -79,7 +79,12 @@ export function sortChanges(first: u32, count: i32): void {
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const entry = entries + <u32>i * ENTRY_SIZE;
-    if (i + 1 < count && load<u64>(entry) == load<u64>(entry, ENTRY_SIZE) && compareKeys(load<u32>(entry, 8), load<u32>(entry, ENTRY_SIZE + 8)) == 0) continue;
+    if (
+      i + 1 < count &&
+      load<u64>(entry) == load<u64>(entry, ENTRY_SIZE) &&
+      compareKeys(load<u32>(entry, 8), load<u32>(entry, ENTRY_SIZE + 8)) == 0
+    )
+      continue;
     copyEntry(entries + <u32>kept * ENTRY_SIZE, entry);
     kept++;
   }

@@ -8,8 +8,34 @@ import { finishWrite, listedAt, listWrite, MAX_DEPTH, queueByDepth, queuedAt, qu
 import { allocate, CHILD_REFS, copyBlock, copyBytes, release } from "./memory";
 import { follow, PATH } from "./nibbles";
 import {
-  B_DIRTY, B_RESHAPED, BRANCH, childAt, E_CHILD, E_REF, encodeExtension, EXTENSION, HASH_REF, HASH_REF_SIZE, L_FROM, L_TO, L_VALUE, LEAF, listSize,
-  N_CHANGED, N_KIND, N_MESSAGE, N_RLP, N_ROW, N_ROW_SIZE, N_SIZE, N_USED, refAt, refSize, setRefAt, setRlp, writeListHeader,
+  B_DIRTY,
+  B_RESHAPED,
+  BRANCH,
+  childAt,
+  E_CHILD,
+  E_REF,
+  encodeExtension,
+  EXTENSION,
+  HASH_REF,
+  HASH_REF_SIZE,
+  L_FROM,
+  L_TO,
+  L_VALUE,
+  LEAF,
+  listSize,
+  N_CHANGED,
+  N_KIND,
+  N_MESSAGE,
+  N_RLP,
+  N_ROW,
+  N_ROW_SIZE,
+  N_SIZE,
+  N_USED,
+  refAt,
+  refSize,
+  setRefAt,
+  setRlp,
+  writeListHeader,
 } from "./node";
 
 /** Sizes of CHILD_REFS, a u8 each; 0: the reference is in the previous RLP */

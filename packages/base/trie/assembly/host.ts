@@ -15,7 +15,13 @@
  * Writes keccak256 of `count` messages to `digests`, 32 bytes each. The messages are consecutive in the `size` bytes at
  * `messages`. `ends` is a multiple of 4: the end offset of each message, a u32 each.
  */
-@external("host", "hashAll") export declare function hostHashAll(messages: u32, size: u32, ends: u32, count: u32, digests: u32): void;
+@external("host", "hashAll") export declare function hostHashAll(
+  messages: u32,
+  size: u32,
+  ends: u32,
+  count: u32,
+  digests: u32,
+): void;
 /** The last read bytes, or those of a node inside its parent, are not a node of a state trie; throws. */
 @external("host", "badNode") export declare function hostBadNode(): void;
 /** Linear memory cannot grow any more; throws. */

@@ -122,7 +122,7 @@ export function queueByDepth(): void {
   const queue = reserve(QUEUE, max<u32>(1, count) << 2, 0);
   let start: u32 = 0;
   for (let depth: i32 = MAX_DEPTH; depth >= 0; depth--) {
-    const place = DEPTH_ENDS + (<u32>depth << 2);
+    const place = DEPTH_ENDS + ((<u32>depth) << 2);
     const nodes = load<u32>(place);
     store<u32>(place, start);
     start += nodes;

@@ -37,7 +37,7 @@ let top: u32 = HEAP;
 
 function takeFresh(size: u32): u32 {
   const end = <u64>top + size;
-  const available = <u64>memory.size() << 16;
+  const available = (<u64>memory.size()) << 16;
   if (end > available) {
     if (end > LIMIT) hostOutOfMemory();
     const needed = <i32>((end - available + 0xffff) >> 16);
@@ -103,7 +103,7 @@ export function reserve(area: u32, size: u32, used: u32): u32 {
   const list = <u32>FREE_AREAS + (log << 2);
   let larger = load<u32>(list);
   if (larger != 0) store<u32>(list, load<u32>(larger));
-  else larger = takeFresh(<u32>1 << log);
+  else larger = takeFresh((<u32>1) << log);
   if (present != 0) {
     memory.copy(larger, present, used);
     const old = <u32>FREE_AREAS + ((31 - clz<u32>(load<u32>(entry, 4))) << 2);
@@ -111,7 +111,7 @@ export function reserve(area: u32, size: u32, used: u32): u32 {
     store<u32>(old, present);
   }
   store<u32>(entry, larger);
-  store<u32>(entry, <u32>1 << log, 4);
+  store<u32>(entry, (<u32>1) << log, 4);
   return larger;
 }
 

@@ -122,7 +122,7 @@ export function setRlp(node: u32, block: u32, size: u32): void {
 
 /** Marks a child as changed. */
 @inline export function markDirty(branch: u32, nibble: u32): void {
-  store<u32>(branch, load<u32>(branch, B_DIRTY) | (<u32>1 << nibble), B_DIRTY);
+  store<u32>(branch, load<u32>(branch, B_DIRTY) | ((<u32>1) << nibble), B_DIRTY);
 }
 
 /** Sets a child to a changed node; 0 removes it. */
@@ -131,7 +131,7 @@ export function setChild(branch: u32, nibble: u32, child: u32): void {
   keepChild(branch, nibble, child);
   store<u8>(branch, 1, B_RESHAPED);
   if (child != 0) markDirty(branch, nibble);
-  else store<u32>(branch, load<u32>(branch, B_DIRTY) & ~(<u32>1 << nibble), B_DIRTY);
+  else store<u32>(branch, load<u32>(branch, B_DIRTY) & ~((<u32>1) << nibble), B_DIRTY);
 }
 
 /** An empty branch. */
@@ -300,7 +300,7 @@ function readItem(at: u32, end: u32): void {
     return;
   }
   if (short > 57 || at + 1 + short - 55 > end) bad();
-  const length = short == 56 ? <u32>load<u8>(at, 1) : (<u32>load<u8>(at, 1) << 8) | <u32>load<u8>(at, 2);
+  const length = short == 56 ? <u32>load<u8>(at, 1) : ((<u32>load<u8>(at, 1)) << 8) | <u32>load<u8>(at, 2);
   itemData = at + 1 + short - 55;
   itemEnd = itemData + length;
   if (length < 56 || (short == 57 && length < 0x100) || itemEnd > end) bad();

@@ -8,10 +8,35 @@ import { C_BYTES, C_KEEPS_ROOT, C_KEY, C_TRIE, C_VALUE, C_VALUE_SIZE, CHANGE_SIZ
 import { encodeListed } from "./encode";
 import { hostBadNode } from "./host";
 import { listedCount, listedNodes, listedPaths, startListing } from "./listing";
-import { ACCOUNTS, allocate, areaAt, CLEARED, copyBytes, INPUT, release, reserve, resetMemory, reuseReleased, ROOTS, SLOTS } from "./memory";
+import {
+  ACCOUNTS,
+  allocate,
+  areaAt,
+  CLEARED,
+  copyBytes,
+  INPUT,
+  release,
+  reserve,
+  resetMemory,
+  reuseReleased,
+  ROOTS,
+  SLOTS,
+} from "./memory";
 import { KEY_BYTES, PATH } from "./nibbles";
 import {
-  childAt, disposeTree, E_CHILD, EXTENSION, forgetNodes, keepChild, L_VALUE, L_VALUE_SIZE, LEAF, N_KIND, N_RLP, N_USED, nodeCount,
+  childAt,
+  disposeTree,
+  E_CHILD,
+  EXTENSION,
+  forgetNodes,
+  keepChild,
+  L_VALUE,
+  L_VALUE_SIZE,
+  LEAF,
+  N_KIND,
+  N_RLP,
+  N_USED,
+  nodeCount,
 } from "./node";
 import { EMPTY_ROOT, findLeaf, finishRoot, isSameHash, ROW_BUFFER, T_CHANGED, T_NODE, T_OWNER, T_ROOT, updateTrie } from "./update";
 
@@ -25,7 +50,6 @@ export { listedCount, listedNodes, listedPaths };
 @inline const SLOT_SIZE: u32 = 64;
 @inline const STORAGE_CLEARED: u32 = 1;
 @inline const CLEARS_NODES: u32 = 2;
-
 
 // ---- output: storage roots (address 20 ‖ root 32) and the owners of cleared tries (32)
 @inline const ROOT_SIZE: u32 = 52;
@@ -245,7 +269,8 @@ function sortSlots(slots: u32, count: u32): void {
 /** Address of the pointer to the storage trie of an owner; its value is 0 if there is none. */
 function placeOf(key: u32): u32 {
   let place = bucketOf(key);
-  for (let trie = load<u32>(place); trie != 0 && !isSameHash(trie + T_OWNER_BYTES, key); trie = load<u32>(place)) place = trie + T_NEXT;
+  for (let trie = load<u32>(place); trie != 0 && !isSameHash(trie + T_OWNER_BYTES, key); trie = load<u32>(place))
+    place = trie + T_NEXT;
   return place;
 }
 

@@ -10,9 +10,37 @@ import { finishTrie, listDeletion, startTrie } from "./listing";
 import { allocate, copyBytes, ITEMS, reserve } from "./memory";
 import { appendNibbles, commonNibbles, follow, isTailOf, KEY_BYTES, KEY_NIBBLES, nibbleAt, PATH } from "./nibbles";
 import {
-  BRANCH, childAt, decodeNode, dispose, E_CHILD, E_REF, EXTENSION, HASH_REF, keepChild, L_FROM, L_TO, L_VALUE, L_VALUE_SIZE, LEAF,
-  markDirty, moveRow, N_CHANGED, N_KIND, N_RLP, N_ROW, N_ROW_SIZE, N_USED, newBranch, newExtension, newLeaf, refAt, refSize, setChild, setLeafValue,
-  setRefAt, setRlp,
+  BRANCH,
+  childAt,
+  decodeNode,
+  dispose,
+  E_CHILD,
+  E_REF,
+  EXTENSION,
+  HASH_REF,
+  keepChild,
+  L_FROM,
+  L_TO,
+  L_VALUE,
+  L_VALUE_SIZE,
+  LEAF,
+  markDirty,
+  moveRow,
+  N_CHANGED,
+  N_KIND,
+  N_RLP,
+  N_ROW,
+  N_ROW_SIZE,
+  N_USED,
+  newBranch,
+  newExtension,
+  newLeaf,
+  refAt,
+  refSize,
+  setChild,
+  setLeafValue,
+  setRefAt,
+  setRlp,
 } from "./node";
 
 // ---- a trie
@@ -22,10 +50,15 @@ import {
 @inline export const T_CHANGED: u32 = 40; // u32: T_ROOT is not yet the hash of the root node
 
 /** Root of the empty trie. */
-export const EMPTY_ROOT: u32 = <u32>memory.data<u8>([
-  0x56, 0xe8, 0x1f, 0x17, 0x1b, 0xcc, 0x55, 0xa6, 0xff, 0x83, 0x45, 0xe6, 0x92, 0xc0, 0xf8, 0x6e,
-  0x5b, 0x48, 0xe0, 0x1b, 0x99, 0x6c, 0xad, 0xc0, 0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21,
-], 16);
+export const EMPTY_ROOT: u32 = <u32>(
+  memory.data<u8>(
+    [
+      0x56, 0xe8, 0x1f, 0x17, 0x1b, 0xcc, 0x55, 0xa6, 0xff, 0x83, 0x45, 0xe6, 0x92, 0xc0, 0xf8, 0x6e, 0x5b, 0x48, 0xe0, 0x1b, 0x99,
+      0x6c, 0xad, 0xc0, 0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21,
+    ],
+    16,
+  )
+);
 
 /** Size of the buffer of `hostReadNode`. */
 @inline export const ROW_BUFFER_SIZE: u32 = 1024;
@@ -42,7 +75,10 @@ let pass: u32 = 0;
 
 export function isSameHash(a: u32, b: u32): bool {
   return (
-    ((load<u64>(a) ^ load<u64>(b)) | (load<u64>(a, 8) ^ load<u64>(b, 8)) | (load<u64>(a, 16) ^ load<u64>(b, 16)) | (load<u64>(a, 24) ^ load<u64>(b, 24))) ==
+    ((load<u64>(a) ^ load<u64>(b)) |
+      (load<u64>(a, 8) ^ load<u64>(b, 8)) |
+      (load<u64>(a, 16) ^ load<u64>(b, 16)) |
+      (load<u64>(a, 24) ^ load<u64>(b, 24))) ==
     0
   );
 }
@@ -354,7 +390,8 @@ function collapse(node: u32, depth: i32): u32 {
   store<u8>(NIBBLE, <u8>nibble);
   const kept = childAt(node, nibble);
   const child = childOf(node, nibble, depth + 1);
-  if (load<u8>(child, N_KIND) != BRANCH || load<u8>(child, N_CHANGED) != 0) return replaceByPrefixed(node, NIBBLE, 1, 2, child, depth);
+  if (load<u8>(child, N_KIND) != BRANCH || load<u8>(child, N_CHANGED) != 0)
+    return replaceByPrefixed(node, NIBBLE, 1, 2, child, depth);
   if (kept != 0) {
     store<u8>(kept, 1, N_CHANGED); // as in a split extension
     return replace(node, newExtension(NIBBLE, 1, 2, kept, 0));

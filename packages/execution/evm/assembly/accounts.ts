@@ -134,7 +134,10 @@ export function findAccount(word: u32): u32 {
 
 @inline function sameBytes32(a: usize, b: usize): bool {
   return (
-    load<u64>(a) == load<u64>(b) && load<u64>(a, 8) == load<u64>(b, 8) && load<u64>(a, 16) == load<u64>(b, 16) && load<u64>(a, 24) == load<u64>(b, 24)
+    load<u64>(a) == load<u64>(b) &&
+    load<u64>(a, 8) == load<u64>(b, 8) &&
+    load<u64>(a, 16) == load<u64>(b, 16) &&
+    load<u64>(a, 24) == load<u64>(b, 24)
   );
 }
 
@@ -243,7 +246,8 @@ export function settleTransaction(): void {
     const kind = load<u32>(record);
     const account = load<u32>(record, 4);
     if (kind == J_DESTROYED) deleteAccount(account);
-    else if (kind == J_TOUCHED && fork >= SPURIOUS_DRAGON && load<u32>(account, A_EXISTS) != 0 && isEmpty(account)) deleteAccount(account);
+    else if (kind == J_TOUCHED && fork >= SPURIOUS_DRAGON && load<u32>(account, A_EXISTS) != 0 && isEmpty(account))
+      deleteAccount(account);
   }
   if (ripemdTouched && fork >= SPURIOUS_DRAGON) {
     zeroWord(SCRATCH_ADDRESS);

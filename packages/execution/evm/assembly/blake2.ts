@@ -3,16 +3,11 @@ import { hostSlice } from "./host";
 
 /** Message positions of ten rounds, one byte each. */
 const SIGMA: usize = memory.data<u8>([
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-  14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3,
-  11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4,
-  7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8,
-  9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13,
-  2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9,
-  12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11,
-  13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10,
-  6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5,
-  10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0,
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3, 11, 8, 12, 0, 5, 2,
+  15, 13, 10, 14, 3, 6, 7, 1, 9, 4, 7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8, 9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12,
+  6, 8, 3, 13, 2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9, 12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11, 13, 11,
+  7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10, 6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5, 10, 2, 8, 4, 7, 6, 1, 5, 15,
+  11, 9, 14, 3, 12, 13, 0,
 ]);
 
 /** The message words in the order in which the vectors of ten rounds use them. */
@@ -23,14 +18,8 @@ const VECTOR: usize = memory.data(128, 16);
 @inline const SLICE: u32 = 100_000;
 
 const IV: usize = memory.data<u64>([
-  0x6a09e667f3bcc908,
-  0xbb67ae8584caa73b,
-  0x3c6ef372fe94f82b,
-  0xa54ff53a5f1d36f1,
-  0x510e527fade682d1,
-  0x9b05688c2b3e6c1f,
-  0x1f83d9abfb41bd6b,
-  0x5be0cd19137e2179,
+  0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
+  0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
 ]);
 
 /**
@@ -44,7 +33,7 @@ export function blake2F(input: u32, to: u32): void {
     // four mixings at once, each with two words: all first ones, then all second ones; the mixings of diagonals begin with the fourth
     const mixing = (i >> 1) + ((i >> 3) & 1);
     const to = (i & ~7) | ((i & 1) << 2) | (mixing & 3);
-    store<u64>(<u32>SCHEDULE + (to << 3), load<u64>(m + (<u32>load<u8>(<u32>SIGMA + i) << 3)));
+    store<u64>(<u32>SCHEDULE + (to << 3), load<u64>(m + ((<u32>load<u8>(<u32>SIGMA + i)) << 3)));
   }
   const v = <u32>VECTOR;
   memory.copy(v, h, 64);

@@ -81,7 +81,7 @@ export function codeCacheReset(): void {
 /** Drops all codes that no frame is running. */
 function evict(): void {
   for (let depth: i32 = 0; depth <= deepestFrame; depth++) {
-    const code = load<u32>(FRAMES + (<u32>depth << FRAME_SHIFT), F_CODE);
+    const code = load<u32>(FRAMES + ((<u32>depth) << FRAME_SHIFT), F_CODE);
     if (code != 0) store<u32>(code, 1, C_IN_USE);
   }
   let code = all;
@@ -96,7 +96,7 @@ function evict(): void {
     code = next;
   }
   for (let depth: i32 = 0; depth <= deepestFrame; depth++) {
-    const running = load<u32>(FRAMES + (<u32>depth << FRAME_SHIFT), F_CODE);
+    const running = load<u32>(FRAMES + ((<u32>depth) << FRAME_SHIFT), F_CODE);
     if (running != 0) store<u32>(running, 0, C_IN_USE);
   }
 }

@@ -452,6 +452,6 @@ export function runToFault(block: u32, code: u32, halt: u32): u32 {
     if (opcode != JUMPDEST) writeOpcode(pc, length, opcode, instruction);
     pc++;
   }
-  writePlain(I_INVALID, halt | (<u32>load<u8>(bytes + faultPc) << 8));
+  writePlain(I_INVALID, halt | ((<u32>load<u8>(bytes + faultPc)) << 8));
   return <u32>FAULT_RUN;
 }

@@ -1,12 +1,5 @@
 /** Division and remainder of words. Division by zero gives zero, as the EVM demands. */
-import {
-  SCRATCH_DIVIDEND,
-  SCRATCH_DIVISOR,
-  SCRATCH_PRODUCT,
-  SCRATCH_QUOTIENT,
-  SCRATCH_WORD_A,
-  SCRATCH_WORD_B,
-} from "./layout";
+import { SCRATCH_DIVIDEND, SCRATCH_DIVISOR, SCRATCH_PRODUCT, SCRATCH_QUOTIENT, SCRATCH_WORD_A, SCRATCH_WORD_B } from "./layout";
 import { multiplyFull, multiplyHigh } from "./multiply";
 import { add, copyWord, fits64, isZero, less, negate, setWord, subtract, zeroWord } from "./word";
 
@@ -164,7 +157,7 @@ function divideLong(a: u32, limbs: u32, b: u32): void {
   const v2 = load<u64>(SCRATCH_DIVISOR + ((n - 2) << 3));
   const inverse = reciprocal(v1);
   for (let j = <i32>(m - n); j >= 0; j--) {
-    const u = SCRATCH_DIVIDEND + (<u32>j << 3);
+    const u = SCRATCH_DIVIDEND + ((<u32>j) << 3);
     const top = load<u64>(u + (n << 3));
     const next = load<u64>(u + ((n - 1) << 3));
     let q: u64;
@@ -220,7 +213,7 @@ function divideLong(a: u32, limbs: u32, b: u32): void {
       }
       store<u64>(u + (n << 3), load<u64>(u + (n << 3)) + c);
     }
-    store<u64>(SCRATCH_QUOTIENT + (<u32>j << 3), q);
+    store<u64>(SCRATCH_QUOTIENT + ((<u32>j) << 3), q);
   }
   if (shift != 0) {
     for (let i: u32 = 0; i < n; i++) {

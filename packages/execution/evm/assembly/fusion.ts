@@ -165,7 +165,12 @@ function fold(instruction: u32, a: u32, b: u32): bool {
 
 @inline function isCommutative(instruction: u32): bool {
   return (
-    instruction == I_ADD || instruction == I_MUL || instruction == I_AND || instruction == I_OR || instruction == I_XOR || instruction == I_EQ
+    instruction == I_ADD ||
+    instruction == I_MUL ||
+    instruction == I_AND ||
+    instruction == I_OR ||
+    instruction == I_XOR ||
+    instruction == I_EQ
   );
 }
 

@@ -36,8 +36,8 @@ export function allocate(size: u32): u32 {
     store<u32>(list, load<u32>(free));
     return free;
   }
-  const end = <u64>top + (<u64>1 << log);
-  const available = <u64>memory.size() << 16;
+  const end = <u64>top + ((<u64>1) << log);
+  const available = (<u64>memory.size()) << 16;
   if (end > available) {
     if (end > LIMIT) hostOutOfMemory();
     const needed = <i32>((end - available + 0xffff) >> 16);

@@ -210,7 +210,7 @@ export function blockHashInstruction(sp: u32): void {
 export function blobHashInstruction(sp: u32): void {
   const index = load<u64>(sp);
   if (!fits64(sp) || index >= <u64>load<u32>(ENV_BLOB_COUNT)) zeroWord(sp);
-  else copyWord(sp, ENV_BLOB_HASHES + (<u32>index << 5));
+  else copyWord(sp, ENV_BLOB_HASHES + ((<u32>index) << 5));
 }
 
 /** LOG0 … LOG4: offset, length, topics. */

@@ -34,7 +34,20 @@ import {
   R_REPORTED,
   STACK_LIMIT,
 } from "./layout";
-import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, blockAt, destinationAt, diagnoseBlock, gasBeforeFault, HEADER, INSTRUCTION, runToFault } from "./decoder";
+import {
+  B_GAS,
+  B_GROW,
+  B_NEED,
+  B_OPCODE,
+  B_PC,
+  blockAt,
+  destinationAt,
+  diagnoseBlock,
+  gasBeforeFault,
+  HEADER,
+  INSTRUCTION,
+  runToFault,
+} from "./decoder";
 import { callOpcode, createOpcode, currentFrame, endFrame } from "./calls";
 import { divide, divideSigned, remainder } from "./divide";
 import { accessEnd, expandMemory } from "./evm-memory";

@@ -44,9 +44,9 @@ let longPushes: u64 = 0;
   const bytes = v128.load(from);
   const ofPushes = v128.eq<i8>(v128.and(bytes, v128.splat<i8>(UPPER_BITS)), v128.splat<i8>(<i8>PUSH1 & UPPER_BITS));
   const ofPush1 = v128.eq<i8>(bytes, v128.splat<i8>(<i8>PUSH1));
-  destinations |= <u64>v128.bitmask<i8>(v128.eq<i8>(bytes, v128.splat<i8>(<i8>JUMPDEST))) << shift;
-  pushes |= <u64>v128.bitmask<i8>(ofPushes) << shift;
-  longPushes |= <u64>v128.bitmask<i8>(v128.andnot(ofPushes, ofPush1)) << shift;
+  destinations |= (<u64>v128.bitmask<i8>(v128.eq<i8>(bytes, v128.splat<i8>(<i8>JUMPDEST)))) << shift;
+  pushes |= (<u64>v128.bitmask<i8>(ofPushes)) << shift;
+  longPushes |= (<u64>v128.bitmask<i8>(v128.andnot(ofPushes, ofPush1))) << shift;
 }
 
 @inline function readGroup(from: u32): void {
@@ -62,7 +62,7 @@ let longPushes: u64 = 0;
 /** Positions of the operands of the PUSH1s from `start` on, if there is no longer PUSH among them. */
 @inline function operandsOfPush1(start: u32): u64 {
   // In a row of PUSH1, every other byte is an operand. Adding the rows' first bits to them carries through the rows that begin at odd places.
-  const row = (pushes & ~longPushes) & (~(<u64>0) << <u64>start);
+  const row = pushes & ~longPushes & (~(<u64>0) << (<u64>start));
   const begunOdd = row & ~(row + (row & ~(row << 1) & ~EVEN));
   const opcodes = (begunOdd & ~EVEN) | (row & ~begunOdd & EVEN);
   followsRow = <u32>(opcodes >> 63);
@@ -75,23 +75,23 @@ let followsRow: u32 = 0;
 /** Removes operands from the group's destinations. @returns the number of operand bytes at the start of the next group */
 function removeOperands(at: u32, carried: u32): u32 {
   let start = carried;
-  destinations &= ~(<u64>0) << <u64>start;
+  destinations &= ~(<u64>0) << (<u64>start);
   let operands = operandsOfPush1(start);
-  let long = (longPushes & ~operands) >> <u64>start << <u64>start;
+  let long = ((longPushes & ~operands) >> <u64>start) << (<u64>start);
   if (popcnt<u64>(long) > MANY) return walk(at, start);
   while (long != 0) {
     const place = <u32>ctz<u64>(long);
     const next = place + 1 + <u32>load<u8>(at + place) - PUSH0;
-    const before = (<u64>1 << <u64>place) - 1;
+    const before = ((<u64>1) << (<u64>place)) - 1;
     destinations &= ~(operands & before);
     if (next >= GROUP) {
       destinations &= before;
       return next - GROUP;
     }
-    destinations &= before | (~(<u64>0) << <u64>next);
+    destinations &= before | (~(<u64>0) << (<u64>next));
     start = next;
     operands = operandsOfPush1(start);
-    long = (longPushes & ~operands) >> <u64>start << <u64>start;
+    long = ((longPushes & ~operands) >> <u64>start) << (<u64>start);
   }
   destinations &= ~operands;
   return followsRow;
@@ -106,7 +106,7 @@ function walk(at: u32, start: u32): u32 {
     const opcode: u32 = load<u8>(from++);
     if (opcode < JUMPDEST) continue;
     if (opcode == JUMPDEST) {
-      bits |= <u64>1 << <u64>(from - 1 - at);
+      bits |= (<u64>1) << (<u64>(from - 1 - at));
       continue;
     }
     if (opcode - PUSH1 < 32) from += opcode - PUSH0;
@@ -131,7 +131,7 @@ export function buildJumpMap(code: u32): void {
       at = <u32>REST;
     }
     readGroup(at);
-    if (((pushes | destinations) >> <u64>carried) == 0) {
+    if ((pushes | destinations) >> <u64>carried == 0) {
       carried = 0;
       destinations = 0;
     } else carried = removeOperands(at, carried);
@@ -155,8 +155,8 @@ export function buildJumpMap(code: u32): void {
 /** The block of the destination `pc`; 0: not decoded yet. */
 @inline export function blockOfDestination(map: u32, pc: u32): u32 {
   const group = groupOf(map, pc);
-  const before = load<u64>(group) & ((<u64>1 << <u64>(pc & (GROUP - 1))) - 1);
-  return load<u32>(load<u32>(group, G_TABLE) + (<u32>popcnt<u64>(before) << 2));
+  const before = load<u64>(group) & (((<u64>1) << (<u64>(pc & (GROUP - 1)))) - 1);
+  return load<u32>(load<u32>(group, G_TABLE) + ((<u32>popcnt<u64>(before)) << 2));
 }
 
 /** Room for the largest tables of a few groups */
@@ -164,7 +164,7 @@ export function buildJumpMap(code: u32): void {
 
 /** Adds a table for the group. @returns the heap bytes of its chunk */
 function addTable(code: u32, group: u32): u32 {
-  const size = <u32>popcnt<u64>(load<u64>(group)) << 2;
+  const size = (<u32>popcnt<u64>(load<u64>(group))) << 2;
   let bytes: u32 = 0;
   if (load<u32>(code, C_TABLES) + size > load<u32>(code, C_TABLES_END)) {
     const chunk = addChunk(code, TABLES);
@@ -183,8 +183,8 @@ function addTable(code: u32, group: u32): u32 {
 export function setBlockOfDestination(code: u32, pc: u32, block: u32): u32 {
   const group = groupOf(load<u32>(code, C_JUMPS), pc);
   const bytes = load<u32>(group, G_TABLE) == <u32>NO_BLOCKS ? addTable(code, group) : 0;
-  const before = load<u64>(group) & ((<u64>1 << <u64>(pc & (GROUP - 1))) - 1);
-  store<u32>(load<u32>(group, G_TABLE) + (<u32>popcnt<u64>(before) << 2), block);
+  const before = load<u64>(group) & (((<u64>1) << (<u64>(pc & (GROUP - 1)))) - 1);
+  store<u32>(load<u32>(group, G_TABLE) + ((<u32>popcnt<u64>(before)) << 2), block);
   return bytes;
 }
 

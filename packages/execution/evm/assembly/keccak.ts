@@ -19,30 +19,10 @@ import { copyWord, readRaw } from "./word";
 @inline export const RATE: u32 = 136;
 
 const ROUND_CONSTANTS: usize = memory.data<u64>([
-  0x0000000000000001,
-  0x0000000000008082,
-  0x800000000000808a,
-  0x8000000080008000,
-  0x000000000000808b,
-  0x0000000080000001,
-  0x8000000080008081,
-  0x8000000000008009,
-  0x000000000000008a,
-  0x0000000000000088,
-  0x0000000080008009,
-  0x000000008000000a,
-  0x000000008000808b,
-  0x800000000000008b,
-  0x8000000000008089,
-  0x8000000000008003,
-  0x8000000000008002,
-  0x8000000000000080,
-  0x000000000000800a,
-  0x800000008000000a,
-  0x8000000080008081,
-  0x8000000000008080,
-  0x0000000080000001,
-  0x8000000080008008,
+  0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000, 0x000000000000808b, 0x0000000080000001,
+  0x8000000080008081, 0x8000000000008009, 0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,
+  0x000000008000808b, 0x800000000000008b, 0x8000000000008089, 0x8000000000008003, 0x8000000000008002, 0x8000000000000080,
+  0x000000000000800a, 0x800000008000000a, 0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008,
 ]);
 
 /** Complements the six lanes of lane complementing: once, before the first block. */
@@ -68,11 +48,36 @@ export function clearState(): void {
  */
 export function permute(toDigest: bool): void {
   // column parities, and what theta adds to a column; b: a row before chi; n: a lane of it negated
-  let c0 = load<u64>(SCRATCH_KECCAK) ^ load<u64>(SCRATCH_KECCAK, 40) ^ load<u64>(SCRATCH_KECCAK, 80) ^ load<u64>(SCRATCH_KECCAK, 120) ^ load<u64>(SCRATCH_KECCAK, 160);
-  let c1 = load<u64>(SCRATCH_KECCAK, 8) ^ load<u64>(SCRATCH_KECCAK, 48) ^ load<u64>(SCRATCH_KECCAK, 88) ^ load<u64>(SCRATCH_KECCAK, 128) ^ load<u64>(SCRATCH_KECCAK, 168);
-  let c2 = load<u64>(SCRATCH_KECCAK, 16) ^ load<u64>(SCRATCH_KECCAK, 56) ^ load<u64>(SCRATCH_KECCAK, 96) ^ load<u64>(SCRATCH_KECCAK, 136) ^ load<u64>(SCRATCH_KECCAK, 176);
-  let c3 = load<u64>(SCRATCH_KECCAK, 24) ^ load<u64>(SCRATCH_KECCAK, 64) ^ load<u64>(SCRATCH_KECCAK, 104) ^ load<u64>(SCRATCH_KECCAK, 144) ^ load<u64>(SCRATCH_KECCAK, 184);
-  let c4 = load<u64>(SCRATCH_KECCAK, 32) ^ load<u64>(SCRATCH_KECCAK, 72) ^ load<u64>(SCRATCH_KECCAK, 112) ^ load<u64>(SCRATCH_KECCAK, 152) ^ load<u64>(SCRATCH_KECCAK, 192);
+  let c0 =
+    load<u64>(SCRATCH_KECCAK) ^
+    load<u64>(SCRATCH_KECCAK, 40) ^
+    load<u64>(SCRATCH_KECCAK, 80) ^
+    load<u64>(SCRATCH_KECCAK, 120) ^
+    load<u64>(SCRATCH_KECCAK, 160);
+  let c1 =
+    load<u64>(SCRATCH_KECCAK, 8) ^
+    load<u64>(SCRATCH_KECCAK, 48) ^
+    load<u64>(SCRATCH_KECCAK, 88) ^
+    load<u64>(SCRATCH_KECCAK, 128) ^
+    load<u64>(SCRATCH_KECCAK, 168);
+  let c2 =
+    load<u64>(SCRATCH_KECCAK, 16) ^
+    load<u64>(SCRATCH_KECCAK, 56) ^
+    load<u64>(SCRATCH_KECCAK, 96) ^
+    load<u64>(SCRATCH_KECCAK, 136) ^
+    load<u64>(SCRATCH_KECCAK, 176);
+  let c3 =
+    load<u64>(SCRATCH_KECCAK, 24) ^
+    load<u64>(SCRATCH_KECCAK, 64) ^
+    load<u64>(SCRATCH_KECCAK, 104) ^
+    load<u64>(SCRATCH_KECCAK, 144) ^
+    load<u64>(SCRATCH_KECCAK, 184);
+  let c4 =
+    load<u64>(SCRATCH_KECCAK, 32) ^
+    load<u64>(SCRATCH_KECCAK, 72) ^
+    load<u64>(SCRATCH_KECCAK, 112) ^
+    load<u64>(SCRATCH_KECCAK, 152) ^
+    load<u64>(SCRATCH_KECCAK, 192);
   let d0: u64 = 0;
   let d1: u64 = 0;
   let d2: u64 = 0;
@@ -150,11 +155,36 @@ export function permute(toDigest: bool): void {
     store<u64>(SCRATCH_KECCAK_2, c3, 184);
     c4 = b4 ^ (b0 & b1);
     store<u64>(SCRATCH_KECCAK_2, c4, 192);
-    c0 = c0 ^ load<u64>(SCRATCH_KECCAK_2) ^ load<u64>(SCRATCH_KECCAK_2, 40) ^ load<u64>(SCRATCH_KECCAK_2, 80) ^ load<u64>(SCRATCH_KECCAK_2, 120);
-    c1 = c1 ^ load<u64>(SCRATCH_KECCAK_2, 8) ^ load<u64>(SCRATCH_KECCAK_2, 48) ^ load<u64>(SCRATCH_KECCAK_2, 88) ^ load<u64>(SCRATCH_KECCAK_2, 128);
-    c2 = c2 ^ load<u64>(SCRATCH_KECCAK_2, 16) ^ load<u64>(SCRATCH_KECCAK_2, 56) ^ load<u64>(SCRATCH_KECCAK_2, 96) ^ load<u64>(SCRATCH_KECCAK_2, 136);
-    c3 = c3 ^ load<u64>(SCRATCH_KECCAK_2, 24) ^ load<u64>(SCRATCH_KECCAK_2, 64) ^ load<u64>(SCRATCH_KECCAK_2, 104) ^ load<u64>(SCRATCH_KECCAK_2, 144);
-    c4 = c4 ^ load<u64>(SCRATCH_KECCAK_2, 32) ^ load<u64>(SCRATCH_KECCAK_2, 72) ^ load<u64>(SCRATCH_KECCAK_2, 112) ^ load<u64>(SCRATCH_KECCAK_2, 152);
+    c0 =
+      c0 ^
+      load<u64>(SCRATCH_KECCAK_2) ^
+      load<u64>(SCRATCH_KECCAK_2, 40) ^
+      load<u64>(SCRATCH_KECCAK_2, 80) ^
+      load<u64>(SCRATCH_KECCAK_2, 120);
+    c1 =
+      c1 ^
+      load<u64>(SCRATCH_KECCAK_2, 8) ^
+      load<u64>(SCRATCH_KECCAK_2, 48) ^
+      load<u64>(SCRATCH_KECCAK_2, 88) ^
+      load<u64>(SCRATCH_KECCAK_2, 128);
+    c2 =
+      c2 ^
+      load<u64>(SCRATCH_KECCAK_2, 16) ^
+      load<u64>(SCRATCH_KECCAK_2, 56) ^
+      load<u64>(SCRATCH_KECCAK_2, 96) ^
+      load<u64>(SCRATCH_KECCAK_2, 136);
+    c3 =
+      c3 ^
+      load<u64>(SCRATCH_KECCAK_2, 24) ^
+      load<u64>(SCRATCH_KECCAK_2, 64) ^
+      load<u64>(SCRATCH_KECCAK_2, 104) ^
+      load<u64>(SCRATCH_KECCAK_2, 144);
+    c4 =
+      c4 ^
+      load<u64>(SCRATCH_KECCAK_2, 32) ^
+      load<u64>(SCRATCH_KECCAK_2, 72) ^
+      load<u64>(SCRATCH_KECCAK_2, 112) ^
+      load<u64>(SCRATCH_KECCAK_2, 152);
     d0 = c4 ^ rotl<u64>(c1, 1);
     d1 = c0 ^ rotl<u64>(c2, 1);
     d2 = c1 ^ rotl<u64>(c3, 1);
@@ -231,11 +261,36 @@ export function permute(toDigest: bool): void {
     store<u64>(SCRATCH_KECCAK, c3, 184);
     c4 = b4 ^ (b0 & b1);
     store<u64>(SCRATCH_KECCAK, c4, 192);
-    c0 = c0 ^ load<u64>(SCRATCH_KECCAK) ^ load<u64>(SCRATCH_KECCAK, 40) ^ load<u64>(SCRATCH_KECCAK, 80) ^ load<u64>(SCRATCH_KECCAK, 120);
-    c1 = c1 ^ load<u64>(SCRATCH_KECCAK, 8) ^ load<u64>(SCRATCH_KECCAK, 48) ^ load<u64>(SCRATCH_KECCAK, 88) ^ load<u64>(SCRATCH_KECCAK, 128);
-    c2 = c2 ^ load<u64>(SCRATCH_KECCAK, 16) ^ load<u64>(SCRATCH_KECCAK, 56) ^ load<u64>(SCRATCH_KECCAK, 96) ^ load<u64>(SCRATCH_KECCAK, 136);
-    c3 = c3 ^ load<u64>(SCRATCH_KECCAK, 24) ^ load<u64>(SCRATCH_KECCAK, 64) ^ load<u64>(SCRATCH_KECCAK, 104) ^ load<u64>(SCRATCH_KECCAK, 144);
-    c4 = c4 ^ load<u64>(SCRATCH_KECCAK, 32) ^ load<u64>(SCRATCH_KECCAK, 72) ^ load<u64>(SCRATCH_KECCAK, 112) ^ load<u64>(SCRATCH_KECCAK, 152);
+    c0 =
+      c0 ^
+      load<u64>(SCRATCH_KECCAK) ^
+      load<u64>(SCRATCH_KECCAK, 40) ^
+      load<u64>(SCRATCH_KECCAK, 80) ^
+      load<u64>(SCRATCH_KECCAK, 120);
+    c1 =
+      c1 ^
+      load<u64>(SCRATCH_KECCAK, 8) ^
+      load<u64>(SCRATCH_KECCAK, 48) ^
+      load<u64>(SCRATCH_KECCAK, 88) ^
+      load<u64>(SCRATCH_KECCAK, 128);
+    c2 =
+      c2 ^
+      load<u64>(SCRATCH_KECCAK, 16) ^
+      load<u64>(SCRATCH_KECCAK, 56) ^
+      load<u64>(SCRATCH_KECCAK, 96) ^
+      load<u64>(SCRATCH_KECCAK, 136);
+    c3 =
+      c3 ^
+      load<u64>(SCRATCH_KECCAK, 24) ^
+      load<u64>(SCRATCH_KECCAK, 64) ^
+      load<u64>(SCRATCH_KECCAK, 104) ^
+      load<u64>(SCRATCH_KECCAK, 144);
+    c4 =
+      c4 ^
+      load<u64>(SCRATCH_KECCAK, 32) ^
+      load<u64>(SCRATCH_KECCAK, 72) ^
+      load<u64>(SCRATCH_KECCAK, 112) ^
+      load<u64>(SCRATCH_KECCAK, 152);
   }
 }
 
@@ -345,7 +400,8 @@ let misses: u32 = 0;
  */
 export function keccakPair(from: u32, to: u32): void {
   const mixed =
-    ((load<u64>(from, 8) ^ rotl<u64>(load<u64>(from, 16), 21) ^ rotl<u64>(load<u64>(from, 24), 42)) * 0x9e3779b97f4a7c15 + load<u64>(from, 56)) *
+    ((load<u64>(from, 8) ^ rotl<u64>(load<u64>(from, 16), 21) ^ rotl<u64>(load<u64>(from, 24), 42)) * 0x9e3779b97f4a7c15 +
+      load<u64>(from, 56)) *
     0xd6e8feb86659fd93;
   const index = <u32>(mixed >> (64 - CACHE_BITS));
   const entry = KECCAK_CACHE + index * CACHE_ENTRY;

@@ -91,7 +91,7 @@ export function power(base: u32, exponent: u32, to: u32): void {
     if (!fits64(exponent) || n > 255) zeroWord(to);
     else {
       zeroWord(to);
-      store<u64>(to + (<u32>(n >> 6) << 3), <u64>1 << (n & 63));
+      store<u64>(to + ((<u32>(n >> 6)) << 3), (<u64>1) << (n & 63));
     }
     return;
   }

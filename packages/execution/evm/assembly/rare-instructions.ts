@@ -43,7 +43,7 @@ import { byteAt, copyWord, leadingZeros, setWord, signExtend } from "./word";
 /** The stack pointer after `rareInstruction`. */
 export let stackAfter: u32 = 0;
 
-@inline const OUT_OF_GAS: i64 = -<i64>HALT_OUT_OF_GAS;
+@inline const OUT_OF_GAS: i64 = -(<i64>HALT_OUT_OF_GAS);
 
 /** The gas left after an instruction, or its failure for lack of gas. */
 @inline function paid(gasLeft: i64): i64 {
@@ -67,7 +67,7 @@ export function rareInstruction(f: u32, ip: u32, sp: u32, gas: i64): i64 {
     }
     case op.I_SSTORE: {
       stackAfter = sp - 64;
-      if (load<u32>(f, F_STATIC) != 0) return -<i64>HALT_STATIC;
+      if (load<u32>(f, F_STATIC) != 0) return -(<i64>HALT_STATIC);
       // EIP-2200: the stipend of a call never pays for a change of state
       if (fork >= ISTANBUL && gas <= 2300) return OUT_OF_GAS;
       return paid(gas - storeStorage(load<u32>(f, F_SELF), sp, sp - 32));
@@ -79,7 +79,7 @@ export function rareInstruction(f: u32, ip: u32, sp: u32, gas: i64): i64 {
     }
     case op.I_TSTORE: {
       stackAfter = sp - 64;
-      if (load<u32>(f, F_STATIC) != 0) return -<i64>HALT_STATIC;
+      if (load<u32>(f, F_STATIC) != 0) return -(<i64>HALT_STATIC);
       storeTransient(load<u32>(f, F_SELF), sp, sp - 32);
       return gas;
     }
@@ -166,7 +166,7 @@ export function rareInstruction(f: u32, ip: u32, sp: u32, gas: i64): i64 {
     }
     case op.I_RETURNDATACOPY: {
       stackAfter = sp - 96;
-      if (!returnDataHolds(sp - 32, sp - 64)) return -<i64>HALT_RETURN_DATA;
+      if (!returnDataHolds(sp - 32, sp - 64)) return -(<i64>HALT_RETURN_DATA);
       return paid(copyReturnData(f, sp, gas));
     }
     case op.I_MCOPY: {
@@ -202,7 +202,7 @@ export function rareInstruction(f: u32, ip: u32, sp: u32, gas: i64): i64 {
     case op.I_LOG: {
       const topics = load<u32>(ip, 4);
       stackAfter = sp - 64 - (topics << 5);
-      if (load<u32>(f, F_STATIC) != 0) return -<i64>HALT_STATIC;
+      if (load<u32>(f, F_STATIC) != 0) return -(<i64>HALT_STATIC);
       return paid(logInstruction(f, sp, topics, gas));
     }
     default: {

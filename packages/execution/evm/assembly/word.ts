@@ -312,7 +312,7 @@ export function signExtend(index: u32, a: u32, to: u32): void {
   const limb = at >> 3;
   // the limb with the sign byte: keep the bytes up to it
   const p = to + (limb << 3);
-  const keep: u64 = bits == 56 ? ~0 : ((<u64>1 << (bits + 8)) - 1);
+  const keep: u64 = bits == 56 ? ~0 : ((<u64>1) << (bits + 8)) - 1;
   store<u64>(p, (load<u64>(p) & keep) | (fill & ~keep));
   for (let i = limb + 1; i < 4; i++) store<u64>(to + (i << 3), fill);
 }

@@ -5,7 +5,16 @@
 import { G1, G2 } from "./coordinates";
 import { addBothAffine, affineSize } from "./curve";
 import {
-  BAD, INFINITY, POINT, pointBytes, readField, readField2, readPoint, writeAffine, writeInfinity, writePoint,
+  BAD,
+  INFINITY,
+  POINT,
+  pointBytes,
+  readField,
+  readField2,
+  readPoint,
+  writeAffine,
+  writeInfinity,
+  writePoint,
 } from "./encoding";
 import { FP_SIZE, fpAdd, fpDouble, fpIsOdd, fpMultiply, fpNegate, fpRead, fpSquare, CURVE_B } from "./field";
 import { mapToG1, mapToG2, root } from "./map";

@@ -3,12 +3,39 @@
  * do for both groups is written once, with the group as type parameter.
  */
 import {
-  CURVE_B, FP_ONE, FP_SIZE, fpAdd, fpClear, fpCopy, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate, fpSquare, fpSubtract, fpSubtractDouble,
-  fpTimesFour, fpTriple, TWIST_B,
+  CURVE_B,
+  FP_ONE,
+  FP_SIZE,
+  fpAdd,
+  fpClear,
+  fpCopy,
+  fpDouble,
+  fpInvert,
+  fpIsZero,
+  fpMultiply,
+  fpNegate,
+  fpSquare,
+  fpSubtract,
+  fpSubtractDouble,
+  fpTimesFour,
+  fpTriple,
+  TWIST_B,
 } from "./field";
 import {
-  FP2_SIZE, fp2Add, fp2Copy, fp2Double, fp2Invert, fp2IsZero, fp2Multiply, fp2Negate, fp2SetOne, fp2Square, fp2Subtract, fp2SubtractDouble,
-  fp2TimesFour, fp2Triple,
+  FP2_SIZE,
+  fp2Add,
+  fp2Copy,
+  fp2Double,
+  fp2Invert,
+  fp2IsZero,
+  fp2Multiply,
+  fp2Negate,
+  fp2SetOne,
+  fp2Square,
+  fp2Subtract,
+  fp2SubtractDouble,
+  fp2TimesFour,
+  fp2Triple,
 } from "./extension";
 
 /** Two types of different size, which the compiler can tell apart. They have no other meaning. */

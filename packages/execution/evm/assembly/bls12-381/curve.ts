@@ -3,7 +3,22 @@
  * Z = 0 is infinity. Coordinates stay within ±21p here. Formulas: Explicit-Formulas Database, shortw/jacobian-0.
  */
 import {
-  add, coordinateSize, copy, curveB, invert, isZero, multiply, negate, setOne, setZero, square, subtract, subtractDouble, timesFour, triple, twice,
+  add,
+  coordinateSize,
+  copy,
+  curveB,
+  invert,
+  isZero,
+  multiply,
+  negate,
+  setOne,
+  setZero,
+  square,
+  subtract,
+  subtractDouble,
+  timesFour,
+  triple,
+  twice,
 } from "./coordinates";
 
 @inline export function affineSize<G>(): usize {

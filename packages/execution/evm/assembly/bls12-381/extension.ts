@@ -1,7 +1,27 @@
 /** Fp2 = Fp[u]/(u² + 1): c0 ‖ c1. `out` may be one of the arguments. Bounds of elements: see scripts/lazy-field.mjs. */
 import {
-  FP_ONE, FP_SIZE, fpAdd, fpAddRaw, fpAddReduced, fpClear, fpCopy, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate,
-  fpReduce, fpSquare, fpSubtract, fpSubtractDouble, fpSubtractReduced, fpSubtractTwo, fpTimesFour, fpTriple, fpWide, fpWideCombine,
+  FP_ONE,
+  FP_SIZE,
+  fpAdd,
+  fpAddRaw,
+  fpAddReduced,
+  fpClear,
+  fpCopy,
+  fpDouble,
+  fpInvert,
+  fpIsZero,
+  fpMultiply,
+  fpNegate,
+  fpReduce,
+  fpSquare,
+  fpSubtract,
+  fpSubtractDouble,
+  fpSubtractReduced,
+  fpSubtractTwo,
+  fpTimesFour,
+  fpTriple,
+  fpWide,
+  fpWideCombine,
 } from "./field";
 
 export const FP2_SIZE: usize = 2 * FP_SIZE;

@@ -3,13 +3,44 @@
  * and Ulas to a curve y² = g(x) = x³ + ax + b that has an isogeny to E or E', then the isogeny, then the multiplication by the
  * cofactor. Fractions are not carried along, because inversions are cheap here compared with square roots.
  */
-import { FP_ONE, FP_SIZE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpSquare, fpSubtract, HALF, ROOT_EXPONENT } from "./field";
+import {
+  FP_ONE,
+  FP_SIZE,
+  fpAdd,
+  fpCopy,
+  fpIsOdd,
+  fpIsZero,
+  fpMultiply,
+  fpNegate,
+  fpSquare,
+  fpSubtract,
+  HALF,
+  ROOT_EXPONENT,
+} from "./field";
 import { FP2_SIZE, fp2Conjugate, fp2Norm } from "./extension";
 import { add, coordinateSize, copy, G1, G2, invert, isG1, isZero, multiply, negate, setOne, square } from "./coordinates";
 import { addPoints, double, negatePoint } from "./curve";
 import {
-  A1, A2, B1, B2, B_BY_ZA1, B_BY_ZA2, MINUS_B_BY_A1, MINUS_B_BY_A2, ROOT1, ROOT2, X_DENOMINATOR1, X_DENOMINATOR2, X_NUMERATOR1, X_NUMERATOR2,
-  Y_DENOMINATOR1, Y_DENOMINATOR2, Y_NUMERATOR1, Y_NUMERATOR2, Z1, Z2,
+  A1,
+  A2,
+  B1,
+  B2,
+  B_BY_ZA1,
+  B_BY_ZA2,
+  MINUS_B_BY_A1,
+  MINUS_B_BY_A2,
+  ROOT1,
+  ROOT2,
+  X_DENOMINATOR1,
+  X_DENOMINATOR2,
+  X_NUMERATOR1,
+  X_NUMERATOR2,
+  Y_DENOMINATOR1,
+  Y_DENOMINATOR2,
+  Y_NUMERATOR1,
+  Y_NUMERATOR2,
+  Z1,
+  Z2,
 } from "./map-constants";
 import { psiX, psiY, timesParameter } from "./subgroup";
 

@@ -48,7 +48,7 @@ function divideScalar(): u64 {
     const word = load<u64>(SCALAR + i);
     let quotient: u64 = 0;
     for (let bit = 63; bit >= 0; bit--) {
-      const isLong = (remainder >> 63) != 0;
+      const isLong = remainder >> 63 != 0;
       remainder = (remainder << 1) | ((word >> bit) & 1);
       quotient <<= 1;
       if (isLong || remainder >= PARAMETER) {
@@ -76,7 +76,7 @@ function recode(digits: usize, value: u64): void {
       store<i8>(digits + i, <i8>digit);
       longest = max(longest, i + 1);
       const before = value;
-      value -= <u64><i64>digit;
+      value -= <u64>(<i64>digit);
       if (digit < 0 && value < before) carry = 1;
     }
     value = (value >> 1) | (carry << 63);
@@ -150,7 +150,8 @@ function finishRound<G>(count: usize): void {
   setInfinity<G>(SUM);
   for (let position = longest - 1; position >= 0; position--) {
     double<G>(SUM, SUM);
-    for (let i: usize = 0; i < count * STREAMS; i++) addDigit<G>(TABLES + i * tableSize, load<i8>(DIGITS + i * MAX_DIGITS + position));
+    for (let i: usize = 0; i < count * STREAMS; i++)
+      addDigit<G>(TABLES + i * tableSize, load<i8>(DIGITS + i * MAX_DIGITS + position));
   }
   addPoints<G>(TOTAL, TOTAL, SUM);
 }

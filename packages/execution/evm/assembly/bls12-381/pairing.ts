@@ -1,12 +1,34 @@
 /** The ate pairing of BLS12-381 (EIP-2537): G1 on y² = x³ + 4 over Fp, G2 on the twist y² = x³ + 4ξ over Fp2. */
 import { FP_SIZE, fpSubtractReduced } from "./field";
 import {
-  FP2_SIZE, fp2Add, fp2Copy, fp2Double, fp2IsZero, fp2Multiply, fp2Negate, fp2Scale, fp2SetOne, fp2Square, fp2Subtract, fp2SubtractTwo,
-  fp2TimesFour, fp2TimesXiReduced, fp2Triple,
+  FP2_SIZE,
+  fp2Add,
+  fp2Copy,
+  fp2Double,
+  fp2IsZero,
+  fp2Multiply,
+  fp2Negate,
+  fp2Scale,
+  fp2SetOne,
+  fp2Square,
+  fp2Subtract,
+  fp2SubtractTwo,
+  fp2TimesFour,
+  fp2TimesXiReduced,
+  fp2Triple,
 } from "./extension";
 import { PARAMETER, psiX, psiY } from "./subgroup";
 import {
-  FP12_SIZE, fp12Conjugate, fp12Copy, fp12CyclotomicSquare, fp12Frobenius, fp12Invert, fp12IsOne, fp12Multiply, fp12Multiply014, fp12SetOne,
+  FP12_SIZE,
+  fp12Conjugate,
+  fp12Copy,
+  fp12CyclotomicSquare,
+  fp12Frobenius,
+  fp12Invert,
+  fp12IsOne,
+  fp12Multiply,
+  fp12Multiply014,
+  fp12SetOne,
   fp12Square,
 } from "./tower";
 

@@ -4,11 +4,34 @@
  * stay below 34p.
  */
 import {
-  FP_SIZE, FROBENIUS, FP_ONE, fpAdd, fpAddReduced, fpCopy, fpDoubleReduced, fpIsZero, fpNegate, fpSubtract, fpSubtractTwo, fpSubtractTwoReduced,
-  fpTripleMinusDouble, fpTriplePlusDouble,
+  FP_SIZE,
+  FROBENIUS,
+  FP_ONE,
+  fpAdd,
+  fpAddReduced,
+  fpCopy,
+  fpDoubleReduced,
+  fpIsZero,
+  fpNegate,
+  fpSubtract,
+  fpSubtractTwo,
+  fpSubtractTwoReduced,
+  fpTripleMinusDouble,
+  fpTriplePlusDouble,
 } from "./field";
 import {
-  FP2_SIZE, fp2Add, fp2Conjugate, fp2Copy, fp2Double, fp2Invert, fp2Multiply, fp2Negate, fp2Square, fp2Subtract, fp2SubtractTwo, fp2TimesXi,
+  FP2_SIZE,
+  fp2Add,
+  fp2Conjugate,
+  fp2Copy,
+  fp2Double,
+  fp2Invert,
+  fp2Multiply,
+  fp2Negate,
+  fp2Square,
+  fp2Subtract,
+  fp2SubtractTwo,
+  fp2TimesXi,
   fp2TimesXiReduced,
 } from "./extension";
 

@@ -1,7 +1,22 @@
 /** Addition and multiplication on y² = x³ + 3 (EIP-196), in Jacobian coordinates: x = X/Z², y = Y/Z³; Z = 0 is infinity. */
 import {
-  BETA, FP_ONE, FP_SIZE, fpAdd, fpCopy, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate, fpSquare, fpSubtract, fpSubtractDouble,
-  fpSubtractTwo, fpTimesEight, fpTriple, fpWrite,
+  BETA,
+  FP_ONE,
+  FP_SIZE,
+  fpAdd,
+  fpCopy,
+  fpDouble,
+  fpInvert,
+  fpIsZero,
+  fpMultiply,
+  fpNegate,
+  fpSquare,
+  fpSubtract,
+  fpSubtractDouble,
+  fpSubtractTwo,
+  fpTimesEight,
+  fpTriple,
+  fpWrite,
 } from "./bn254-field";
 import { readG1 } from "./bn254-pairing";
 
@@ -160,7 +175,7 @@ function recode(digits: usize, scalar: usize, negative: bool): i32 {
       if (digit >= 16) digit -= 32;
       store<i8>(digits + i, <i8>(negative ? -digit : digit));
       const before = low;
-      low -= <u64><i64>digit;
+      low -= <u64>(<i64>digit);
       if (digit < 0 && low < before) {
         middle++;
         if (middle == 0) high++;

@@ -1,17 +1,48 @@
 /** The optimal ate pairing of BN254 (EIP-197): G1 on y² = x³ + 3 over Fp, G2 on the twist y² = x³ + 3/ξ over Fp2. */
 import {
-  CURVE_B, FP_SIZE, fp2Multiply, fp2Square, fpAdd, fpIsZero, fpMultiply, fpRead, fpSquare, fpSubtract, fpTriple, TWIST_3B, TWIST_B,
+  CURVE_B,
+  FP_SIZE,
+  fp2Multiply,
+  fp2Square,
+  fpAdd,
+  fpIsZero,
+  fpMultiply,
+  fpRead,
+  fpSquare,
+  fpSubtract,
+  fpTriple,
+  TWIST_3B,
+  TWIST_B,
 } from "./bn254-field";
 import {
-  FP12_SIZE, FP2_SIZE, fp12Conjugate, fp12Copy, fp12CyclotomicSquare, fp12Frobenius, fp12Invert, fp12IsOne, fp12Multiply, fp12Multiply034,
-  fp12SetOne, fp12Square, fp2Add, fp2Conjugate, fp2Copy, fp2Double, fp2IsZero, fp2Negate, fp2Scale, fp2Subtract, fp2SubtractTwo,
+  FP12_SIZE,
+  FP2_SIZE,
+  fp12Conjugate,
+  fp12Copy,
+  fp12CyclotomicSquare,
+  fp12Frobenius,
+  fp12Invert,
+  fp12IsOne,
+  fp12Multiply,
+  fp12Multiply034,
+  fp12SetOne,
+  fp12Square,
+  fp2Add,
+  fp2Conjugate,
+  fp2Copy,
+  fp2Double,
+  fp2IsZero,
+  fp2Negate,
+  fp2Scale,
+  fp2Subtract,
+  fp2SubtractTwo,
   frobeniusFactor,
 } from "./bn254-tower";
 
 /** 6x + 2 in non-adjacent form, highest digit (1) left out; x = 4965661367192848881 */
 const LOOP: usize = memory.data<i8>([
-  0, -1, 0, 1, 0, 0, 0, -1, 0, -1, 0, 0, 0, -1, 0, 1, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 1, 0,
-  0, -1, 0, 0, 0, 0, -1, 0, 1, 0, 0, 0, -1, 0, -1, 0, 0, 1, 0, 0, 0, -1, 0, 0, -1, 0, 1, 0, 1, 0, 0, 0,
+  0, -1, 0, 1, 0, 0, 0, -1, 0, -1, 0, 0, 0, -1, 0, 1, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 1, 0, 0, -1, 0, 0, 0, 0, -1,
+  0, 1, 0, 0, 0, -1, 0, -1, 0, 0, 1, 0, 0, 0, -1, 0, 0, -1, 0, 1, 0, 1, 0, 0, 0,
 ]);
 const LOOP_LENGTH: i32 = 65;
 
@@ -214,8 +245,8 @@ function millerLoop(count: i32): bool {
 
 /** x in non-adjacent form of width 4, highest digit (1) left out */
 const X_DIGITS: usize = memory.data<i8>([
-  0, 0, 0, 0, 0, 5, 0, 0, 0, 0, -3, 0, 0, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, -5, 0, 0, 0, -3, 0, 0, 0, 1,
-  0, 0, 0, 0, 5, 0, 0, 0, 0, 7, 0, 0, 0, -7, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, -1, 0, 0, 0, 1,
+  0, 0, 0, 0, 0, 5, 0, 0, 0, 0, -3, 0, 0, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, -5, 0, 0, 0, -3, 0, 0, 0, 1, 0, 0, 0, 0, 5, 0, 0, 0, 0, 7,
+  0, 0, 0, -7, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, -1, 0, 0, 0, 1,
 ]);
 const X_LENGTH: i32 = 62;
 /** a, a³, a⁵, a⁷ */

@@ -3,8 +3,25 @@
  * coefficients of an element are stored consecutively. `out` may be one of the arguments.
  */
 import {
-  FP_SIZE, FROBENIUS, fp2Multiply, fp2Square, fpAdd, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate, fpNineMinus, fpNinePlus,
-  fpSquare, fpSubtract, fpSubtractTwo, fpTripleMinusDouble, fpTriplePlusDouble, FP_ONE, fpCopy,
+  FP_SIZE,
+  FROBENIUS,
+  fp2Multiply,
+  fp2Square,
+  fpAdd,
+  fpDouble,
+  fpInvert,
+  fpIsZero,
+  fpMultiply,
+  fpNegate,
+  fpNineMinus,
+  fpNinePlus,
+  fpSquare,
+  fpSubtract,
+  fpSubtractTwo,
+  fpTripleMinusDouble,
+  fpTriplePlusDouble,
+  FP_ONE,
+  fpCopy,
 } from "./bn254-field";
 
 export const FP2_SIZE: usize = 2 * FP_SIZE;

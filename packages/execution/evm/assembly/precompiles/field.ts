@@ -5,13 +5,13 @@
 
 /** `length` bytes, big-endian, as limbs. */
 export function readBytes(out: usize, bytes: usize, length: i32, limbs: i32, bits: i32): void {
-  const mask = (<u64>1 << bits) - 1;
+  const mask = ((<u64>1) << bits) - 1;
   let buffer: u64 = 0;
   let have = 0;
   let at = length - 1;
   for (let i = 0; i < limbs; i++) {
     while (have < bits && at >= 0) {
-      buffer |= <u64>load<u8>(bytes + at) << have;
+      buffer |= (<u64>load<u8>(bytes + at)) << have;
       have += 8;
       at--;
     }
@@ -28,7 +28,7 @@ export function writeBytes(bytes: usize, a: usize, length: i32, limbs: i32, bits
   let limb = 0;
   for (let at = length - 1; at >= 0; at--) {
     if (have < 8 && limb < limbs) {
-      buffer |= <u64>load<u32>(a + 4 * limb++) << have;
+      buffer |= (<u64>load<u32>(a + 4 * limb++)) << have;
       have += bits;
     }
     store<u8>(bytes + at, <u8>buffer);
@@ -89,7 +89,7 @@ function approximate(a: usize, top: i32, bits: i32): u64 {
 
 /** a ← (a·f + b·g) / 2^bits, exactly. @returns whether the result was negative; its opposite is stored then */
 function combine(out: usize, other: usize, f: i64, g: i64, h: i64, k: i64, limbs: i32, bits: i32): i32 {
-  const mask = (<i64>1 << bits) - 1;
+  const mask = ((<i64>1) << bits) - 1;
   let carry: i64 = 0;
   let otherCarry: i64 = 0;
   for (let i = 0; i < limbs; i++) {
@@ -130,7 +130,7 @@ function negate(a: usize, limbs: i32, bits: i32): void {
 
 /** out ← (u·f + v·g) / 2^bits mod the modulus, between 0 and the modulus; u and v too */
 function combineModulo(out: usize, u: usize, v: usize, f: i64, g: i64, modulus: usize, factor: u64, limbs: i32, bits: i32): void {
-  const mask = (<i64>1 << bits) - 1;
+  const mask = ((<i64>1) << bits) - 1;
   let carry = <i64>load<u32>(u) * f + <i64>load<u32>(v) * g;
   const q = (carry * <i64>factor) & mask;
   carry = (carry + q * <i64>load<u32>(modulus)) >> bits;
@@ -200,8 +200,8 @@ export function invert(out: usize, a: usize, modulus: usize, factor: u64, limbs:
     let fg0: i64 = 1;
     let fg1: i64 = 1 << 32;
     for (let i = 0; i < bits; i++) {
-      const odd = -<i64>(x & 1);
-      const swap = odd & -<i64>(x < y);
+      const odd = -(<i64>(x & 1));
+      const swap = odd & -(<i64>(x < y));
       const dx = <u64>swap & (x ^ y);
       x ^= dx;
       y ^= dx;
@@ -212,9 +212,9 @@ export function invert(out: usize, a: usize, modulus: usize, factor: u64, limbs:
       fg0 -= fg1 & odd;
       fg1 <<= 1;
     }
-    let f0 = <i64><i32>fg0;
+    let f0 = <i64>(<i32>fg0);
     let g0 = (fg0 - f0) >> 32;
-    let f1 = <i64><i32>fg1;
+    let f1 = <i64>(<i32>fg1);
     let g1 = (fg1 - f1) >> 32;
     // the limbs above are 0, and stay so
     const negative = combine(A, B, f0, g0, f1, g1, top + 1, bits);

@@ -17,7 +17,7 @@ export function readLimbs(out: usize, limbs: usize, at: usize, length: usize): v
     if (skipped < length) {
       const left = length - skipped;
       word = bswap<u64>(load<u64>(at + left - 8));
-      if (left < 8) word &= (<u64>1 << (8 * left)) - 1;
+      if (left < 8) word &= ((<u64>1) << (8 * left)) - 1;
     }
     store<u32>(out + 4 * i, <u32>((word >> (bit & 7)) & MASK));
   }

@@ -8,7 +8,7 @@ export function exponentBits(at: usize, end: usize): u32 {
 /** `width` bits, 8 at most, from `position` on */
 @inline export function exponentDigit(end: usize, position: u32, width: u32): u32 {
   const byte = end - 1 - (position >> 3);
-  const bits = ((<u32>load<u8>(byte - 1) << 8) | <u32>load<u8>(byte)) >> (position & 7);
+  const bits = (((<u32>load<u8>(byte - 1)) << 8) | <u32>load<u8>(byte)) >> (position & 7);
   return bits & ((1 << width) - 1);
 }
 

@@ -36,7 +36,14 @@ function readWord(at: usize, end: usize): u64 {
 }
 
 /** Base, exponent and modulus (not 0) from their first byte that is not 0 to their end */
-export function wordPower(base: usize, baseEnd: usize, exponent: usize, exponentEnd: usize, modulusAt: usize, modulusEnd: usize): u64 {
+export function wordPower(
+  base: usize,
+  baseEnd: usize,
+  exponent: usize,
+  exponentEnd: usize,
+  modulusAt: usize,
+  modulusEnd: usize,
+): u64 {
   const modulus = readWord(modulusAt, modulusEnd);
   const twos = ctz(modulus);
   const odd = modulus >> twos;
@@ -80,7 +87,7 @@ export function wordPower(base: usize, baseEnd: usize, exponent: usize, exponent
     x = one;
     y = 1;
     while (position > 0) {
-      const bits = (position - 1) % width + 1;
+      const bits = ((position - 1) % width) + 1;
       for (let i: u32 = 0; i < bits; i++) {
         x = montgomery(x, x, odd, inverse);
         y *= y;
@@ -93,5 +100,5 @@ export function wordPower(base: usize, baseEnd: usize, exponent: usize, exponent
   }
   x = montgomery(x, 1, odd, inverse);
   // x + odd·k ≡ y modulo 2^twos
-  return x + odd * (((y - x) * inverse) & ((<u64>1 << twos) - 1));
+  return x + odd * (((y - x) * inverse) & (((<u64>1) << twos) - 1));
 }

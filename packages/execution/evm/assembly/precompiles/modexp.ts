@@ -3,7 +3,19 @@
  * limbs with Barrett's reduction ("Implementing the Rivest Shamir and Adleman Public Key Encryption Algorithm on a Standard Digital
  * Signal Processor", 1986), which works for odd and even moduli alike and needs no special representation of the numbers.
  */
-import { bitLength, BITS, divide, limbsOf, MASK, multiplyColumns, readLimbs, shiftLeft, shiftRight, squareColumns, subtractExcess } from "./limbs";
+import {
+  bitLength,
+  BITS,
+  divide,
+  limbsOf,
+  MASK,
+  multiplyColumns,
+  readLimbs,
+  shiftLeft,
+  shiftRight,
+  squareColumns,
+  subtractExcess,
+} from "./limbs";
 import { writeBytes } from "./field";
 import { exponentBits, exponentDigit, windowBits } from "./modexp-exponent";
 import { multiply12, multiply14, multiply18, multiply5, multiply7, multiply9 } from "./modexp-unrolled";
@@ -91,7 +103,7 @@ function power(base: usize, exponent: usize, end: usize, width: u32, powers: usi
     if (i & 1) multiply(powers + i * size, powers + (i - 1) * size, base);
     else multiply(powers + i * size, half, half);
   }
-  const first = (position - 1) % width + 1;
+  const first = ((position - 1) % width) + 1;
   position -= first;
   memory.copy(result, powers + <usize>exponentDigit(end, position, first) * size, size);
   while (position > 0) {
@@ -115,7 +127,8 @@ export function modexp(bytes: usize, baseBytes: usize, exponentBytes: usize, mod
   const exponentAt = skipZeros(bytes + baseBytes, exponentEnd);
   const modulusAt = skipZeros(exponentEnd, modulusEnd);
   if (modulusEnd - modulusAt <= WORD_BYTES) {
-    const result = modulusAt == modulusEnd ? 0 : wordPower(baseAt, bytes + baseBytes, exponentAt, exponentEnd, modulusAt, modulusEnd);
+    const result =
+      modulusAt == modulusEnd ? 0 : wordPower(baseAt, bytes + baseBytes, exponentAt, exponentEnd, modulusAt, modulusEnd);
     memory.fill(bytes, 0, modulusBytes);
     for (let i: usize = 0; i < min(modulusBytes, WORD_BYTES); i++) store<u8>(bytes + modulusBytes - 1 - i, <u8>(result >> (8 * i)));
     return true;

@@ -1,7 +1,24 @@
 /** ECDSA on secp256r1 (EIP-7951, RIP-7212), in Jacobian coordinates: x = X/Z², y = Y/Z³; Z = 0 is infinity. */
 import {
-  CURVE_B, FQ_ONE, FQ_SIZE, fqAdd, fqDouble, fqIsZero, fqMultiply, fqNegate, fqRead, fqSquare, fqSubtract, fqSubtractDouble,
-  fqTimesEight, fqTimesFour, fqTriple, fqCopy, fqInvert, GENERATOR, ORDER,
+  CURVE_B,
+  FQ_ONE,
+  FQ_SIZE,
+  fqAdd,
+  fqDouble,
+  fqIsZero,
+  fqMultiply,
+  fqNegate,
+  fqRead,
+  fqSquare,
+  fqSubtract,
+  fqSubtractDouble,
+  fqTimesEight,
+  fqTimesFour,
+  fqTriple,
+  fqCopy,
+  fqInvert,
+  GENERATOR,
+  ORDER,
 } from "./p256-field";
 import { fnInvert, fnIsZero, fnMultiply, fnPlain, fnRead, fnReadPlain, fnWords } from "./p256-scalars";
 
@@ -125,7 +142,8 @@ function fillTable(table: usize, p: usize, count: i32): void {
   double(SUM, p);
   for (let i = 1; i < count; i++) add(table + POINT_SIZE * <usize>i, table + POINT_SIZE * <usize>(i - 1), SUM);
   fqCopy(PRODUCTS, table + Z);
-  for (let i: usize = 1; i < <usize>count; i++) fqMultiply(PRODUCTS + FQ_SIZE * i, PRODUCTS + FQ_SIZE * (i - 1), table + POINT_SIZE * i + Z);
+  for (let i: usize = 1; i < <usize>count; i++)
+    fqMultiply(PRODUCTS + FQ_SIZE * i, PRODUCTS + FQ_SIZE * (i - 1), table + POINT_SIZE * i + Z);
   fqInvert(A, PRODUCTS + FQ_SIZE * <usize>(count - 1)); // 1 / product of all Z so far
   for (let i = <isize>count - 1; i >= 0; i--) {
     const at = table + POINT_SIZE * i;
