@@ -1,15 +1,14 @@
 // Every option that a program accepts is read by something. The sources of each program are compiled with parsed options of which some
 // are left out, or have values of a type that nothing can use: the compiler names those that are used.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./lib/stamp.mjs";
 import { folderOf, workspacePackages } from "./lib/workspace.mjs";
 
 /** Each package with the module that has its option groups: those of `program` are in the tables of the others. */
 const PROGRAMS = [
-  ["program", "standard-options.js"],
+  ["program", "options/standard-options.js"],
   ["rengine", "options.js"],
   ["rnode", "options.js"],
   ["rbatcher", "options.js"],
@@ -21,18 +20,19 @@ const PROGRAMS = [
 const WITH_GROUPS = ["tx-manager", "signer", "alt-da", "dashboard"];
 
 const OTHERS = workspacePackages().filter(
-  ({ manifest: { name } }) => ![...WITH_GROUPS, "options"].includes(name.slice("@rnode/".length)),
+  ({ manifest: { name } }) => ![...WITH_GROUPS, "program"].includes(name.slice("@rnode/".length)),
 );
 
 const current = fingerprint(["packages", "programs", "scripts/check-options.mjs"]);
 if (isStampCurrent("check-options", current)) process.exit();
 
-const folder = mkdtempSync(join(tmpdir(), "rnode-check-options-"));
-const declarations = join(folder, "options", "option-group.d.ts");
-cpSync(join(ROOT, "packages", "kit", "options", "dist"), join(folder, "options"), {
-  recursive: true,
-  filter: (path) => !/\.(?:js|map)$/.test(path),
-});
+mkdirSync(join(ROOT, "build"), { recursive: true });
+const folder = mkdtempSync(join(ROOT, "build", "check-options-")); // below node_modules of the repository
+/** `program` as the others see it, and its own sources: both get other declarations of option groups. */
+const skeleton = join(ROOT, folderOf("program"));
+cpSync(join(skeleton, "dist"), join(folder, "dist"), { recursive: true, filter: (path) => !/\.(?:js|map)$/.test(path) });
+cpSync(join(skeleton, "src"), join(folder, "src"), { recursive: true, filter: (path) => !path.includes(".test.") });
+const declarations = join(folder, "dist", "options", "option-group.d.ts");
 
 /** The declarations of option groups, in whose types each group has its name. */
 const withNames = [
@@ -73,8 +73,11 @@ export type OptionsOf<G extends OptionGroup> = { readonly [K in keyof G["declara
 
 /** @returns the compiler's errors */
 function compile(program, optionsOf) {
-  writeFileSync(declarations, withNames.replace(OPTIONS_OF, optionsOf));
+  const text = withNames.replace(OPTIONS_OF, optionsOf);
+  writeFileSync(declarations, text);
+  writeFileSync(join(folder, "src", "options", "option-group.ts"), text);
   const source = join(ROOT, folderOf(program));
+  const sources = program === "program" ? join(folder, "src") : join(source, "src");
   const compilerOptions = {
     rootDir: "/",
     composite: false,
@@ -86,7 +89,7 @@ function compile(program, optionsOf) {
     rewriteRelativeImportExtensions: false,
     typeRoots: [join(ROOT, "node_modules", "@types")],
     paths: {
-      "@rnode/program": [join(folder, "options", "index.d.ts")],
+      "@rnode/program": [join(folder, "dist", "index.d.ts")],
       ...Object.fromEntries(WITH_GROUPS.map((name) => [`@rnode/${name}`, [join(ROOT, folderOf(name), "src", "index.ts")]])),
       ...Object.fromEntries(OTHERS.map(({ folder, manifest }) => [manifest.name, [join(ROOT, folder, "dist", "index.d.ts")]])),
     },
@@ -94,10 +97,8 @@ function compile(program, optionsOf) {
   const config = {
     extends: join(source, "tsconfig.json"),
     compilerOptions,
-    include: [join(source, "src", "**", "*.ts")],
-    exclude: ["test", "fuzz", "bench"]
-      .map((kind) => join(source, "src", "**", `*.${kind}.ts`))
-      .concat(join(source, "src", "testing")),
+    include: [join(sources, "**", "*.ts")],
+    exclude: ["test", "fuzz", "bench"].map((kind) => join(sources, "**", `*.${kind}.ts`)).concat(join(sources, "testing")),
     references: [],
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
@@ -140,12 +141,14 @@ function readOf(program, names) {
 
 /** The names of a table's options. */
 function acceptedIn(table, resolveOptions) {
-  const options = resolveOptions(table).filter(({ fileOf }) => fileOf === undefined);
+  const options = resolveOptions(table).filter(
+    ({ fileOf, declaration }) => fileOf === undefined && declaration.noEffect === undefined,
+  );
   return options.map(({ group, key }) => `${table.groups[group].name}.${key}`);
 }
 
 const built = (name, file) => import(join(ROOT, folderOf(name), "dist", file));
-const { resolveOptions } = await built("options", "index.js");
+const { resolveOptions } = await built("program", "index.js");
 const problems = [];
 const shared = new Set();
 for (const [program, file] of PROGRAMS) {

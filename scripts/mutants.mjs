@@ -16,8 +16,10 @@ const SCENARIO_SEEDS = "30";
 const OUT_OF_TIME = /^(?:Error: )?(?:STACK_TRACE_ERROR|(?:Test|Hook) timed out in \d+ms)/;
 const UNIT_TESTS = [
   "packages/rollup/derivation",
-  ...["frame", "channel", "blob", "batch", "system-config", "deposits"].map((name) => `packages/base/protocol/src/${name}.test.ts`),
-  ...["consolidation", "safe-chain-check", "derived-from"].map((name) => `programs/rnode/src/${name}.test.ts`),
+  ...["batches/frame", "batches/channel", "batches/blob", "batches/batch", "rollup/system-config", "transactions/deposits"].map(
+    (name) => `packages/base/protocol/src/${name}.test.ts`,
+  ),
+  ...["common/consolidation", "safe/safe-chain-check", "safe/derived-from"].map((name) => `programs/rnode/src/${name}.test.ts`),
 ];
 
 /** The tests of a file, which are tried first. */
@@ -41,7 +43,7 @@ const NEAREST = {
     `${D}/channels/channel-stages.test.ts`,
   ],
   "packages/base/protocol/src/batches/frame.ts": ["packages/base/protocol/src/batches/frame.test.ts"],
-  "packages/base/protocol/src/transactions/contract-logs.ts": ["system-config", "deposits"].map(
+  "packages/base/protocol/src/transactions/contract-logs.ts": ["rollup/system-config", "transactions/deposits"].map(
     (name) => `packages/base/protocol/src/${name}.test.ts`,
   ),
   "packages/base/protocol/src/batches/span-batch-transactions.ts": ["packages/base/protocol/src/batches/batch.test.ts"],
