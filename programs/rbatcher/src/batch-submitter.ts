@@ -1,5 +1,5 @@
 import type { ChannelOut } from "@rnode/compression";
-import type { LogFields } from "@rnode/observe";
+import { errorText, type LogFields } from "@rnode/observe";
 import { type DaBytes, daBytes } from "@rnode/protocol";
 import type { ChannelConfig, ChannelConfigs } from "./channels/channel-config.ts";
 import { DaChoice } from "./l1/da-choice.ts";
@@ -19,14 +19,22 @@ export interface BatchSubmitterDeps extends Omit<PublishingRunDeps, "choice" | "
   readonly throttle?: Pick<Throttle, "run" | "isThrottling"> | undefined;
 }
 
+/**
+ * After so long without a transaction of another program with the batcher's key, publishing starts again. It doubles with each stop: a second
+ * submitter that goes on must not be disputed with for ever.
+ */
+const FIRST_QUIET_MS = 5 * 60_000;
+const LONGEST_QUIET_MS = 3_600_000;
+
 /** Publishes the sequencer's chain on L1. It can be started and stopped repeatedly; all its state is rebuilt from the chains. */
 export class BatchSubmitter {
   readonly #options: BatchSubmitterOptions;
   readonly #deps: BatchSubmitterDeps;
   readonly #runDeps: PublishingRunDeps;
   #run: { readonly publishing: PublishingRun; readonly done: Promise<void> } | undefined;
-  /** why it stopped by itself */
-  #stoppedBy: string | undefined;
+  /** why it stopped by itself, and the wait for its next start */
+  #stopped: { readonly reason: string; readonly waiting: AbortController } | undefined;
+  #stops = 0;
 
   constructor(options: BatchSubmitterOptions, deps: BatchSubmitterDeps) {
     this.#options = options;
@@ -58,27 +66,57 @@ export class BatchSubmitter {
     const done = publishing.run().then(async (stoppedBy) => {
       throttling.abort();
       await throttled;
-      this.#stoppedBy = stoppedBy;
       this.#run = undefined;
       metrics.up.set(0);
       log.info("batcher stopped");
+      if (stoppedBy !== undefined) void this.#startWhenQuiet(stoppedBy);
     });
     this.#run = { publishing, done };
-    this.#stoppedBy = undefined;
+    this.#endWait();
     metrics.up.set(1);
     log.info("batcher started");
     return true;
+  }
+
+  /** Starts again once nobody else sends with the batcher's key: one stray transaction must not end publishing. */
+  async #startWhenQuiet(reason: string): Promise<void> {
+    const { clock, l1, log, transactions } = this.#deps;
+    const waiting = new AbortController();
+    this.#stopped = { reason, waiting };
+    const quietMs = Math.min(LONGEST_QUIET_MS, FIRST_QUIET_MS * 2 ** this.#stops++);
+    log.info("the batcher starts again by itself when no other program has used its key for some time", { quietMs });
+    for (let before: bigint | undefined; ; ) {
+      const nonce = await l1.nonce(transactions.address, "latest").catch((error: unknown) => {
+        log.warn("cannot find out whether another program uses the batcher's key", { error: errorText(error) });
+        return undefined;
+      });
+      if (waiting.signal.aborted) return;
+      if (nonce !== undefined && nonce === before) break;
+      before = nonce;
+      await clock.sleep(quietMs, waiting.signal);
+      if (waiting.signal.aborted) return;
+    }
+    log.info("no other program has used the batcher's key: starting again", { quietMs });
+    this.start();
+  }
+
+  /** @returns whether there was one */
+  #endWait(): boolean {
+    const stopped = this.#stopped;
+    this.#stopped = undefined;
+    stopped?.waiting.abort();
+    return stopped !== undefined;
   }
 
   /**
    * Sends the remaining frames of channels that have frames on L1, then stops. Data not sent by then is rebuilt at the next
    * start.
    *
-   * @returns false if it is not running
+   * @returns false if it neither runs nor waits to start again
    */
   async stop(): Promise<boolean> {
     const run = this.#run;
-    if (run === undefined) return false;
+    if (run === undefined) return this.#endWait();
     run.publishing.stop();
     await run.done;
     return true;
@@ -87,7 +125,8 @@ export class BatchSubmitter {
   /** Progress of publishing and, if there is none, the reason. */
   status(): LogFields {
     if (this.#run !== undefined) return this.#run.publishing.status();
-    return { ...(this.#stoppedBy === undefined ? {} : { trouble: this.#stoppedBy }), waitingFor: "admin_startBatcher" };
+    if (this.#stopped === undefined) return { waitingFor: "admin_startBatcher" };
+    return { trouble: this.#stopped.reason, waitingFor: "no more transactions of the other program, or admin_startBatcher" };
   }
 
   /** Publishes all available blocks without waiting for channels to fill. @returns false if it is not running */

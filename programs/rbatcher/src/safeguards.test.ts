@@ -1,4 +1,5 @@
 import { keccak256, uint64ToBytes } from "@rnode/primitives";
+import { simManager } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
 import { Simulation } from "./testing/simulation.ts";
 
@@ -73,6 +74,15 @@ describe("an L1 that does not answer", () => {
   );
 });
 
+/** Sends a transaction to the inbox with the batcher's key, and waits until the batcher stops. */
+async function stopByStray(simulation: Simulation): Promise<void> {
+  const { l1, clock, rollup } = simulation;
+  const { data } = l1.transactions.at(-1)!; // frames that L1 has already
+  const stray = { to: rollup.config.batchInboxAddress, carries: { kind: "calldata", data } } as const;
+  void simManager({ l1, clock }, { minTipWei: 20n * GWEI }).send(stray, new AbortController().signal);
+  await simulation.run(120);
+}
+
 describe("a second submitter with the same key", () => {
   it("is noticed: one of the two stops with a message, and the other publishes everything once", { tags: "long" }, async () => {
     const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 600 } });
@@ -84,11 +94,35 @@ describe("a second submitter with the same key", () => {
     const stopped = first.isRunning ? second : first;
     expect(stopped.status()).toMatchObject({
       trouble: expect.stringMatching(/a second batch submitter/),
-      waitingFor: "admin_startBatcher",
+      waitingFor: expect.stringContaining("admin_startBatcher"),
     });
     expect(simulation.errors).toHaveLength(1);
     expect(simulation.errors[0]!.fields).toMatchObject({ to: `0x${"ff".repeat(20)}`, hash: expect.stringMatching(/^0x/) });
     await simulation.settle();
+  });
+
+  it("that is gone again leaves the first one publishing after five quiet minutes", async () => {
+    const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 600 } });
+    const submitter = simulation.start();
+    await simulation.run(300);
+    await stopByStray(simulation);
+    expect(submitter.status()).toMatchObject({ trouble: expect.stringMatching(/a second batch submitter/) });
+    await simulation.run(300);
+    expect(submitter.isRunning).toBe(true);
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ unfit: 0, timedOut: 0 });
+  });
+
+  it("does not start what an operator has stopped", async () => {
+    const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 600 } });
+    const submitter = simulation.start();
+    await simulation.run(300);
+    await stopByStray(simulation);
+    expect(await submitter.stop()).toBe(true);
+    expect(await submitter.stop()).toBe(false);
+    await simulation.run(900);
+    expect(submitter.isRunning).toBe(false);
+    expect(submitter.status()).toEqual({ waitingFor: "admin_startBatcher" });
   });
 
   it("is not seen in the transactions of a process before, however often it is killed", { tags: "long" }, async () => {

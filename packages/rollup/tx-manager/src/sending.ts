@@ -90,6 +90,8 @@ export class Sending {
   #nonceUsedCount = 0;
   #nonceGapCount = 0;
   #isBlocked = false;
+  /** the pool holds a transaction of another program with this nonce, or of an earlier process, which L1 may include */
+  #isOutbid = false;
   #wasIncluded = false;
   #shown: Partial<ShownTransaction> = {};
 
@@ -229,6 +231,7 @@ export class Sending {
     const { account, nonce } = this.#task;
     switch (verdict) {
       case "underpriced":
+        this.#isOutbid = true;
         this.#lastFees = fees;
         log.debug("L1 wants a higher fee", { nonce, feeCapWei: fees.feeCap, message });
         return 0;
@@ -304,7 +307,10 @@ export class Sending {
 
   async #findInclusion(): Promise<{ hash: Hex; fees: TxFees; inclusion: L1Inclusion; isDeep: boolean } | undefined> {
     const { l1 } = this.#deps;
-    if (this.#versions.length === 0) return undefined;
+    if (this.#versions.length === 0) {
+      if (this.#isOutbid && (await l1.nonce(this.#task.account.address, "latest")) > this.#task.nonce) this.#nonceUsedCount++;
+      return undefined;
+    }
     const inclusions = await Promise.all(this.#versions.map(({ hash }) => l1.inclusion(hash)));
     const at = inclusions.findIndex((inclusion) => inclusion !== undefined);
     if (at < 0) {

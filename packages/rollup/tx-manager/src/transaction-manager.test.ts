@@ -238,6 +238,19 @@ describe("TransactionManager", () => {
     expect(sending.outcome).toEqual({ kind: "nonce-consumed", nonce: 0n });
   });
 
+  it("notices that somebody else has its nonce although the pool never took its own transaction", async () => {
+    const { clock, l1, send, deps } = setUp();
+    l1.tip = 60n * GWEI; // more than the fee limit allows to outbid
+    void simManager(deps, TWO_DEEP).send(calldata(Uint8Array.of(9)), new AbortController().signal);
+    await clock.advance(0);
+    l1.tip = GWEI;
+    const sending = send();
+    await clock.advance(5000);
+    l1.mine();
+    await clock.advance(5000);
+    expect(sending.outcome).toEqual({ kind: "nonce-consumed", nonce: 0n });
+  });
+
   it("says that no pool takes the transaction, and why", async () => {
     const { clock, l1, send } = setUp();
     l1.accountBalance = 1n;

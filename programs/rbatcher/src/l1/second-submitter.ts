@@ -89,7 +89,10 @@ export class SecondSubmitterWatch {
       log.warn("another transaction has taken the batcher's nonce", { nonce, times: this.#unexplained });
       return this.#unexplained < MAX_UNEXPLAINED
         ? undefined
-        : { text: `${STOPPED}. Stop the other one, then call admin_startBatcher`, fields: { nonce } };
+        : {
+            text: `${STOPPED}. Stop the other one; publishing then starts again within minutes, or at once with admin_startBatcher`,
+            fields: { nonce },
+          };
     }
     const { transaction, hash, l1Block } = taker;
     const fields = { nonce, hash, l1Block, to: bytesToHex(transaction.to ?? new Uint8Array()) };
@@ -99,7 +102,7 @@ export class SecondSubmitterWatch {
     }
     if (tx !== undefined && (await isSameData(transaction, tx, this.#deps.blobProver))) return undefined; // a version of ours that L1 had said it refused
     return {
-      text: `${STOPPED}: a second batch submitter. Stop one of them, then call admin_startBatcher of the other`,
+      text: `${STOPPED}: a second batch submitter. Stop one of them; the other then starts again within minutes, or at once with admin_startBatcher`,
       fields,
     };
   }
