@@ -318,6 +318,21 @@ describe("unsafe payloads from others", () => {
     expect(harness.inbox.length).toBe(0);
   });
 
+  it("inserts them at once when another part reaches the engine again", async () => {
+    const harness = createHarness({ l1Blocks: 3 });
+    await harness.untilIdle();
+    harness.engine.isDown = true;
+    for (const { envelope } of chain(harness, 2)) harness.inbox.offer(envelope);
+    await harness.advance(15_000, 500); // tried after 2, 6 and 14 s, and again after 24
+    harness.pipeline.batches.push({ origin: 0, from: 1 });
+    harness.newL1Head();
+    await harness.untilIdle(); // derivation fails, too, and tries again after two seconds
+    harness.engine.isDown = false;
+    harness.clock.advance(2_000);
+    await harness.untilIdle();
+    expect(harness.heads()).toMatchObject({ unsafe: 2, safe: 1 });
+  });
+
   it("never replaces a block of the same height, and drops what is invalid", async () => {
     const harness = createHarness({ l1Blocks: 2 });
     const tip = buildUnsafe(harness, [{ origin: 0, userTransactions: [userTransaction(1)] }]);

@@ -64,7 +64,7 @@ interface Part {
 /**
  * The one loop of the node. Each turn goes through these, in this order: the operator's commands; a reset if one is due; the sequencer,
  * because blocks are due at fixed times; blocks from other nodes; derivation from L1; finality; updating the engine. A part that fails
- * pauses, for longer and longer, while the others go on. An execution-layer sync comes before all of them, except for the commands.
+ * pauses, for longer and longer, while the others go on; once one of them works again, all of them try. An execution-layer sync comes before all of them, except for the commands.
  */
 export class Driver {
   private readonly deps: DriverDeps;
@@ -199,7 +199,10 @@ export class Driver {
       case "idle":
         return;
       case "progress":
-        if (part.backoff.failures > 0) log.info("going on", { part: part.name });
+        if (part.backoff.failures > 0) {
+          log.info("going on", { part: part.name });
+          for (const each of this.parts) each.retryAtMs = 0; // the same engine or L1 may have failed them
+        }
         part.backoff.reset();
         return;
       case "temporary": {
