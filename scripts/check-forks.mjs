@@ -20,9 +20,7 @@ const EXEMPT = new Map([
   ["packages/base/protocol/src/params/l1-info-layouts.ts", "layouts are named after forks"],
   ["packages/base/protocol/src/chains/fork-id.ts", "which forks of a schedule count in a fork id"],
   ["packages/base/protocol/src/chains/networks.ts", "what the schedules of all public rollups have in common"],
-  ["packages/base/protocol/src/chains/registry-chain.ts", "interop is also a table of a registry's files"],
   ["lab/scenarios/src/plan.ts", "the forks that chains of scenarios go through"],
-  ["programs/rnode/src/interop-options.ts", "interop is also the prefix of options"],
 ]);
 
 const forksIn = (file, list) => {

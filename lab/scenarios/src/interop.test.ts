@@ -35,7 +35,7 @@ const PLAN: Plan = {
   sequencerConfs: 0,
   verifierConfs: 0,
   finalDistance: 5,
-  forkTimes: forksUpTo("interop"),
+  forkTimes: forksUpTo("lagoon"),
   usesBlobs: false,
   blobSource: "l1",
   batcherArgs: [

@@ -30,5 +30,4 @@ describeMigration(
     },
   },
   new URL("../../../docs/migrate/op-node.md", import.meta.url),
-  ["override.interop"],
 );

@@ -60,7 +60,6 @@ export const opNode: ForeignProgram = {
       text: "leave it out, rnode derives every block from L1 and follows no other node",
       flags: ["l2.follow.source", "l2.follow.source.rpc-timeout"],
     },
-    { text: "use --override.lagoon", flags: ["override.interop"] },
   ],
   variables: {
     L1_BEACON_ARCHIVER: "l1.beacon-fallbacks",

@@ -27,7 +27,7 @@ import {
   uint,
   url,
 } from "@rnode/program";
-import { FORK_FACTS } from "@rnode/protocol";
+import { FORK_FACTS, type ForkFacts } from "@rnode/protocol";
 import { remoteSignerOptions } from "@rnode/signer";
 import { ENGINE_KINDS } from "./engine/engine-kind.ts";
 import { opNode } from "./foreign-options.ts";
@@ -219,14 +219,21 @@ export const rollupOptions = optionGroup("rollup", {
   },
 });
 
-const overrideOf = (what: string) =>
-  ({ parse: uint, unit: "seconds since the epoch", help: `Activation time of ${what}, instead of the configuration's.` }) as const;
+const overrideOf = (what: string, oldName?: string) =>
+  ({
+    parse: uint,
+    unit: "seconds since the epoch",
+    help: `Activation time of ${what}, instead of the configuration's.`,
+    ...(oldName === undefined ? {} : { oldFlag: `override.${oldName}` }),
+  }) as const;
 
 type OverrideName = NonNullable<(typeof FORK_FACTS)[keyof typeof FORK_FACTS]["override"]>;
 
 export const overrideOptions = optionGroup("override", {
   ...(Object.fromEntries(
-    Object.values(FORK_FACTS).flatMap(({ override, title }) => (override === undefined ? [] : [[override, overrideOf(title)]])),
+    Object.values<ForkFacts>(FORK_FACTS).flatMap(({ override, oldOverride, title }) =>
+      override === undefined ? [] : [[override, overrideOf(title, oldOverride)]],
+    ),
   ) as Readonly<Record<OverrideName, ReturnType<typeof overrideOf>>>),
   pectrablobschedule: overrideOf("the Pectra blob schedule"),
   keepKarstUpgradeGas: {

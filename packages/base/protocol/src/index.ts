@@ -20,6 +20,7 @@ export * from "./chains/chain-config.ts";
 export * from "./chains/chain-config-json.ts";
 export * from "./chains/dependency-set.ts";
 export * from "./chains/fork-id.ts";
+export { type OldForkKey, oldForkKeysIn } from "./chains/fork-keys.ts";
 export * from "./chains/genesis.ts";
 export * from "./chains/l1-chains.ts";
 export * from "./chains/network.ts";

@@ -95,6 +95,11 @@ describe("a chain's file", () => {
       `${allAt(0)}\nkeep_lagoon_upgrade_gas = true`,
       "hardforks.keep_lagoon_upgrade_gas: expected a fork",
     ],
+    [
+      "two times of one fork",
+      `${allAt(0)}\nlagoon_time = 7\ninterop_time = 8`,
+      "hardforks.interop_time: expected the time of lagoon_time (7), or no such key: it is the old name of lagoon_time, got 8",
+    ],
     ["a time as text", karst('"1783526401"'), "hardforks.karst_time: expected an integer"],
     ["a negative time", karst("-1"), "hardforks.karst_time: expected an integer, 0 or more, got -1"],
     ["a time as a date", karst("2026-07-08T16:00:01Z"), "hardforks.karst_time: expected an integer"],
@@ -236,7 +241,7 @@ describe("a registry", () => {
     const changed = {
       ...second,
       blockTimeSec: 9,
-      forkTimes: { ...second.forkTimes, interop: 5 },
+      forkTimes: { ...second.forkTimes, lagoon: 5 },
       keepKarstUpgradeGas: true as const,
     };
     const added = { ...third, path: "moon/x", name: "x-moon" };
@@ -249,7 +254,7 @@ describe("a registry", () => {
           change: "changed",
           differences: [
             { field: "blockTimeSec", here: "2", there: "9" },
-            { field: "forkTimes.interop", here: undefined, there: "5" },
+            { field: "forkTimes.lagoon", here: undefined, there: "5" },
             { field: "keepKarstUpgradeGas", here: undefined, there: "true" },
           ],
         },

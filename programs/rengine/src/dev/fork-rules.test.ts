@@ -60,7 +60,7 @@ describe("the rules of a forked chain", () => {
     const { hasWithdrawals, hasBeaconRoot, hasExecutionRequests, extraDataVersion } = rollupRules(fork);
     expect(found).toMatchObject({ hasWithdrawals, hasBeaconRoot, hasExecutionRequests, extraDataVersion });
     expect(OP_FORKS.indexOf(found.op!)).toBeGreaterThanOrEqual(Math.min(OP_FORKS.indexOf(fork), OP_FORKS.indexOf("karst")));
-    expect(found.op).not.toBe("interop");
+    expect(found.op).not.toBe("lagoon");
     expect(blockTimeSec).toBe(2);
     expect(warnings).toHaveLength(1);
   });

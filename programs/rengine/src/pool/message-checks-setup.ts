@@ -30,7 +30,7 @@ export function messageChecksOf(
   if (!isActiveAt(Number.MAX_SAFE_INTEGER)) {
     if (supervisorHttp === undefined) return undefined;
     throw new UserError(
-      "--rollup.supervisor-http: the chain's configuration schedules no interop (interopTime), so there is nothing to ask",
+      "--rollup.supervisor-http: the chain's configuration does not schedule messages between chains (lagoonTime), so there is nothing to ask",
     );
   }
   return new MessageChecks({

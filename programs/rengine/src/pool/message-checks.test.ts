@@ -10,8 +10,8 @@ import { GENESIS_TIME_SEC } from "../testing/test-client.ts";
 import { MessageChecks } from "./message-checks.ts";
 
 const { start } = clientsOfTest();
-const ACTIVE = { ...JOVIAN_CONFIG, karstTime: 0, interopTime: 0 };
-const LATER = { ...ACTIVE, interopTime: GENESIS_TIME_SEC + 1_000_000_000 };
+const ACTIVE = { ...JOVIAN_CONFIG, karstTime: 0, lagoonTime: 0 };
+const LATER = { ...ACTIVE, lagoonTime: GENESIS_TIME_SEC + 1_000_000_000 };
 
 type Verdict = "valid" | "silent" | RpcError;
 

@@ -67,6 +67,17 @@ describe("the chain that --chain names", () => {
     );
   });
 
+  it("may have old keys in its genesis file, which is said", async () => {
+    const chain = join(folder, "old-keys.json");
+    const optimism = { eip1559Elasticity: 6, eip1559Denominator: 50 };
+    const forks = ["regolith", "canyon", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian", "karst"];
+    const times = Object.fromEntries(forks.map((fork) => [`${fork}Time`, 0]));
+    const config = { chainId: 901, optimism, ...times, interopTime: 7 };
+    writeFileSync(chain, JSON.stringify({ config, gasLimit: 1, alloc: {} }));
+    expect((await loadChainSpec({ chain })).config.optimism?.forkTimes.lagoon).toBe(7);
+    expect(await linesOf({ chain }, "2026-11-27")).toEqual(["warn the genesis file has a key under its old name"]);
+  });
+
   it("is said to have left the OP Stack", async () => {
     for (const chain of ["base", "base-sepolia"]) {
       await expect(loadChainSpec({ chain })).rejects.toThrow(/^--chain: "base.*Base.* Run base-reth-node and base-consensus/);

@@ -92,13 +92,16 @@ async function findRollup(
   }
 }
 
-/** Says where a network is from, that the table is old, and that a chain is none of the OP Stack. */
-export function logChainSpec({ config, network, networkFrom }: ChainSpec, { log, clock }: SpecLogDeps): void {
+/** Logs where a network is from, an old table, old keys of a genesis file, and a chain that is none of the OP Stack. */
+export function logChainSpec({ chain, config, genesis, network, networkFrom }: ChainSpec, { log, clock }: SpecLogDeps): void {
   if (network !== undefined && networkFrom !== undefined) {
     log.info("the network's configuration is read from a registry", { network: network.name, from: networkFrom });
   } else if (network !== undefined && isNetworksTableOld(clock.unixMs() / 1_000)) {
     const remedy = "update rengine, or give --registry: forks may have been scheduled since";
     log.warn("the table of networks is older than six months", { network: network.name, day: NETWORKS_SOURCE.day, remedy });
+  }
+  if (genesis !== undefined && config === genesis.head.config) {
+    for (const old of genesis.oldKeys) log.warn("the genesis file has a key under its old name", { file: chain, ...old });
   }
   const reason = whyNoClientFollows(config.chainId);
   if (reason !== undefined) log.warn("this chain left the OP Stack, and the node will stop or fork there", { reason });

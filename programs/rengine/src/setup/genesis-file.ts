@@ -11,6 +11,8 @@ import {
   type JsonObject,
   jsonError,
   jsonObject,
+  type OldForkKey,
+  oldForkKeysIn,
   parseGenesisAccount,
   parseGenesisHead,
   parseGenesisSlot,
@@ -29,6 +31,8 @@ const ACCOUNT_FIELDS: ReadonlySet<string> = new Set(["balance", "nonce", "code",
 /** A Geth-style genesis file of any size, as it is, with gzip or with Zstandard as in the superchain registry. Its accounts are read on demand. */
 export interface GenesisFile {
   readonly head: GenesisHead;
+  /** keys of `config` that are read under their old names */
+  readonly oldKeys: readonly OldForkKey[];
   /** SHA-256 of the file's bytes */
   readonly digest: Uint8Array;
   /**
@@ -47,7 +51,7 @@ export async function openGenesisFile(source: string, memory?: GenesisMemory): P
   const known = identity && memory?.recall(identity);
   if (known !== undefined) {
     const readState = (folder?: string) => describingErrors(source, () => stateOf(unpacked(source, fileChunks(source)), folder));
-    return { head: parseGenesisHead(known.fields), digest: known.digest, readState };
+    return { ...headOf(known.fields), digest: known.digest, readState };
   }
   const downloaded = isUrl(source) ? await downloadedFile(source) : undefined;
   const chunks = (): AsyncIterable<Uint8Array> => (downloaded === undefined ? fileChunks(source) : downloaded());
@@ -73,14 +77,19 @@ export async function openGenesisFile(source: string, memory?: GenesisMemory): P
         return { sink: ignoring, minBytes: 0 };
       },
     });
-    const head = parseGenesisHead(other === undefined ? fields : jsonObject(other, "genesis"));
+    const head = headOf(other === undefined ? fields : jsonObject(other, "genesis"));
     if (!hasAlloc) throw jsonError("alloc", undefined, "an object");
     const readState = (folder?: string) => describingErrors(source, () => stateOf(unpacked(source, chunks()), folder));
     const digest = hash.digest();
     if (identity !== undefined) memory?.remember(source, identity, { fields, digest });
-    return { head, digest, readState };
+    return { ...head, digest, readState };
   });
 }
+
+const headOf = (fields: JsonObject): Pick<GenesisFile, "head" | "oldKeys"> => ({
+  head: parseGenesisHead(fields),
+  oldKeys: oldForkKeysIn(fields.config),
+});
 
 /** Skips members; large ones are never held in memory as a whole. */
 const ignoring: MemberSink = {

@@ -162,7 +162,7 @@ const isExecuted = (field: HeaderField, { hasMessagePasserRoot, hasDaFootprint }
 
 describe("another value of a header field", () => {
   const fields = Object.keys(MUTATIONS) as HeaderField[];
-  const forks = OP_FORKS.filter((fork) => fork !== "interop");
+  const forks = OP_FORKS.filter((fork) => fork !== "lagoon");
 
   it.each(forks.flatMap((fork) => fields.map((field) => [field, fork] as const)))("is noticed: %s, %s", (field, fork) => {
     const { config, attributes, parent, envelope } = derived(testConfig(fork));

@@ -17,7 +17,7 @@ const fileOf = (name: string, content: string): string => {
   return path(name);
 };
 
-const config = testConfig("jovian", { forkTimes: forksUpTo("interop") });
+const config = testConfig("jovian", { forkTimes: forksUpTo("lagoon") });
 const choose = (args: string[], rollup = config, log = silentLogger, named?: DependencySet) => {
   const parsed = parseOptions(rnodeOptions, ["--l2=http://127.0.0.1:1", "--network=op-sepolia", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));

@@ -135,7 +135,7 @@ describe("loadDerivationConfig", () => {
     const late = ["--override.karst=1900000000", "--override.lagoon=2000000000"];
     expect((await load("--network=op-sepolia", ...late)).rollup.forkTimes).toMatchObject({
       karst: 1_900_000_000,
-      interop: 2_000_000_000,
+      lagoon: 2_000_000_000,
     });
     expect((await local("--override.pectrablobschedule=7")).rollup.pectraBlobScheduleTime).toBe(7);
   });
@@ -179,6 +179,20 @@ describe("loadDerivationConfig", () => {
     await load(`--rollup.config=${path}`, `--rollup.l1-chain-config=${file("l1.json")}`);
     const text = "the rollup configuration has a key that is not known";
     expect(logs).toEqual(["surprise", "genesis.colour"].map((key) => ({ level: "warn", text, fields: { file: path, key } })));
+  });
+
+  it("reads a fork's time under its old name, and says so", async () => {
+    const { config, karst } = { config: JSON.parse(readFileSync(file("rollup.json"), "utf8")) as object, karst: 2_000_000_000 };
+    const times = { jovian_time: karst - 2, karst_time: karst, interop_time: karst + 2 };
+    const path = file("old-key.json");
+    writeFileSync(path, JSON.stringify({ ...config, ...times }));
+    const args = [`--rollup.config=${path}`, `--rollup.l1-chain-config=${file("l1.json")}`];
+    expect((await load(...args)).rollup.forkTimes.lagoon).toBe(karst + 2);
+    const text = "the rollup configuration has a key under its old name";
+    expect(logs).toEqual([{ level: "warn", text, fields: { file: path, key: "interop_time", use: "lagoon_time" } }]);
+    expect((await load(...args, `--override.interop=${karst + 4}`)).rollup.forkTimes.lagoon).toBe(karst + 4);
+    writeFileSync(path, JSON.stringify({ ...config, ...times, lagoon_time: karst + 6 }));
+    await expect(load(...args)).rejects.toThrow(/^--rollup.config .*: interop_time: .*lagoon_time \(2000000006\).*got 2000000002/);
   });
 
   it("keeps the gas of Karst's upgrade where the network, or the option, says so", async () => {

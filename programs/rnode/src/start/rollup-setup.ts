@@ -17,6 +17,7 @@ import {
   lastDerivationFacts,
   NETWORKS_SOURCE,
   type OpFork,
+  oldForkKeysIn,
   parseChainConfig,
   type RollupConfig,
   rollupConfigFromJson,
@@ -137,7 +138,9 @@ async function loadRollupConfig({ rollup, files }: Pick<RollupChoice, "rollup" |
   const file = isInline(config) ? undefined : config;
   const unknownKeys = (key: string): void => deps.log.warn("the rollup configuration has a key that is not known", { file, key });
   const source = `--rollup.config${file === undefined ? "" : ` ${file}`}`;
-  const parsed = orBadConfig(source, () => rollupConfigFromJson(parseJson(text), { unknownKeys }));
+  const json = orBadConfig(source, () => parseJson(text));
+  const parsed = orBadConfig(source, () => rollupConfigFromJson(json, { unknownKeys }));
+  for (const old of oldForkKeysIn(json)) deps.log.warn("the rollup configuration has a key under its old name", { file, ...old });
   return { rollup: parsed, dependencySet: undefined };
 }
 

@@ -3,7 +3,8 @@ import type { EvmFork } from "../forks/evm-forks.ts";
 import type { OpFork } from "../forks/op-forks.ts";
 import { forkRules } from "../forks/rules.ts";
 import { blobParamsAt, blockRules } from "../rules/block-rules.ts";
-import { parseChainConfig } from "./chain-config-json.ts";
+import { genesisForkTimesToJson, parseChainConfig } from "./chain-config-json.ts";
+import { oldForkKeysIn } from "./fork-keys.ts";
 import { parseGenesisHead } from "./genesis.ts";
 import { L1_CHAINS } from "./l1-chains.ts";
 
@@ -237,10 +238,19 @@ describe("parseChainConfig", () => {
     expect(parseChainConfig({ ...ethereum, bogotaTime: 9000 })).toEqual(parseChainConfig(ethereum));
   });
 
-  it("takes lagoonTime for interopTime", () => {
+  it("reads the old key of a fork's time, and writes the new one", () => {
     const forkTimesOf = (more: object) => parseChainConfig({ ...rollup, karstTime: 50, ...more }).optimism?.forkTimes;
-    expect(forkTimesOf({ lagoonTime: 60 })).toEqual(forkTimesOf({ interopTime: 60 }));
-    expect(() => forkTimesOf({ lagoonTime: 49 })).toThrow(/expected at least karstTime \(50\)/);
+    expect(forkTimesOf({ lagoonTime: 60 })).toEqual(forkTimesOf({ interopTime: "0x3c" }));
+    expect(forkTimesOf({ lagoonTime: 60 })?.lagoon).toBe(60);
+    expect(forkTimesOf({ lagoonTime: "60", interopTime: "0x3c" })?.lagoon).toBe(60);
+    expect(genesisForkTimesToJson({ lagoon: 60 })).toEqual({ lagoonTime: 60 });
+    for (const key of ["lagoonTime", "interopTime"]) {
+      expect(() => forkTimesOf({ [key]: 49 })).toThrow(/expected at least karstTime \(50\)/);
+    }
+    expect(() => forkTimesOf({ lagoonTime: 60, interopTime: 61 })).toThrow(
+      /^config\.interopTime: expected the time of lagoonTime \(60\).*, got 61/,
+    );
+    expect(oldForkKeysIn({ ...rollup, karstTime: 50, interopTime: 60 })).toEqual([{ key: "interopTime", use: "lagoonTime" }]);
   });
 
   it("refuses two rollup forks in one block after genesis, from Jovian on", () => {

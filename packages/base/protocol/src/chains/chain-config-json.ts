@@ -2,7 +2,7 @@ import { CodedError } from "@rnode/primitives";
 import { EVM_FORKS, type EvmFork, evmForkFacts } from "../forks/evm-forks.ts";
 import { checkForkSchedule } from "../forks/fork-schedule.ts";
 import { evmForkTimesOf, type ForkTimes } from "../forks/fork-times.ts";
-import { forkFacts, OP_FORKS, type OpFork } from "../forks/op-forks.ts";
+import { forkFacts, type OpFork } from "../forks/op-forks.ts";
 import { EVM_FORK_BEARERS } from "../forks/rules.ts";
 import type { BlobParams } from "../params/blob-params.ts";
 import {
@@ -18,15 +18,17 @@ import {
   jsonObject,
   optionalField,
   requiredField,
+  withoutUndefined,
 } from "../params/json-fields.ts";
 import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
 import type { ChainConfig } from "./chain-config.ts";
+import { GENESIS_FORK_KEYS, GENESIS_TIME_NAMES, readForkTimes } from "./fork-keys.ts";
 
 export type ChainConfigErrorCode = "chain-config/forks-out-of-order" | "chain-config/fork-times-differ";
 
-type ForkKeys<Fork> = readonly (readonly [Fork, string])[];
+type ActivationKeys = readonly (readonly [EvmFork, string])[];
 
-const activationKeys = (by: "block" | "time"): ForkKeys<EvmFork> =>
+const activationKeys = (by: "block" | "time"): ActivationKeys =>
   EVM_FORKS.flatMap((fork) => {
     const { activation } = evmForkFacts(fork);
     const key = (activation as { block?: string; time?: string } | undefined)?.[by];
@@ -35,18 +37,7 @@ const activationKeys = (by: "block" | "time"): ForkKeys<EvmFork> =>
 
 const BLOCK_KEYS = activationKeys("block");
 const TIME_KEYS = activationKeys("time");
-const inCamelCase = (key: string): string => key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-const OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
-  const key = forkFacts(fork).genesisKey;
-  return key === undefined ? [] : [[fork, key] as const];
-});
-
-/** Other keys for a fork's time, besides `genesisKey`: the forms of the rollup configuration's keys. */
-const OTHER_OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
-  const { rollupKey, rollupKeyAlias } = forkFacts(fork);
-  return [rollupKey, rollupKeyAlias].flatMap((key) => (key === undefined ? [] : [[fork, inCamelCase(key)] as const]));
-});
-const KNOWN_TIMES: ReadonlySet<string> = new Set([...TIME_KEYS, ...OP_TIME_KEYS, ...OTHER_OP_TIME_KEYS].map(([, key]) => key));
+const KNOWN_TIMES: ReadonlySet<string> = new Set([...TIME_KEYS.map(([, key]) => key), ...GENESIS_TIME_NAMES]);
 /** Keys of times without effect on a rollup, because its blocks have no blobs. */
 const BLOB_TIME = /^bpo\d+Time$/;
 const ACTIVATION = /(Time|Block)$/;
@@ -88,8 +79,8 @@ export function parseChainConfig(value: unknown, path = "config", genesisTimeSec
   };
 }
 
-function readForks<Fork extends string>(object: JsonObject, path: string, keys: ForkKeys<Fork>): Partial<Record<Fork, number>> {
-  const forks: Partial<Record<Fork, number>> = {};
+function readForks(object: JsonObject, path: string, keys: ActivationKeys): Partial<Record<EvmFork, number>> {
+  const forks: Partial<Record<EvmFork, number>> = {};
   for (const [fork, key] of keys) {
     const activation = optionalField(object, path, key, jsonActivation);
     if (activation !== undefined) forks[fork] = activation;
@@ -113,7 +104,7 @@ function assertActivations(object: JsonObject, path: string): void {
 }
 
 /** A missing fork is valid, because the next one implies it. A fork that activates before an earlier one is not. */
-function assertInOrder<Fork extends string>(path: string, keys: ForkKeys<Fork>, forks: Partial<Record<Fork, number>>): void {
+function assertInOrder(path: string, keys: ActivationKeys, forks: Partial<Record<EvmFork, number>>): void {
   let previous: { key: string; activation: number } | undefined;
   for (const [fork, key] of keys) {
     const activation = forks[fork];
@@ -135,7 +126,7 @@ function parseOptimism(
   genesisTimeSec: number | undefined,
 ): ChainConfig["optimism"] {
   refuseUnknownForks(config, configPath);
-  const forkTimes = { ...executedForks(config, configPath), ...readForks(config, configPath, OP_TIME_KEYS) };
+  const forkTimes = readForkTimes(config, configPath, GENESIS_FORK_KEYS, jsonActivation);
   const fault = checkForkSchedule(forkTimes, (fork) => forkFacts(fork).genesisKey, genesisTimeSec);
   if (fault !== undefined) {
     const data = { key: fieldKey(configPath, fault.key), value: fault.timeSec, expected: fault.expected };
@@ -150,14 +141,6 @@ function parseOptimism(
     bedrockBlock: optionalField(config, configPath, "bedrockBlock", jsonFlexibleNumber) ?? 0,
   };
 }
-
-/** The times under other keys, of forks that affect execution. */
-const executedForks = (config: JsonObject, path: string): Partial<Record<OpFork, number>> =>
-  readForks(
-    config,
-    path,
-    OTHER_OP_TIME_KEYS.filter(([fork]) => forkFacts(fork).genesisKey !== undefined),
-  );
 
 /** A client cannot follow the chain without the rules of a scheduled fork. */
 function refuseUnknownForks(config: JsonObject, path: string): void {
@@ -235,15 +218,9 @@ const parseBlobParams: JsonParser<BlobParams> = (value, path) => {
 
 /** A rollup's fork times under the keys of a genesis file, including those of the Ethereum forks that come with them. */
 export function genesisForkTimesToJson(forkTimes: ForkTimes): Readonly<Record<string, number>> {
-  const json: Record<string, number> = {};
-  for (const [keys, times] of [
-    [TIME_KEYS, evmForkTimesOf(forkTimes)],
-    [OP_TIME_KEYS, forkTimes],
-  ] as const) {
-    for (const [fork, key] of keys) {
-      const time = (times as Readonly<Partial<Record<string, number>>>)[fork];
-      if (time !== undefined) json[key] = time;
-    }
-  }
-  return json;
+  const evmForkTimes = evmForkTimesOf(forkTimes);
+  return withoutUndefined({
+    ...Object.fromEntries(TIME_KEYS.map(([fork, key]) => [key, evmForkTimes[fork]])),
+    ...Object.fromEntries(GENESIS_FORK_KEYS.map(({ fork, key }) => [key, forkTimes[fork]])),
+  }) as Record<string, number>;
 }

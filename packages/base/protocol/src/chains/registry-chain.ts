@@ -1,5 +1,4 @@
 import { bytesToHex, type Hex } from "@rnode/primitives";
-import { forkFacts, OP_FORKS, type OpFork } from "../forks/op-forks.ts";
 import {
   type JsonObject,
   type JsonParser,
@@ -15,18 +14,14 @@ import {
   requiredField,
 } from "../params/json-fields.ts";
 import { dependencySetFromJson } from "./dependency-set.ts";
+import { ROLLUP_FORK_KEYS, readForkTimes } from "./fork-keys.ts";
 import type { Network } from "./network.ts";
 import { networkName } from "./network-names.ts";
 import { rollupConfigFromJson, rollupConfigToJson } from "./rollup-config-json.ts";
 import { rollupConfigOf } from "./rollup-of-network.ts";
 
-/** Keys of `[hardforks]` for each fork. */
-const FORK_KEYS: readonly (readonly [OpFork, readonly string[]])[] = OP_FORKS.flatMap((fork) => {
-  const { rollupKey, rollupKeyAlias } = forkFacts(fork);
-  return rollupKey === undefined ? [] : [[fork, rollupKeyAlias === undefined ? [rollupKey] : [rollupKey, rollupKeyAlias]] as const];
-});
 const KNOWN_HARDFORKS: ReadonlySet<string> = new Set([
-  ...FORK_KEYS.flatMap(([, keys]) => keys),
+  ...ROLLUP_FORK_KEYS.flatMap(({ key, oldKey }) => (oldKey === undefined ? [key] : [key, oldKey])),
   "pectra_blob_schedule_time",
   "keep_karst_upgrade_gas",
 ]);
@@ -97,14 +92,7 @@ function parseForkTimes(hardforks: JsonObject): Network["forkTimes"] {
   for (const [key, value] of Object.entries(hardforks)) {
     if (!KNOWN_HARDFORKS.has(key)) throw jsonError(`hardforks.${key}`, value, "a fork that this version knows: update it");
   }
-  return Object.fromEntries(
-    FORK_KEYS.flatMap(([fork, keys]) => {
-      const times = keys.flatMap((key) => optionalField(hardforks, "hardforks", key, jsonInteger) ?? []);
-      const [time, other] = times;
-      if (other !== undefined && other !== time) throw jsonError(`hardforks.${keys[1]}`, other, `the time of ${keys[0]} (${time})`);
-      return time === undefined ? [] : [[fork, time] as const];
-    }),
-  );
+  return readForkTimes(hardforks, "hardforks", ROLLUP_FORK_KEYS, jsonInteger);
 }
 
 const parseGenesis: JsonParser<Network["genesis"]> = (value, path) => {

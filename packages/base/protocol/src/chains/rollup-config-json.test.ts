@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { oldForkKeysIn } from "./fork-keys.ts";
 import { rollupConfigFromJson, rollupConfigToJson } from "./rollup-config-json.ts";
 
 const hash = (digit: string): string => `0x${digit.repeat(64)}`;
@@ -97,10 +98,31 @@ describe("rollupConfigFromJson", () => {
     expect(config.genesis.systemConfig).toMatchObject({ eip1559Params: new Uint8Array(8), operatorFeeScalar: 0 });
   });
 
-  it("takes lagoon_time for interop_time", () => {
-    const scheduled = { ...full, karst_time: 9, lagoon_time: 10 };
-    expect(rollupConfigFromJson(scheduled).forkTimes.interop).toBe(10);
-    expect(() => rollupConfigFromJson({ ...scheduled, interop_time: 11 })).toThrow("lagoon_time");
+  it("reads the old key of a fork's time, and writes the new one", () => {
+    const { karst_time, ...old } = { ...full, karst_time: 9, interop_time: 10 };
+    const config = rollupConfigFromJson({ ...old, karst_time });
+    expect(config.forkTimes.lagoon).toBe(10);
+    expect(rollupConfigToJson(config)).toEqual({ ...full, karst_time, lagoon_time: 10 });
+    expect(oldForkKeysIn({ ...old, karst_time })).toEqual([{ key: "interop_time", use: "lagoon_time" }]);
+    expect(oldForkKeysIn(rollupConfigToJson(config))).toEqual([]);
+    expect(oldForkKeysIn({ ...full, interop_time: null })).toEqual([]);
+    expect(() => rollupConfigFromJson(old)).toThrow(/^lagoon_time: expected not set, because karst_time is not set/);
+  });
+
+  it("takes both keys of a fork's time only if they agree", () => {
+    const both = (lagoon_time: unknown, interop_time: unknown) =>
+      rollupConfigFromJson({ ...full, karst_time: 9, lagoon_time, interop_time }).forkTimes.lagoon;
+    expect(both(10, 10)).toBe(10);
+    expect(both(null, 11)).toBe(11);
+    expect(both(12, null)).toBe(12);
+    for (const [now, old] of [
+      [10, 11],
+      [11, 10],
+    ]) {
+      expect(() => both(now, old)).toThrow(
+        `interop_time: expected the time of lagoon_time (${now}), or no such key: it is the old name of lagoon_time, got ${old}`,
+      );
+    }
   });
 
   it("lets the drift go where Fjord is active at genesis", () => {

@@ -2,7 +2,7 @@ import { bytesToHex, type Hex, isZeroBytes, ZERO_ADDRESS } from "@rnode/primitiv
 import type { BlockId } from "../blocks/refs.ts";
 import { checkForkSchedule } from "../forks/fork-schedule.ts";
 import { derivationFactsAt, type ForkTimes } from "../forks/fork-times.ts";
-import { forkFacts, OP_FORKS, type OpFork } from "../forks/op-forks.ts";
+import { forkFacts } from "../forks/op-forks.ts";
 import {
   fieldKey,
   type JsonObject,
@@ -20,20 +20,8 @@ import {
   requiredField,
   withoutUndefined,
 } from "../params/json-fields.ts";
+import { ROLLUP_FORK_KEYS, readForkTimes } from "./fork-keys.ts";
 import type { AltDaConfig, RollupConfig, SystemConfig } from "./rollup-config.ts";
-
-interface ForkKey {
-  readonly fork: OpFork;
-  readonly key: string;
-  /** another name of `key` */
-  readonly alias: string | undefined;
-}
-
-/** Keys of fork times, in the order of activation. */
-const FORK_KEYS: readonly ForkKey[] = OP_FORKS.flatMap((fork) => {
-  const { rollupKey: key, rollupKeyAlias: alias } = forkFacts(fork);
-  return key === undefined ? [] : [{ fork, key, alias }];
-});
 
 /** Keys that kona writes: constants of the protocol, or unsupported parts. Accepted and ignored. */
 const KONA_KEYS = ["granite_channel_timeout", "interop_message_expiry_window", "superchain_config_address", "da_challenge_address"];
@@ -46,7 +34,7 @@ const TOP_KEYS: ReadonlySet<string> = new Set([
   "channel_timeout",
   "l1_chain_id",
   "l2_chain_id",
-  ...FORK_KEYS.flatMap(({ key, alias }) => (alias === undefined ? [key] : [key, alias])),
+  ...ROLLUP_FORK_KEYS.flatMap(({ key, oldKey }) => (oldKey === undefined ? [key] : [key, oldKey])),
   "pectra_blob_schedule_time",
   "keep_karst_upgrade_gas",
   "batch_inbox_address",
@@ -103,7 +91,7 @@ export function rollupConfigFromJson(value: unknown, { unknownKeys = "refuse" }:
   const checkKeys = keyCheckOf(unknownKeys);
   if (unknownKeys !== "ignore") refuseUnknownForks(object);
   checkKeys(object, "", TOP_KEYS);
-  const forkTimes = parseForkTimes(object);
+  const forkTimes = readForkTimes(object, "", ROLLUP_FORK_KEYS, jsonInteger);
   const config: RollupConfig = {
     genesis: requiredField(object, "", "genesis", (genesis, path) => parseGenesis(jsonObject(genesis, path), path, checkKeys)),
     blockTimeSec: requiredField(object, "", "block_time", jsonPositiveInteger),
@@ -182,23 +170,6 @@ function parseMaxSequencerDrift(object: JsonObject, forkTimes: RollupConfig["for
   const isFixed = derivationFactsAt(forkTimes, 0).maxSequencerDriftSec !== undefined;
   if (isFixed) return optionalField(object, "", "max_sequencer_drift", jsonInteger) ?? 0;
   return requiredField(object, "", "max_sequencer_drift", jsonPositiveInteger);
-}
-
-function parseForkTimes(object: JsonObject): RollupConfig["forkTimes"] {
-  const times: Partial<Record<OpFork, number>> = {};
-  for (const forkKey of FORK_KEYS) {
-    const time = parseForkTime(object, forkKey);
-    if (time !== undefined) times[forkKey.fork] = time;
-  }
-  return times;
-}
-
-function parseForkTime(object: JsonObject, { key, alias }: ForkKey): number | undefined {
-  const time = optionalField(object, "", key, jsonInteger);
-  if (alias === undefined) return time;
-  const other = optionalField(object, "", alias, jsonInteger);
-  if (time !== undefined && other !== undefined && time !== other) throw jsonError(alias, other, `the time of ${key} (${time})`);
-  return time ?? other;
 }
 
 function parseGenesis(object: JsonObject, path: string, checkKeys: KeyCheck): RollupConfig["genesis"] {
@@ -283,7 +254,7 @@ export type RollupConfigJson = Readonly<Record<string, unknown>>;
 
 /** Fork times under the keys of a rollup configuration. */
 export const rollupForkTimesToJson = (forkTimes: ForkTimes): RollupConfigJson =>
-  Object.fromEntries(FORK_KEYS.map(({ fork, key }) => [key, forkTimes[fork]]));
+  Object.fromEntries(ROLLUP_FORK_KEYS.map(({ fork, key }) => [key, forkTimes[fork]]));
 
 /** The inverse of `rollupConfigFromJson`. Unset forks and options are omitted. */
 export function rollupConfigToJson(config: RollupConfig): RollupConfigJson {

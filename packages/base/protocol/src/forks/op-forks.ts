@@ -11,7 +11,7 @@ import {
 } from "../params/upgrade-steps.ts";
 import type { EvmFork, EvmRules } from "./evm-forks.ts";
 
-/** OP Stack forks in order; each implies those before it. Interop ("Lagoon") is last and not scheduled. */
+/** OP Stack forks in order; each implies those before it. The last one is not scheduled on a public network. */
 export const OP_FORKS = [
   "bedrock",
   "regolith",
@@ -24,7 +24,7 @@ export const OP_FORKS = [
   "isthmus",
   "jovian",
   "karst",
-  "interop",
+  "lagoon",
 ] as const;
 export type OpFork = (typeof OP_FORKS)[number];
 
@@ -107,12 +107,14 @@ export interface ForkFacts {
   readonly title: string;
   /** key of its time in a rollup configuration; `undefined`: active on every rollup */
   readonly rollupKey: string | undefined;
-  /** another name of `rollupKey` */
-  readonly rollupKeyAlias?: string;
+  /** `rollupKey` in files of before the fork got its name: read, never written */
+  readonly oldRollupKey?: string;
   /** key of its time in a genesis file; `undefined`: execution does not depend on it */
   readonly genesisKey: string | undefined;
   /** `--override.<this>`; `undefined`: no such option */
   readonly override: string | undefined;
+  /** `--override.<this>` before the fork got its name: read with a warning */
+  readonly oldOverride?: string;
   readonly firstBlock: FirstBlockFacts;
   /** The Ethereum fork that blocks run on, if it changes. Spec: docs/protocol/01-execution.md#fork-map */
   readonly evm?: EvmFork;
@@ -297,12 +299,13 @@ export const FORK_FACTS = {
     blocks: { maxBn254PairingBytes: 57_600 },
     derivation: {},
   },
-  interop: {
-    title: "Lagoon (interop)",
-    rollupKey: "interop_time",
-    rollupKeyAlias: "lagoon_time",
-    genesisKey: "interopTime",
+  lagoon: {
+    title: "Lagoon",
+    rollupKey: "lagoon_time",
+    oldRollupKey: "interop_time",
+    genesisKey: "lagoonTime",
     override: "lagoon",
+    oldOverride: "interop",
     firstBlock: { userTransactions: "forbidden", upgrade: { kind: "unknown" } },
     blocks: { hasExecutingMessages: true },
     derivation: {},

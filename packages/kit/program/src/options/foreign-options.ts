@@ -1,5 +1,5 @@
 import type { ForeignAnswer, ForeignProgram } from "./foreign-program.ts";
-import type { OptionTable, ResolvedOption } from "./option-group.ts";
+import { namesOf, type OptionTable, type ResolvedOption, variableSuffix } from "./option-group.ts";
 
 /** What becomes of a foreign option. */
 export interface ForeignOutcome {
@@ -8,8 +8,6 @@ export interface ForeignOutcome {
   readonly text: string;
   readonly isSwitch: boolean;
 }
-
-export const variableSuffix = (flag: string): string => flag.toUpperCase().replace(/[.-]/g, "_");
 
 /** The foreign options of a table, by flag; of two programs with the same flag, the first counts. */
 export function foreignOutcomes({ foreign = [] }: OptionTable): ReadonlyMap<string, ForeignOutcome> {
@@ -59,7 +57,7 @@ function adviceOn(
   if (idle !== undefined) return `it has no effect: ${idle.text}`;
   const ours =
     resolved.find(({ env }) => flag === undefined && env === envPrefix + suffix) ??
-    resolved.find((option) => [option.flag, ...(option.declaration.aliases ?? [])].some((name) => isOf({ flag: name })));
+    resolved.find((option) => namesOf(option).some((name) => isOf({ flag: name })));
   const [name] = program.split(" "); // without the words of a subcommand
   if (ours === undefined) return `${name} does not have it; ${name} --help lists its own`;
   return ours.env === undefined ? `use --${ours.flag}` : `set ${ours.env}`;

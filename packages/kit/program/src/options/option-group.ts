@@ -31,6 +31,8 @@ export interface OptionDeclaration<T> {
   check?(value: T, other: (flag: string) => unknown): string | undefined;
   /** older names of the flag that still work */
   readonly aliases?: readonly string[];
+  /** An older name that goes: the flag and its variable are read with a warning, and refused beside the new name with another value. */
+  readonly oldFlag?: string;
   /** never printed, neither in errors nor by `describeOptions`; `--<flag>-file` reads the value from a file */
   readonly secret?: boolean;
   /** accepted, but left out of `--help` */
@@ -118,6 +120,8 @@ export interface ResolvedOption {
   readonly env: string | undefined;
   /** with the prefix; see the declaration */
   readonly sharedEnv?: string;
+  /** the variable of `oldFlag`, with the prefix */
+  readonly oldEnv?: string;
   readonly declaration: OptionDeclaration<unknown>;
   /** the flag of the secret that is in the file which this option names */
   readonly fileOf?: string;
@@ -136,6 +140,16 @@ export interface OptionInEffect {
 
 const kebab = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
+/** The variable of a flag, without a program's prefix. */
+export const variableSuffix = (flag: string): string => flag.toUpperCase().replace(/[.-]/g, "_");
+
+/** The flags that set an option, without dashes. */
+export const namesOf = ({ flag, declaration: { aliases = [], oldFlag } }: ResolvedOption): readonly string[] => [
+  flag,
+  ...aliases,
+  ...(oldFlag === undefined ? [] : [oldFlag]),
+];
+
 /** Every option of a table with its flag and variable, in order of declaration. */
 export function resolveOptions(table: OptionTable): ResolvedOption[] {
   const resolved: ResolvedOption[] = [];
@@ -144,12 +158,13 @@ export function resolveOptions(table: OptionTable): ResolvedOption[] {
       const suffix = declaration.parse.keySuffix;
       const word = kebab(suffix !== undefined && key.endsWith(suffix) ? key.slice(0, -suffix.length) : key);
       const flag = declaration.flag ?? (name === "" ? word : `${name}.${word}`);
-      const suffixOfEnv = declaration.env ?? flag.toUpperCase().replace(/[.-]/g, "_");
+      const suffixOfEnv = declaration.env ?? variableSuffix(flag);
       resolved.push({
         group,
         key,
         flag,
         env: suffixOfEnv === false ? undefined : table.envPrefix + suffixOfEnv,
+        ...(declaration.oldFlag === undefined ? {} : { oldEnv: table.envPrefix + variableSuffix(declaration.oldFlag) }),
         ...(declaration.sharedEnv === undefined ? {} : { sharedEnv: table.envPrefix + declaration.sharedEnv }),
         declaration,
       });

@@ -24,6 +24,7 @@ const main = optionGroup("", {
   config: { parse: text, aliases: ["conf"], help: "File." },
   inlineConfig: { parse: text, help: "Text." },
   store: { parse: store, help: "Store." },
+  forkTime: { parse: uint, flag: "fork.new", oldFlag: "fork.old", help: "Time." },
 });
 const table = optionTable({
   program: "example",
@@ -61,6 +62,46 @@ describe("parseOptions", () => {
     ["the last one counts", ["--sequencer.l1-confs=1", "--sequencer.l1-confs=7"], 7],
   ])("reads %s", (_, args, expected) => {
     expect(options([L1, ...args]).options.sequencer.l1Confs).toBe(expected);
+  });
+
+  it.each<[string, string[], Record<string, string>, number, string[]]>([
+    ["the flag", ["--fork.old=5"], {}, 5, ["--fork.old is an old name: use --fork.new"]],
+    ["the variable", [], { EX_FORK_OLD: "5" }, 5, ["EX_FORK_OLD is an old name: use EX_FORK_NEW"]],
+    ["the flag before the variable", ["--fork.new=6"], { EX_FORK_OLD: "5" }, 6, ["EX_FORK_OLD is an old name: use EX_FORK_NEW"]],
+    ["both with one value", ["--fork.old=5", "--fork.new=5"], {}, 5, ["--fork.old is an old name: use --fork.new"]],
+    [
+      "both variables with one value",
+      [],
+      { EX_FORK_OLD: "5", EX_FORK_NEW: "5" },
+      5,
+      ["EX_FORK_OLD is an old name: use EX_FORK_NEW"],
+    ],
+    ["the new one", ["--fork.new=5"], {}, 5, []],
+  ])("reads an old name with a warning: %s", (_, args, env, value, warnings) => {
+    const parsed = options([L1, ...args], env);
+    expect(parsed.options.main.forkTime).toBe(value);
+    expect(parsed.warnings).toEqual(warnings);
+  });
+
+  it.each<[string[], Record<string, string>, string]>([
+    [
+      ["--fork.old=5", "--fork.new=6"],
+      {},
+      "--fork.old=5 and --fork.new=6 differ: give --fork.new alone, --fork.old is its old name",
+    ],
+    [
+      ["--fork.new=6", "--fork.old=5"],
+      {},
+      "--fork.old=5 and --fork.new=6 differ: give --fork.new alone, --fork.old is its old name",
+    ],
+    [
+      [],
+      { EX_FORK_OLD: "5", EX_FORK_NEW: "6" },
+      "EX_FORK_OLD=5 and EX_FORK_NEW=6 differ: give EX_FORK_NEW alone, EX_FORK_OLD is its old name",
+    ],
+    [[], { EX_FORK_OLD: "x" }, 'EX_FORK_OLD: "x" is not valid, expected a whole number, 0 or more'],
+  ])("refuses another value under an old name: %j %j", (args, env, fault) => {
+    expect(parseOptions(table, [L1, ...args], env)).toMatchObject({ kind: "error", faults: [fault] });
   });
 
   it.each([

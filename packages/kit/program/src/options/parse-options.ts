@@ -1,6 +1,7 @@
 import { combinationFaults, isMet } from "./combination-faults.ts";
 import { foreignVariables } from "./foreign-options.ts";
 import { nearestName } from "./nearest-name.ts";
+import { checkOldNames } from "./old-names.ts";
 import {
   type OptionGroup,
   type OptionInEffect,
@@ -52,7 +53,9 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
 ): ParsedOptions<G> {
   const resolved = resolveOptions(table);
   const { given, positionals, asked, wrong, missing, warnings: withoutEffect } = readArguments(table, resolved, args);
-  const warnings: string[] = [...withoutEffect];
+  const oldNames = checkOldNames(resolved, given, env);
+  wrong.push(...oldNames.faults);
+  const warnings: string[] = [...withoutEffect, ...oldNames.warnings];
   const absent: { readonly option: ResolvedOption; readonly fault: string }[] = [];
   if (asked !== undefined) return { kind: asked };
 
@@ -113,9 +116,10 @@ const isSet = ({ env: name }: ResolvedOption, env: Environment): boolean => name
 /** The variable that sets the option; `undefined`: none. */
 function variableOf(option: ResolvedOption, resolved: readonly ResolvedOption[], env: Environment): string | undefined {
   const reads = ({ declaration }: ResolvedOption, name: string): boolean => declaration.parse.parse(env[name] ?? "") !== undefined;
-  const { env: own, sharedEnv: shared } = option;
+  const { env: own, sharedEnv: shared, oldEnv } = option;
   const isTaken = (name: string): boolean => resolved.some((other) => other.sharedEnv === name && reads(other, name));
   if (own !== undefined && isSet(option, env) && !isTaken(own)) return own;
+  if (oldEnv !== undefined && (env[oldEnv] ?? "") !== "") return oldEnv;
   return shared !== undefined && reads(option, shared) ? shared : undefined;
 }
 
@@ -166,7 +170,7 @@ function parsed({ declaration: { parse, secret } }: ResolvedOption, source: Opti
 }
 
 function unknownVariables(table: OptionTable, resolved: readonly ResolvedOption[], env: Environment): string[] {
-  const known = new Set([...resolved.flatMap((option) => option.env ?? []), ...(table.otherEnv ?? [])]);
+  const known = new Set([...resolved.flatMap(({ env: own = [], oldEnv = [] }) => [own, oldEnv].flat()), ...(table.otherEnv ?? [])]);
   const warnings: string[] = [];
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(table.envPrefix) || known.has(name) || value === undefined || value === "") continue;

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { foreignOutcomes } from "./foreign-options.ts";
 import { nearestName } from "./nearest-name.ts";
-import type { OptionTable, ResolvedOption } from "./option-group.ts";
+import { namesOf, type OptionTable, type ResolvedOption } from "./option-group.ts";
 import { quote, redact } from "./redact.ts";
 
 /** What stands on the command line. */
@@ -20,7 +20,7 @@ export interface ReadArguments {
 export function readArguments(table: OptionTable, resolved: readonly ResolvedOption[], args: readonly string[]): ReadArguments {
   const byFlag = new Map<string, ResolvedOption>();
   for (const option of resolved) {
-    for (const name of [option.flag, ...(option.declaration.aliases ?? [])]) byFlag.set(name, option);
+    for (const name of namesOf(option)) byFlag.set(name, option);
   }
   const foreign = foreignOutcomes(table);
   const types: Record<string, { type: "boolean" | "string"; short?: string }> = {

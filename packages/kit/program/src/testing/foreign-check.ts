@@ -1,7 +1,7 @@
-import { foreignOutcomes, variableSuffix } from "../options/foreign-options.ts";
+import { foreignOutcomes } from "../options/foreign-options.ts";
 import type { ForeignProgram } from "../options/foreign-program.ts";
 import type { OptionTable, ResolvedOption } from "../options/option-group.ts";
-import { resolveOptions } from "../options/option-group.ts";
+import { namesOf, resolveOptions, variableSuffix } from "../options/option-group.ts";
 import { parseOptions } from "../options/parse-options.ts";
 
 /** An option of a foreign program, as its source or its `--help` has it. */
@@ -37,7 +37,7 @@ const argumentOf = ({ flag, sample }: ForeignFact, name = flag): string =>
 /** Gives our program one option of the foreign one. @throws Error our program has no answer to it */
 export function findOutcome({ table, program, base, beside = {} }: ForeignCheck, fact: ForeignFact): Found {
   const { flag } = fact;
-  const ours = resolveOptions(table).find((option) => [option.flag, ...(option.declaration.aliases ?? [])].includes(flag));
+  const ours = resolveOptions(table).find((option) => namesOf(option).includes(flag));
   const others = [...base, ...(beside[flag] ?? [])].filter((argument) => argument.slice(2).split("=")[0] !== ours?.flag);
   const parsed = parseOptions(table, [...others, argumentOf(fact)], {});
   if (parsed.kind === "options") {

@@ -130,7 +130,7 @@ describe("singular batch", () => {
     ],
     [
       "13 interop's activation block with transactions",
-      { forks: { ...forksUpTo("karst"), interop: 1022 } },
+      { forks: { ...forksUpTo("karst"), lagoon: 1022 } },
       "drop transactions-in-activation-block",
     ],
     ["13 Isthmus' activation block with transactions", { forks: { ...forksUpTo("holocene"), isthmus: 1022 } }, "accept"],
