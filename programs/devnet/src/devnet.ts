@@ -35,8 +35,8 @@ import { deployL1, deployToRunningL1, type L1Genesis } from "./l1/l1-deploy.ts";
 import { requireFunds } from "./l1/l1-funds.ts";
 import { constructorRunner, createL2Genesis } from "./l2/l2-genesis.ts";
 import { predeployAddresses } from "./l2/predeploys.ts";
-import { rollupConfig } from "./l2/rollup-config.ts";
-import { type ChainParameters, DEFAULT_PARAMETERS, l2ForkTimes } from "./parameters.ts";
+import { dependencySet, rollupConfig } from "./l2/rollup-config.ts";
+import { type ChainParameters, DEFAULT_PARAMETERS, l2ForkTimes, needsDependencySet } from "./parameters.ts";
 import { choosePorts, type Ports } from "./ports.ts";
 import {
   devL1Args,
@@ -338,6 +338,7 @@ async function createChain(
   for (const role of ["sequencer", "verifier"] as const) writeJwtSecret(paths, role);
   const l2Genesis = await initEngine(paths, "sequencer");
   writeJson(paths.rollupConfig, rollupConfig(parameters, roles, plan.addresses, l1Genesis, l2Genesis), 2);
+  if (needsDependencySet(parameters)) writeJson(paths.dependencySet, dependencySet(parameters), 2);
   options.log(`L2 genesis ${l2Genesis}`);
 
   return {

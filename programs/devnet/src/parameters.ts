@@ -1,4 +1,4 @@
-import { type ForkTimes, forksUpTo, OP_FORKS, type OpFork } from "@rnode/protocol";
+import { type ForkTimes, forksUpTo, OP_FORKS, type OpFork, rollupRulesAt } from "@rnode/protocol";
 import type { Hex } from "viem";
 
 /** Everything about the two chains that is fixed before they exist. */
@@ -32,6 +32,8 @@ export interface ChainParameters {
   readonly altDa?: AltDaParameters;
   /** how long after the genesis forks become active that are not active from the beginning, in seconds; null: never */
   readonly forkDelaysSec?: Readonly<Partial<Record<OpFork, number | null>>>;
+  /** ids of other chains whose messages the L2 may execute, once a fork brings messages */
+  readonly otherChains?: readonly number[];
 }
 
 export const DA_COMMITMENTS = ["keccak256", "generic"] as const;
@@ -78,6 +80,10 @@ export const altDaParameters = (commitments: AltDaParameters["commitments"]): Al
 
 /** The L2 starts with every fork up to this one active, apart from those that are delayed. */
 const NEWEST_L2_FORK: OpFork = "jovian";
+
+/** Whether a fork is scheduled whose first block depends on the dependency set. */
+export const needsDependencySet = (parameters: ChainParameters): boolean =>
+  rollupRulesAt(l2ForkTimes(parameters, 0), Number.MAX_SAFE_INTEGER).hasExecutingMessages;
 
 /** The forks of the L2 in the form of its configuration files. */
 export function l2ForkTimes({ forkDelaysSec = {} }: ChainParameters, genesisTimeSec: number): ForkTimes {

@@ -23,7 +23,9 @@ import { waitFor } from "./wait.ts";
 
 /** The operator's folder of published artifacts, as for the node; what Ecotone and later forks deploy is not in this repository. */
 const published = process.env.RNODE_ROLLUP_UPGRADES_DIR || undefined;
-const LAST: OpFork = published === undefined ? "delta" : existsSync(join(published, "karst_nut_bundle.json")) ? "karst" : "jovian";
+const has = (file: string): boolean => published !== undefined && existsSync(join(published, file));
+const newest = (): OpFork => (!has("karst_nut_bundle.json") ? "jovian" : has("lagoon_nut_bundle.json") ? "lagoon" : "karst");
+const LAST: OpFork = published === undefined ? "delta" : newest();
 /** Blocks take a second, so each is also the number of the fork's first block. */
 const DELAYS_SEC: Readonly<Partial<Record<OpFork, number>>> = {
   regolith: 3,
@@ -36,6 +38,7 @@ const DELAYS_SEC: Readonly<Partial<Record<OpFork, number>>> = {
   isthmus: 14,
   jovian: 16,
   karst: 18,
+  lagoon: 20,
 };
 const L1_BLOCK_TIME = 2;
 const IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
@@ -51,7 +54,7 @@ afterAll(async () => {
 });
 
 if (published === undefined)
-  console.log("not run: from Delta to Karst (RNODE_ROLLUP_UPGRADES_DIR has the code that these forks deploy)");
+  console.log("not run: from Delta to Lagoon (RNODE_ROLLUP_UPGRADES_DIR has the code that these forks deploy)");
 
 const firstBlockOf = (fork: OpFork): number => DELAYS_SEC[fork]!;
 
@@ -88,6 +91,7 @@ it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, 
     parameters: {
       l1BlockTimeSec: L1_BLOCK_TIME,
       l2BlockTimeSec: 1,
+      otherChains: [902],
       forkDelaysSec: Object.fromEntries(OP_FORKS.slice(1).map((fork) => [fork, forks.includes(fork) ? firstBlockOf(fork) : null])),
     },
     supervise: false,
@@ -142,7 +146,10 @@ it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, 
 
 function upgradesOf(fork: OpFork): number {
   const { upgrade } = firstBlockFacts(fork);
-  if (upgrade.kind === "bundle") return upgrade.bundle.transactions;
+  if (upgrade.kind === "bundle") {
+    const { before, after } = upgrade.bundle.ofCluster ?? { before: [], after: [] };
+    return before.length + upgrade.bundle.transactions + after.length;
+  }
   return upgrade.kind === "steps" ? upgrade.steps.length : 0;
 }
 

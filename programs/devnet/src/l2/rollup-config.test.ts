@@ -1,12 +1,12 @@
-import { parseChainConfig, rollupConfigFromJson } from "@rnode/protocol";
+import { dependencySetFromJson, parseChainConfig, rollupConfigFromJson } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { devAccounts, devRoles } from "../accounts.ts";
 import { loadContracts } from "../l1/contracts.ts";
 import { l1ChainConfig } from "../l1/l1-chain-config.ts";
 import { planL1Deployment } from "../l1/l1-contracts.ts";
-import { DEFAULT_PARAMETERS, l2ForkTimes } from "../parameters.ts";
+import { DEFAULT_PARAMETERS, l2ForkTimes, needsDependencySet } from "../parameters.ts";
 import { l2ChainConfig } from "./l2-genesis.ts";
-import { rollupConfig } from "./rollup-config.ts";
+import { dependencySet, rollupConfig } from "./rollup-config.ts";
 
 describe("the files for the programs", () => {
   const roles = devRoles(devAccounts(5));
@@ -20,6 +20,16 @@ describe("the files for the programs", () => {
     expect(config.genesis.systemConfig.scalar[0]).toBe(1);
     expect(config.forkTimes).toEqual(l2ForkTimes(DEFAULT_PARAMETERS, 1_700_000_000));
     expect(config.forkTimes.jovian).toBe(0);
+  });
+
+  it("has a dependency set if a fork needs one, with this chain in it", () => {
+    const at = (delay: number) => ({ ...DEFAULT_PARAMETERS, forkDelaysSec: { karst: 2, lagoon: delay } });
+    expect([DEFAULT_PARAMETERS, at(4), at(0)].map(needsDependencySet)).toEqual([false, true, true]);
+    expect(dependencySetFromJson(dependencySet(at(4))).chainIds).toEqual([901n]);
+    expect(dependencySetFromJson(dependencySet({ ...at(4), otherChains: [902] })).chainIds).toEqual([901n, 902n]);
+    const forks = l2ChainConfig(at(4), 1_700_000_000) as Record<string, unknown>;
+    expect(forks.lagoonTime).toBe(1_700_000_004);
+    expect(Object.keys(forks)).not.toContain("interopTime");
   });
 
   it("has chain configs that rengine and rnode accept", () => {

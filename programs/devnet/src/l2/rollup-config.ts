@@ -1,4 +1,4 @@
-import { derivationFactsAt, rollupForkTimesToJson } from "@rnode/protocol";
+import { dependencySetToJson, derivationFactsAt, MESSAGE_EXPIRY_WINDOW_SEC, rollupForkTimesToJson } from "@rnode/protocol";
 import { concatHex, type Hex, padHex, toHex } from "viem";
 import type { DevRoles } from "../accounts.ts";
 import type { L1Addresses } from "../l1/l1-contracts.ts";
@@ -58,6 +58,10 @@ export function rollupConfig(
     },
   };
 }
+
+/** The content of the rollup nodes' file of `--interop.dependency-set`. */
+export const dependencySet = ({ l2ChainId, otherChains = [] }: ChainParameters) =>
+  dependencySetToJson({ chainIds: [l2ChainId, ...otherChains].map(BigInt), expiryWindowSec: MESSAGE_EXPIRY_WINDOW_SEC });
 
 function altDaConfig({ altDa }: ChainParameters, { DataAvailabilityChallenge: contract }: L1Addresses): object {
   if (altDa === undefined || contract === undefined) return {};

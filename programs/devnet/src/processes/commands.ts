@@ -1,6 +1,6 @@
 import { derivationFactsAt, l1ChainConfig } from "@rnode/protocol";
 import type { DevnetPaths, NodeRole } from "../files.ts";
-import { type ChainParameters, L1_FORK, l2ForkTimes } from "../parameters.ts";
+import { type ChainParameters, L1_FORK, l2ForkTimes, needsDependencySet } from "../parameters.ts";
 import { programPath } from "../paths.ts";
 import type { Ports } from "../ports.ts";
 import type { EnginePeering } from "./engine-peers.ts";
@@ -118,6 +118,7 @@ export function rnodeArgs(
     `--l2=http://127.0.0.1:${ports[`${role}Auth`]}`,
     `--l2.jwt-secret=${paths.jwt(role)}`,
     `--rollup.config=${paths.rollupConfig}`,
+    ...(needsDependencySet(parameters) ? [`--interop.dependency-set=${paths.dependencySet}`] : []),
     // the programs know public chains themselves
     ...(l1ChainConfig(BigInt(parameters.l1ChainId)) === undefined ? [`--rollup.l1-chain-config=${paths.l1ChainConfig}`] : []),
     ...altDaArgs(ports, parameters),
