@@ -9,7 +9,7 @@ const help = "No effect: the supervisor's protocol is gone.";
 export const interopOptions = optionGroup("interop", {
   dependencySet: {
     parse: path,
-    help: "JSON file that lists the chains of the interop cluster, for optimism_dependencySet. Default: those of a named network. (experimental)",
+    help: "JSON file that lists the chains of the interop cluster: the first block of Lagoon depends on it, and optimism_dependencySet returns it. Default: those of the network with the chain's id. Required if Lagoon is scheduled for another chain. (experimental)",
   },
   jwtSecret: { parse: path, noEffect, help },
   rpcAddr: { parse: listenAddress, flag: "interop.rpc.addr", noEffect, help },

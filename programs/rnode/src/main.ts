@@ -16,7 +16,6 @@ import { PeerNetwork } from "./p2p/peer-network.ts";
 import type { SafeHeadDatabase } from "./safe/safe-head-database.ts";
 import { configChecks } from "./start/config-checks.ts";
 import { Connections } from "./start/connections.ts";
-import { chooseDependencySet } from "./start/dependency-set.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./start/rollup-setup.ts";
 import { TimedOutPayloads } from "./unsafe/timed-out-payloads.ts";
 import { VERSION } from "./version.ts";
@@ -57,7 +56,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const fetches = isPublic && loaded.upgradeArtifact === undefined;
   const upgrades = fetches ? upgradeFilesOf(options, loaded.rollup.l2ChainId, { log, clock }) : undefined;
   scope.onClose("upgrade files", () => upgrades?.close());
-  const { dependencySet: namedDependencies, ...config } = loaded;
+  const { dependencySet, ...config } = loaded;
   const derivation = { ...config, upgradeArtifact: loaded.upgradeArtifact ?? upgrades?.source };
   assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));
@@ -67,8 +66,6 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const { path: safeHeadsPath } = options.safedb;
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
-
-  const dependencySet = chooseDependencySet(options.interopCluster, derivation.rollup, namedDependencies, log);
 
   const { file: snapshotFile } = options.snapshotlog;
   const snapshots =

@@ -8,6 +8,8 @@ export interface DerivationConfig {
   readonly l1BlobSchedule: readonly BlobScheduleEntry[];
   /** finds network-upgrade artifacts by hash; only needed for chains with such an upgrade */
   readonly upgradeArtifact?: ((hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined) | undefined;
+  /** whether the dependency set has chains besides this one; default false */
+  readonly isInCluster?: boolean | undefined;
   /**
    * With Holocene: compare the part of a span batch that overlaps the safe chain with the safe blocks, and drop the span if they
    * differ (docs/protocol/02-derivation.md#span-batch-checks, rule 15). Before Holocene they are always compared. Default true.

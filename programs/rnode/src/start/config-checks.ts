@@ -7,7 +7,6 @@ import { AdminStateFile } from "../common/admin-state.ts";
 import { checkEngineSecret, readConductorSecret } from "../engine/engine-secret.ts";
 import type { RnodeOptions } from "../options.ts";
 import { readNetworkKey } from "../p2p/p2p-setup.ts";
-import { readDependencySet } from "./dependency-set.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 
 /** Checks of options, files and tables at the start. A registry at a URL is not contacted. */
@@ -25,6 +24,4 @@ async function checkChain(options: RnodeOptions): Promise<void> {
   assertAltDa(options, rollup);
   assertConfirmations(options, rollup, Math.floor(systemClock.unixMs() / 1000));
   checkEngineSecret(options, rollup.l2ChainId);
-  const { dependencySet } = options.interopCluster;
-  if (dependencySet !== undefined) readDependencySet(dependencySet, rollup);
 }

@@ -42,15 +42,29 @@ describe("--interop.dependency-set", () => {
     expect(logs[0]).toMatchObject({ fields: { chains: "901,902", expiryWindowSec: 604_800 } });
   });
 
+  it("is that of the network with the chain's id, if a configuration file describes it", () => {
+    expect(choose([], { ...config, l2ChainId: 10n })).toEqual({ chainIds: [10n], expiryWindowSec: 604_800 });
+    const own = `--interop.dependency-set=${fileOf("ten.json", '{"dependencies":{"10":{},"130":{}}}')}`;
+    expect(choose([own], { ...config, l2ChainId: 10n })?.chainIds).toEqual([10n, 130n]);
+  });
+
+  it("is required if messages are scheduled and no network has the chain's id", () => {
+    expect(choose([], testConfig("jovian"))).toBeUndefined();
+    const scheduled = testConfig("jovian", { forkTimes: { ...forksUpTo("karst"), lagoon: 4_000_000_000 } });
+    expect(() => choose([], scheduled)).toThrow(
+      /^--interop\.dependency-set is required: lagoon_time \(--override\.lagoon\) is 4000000000, .*no chain 901\. .*\{"dependencies": \{"901": \{\}\}\}$/,
+    );
+    expect(choose([`--interop.dependency-set=${fileOf("own.json", SET)}`], scheduled)?.chainIds).toEqual([901n, 902n]);
+  });
+
   it("warns where messages of other chains are executed, and only there", () => {
     const { log, logs } = recordingLogger();
     const warnings = (): number => logs.filter(({ level, text }) => level === "warn" && text.includes("are not checked")).length;
     choose([], testConfig(), log);
     choose([`--interop.dependency-set=${fileOf("alone.json", '{"dependencies":{"901":{}}}')}`], config, log);
     expect(warnings()).toBe(0);
-    choose([], config, log);
     choose([`--interop.dependency-set=${fileOf("both.json", SET)}`], config, log);
-    expect(warnings()).toBe(2);
+    expect(warnings()).toBe(1);
   });
 
   it.each([

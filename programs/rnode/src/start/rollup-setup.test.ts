@@ -186,13 +186,32 @@ describe("loadDerivationConfig", () => {
     const times = { jovian_time: karst - 2, karst_time: karst, interop_time: karst + 2 };
     const path = file("old-key.json");
     writeFileSync(path, JSON.stringify({ ...config, ...times }));
-    const args = [`--rollup.config=${path}`, `--rollup.l1-chain-config=${file("l1.json")}`];
+    const set = file("old-key-set.json");
+    writeFileSync(set, '{"dependencies": {"901": {}}}');
+    const args = [`--rollup.config=${path}`, `--rollup.l1-chain-config=${file("l1.json")}`, `--interop.dependency-set=${set}`];
     expect((await load(...args)).rollup.forkTimes.lagoon).toBe(karst + 2);
     const text = "the rollup configuration has a key under its old name";
-    expect(logs).toEqual([{ level: "warn", text, fields: { file: path, key: "interop_time", use: "lagoon_time" } }]);
+    expect(logs.filter(({ level }) => level === "warn")).toEqual([
+      { level: "warn", text, fields: { file: path, key: "interop_time", use: "lagoon_time" } },
+    ]);
     expect((await load(...args, `--override.interop=${karst + 4}`)).rollup.forkTimes.lagoon).toBe(karst + 4);
     writeFileSync(path, JSON.stringify({ ...config, ...times, lagoon_time: karst + 6 }));
     await expect(load(...args)).rejects.toThrow(/^--rollup.config .*: interop_time: .*lagoon_time \(2000000006\).*got 2000000002/);
+  });
+
+  it("says whether the chain is in a cluster, and refuses to start without the set that a fork needs", async () => {
+    const soon = `--override.lagoon=2000000001`;
+    expect(await load("--network=op-sepolia", soon)).toMatchObject({
+      isInCluster: false,
+      dependencySet: { chainIds: [11_155_420n] },
+    });
+    const set = file("two.json");
+    writeFileSync(set, '{"dependencies": {"11155420": {}, "1301": {}}}');
+    expect((await load("--network=op-sepolia", `--interop.dependency-set=${set}`)).isInCluster).toBe(true);
+    expect(await local()).toMatchObject({ isInCluster: false, dependencySet: undefined });
+    await expect(local("--override.karst=2000000000", soon)).rejects.toThrow(
+      /^--interop\.dependency-set is required: lagoon_time \(--override\.lagoon\) is 2000000001, /,
+    );
   });
 
   it("keeps the gas of Karst's upgrade where the network, or the option, says so", async () => {

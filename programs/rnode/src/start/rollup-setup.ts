@@ -28,6 +28,7 @@ import {
 } from "@rnode/protocol";
 import { StartError } from "../common/start-error.ts";
 import type { RnodeOptions } from "../options.ts";
+import { chooseDependencySet, isCluster } from "./dependency-set.ts";
 
 type SetupErrorCode =
   /** a configuration file, or the value given in its place, is not JSON */
@@ -47,7 +48,7 @@ export async function loadRollup(options: RollupChoice, deps: SetupDeps): Promis
 
 interface ChosenRollup {
   readonly rollup: RollupConfig;
-  /** of a named network; undefined: a configuration file says nothing about it */
+  /** undefined: no network of the table, and no option, has one */
   readonly dependencySet: DependencySet | undefined;
 }
 
@@ -58,13 +59,15 @@ async function loadChosenRollup(options: RollupChoice, deps: SetupDeps): Promise
   return { rollup: withOverrides(rollup, options.override), dependencySet };
 }
 
-/** The same, with everything that derivation needs to know of L1 and of upgrades. @throws {StartError} */
+/** The same, with everything that derivation needs to know of L1, of upgrades and of other chains. @throws {StartError} */
 export async function loadDerivationConfig(options: RnodeOptions, deps: SetupDeps): Promise<DerivationConfig & ChosenRollup> {
-  const { rollup, dependencySet } = await loadChosenRollup(options, deps);
+  const { rollup, dependencySet: named } = await loadChosenRollup(options, deps);
+  const dependencySet = chooseDependencySet(options.interopCluster, rollup, named, deps.log);
   const upgradesDir = options.rollup.upgradesDir;
   return {
     rollup,
     dependencySet,
+    isInCluster: isCluster(dependencySet),
     l1BlobSchedule: loadL1BlobSchedule(rollup, options.rollup.l1ChainConfig),
     upgradeArtifact: upgradesDir === undefined ? undefined : loadUpgrades(upgradesDir),
   };

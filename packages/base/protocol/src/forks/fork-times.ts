@@ -66,7 +66,7 @@ export function newestForkLike(header: Header): OpFork {
     OP_FORKS.findLast((fork) => {
       const { hasWithdrawals, hasBeaconRoot, hasExecutionRequests, extraDataVersion } = rollupRules(fork);
       return (
-        firstBlockFacts(fork).upgrade.kind !== "unknown" &&
+        forkFacts(fork).isUnscheduled !== true &&
         hasWithdrawals === (header.withdrawalsRoot !== undefined) &&
         hasBeaconRoot === (header.parentBeaconBlockRoot !== undefined) &&
         hasExecutionRequests === (header.requestsHash !== undefined) &&

@@ -6,6 +6,7 @@ import {
   ISTHMUS_UPGRADE,
   JOVIAN_UPGRADE,
   KARST_UPGRADE,
+  LAGOON_UPGRADE,
   type UpgradeBundle,
   type UpgradeStep,
 } from "../params/upgrade-steps.ts";
@@ -89,9 +90,7 @@ export interface DerivationFacts {
 export type NetworkUpgrade =
   | { readonly kind: "none" }
   | { readonly kind: "steps"; readonly steps: readonly UpgradeStep[] }
-  | { readonly kind: "bundle"; readonly bundle: UpgradeBundle }
-  /** not specified yet */
-  | { readonly kind: "unknown" };
+  | { readonly kind: "bundle"; readonly bundle: UpgradeBundle };
 
 /** Facts about the activation block of a fork, unless the fork is active at genesis. */
 export interface FirstBlockFacts {
@@ -116,6 +115,8 @@ export interface ForkFacts {
   /** `--override.<this>` before the fork got its name: read with a warning */
   readonly oldOverride?: string;
   readonly firstBlock: FirstBlockFacts;
+  /** no public network is known to have it: a chain without configuration is not assumed to */
+  readonly isUnscheduled?: true;
   /** The Ethereum fork that blocks run on, if it changes. Spec: docs/protocol/01-execution.md#fork-map */
   readonly evm?: EvmFork;
   /** anything not listed is as in the previous fork, or as in Ethereum */
@@ -306,7 +307,8 @@ export const FORK_FACTS = {
     genesisKey: "lagoonTime",
     override: "lagoon",
     oldOverride: "interop",
-    firstBlock: { userTransactions: "forbidden", upgrade: { kind: "unknown" } },
+    isUnscheduled: true,
+    firstBlock: { userTransactions: "forbidden", upgrade: { kind: "bundle", bundle: LAGOON_UPGRADE } },
     blocks: { hasExecutingMessages: true },
     derivation: {},
   },

@@ -19,11 +19,7 @@ export interface UpgradeArtifact {
 /** Returns the bytes of an artifact by its hash; `undefined` if not available. */
 export type UpgradeArtifactSource = (hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined;
 
-export type UpgradeErrorCode =
-  | "upgrade/missing-artifact"
-  | "upgrade/wrong-artifact"
-  | "upgrade/bad-bundle"
-  | "upgrade/not-supported";
+export type UpgradeErrorCode = "upgrade/missing-artifact" | "upgrade/wrong-artifact" | "upgrade/bad-bundle";
 
 export class UpgradeError extends codedErrors<UpgradeErrorCode, UpgradeErrorCode>(
   {},
@@ -32,7 +28,6 @@ export class UpgradeError extends codedErrors<UpgradeErrorCode, UpgradeErrorCode
       "{file} is not in the folder of --rollup.upgrades-dir (by default, upgrades in the data folder); it is published at {publishedAt}",
     "upgrade/wrong-artifact": "{file} is not the published file: its hash is {got}, expected {expected}",
     "upgrade/bad-bundle": "the bundle of {fork} is not the published one",
-    "upgrade/not-supported": "the network upgrade transactions of {fork} are not known",
   },
 ) {}
 

@@ -1,4 +1,4 @@
-import { concatBytes, hexToBytes, ZERO_ADDRESS } from "@rnode/primitives";
+import { asciiToBytes, concatBytes, hexToBytes, ZERO_ADDRESS } from "@rnode/primitives";
 import { L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "./predeploys.ts";
 import { UPGRADE_ARTIFACTS, type UpgradeArtifact } from "./upgrade-artifacts.ts";
 
@@ -10,6 +10,8 @@ export interface UpgradeStep {
   readonly gas: bigint;
   /** calldata, or the artifact to deploy */
   readonly data: Uint8Array | UpgradeArtifact;
+  /** wei that the deposit mints and sends; default 0 */
+  readonly mint?: bigint;
 }
 
 /** A published file of upgrade transactions, with their number and total gas. */
@@ -18,9 +20,17 @@ export interface UpgradeBundle {
   readonly name: string;
   readonly artifact: UpgradeArtifact;
   readonly transactions: number;
-  /** total gas of its transactions, which is added to the SystemConfig's limit in the activation block */
+  /** total gas of its transactions */
   readonly gas: bigint;
+  /** deposits before and after the bundle's, only on a chain whose dependency set has other chains */
+  readonly ofCluster?: { readonly before: readonly UpgradeStep[]; readonly after: readonly UpgradeStep[] };
+  /** a configuration can keep the gas in the limit after the activation block (`keep_karst_upgrade_gas`) */
+  readonly gasMayStay?: true;
 }
+
+/** Gas that is added to the SystemConfig's limit in the activation block: with that of `ofCluster`, on every chain. */
+export const bundleGas = ({ gas, ofCluster = { before: [], after: [] } }: UpgradeBundle): bigint =>
+  [...ofCluster.before, ...ofCluster.after].reduce((sum, step) => sum + step.gas, gas);
 
 const deployer = (number: number): Uint8Array =>
   hexToBytes(`0x42100000000000000000000000000000000000${number.toString(16).padStart(2, "0")}`);
@@ -49,7 +59,7 @@ const setFork = (intent: string, gas: bigint, selector: string): UpgradeStep => 
   data: hexToBytes(selector),
 });
 
-const { l1Block, gasPriceOracle, operatorFeeVault } = PREDEPLOYS;
+const { l1Block, gasPriceOracle, operatorFeeVault, ethLiquidity } = PREDEPLOYS;
 const A = UPGRADE_ARTIFACTS;
 
 export const ECOTONE_UPGRADE: readonly UpgradeStep[] = [
@@ -96,4 +106,40 @@ export const JOVIAN_UPGRADE: readonly UpgradeStep[] = [
   setFork("Jovian: Gas Price Oracle Set Jovian", 90_000n, "0xb3d72079"),
 ];
 
-export const KARST_UPGRADE: UpgradeBundle = { name: "Karst", artifact: A.karstBundle, transactions: 31, gas: 55_370_657n };
+export const KARST_UPGRADE: UpgradeBundle = {
+  name: "Karst",
+  artifact: A.karstBundle,
+  transactions: 31,
+  gas: 55_370_657n,
+  gasMayStay: true,
+};
+
+/** The intents have the fork's earlier name. */
+export const LAGOON_UPGRADE: UpgradeBundle = {
+  name: "Interop",
+  artifact: A.lagoonBundle,
+  transactions: 28,
+  gas: 60_503_172n,
+  ofCluster: {
+    before: [
+      {
+        intent: "Interop pre: setFeature(INTEROP)",
+        from: L1_ATTRIBUTES_DEPOSITOR,
+        to: l1Block,
+        gas: 100_000n,
+        // setFeature(bytes32), with the name in ASCII
+        data: concatBytes(hexToBytes("0x46a4d780"), asciiToBytes("INTEROP"), new Uint8Array(25)),
+      },
+    ],
+    after: [
+      {
+        intent: "Interop post: ETHLiquidity Funding",
+        from: L1_ATTRIBUTES_DEPOSITOR,
+        to: ethLiquidity,
+        gas: 50_000n,
+        data: hexToBytes("0xb60d4288"), // fund()
+        mint: (1n << 128n) - 1n,
+      },
+    ],
+  },
+};

@@ -10,7 +10,7 @@ import { readContractLogs, type SkippedLog } from "../transactions/contract-logs
 import { depositCalldata } from "../transactions/deposits.ts";
 import type { Log, Receipt } from "../transactions/receipt.ts";
 import { decodeL1BlockInfo, type L1BlockInfo, type L1InfoErrorCode } from "./l1-attributes.ts";
-import { upgradeGasAt } from "./upgrade-transactions.ts";
+import { passingUpgradeGasAt } from "./upgrade-transactions.ts";
 
 /** `ConfigUpdate(uint256,uint8,bytes)` */
 export const CONFIG_UPDATE_TOPIC = hexToBytes("0x1d2b0bda21d56b8bd12d4f94ebacffdfb35f5e226f84b461103bb8beab6353be");
@@ -165,18 +165,13 @@ export function systemConfigFromPayload(config: RollupConfig, payload: PayloadFa
     batcherAddress: info.batcherHash.subarray(12),
     overhead: info.overhead,
     scalar: L1_INFO_LAYOUTS[info.layout].isPacked ? encodeFeeScalar(info) : info.scalar,
-    gasLimit: payload.gasLimit - upgradeGasAddedTo(config, timestamp),
+    gasLimit: payload.gasLimit - passingUpgradeGasAt(config, timestamp),
     eip1559Params: extraDataVersion === undefined ? new Uint8Array(8) : payload.extraData.subarray(1, 9),
     operatorFeeScalar: info.operatorFeeScalar,
     operatorFeeConstant: info.operatorFeeConstant,
     minBaseFee: hasMinBaseFee(extraDataVersion) ? bytesToBigint(payload.extraData.subarray(9, 17)) : 0n,
     daFootprintGasScalar: info.daFootprintGasScalar,
   };
-}
-
-/** Gas that a block's attributes had in addition to the SystemConfig's limit; its child does not inherit it. */
-function upgradeGasAddedTo(config: RollupConfig, timestampSec: number): bigint {
-  return config.keepKarstUpgradeGas === true ? 0n : upgradeGasAt(config, timestampSec);
 }
 
 /** @throws {CodedError} l1-info/*, deposit/not-a-deposit, system-config/wrong-genesis, rlp/* */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { asciiToBytes, bytesToHex, isCodedError, keccak256 } from "@rnode/primitives";
-import { describe, expect, it } from "vitest";
+import { asciiToBytes, bytesToHex, isCodedError, keccak256, sha256 } from "@rnode/primitives";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   loadUpgradeArtifact,
   UPGRADE_ARTIFACTS,
@@ -15,11 +15,18 @@ import {
   ISTHMUS_UPGRADE,
   JOVIAN_UPGRADE,
   KARST_UPGRADE,
+  LAGOON_UPGRADE,
   type UpgradeStep,
 } from "../params/upgrade-steps.ts";
 import { upgradeSourceHash } from "../transactions/deposits.ts";
 import { encodeTransaction } from "../transactions/transaction-codec.ts";
-import { bundleTransactions, upgradeGasAt, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";
+import {
+  bundleTransactions,
+  passingUpgradeGasAt,
+  upgradeGasAt,
+  upgradesOfBlock,
+  upgradeTransactions,
+} from "./upgrade-transactions.ts";
 
 const STEPS = { ecotone: ECOTONE_UPGRADE, fjord: FJORD_UPGRADE, isthmus: ISTHMUS_UPGRADE, jovian: JOVIAN_UPGRADE };
 
@@ -139,7 +146,7 @@ describe.each(Object.keys(VECTORS) as Fork[])("%s", (fork) => {
   it.skipIf(published === undefined)(
     published === undefined ? "hashes of deployments: not run, RNODE_ROLLUP_UPGRADES_DIR is not set" : "has the published hashes",
     () => {
-      const encoded = upgradeTransactions(fork, published).map(encodeTransaction);
+      const encoded = upgradeTransactions(fork, { source: published }).map(encodeTransaction);
       expect(encoded.map((bytes) => [bytes.length, bytesToHex(keccak256(bytes))])).toEqual(VECTORS[fork]);
     },
   );
@@ -168,8 +175,14 @@ describe("artifacts", () => {
 
   it("must have the pinned hash", () => {
     const wrong: UpgradeArtifactSource = (_, { length }) => new Uint8Array(length ?? 0);
-    expect(() => upgradeTransactions("fjord", wrong)).toThrow(expect.objectContaining({ code: "upgrade/wrong-artifact" }));
-    expect(() => upgradeTransactions("karst", wrong)).toThrow(expect.objectContaining({ code: "upgrade/wrong-artifact" }));
+    expect(() => upgradeTransactions("fjord", { source: wrong })).toThrow(
+      expect.objectContaining({ code: "upgrade/wrong-artifact" }),
+    );
+    for (const fork of ["karst", "lagoon"] as const) {
+      expect(() => upgradeTransactions(fork, { source: wrong })).toThrow(
+        expect.objectContaining({ code: "upgrade/wrong-artifact" }),
+      );
+    }
   });
 
   it("that EIPs print are built in", () => {
@@ -202,40 +215,44 @@ describe("upgrades of a block", () => {
     expect(() => upgradesOfBlock(config, 201)).toThrow(expect.objectContaining({ code: "upgrade/missing-artifact" })); // active now, but not 2 s earlier
     expect(upgradesOfBlock(config, 300)).toEqual({ transactions: [], extraGas: 0n });
   });
-  it("refuse to guess what interop will add", () => {
-    const forkTimes = { ecotone: 0, fjord: 0, isthmus: 0, jovian: 0, karst: 0, interop: 400 };
-    expect(() => upgradesOfBlock({ forkTimes, blockTimeSec: 2 }, 400)).toThrow(
-      expect.objectContaining({ code: "upgrade/not-supported" }),
-    );
-  });
   it("are none when the fork is active at genesis", () => {
     expect(upgradesOfBlock({ forkTimes: { ecotone: 0, fjord: 0 }, blockTimeSec: 2 }, 1002).transactions).toEqual([]);
   });
-  it("add gas from Karst on", () => {
-    const schedule = { forkTimes: { jovian: 500, karst: 600 }, blockTimeSec: 2 };
-    expect(upgradeGasAt(schedule, 500)).toBe(0n);
-    expect(upgradeGasAt(schedule, 600)).toBe(55_370_657n);
-    expect(upgradeGasAt(schedule, 602)).toBe(0n);
+  it("add gas from Karst on, which a configuration can keep only of Karst", () => {
+    const schedule = { forkTimes: { jovian: 500, karst: 600, lagoon: 701 }, blockTimeSec: 2 };
+    for (const [time, gas] of [
+      [500, 0n],
+      [600, 55_370_657n],
+      [602, 0n],
+      [700, 0n],
+      [702, 60_653_172n],
+      [704, 0n],
+    ] as const) {
+      expect(upgradeGasAt(schedule, time)).toBe(gas);
+      expect(passingUpgradeGasAt(schedule, time)).toBe(gas);
+      expect(passingUpgradeGasAt({ ...schedule, keepKarstUpgradeGas: true }, time)).toBe(time === 600 ? 0n : gas);
+    }
   });
 });
 
+// The published files are pinned by their hashes; the ones here only have their form.
+const row = (over: object) => ({
+  intent: "Deploy X Implementation",
+  from: "0xDeaDDEaDDeAdDeAdDEAdDEaddeAddEAdDEAd0001",
+  to: "0x420000000000000000000000000000000000002C",
+  gasLimit: 1_000_000,
+  data: "0xcdcb760a",
+  ...over,
+});
+const json = (transactions: object[], version = "1.0.0") =>
+  asciiToBytes(JSON.stringify({ metadata: { version }, transactions }, undefined, 2));
+
 describe("Karst's bundle", () => {
-  // The published file is pinned by its hash; this one only has its form.
-  const row = (over: object) => ({
-    intent: "Deploy X Implementation",
-    from: "0xDeaDDEaDDeAdDeAdDEAdDEaddeAddEAdDEAd0001",
-    to: "0x420000000000000000000000000000000000002C",
-    gasLimit: 1_000_000,
-    data: "0xcdcb760a",
-    ...over,
-  });
   const rows = [
     row({ intent: "ConditionalDeployer Deployment", to: null }),
     ...Array.from({ length: 29 }, () => row({})),
     row({ gasLimit: 55_370_657 - 30_000_000 }),
   ];
-  const json = (transactions: object[], version = "1.0.0") =>
-    asciiToBytes(JSON.stringify({ metadata: { version }, transactions }, undefined, 2));
 
   it("becomes deposits whose source says their place", () => {
     const transactions = bundleTransactions(KARST_UPGRADE, json(rows));
@@ -256,4 +273,119 @@ describe("Karst's bundle", () => {
   ])("is refused with %s", (_, bytes) => {
     expect(() => bundleTransactions(KARST_UPGRADE, bytes)).toThrow(expect.objectContaining({ code: "upgrade/bad-bundle" }));
   });
+});
+
+// docs/protocol/02-derivation.md#network-upgrade-transactions
+describe("Lagoon's first block", () => {
+  const config = { forkTimes: { jovian: 0, karst: 0, lagoon: 400 }, blockTimeSec: 2 };
+  const hashes = (transactions: readonly { readonly sourceHash: Uint8Array }[]) =>
+    transactions.map(({ sourceHash }) => bytesToHex(sourceHash));
+  const SET_FEATURE = "0x22ad3660686317c7508cfb0daa4c8d86db29d958d6febe76d8eb2d8a16a3615a";
+  const FUND = "0x6643cb07e2629dba4d88b8376cbc8597e04ed75b5d2cd27ff4a899913b36a3de";
+  const INDEX_0 = "0xd0c91a4c576f08641ab3b302c233d09f97f543800f2f32e8d40e92ee57d989ce";
+  const INDEX_27 = "0xffc24d0690a7ef8b6be44cf7dd240f6380dd697d88d45d3ce4f038d5be65fab2";
+
+  /** The intents of the first and last entry, and all gas limits together, are those of the published file. */
+  const rows = [
+    row({ intent: "Deploy StorageSetter Implementation", gasLimit: 498_000 }),
+    ...Array.from({ length: 26 }, () => row({})),
+    row({
+      intent: "L2ProxyAdmin Upgrade Predeploys",
+      to: "0x4200000000000000000000000000000000000018",
+      gasLimit: 60_503_172 - 498_000 - 26_000_000,
+    }),
+  ];
+  const content = json(rows);
+  const pinned = LAGOON_UPGRADE.artifact as { hash: typeof LAGOON_UPGRADE.artifact.hash };
+  const { hash } = pinned;
+  beforeEach(() => {
+    pinned.hash = bytesToHex(sha256(content));
+  });
+  afterEach(() => {
+    pinned.hash = hash;
+  });
+  const source: UpgradeArtifactSource = () => content;
+
+  it("has the bundle alone in a set of one", () => {
+    for (const input of [{ source }, { source, isInCluster: false }]) {
+      const { transactions, extraGas } = upgradesOfBlock(config, 400, input);
+      expect(transactions).toHaveLength(28);
+      expect([hashes(transactions)[0], hashes(transactions)[27]]).toEqual([INDEX_0, INDEX_27]);
+      expect(extraGas).toBe(60_653_172n);
+    }
+  });
+
+  it("has it between two more in a set of two", () => {
+    const { transactions, extraGas } = upgradesOfBlock(config, 400, { source, isInCluster: true });
+    expect(transactions).toHaveLength(30);
+    expect([0, 1, 28, 29].map((index) => hashes(transactions)[index])).toEqual([SET_FEATURE, INDEX_0, INDEX_27, FUND]);
+    expect(extraGas).toBe(60_653_172n);
+    expect(transactions.reduce((sum, { gasLimit }) => sum + gasLimit, 0n)).toBe(extraGas);
+    expect(transactions.slice(1, 29)).toEqual(upgradesOfBlock(config, 400, { source }).transactions);
+    expect(transactions.filter(({ isSystemTx, to }) => isSystemTx || to === undefined)).toEqual([]);
+    const asText = ({ from, to, gasLimit, mint, value, data }: (typeof transactions)[number]) => ({
+      from: bytesToHex(from),
+      to: bytesToHex(to!),
+      gasLimit,
+      mint,
+      value,
+      data: bytesToHex(data),
+    });
+    const from = "0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001";
+    expect(asText(transactions[0]!)).toEqual({
+      from,
+      to: "0x4200000000000000000000000000000000000015",
+      gasLimit: 100_000n,
+      mint: 0n,
+      value: 0n,
+      data: `0x46a4d780${Buffer.from("INTEROP").toString("hex").padEnd(64, "0")}`,
+    });
+    expect(asText(transactions[29]!)).toEqual({
+      from,
+      to: "0x4200000000000000000000000000000000000025",
+      gasLimit: 50_000n,
+      mint: 2n ** 128n - 1n,
+      value: 2n ** 128n - 1n,
+      data: "0xb60d4288",
+    });
+  });
+
+  it("is the only one with them, and needs the file", () => {
+    for (const time of [398, 402]) {
+      expect(upgradesOfBlock(config, time, { source, isInCluster: true })).toEqual({ transactions: [], extraGas: 0n });
+    }
+    const atGenesis = { forkTimes: { jovian: 0, karst: 0, lagoon: 0 }, blockTimeSec: 2 };
+    expect(upgradesOfBlock(atGenesis, 400, { source, isInCluster: true }).transactions).toEqual([]);
+    for (const isInCluster of [true, false]) {
+      expect(() => upgradesOfBlock(config, 400, { isInCluster })).toThrow(
+        expect.objectContaining({
+          code: "upgrade/missing-artifact",
+          message: expect.stringMatching(
+            /^lagoon_nut_bundle\.json is not in the folder of --rollup\.upgrades-dir .*op-core\/nuts\/bundles/,
+          ),
+        }),
+      );
+    }
+  });
+});
+
+describe("the published bundles", () => {
+  const missing = ["karst_nut_bundle.json", "lagoon_nut_bundle.json"].filter((file) => !existsSync(join(folder ?? "/none", file)));
+
+  it.skipIf(missing.length > 0)(
+    missing.length > 0 ? `not run: RNODE_ROLLUP_UPGRADES_DIR lacks ${missing.join(", ")}` : "have the pinned counts and gas",
+    () => {
+      for (const [fork, { gas, transactions }] of [
+        ["karst", KARST_UPGRADE],
+        ["lagoon", LAGOON_UPGRADE],
+      ] as const) {
+        const found = upgradeTransactions(fork, { source: published });
+        expect([found.length, found.reduce((sum, { gasLimit }) => sum + gasLimit, 0n)]).toEqual([transactions, gas]);
+      }
+      const lagoon = upgradeTransactions("lagoon", { source: published, isInCluster: true });
+      expect(lagoon).toHaveLength(30);
+      expect(bytesToHex(lagoon[1]!.sourceHash)).toBe("0xd0c91a4c576f08641ab3b302c233d09f97f543800f2f32e8d40e92ee57d989ce");
+      expect(bytesToHex(lagoon[28]!.sourceHash)).toBe("0xffc24d0690a7ef8b6be44cf7dd240f6380dd697d88d45d3ce4f038d5be65fab2");
+    },
+  );
 });

@@ -10,7 +10,7 @@ import {
   type UpgradeArtifactSource,
   UpgradeError,
 } from "../params/upgrade-artifacts.ts";
-import type { UpgradeBundle } from "../params/upgrade-steps.ts";
+import { bundleGas, type UpgradeBundle, type UpgradeStep } from "../params/upgrade-steps.ts";
 import { upgradeSourceHash } from "../transactions/deposits.ts";
 import type { DepositTransaction } from "../transactions/transaction.ts";
 
@@ -20,33 +20,51 @@ const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec:
   forksBeginningAt(forkTimes, l2TimestampSec, l2TimestampSec - blockTimeSec);
 
 /** The gas of upgrades in the block at `l2TimestampSec`, in addition to the SystemConfig's limit. */
-export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigint {
+export const upgradeGasAt = (config: ForkSchedule, l2TimestampSec: number): bigint => gasOf(config, l2TimestampSec, () => true);
+
+/** The part of `upgradeGasAt` that the next block's limit does not have. */
+export function passingUpgradeGasAt(
+  config: ForkSchedule & Pick<RollupConfig, "keepKarstUpgradeGas">,
+  l2TimestampSec: number,
+): bigint {
+  return gasOf(config, l2TimestampSec, ({ gasMayStay }) => !(gasMayStay && config.keepKarstUpgradeGas));
+}
+
+function gasOf(config: ForkSchedule, l2TimestampSec: number, counts: (bundle: UpgradeBundle) => boolean): bigint {
   let gas = 0n;
   for (const fork of forksOfBlock(config, l2TimestampSec)) {
     const { upgrade } = firstBlockFacts(fork);
-    if (upgrade.kind === "bundle") gas += upgrade.bundle.gas;
+    if (upgrade.kind === "bundle" && counts(upgrade.bundle)) gas += bundleGas(upgrade.bundle);
   }
   return gas;
+}
+
+/** What upgrade transactions are made of, besides the tables of forks. */
+export interface UpgradeInput {
+  readonly source?: UpgradeArtifactSource | undefined;
+  /** whether the chain's dependency set has other chains; default false */
+  readonly isInCluster?: boolean | undefined;
 }
 
 /**
  * The deposits that a fork adds to its activation block.
  *
- * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle, upgrade/not-supported
+ * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle
  */
-export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource): DepositTransaction[] {
+export function upgradeTransactions(fork: OpFork, { source, isInCluster = false }: UpgradeInput = {}): DepositTransaction[] {
   const { upgrade } = firstBlockFacts(fork);
+  const ofSteps = (steps: readonly UpgradeStep[]): DepositTransaction[] => steps.map((step) => stepTransaction(step, source));
   switch (upgrade.kind) {
     case "none":
       return [];
     case "steps":
-      return upgrade.steps.map(({ intent, from, to, gas, data }) =>
-        upgradeDeposit(intent, from, to, gas, data instanceof Uint8Array ? data : loadUpgradeArtifact(data, source)),
-      );
-    case "bundle":
-      return bundleTransactions(upgrade.bundle, loadUpgradeArtifact(upgrade.bundle.artifact, source));
-    case "unknown":
-      throw new UpgradeError("upgrade/not-supported", { fork });
+      return ofSteps(upgrade.steps);
+    case "bundle": {
+      const { artifact, ofCluster } = upgrade.bundle;
+      const transactions = bundleTransactions(upgrade.bundle, loadUpgradeArtifact(artifact, source));
+      if (ofCluster === undefined || !isInCluster) return transactions;
+      return [...ofSteps(ofCluster.before), ...transactions, ...ofSteps(ofCluster.after)];
+    }
   }
 }
 
@@ -74,20 +92,25 @@ export function upgradeFilesAfter({ forkTimes }: Pick<RollupConfig, "forkTimes">
 export function upgradesOfBlock(
   config: ForkSchedule,
   l2TimestampSec: number,
-  source?: UpgradeArtifactSource,
+  input?: UpgradeInput,
 ): { readonly transactions: DepositTransaction[]; readonly extraGas: bigint } {
-  const transactions = forksOfBlock(config, l2TimestampSec).flatMap((fork) => upgradeTransactions(fork, source));
+  const transactions = forksOfBlock(config, l2TimestampSec).flatMap((fork) => upgradeTransactions(fork, input));
   return { transactions, extraGas: upgradeGasAt(config, l2TimestampSec) };
 }
 
-function upgradeDeposit(
-  intent: string,
-  from: Uint8Array,
-  to: Uint8Array | undefined,
-  gasLimit: bigint,
-  data: Uint8Array,
-): DepositTransaction {
-  return { type: 0x7e, sourceHash: upgradeSourceHash(intent), from, to, mint: 0n, value: 0n, gasLimit, isSystemTx: false, data };
+function stepTransaction(step: UpgradeStep, source: UpgradeArtifactSource | undefined): DepositTransaction {
+  const { intent, from, to, gas, data, mint = 0n } = step;
+  return {
+    type: 0x7e,
+    sourceHash: upgradeSourceHash(intent),
+    from,
+    to,
+    mint,
+    value: mint,
+    gasLimit: gas,
+    isSystemTx: false,
+    data: data instanceof Uint8Array ? data : loadUpgradeArtifact(data, source),
+  };
 }
 
 /** The transactions of a published JSON bundle. Its bytes are pinned by hash, so the parser is strict. */
@@ -102,12 +125,15 @@ export function bundleTransactions(expected: UpgradeBundle, json: Uint8Array): D
     throw new UpgradeError("upgrade/bad-bundle", { fork: expected.name, transactions: transactions.length, gas });
   }
   return transactions.map(({ intent, from, to, gasLimit, data }, index) =>
-    upgradeDeposit(
-      `${expected.name} ${index}: ${intent}`,
-      hexToFixedBytes(from, 20),
-      to === null ? undefined : hexToFixedBytes(to, 20),
-      BigInt(gasLimit),
-      hexToBytes(data),
+    stepTransaction(
+      {
+        intent: `${expected.name} ${index}: ${intent}`,
+        from: hexToFixedBytes(from, 20),
+        to: to === null ? undefined : hexToFixedBytes(to, 20),
+        gas: BigInt(gasLimit),
+        data: hexToBytes(data),
+      },
+      undefined,
     ),
   );
 }

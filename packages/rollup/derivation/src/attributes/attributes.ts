@@ -62,7 +62,7 @@ export async function prepareAttributes(
     blobBaseFee: l1BlobBaseFee(rollup, config.l1BlobSchedule, origin),
   };
   const l1Info = l1InfoDeposit(rollup, facts, systemConfig, sequenceNumber, timestamp);
-  const upgrades = upgradesOfBlock(rollup, timestamp, config.upgradeArtifact);
+  const upgrades = upgradesOfBlock(rollup, timestamp, { source: config.upgradeArtifact, isInCluster: config.isInCluster });
   const value: PayloadAttributes = {
     timestamp,
     prevRandao: origin.mixHash,
