@@ -60,7 +60,9 @@ function runQuick(suite, timeoutMs) {
 
 /** Loads only the files that have long tests. */
 function runLong(suite, timeoutMs) {
-  const folders = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+  const folders = readdirSync(ROOT, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && !/^\.|^node_modules$/.test(entry.name),
+  );
   const files = folders.flatMap(({ name }) => [...filesBelow(join(ROOT, name))]);
   const long = files.filter((file) => /\.(?:test|e2e)\.ts$/.test(file) && LONG_TAG.test(readFileSync(file, "utf8")));
   return runVitest(suite, ["--tags-filter=long", ...long], timeoutMs).counts;
