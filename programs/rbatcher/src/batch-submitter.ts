@@ -119,6 +119,7 @@ export class BatchSubmitter {
     if (run === undefined) return this.#endWait();
     run.publishing.stop();
     await run.done;
+    this.#endWait(); // it may have stopped by itself meanwhile
     return true;
   }
 

@@ -64,7 +64,8 @@ interface Part {
 /**
  * The one loop of the node. Each turn goes through these, in this order: the operator's commands; a reset if one is due; the sequencer,
  * because blocks are due at fixed times; blocks from other nodes; derivation from L1; finality; updating the engine. A part that fails
- * pauses, for longer and longer, while the others go on; once one of them works again, all of them try. An execution-layer sync comes before all of them, except for the commands.
+ * pauses, for longer and longer, while the others go on; once one of them works again, all of them try. An execution-layer sync comes
+ * before all of them, except for the commands.
  */
 export class Driver {
   private readonly deps: DriverDeps;

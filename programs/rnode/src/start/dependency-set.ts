@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Logger } from "@rnode/observe";
-import { isCodedError } from "@rnode/primitives";
+import { isCodedError, isSystemError } from "@rnode/primitives";
 import {
   type DependencySet,
   dependencySetFromJson,
@@ -14,8 +14,6 @@ import {
 } from "@rnode/protocol";
 import { StartError } from "../common/start-error.ts";
 
-const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
-
 /** The chains of the cluster; this one must be among them. @throws {StartError} start/bad-config */
 function readDependencySet(path: string, { l2ChainId }: Pick<RollupConfig, "l2ChainId">): DependencySet {
   const refuse = (reason: string, cause?: unknown): StartError =>
@@ -25,7 +23,7 @@ function readDependencySet(path: string, { l2ChainId }: Pick<RollupConfig, "l2Ch
     set = dependencySetFromJson(JSON.parse(readFileSync(path, "utf8")));
   } catch (cause) {
     if (cause instanceof SyntaxError) throw refuse(`not JSON: ${cause.message}`, cause);
-    if (!isCodedError(cause) && !isFileError(cause)) throw cause;
+    if (!isCodedError(cause) && !isSystemError(cause)) throw cause;
     throw refuse(cause.message, cause);
   }
   if (!set.chainIds.includes(l2ChainId)) {
