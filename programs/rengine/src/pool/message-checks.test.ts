@@ -136,7 +136,9 @@ describe("a transaction that executes a message of another chain", () => {
     const node = await start();
     await node.rpc.call("eth_sendRawTransaction", [await signExecuting(0)]);
     expect((await node.buildBlock()).payload.executionPayload.transactions).toHaveLength(2);
-    await expect(start(["--rollup.supervisor-http=http://127.0.0.1:1"])).rejects.toThrow("does not schedule messages between chains");
+    await expect(start(["--rollup.supervisor-http=http://127.0.0.1:1"])).rejects.toThrow(
+      "does not schedule messages between chains",
+    );
   });
 });
 
