@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
 
@@ -20,6 +20,7 @@ const LONG_TAG = /\btags\b.*"long"|\["long"\]|^\/\/ @module-tag long$/m;
 
 const folder = mkdtempSync(join(tmpdir(), "rnode-test-"));
 const notRun = [];
+const failures = [];
 const total = { passed: 0, failed: 0 };
 
 if (!values.long || values.all) {
@@ -36,6 +37,7 @@ if (values.long || values.all) {
 }
 
 rmSync(folder, { recursive: true, force: true });
+for (const failure of failures) console.log(`failed: ${failure}`);
 console.log(notRun.length === 0 ? "not run: nothing" : `not run: ${notRun.join("; ")}`);
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 ? 0 : 1);
@@ -83,6 +85,14 @@ function runVitest({ name, config }, args, timeoutMs) {
   }
   const { testResults, numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
   const tests = testResults.flatMap(({ name: file, assertionResults }) => assertionResults.map((test) => ({ ...test, file })));
+  failures.push(
+    ...tests.filter((test) => test.status === "failed").map(({ file, fullName }) => `${relative(ROOT, file)}: ${fullName}`),
+  );
+  failures.push(
+    ...testResults
+      .filter(({ status, message }) => status === "failed" && message)
+      .map(({ name: file, message }) => `${relative(ROOT, file)}: ${message.split("\n")[0]}`),
+  );
   const isLong = args.includes("--tags-filter=long");
   const skipped = tests.filter(
     ({ status, tags }) => ["skipped", "pending", "todo"].includes(status) && tags.includes("long") === isLong,
