@@ -9,7 +9,7 @@ const upgradeArtifact = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR
 const SECONDS_BETWEEN_FORKS = 25;
 
 /** A chain that starts with `first` and goes through every fork up to `last`, without faults. */
-async function cross(first: OpFork, last: OpFork, args: readonly string[]) {
+async function cross(first: OpFork, last: OpFork, args: readonly string[], isInCluster = false) {
   const forks = OP_FORKS.slice(0, OP_FORKS.indexOf(last) + 1);
   const begun = OP_FORKS.indexOf(first);
   const times = forks.map((fork, i) => [fork, i <= begun ? 0 : GENESIS_TIME_SEC + (i - begun) * SECONDS_BETWEEN_FORKS] as const);
@@ -27,6 +27,7 @@ async function cross(first: OpFork, last: OpFork, args: readonly string[]) {
     sequencerConfs: 0,
     verifierConfs: 0,
     forkTimes: Object.fromEntries(times.slice(1)),
+    isInCluster,
     usesBlobs: true,
     batcherArgs: ["--poll-interval=1s", "--max-channel-duration=2", "--sub-safety-margin=2", "--num-confirmations=1", ...args],
     hasRoom: true,
@@ -63,10 +64,12 @@ function dataOf(network: SimNetwork, forkTime: number): { before: Set<number>; s
   return types;
 }
 
-const expectedUpgrades = (fork: OpFork): number => {
+function expectedUpgrades(fork: OpFork, isInCluster = false): number {
   const { upgrade } = FORK_FACTS[fork].firstBlock;
-  return upgrade.kind === "steps" ? upgrade.steps.length : 0;
-};
+  if (upgrade.kind !== "bundle") return upgrade.kind === "steps" ? upgrade.steps.length : 0;
+  const { transactions, ofCluster } = upgrade.bundle;
+  return transactions + (isInCluster && ofCluster !== undefined ? ofCluster.before.length + ofCluster.after.length : 0);
+}
 
 describe("a chain that changes its rules while it runs", () => {
   it("goes from Bedrock to Delta", async () => {
@@ -93,6 +96,26 @@ describe("a chain that changes its rules while it runs", () => {
     for (const fork of crossed) expect({ fork, upgrades: upgradesOf(fork) }).toEqual({ fork, upgrades: expectedUpgrades(fork) });
   });
 
+  it.skipIf(upgradeArtifact === undefined).each([false, true])(
+    "goes from Jovian to Lagoon, whose first block depends on the dependency set (other chains: %s)",
+    async (isInCluster) => {
+      const { network, crossed, upgradesOf } = await cross("jovian", "lagoon", ["--batch-type=1"], isInCluster);
+      expect(crossed).toEqual(["karst", "lagoon"]);
+      for (const fork of crossed) {
+        expect({ fork, upgrades: upgradesOf(fork) }).toEqual({ fork, upgrades: expectedUpgrades(fork, isInCluster) });
+      }
+      expect(upgradesOf("lagoon")).toBe(isInCluster ? 30 : 28);
+      const { blockTimeSec, forkTimes } = network.plan;
+      const first = Math.ceil((forkTimes.lagoon! - GENESIS_TIME_SEC) / blockTimeSec);
+      const [before, at, after] = [-1, 0, 1].map(
+        (i) => network.sequencer.engine.canonicalPayload(first + i)!.executionPayload.gasLimit,
+      );
+      expect([at! - before!, after! - before!]).toEqual([60_653_172n, 0n]);
+    },
+  );
+
   if (upgradeArtifact === undefined)
-    console.log("not run: Bedrock to Fjord and Fjord to Jovian in one chain (RNODE_ROLLUP_UPGRADES_DIR has the code they deploy)");
+    console.log(
+      "not run: Bedrock to Fjord, Fjord to Jovian and Jovian to Lagoon in one chain (RNODE_ROLLUP_UPGRADES_DIR has the code they deploy)",
+    );
 });

@@ -60,6 +60,8 @@ export interface Plan {
   readonly channelTimeout: number;
   readonly maxSequencerDriftSec: number;
   readonly forkTimes: ForkTimes;
+  /** whether the dependency set has other chains, which changes the first block of Lagoon */
+  readonly isInCluster: boolean;
   readonly verifiers: number;
   /** none where execution clients are simulated */
   readonly late: readonly LateVerifier[];
@@ -161,8 +163,9 @@ const goesThroughCanyon = ({ canyon = 0 }: ForkTimes): boolean => canyon > 0;
 /** Of chains of clusters: the newest forks that simulated execution clients build blocks of. */
 export const CLUSTER_FORKS = ["holocene", "isthmus", "jovian"] as const satisfies readonly OpFork[];
 
-/** The forks that chains of scenarios go through: `bedrock` to `jovian`. */
+/** The forks that chains of scenarios go through: `bedrock` to `jovian`, and from there to the newest ones. */
 const LAST_FORK = OP_FORKS.indexOf("jovian");
+const NEWEST_FORKS = ["karst", "lagoon"] as const satisfies readonly OpFork[];
 /** Their first blocks deploy contracts whose code is not part of this repository. */
 const NEEDS_CODE: readonly OpFork[] = ["ecotone", "fjord", "isthmus", "jovian"];
 
@@ -185,7 +188,8 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const nodes = ["sequencer", ...Array.from({ length: verifiers }, (_, i) => `verifier-${i + 1}`)];
   // options added later have their own random sequence, so older parts of a seed do not change
   const more = new Random(seed, "more");
-  const forkTimes = schedule(random, faultsMs, hasUpgradeCode);
+  const newest = new Random(seed, "newest forks");
+  const forkTimes = withNewestForks(newest, schedule(random, faultsMs, hasUpgradeCode), { faultsMs, hasUpgradeCode });
   const usesBlobs = random.chance(0.15);
   const readsBlobs = forkTimes.ecotone !== undefined;
   const blobSource =
@@ -216,6 +220,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     channelTimeout,
     maxSequencerDriftSec: random.pick([30, 60, 600]),
     forkTimes,
+    isInCluster: newest.chance(0.5),
     verifiers,
     late,
     keepsSafeHeads: altDa !== undefined ? [] : [...keepsSafeHeads, ...late.map(({ name }) => name).filter(() => later.chance(0.4))],
@@ -281,6 +286,25 @@ function schedule(random: Random, faultsMs: number, hasUpgradeCode: boolean): Fo
     times[fork] = GENESIS_TIME_SEC + atSec;
   }
   return times;
+}
+
+/** Of chains that reach Jovian: the forks after it, from the genesis on or, if their code is available, during the scenario. */
+function withNewestForks(
+  random: Random,
+  times: ForkTimes,
+  { faultsMs, hasUpgradeCode }: PlanLimits & Pick<Plan, "faultsMs">,
+): ForkTimes {
+  if (times.jovian === undefined) return times;
+  const more: Partial<Record<OpFork, number>> = {};
+  let atSec = times.jovian === 0 ? 0 : times.jovian - GENESIS_TIME_SEC;
+  for (const fork of NEWEST_FORKS) {
+    if (random.chance(0.2)) break;
+    const isAtGenesis = atSec === 0 && random.chance(hasUpgradeCode ? 0.3 : 0.7);
+    if (!isAtGenesis) atSec += random.between(4, 80);
+    if (!isAtGenesis && (!hasUpgradeCode || atSec * 1000 > faultsMs * 1.2)) break;
+    more[fork] = isAtGenesis ? 0 : GENESIS_TIME_SEC + atSec;
+  }
+  return { ...times, ...more };
 }
 
 interface FaultRoom {

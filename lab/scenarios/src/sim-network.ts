@@ -98,7 +98,7 @@ export class SimNetwork {
       l1,
       config: rollup,
     });
-    this.derivation = { rollup, l1BlobSchedule: [], upgradeArtifact: options.upgradeArtifact };
+    this.derivation = { rollup, l1BlobSchedule: [], upgradeArtifact: options.upgradeArtifact, isInCluster: plan.isInCluster };
     const server = l1Server({
       l1,
       chainId: rollup.l1ChainId,
