@@ -67,6 +67,14 @@ beforeEach(() => {
 });
 
 describe("a chain's file", () => {
+  it("may have a key under its old name, which is told", async () => {
+    writeChain("mainnet/op", chainToml(`${allAt(0)}\ninterop_time = 9`));
+    expect(await readNetwork(source(), "mainnet/op")).toMatchObject({
+      forkTimes: { lagoon: 9 },
+      oldForkKeys: [{ key: "interop_time", use: "lagoon_time" }],
+    });
+  });
+
   it("is read as it is", async () => {
     writeChain(
       "mainnet/op",

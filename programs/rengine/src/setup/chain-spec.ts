@@ -100,6 +100,8 @@ export function logChainSpec({ chain, config, genesis, network, networkFrom }: C
     const remedy = "update rengine, or give --registry: forks may have been scheduled since";
     log.warn("the table of networks is older than six months", { network: network.name, day: NETWORKS_SOURCE.day, remedy });
   }
+  for (const old of network?.oldForkKeys ?? [])
+    log.warn("the network's configuration has a key under its old name", { network: network?.name, ...old });
   if (genesis !== undefined && config === genesis.head.config) {
     for (const old of genesis.oldKeys) log.warn("the genesis file has a key under its old name", { file: chain, ...old });
   }

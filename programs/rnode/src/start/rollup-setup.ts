@@ -159,6 +159,8 @@ async function loadNetwork(name: string, registry: string | undefined, { log, cl
       const remedy = "update rnode, or give --registry: forks may have been scheduled since";
       log.warn("the table of networks is older than six months", { network: network.name, day: NETWORKS_SOURCE.day, remedy });
     }
+    for (const old of network.oldForkKeys ?? [])
+      log.warn("the network's configuration has a key under its old name", { network: network.name, ...old });
     return { rollup: rollupConfigOf(network), dependencySet: dependencySetOf(network) };
   } catch (cause) {
     if (!isCodedError(cause)) throw cause;

@@ -1,5 +1,6 @@
 import type { Hex } from "@rnode/primitives";
 import type { OpFork } from "../forks/op-forks.ts";
+import type { OldForkKey } from "./fork-keys.ts";
 import type { AltDaConfig } from "./rollup-config.ts";
 
 /** The data of networks-table.json: files of a superchain registry, in its form, without unused keys. */
@@ -42,6 +43,8 @@ export interface Network {
   };
   /** Regolith is active at every network's genesis and therefore not listed */
   readonly forkTimes: Readonly<Partial<Record<OpFork, number>>>;
+  /** keys of its file that were read under their old names; absent: none */
+  readonly oldForkKeys?: readonly OldForkKey[];
   readonly pectraBlobScheduleTime?: number;
   /** the gas of an upgrade stays in the gas limit after the upgrade's block */
   readonly keepKarstUpgradeGas?: true;

@@ -14,7 +14,7 @@ import {
   requiredField,
 } from "../params/json-fields.ts";
 import { dependencySetFromJson } from "./dependency-set.ts";
-import { ROLLUP_FORK_KEYS, readForkTimes } from "./fork-keys.ts";
+import { oldForkKeysIn, ROLLUP_FORK_KEYS, readForkTimes } from "./fork-keys.ts";
 import type { Network } from "./network.ts";
 import { networkName } from "./network-names.ts";
 import { rollupConfigFromJson, rollupConfigToJson } from "./rollup-config-json.ts";
@@ -56,6 +56,7 @@ export function networkFromRegistry(path: string, value: unknown, l1ChainId: num
 export function readRegistryChain(path: string, value: unknown, l1ChainId: number): Network {
   const file = jsonObject(value, path);
   const hardforks = requiredField(file, "", "hardforks", jsonObject);
+  const oldForkKeys = oldForkKeysIn(hardforks);
   const keepsGas = optionalField(hardforks, "hardforks", "keep_karst_upgrade_gas", jsonBoolean);
   const pectraBlobScheduleTime = optionalField(hardforks, "hardforks", "pectra_blob_schedule_time", jsonInteger);
   const interop = optionalField(file, "", "interop", jsonObject);
@@ -79,6 +80,7 @@ export function readRegistryChain(path: string, value: unknown, l1ChainId: numbe
     dataAvailability: requiredField(file, "", "data_availability_type", jsonOneOf(["eth-da", "alt-da"])),
     genesis: requiredField(file, "", "genesis", parseGenesis),
     forkTimes: parseForkTimes(hardforks),
+    ...(oldForkKeys.length > 0 && { oldForkKeys }),
     ...(pectraBlobScheduleTime !== undefined && { pectraBlobScheduleTime }),
     ...(keepsGas && { keepKarstUpgradeGas: true }),
     ...(dependencies && { dependencies }),
