@@ -46,6 +46,10 @@ for (const path of git("ls-tree", "-r", "--name-only", "HEAD", "superchain/confi
 Object.assign(superchains, since.superchains);
 for (const [path, chain] of Object.entries(since.added)) if (chains[path] === undefined) chains[path] = factsOf(chain);
 for (const [path, times] of Object.entries(since.hardforks)) Object.assign(chains[path].hardforks, times);
+for (const cluster of since.clusters) {
+  const dependencies = Object.fromEntries(cluster.map((path) => [chains[path].chain_id, {}]));
+  for (const path of cluster) chains[path] = factsOf({ ...chains[path], interop: { dependencies } });
+}
 const removed = {};
 for (const path of since.removed) {
   if (chains[path] === undefined) continue;

@@ -20,7 +20,7 @@ describe("rnode networks", () => {
     expect(code).toBe(0);
     expect(out[0]).toMatch(/^\d+ networks of superchain-registry 8336d2ae \(2026-08-04\), with facts of releases up to 2026-11-25/);
     expect(out).toHaveLength(NETWORKS.length + 2);
-    expect(out.find((line) => line.startsWith("op-mainnet "))).toMatch(/^op-mainnet +10 +1 +karst_time +2026-07-08T16:00:01Z$/);
+    expect(out.find((line) => line.startsWith("op-mainnet "))).toMatch(/^op-mainnet +10 +1 +lagoon_time +2027-01-11T16:00:01Z$/);
     expect(out.find((line) => line.startsWith("worldchain-mainnet "))).toMatch(/karst_time +2026-09-21T12:00:00Z$/);
     const report = JSON.parse((await run("--json")).out.join("")) as { networks: unknown[]; source: object };
     expect(report.source).toMatchObject({ day: "2026-08-04", commit: expect.stringMatching(/^8336d2ae/) as string });

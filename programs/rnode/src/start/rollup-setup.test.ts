@@ -201,13 +201,17 @@ describe("loadDerivationConfig", () => {
 
   it("says whether the chain is in a cluster, and refuses to start without the set that a fork needs", async () => {
     const soon = `--override.lagoon=2000000001`;
-    expect(await load("--network=op-sepolia", soon)).toMatchObject({
+    expect(await load("--network=ink-sepolia", soon)).toMatchObject({
       isInCluster: false,
-      dependencySet: { chainIds: [11_155_420n] },
+      dependencySet: { chainIds: [763_373n] },
+    });
+    expect(await load("--network=op-sepolia")).toMatchObject({
+      isInCluster: true,
+      dependencySet: { chainIds: [1301n, 11_155_420n] },
     });
     const set = file("two.json");
-    writeFileSync(set, '{"dependencies": {"11155420": {}, "1301": {}}}');
-    expect((await load("--network=op-sepolia", `--interop.dependency-set=${set}`)).isInCluster).toBe(true);
+    writeFileSync(set, '{"dependencies": {"763373": {}, "1301": {}}}');
+    expect((await load("--network=ink-sepolia", `--interop.dependency-set=${set}`)).isInCluster).toBe(true);
     expect(await local()).toMatchObject({ isInCluster: false, dependencySet: undefined });
     await expect(local("--override.karst=2000000000", soon)).rejects.toThrow(
       /^--interop\.dependency-set is required: lagoon_time \(--override\.lagoon\) is 2000000001, /,
@@ -235,10 +239,10 @@ describe("loadDerivationConfig", () => {
   });
 
   it("says that the table is old, unless a registry was given", async () => {
-    await load("--network=op-mainnet");
+    await load("--network=zora-mainnet");
     expect(logs).toEqual([]);
     nowMs = Date.parse("2027-02-05");
-    await load("--network=op-mainnet");
+    await load("--network=zora-mainnet");
     expect(logs).toMatchObject([
       { level: "warn", text: "the table of networks is older than six months", fields: { day: "2026-08-04" } },
     ]);
