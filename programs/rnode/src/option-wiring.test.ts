@@ -2,6 +2,7 @@ import { anyJson, type MethodTable, method, optionalParam, param } from "@rnode/
 import { bytesToHex, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import { encodeProtocolVersion } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import { GENESIS_TIME_SEC } from "./testing/fake-chain.ts";
 import { emptyL1Blocks, JOVIAN_HEADER } from "./testing/fake-endpoints.ts";
 import { NodeFixture, type NodeFixtureOptions } from "./testing/running-node.ts";
 
@@ -9,6 +10,10 @@ import { NodeFixture, type NodeFixtureOptions } from "./testing/running-node.ts"
 
 const VERSIONS = `0x${"77".repeat(20)}`;
 const QUIET = ["--p2p.disable", "--log.level=warn"];
+
+interface AtTimestamp {
+  readonly optimistic_at_timestamp: Readonly<Record<string, object>>;
+}
 
 describe("an option given to main", () => {
   let fixture: NodeFixture;
@@ -47,6 +52,10 @@ describe("an option given to main", () => {
       let output: unknown;
       await fixture.running([...QUIET, ...args], async (call) => {
         output = await call("optimism_outputAtBlock", "0x0");
+        const genesisTime = `0x${GENESIS_TIME_SEC.toString(16)}`;
+        const { outputRoot } = output as { readonly outputRoot: string };
+        const { optimistic_at_timestamp: chains } = (await call("superroot_atTimestamp", genesisTime)) as AtTimestamp;
+        expect(chains["901"]).toMatchObject({ output_root: outputRoot, required_l1: { number: 0 } });
       });
       return (output as { readonly withdrawalStorageRoot: string }).withdrawalStorageRoot;
     };
@@ -54,7 +63,7 @@ describe("an option given to main", () => {
     expect(asked).toEqual([]);
     // The state is empty, and the proof says so.
     expect(await storageRoot(["--fetch-withdrawal-root-from-state"])).toBe(bytesToHex(EMPTY_TRIE_ROOT));
-    expect(asked).toEqual(["0x4200000000000000000000000000000000000016"]);
+    expect(asked).toEqual(Array(2).fill("0x4200000000000000000000000000000000000016"));
   });
 
   it("--l2.enginekind: an execution client of another kind is warned about", async () => {

@@ -326,7 +326,7 @@ const verifierOptions = optionGroup("verifier", {
 const safedbOptions = optionGroup("safedb", {
   path: {
     parse: path,
-    help: "Folder of the safe-head database, which rnode_safeHeadAtL1Block needs and which makes restarts short.",
+    help: "Folder of the safe-head database, which rnode_safeHeadAtL1Block and superroot_atTimestamp need and which makes restarts short.",
   },
 });
 

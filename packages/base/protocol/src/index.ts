@@ -15,6 +15,7 @@ export * from "./blocks/payload-id.ts";
 export * from "./blocks/payload-json.ts";
 export * from "./blocks/refs.ts";
 export * from "./blocks/rpc-json.ts";
+export * from "./blocks/super-root.ts";
 export * from "./chains/blob-schedule.ts";
 export * from "./chains/chain-config.ts";
 export * from "./chains/chain-config-json.ts";

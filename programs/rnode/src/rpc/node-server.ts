@@ -6,12 +6,13 @@ import type { TestSequencer } from "../opstack/test-sequencer.ts";
 import type { RnodeOptions } from "../options.ts";
 import { p2pMethods } from "../p2p/p2p-methods.ts";
 import { adminMethods, type NodeAdminApi, type NodeApi, rollupMethods } from "./rpc-methods.ts";
+import { type SuperrootApi, superrootMethods } from "./superroot-methods.ts";
 
 /** as op-node. Spec: docs/protocol/04-rpc.md#rollup-node-server-transport */
 const MAX_REQUEST_BYTES = 5 * 1024 * 1024;
 
 export interface NodeServerDeps {
-  readonly node: NodeApi;
+  readonly node: NodeApi & SuperrootApi;
   /** undefined: P2P is off */
   readonly peers: Parameters<typeof p2pMethods>[0] | undefined;
   readonly admin: NodeAdminApi;
@@ -32,6 +33,7 @@ export function createNodeServer(options: RnodeOptions["rpc"], deps: NodeServerD
     maxOpenFiles: connectionBudget(),
     methods: withModules({
       ...rollupMethods(options, node),
+      ...superrootMethods(options, node),
       ...(peers && p2pMethods(peers)),
       ...(options.enableAdmin && adminMethods(admin)),
       ...(options.experimentalSequencerApi && opstackMethods(testSequencer)),

@@ -25,15 +25,14 @@ import {
   type ExecutionPayloadEnvelope,
   envelopeFromJson,
   type L1BlockRef,
-  outputRoot,
   type RollupConfig,
   rollupConfigToJson,
-  rollupRulesAt,
 } from "@rnode/protocol";
 import type { SafeHeadEntry } from "../safe/safe-head-database.ts";
 import type { SequencerRefusal } from "../sequencing/sequencer.ts";
 import type { RefusedBlock } from "../unsafe/refused-blocks.ts";
 import type { Offered } from "../unsafe/unsafe-inbox.ts";
+import { type BlockOutput, type OutputOptions, outputOfBlock } from "./block-output.ts";
 import { l1RefToJson, l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
 
 /** The part of the node that the RPC methods use. */
@@ -54,11 +53,6 @@ export interface NodeApi {
     /** undefined: not known. @throws {CodedError} */
     at(l1Number: number): SafeHeadEntry | undefined;
   };
-}
-
-export interface RollupMethodOptions {
-  /** prove the message passer's root from the state even if the header contains it */
-  readonly fetchWithdrawalRootFromState: boolean;
 }
 
 export type StartRefusal =
@@ -96,31 +90,23 @@ export interface NodeAdminApi {
 
 const serverError = (message: string): RpcError => new RpcError(SERVER_ERROR, message);
 
-interface Output {
+interface Output extends BlockOutput {
   readonly block: L2Block;
-  readonly outputRoot: Uint8Array;
-  readonly storageRoot: Uint8Array;
   readonly status: SyncStatusJson;
 }
 
 const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
 const OUTPUT_VERSION = ZERO_HASH;
 
-async function outputAtBlock(options: RollupMethodOptions, node: NodeApi, number: number): Promise<Output> {
+async function outputAtBlock(options: OutputOptions, node: NodeApi, number: number): Promise<Output> {
   const status = node.syncStatus();
   const block = await withRpcErrors(() => node.l2.blockByNumber(number), {
     message: ({ message }) => `failed to get L2 block ref with sync status: ${message}`,
   });
   if (block === undefined) throw serverError(`failed to get L2 block ref with sync status: block ${number} not found`);
-  const { header, ref } = block;
+  const { ref } = block;
   try {
-    const isInHeader =
-      rollupRulesAt(node.config.forkTimes, header.timestamp).hasMessagePasserRoot && !options.fetchWithdrawalRootFromState;
-    const storageRoot =
-      isInHeader && header.withdrawalsRoot !== undefined ? header.withdrawalsRoot : await node.l2.messagePasserStorageRoot(block);
-    const { blockHash } = block.envelope.executionPayload;
-    const root = outputRoot({ stateRoot: header.stateRoot, messagePasserStorageRoot: storageRoot, blockHash });
-    return { block, outputRoot: root, storageRoot, status };
+    return { block, ...(await outputOfBlock(options, node, block)), status };
   } catch (error) {
     throw toRpcError(error, { message: ({ message }) => `failed to get L2 output at block ${ref.hash}:${ref.number}: ${message}` });
   }
@@ -140,7 +126,7 @@ async function safeHeadAtL1Block({ safeHeads }: NodeApi, l1Number: number): Prom
  * The methods of `rnode_`. The upstream namespace `optimism_` has the same methods, but its `outputAtBlock` returns an object.
  * Spec: docs/protocol/04-rpc.md#namespace-rnode
  */
-export function rollupMethods(options: RollupMethodOptions, node: NodeApi): MethodTable {
+export function rollupMethods(options: OutputOptions, node: NodeApi): MethodTable {
   const blockNumber = [param("blockNumber", countShape)] as const;
   const shared = (namespace: string): MethodTable => ({
     [`${namespace}_syncStatus`]: method({ params: [], handler: () => node.syncStatus() }),

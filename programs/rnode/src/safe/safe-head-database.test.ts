@@ -88,6 +88,53 @@ describe("SafeHeadDatabase", () => {
     expect([...database.after(ref(10))]).toEqual([]);
   });
 
+  it("finds the L1 block that made a block safe", () => {
+    const database = openIn(folder);
+    expect(database.firstWithSafe(0)).toBe("not-safe-yet");
+    for (const [from, safe] of [
+      [10, 3],
+      [10, 4],
+      [12, 5],
+      [20, 9],
+    ] as const)
+      database.record(entry(from, safe));
+    const answers = [2, 3, 4, 5, 6, 9, 10].map((number) => database.firstWithSafe(number));
+    // what the first entry made safe is known of its last block only
+    expect(answers).toEqual(["unknown", "unknown", l1(10), l1(12), l1(20), l1(20), "not-safe-yet"]);
+    database.reset(ref(15), undefined); // it ran without the database
+    database.record(entry(30, 17));
+    expect([9, 16, 17].map((number) => database.firstWithSafe(number))).toEqual([l1(20), "unknown", l1(30)]);
+    database.reset(ref(16), undefined); // became safe at L1 block 30, or before
+    expect([16, 17].map((number) => database.firstWithSafe(number))).toEqual(["not-safe-yet", "not-safe-yet"]);
+  });
+
+  it.each([1, 2])("finds it whatever was recorded, by the same rule: seed %i", (seed) => {
+    const random = createRandomFraction(seed);
+    const database = openIn(join(folder, String(seed)));
+    let [from, safe] = [0, 0];
+    for (let step = 0; step < 60; step++) {
+      from += Math.floor(random() * 3);
+      safe += 1 + Math.floor(random() * 3);
+      const event = random();
+      if (event < 0.05) database.reset(ref(safe), undefined);
+      else if (event < 0.1) {
+        safe = Math.max(0, safe - 6);
+        from = Math.max(0, from - 3);
+        database.reset(ref(safe), l1(from));
+      } else database.record(entry(from, safe));
+      if (event > 0.8) database.settle();
+    }
+    const expected = (number: number): unknown => {
+      for (let at = 0; at <= from; at++) {
+        const found = database.lastUpTo(at);
+        if (found === undefined || found.safeHead.number < number) continue;
+        return found.safeHead.number === number || database.at(at - 1) !== undefined ? found.l1Block : "unknown";
+      }
+      return "not-safe-yet";
+    };
+    for (let number = 0; number <= safe + 2; number++) expect(database.firstWithSafe(number)).toEqual(expected(number));
+  });
+
   it("loses no L1 block to a kill, and nothing that was settled", () => {
     const database = openIn(folder);
     database.record(entry(10, 3));

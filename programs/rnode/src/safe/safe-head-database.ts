@@ -119,6 +119,29 @@ export class SafeHeadDatabase {
     return this.stored(this.entries.lastUpTo(keyOf(l1Number)));
   }
 
+  /**
+   * The L1 block whose data made an L2 block safe: the first one after which the safe head was not below it.
+   *
+   * @returns "unknown" if it was safe before the record begins, or while the node ran without the database
+   * @throws {CodedError} safe-heads/*, storage/*
+   */
+  firstWithSafe(l2Number: number): BlockId | "not-safe-yet" | "unknown" {
+    const { first, last } = this;
+    if (first === undefined || last === undefined || last.safeHead.number < l2Number) return "not-safe-yet";
+    let from = first.l1Block.number;
+    let to = last.l1Block.number;
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2);
+      const entry = this.lastUpTo(middle)!;
+      if (entry.safeHead.number >= l2Number) to = entry.l1Block.number;
+      else from = middle + 1;
+    }
+    const entry = this.lastUpTo(from)!;
+    // what is safe after the entry's block may have been so before, unless the head before is known
+    const isExact = entry.safeHead.number === l2Number || (from > 0 && this.at(from - 1) !== undefined);
+    return isExact ? entry.l1Block : "unknown";
+  }
+
   /** The entries with safe heads above a block, oldest first. Nothing may be written meanwhile. @throws {CodedError} safe-heads/*, storage/* */
   *after(base: L2BlockRef): Generator<SafeHeadEntry> {
     const { pending } = this;
@@ -189,9 +212,9 @@ export class SafeHeadDatabase {
       const replaced = this.firstSafeAt(safe);
       if (replaced !== undefined) {
         const { number } = replaced.l1Block;
-        const hasEarlier = number > 0 && this.entries.lastUpTo(keyOf(number - 1)) !== undefined;
+        const isExact = number > 0 && this.at(number - 1) !== undefined;
         this.removeFrom(number);
-        if (hasEarlier) this.put({ l1Block: replaced.l1Block, safeHead });
+        if (isExact) this.put({ l1Block: replaced.l1Block, safeHead });
         return;
       }
       const last = this.stored(this.entries.lastUpTo(keyOf(Number.MAX_SAFE_INTEGER)));

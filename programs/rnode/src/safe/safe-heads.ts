@@ -37,6 +37,11 @@ export class SafeHeads {
     return this.deps.database?.at(l1Number);
   }
 
+  /** The L1 block whose data made an L2 block safe. @throws {CodedError} safe-heads/*, storage/* */
+  firstWithSafe(l2Number: number): BlockId | "not-safe-yet" | "unknown" {
+    return this.deps.database?.firstWithSafe(l2Number) ?? "not-safe-yet";
+  }
+
   /** The recorded safe head after an L1 block, if the engine's chain has it. @throws {CodedError} safe-heads/*, storage/*, engine/* */
   async blockAt(
     l1Number: number,

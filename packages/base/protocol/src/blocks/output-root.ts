@@ -1,4 +1,4 @@
-import { bigintToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
+import { keccak256 } from "@rnode/primitives";
 
 export interface OutputParts {
   /** 32 bytes each */
@@ -9,7 +9,6 @@ export interface OutputParts {
 }
 
 const OUTPUT_VERSION = new Uint8Array(32);
-const SUPER_ROOT_VERSION = 1;
 
 /**
  * The rollup's commitment on L1 to one L2 block, 32 bytes: the hash of version ‖ state root ‖ storage root ‖ block hash. Spec:
@@ -17,11 +16,4 @@ const SUPER_ROOT_VERSION = 1;
  */
 export function outputRoot(parts: OutputParts): Uint8Array {
   return keccak256(OUTPUT_VERSION, parts.stateRoot, parts.messagePasserStorageRoot, parts.blockHash);
-}
-
-/** Commitment to several chains at one time (interop). Spec: docs/protocol/02-derivation.md#output-roots */
-export function superRoot(timestampSec: number, outputs: readonly { chainId: bigint; outputRoot: Uint8Array }[]): Uint8Array {
-  const ascending = [...outputs].sort((a, b) => (a.chainId < b.chainId ? -1 : a.chainId > b.chainId ? 1 : 0));
-  const chains = ascending.flatMap(({ chainId, outputRoot: root }) => [bigintToBytes(chainId, 32), root]);
-  return keccak256(Uint8Array.of(SUPER_ROOT_VERSION), uint64ToBytes(timestampSec), ...chains);
 }
