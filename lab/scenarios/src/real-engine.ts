@@ -26,6 +26,7 @@ import {
   extraDataFromAttributes,
   hashTransaction,
   hasMinBaseFee,
+  isSigned,
   type L2BlockRef,
   l2BlockRefFromPayload,
   PREDEPLOYS,
@@ -251,7 +252,7 @@ export class RealEngine implements ScenarioEngine {
 
   addUserTransaction(encoded: Uint8Array): void {
     const transaction = decodeTransaction(encoded);
-    if (transaction.type === 0x7e) throw new Error("deposits are no users' transactions");
+    if (!isSigned(transaction)) throw new Error("users sign their transactions");
     this.#pool.set(transaction.nonce, { transaction, sender: this.#options.user, encoded, hash: hashTransaction(transaction) });
   }
 

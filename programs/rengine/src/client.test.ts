@@ -303,6 +303,7 @@ describe.each(["R", "G"] as const)("viem against profile %s", (profile) => {
       ["0x0480", "failed to decode signed transaction", "rlp: expected input list for types.SetCodeTx", -32602, -32602],
       ["0x02c000", "failed to decode signed transaction", "rlp: input contains more than one value", -32602, -32602],
       ["0x7e01", "failed to decode signed transaction", "transaction type not supported", -32602, -32000],
+      ["0x7dc6012ac3c20307", "failed to decode signed transaction", "transaction type not supported", -32602, -32000],
       ["0x03c0", "failed to decode signed transaction", "transaction type not supported", -32602, -32000],
       [
         await sign({ nonce: 0 }),

@@ -67,6 +67,7 @@ export * from "./transactions/contract-logs.ts";
 export * from "./transactions/deposits.ts";
 export * from "./transactions/foreign-receipt.ts";
 export * from "./transactions/interop-message.ts";
+export * from "./transactions/post-exec.ts";
 export * from "./transactions/receipt.ts";
 export * from "./transactions/receipt-codec.ts";
 export * from "./transactions/transaction.ts";

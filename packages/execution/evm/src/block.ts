@@ -1,5 +1,5 @@
 import { bytesToHex, CodedError, EMPTY_KECCAK, keccak256, padBytesLeft } from "@rnode/primitives";
-import type { BlockRules, Transaction } from "@rnode/protocol";
+import { type BlockRules, isSigned, type Transaction } from "@rnode/protocol";
 import { collectChanges } from "./changes.ts";
 import { forkNumber } from "./engine/forks.ts";
 import type { EngineInstance } from "./engine/host.ts";
@@ -35,6 +35,7 @@ import type { StateChanges } from "./state-changes.ts";
 import type { EvmTracer, TraceDetail } from "./tracer.ts";
 import { callMessage, systemCall } from "./transaction/call.ts";
 import { applyDeposit } from "./transaction/deposit.ts";
+import { applyPostExec } from "./transaction/post-exec.ts";
 import type { BlockScope } from "./transaction/scope.ts";
 import { applySigned } from "./transaction/signed.ts";
 
@@ -73,10 +74,11 @@ export class EngineBlock implements BlockExecution {
   applyTransaction(transaction: Transaction, context: TransactionContext): TransactionResult {
     this.#assertCurrent();
     const scope = this.#scope;
-    const result =
-      transaction.type === 0x7e
+    const result = isSigned(transaction)
+      ? applySigned(scope, transaction, context, this.#gasLeft)
+      : transaction.type === 0x7e
         ? applyDeposit(scope, transaction, this.#gasLeft)
-        : applySigned(scope, transaction, context, this.#gasLeft);
+        : applyPostExec(scope);
     if (result.kind === "rejected") return result;
     this.#gasLeft -= result.poolGas;
     return { kind: "included", outcome: result.outcome };

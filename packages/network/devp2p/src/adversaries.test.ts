@@ -90,6 +90,7 @@ describe("malformed messages", () => {
       ),
     ],
     ["a deposit", ETH.transactions, list(Uint8Array.of(0x7e, 0xc0))],
+    ["a post-exec transaction", ETH.transactions, list(Uint8Array.of(0x7d, 0xc3, 1, 1, 0xc0))],
     ["a block range that ends before it begins", ETH.blockRangeUpdate, list(rlpUint(9), rlpUint(3), hash)],
     ["a message that eth does not have", ETH.status + 0x0d, list()],
     ["a second status", ETH.status, list()],

@@ -1,5 +1,5 @@
 import { bytesToHex, equalBytes, type Hex } from "@rnode/primitives";
-import { hashTransaction, recoverSender, type Transaction } from "@rnode/protocol";
+import { hashTransaction, isSigned, recoverSender, type Transaction } from "@rnode/protocol";
 import type { L1Access } from "./l1-access.ts";
 
 /** The transaction that used a nonce, and where. */
@@ -38,6 +38,6 @@ export async function nonceTaker(
     else first = middle;
   }
   const transactions = (await l1.transactionsAt(last)) ?? [];
-  const transaction = transactions.find((tx) => tx.type !== 0x7e && tx.nonce === nonce && equalBytes(recoverSender(tx), address));
+  const transaction = transactions.find((tx) => isSigned(tx) && tx.nonce === nonce && equalBytes(recoverSender(tx), address));
   return transaction && { transaction, hash: bytesToHex(hashTransaction(transaction)), l1Block: last };
 }

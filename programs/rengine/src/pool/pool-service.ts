@@ -9,7 +9,7 @@ import {
 import { RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { type BlobSidecar, blockRules, hashTransaction, type SignedTransaction } from "@rnode/protocol";
+import { type BlobSidecar, blockRules, hashTransaction, isSigned, type SignedTransaction } from "@rnode/protocol";
 import {
   type AddResult,
   effectiveTip,
@@ -339,7 +339,7 @@ export class PoolService {
     const reinjected: PooledTransaction[] = [];
     for (const { block, senders } of removed.toReversed()) {
       block.transactions.forEach((transaction, index) => {
-        if (transaction.type === 0x7e) return;
+        if (!isSigned(transaction)) return;
         const hash = bytesToHex(hashTransaction(transaction));
         if (mined?.has(hash)) return;
         if (transaction.type === 0x03) {

@@ -5,6 +5,9 @@ import {
   type BlobSidecar,
   decodeBlobTransactionWithSidecar,
   decodeTransaction,
+  isDepositTransaction,
+  isPostExecTransaction,
+  isSigned,
   recoverSender,
   type SignedTransaction,
   type TransactionErrorCode,
@@ -38,7 +41,8 @@ export function readSubmission(
   const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError =>
     rpcErrorOf(profile.errors.submission(fault));
   if (raw.length === 0) throw refuse({ kind: "empty" });
-  if (raw[0] === 0x7e || (raw[0] === 0x03 && sidecarVersions === undefined)) throw refuse({ kind: "type-not-supported" });
+  const isUnsigned = isDepositTransaction(raw) || isPostExecTransaction(raw);
+  if (isUnsigned || (raw[0] === 0x03 && sidecarVersions === undefined)) throw refuse({ kind: "type-not-supported" });
   let transaction: SignedTransaction;
   let sidecar: BlobSidecar | undefined;
   try {
@@ -66,6 +70,6 @@ export function readSubmission(
 /** @throws {CodedError} tx/*, rlp/* */
 function decodeSigned(raw: Uint8Array): SignedTransaction {
   const decoded = decodeTransaction(raw);
-  if (decoded.type === 0x7e) throw new CodedError<TransactionErrorCode>("tx/unknown-type", { type: decoded.type });
+  if (!isSigned(decoded)) throw new CodedError<TransactionErrorCode>("tx/unknown-type", { type: decoded.type });
   return decoded;
 }

@@ -12,6 +12,7 @@ import {
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ByteCursor, encodeBitlist, encodeUvarint } from "../params/byte-cursor.ts";
+import { postExecTransaction } from "../transactions/post-exec.ts";
 import { decodeTransaction, encodeTransaction, signTransaction } from "../transactions/transaction-codec.ts";
 import { type Batch, decodeBatch, encodeBatch, encodeChannelBatch, type SingularBatch } from "./batch.ts";
 import { expandSpanBatch, SpanBatchBuilder, type SpanBatchInput } from "./span-batch.ts";
@@ -240,6 +241,63 @@ describe("span batch", () => {
     });
   });
 
+  describe("a post-exec transaction", () => {
+    const encoded = encodeTransaction(postExecTransaction({ blockNumber: 42n, refunds: [{ index: 3n, gas: 7n }] }));
+    const opaque = hexToBytes("7dc20105"); // not a payload
+    const expand = (batch: Batch & { kind: "span" }) =>
+      [...expandSpanBatch(batch, CHAIN).blocks()].map(({ transactions }) => transactions.map(bytesToHex));
+
+    it("has columns of zeros: creation bit 1, parity 0, signature 0, nonce 0, gas 0", () => {
+      const builder = new SpanBatchBuilder(CHAIN);
+      builder.add(block({ transactions: [encoded] }));
+      const element = bytesToHex(encodeBatch(builder.build()));
+      // blocks ‖ origin bits ‖ transactions ‖ creation bits ‖ parity bits ‖ r, s ‖ data ‖ nonce ‖ gas
+      expect(element.slice(-2 * (5 + 64 + 8 + 2))).toBe(`0100010100${of("00", 64)}7dc6012ac3c203070000`);
+      expect(expand(decodeSpan(hexToBytes(element)))).toEqual([[bytesToHex(encoded)]]);
+    });
+
+    it("stays between others in its place", () => {
+      const builder = new SpanBatchBuilder(CHAIN);
+      builder.add(block({ transactions: [TX_1, encoded] }));
+      builder.add(block({ timestampSec: 1012, sequenceNumber: 2, transactions: [TX_2, encoded, TX_1] }));
+      const texts = [[TX_1, encoded].map(bytesToHex), [TX_2, encoded, TX_1].map(bytesToHex)];
+      expect(expand(decodeSpan(encodeBatch(builder.build())))).toEqual(texts);
+    });
+
+    it("is rebuilt whatever its other columns are, and whatever list its payload is", () => {
+      const row: SpanTransaction = {
+        to: new Uint8Array(20).fill(9),
+        yParity: true,
+        r: new Uint8Array(32).fill(1),
+        s: new Uint8Array(32).fill(2),
+        data: opaque,
+        nonce: 123n,
+        gasLimit: 456n,
+        isProtected: false,
+      };
+      expect(rebuildSpanTransactions([row], 10n)).toEqual([opaque]);
+      expect(rebuildSpanTransactions([{ ...row, data: encoded }], 10n)).toEqual([encoded]);
+    });
+
+    it("is not taken into a batch if it cannot be decoded", () => {
+      for (const bad of [opaque, hexToBytes("7d"), hexToBytes("7d01"), concatBytes(encoded, Uint8Array.of(0))]) {
+        expect(() => new SpanBatchBuilder(CHAIN).add(block({ transactions: [bad] }))).toThrow(
+          expect.objectContaining({ code: "span-batch/unsupported-transaction" }),
+        );
+      }
+    });
+
+    it("ends the channel if its payload is not a list", () => {
+      const builder = new SpanBatchBuilder(CHAIN);
+      builder.add(block({ transactions: [encoded] }));
+      const element = bytesToHex(encodeBatch(builder.build()));
+      for (const data of ["7d05", "7d820102", "7df80102", "7dc6012ac3c203"]) {
+        const changed = hexToBytes(element.replace("7dc6012ac3c20307", data));
+        expect(() => decodeSpan(changed), data).toThrow();
+      }
+    });
+  });
+
   it("does not take what does not follow, deposits, blob transactions, and other chains", () => {
     const builder = new SpanBatchBuilder(CHAIN);
     expect(() => builder.build()).toThrow(expect.objectContaining({ code: "span-batch/no-blocks" }));
@@ -306,7 +364,11 @@ describe("span batch", () => {
       }),
     );
     const key = new Uint8Array(32).fill(0x11);
-    const encoded = transaction.map((tx) => encodeTransaction(signTransaction(tx, key)));
+    const refunds = fc.array(fc.record({ index: uint(64n), gas: uint(64n) }), { maxLength: 30 });
+    const encoded = fc.oneof(
+      { arbitrary: transaction.map((tx) => encodeTransaction(signTransaction(tx, key))), weight: 5 },
+      fc.record({ blockNumber: uint(64n), refunds }).map((payload) => encodeTransaction(postExecTransaction(payload))),
+    );
     const blocks = fc.array(fc.record({ advances: fc.boolean(), transactions: fc.array(encoded, { maxLength: 4 }) }), {
       minLength: 1,
       maxLength: 12,

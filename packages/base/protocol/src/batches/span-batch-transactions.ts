@@ -14,8 +14,10 @@ import {
   readRlpSpan,
   rlpUint,
   trimBytesLeft,
+  ZERO_HASH,
 } from "@rnode/primitives";
 import { type ByteCursor, encodeBitlist, encodeUvarint, joinBytes } from "../params/byte-cursor.ts";
+import { decodePostExec, isPostExecTransaction } from "../transactions/post-exec.ts";
 import { readTransaction } from "../transactions/transaction-codec.ts";
 
 export type SpanBatchErrorCode =
@@ -119,12 +121,14 @@ export function encodeSpanTransactions(transactions: SpanTransactions): Uint8Arr
 const DATA_FIELDS: Readonly<Record<number, number>> = { 0: 3, 1: 4, 2: 5, 4: 6 };
 
 /**
- * The transactions in their EIP-2718 form. Each is decoded again, which checks all rules of its type.
+ * The transactions in their EIP-2718 form. Each is decoded again, which checks all rules of its type. A post-exec transaction is only checked
+ * to be a list, as in op-node: a block with an invalid one is replaced, its batch is not dropped.
  *
  * @throws {CodedError} span-batch/bad-transaction: an unknown type, or an invalid transaction of its type
  */
 export function rebuildSpanTransactions(transactions: SpanTransactions, chainId: bigint): Uint8Array[] {
   return transactions.map((transaction, index) => {
+    if (isPostExecTransaction(transaction.data)) return transaction.data;
     try {
       const encoded = rebuild(transaction, chainId);
       readTransaction(encoded);
@@ -184,12 +188,21 @@ export function addSpanTransaction(transactions: SpanTransaction[], encoded: Uin
   try {
     transactions.push(toRow(encoded, chainId));
   } catch (error) {
-    if (!isCodedError(error, "rlp/") && !isCodedError(error, "bytes/")) throw error;
+    if (!isCodedError(error, "rlp/") && !isCodedError(error, "bytes/") && !isCodedError(error, "tx/")) throw error;
     throw new CodedError<SpanBatchErrorCode>("span-batch/unsupported-transaction", {}, { cause: error });
   }
 }
 
+const ZERO_SIGNATURE = { yParity: false, r: ZERO_HASH, s: ZERO_HASH } as const;
+
+/** Its columns besides `data` are 0. Readers ignore them. */
+function postExecRow(encoded: Uint8Array): SpanTransaction {
+  decodePostExec(encoded.subarray(1));
+  return { to: undefined, ...ZERO_SIGNATURE, data: encoded, nonce: 0n, gasLimit: 0n, isProtected: true };
+}
+
 function toRow(encoded: Uint8Array, chainId: bigint): SpanTransaction {
+  if (isPostExecTransaction(encoded)) return postExecRow(encoded);
   const isLegacy = encoded.length > 0 && encoded[0]! >= 0xc0;
   const type = isLegacy ? LEGACY : (encoded[0] ?? -1);
   const layout = isLegacy || type !== LEGACY ? LAYOUTS[type] : undefined;

@@ -1,7 +1,7 @@
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { AMSTERDAM_BLOCK_JSON } from "../testing/amsterdam-header.ts";
-import type { SignedTransaction, Transaction } from "../transactions/transaction.ts";
+import type { DepositTransaction, SignedTransaction } from "../transactions/transaction.ts";
 import { decodeTransaction, encodeTransaction, hashTransaction, signTransaction } from "../transactions/transaction-codec.ts";
 import { blockFromRpc, headerFromRpc, receiptFromRpc, transactionFromRpc } from "./rpc-json.ts";
 
@@ -42,7 +42,7 @@ const SIGNED: Record<string, SignedTransaction> = {
 };
 
 /** A transaction as Geth and Reth print it. */
-function jsonOf(transaction: Transaction): Record<string, unknown> {
+function jsonOf(transaction: SignedTransaction | DepositTransaction): Record<string, unknown> {
   const json: Record<string, unknown> = {
     type: quantity(transaction.type),
     hash: bytesToHex(hashTransaction(transaction)),

@@ -8,6 +8,7 @@ import {
   type Signature,
 } from "@rnode/primitives";
 import { positionFields } from "../params/exact-fields.ts";
+import { decodePostExec } from "../transactions/post-exec.ts";
 import type { Log, Receipt } from "../transactions/receipt.ts";
 import type { AccessListEntry, Authorization, Transaction } from "../transactions/transaction.ts";
 import type { Header, Withdrawal } from "./block.ts";
@@ -170,13 +171,15 @@ function legacySignature(fields: Fields): { chainId: bigint | undefined; signatu
 }
 
 /**
- * A full transaction object. Its own `hash` and `from` are ignored, except that a deposit's sender is a field.
+ * A full transaction object. Its own `hash` and `from` are ignored, except that a deposit's sender is a field. Of a post-exec transaction
+ * only `input` is read.
  *
  * @throws {CodedError} rpc-json/unknown-transaction-type, rpc-json/bad-field
  */
 export function transactionFromRpc(json: unknown): Transaction {
   const fields = asFields(json, "transaction");
   const type = isMissing(fields, "type") ? 0 : numberOf(fields, "type");
+  if (type === 0x7d) return parseField(fields, "input", (text) => decodePostExec(hexToBytes(text)));
   const common = {
     gasLimit: bigintOf(fields, "gas"),
     to: isMissing(fields, "to") ? undefined : bytesOf(fields, "to", 20),

@@ -54,6 +54,8 @@ export interface RollupBlockRules {
   readonly eip1559DenominatorField: "eip1559Denominator" | "eip1559DenominatorCanyon";
   /** `withdrawalsRoot` is the storage root of L2ToL1MessagePasser; otherwise that of the empty trie */
   readonly hasMessagePasserRoot: boolean;
+  /** a block may end with a post-exec transaction, which refunds gas (sequencer-defined metering) */
+  readonly acceptsGasRefunds: boolean;
   /** transactions may execute messages of other chains, which must be checked before the block is safe */
   readonly hasExecutingMessages: boolean;
 }
@@ -146,6 +148,7 @@ export const ETHEREUM_BLOCKS: RollupBlockRules = {
   extraDataVersion: undefined,
   eip1559DenominatorField: "eip1559Denominator",
   hasMessagePasserRoot: false,
+  acceptsGasRefunds: false,
   hasExecutingMessages: false,
 };
 
@@ -309,7 +312,7 @@ export const FORK_FACTS = {
     oldOverride: "interop",
     isUnscheduled: true,
     firstBlock: { userTransactions: "forbidden", upgrade: { kind: "bundle", bundle: LAGOON_UPGRADE } },
-    blocks: { hasExecutingMessages: true },
+    blocks: { acceptsGasRefunds: true, hasExecutingMessages: true },
     derivation: {},
   },
 } as const satisfies Readonly<Record<OpFork, ForkFacts>> & { readonly bedrock: FirstForkFacts };

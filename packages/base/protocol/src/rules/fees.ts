@@ -1,4 +1,6 @@
 import type { RollupBlockRules } from "../forks/op-forks.ts";
+import { isDepositTransaction } from "../transactions/deposits.ts";
+import { isPostExecTransaction } from "../transactions/post-exec.ts";
 import { estimatedDaBytes, estimatedDaFee, estimatedDaGas } from "./da-size.ts";
 
 /** Fee parameters of one L2 block, as its L1Block contract has them after the first deposit. Fields that a fork lacks are 0. */
@@ -65,9 +67,8 @@ export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint
   return { ...params, overhead: readSlot(FEE_SLOTS.overhead), scalar: readSlot(FEE_SLOTS.scalar) };
 }
 
-const DEPOSIT_TYPE = 0x7e;
 /** Only rollups accept deposits, and only they have these fees. */
-const paysNothing = (rules: FeeRules, encodedTx: Uint8Array): boolean => !rules.acceptsDeposits || encodedTx[0] === DEPOSIT_TYPE;
+const paysNothing = (rules: FeeRules, encodedTx: Uint8Array): boolean => !rules.acceptsDeposits || isDepositTransaction(encodedTx);
 
 function calldataGas(rules: FeeRules, encodedTx: Uint8Array): bigint {
   let zeroes = 0;
@@ -116,11 +117,11 @@ export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): 
 }
 
 /**
- * The DA footprint of one transaction in gas. The header's `blobGasUsed` is the sum over the block from Jovian on. Spec:
+ * The DA footprint of one transaction in gas; 0 for deposits and post-exec transactions. The header's `blobGasUsed` is the sum over the block from Jovian on. Spec:
  * docs/protocol/01-execution.md#da-footprint
  */
 export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
-  if (paysNothing(rules, encodedTx) || !rules.hasDaFootprint) return 0n;
+  if (paysNothing(rules, encodedTx) || isPostExecTransaction(encodedTx) || !rules.hasDaFootprint) return 0n;
   return daFootprintOf(params, encodedTx);
 }
 

@@ -56,6 +56,8 @@ export function isTransactionTypeAllowed(rules: ForkRules, type: TransactionType
       return rules.acceptsBlobs;
     case 0x04:
       return rules.acceptsSetCode;
+    case 0x7d:
+      return rules.acceptsGasRefunds;
     case 0x7e:
       return rules.acceptsDeposits;
   }
@@ -71,6 +73,7 @@ export function checkTransaction(rules: BlockRules, tx: Transaction): Transactio
   if (tx.type === 0x7e) {
     return tx.isSystemTx && !rules.hasFreeSystemTransactions ? "system-transaction-after-regolith" : undefined;
   }
+  if (tx.type === 0x7d) return undefined;
   if (tx.chainId !== undefined && (tx.chainId !== rules.chainId || !rules.allowsChainIdInSignature)) {
     return "wrong-chain-id";
   }

@@ -11,6 +11,7 @@ import {
   RlpWriter,
 } from "@rnode/primitives";
 import type { Log, Receipt } from "./receipt.ts";
+import { isKnownTransactionType } from "./transaction.ts";
 
 export type ReceiptErrorCode = "receipt/empty" | "receipt/unknown-type" | "receipt/malformed";
 
@@ -88,7 +89,7 @@ export function decodeReceipt(encoded: Uint8Array): Receipt {
   const first = encoded[0];
   if (first === undefined) throw new CodedError<ReceiptErrorCode>("receipt/empty");
   const type = first >= 0xc0 ? 0 : first;
-  if (type > 0x04 && type !== 0x7e) throw new CodedError<ReceiptErrorCode>("receipt/unknown-type", { type });
+  if (!isKnownTransactionType(type)) throw new CodedError<ReceiptErrorCode>("receipt/unknown-type", { type });
   try {
     return receiptFromRlp(type, decodeRlp(first >= 0xc0 ? encoded : encoded.subarray(1)));
   } catch (error) {

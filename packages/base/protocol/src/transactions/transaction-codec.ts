@@ -28,19 +28,23 @@ import {
   type Signature,
   signHash,
   trimBytesLeft,
+  ZERO_ADDRESS,
 } from "@rnode/primitives";
+import { isDepositTransaction } from "./deposits.ts";
 import { decodePlainFeeMarket } from "./plain-fee-market.ts";
-import type {
-  AccessListEntry,
-  AccessListTransaction,
-  Authorization,
-  BlobTransaction,
-  DepositTransaction,
-  FeeMarketTransaction,
-  LegacyTransaction,
-  SetCodeTransaction,
-  SignedTransaction,
-  Transaction,
+import { decodePostExec, isPostExecTransaction } from "./post-exec.ts";
+import {
+  type AccessListEntry,
+  type AccessListTransaction,
+  type Authorization,
+  type BlobTransaction,
+  type DepositTransaction,
+  type FeeMarketTransaction,
+  isSigned,
+  type LegacyTransaction,
+  type SetCodeTransaction,
+  type SignedTransaction,
+  type Transaction,
 } from "./transaction.ts";
 
 export type TransactionErrorCode =
@@ -70,7 +74,7 @@ const hashes = new WeakMap<Transaction, Uint8Array>();
 export function encodeTransaction(tx: Transaction): Uint8Array {
   let encoded = encodings.get(tx);
   if (encoded === undefined) {
-    encoded = encodeFields(tx, tx.type === 0x7e ? depositFields(tx) : [...payloadFields(tx), ...signatureFields(tx)]);
+    encoded = encode(tx);
     encodings.set(tx, encoded);
   }
   return encoded;
@@ -89,6 +93,11 @@ export function hashTransaction(tx: Transaction): Uint8Array {
 /** Caches the hash of a transaction. */
 export function noteTransactionHash(tx: Transaction, hash: Uint8Array): void {
   hashes.set(tx, hash);
+}
+
+function encode(tx: Transaction): Uint8Array {
+  if (tx.type === 0x7d) return concatBytes(Uint8Array.of(tx.type), tx.data);
+  return encodeFields(tx, tx.type === 0x7e ? depositFields(tx) : [...payloadFields(tx), ...signatureFields(tx)]);
 }
 
 function encodeFields(tx: Transaction, fields: readonly RlpItem[]): Uint8Array {
@@ -209,6 +218,8 @@ function decodeTyped(type: number, body: Uint8Array): Transaction {
       return decodeBlobTransaction(expectRlpList(decodeRlp(body), 14, 14));
     case 0x04:
       return decodeSetCodeTransaction(expectRlpList(decodeRlp(body), 13, 13));
+    case 0x7d:
+      return decodePostExec(body);
     case 0x7e:
       return decodeDeposit(expectRlpList(decodeRlp(body), 8, 8));
     default:
@@ -356,13 +367,15 @@ export function signingHash(tx: SignedTransaction): Uint8Array {
 }
 
 /**
- * The 20-byte sender: recovered from the signature, or a deposit's `from`. Not cached; PERF: 60–80 µs native.
+ * The 20-byte sender: recovered from the signature, a deposit's `from`, or the zero address of a post-exec transaction. Not cached;
+ * PERF: 60–80 µs native.
  *
  * @param options.allowHighS before Homestead signatures with s above half the curve's order are valid
  * @throws {CodedError} tx/unsigned, tx/bad-signature, tx/high-s
  */
 export function recoverSender(tx: Transaction, options: { readonly allowHighS?: boolean } = {}): Uint8Array {
   if (tx.type === 0x7e) return tx.from;
+  if (tx.type === 0x7d) return ZERO_ADDRESS;
   const { signature } = tx;
   if (signature === undefined) throw new CodedError<TransactionErrorCode>("tx/unsigned", { type: tx.type });
   return recoverSigner(signingHash(tx), signature, options.allowHighS === true);
@@ -377,18 +390,18 @@ const signedPart = new RlpWriter();
  * @throws {CodedError} tx/empty, tx/unknown-type, tx/bad-signature-v, tx/bad-signature, tx/high-s, tx/malformed, rlp/*
  */
 export function recoverEncodedSender(encoded: Uint8Array): Uint8Array {
-  if (isDepositOrEmpty(encoded)) return recoverSender(decodeTransaction(encoded));
+  if (isUnsignedOrEmpty(encoded)) return recoverSender(decodeTransaction(encoded));
   const signature = readSigned(encoded);
   return recoverSigner(keccak256(signedPart.view()), signature, false);
 }
 
 /** `recoverEncodedSender` for several transactions; `undefined` if it would throw. PERF: saves a fifth of the time. */
 export function recoverEncodedSenders(encoded: readonly Uint8Array[]): (Uint8Array | undefined)[] {
-  const deposits = new Map<number, Uint8Array>();
+  const unsigned = new Map<number, Uint8Array>();
   const signed = encoded.map((transaction, index) =>
     ifValid(() => {
-      if (isDepositOrEmpty(transaction)) {
-        deposits.set(index, recoverSender(decodeTransaction(transaction)));
+      if (isUnsignedOrEmpty(transaction)) {
+        unsigned.set(index, recoverSender(decodeTransaction(transaction)));
         return undefined;
       }
       const signature = readSigned(transaction);
@@ -400,7 +413,7 @@ export function recoverEncodedSenders(encoded: readonly Uint8Array[]): (Uint8Arr
   );
   flushKeccak256();
   const senders = recoverAddresses(signed);
-  for (const [index, from] of deposits) senders[index] = from;
+  for (const [index, from] of unsigned) senders[index] = from;
   return senders;
 }
 
@@ -413,7 +426,8 @@ function ifValid<T>(action: () => T): T | undefined {
   }
 }
 
-const isDepositOrEmpty = (encoded: Uint8Array): boolean => encoded.length === 0 || encoded[0] === 0x7e;
+const isUnsignedOrEmpty = (encoded: Uint8Array): boolean =>
+  encoded.length === 0 || isDepositTransaction(encoded) || isPostExecTransaction(encoded);
 
 /** The signature of an encoded transaction; sets `signedPart` to the signed bytes. */
 function readSigned(encoded: Uint8Array): Signature {
@@ -489,7 +503,7 @@ export function signTransaction<T extends SignedTransaction>(tx: T, privateKey: 
 }
 
 /**
- * The sender's price per unit of gas, in wei; 0 for deposits. At least `baseFeeWei` only if the transaction is valid in its
+ * The sender's price per unit of gas, in wei; 0 for deposits and post-exec transactions. At least `baseFeeWei` only if the transaction is valid in its
  * block.
  *
  * @param baseFeeWei `undefined` before London
@@ -505,14 +519,15 @@ export function effectiveGasPrice(tx: Transaction, baseFeeWei: bigint | undefine
       const offered = (baseFeeWei ?? 0n) + tx.maxPriorityFeePerGas;
       return offered < tx.maxFeePerGas ? offered : tx.maxFeePerGas;
     }
+    case 0x7d:
     case 0x7e:
       return 0n;
   }
 }
 
-/** The chain of a transaction; `undefined` for deposits and unprotected legacy transactions. */
+/** The chain of a transaction; `undefined` for unsigned ones and unprotected legacy transactions. */
 export function transactionChainId(tx: Transaction): bigint | undefined {
-  return tx.type === 0x7e ? undefined : tx.chainId;
+  return isSigned(tx) ? tx.chainId : undefined;
 }
 
 /** r and s of a signature as integers, for JSON-RPC; v as in the encoding. */

@@ -85,6 +85,19 @@ export interface DepositTransaction extends CommonFields {
   readonly isSystemTx: boolean;
 }
 
+/**
+ * The gas refunds of a block that uses sequencer-defined metering: its last transaction, unsigned and never executed. Spec:
+ * docs/protocol/01-execution.md#sequencer-defined-metering
+ */
+export interface PostExecTransaction extends CommonFields {
+  readonly type: 0x7d;
+  readonly gasLimit: 0n;
+  readonly to: undefined;
+  readonly value: 0n;
+  /** RLP of the payload: everything after the type byte. `readPostExecPayload` reads it */
+  readonly data: Uint8Array;
+}
+
 export type SignedTransaction =
   | LegacyTransaction
   | AccessListTransaction
@@ -92,10 +105,13 @@ export type SignedTransaction =
   | BlobTransaction
   | SetCodeTransaction;
 
-export type Transaction = SignedTransaction | DepositTransaction;
+export type Transaction = SignedTransaction | DepositTransaction | PostExecTransaction;
 export type TransactionType = Transaction["type"];
 
-const TRANSACTION_TYPES: readonly number[] = [0x00, 0x01, 0x02, 0x03, 0x04, 0x7e] satisfies TransactionType[];
+const TRANSACTION_TYPES: readonly number[] = [0x00, 0x01, 0x02, 0x03, 0x04, 0x7d, 0x7e] satisfies TransactionType[];
+
+/** Whether users send transactions of this type: neither deposits nor post-exec transactions have a signature. */
+export const isSigned = (tx: Transaction): tx is SignedTransaction => tx.type !== 0x7e && tx.type !== 0x7d;
 
 /** Whether a transaction of this type, and its receipt, can be decoded. */
 export const isKnownTransactionType = (type: number): boolean => TRANSACTION_TYPES.includes(type);

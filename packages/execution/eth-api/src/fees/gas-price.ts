@@ -1,5 +1,5 @@
 import type { StoredBlock } from "@rnode/chain";
-import type { Block, Transaction } from "@rnode/protocol";
+import { type Block, isSigned, type Transaction } from "@rnode/protocol";
 import { effectiveTip } from "@rnode/txpool";
 import type { ReadBackend } from "../backend/backend.ts";
 import { LATEST } from "../params/block-selector.ts";
@@ -13,8 +13,8 @@ export interface GasPriceOptions {
 
 const DEFAULT_GAS_PRICE_OPTIONS: GasPriceOptions = { minSuggestedTipWei: 1_000_000n, maxPriceWei: 500_000_000_000n };
 
-/** Tip per unit of gas in a block; deposits pay none. */
-export const tipOf = (tx: Transaction, baseFeeWei: bigint): bigint => (tx.type === 0x7e ? 0n : effectiveTip(tx, baseFeeWei));
+/** Tip per unit of gas in a block; unsigned transactions pay none. */
+export const tipOf = (tx: Transaction, baseFeeWei: bigint): bigint => (isSigned(tx) ? effectiveTip(tx, baseFeeWei) : 0n);
 
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -9,12 +9,15 @@ import {
   forkRules,
   hashHeader,
   headerFromRpc,
+  isSigned,
   L1_INFO_LAYOUT_NAMES,
   type Log,
   logsBloom,
   OP_FORKS,
   positionFields,
+  postExecTransaction,
   type Receipt,
+  recoverSender,
   rollupRules,
   signTransaction,
   type Transaction,
@@ -59,7 +62,7 @@ const accessList = fc.array(fc.record<AccessListEntry>({ address, storageKeys: f
 });
 const fields = { nonce: uint64, gasLimit: uint64, to, value: big, data };
 const fees = { maxFeePerGas: big, maxPriorityFeePerGas: big };
-const signed = <T extends Transaction>(tx: T): T => (tx.type === 0x7e ? tx : (signTransaction(tx as never, KEY) as T));
+const signed = <T extends Transaction>(tx: T): T => (!isSigned(tx) ? tx : (signTransaction(tx as never, KEY) as T));
 const transaction: fc.Arbitrary<Transaction> = fc
   .oneof(
     fc.record({
@@ -109,6 +112,7 @@ const blocks = fc
   .record({
     items: fc.array(fc.tuple(transaction, outcome), { maxLength: 40 }),
     hasBlobs: fc.boolean(),
+    refunds: fc.option(fc.array(fc.record({ index: fc.bigInt({ min: 0n, max: 41n }), gas: uint64 })), { nil: undefined }),
     layout: fc.option(fc.constantFrom(...L1_INFO_LAYOUT_NAMES), { nil: undefined }),
     operatorFee: fc.nat(3),
     withdrawals: fc.option(
@@ -121,11 +125,12 @@ const blocks = fc
     number: fc.nat(2 ** 31),
     timestamp: uint64,
   })
-  .map(({ items: all, hasBlobs, layout, operatorFee, withdrawals, ommers, number, timestamp, ...given }): StoredBlock => {
+  .map(({ items: all, hasBlobs, refunds, layout, operatorFee, withdrawals, ommers, number, timestamp, ...given }): StoredBlock => {
     const items = all.filter(([{ type }]) => hasBlobs || type !== 0x03);
     const first =
       layout === undefined ? [] : [l1Info(layout, { operatorFeeScalar: operatorFee, operatorFeeConstant: BigInt(operatorFee) })];
-    const transactions = [...first, ...items.map(([tx]) => tx)];
+    const transactions: Transaction[] = [...first, ...items.map(([tx]) => tx)];
+    if (refunds !== undefined) transactions.push(postExecTransaction({ blockNumber: BigInt(number), refunds }));
     let cumulativeGasUsed = 0n;
     const receipts = transactions.map((tx, index): Receipt => {
       const { status, gas, logs, depositNonce, hasVersion } = items[index - first.length]?.[1] ?? {
@@ -166,7 +171,7 @@ const blocks = fc
         withdrawals,
       },
       receipts,
-      senders: transactions.map((tx) => (tx.type === 0x7e ? tx.from : SENDER)),
+      senders: transactions.map((tx) => (isSigned(tx) ? SENDER : recoverSender(tx))),
     };
   });
 

@@ -1,4 +1,4 @@
-import { asciiToBytes, bytesToBigint, bytesToHex, encodeRlp, keccak256, rlpUint, toQuantity } from "@rnode/primitives";
+import { asciiToBytes, bytesToBigint, bytesToHex, encodeRlp, isZeroBytes, keccak256, rlpUint, toQuantity } from "@rnode/primitives";
 import {
   addToBloom,
   BLOOM_BYTES,
@@ -6,6 +6,8 @@ import {
   blobBaseFee,
   decodeTransaction,
   GAS_PER_BLOB,
+  type GasRefunds,
+  gasRefundsOf,
   recoverSender,
 } from "@rnode/protocol";
 import { type BlockParts, type LogMatcher, rlpDataStart, rlpEnd } from "@rnode/storage";
@@ -19,6 +21,7 @@ import { type BlockL1Info, l1FeeFields, l1InfoOf } from "./l1-fee-fields.ts";
  */
 
 const DEPOSIT = 0x7e;
+const POST_EXEC = 0x7d;
 const EMPTY_BLOOM_TEXT = asciiToBytes(`0x${"0".repeat(2 * BLOOM_BYTES)}`);
 
 const key = (text: string): Uint8Array => asciiToBytes(text);
@@ -55,6 +58,12 @@ const KEYS = {
   s: key('","s":"'),
   blockTimestamp: key('","blockTimestamp":"'),
   end: key('"}'),
+  postExecGas: key('","gas":"0x0","hash":"'),
+  postExecValue: key(',"value":"0x0","type":"0x7d"'),
+  postExecPrice: key(',"gasPrice":"'),
+  postExecZeros: key(',"to":null,"nonce":"0x0","gasPrice":"0x0","v":"0x0","r":"0x0","s":"0x0'),
+  postExecRecipient: key(`","to":"0x${"0".repeat(40)}","contractAddress":null`),
+  noRecipient: key('","to":null,"contractAddress":null'),
   depositTo: key('","to":null'),
   depositPrice: key('"gasPrice":"0x0","sourceHash":"'),
   mint: key('","mint":"'),
@@ -121,6 +130,8 @@ export class PartsWriter {
   #rules: BlockRules | undefined;
   #l1Info: BlockL1Info | undefined;
   #hasL1Info = false;
+  #refunds: GasRefunds | undefined;
+  #hasRefunds = false;
   /** where the fields of the transaction start, and the end of the last one */
   readonly #fields = new Int32Array(MAX_FIELDS + 1);
   #type = 0;
@@ -154,6 +165,7 @@ export class PartsWriter {
     this.#baseFee = parts.baseFeePerGas ?? 0n;
     this.#rules = undefined;
     this.#hasL1Info = false;
+    this.#hasRefunds = false;
     return this;
   }
 
@@ -168,6 +180,18 @@ export class PartsWriter {
       this.#l1Info = count === 0 ? undefined : l1InfoOf(decodeTransaction(this.#parts.encodedTransaction(0)));
     }
     return this.#l1Info;
+  }
+
+  /** Decodes another transaction than the one that was sought. */
+  #refundsOfBlock(): GasRefunds | undefined {
+    if (!this.#hasRefunds) {
+      this.#hasRefunds = true;
+      const parts = this.#parts;
+      const last = parts.count - 1;
+      // PERF: the last transaction is only decoded where its sender is that of a post-exec transaction
+      this.#refunds = isZeroBytes(parts.sender(last)) ? gasRefundsOf(decodeTransaction(parts.encodedTransaction(last))) : undefined;
+    }
+    return this.#refunds;
   }
 
   /** Finds the fields of the transaction that was sought. */
@@ -239,6 +263,10 @@ export class PartsWriter {
     const parts = this.#parts;
     parts.seekTransaction(index);
     this.#readFields();
+    if (this.#type === POST_EXEC) {
+      this.#postExec(index);
+      return;
+    }
     const isDeposit = this.#type === DEPOSIT;
     const layout = isDeposit ? DEPOSIT_FIELDS : LAYOUTS[this.#type]!;
     json.raw(this.#transactionPlace);
@@ -391,12 +419,36 @@ export class PartsWriter {
     json.start(json.size - 1);
   }
 
+  #postExec(index: number): void {
+    const { json } = this;
+    const { bytes, transactionAt, transactionEnd } = this.#parts;
+    json.raw(this.#transactionPlace);
+    this.#writeSender(index);
+    json.raw(KEYS.postExecGas);
+    this.#writeTransactionHash(index);
+    json.raw(KEYS.input);
+    json.hex(bytes, transactionAt + 1, transactionEnd);
+    json.raw(KEYS.transactionIndex);
+    json.number(index);
+    json.char(QUOTE);
+    json.raw(KEYS.postExecValue);
+    if (this.#profile.transaction.postExecLooksSigned) json.raw(KEYS.postExecZeros);
+    else {
+      json.raw(KEYS.postExecPrice);
+      json.text(toQuantity(this.#baseFee));
+    }
+    json.raw(KEYS.blockTimestamp);
+    json.raw(this.#timestamp);
+    json.raw(KEYS.end);
+  }
+
   /** As `eth_getTransactionReceipt` shows it. Its block must have receipts. */
   receipt(index: number): void {
     const { json } = this;
     const parts = this.#parts;
     const rules = this.#blockRules();
     const l1Info = rules.op === undefined ? undefined : this.#l1InfoOfBlock();
+    const refund = rules.acceptsGasRefunds ? this.#refundsOfBlock()?.get(index) : undefined;
     parts.seekReceipt(index);
     const { bytes } = parts;
     this.#readFields();
@@ -442,7 +494,7 @@ export class PartsWriter {
     json.raw(KEYS.gasUsed);
     json.text(toQuantity(uintAt(bytes, gasFrom, gasTo) - parts.gasBefore()));
     json.raw(KEYS.effectiveGasPrice);
-    if (isDeposit) json.text("0x0");
+    if (isDeposit || this.#type === POST_EXEC) json.text("0x0");
     else this.#writeGasPrice(LAYOUTS[this.#type]!);
     json.raw(KEYS.from);
     this.#writeSender(index);
@@ -450,7 +502,9 @@ export class PartsWriter {
     const end = rlpEnd(bytes, parts.receiptAt);
     const version = nonce < end ? rlpEnd(bytes, nonce) : end;
     const layout = isDeposit ? DEPOSIT_FIELDS : LAYOUTS[this.#type]!;
-    if (this.#end(layout.to) > this.#start(layout.to)) {
+    if (this.#type === POST_EXEC) {
+      json.raw(this.#profile.receipt.postExecHasRecipient ? KEYS.postExecRecipient : KEYS.noRecipient);
+    } else if (this.#end(layout.to) > this.#start(layout.to)) {
       this.#hexField(KEYS.to, layout.to);
       json.raw(KEYS.noContract);
     } else {
@@ -477,6 +531,7 @@ export class PartsWriter {
       const fields = l1FeeFields(this.#profile, rules, l1Info, isDeposit, encoded);
       for (const name in fields) json.text(`,"${name}":"${fields[name]!}"`);
     }
+    if (refund !== undefined) json.text(`,"opGasRefund":"${toQuantity(refund)}"`);
     json.char(0x7d);
   }
 

@@ -1,5 +1,5 @@
 import type { StoredBlock } from "@rnode/chain";
-import { bytesToHex, encodeRlp, keccak256, rlpUint, toQuantity } from "@rnode/primitives";
+import { bytesToHex, encodeRlp, keccak256, rlpUint, toQuantity, ZERO_ADDRESS } from "@rnode/primitives";
 import {
   type BlockRules,
   blobBaseFee,
@@ -8,9 +8,12 @@ import {
   exactNumber,
   exactTimestamp,
   GAS_PER_BLOB,
+  gasRefundsOf,
   hashTransaction,
+  isSigned,
   type Log,
   type Receipt,
+  type Transaction,
 } from "@rnode/protocol";
 import type { Profile } from "../profile/profile.ts";
 import type { BlockPlace } from "./block-place.ts";
@@ -60,6 +63,17 @@ function firstLogIndex(receipts: readonly Receipt[], transactionIndex: number): 
 const createdAddress = (sender: Uint8Array, nonce: bigint): Uint8Array =>
   keccak256(encodeRlp([sender, rlpUint(nonce)])).subarray(12);
 
+/** The recipient, and the contract that a creation makes. */
+function destinationOf(
+  profile: Profile,
+  tx: Transaction,
+  sender: Uint8Array,
+  nonce: bigint,
+): { readonly to?: Uint8Array; readonly contract?: Uint8Array } {
+  if (tx.type === 0x7d) return profile.receipt.postExecHasRecipient ? { to: ZERO_ADDRESS } : {};
+  return tx.to === undefined ? { contract: createdAddress(sender, nonce) } : { to: tx.to };
+}
+
 /**
  * The receipts of a block's transactions, of all or of one, as `eth_getTransactionReceipt` shows them.
  * Spec: docs/protocol/04-rpc.md#receipts
@@ -69,6 +83,7 @@ export function receiptsToJson(profile: Profile, rules: BlockRules, stored: Stor
   const { header } = block;
   const place = placeOf(stored);
   const l1Info = rules.op === undefined ? undefined : l1InfoOfBlock(block);
+  const refunds = rules.acceptsGasRefunds ? gasRefundsOf(block.transactions.at(-1)) : undefined;
   const indices = only === undefined ? block.transactions.keys() : [only];
   const all: JsonObject[] = [];
   for (const index of indices) {
@@ -76,7 +91,9 @@ export function receiptsToJson(profile: Profile, rules: BlockRules, stored: Stor
     const receipt = receipts[index]!;
     const sender = senders[index]!;
     const transactionHash = hashTransaction(tx);
-    const nonce = tx.type === 0x7e ? (receipt.depositNonce ?? 0n) : tx.nonce;
+    const nonce = isSigned(tx) ? tx.nonce : (receipt.depositNonce ?? 0n);
+    const { to, contract } = destinationOf(profile, tx, sender, nonce);
+    const refund = refunds?.get(index);
     const logBase = firstLogIndex(receipts, index);
     const before = index === 0 ? 0n : receipts[index - 1]!.cumulativeGasUsed;
     all.push({
@@ -94,8 +111,8 @@ export function receiptsToJson(profile: Profile, rules: BlockRules, stored: Stor
       gasUsed: toQuantity(receipt.cumulativeGasUsed - before),
       effectiveGasPrice: toQuantity(effectiveGasPrice(tx, header.baseFeePerGas)),
       from: bytesToHex(sender),
-      to: tx.to === undefined ? null : bytesToHex(tx.to),
-      contractAddress: tx.to === undefined ? bytesToHex(createdAddress(sender, nonce)) : null,
+      to: to === undefined ? null : bytesToHex(to),
+      contractAddress: contract === undefined ? null : bytesToHex(contract),
       ...(tx.type === 0x03 && {
         blobGasUsed: toQuantity(BigInt(tx.blobVersionedHashes.length) * GAS_PER_BLOB),
         blobGasPrice: toQuantity(
@@ -105,6 +122,7 @@ export function receiptsToJson(profile: Profile, rules: BlockRules, stored: Stor
       ...(receipt.depositNonce !== undefined && { depositNonce: toQuantity(receipt.depositNonce) }),
       ...(receipt.depositReceiptVersion !== undefined && { depositReceiptVersion: toQuantity(receipt.depositReceiptVersion) }),
       ...(l1Info !== undefined && l1FeeFields(profile, rules, l1Info, tx.type === 0x7e, encodeTransaction(tx))),
+      ...(refund !== undefined && { opGasRefund: toQuantity(refund) }),
     });
   }
   return all;

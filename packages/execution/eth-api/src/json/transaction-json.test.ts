@@ -1,5 +1,5 @@
 import { bytesToHex, checksumAddress } from "@rnode/primitives";
-import { hashTransaction, signTransaction, type Transaction, transactionFromRpc } from "@rnode/protocol";
+import { hashTransaction, postExecTransaction, signTransaction, type Transaction, transactionFromRpc } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { PROFILE_G } from "../profile/profile-g.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
@@ -34,6 +34,7 @@ const TRANSACTIONS: [string, Transaction][] = [
   ["deposit without mint", deposit()],
   ["deposit creation", deposit({ to: undefined })],
   ["system deposit", deposit({ isSystemTx: true })],
+  ["post-exec transaction", postExecTransaction({ blockNumber: 7n, refunds: [{ index: 1n, gas: 5n }] })],
 ];
 
 describe("transactionToJson", () => {
@@ -45,6 +46,29 @@ describe("transactionToJson", () => {
       expect(json).toMatchObject({ hash: bytesToHex(hashTransaction(tx)), blockNumber: "0x7", transactionIndex: "0x0" });
       expect(bytesToHex(hashTransaction(transactionFromRpc(JSON.parse(JSON.stringify(json)))))).toBe(json.hash);
     }
+  });
+
+  it("has the keys of a post-exec transaction in each profile", () => {
+    const tx = postExecTransaction({ blockNumber: 42n, refunds: [{ index: 3n, gas: 7n }] });
+    const stored = storedBlock([deposit(), tx]);
+    const minedAt = { block: placeOf(stored), index: 1, receipt: stored.receipts[1]! };
+    const common = {
+      blockHash: bytesToHex(stored.hash),
+      blockNumber: "0x7",
+      blockTimestamp: "0x6553f100",
+      transactionIndex: "0x1",
+      from: `0x${"0".repeat(40)}`,
+      hash: "0xcbc64a9665039744307b562634bf760d96f3bed235fecd9e09a1f1276a1823c7",
+      type: "0x7d",
+      gas: "0x0",
+      value: "0x0",
+      input: "0xc6012ac3c20307",
+    };
+    const sender = stored.senders[1]!;
+    // op-reth shows the base fee as the price of all that is not legacy
+    expect(transactionToJson(PROFILE_R, tx, sender, minedAt)).toEqual({ ...common, gasPrice: "0x3b9aca00" });
+    const zeros = { nonce: "0x0", gasPrice: "0x0", v: "0x0", r: "0x0", s: "0x0" };
+    expect(transactionToJson(PROFILE_G, tx, sender, minedAt)).toEqual({ ...common, ...zeros, to: null });
   });
 
   it("has the keys of a deposit in each profile", () => {

@@ -4,6 +4,7 @@ import {
   type DepositTransaction,
   effectiveGasPrice,
   hashTransaction,
+  isSigned,
   type Receipt,
   type SignedTransaction,
   signatureValues,
@@ -40,8 +41,9 @@ export function transactionToJson(profile: Profile, tx: Transaction, sender: Uin
   json.transactionIndex = minedAt === undefined ? null : toQuantity(minedAt.index);
   json.value = toQuantity(tx.value);
   json.type = toQuantity(tx.type);
-  if (tx.type === 0x7e) setDepositFields(json, profile, tx, minedAt?.receipt);
-  else setSignedFields(json, tx, minedAt);
+  if (isSigned(tx)) setSignedFields(json, tx, minedAt);
+  else if (tx.type === 0x7e) setDepositFields(json, profile, tx, minedAt?.receipt);
+  else setPostExecFields(json, profile, minedAt);
   json.blockTimestamp = minedAt === undefined ? null : toQuantity(minedAt.block.timestamp);
   return json;
 }
@@ -94,4 +96,13 @@ function setDepositFields(json: JsonObject, profile: Profile, tx: DepositTransac
   json.s = "0x0";
   if (keys.hasYParity) json.yParity = "0x0";
   if (receipt?.depositReceiptVersion !== undefined) json.depositReceiptVersion = toQuantity(receipt.depositReceiptVersion);
+}
+
+function setPostExecFields(json: JsonObject, profile: Profile, minedAt: MinedAt | undefined): void {
+  if (!profile.transaction.postExecLooksSigned) {
+    json.gasPrice = toQuantity(minedAt?.block.baseFeePerGas ?? 0n);
+    return;
+  }
+  json.to = null;
+  for (const name of ["nonce", "gasPrice", "v", "r", "s"]) json[name] = "0x0";
 }

@@ -1,6 +1,7 @@
 import type { StoredBlock } from "@rnode/chain";
 import { addressShape, optionalParam, param, uint64Shape } from "@rnode/jsonrpc";
 import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, toQuantity } from "@rnode/primitives";
+import { isSigned } from "@rnode/protocol";
 import { type ReadBackend, requireState } from "../backend/backend.ts";
 import { placeOf } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
@@ -100,7 +101,7 @@ function minedTransaction(backend: ReadBackend, sender: Uint8Array, nonce: bigin
 
 function indexOf({ block, senders, receipts }: StoredBlock, sender: Uint8Array, nonce: bigint): number {
   return block.transactions.findIndex((tx, index) => {
-    const own = tx.type === 0x7e ? receipts[index]!.depositNonce : tx.nonce;
+    const own = isSigned(tx) ? tx.nonce : receipts[index]!.depositNonce;
     return own === nonce && equalBytes(senders[index]!, sender);
   });
 }

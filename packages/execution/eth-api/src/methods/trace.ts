@@ -17,7 +17,7 @@ import {
   wordShape,
 } from "@rnode/jsonrpc";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
-import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
+import { decodeTransaction, isSigned, recoverSender, type SignedTransaction } from "@rnode/protocol";
 import { blockNotFound, requireHeader, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -227,7 +227,7 @@ const opcodeGasToJson = ({ hash, result }: TransactionTrace): JsonObject => ({
   opcodeGas: result,
 });
 
-/** @throws {RpcError} undecodable, a deposit or badly signed, as for `eth_sendRawTransaction` */
+/** @throws {RpcError} undecodable, unsigned or badly signed, as for `eth_sendRawTransaction` */
 function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
   const { submission } = backend.profile.errors;
   if (raw.length === 0) throw rpcErrorOf(submission({ kind: "empty" }));
@@ -235,7 +235,7 @@ function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
   let from: Uint8Array;
   try {
     const decoded = decodeTransaction(raw);
-    if (decoded.type === 0x7e) throw rpcErrorOf(submission({ kind: "type-not-supported" }));
+    if (!isSigned(decoded)) throw rpcErrorOf(submission({ kind: "type-not-supported" }));
     tx = decoded;
     from = recoverSender(tx);
   } catch (error) {

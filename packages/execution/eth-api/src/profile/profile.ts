@@ -199,6 +199,8 @@ export interface Profile {
       readonly hasNonceBeforeRegolith: boolean;
       readonly systemFlag: "0x1" | true;
     };
+    /** post-exec transactions have `nonce`, `to: null` and a signature of zeros, and no price; otherwise the base fee is their price */
+    readonly postExecLooksSigned: boolean;
   };
   readonly receipt: {
     /** deposits have all L1 fields, not only `l1Fee`, which is zero */
@@ -209,6 +211,8 @@ export interface Profile {
     readonly l1FeeScalarByFork: boolean;
     /** deposits have `blobGasUsed` from Jovian on */
     readonly depositsHaveBlobGasUsed: boolean;
+    /** post-exec transactions go to the zero address instead of null */
+    readonly postExecHasRecipient: boolean;
   };
   /** log queries and filters */
   readonly logs: {

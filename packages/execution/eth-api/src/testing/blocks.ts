@@ -6,6 +6,7 @@ import {
   type FeeMarketTransaction,
   type Header,
   hashHeader,
+  isSigned,
   L1_ATTRIBUTES_DEPOSITOR,
   type L1BlockInfo,
   type L1InfoLayout,
@@ -136,6 +137,8 @@ export function storedBlock(
     hash: hashHeader(own),
     block: { header: own, transactions, ommers: [], withdrawals: [] },
     receipts,
-    senders: transactions.map((tx) => (tx.type === 0x7e ? tx.from : tx.signature === undefined ? ZERO_ADDRESS : SENDER)),
+    senders: transactions.map((tx) =>
+      isSigned(tx) && tx.signature !== undefined ? SENDER : tx.type === 0x7e ? tx.from : ZERO_ADDRESS,
+    ),
   };
 }

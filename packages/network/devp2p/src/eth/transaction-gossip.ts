@@ -9,7 +9,8 @@ import type { Announcement } from "./messages.ts";
 /** larger ones are in no pool */
 const MAX_TRANSACTION_BYTES = 128 * 1024;
 const BLOB_TYPE = 0x03;
-const DEPOSIT_TYPE = 0x7e;
+/** Transactions that peers never send: only L1 makes deposits, and only a block's builder post-exec transactions. */
+const UNSIGNED_TYPES: readonly (number | undefined)[] = [0x7d, 0x7e];
 /** hashes of transactions that the pool has or had */
 const MAX_HAD = 65_536;
 /** per peer: transactions that it has */
@@ -136,7 +137,9 @@ export class TransactionGossip implements TransactionExchange {
       const hash = bytesToHex(announcement.hash);
       gossip.known.set(hash, true);
       const isOurs =
-        announcement.type !== BLOB_TYPE && announcement.type !== DEPOSIT_TYPE && announcement.size <= MAX_TRANSACTION_BYTES;
+        announcement.type !== BLOB_TYPE &&
+        !UNSIGNED_TYPES.includes(announcement.type) &&
+        announcement.size <= MAX_TRANSACTION_BYTES;
       if (!isOurs || this.#had.has(hash) || gossip.wanted.has(hash) || this.#reserved.get(hash)?.gossip === gossip) continue;
       const missedMs = gossip.missed.get(hash);
       if (missedMs !== undefined && nowMs - missedMs < FORGIVE_MS) {
@@ -267,7 +270,8 @@ export class TransactionGossip implements TransactionExchange {
     const taken: ReceivedTransaction[] = [];
     let fault: string | undefined;
     for (const encoded of transactions) {
-      if (encoded[0] === DEPOSIT_TYPE) throw new DevP2PError("devp2p/bad-message", { reason: "a deposit, which only L1 can make" });
+      if (UNSIGNED_TYPES.includes(encoded[0]))
+        throw new DevP2PError("devp2p/bad-message", { reason: `a transaction of type ${encoded[0]}, which no user sends` });
       const hash = bytesToHex(keccak256(encoded));
       if (this.#had.has(hash)) continue; // twice in one message
       if (encoded.length > MAX_TRANSACTION_BYTES || encoded[0] === BLOB_TYPE) {
@@ -280,9 +284,7 @@ export class TransactionGossip implements TransactionExchange {
       }
       this.#had.set(hash, true);
       try {
-        const transaction = decodeTransaction(encoded);
-        if (transaction.type === DEPOSIT_TYPE) continue;
-        taken.push({ encoded, sender: recoverSender(transaction) });
+        taken.push({ encoded, sender: recoverSender(decodeTransaction(encoded)) });
         this.#deps.count("taken");
       } catch (error) {
         if (!isCodedError(error)) throw error; // of the codec or the curve

@@ -146,6 +146,21 @@ describe("singular batch", () => {
       { forks: { ...HOLOCENE, isthmus: 1022 }, batch: { transactions: [Uint8Array.of(4, 1)] } },
       "accept",
     ],
+    [
+      "16 a post-exec transaction before Lagoon",
+      { forks: forksUpTo("karst"), batch: { transactions: [user, Uint8Array.of(0x7d, 1)] } },
+      "drop post-exec-before-lagoon",
+    ],
+    [
+      "16 a post-exec transaction in Lagoon, whatever its payload",
+      { forks: forksUpTo("lagoon"), batch: { transactions: [Uint8Array.of(0x7d), user, Uint8Array.of(0x7d, 1)] } },
+      "accept",
+    ],
+    [
+      "13 Lagoon's activation block with only a post-exec transaction",
+      { forks: { ...forksUpTo("karst"), lagoon: 1022 }, batch: { transactions: [Uint8Array.of(0x7d, 1)] } },
+      "drop transactions-in-activation-block",
+    ],
     ["17 an unknown type is left to the engine", { batch: { transactions: [Uint8Array.of(5, 1)] } }, "accept"],
     ["18 a batch that fits", {}, "accept"],
     ["18 on the next epoch", { batch: { epoch: epoch(101) } }, "accept"],

@@ -1,4 +1,12 @@
-import { type L1BlockRef, type L2BlockRef, type RollupConfig, rollupRulesAt, userTransactionsAt } from "@rnode/protocol";
+import {
+  isDepositTransaction,
+  isPostExecTransaction,
+  type L1BlockRef,
+  type L2BlockRef,
+  type RollupConfig,
+  rollupRulesAt,
+  userTransactionsAt,
+} from "@rnode/protocol";
 import { derivationRules, maxSequencerDriftSec } from "../rules.ts";
 import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.ts";
 import type { BlockBatch } from "./read-batch.ts";
@@ -14,7 +22,6 @@ export interface BatchContext {
   readonly inclusion: L1BlockRef;
 }
 
-const DEPOSIT_TYPE = 0x7e;
 const SET_CODE_TYPE = 0x04;
 
 /** The rules of docs/protocol/02-derivation.md#singular-batch-checks, in the same order. */
@@ -73,11 +80,12 @@ export function checkTransactions(
   if (userTransactionsAt(config.forkTimes, timestampSec, timestampSec - config.blockTimeSec) === "forbidden") {
     return drop("transactions-in-activation-block");
   }
-  const { acceptsSetCode } = rollupRulesAt(config.forkTimes, timestampSec);
+  const { acceptsSetCode, acceptsGasRefunds } = rollupRulesAt(config.forkTimes, timestampSec);
   for (const transaction of transactions) {
     if (transaction.length === 0) return drop("empty-transaction");
-    if (transaction[0] === DEPOSIT_TYPE) return drop("deposit-transaction");
+    if (isDepositTransaction(transaction)) return drop("deposit-transaction");
     if (transaction[0] === SET_CODE_TYPE && !acceptsSetCode) return drop("set-code-before-isthmus");
+    if (isPostExecTransaction(transaction) && !acceptsGasRefunds) return drop("post-exec-before-lagoon");
   }
   return undefined;
 }

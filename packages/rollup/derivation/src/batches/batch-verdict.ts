@@ -18,6 +18,7 @@ export type BatchDropReason =
   | "empty-transaction"
   | "deposit-transaction"
   | "set-code-before-isthmus"
+  | "post-exec-before-lagoon"
   // span batches
   | "span-before-delta"
   | "malformed-transaction"

@@ -22,6 +22,7 @@ const DELTA = forksUpTo("delta");
 const GRANITE = forksUpTo("granite");
 const HOLOCENE = forksUpTo("holocene");
 const user = Uint8Array.of(2, 1);
+const POST_EXEC = Uint8Array.of(0x7d, 0xc1, 1);
 
 const l1 = (number: number, timestamp = 1000 + (number - 100) * 12): L1BlockRef => ({
   number,
@@ -53,9 +54,19 @@ interface Case {
   readonly blocks?: readonly (readonly [number, number, (readonly Uint8Array[])?])[];
   readonly parentCheck?: string;
   readonly originCheck?: string;
+  /** transactions of each safe block after its L1 attributes; default: `user` */
+  readonly safe?: readonly Uint8Array[];
 }
 
-function setUp({ forks = GRANITE, config, l1Blocks = [l1(100), l1(101), l1(102)], inclusion = l1(103), blocks, ...checks }: Case) {
+function setUp({
+  forks = GRANITE,
+  config,
+  l1Blocks = [l1(100), l1(101), l1(102)],
+  inclusion = l1(103),
+  blocks,
+  safe = [user],
+  ...checks
+}: Case) {
   const rollup = testConfig({ forkTimes: forks, seqWindowSize: WINDOW, ...config });
   const spanBlocks: SpanBlock[] = (
     blocks ?? [
@@ -88,7 +99,6 @@ function setUp({ forks = GRANITE, config, l1Blocks = [l1(100), l1(101), l1(102)]
     },
   };
   const context: BatchContext = { config: rollup, l1Blocks, l2SafeHead: ref(50), inclusion };
-  /** every safe block has one transaction: `user` */
   const payload = (number: number): ExecutionPayload => {
     const { l1Origin, timestamp, hash, parentHash } = ref(number);
     const origin = { number: l1Origin.number, hash: hexToBytes(l1Origin.hash), timestamp: 0, baseFeePerGas: 0n, blobBaseFee: 0n };
@@ -98,7 +108,7 @@ function setUp({ forks = GRANITE, config, l1Blocks = [l1(100), l1(101), l1(102)]
       parentHash: hexToBytes(parentHash),
       blockNumber: number,
       timestamp,
-      transactions: [encodeTransaction(info), user],
+      transactions: [encodeTransaction(info), ...safe],
     } as unknown as ExecutionPayload;
   };
   const l2 = {
@@ -373,6 +383,23 @@ describe("whole span batch before Holocene", () => {
       "drop deposit-transaction",
     ],
     ["14 a set-code transaction", { blocks: [[1022, 100, [Uint8Array.of(4)]]] }, "drop set-code-before-isthmus"],
+    ["14 a post-exec transaction", { blocks: [[1022, 100, [Uint8Array.of(0x7d)]]] }, "drop post-exec-before-lagoon"],
+    [
+      "14 a post-exec transaction in the block before Lagoon",
+      {
+        forks: { ...forksUpTo("karst"), lagoon: 1026 },
+        blocks: [
+          [1022, 100],
+          [1024, 100, [user, Uint8Array.of(0x7d)]],
+        ],
+      },
+      "drop post-exec-before-lagoon",
+    ],
+    [
+      "14 post-exec transactions in Lagoon",
+      { forks: forksUpTo("lagoon"), blocks: [[1022, 100, [Uint8Array.of(0x7d), Uint8Array.of(0x7d, 1)]]] },
+      "accept",
+    ],
     [
       "14 is not applied to safe blocks",
       {
@@ -395,6 +422,27 @@ describe("whole span batch before Holocene", () => {
       },
       "accept",
     ],
+    ...([
+      ["15 a post-exec transaction of the safe chain", [user, POST_EXEC], "accept"],
+      ["15 without the safe chain's post-exec transaction", [user], "drop span-overlap-mismatch"],
+      [
+        "15 with another post-exec transaction than the safe chain",
+        [user, Uint8Array.of(0x7d, 0xc1, 2)],
+        "drop span-overlap-mismatch",
+      ],
+      ["15 with the safe chain's post-exec transaction elsewhere", [POST_EXEC, user], "drop span-overlap-mismatch"],
+    ].map(([name, transactions, verdict]) => [
+      name,
+      {
+        forks: forksUpTo("lagoon"),
+        safe: [user, POST_EXEC],
+        blocks: [
+          [1020, 100, transactions],
+          [1022, 100],
+        ],
+      },
+      verdict,
+    ]) as [string, Case, string][]),
     [
       "15 another transaction",
       {
