@@ -182,6 +182,13 @@ export type BlockRule =
   | "transaction-type-not-allowed"
   /** a fork forbids users' transactions in its first block */
   | "user-transaction-in-first-block"
+  | "post-exec-not-last"
+  /** a post-exec transaction names another block */
+  | "post-exec-block-number"
+  | "gas-refund-zero"
+  | "gas-refund-duplicate"
+  /** a gas refund is not for a signed transaction of the block */
+  | "gas-refund-target"
   | "transaction-signature-invalid"
   | "transaction-rejected"
   | "da-footprint-above-gas-limit"

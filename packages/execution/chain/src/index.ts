@@ -33,6 +33,7 @@ export * from "./stateless/witness-rlp.ts";
 export * from "./stateless/witness-state.ts";
 export * from "./validation/body-validation.ts";
 export * from "./validation/difficulty.ts";
+export { readGasRefunds } from "./validation/gas-refunds.ts";
 export * from "./validation/header-validation.ts";
 export * from "./validation/ommers.ts";
 export * from "./validation/rules.ts";

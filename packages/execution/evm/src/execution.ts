@@ -17,16 +17,18 @@ export interface BlockEnvironment {
 }
 
 export interface TransactionContext {
-  /** recovered signer, or `from` of a deposit */
+  /** as `recoverSender` returns it */
   readonly sender: Uint8Array;
   /** complete EIP-2718 encoding, from which the L1 data fee is computed */
   readonly encoded: Uint8Array;
+  /** gas that the block's sequencer-defined metering takes off a signed transaction; default: none */
+  readonly gasRefund?: bigint | undefined;
 }
 
 /** The result of a transaction that was included in a block. */
 export interface TransactionOutcome {
   readonly status: 0 | 1;
-  /** after refunds and the calldata floor */
+  /** after refunds and the calldata floor, and then `gasRefund` */
   readonly gasUsed: bigint;
   readonly logs: readonly Log[];
   readonly output: Uint8Array;
@@ -85,6 +87,7 @@ export type TransactionRejection =
   | "empty-authorization-list"
   | "set-code-creates-contract"
   | "gas-overflow"
+  | "gas-refund-too-high"
   | "system-transaction-after-regolith";
 
 export type TransactionResult =
@@ -128,7 +131,7 @@ export interface CallOutcome {
 export interface BlockExecution {
   readonly rules: BlockRules;
   readonly environment: BlockEnvironment;
-  /** gas still available in the block */
+  /** gas still available in the block, which `gasRefund` does not increase */
   readonly gasLeft: bigint;
   /** Validates and executes a transaction; a rejection leaves no trace. */
   applyTransaction(transaction: Transaction, context: TransactionContext): TransactionResult;

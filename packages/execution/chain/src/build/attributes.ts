@@ -8,6 +8,7 @@ import {
   decodeTransaction,
   exactTimestamp,
   extraDataFromAttributes,
+  type GasRefunds,
   type Header,
   type ExtraDataVersion,
   hasMinBaseFee,
@@ -20,6 +21,8 @@ import {
 } from "@rnode/protocol";
 import type { UnsealedHeader } from "../execute/block-run.ts";
 import type { AttributesFault } from "../api.ts";
+import { describeFault } from "../faults.ts";
+import { readGasRefunds } from "../validation/gas-refunds.ts";
 
 export interface AttributesProblem {
   readonly fault: AttributesFault;
@@ -157,4 +160,22 @@ export function decodeForcedTransactions(
     return { kind: "invalid", problem: { fault: "missing-l1-attributes", reason: "missing L1 attributes deposit transaction" } };
   }
   return { kind: "decoded", transactions };
+}
+
+/** The gas refunds of the forced transactions, or why they are invalid. Before the fork of post-exec transactions there are none. */
+export function gasRefundsOfAttributes(
+  rules: BlockRules,
+  header: Pick<Header, "number" | "exact">,
+  { noTxPool }: PayloadAttributes,
+  transactions: readonly Transaction[],
+):
+  | { readonly kind: "read"; readonly refunds: GasRefunds | undefined }
+  | { readonly kind: "invalid"; readonly problem: AttributesProblem } {
+  const problem = (reason: string) =>
+    ({ kind: "invalid", problem: { fault: "transaction-invalid", reason: `the post-exec transaction is not valid: ${reason}` } }) as const;
+  if (!rules.acceptsGasRefunds) return { kind: "read", refunds: undefined };
+  const read = readGasRefunds(header, transactions);
+  if (read.kind === "invalid") return problem(describeFault(read.fault));
+  if (transactions.at(-1)?.type === 0x7d && !noTxPool) return problem("it must be the last transaction, set noTxPool");
+  return read;
 }

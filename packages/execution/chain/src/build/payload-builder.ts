@@ -8,14 +8,22 @@ import {
   encodeWithdrawal,
   estimatedDaBytes,
   GAS_PER_BLOB,
+  type GasRefunds,
   type Header,
   type PayloadAttributes,
   type Transaction,
+  isSigned,
   isTransactionTypeAllowed,
   sumDaBytes,
 } from "@rnode/protocol";
 import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
-import { type AttributesProblem, checkAttributes, decodeForcedTransactions, headerOfAttributes } from "./attributes.ts";
+import {
+  type AttributesProblem,
+  checkAttributes,
+  decodeForcedTransactions,
+  gasRefundsOfAttributes,
+  headerOfAttributes,
+} from "./attributes.ts";
 import { type ExecutionContext, executedBlock, type ParentState, receiptsRoot } from "../execute/block-execution.ts";
 import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } from "../execute/block-run.ts";
 import type { BuildChoices, PendingSource } from "../api.ts";
@@ -60,7 +68,6 @@ export type HeaderChoices = BuildChoices & {
 
 const NO_DA_BYTES = daBytes(0);
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
-const DEPOSIT = 0x7e;
 const ZERO_NONCE = new Uint8Array(8);
 
 /**
@@ -84,7 +91,9 @@ export function startBuild(
   if (decoded.kind === "invalid") return decoded;
   const header = headerOfAttributes(config, rules, parent.header, parent.hash, attributes, desiredGasLimit);
   const chosen = { ...header, ...withoutUndefined(fixed) };
-  const build = new PayloadBuild(context, rules, parent, chosen, attributes);
+  const read = gasRefundsOfAttributes(rules, header, attributes, decoded.transactions);
+  if (read.kind === "invalid") return read;
+  const build = new PayloadBuild(context, rules, parent, chosen, attributes, read.refunds);
   const refused = build.force(decoded.transactions);
   return refused === undefined ? { kind: "started", build } : { kind: "invalid", problem: refused };
 }
@@ -115,6 +124,7 @@ export class PayloadBuild {
     parent: ParentState,
     header: UnsealedHeader & Pick<Header, "extraData">,
     attributes: PayloadAttributes,
+    gasRefunds: GasRefunds | undefined,
   ) {
     this.#context = context;
     this.#rules = rules;
@@ -122,7 +132,8 @@ export class PayloadBuild {
     this.#header = header;
     this.#attributes = attributes;
     this.#forbidsUserTransactions = forbidsUserTransactions(context.config, parent.header, header);
-    this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader: parent.reader, prelude: parent.prelude });
+    const { reader, prelude } = parent;
+    this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader, prelude, gasRefunds });
   }
 
   get usesPool(): boolean {
@@ -146,7 +157,7 @@ export class PayloadBuild {
       if (!isTransactionTypeAllowed(this.#rules, type)) {
         return refused(index, describeFault(blockFault("transaction-type-not-allowed", { index, type })));
       }
-      if (type !== DEPOSIT && this.#forbidsUserTransactions) {
+      if (isSigned(transaction) && this.#forbidsUserTransactions) {
         return refused(index, describeFault(blockFault("user-transaction-in-first-block", { index, type })));
       }
       const encoded = encodeTransaction(transaction);

@@ -10,6 +10,7 @@ import { beginLiveStateUpdate, type LiveTries } from "../state-roots/live-state-
 import { PackedUpdate } from "../state-roots/packed-update.ts";
 import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
 import { checkBody, checkBodyBelongs } from "../validation/body-validation.ts";
+import { readGasRefunds } from "../validation/gas-refunds.ts";
 import { checkHeader } from "../validation/header-validation.ts";
 import { checkMerge } from "../validation/merge.ts";
 import { type AncestorSource, checkOmmers } from "../validation/ommers.ts";
@@ -119,6 +120,8 @@ export function runTransactions(
   if (foreignBody !== undefined) return { kind: "invalid", fault: foreignBody, isFinal: false };
   const bodyFault = checkBody(config, rules, parent.header, block);
   if (bodyFault !== undefined) return invalid(bodyFault);
+  const read = readGasRefunds(header, transactions);
+  if (read.kind === "invalid") return invalid(read.fault);
   const ommerFault = checkOmmers(config, block, parent.ancestorOf);
   if (ommerFault !== undefined) return invalid(ommerFault);
   let { senders } = prepared;
@@ -138,6 +141,7 @@ export function runTransactions(
     reader: parent.reader,
     prelude: parent.prelude,
     intermediateRoot: trie && ((changes) => stateUpdate(trie, changes).stateRoot),
+    gasRefunds: read.refunds,
   });
   for (const [index, transaction] of transactions.entries()) {
     const applied = run.apply(transaction, senders[index]!, encoded[index]!);

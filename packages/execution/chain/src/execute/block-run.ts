@@ -12,8 +12,10 @@ import {
   exactTimestamp,
   firstBlockFacts,
   forksBeginningAt,
+  type GasRefunds,
   type Header,
   HISTORY_STORAGE_ADDRESS,
+  isSigned,
   type L1FeeParams,
   l1FeeParamsFromL1BlockStorage,
   PREDEPLOYS,
@@ -76,6 +78,8 @@ export interface BlockRunOptions {
   readonly prelude?: ((execution: BlockExecution) => void) | undefined;
   /** before Byzantium, a receipt contains the state root after its transaction */
   readonly intermediateRoot?: ((changes: StateChanges) => Uint8Array) | undefined;
+  /** as `readGasRefunds` returns them; `undefined` if there are none */
+  readonly gasRefunds: GasRefunds | undefined;
 }
 
 /** The results of running a whole block. */
@@ -128,10 +132,10 @@ export class BlockRun {
     return this.#receipts.length;
   }
 
-  /** The DA footprint of the transaction; 0 before Jovian, and for deposits. */
+  /** The DA footprint of the transaction; 0 before Jovian, and for unsigned transactions. */
   daFootprintOf(transaction: Transaction, encoded: Uint8Array): bigint {
     const { rules } = this.#options;
-    if (!rules.hasDaFootprint || transaction.type === 0x7e) return 0n;
+    if (!rules.hasDaFootprint || !isSigned(transaction)) return 0n;
     // Only deposits (the L1 attributes) can change the parameters.
     this.#l1Params ??= l1FeeParamsFromL1BlockStorage(
       (slot) => bytesToBigint(this.execution.getStorage(PREDEPLOYS.l1Block, bigintToBytes(BigInt(slot), 32))),
@@ -143,14 +147,15 @@ export class BlockRun {
   /** Executes the next transaction. A rejected one leaves no trace. */
   apply(transaction: Transaction, sender: Uint8Array, encoded: Uint8Array): TransactionResult {
     const footprint = this.daFootprintOf(transaction, encoded);
-    const applied = this.execution.applyTransaction(transaction, { sender, encoded });
+    const { rules, intermediateRoot, gasRefunds } = this.#options;
+    const gasRefund = gasRefunds?.get(this.transactionCount);
+    const applied = this.execution.applyTransaction(transaction, { sender, encoded, gasRefund });
     if (applied.kind === "rejected") return applied;
     const { outcome } = applied;
     this.#gasUsed += outcome.gasUsed;
     this.#daFootprint += footprint;
     if (transaction.type === 0x7e) this.#l1Params = undefined;
     else this.#tipsWei += outcome.effectiveTip * outcome.gasUsed;
-    const { rules, intermediateRoot } = this.#options;
     const hasStatus = rules.receiptsHaveStatus;
     const hasDepositVersion = transaction.type === 0x7e && rules.receiptsHaveDepositVersion;
     this.#receipts.push({

@@ -48,6 +48,7 @@ describe("the state roots within a block", () => {
           header: block.header,
           create2DeployerCode: () => EMPTY_BYTES,
           intermediateRoot: (changes) => stateUpdate(trie, changes).stateRoot,
+          gasRefunds: undefined,
         });
         const own: Hex[] = [];
         const expected: Hex[] = [];

@@ -183,6 +183,7 @@ export class ModelChain {
       reader: parent.state,
       create2DeployerCode: () => EMPTY_BYTES,
       intermediateRoot: (changes) => parent.state.after(changes).root,
+      gasRefunds: undefined,
     });
     const transactions: Transaction[] = [];
     const senders: Uint8Array[] = [];

@@ -8,6 +8,7 @@ import {
   GAS_PER_BLOB,
   type Header,
   headerToRlp,
+  isSigned,
   isTransactionTypeAllowed,
   type Transaction,
   userTransactionsAt,
@@ -16,8 +17,6 @@ import { orderedTrieRoot } from "@rnode/trie";
 import type { BlockFault } from "../api.ts";
 import { blockFault, mismatch } from "../faults.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
-
-const DEPOSIT = 0x7e;
 
 /**
  * Checks that the body is the one that the header commits to. A fault says nothing about the block with this hash, which may be valid
@@ -47,7 +46,7 @@ export const forbidsUserTransactions = (
 
 function checkFirstBlock(config: ChainConfig, parent: Header, { header, transactions }: Block): BlockFault | undefined {
   if (!forbidsUserTransactions(config, parent, header)) return undefined;
-  const index = transactions.findIndex(({ type }) => type !== DEPOSIT);
+  const index = transactions.findIndex(isSigned);
   return index === -1 ? undefined : blockFault("user-transaction-in-first-block", { index, type: transactions[index]!.type });
 }
 

@@ -85,7 +85,7 @@ function traced(detail: "touches" | "steps", state: MemoryState, gasLimit: bigin
   engine.setTracer(hooks);
   const execution = engine.beginBlock(rules, environment, state);
   const { from, to, value, data } = message(gasLimit);
-  const shown = { from, to, gasLimit, value, input: data, delegations: [], isDeposit: false };
+  const shown = { from, to, gasLimit, value, input: data, delegations: [], isDeposit: false, isPostExec: false };
   tracer.onStart?.({ message: shown, rules, beneficiary: environment.beneficiary, state: execution, place: undefined });
   const outcome = execution.applyMessage(message(gasLimit));
   halts.add(outcome.halt ?? "none");

@@ -53,7 +53,9 @@ export class TouchedState implements EvmTracer {
   onStart({ state, message, beneficiary, rules }: TraceContext, isDestructionLimited = true): void {
     this.#state = state;
     this.#isDestructionLimited = isDestructionLimited;
-    const { from, to, delegations, isDeposit } = message;
+    this.#ofLastStep.length = 0;
+    const { from, to, delegations, isDeposit, isPostExec } = message;
+    if (isPostExec) return;
     if (to === undefined) {
       const created = createdAddressOf(from, state.getNonce(from));
       this.created.add(bytesToHex(created));

@@ -1,10 +1,11 @@
-import { BlockRun, type BlockSelector, newEngine, type UnsealedHeader } from "@rnode/chain";
+import { BlockRun, type BlockSelector, newEngine, readGasRefunds, type UnsealedHeader } from "@rnode/chain";
 import type { BlockExecution, CallMessage, CallOutcome, StateReader, TraceDetail } from "@rnode/evm";
 import { rpcErrorOf } from "@rnode/jsonrpc";
-import { bytesToHex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
 import {
   type Block,
   encodeTransaction,
+  type GasRefunds,
   type Header,
   hashHeader,
   hashTransaction,
@@ -230,11 +231,11 @@ export class TraceService {
   beginBlock(slot: ExecutionSlot, { block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
     slot.engine.setTracer(watcher);
     const { state } = requireState(this.#backend, parentSelector(block.header));
-    return this.beginBlockOn(slot, block.header, state.forNextBlock?.() ?? state);
+    return this.beginBlockOn(slot, block.header, state.forNextBlock?.() ?? state, refundsOf(block));
   }
 
   /** The same, with all of the parent's state read through `reader`. @throws {RpcError} */
-  beginBlockOn(slot: ExecutionSlot, header: UnsealedHeader, reader: StateReader): BlockRun {
+  beginBlockOn(slot: ExecutionSlot, header: UnsealedHeader, reader: StateReader, gasRefunds: GasRefunds | undefined): BlockRun {
     return new BlockRun({
       engine: slot.engine,
       config: this.#backend.chain.config,
@@ -243,6 +244,7 @@ export class TraceService {
       header,
       reader,
       create2DeployerCode: this.#create2DeployerCode,
+      gasRefunds,
     });
   }
 
@@ -265,6 +267,12 @@ export class TraceService {
   }
 }
 
+/** Blocks that are traced may be invalid: `debug_traceBlock` takes any. */
+export function refundsOf({ header, transactions }: Block): GasRefunds | undefined {
+  const read = readGasRefunds(header, transactions);
+  return read.kind === "read" ? read.refunds : undefined;
+}
+
 const parentSelector = ({ parentHash }: Pick<Header, "parentHash">): BlockSelector => ({
   kind: "hash",
   hash: parentHash,
@@ -277,9 +285,10 @@ function start(tracer: TransactionTracer, execution: BlockExecution, message: Tr
 }
 
 function tracedTransaction(tx: Transaction, from: Uint8Array): TracedMessage {
-  const { to, gasLimit, value, data } = tx;
+  const { gasLimit, value, data } = tx;
+  const to = tx.type === 0x7d ? ZERO_ADDRESS : tx.to; // shown as a call that does nothing
   const delegations = tx.type === 0x04 ? delegationsOf(tx.authorizationList) : [];
-  return { from, to, gasLimit, value, input: data, delegations, isDeposit: tx.type === 0x7e };
+  return { from, to, gasLimit, value, input: data, delegations, isDeposit: tx.type === 0x7e, isPostExec: tx.type === 0x7d };
 }
 
 const tracedCall = ({ from, to, gasLimit, value, data, authorizationList }: CallMessage): TracedMessage => ({
@@ -290,6 +299,7 @@ const tracedCall = ({ from, to, gasLimit, value, data, authorizationList }: Call
   input: data,
   delegations: delegationsOf(authorizationList ?? []),
   isDeposit: false,
+  isPostExec: false,
 });
 
 function delegationsOf(list: NonNullable<CallMessage["authorizationList"]>): TracedMessage["delegations"] {

@@ -16,6 +16,8 @@ export interface TracedMessage {
   readonly delegations: readonly { readonly authority: Uint8Array; readonly target: Uint8Array }[];
   /** a deposit pays no fees */
   readonly isDeposit: boolean;
+  /** a post-exec transaction runs nothing and touches no account */
+  readonly isPostExec: boolean;
 }
 
 /** Where the transaction is; undefined for a call. */

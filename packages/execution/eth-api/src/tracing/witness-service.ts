@@ -3,6 +3,7 @@ import {
   type BlockRun,
   checkAttributes,
   decodeForcedTransactions,
+  gasRefundsOfAttributes,
   headerOfAttributes,
   stateUpdate,
   type UnsealedHeader,
@@ -13,6 +14,7 @@ import { bytesToHex, type ExactInteger, type Hex, hexToBytes, isCodedError, kecc
 import {
   encodeHeader,
   encodeTransaction,
+  type GasRefunds,
   type Header,
   type PayloadAttributes,
   PREDEPLOYS,
@@ -26,7 +28,7 @@ import type { Work } from "../backend/work.ts";
 import { headerToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { ExecutionSlot } from "./execution-slots.ts";
-import type { TraceService } from "./trace-service.ts";
+import { refundsOf, type TraceService } from "./trace-service.ts";
 import type { TraceableBlock } from "./traceable-block.ts";
 
 /** Everything that the execution of one block reads, as hex. */
@@ -157,8 +159,10 @@ export class WitnessService {
     const decoded = decodeForcedTransactions(rules, attributes);
     if (decoded.kind === "invalid") throw refuse(decoded.problem);
     const header = headerOfAttributes(chain.config, rules, parent, parentHash, attributes, parent.gasLimit);
+    const read = gasRefundsOfAttributes(rules, header, attributes, decoded.transactions);
+    if (read.kind === "invalid") throw refuse(read.problem);
     const witness = await this.#traces.inRecordingSlot(work, (slot) =>
-      this.#collectRun(slot, header, async (run) => {
+      this.#collectRun(slot, header, read.refunds, async (run) => {
         for (const transaction of decoded.transactions) {
           await slot.pause();
           const sender = senderOf(transaction);
@@ -184,7 +188,7 @@ export class WitnessService {
 
   #collectIn(slot: ExecutionSlot, stored: TraceableBlock): Promise<BlockWitness> {
     const { block } = stored;
-    return this.#collectRun(slot, block.header, async (run) => {
+    return this.#collectRun(slot, block.header, refundsOf(block), async (run) => {
       await this.#traces.applyAll(slot, run, stored, 0, block.transactions.length);
       return run.finish(block.withdrawals, block.ommers);
     });
@@ -194,6 +198,7 @@ export class WitnessService {
   async #collectRun(
     slot: ExecutionSlot,
     header: UnsealedHeader,
+    gasRefunds: GasRefunds | undefined,
     execute: (run: BlockRun) => Promise<ReturnType<BlockRun["finish"]>>,
   ): Promise<BlockWitness> {
     if (header.number === 0) throw rpcErrorOf(this.#backend.profile.errors.genesisNotTraceable);
@@ -203,7 +208,7 @@ export class WitnessService {
     if (nodes === undefined) throw rpcErrorOf(this.#backend.profile.errors.proofUnavailable(parentSelector));
 
     const reads = new ReadRecorder(parent.state.forNextBlock?.() ?? parent.state);
-    const run = this.#traces.beginBlockOn(slot, header, reads);
+    const run = this.#traces.beginBlockOn(slot, header, reads, gasRefunds);
     const finished = await execute(run);
     if (finished.kind === "invalid") throw new Error(`block ${header.number} is invalid when run again: ${finished.fault.rule}`);
     // from Isthmus on, the header contains its storage root

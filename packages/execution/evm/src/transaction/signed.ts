@@ -48,6 +48,7 @@ export function applySigned(scope: BlockScope, tx: SignedTransaction, context: T
   if (fault !== undefined) return fault;
 
   state.beginTransaction();
+  const start = state.checkpoint();
   const { price, l1Fee, blobFee, l1Params } = charges;
   const operatorFeeOf = (gas: bigint) => (l1Params === undefined ? 0n : operatorFee(rules, l1Params, gas));
   const reservedOperatorFee = operatorFeeOf(tx.gasLimit);
@@ -61,9 +62,17 @@ export function applySigned(scope: BlockScope, tx: SignedTransaction, context: T
   state.addBurned(intrinsic);
   const result = state.execute(sender, to, tx.value, tx.data, tx.gasLimit - intrinsic);
 
-  let gasUsed = gasAfterRefund(scope, tx.gasLimit, result, authorizationRefund);
+  let poolGas = gasAfterRefund(scope, tx.gasLimit, result, authorizationRefund);
   const floor = floorDataGas(rules, tx.data);
-  if (gasUsed < floor) gasUsed = floor;
+  if (poolGas < floor) poolGas = floor;
+  const { gasRefund = 0n } = context;
+  if (gasRefund > poolGas) {
+    state.revertTo(start);
+    state.endTransaction();
+    return rejected("gas-refund-too-high", { gasRefund, gasUsed: poolGas });
+  }
+  // Upstream pays for all gas and takes the refund off each account before the transaction is committed: the same balances.
+  const gasUsed = poolGas - gasRefund;
   const usedOperatorFee = operatorFeeOf(gasUsed);
   state.addBalance(sender, (tx.gasLimit - gasUsed) * price + reservedOperatorFee - usedOperatorFee);
   const tip = price - environment.baseFeePerGas;
@@ -76,7 +85,7 @@ export function applySigned(scope: BlockScope, tx: SignedTransaction, context: T
   state.endTransaction();
   return {
     kind: "included",
-    poolGas: gasUsed,
+    poolGas,
     outcome: {
       status: result.halt === undefined ? 1 : 0,
       gasUsed,
