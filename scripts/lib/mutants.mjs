@@ -64,8 +64,9 @@ export const MUTANTS = [
   off("singular 12: exactly the next origin's time", BATCH, "block.timestamp >= nextOrigin.timestamp", "block.timestamp > nextOrigin.timestamp"),
   off("singular 13: activation block", BATCH, 'return drop("transactions-in-activation-block");', "// allowed"),
   off("singular 14: empty transaction", BATCH, 'if (transaction.length === 0) return drop("empty-transaction");'),
-  off("singular 15: deposit", BATCH, 'if (transaction[0] === DEPOSIT_TYPE) return drop("deposit-transaction");'),
+  off("singular 15: deposit", BATCH, 'if (isDepositTransaction(transaction)) return drop("deposit-transaction");'),
   off("singular 16: set-code before Isthmus", BATCH, 'if (transaction[0] === SET_CODE_TYPE && !acceptsSetCode) return drop("set-code-before-isthmus");'),
+  off("singular 16: post-exec before Lagoon", BATCH, 'if (isPostExecTransaction(transaction) && !acceptsGasRefunds) return drop("post-exec-before-lagoon");'),
 
   off("span 1: no L1 blocks", SPAN, 'if (epoch === undefined) return { verdict: { kind: "undecided", reason: "no-l1-blocks" } };', 'if (epoch === undefined) return { verdict: drop("epoch-too-old") };'),
   off("span 2: next origin unknown", SPAN, 'if (startOrigin === undefined) return { verdict: { kind: "undecided", reason: "next-origin-unknown" } };', 'if (startOrigin === undefined) return { verdict: drop("epoch-too-new") };'),
