@@ -1,7 +1,9 @@
 import { bytesToHex, type Clock, isZeroBytes } from "@rnode/primitives";
 import { DisputeGames } from "./dispute-games.ts";
+import { rootKindOfGame, wantedSource } from "./game-types.ts";
 import { type ContractReader, type OutputContract, wordToAddress, wordToNumber } from "./output-contract.ts";
 import { OutputOracle } from "./output-oracle.ts";
+import type { RootKind } from "./proposal.ts";
 import { ProposerError } from "./proposer-error.ts";
 
 export interface ContractOptions {
@@ -16,8 +18,10 @@ export interface ContractOptions {
 export interface FindContractDeps {
   readonly reader: ContractReader;
   readonly proposer: Uint8Array;
-  /** the OptimismPortal of the rollup's configuration */
-  readonly portal: Uint8Array;
+  /** the OptimismPortal of the rollup's configuration; undefined: the sources name none, and the options name contract and game type */
+  readonly portal: Uint8Array | undefined;
+  /** the roots at hand */
+  readonly rootKind: RootKind;
   readonly clock: Clock;
 }
 
@@ -39,13 +43,14 @@ export async function findContract(options: ContractOptions, deps: FindContractD
   if (oracle !== undefined) return oracleAt(oracle, options, deps, "the portal's output oracle");
   throw new ProposerError("proposer/no-contract", {
     option: "the rollup's portal",
-    address: bytesToHex(deps.portal),
+    address: deps.portal === undefined ? "unknown" : bytesToHex(deps.portal),
     reason: "it names neither an output oracle nor a dispute game factory on this L1",
     remedy: "name one with --l2oo-address or --game-factory-address",
   });
 }
 
 async function addressFrom({ reader, portal }: FindContractDeps, signature: string): Promise<Uint8Array | undefined> {
+  if (portal === undefined) return undefined;
   const answer = await reader.read(portal, signature);
   if (answer.kind === "reverted" || answer.words.length !== 1) return undefined;
   const address = wordToAddress(answer.words[0]!);
@@ -73,7 +78,7 @@ async function oracleAt(
 async function gamesAt(
   address: Uint8Array,
   options: ContractOptions,
-  { reader, proposer, portal, clock }: FindContractDeps,
+  { reader, proposer, portal, rootKind, clock }: FindContractDeps,
   option: string,
 ): Promise<OutputContract> {
   await assertAnswers(reader, address, "gameCount()", option, "DisputeGameFactory");
@@ -85,19 +90,38 @@ async function gamesAt(
       expected: `the time between two proposals, for example 1h: the chain has dispute games (${bytesToHex(address)})`,
     });
   }
-  const gameType = options.gameType ?? (await respectedGameType(reader, portal));
-  const implementation = await reader.read(address, "gameImpls(uint32)", [BigInt(gameType)]);
+  const findGameType = async (): Promise<number> => {
+    const gameType = options.gameType ?? (await respectedGameType(reader, portal));
+    await assertCanBeMade(reader, address, gameType, rootKind);
+    return gameType;
+  };
+  await findGameType();
+  return new DisputeGames(address, { proposalIntervalMs }, { findGameType, proposer, reader, clock });
+}
+
+/** @throws {ProposerError} proposer/bad-config: the factory has no such games, or their claims are of the other kind */
+async function assertCanBeMade(reader: ContractReader, factory: Uint8Array, gameType: number, rootKind: RootKind): Promise<void> {
+  const implementation = await reader.read(factory, "gameImpls(uint32)", [BigInt(gameType)]);
   if (implementation.kind === "reverted" || implementation.words.length !== 1 || isZeroBytes(implementation.words[0]!)) {
     throw new ProposerError("proposer/bad-config", {
       option: "--game-type",
       value: gameType,
-      expected: `a type that the factory ${bytesToHex(address)} has an implementation of`,
+      expected: `a type that the factory ${bytesToHex(factory)} has an implementation of`,
     });
   }
-  return new DisputeGames(address, { gameType, proposalIntervalMs }, { proposer, reader, clock });
+  const wanted = rootKindOfGame(gameType) ?? (await rootKindOf(reader, wordToAddress(implementation.words[0]!)));
+  if (wanted === rootKind) return;
+  throw new ProposerError("proposer/bad-config", { option: "--game-type", value: gameType, expected: wantedSource(wanted) });
 }
 
-async function respectedGameType(reader: ContractReader, portal: Uint8Array): Promise<number> {
+/** Games with output roots have an L2 block number; those with super roots have a sequence number alone, which is a time. */
+async function rootKindOf(reader: ContractReader, implementation: Uint8Array): Promise<RootKind> {
+  const answer = await reader.read(implementation, "l2BlockNumber()");
+  return answer.kind === "words" && answer.words.length > 0 ? "output root" : "super root";
+}
+
+async function respectedGameType(reader: ContractReader, portal: Uint8Array | undefined): Promise<number> {
+  if (portal === undefined) return DEFAULT_GAME_TYPE;
   const answer = await reader.read(portal, "respectedGameType()");
   if (answer.kind === "reverted" || answer.words.length !== 1) return DEFAULT_GAME_TYPE;
   return wordToNumber(answer.words[0]!, portal, "respectedGameType()");

@@ -19,10 +19,6 @@ export const opProposer: ForeignProgram = {
       text: "derive the key once (cast wallet private-key) and give it with --private-key-file",
       flags: ["mnemonic", "hd-path", "l2-output-hd-path"],
     },
-    {
-      text: "use --rollup-rpc, rproposer proposes output roots and not super roots",
-      flags: ["superroot-rpcs", "supernode-rpcs"],
-    },
   ],
   variables: {
     SUPERNODE_RPCS: "superroot-rpcs",

@@ -21,8 +21,11 @@ import {
 import { remoteSignerOptions } from "@rnode/signer";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
 import { opProposer } from "./foreign-options.ts";
+import { rootKindOfGame, wantedSource } from "./game-types.ts";
 
 const MAX_GAME_TYPE = 2 ** 32 - 1;
+
+const isGiven = (urls: unknown): boolean => Array.isArray(urls) && urls.length > 0;
 
 const endpointOptions = optionGroup("", {
   l1EthRpc: {
@@ -33,9 +36,20 @@ const endpointOptions = optionGroup("", {
   rollupRpc: {
     parse: listOf(httpUrl),
     required: true,
+    requiredUnless: "superroot-rpcs",
     help: "JSON-RPC endpoint of the rollup node, or of several sequencers, separated by commas: that of the active one is used. Asked of several, they must serve the admin namespace.",
   },
+  superrootRpcs: {
+    parse: listOf(httpUrl),
+    aliases: ["supernode-rpcs"],
+    check: (_: readonly string[], other) =>
+      other("game-factory-address") === undefined || other("game-type") === undefined
+        ? "needs --game-factory-address and --game-type, because sources of super roots name no contract"
+        : undefined,
+    help: "JSON-RPC endpoints of sources of super roots (superroot_atTimestamp), separated by commas, in place of --rollup-rpc: for games of types 5 and 9.",
+  },
   activeSequencerCheckDurationMs: {
+    needs: "rollup-rpc",
     parse: positiveDuration,
     default: 120_000,
     help: "How long the answer which of several sequencers is active counts.",
@@ -50,7 +64,12 @@ const proposalOptions = optionGroup("", {
   gameFactoryAddress: { parse: address, help: "Address of the DisputeGameFactory." },
   gameType: {
     parse: integerBetween(0, MAX_GAME_TYPE),
-    help: "Type of the dispute games that are created. Not given: the type that the rollup's portal respects, or 0.",
+    check: (gameType: number, other) => {
+      const wanted = rootKindOfGame(gameType);
+      const isOther = wanted !== undefined && (wanted === "super root") !== isGiven(other("superroot-rpcs"));
+      return isOther ? `expected ${wantedSource(wanted)}, got ${gameType}` : undefined;
+    },
+    help: "Type of the dispute games that are created, which fits the kind of root. Not given: the type that the rollup's portal respects, or 0.",
   },
   proposalIntervalMs: {
     parse: duration,
@@ -86,10 +105,14 @@ const rpcOptions = optionGroup("rpc", {
 
 export const rproposerOptions = optionTable({
   program: "rproposer",
-  summary: "Posts output roots of an L2 to L1, so that withdrawals can be proven.",
+  summary: "Posts output roots or super roots of an L2 to L1, so that withdrawals can be proven.",
   envPrefix: "RPROPOSER_",
   foreign: [opProposer],
-  exclusive: [["l2oo-address", "game-factory-address"]],
+  exclusive: [
+    ["l2oo-address", "game-factory-address"],
+    ["rollup-rpc", "superroot-rpcs"],
+    ["l2oo-address", "superroot-rpcs"],
+  ],
   groups: {
     endpoints: endpointOptions,
     proposals: proposalOptions,

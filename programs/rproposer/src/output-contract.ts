@@ -1,42 +1,42 @@
 import type { ContractAnswer, ContractCall } from "@rnode/l1";
-import type { Output } from "@rnode/node-clients";
 import { bytesToBigint, bytesToHex, type Hex } from "@rnode/primitives";
-import type { L1BlockRef } from "@rnode/protocol";
+import type { Proposal } from "./proposal.ts";
 import { ProposerError } from "./proposer-error.ts";
 
 /** The next proposal that the L1 contract accepts. */
 type NextProposal =
   /** the output of this block, and of no other */
   | { readonly kind: "block"; readonly number: number }
-  /** the output of the newest block that may be proposed */
+  /** the root of the newest block, or time, that may be proposed */
   | { readonly kind: "newest" }
   /** nothing before this time, milliseconds since the epoch */
   | { readonly kind: "later"; readonly atMs: number };
 
-/** An output root that is on L1. */
-export interface PostedOutput {
-  readonly blockNumber: number;
+/** A root that is on L1. */
+export interface PostedRoot {
+  /** as in `Proposal` */
+  readonly sequenceNumber: number;
   readonly root: Hex;
 }
 
 /** The state of the contract. It is read from L1 for each decision, because the proposer keeps no state of its own. */
 export interface ContractState {
   readonly next: NextProposal;
-  /** the newest output that matters to this proposer; undefined: none yet */
-  readonly latest: PostedOutput | undefined;
+  /** the newest root that matters to this proposer; undefined: none yet */
+  readonly latest: PostedRoot | undefined;
 }
 
-/** Where output roots are posted. Methods reject if L1 does not answer. */
+/** Where roots are posted. Methods reject if L1 does not answer. */
 export interface OutputContract {
   readonly kind: "output oracle" | "dispute games";
   readonly address: Uint8Array;
   /** whether a proposal names an L1 block whose hash the contract compares */
   readonly checksL1Block: boolean;
   state(): Promise<ContractState>;
-  /** Whether this very output is on L1 already. */
-  has(output: Output): Promise<boolean>;
-  /** The transaction that posts the output. The L1 block is one that the output was derived from: it ties the proposal to that branch of L1. */
-  proposal(output: Output, l1Block: Pick<L1BlockRef, "hash" | "number">): Promise<ContractCall>;
+  /** Whether this very root is on L1 already. */
+  has(proposal: Proposal): Promise<boolean>;
+  /** The transaction that posts the root. `currentL1` of its status ties the proposal to that branch of L1, where the contract checks it. */
+  transaction(proposal: Proposal): Promise<ContractCall>;
 }
 
 /** What contracts are read with; `L1ContractClient` implements it. */

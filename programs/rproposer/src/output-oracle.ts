@@ -1,8 +1,7 @@
 import { type ContractCall, encodeCall } from "@rnode/l1";
-import type { Output } from "@rnode/node-clients";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import type { L1BlockRef } from "@rnode/protocol";
 import { type ContractReader, type ContractState, type OutputContract, readWords, wordToNumber } from "./output-contract.ts";
+import type { Proposal } from "./proposal.ts";
 
 /** The `L2OutputOracle`: outputs at a fixed block interval, in order and without gaps, all from one account. */
 export class OutputOracle implements OutputContract {
@@ -23,16 +22,16 @@ export class OutputOracle implements OutputContract {
     // (root, timestamp, L2 block number)
     const signature = "getL2Output(uint256)";
     const words = await readWords(this.#reader, this.address, signature, [BigInt(nextIndex - 1)], 3);
-    return { ...state, latest: { root: bytesToHex(words[0]!), blockNumber: wordToNumber(words[2]!, this.address, signature) } };
+    return { ...state, latest: { root: bytesToHex(words[0]!), sequenceNumber: wordToNumber(words[2]!, this.address, signature) } };
   }
 
-  async has({ block }: Output): Promise<boolean> {
-    return (await this.#number("nextBlockNumber()")) > block.number;
+  async has({ sequenceNumber }: Proposal): Promise<boolean> {
+    return (await this.#number("nextBlockNumber()")) > sequenceNumber;
   }
 
   /** The contract refuses it on a branch of L1 without the block. */
-  async proposal({ root, block }: Output, l1Block: Pick<L1BlockRef, "hash" | "number">): Promise<ContractCall> {
-    const words = [hexToBytes(root), BigInt(block.number), hexToBytes(l1Block.hash), BigInt(l1Block.number)];
+  async transaction({ root, sequenceNumber, status: { currentL1 } }: Proposal): Promise<ContractCall> {
+    const words = [hexToBytes(root), BigInt(sequenceNumber), hexToBytes(currentL1.hash), BigInt(currentL1.number)];
     return { to: this.address, data: encodeCall("proposeL2Output(bytes32,uint256,bytes32,uint256)", words) };
   }
 

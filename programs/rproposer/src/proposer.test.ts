@@ -1,12 +1,15 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
+import { superRootHash } from "@rnode/protocol";
 import { SIM_SIGNER, SimL1, simManager } from "@rnode/tx-manager/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { DisputeGames } from "./dispute-games.ts";
 import { OutputOracle } from "./output-oracle.ts";
+import { OutputRootSource } from "./output-root-source.ts";
 import { Proposer, type ProposerOptions } from "./proposer.ts";
 import { createProposerMetrics } from "./proposer-metrics.ts";
+import { SuperRootSource } from "./super-root-source.ts";
 import { CONTRACT, SimContracts, SimNode } from "./testing/sim-chain.ts";
 
 const L1_BLOCK_MS = 12_000;
@@ -26,23 +29,28 @@ class World {
   readonly contracts = new SimContracts(this.l1, SIM_SIGNER.address);
   readonly running: Proposer[] = [];
 
-  proposer(kind: "oracle" | "games", options: Partial<ProposerOptions> = {}): Proposer {
+  /** further sources of super roots */
+  readonly others: SimNode[] = [];
+
+  proposer(kind: "oracle" | "games" | "super games", options: Partial<ProposerOptions> = {}): Proposer {
     const { clock, l1, node, contracts } = this;
     const contract =
       kind === "oracle"
         ? new OutputOracle(CONTRACT, contracts)
         : new DisputeGames(
             CONTRACT,
-            { gameType: 1, proposalIntervalMs: 5 * MINUTE_MS },
-            { proposer: SIM_SIGNER.address, reader: contracts, clock },
+            { proposalIntervalMs: 5 * MINUTE_MS },
+            { findGameType: async () => contracts.gameType, proposer: SIM_SIGNER.address, reader: contracts, clock },
           );
     const transactions = simManager({ l1, clock }, { confirmations: 2, receiptQueryIntervalMs: 12_000 });
     const proposer = new Proposer(
       { ...OPTIONS, ...options },
       {
         contract,
-        node: async () => node,
-        onNodeFailure: () => {},
+        source:
+          kind === "super games"
+            ? new SuperRootSource([node, ...this.others], { clock, log: silentLogger })
+            : new OutputRootSource({ node: async () => node, onFailure: () => {} }),
         l1: {
           head: () => l1.head(),
           nonce: (address, block) => l1.nonce(address, block),
@@ -182,7 +190,7 @@ describe("Proposer with an output oracle", () => {
     world.node.finalized = 30;
     await world.pass(5 * MINUTE_MS);
     expect(world.proposed).toEqual([10]);
-    expect(proposer.status().waitingFor).toBe("the output of block 10 on L1 to be the rollup node's");
+    expect(proposer.status().waitingFor).toBe("the output root of block 10 on L1 to be the rollup node's");
     world.contracts.forgedRoot = undefined;
     await world.pass(5 * MINUTE_MS);
     expect(world.proposed).toEqual([10, 20, 30]);
@@ -279,5 +287,96 @@ describe("Proposer with dispute games", () => {
     expect(second.status()).toMatchObject({ lastProposedBlock: 5, waitingFor: "the proposal interval to pass" });
     await world.pass(5 * MINUTE_MS);
     expect(world.contracts.games.map(({ blockNumber }) => blockNumber)).toEqual([5, 7, 50]);
+  });
+});
+
+describe.each([5, 9])("Proposer with games of super roots, type %i", (gameType) => {
+  const GENESIS_SEC = 1_800_000_000;
+  const superWorld = (): World => {
+    const world = newWorld();
+    world.contracts.gameType = gameType;
+    return world;
+  };
+  const timesOf = (world: World): number[] => world.contracts.games.map(({ blockNumber }) => blockNumber);
+
+  it("creates a game for the newest finalized time, with the super root as claim and its preimage as extra data", async () => {
+    const world = superWorld();
+    world.node.safe = 9;
+    world.node.finalized = 5;
+    const proposer = world.proposer("super games");
+    await world.pass(2 * MINUTE_MS);
+    expect(timesOf(world)).toEqual([GENESIS_SEC + 10]);
+    const [game] = world.contracts.games;
+    expect(game).toMatchObject({ gameType, root: superRootHash(world.node.superRootAt(GENESIS_SEC + 10)) });
+    expect(proposer.status()).toMatchObject({ lastProposedL2Time: GENESIS_SEC + 10, waitingFor: "the proposal interval to pass" });
+    world.node.finalized = 8;
+    await world.pass(6 * MINUTE_MS);
+    expect(timesOf(world)).toEqual([GENESIS_SEC + 10, GENESIS_SEC + 16]);
+    expect(world.contracts.included).toBe(2);
+  });
+
+  it("follows the source that has read most of L1, and takes the root of another one if that fails", async () => {
+    const world = superWorld();
+    await world.pass(MINUTE_MS);
+    world.node.finalized = 50; // says more, and lags
+    world.node.safe = 50;
+    world.node.lag = 3;
+    const best = new SimNode(world.l1);
+    best.safe = 6;
+    best.finalized = 4;
+    world.others.push(best);
+    const proposer = world.proposer("super games");
+    await world.pass(2 * MINUTE_MS);
+    expect(timesOf(world)).toEqual([GENESIS_SEC + 8]);
+    best.finalized = 6;
+    best.atTimestamp = async (time) => {
+      const answer = await SimNode.prototype.atTimestamp.call(best, time);
+      return { ...answer, data: undefined };
+    };
+    await world.pass(6 * MINUTE_MS);
+    expect(timesOf(world)).toEqual([GENESIS_SEC + 8, GENESIS_SEC + 12]);
+    best.isDown = true;
+    await world.pass(6 * MINUTE_MS);
+    expect(timesOf(world).at(-1)).toBe(GENESIS_SEC + 100);
+    world.node.isDown = true;
+    await world.pass(6 * MINUTE_MS);
+    expect(String(proposer.status().trouble)).toContain("no source of --superroot-rpcs says what is safe: node: the node is away");
+  });
+
+  it("proposes no root of a source that does not call it final itself", async () => {
+    const world = superWorld();
+    await world.pass(MINUTE_MS);
+    const lagging = new SimNode(world.l1);
+    lagging.safe = 20;
+    lagging.finalized = 3;
+    lagging.lag = 3;
+    world.others.push(lagging);
+    world.node.finalized = 10;
+    world.node.safe = 10;
+    world.node.atTimestamp = async (time) => {
+      const answer = await SimNode.prototype.atTimestamp.call(world.node, time);
+      return { ...answer, data: undefined };
+    };
+    const proposer = world.proposer("super games");
+    await world.pass(3 * MINUTE_MS);
+    expect(timesOf(world)).toEqual([]);
+    expect(proposer.status().waitingFor).toBe("the rollup node to call the block safe again");
+    lagging.finalized = 10;
+    await world.pass(2 * MINUTE_MS);
+    expect(timesOf(world)).toEqual([GENESIS_SEC + 20]);
+  });
+
+  it("proposes nothing on its own last game if the sources contradict it", async () => {
+    const world = superWorld();
+    world.node.finalized = 5;
+    world.node.safe = 5;
+    const proposer = world.proposer("super games");
+    await world.pass(2 * MINUTE_MS);
+    world.node.branch = 1;
+    world.node.finalized = 9;
+    world.node.safe = 9;
+    await world.pass(8 * MINUTE_MS);
+    expect(timesOf(world)).toEqual([GENESIS_SEC + 10]);
+    expect(proposer.status().waitingFor).toBe(`the super root of L2 time ${GENESIS_SEC + 10} on L1 to be the rollup node's`);
   });
 });

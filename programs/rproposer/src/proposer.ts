@@ -1,10 +1,10 @@
 import { type ContractAnswer, type ContractCall, isNewerL1 } from "@rnode/l1";
-import type { Output, SyncStatus } from "@rnode/node-clients";
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import { Backoff, bytesToHex, type Clock, type Ether, etherOf } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
 import type { SendOutcome, TxCandidate } from "@rnode/tx-manager";
-import type { ContractState, OutputContract, PostedOutput } from "./output-contract.ts";
+import type { ContractState, OutputContract, PostedRoot } from "./output-contract.ts";
+import type { Proposal, ProposalSource, RootKind, SourceStatus } from "./proposal.ts";
 import type { ProposerMetrics } from "./proposer-metrics.ts";
 
 export interface ProposerOptions {
@@ -17,12 +17,6 @@ export interface ProposerOptions {
   readonly waitNodeSync: boolean;
   /** how long to wait for transactions of an earlier run before its nonces are used again */
   readonly pendingLimitMs: number;
-}
-
-/** The part of the rollup node's API that the proposer uses. */
-export interface OutputSource {
-  syncStatus(): Promise<SyncStatus>;
-  outputAtBlock(number: number): Promise<Output>;
 }
 
 /** The part of the L1 API that the proposer uses beside the contract. */
@@ -41,10 +35,8 @@ interface ProposalSender {
 
 export interface ProposerDeps {
   readonly contract: OutputContract;
-  /** the node to ask now: with several sequencers, the active one's. Rejects if there is none. */
-  readonly node: () => Promise<OutputSource>;
-  /** the node that was asked failed */
-  readonly onNodeFailure: () => void;
+  /** of the kind of root that the contract takes */
+  readonly source: ProposalSource;
   readonly l1: ProposerL1;
   readonly transactions: ProposalSender;
   readonly clock: Clock;
@@ -59,8 +51,14 @@ const MAX_L1_BLOCK_AGE = 200;
 /** After so many polls without a new L1 block, the round starts again. */
 const MAX_L1_POLLS = 10;
 
+/** How logs and the status name the position of a root. */
+const POSITIONS: Readonly<Record<RootKind, { readonly field: string; readonly last: string; nameOf(number: number): string }>> = {
+  "output root": { field: "block", last: "lastProposedBlock", nameOf: (number) => `block ${number}` },
+  "super root": { field: "l2Time", last: "lastProposedL2Time", nameOf: (number) => `L2 time ${number}` },
+};
+
 /**
- * Posts output roots. A round reads the state of L1 and posts at most one output. Between rounds the proposer keeps only the
+ * Posts output roots or super roots. A round reads the state of L1 and posts at most one root. Between rounds the proposer keeps only the
  * state of its log messages.
  */
 export class Proposer {
@@ -116,7 +114,7 @@ class ProposingRun {
   #pendingSinceMs: number | undefined;
   #nextBalanceMs = 0;
   #balance: Ether | undefined;
-  #latest: PostedOutput | undefined;
+  #latest: PostedRoot | undefined;
   #waitingFor = "L1";
   #lastError = "";
   /** in the round in progress */
@@ -132,10 +130,19 @@ class ProposingRun {
     this.#stopping.abort();
   }
 
+  get #position() {
+    return POSITIONS[this.#deps.source.rootKind];
+  }
+
+  /** The position of a root as a field of log lines. */
+  #at(number: number | undefined): LogFields {
+    return { [this.#position.field]: number };
+  }
+
   status(): LogFields {
     return {
       contract: this.#deps.contract.kind,
-      lastProposedBlock: this.#latest?.blockNumber,
+      [this.#position.last]: this.#latest?.sequenceNumber,
       balanceEther: this.#balance,
       ...(this.#lastError === "" ? { waitingFor: this.#waitingFor } : { trouble: this.#lastError }),
     };
@@ -174,48 +181,49 @@ class ProposingRun {
       const ms = Math.max(0, state.next.atMs - clock.unixMs());
       return waitFor("the proposal interval to pass", Math.min(ms, this.#options.pollIntervalMs));
     }
-    const status = await this.#ask((node) => node.syncStatus());
-    const number = this.#chosenBlock(state, status);
+    const status = await this.#ask((source) => source.status());
+    const number = this.#chosen(state, status);
     if (number === undefined) return waitFor("newer blocks that may be proposed");
     const contradiction = await this.#contradictionOf(state.latest, status);
     if (contradiction !== undefined) return contradiction;
-    const output = await this.#ask((node) => node.outputAtBlock(number));
+    const proposal = await this.#ask((source) => source.proposalAt(number));
     // The node may have gone back between its two answers.
-    if (this.#proposable(output.status) < number) return waitFor("the rollup node to call the block safe again");
-    if (await contract.has(output)) return waitFor("a block whose output is not on L1 yet");
+    if (this.#proposable(proposal.status) < number) return waitFor("the rollup node to call the block safe again");
+    if (await contract.has(proposal)) return waitFor("a block whose output is not on L1 yet");
     if (!(await this.#ownTransactionsSettled())) return waitFor("transactions of an earlier run to be included");
-    const l1Wait = contract.checksL1Block ? await this.#waitForL1After(output.status.currentL1.number) : undefined;
+    const l1Wait = contract.checksL1Block ? await this.#waitForL1After(proposal.status.currentL1.number) : undefined;
     if (l1Wait !== undefined) return waitFor(l1Wait);
-    log.debug("an output is due", { block: number, outputRoot: output.root });
-    return this.#propose(output);
+    log.debug("a root is due", { ...this.#at(number), root: proposal.root });
+    return this.#propose(proposal);
   }
 
-  /** Which block is due, if it may be proposed. */
-  #chosenBlock({ next, latest }: ContractState, status: SyncStatus): number | undefined {
+  /** The L2 block or time whose root is due, if it may be proposed. */
+  #chosen({ next, latest }: ContractState, status: SourceStatus): number | undefined {
     const newest = this.#proposable(status);
     if (next.kind === "block") return next.number <= newest ? next.number : undefined;
-    return newest > (latest?.blockNumber ?? 0) ? newest : undefined;
+    return newest > (latest?.sequenceNumber ?? 0) ? newest : undefined;
   }
 
-  #proposable({ finalizedL2, safeL2 }: SyncStatus): number {
-    return (this.#options.allowNonFinalized ? safeL2 : finalizedL2).number;
+  #proposable({ finalized, safe }: SourceStatus): number {
+    return this.#options.allowNonFinalized ? safe : finalized;
   }
 
   /** The proposer stops if its own node contradicts the newest output on L1: one of them is wrong, and an operator must look. */
-  async #contradictionOf(latest: PostedOutput | undefined, status: SyncStatus): Promise<RoundResult | undefined> {
-    const { metrics, log } = this.#deps;
-    if (latest === undefined || latest.blockNumber > this.#proposable(status)) return undefined;
-    const { root } = await this.#ask((node) => node.outputAtBlock(latest.blockNumber));
+  async #contradictionOf(latest: PostedRoot | undefined, status: SourceStatus): Promise<RoundResult | undefined> {
+    const { metrics, log, source } = this.#deps;
+    if (latest === undefined || latest.sequenceNumber > this.#proposable(status)) return undefined;
+    const { sequenceNumber: number } = latest;
+    const { root } = await this.#ask(() => source.proposalAt(number));
     const isValid = root === latest.root;
-    metrics.l2Ref(isValid ? "valid_output" : "invalid_output", { number: latest.blockNumber });
+    metrics.l2Ref(isValid ? "valid_output" : "invalid_output", { number });
     if (isValid) return undefined;
-    const reason = `the output of block ${latest.blockNumber} on L1 to be the rollup node's`;
+    const reason = `the ${source.rootKind} of ${this.#position.nameOf(number)} on L1 to be the rollup node's`;
     if (this.#waitingFor !== reason) {
-      log.error("L1 has another output than the rollup node: nothing is proposed on it", {
-        block: latest.blockNumber,
+      log.error("L1 has another root than the rollup node: nothing is proposed on it", {
+        ...this.#at(number),
         onL1: latest.root,
         ofNode: root,
-        remedy: "have the wrong output removed or its game challenged, or mend the node",
+        remedy: "have the wrong root removed or its game challenged, or mend the node",
       });
     }
     return waitFor(reason);
@@ -238,49 +246,50 @@ class ProposingRun {
     return this.#waitingFor;
   }
 
-  async #propose(output: Output): Promise<RoundResult> {
+  async #propose(proposal: Proposal): Promise<RoundResult> {
     const { contract, l1, transactions, log, metrics, clock } = this.#deps;
-    const call = await contract.proposal(output, output.status.currentL1);
+    const { root, sequenceNumber } = proposal;
+    const call = await contract.transaction(proposal);
     const simulated = await l1.simulate({ ...call, from: transactions.address });
     if (simulated.kind === "reverted") {
       metrics.proposals.inc({ outcome: "refused" });
       log.error("the contract refuses the proposal", {
         contract: bytesToHex(contract.address),
-        block: output.block.number,
+        ...this.#at(sequenceNumber),
         proposer: bytesToHex(transactions.address),
         message: simulated.message,
       });
-      return waitFor(`the contract to accept block ${output.block.number}: ${simulated.message}`);
+      return waitFor(`the contract to accept ${this.#position.nameOf(sequenceNumber)}: ${simulated.message}`);
     }
-    log.info("proposing an output", { block: output.block.number, outputRoot: output.root });
+    log.info("proposing a root", { ...this.#at(sequenceNumber), root });
     this.#waitingFor = "the transaction to be included";
     const startedMs = clock.monotonicMs();
     const { to, data, valueWei } = call;
     const candidate: TxCandidate = { to, carries: { kind: "calldata", data }, value: valueWei, gasLimit: "estimated" };
     const outcome = await transactions.send(candidate, this.#stopping.signal);
-    return this.#settle(output, outcome, startedMs);
+    return this.#settle(proposal, outcome, startedMs);
   }
 
-  async #settle(output: Output, outcome: SendOutcome, startedMs: number): Promise<RoundResult> {
+  async #settle(proposal: Proposal, outcome: SendOutcome, startedMs: number): Promise<RoundResult> {
     const { contract, log, metrics, clock } = this.#deps;
-    const { number } = output.block;
+    const { root, sequenceNumber: number, timestampSec: timestamp } = proposal;
     switch (outcome.kind) {
       case "confirmed": {
         // An included transaction may have reverted, so the contract is read.
-        const isPosted = await contract.has(output);
+        const isPosted = await contract.has(proposal);
         metrics.proposals.inc({ outcome: isPosted ? "confirmed" : "lost" });
-        const fields = { block: number, outputRoot: output.root, hash: outcome.hash, l1Block: outcome.inclusion.blockNumber };
+        const fields = { ...this.#at(number), root, hash: outcome.hash, l1Block: outcome.inclusion.blockNumber };
         if (!isPosted) {
-          log.error("a proposal was included, but the contract does not have the output", fields);
+          log.error("a proposal was included, but the contract does not have the root", fields);
           return waitFor("the contract to have the proposal");
         }
-        metrics.l2Ref("proposed", output.block);
-        log.info("output proposed", { ...fields, tookMs: clock.monotonicMs() - startedMs });
+        metrics.l2Ref("proposed", { number, timestamp });
+        log.info("root proposed", { ...fields, tookMs: clock.monotonicMs() - startedMs });
         return { kind: "again" };
       }
       case "failed":
         metrics.proposals.inc({ outcome: "failed" });
-        log.warn("a proposal was given up", { block: number, reason: outcome.reason });
+        log.warn("a proposal was given up", { ...this.#at(number), reason: outcome.reason });
         return waitFor("the next try");
       case "nonce-consumed":
         metrics.proposals.inc({ outcome: "nonce-consumed" });
@@ -308,28 +317,27 @@ class ProposingRun {
   }
 
   async #checkNodeSync(): Promise<boolean> {
-    const { currentL1 } = await this.#ask((node) => node.syncStatus());
+    const { currentL1 } = await this.#ask((source) => source.status());
     this.#isNodeSynced = currentL1.number + 1 >= (await this.#deps.l1.head()).number;
     return this.#isNodeSynced;
   }
 
-  /** Sends a request to the rollup node. After a failure, the node is selected again. */
-  async #ask<T>(question: (node: OutputSource) => Promise<T>): Promise<T> {
+  /** Asks the rollup node; a failure is noted, as it is asked again after a time of its own. */
+  async #ask<T>(question: (source: ProposalSource) => Promise<T>): Promise<T> {
     try {
-      return await question(await this.#deps.node());
+      return await question(this.#deps.source);
     } catch (error) {
-      this.#deps.onNodeFailure();
       this.#nodeFailed = true;
       throw error;
     }
   }
 
-  #noteLatest(latest: PostedOutput | undefined): void {
+  #noteLatest(latest: PostedRoot | undefined): void {
     const { log } = this.#deps;
-    if (this.#latest !== undefined && (latest?.blockNumber ?? -1) < this.#latest.blockNumber) {
-      log.warn("L1 no longer has an output: it was reorganised away, or removed", {
-        was: this.#latest.blockNumber,
-        now: latest?.blockNumber,
+    if (this.#latest !== undefined && (latest?.sequenceNumber ?? -1) < this.#latest.sequenceNumber) {
+      log.warn("L1 no longer has a root: it was reorganised away, or removed", {
+        was: this.#latest.sequenceNumber,
+        now: latest?.sequenceNumber,
       });
     }
     this.#latest = latest;

@@ -59,7 +59,7 @@ async function start(given: { l1?: Answers; node?: Answers; call?: unknown } = {
   const node = await endpoint(given.node ?? { optimism_rollupConfig: ROLLUP });
   const fixed = ["--rpc.addr=127.0.0.1", "--rpc.port=0", "--rpc.enable-admin", "--stopped"];
   if (!args.some((arg) => arg.startsWith("--signer"))) fixed.push(`--private-key=${"11".repeat(32)}`);
-  const endpoints = args.some((arg) => arg.startsWith("--rollup-rpc")) ? [] : [`--rollup-rpc=${node}`];
+  const endpoints = args.some((arg) => /^--(?:rollup-rpc|superroot-rpcs)/.test(arg)) ? [] : [`--rollup-rpc=${node}`];
   const parsed = parseOptions(rproposerOptions, [`--l1-eth-rpc=${l1}`, ...endpoints, ...fixed, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
@@ -129,6 +129,60 @@ describe("startProposer", () => {
     const active = await endpoint({ admin_sequencerActive: true, rnode_rollupConfig: ROLLUP });
     const { ready } = await start({}, [`--rollup-rpc=${stopped},${active}`]);
     await ready;
+  });
+
+  describe("with sources of super roots", () => {
+    const source = () =>
+      endpoint({
+        superroot_atTimestamp: {
+          current_l1: { hash: `0x${"01".repeat(32)}`, number: 1 },
+          safe_timestamp: 10,
+          finalized_timestamp: 8,
+          chain_ids: ["901", "902"],
+          optimistic_at_timestamp: {},
+        },
+      });
+    const games = (type: number) => ["--proposal-interval=1h", `--game-factory-address=${FACTORY}`, `--game-type=${type}`];
+    const SUPER_GAME = `0x${"66".repeat(20)}`;
+    const factory = (implementation: string, ofGame: Readonly<Record<string, string>> = {}) =>
+      contracts({ [FACTORY]: { "gameCount()": "0x00", "gameImpls(uint32)": implementation }, [implementation]: ofGame });
+
+    it("needs neither a rollup configuration nor a portal", async () => {
+      const { ready, status } = await start({ call: factory(SUPER_GAME) }, [`--superroot-rpcs=${await source()}`, ...games(9)]);
+      await ready;
+      expect(status()).toEqual({ waitingFor: "admin_startProposer" });
+    });
+
+    it("asks the implementation of an unknown type what its claims are", async () => {
+      const call = factory(SUPER_GAME, { "l2BlockNumber()": "0x01" });
+      const outputs = [`--superroot-rpcs=${await source()}`, ...games(77)];
+      await expect((await start({ call }, outputs)).ready).rejects.toThrow("this type's claims are output roots");
+      await (await start({ call }, games(77))).ready;
+      await (await start({ call: factory(SUPER_GAME) }, outputs)).ready;
+      await expect((await start({ call: factory(SUPER_GAME) }, games(77))).ready).rejects.toThrow("claims are super roots");
+    });
+
+    it("does not start with another kind of node, and waits for one of several", async () => {
+      const other = await endpoint({ optimism_rollupConfig: ROLLUP });
+      const args = (urls: string) => [`--superroot-rpcs=${urls}`, ...games(9)];
+      await expect((await start({ call: factory(SUPER_GAME) }, args(other))).ready).rejects.toThrow(
+        /^--superroot-rpcs http\S+ is not the source of super roots/,
+      );
+      const { status, close } = await start({ call: factory(SUPER_GAME) }, args(`${other},${CLOSED}`));
+      expect(status()).toEqual({ waitingFor: expect.stringContaining("source of super roots") });
+      await close();
+      await (await start({ call: factory(SUPER_GAME) }, args(`${other},${await source()}`))).ready;
+    });
+
+    it("does not make games of output roots for a portal that respects super games", async () => {
+      const call = contracts({
+        [PORTAL]: { "disputeGameFactory()": FACTORY, "respectedGameType()": "0x09" },
+        [FACTORY]: GAMES,
+      });
+      await expect((await start({ call }, ["--proposal-interval=1h"])).ready).rejects.toThrow(
+        "--game-type: 9 does not do; expected a type of games with output roots (0, 1, 8), or --superroot-rpcs",
+      );
+    });
   });
 
   it("waits for a node that is away, and can be closed meanwhile", async () => {

@@ -7,5 +7,7 @@ export { ActiveSequencer } from "./rollup/active-sequencer.ts";
 export { type Output, outputFromJson } from "./rollup/output.ts";
 export { RollupClientError } from "./rollup/rollup-client-error.ts";
 export { RpcRollupNode } from "./rollup/rpc-rollup-node.ts";
+export { RpcSuperRootSource } from "./rollup/rpc-super-root-source.ts";
+export { type SuperRootAnswer, superRootAnswerFromJson } from "./rollup/super-root-answer.ts";
 export { type SyncStatus, syncStatusFromJson } from "./rollup/sync-status.ts";
 export { untilAnswered } from "./rollup/until-answered.ts";

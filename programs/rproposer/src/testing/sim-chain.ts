@@ -1,6 +1,6 @@
 import type { ContractAnswer, ContractCall } from "@rnode/l1";
 import { encodeCall } from "@rnode/l1";
-import { type Output, outputFromJson, type SyncStatus } from "@rnode/node-clients";
+import { type Output, outputFromJson, type SuperRootAnswer, type SyncStatus, superRootAnswerFromJson } from "@rnode/node-clients";
 import {
   bigintToBytes,
   bytesToBigint,
@@ -11,10 +11,11 @@ import {
   keccak256,
   uint64ToBytes,
 } from "@rnode/primitives";
-import type { L2BlockRef } from "@rnode/protocol";
+import { createSuperRoot, decodeSuperRoot, type L2BlockRef, superRootHash } from "@rnode/protocol";
 import type { SimL1 } from "@rnode/tx-manager/testing";
 import type { ContractReader } from "../output-contract.ts";
-import type { OutputSource } from "../proposer.ts";
+import type { OutputNode } from "../output-root-source.ts";
+import type { SuperRootNode } from "../super-root-source.ts";
 
 export const CONTRACT = new Uint8Array(20).fill(0xcc);
 const selectorOf = (signature: string): Hex => bytesToHex(encodeCall(signature, []));
@@ -27,7 +28,10 @@ const reverted = (message: string): ContractAnswer => ({ kind: "reverted", messa
 
 interface Posted {
   readonly root: Uint8Array;
+  /** of a super root its time */
   readonly blockNumber: number;
+  /** of a game; 1 if it is not given */
+  readonly gameType?: number;
   readonly l1TimeSec: number;
   readonly by: Uint8Array;
 }
@@ -42,6 +46,8 @@ export class SimContracts implements ContractReader {
   /** the account whose transactions are in the blocks */
   readonly #account: Uint8Array;
   readonly #l1: SimL1;
+  /** what the portal says, and the factory has an implementation of */
+  gameType = 1;
   /** games of others */
   readonly foreignGames: Posted[] = [];
   /** replaces the root of the newest output, to contradict the node */
@@ -75,8 +81,8 @@ export class SimContracts implements ContractReader {
     for (const { ref, transactions } of this.#l1.blocks) {
       for (const { data, value } of transactions) {
         if (bytesToHex(data.subarray(0, 4)) !== CREATE || this.#whyFactoryRefuses(data, value, games) !== undefined) continue;
-        const blockNumber = Number(bytesToBigint(wordOf(data, 4)));
-        games.push({ root: wordOf(data, 1), blockNumber, l1TimeSec: ref.timestamp, by: this.#account });
+        const { gameType, root, sequenceNumber } = gameOf(data);
+        games.push({ root, blockNumber: sequenceNumber!, gameType, l1TimeSec: ref.timestamp, by: this.#account });
       }
     }
     return [...games, ...this.foreignGames].sort((a, b) => a.l1TimeSec - b.l1TimeSec);
@@ -91,6 +97,9 @@ export class SimContracts implements ContractReader {
 
   #whyFactoryRefuses(data: Uint8Array, value: bigint, games: readonly Posted[]): string | undefined {
     if (value !== this.bondWei) return "IncorrectBondAmount";
+    const { gameType, sequenceNumber } = gameOf(data);
+    if (gameType !== this.gameType) return "NoImplementation";
+    if (sequenceNumber === undefined) return "BadExtraData";
     return games.some(({ root }) => equalBytes(root, wordOf(data, 1))) ? "GameAlreadyExists" : undefined;
   }
 
@@ -111,7 +120,7 @@ export class SimContracts implements ContractReader {
       case "gameCount()":
         return words(word(games.length));
       case "gameAtIndex(uint256)":
-        return words(word(1), word(games[Number(args[0])]!.l1TimeSec), word(Number(args[0])));
+        return words(word(games[Number(args[0])]!.gameType ?? 1), word(games[Number(args[0])]!.l1TimeSec), word(Number(args[0])));
       case "initBonds(uint32)":
         return words(word(this.bondWei));
       case "games(uint32,bytes32,bytes)": {
@@ -124,14 +133,17 @@ export class SimContracts implements ContractReader {
   }
 
   #readGame(index: number, signature: string): ContractAnswer {
-    const { root, blockNumber, by } = this.games[index]!;
-    switch (signature) {
-      case "claimData(uint256)":
+    const { root, blockNumber, by, gameType } = this.games[index]!;
+    if (signature === "rootClaim()") return words(root);
+    // a game of the first release, and one of super roots that nobody plays move by move
+    switch (`${isSuperGame(gameType)} ${signature}`) {
+      case "false claimData(uint256)":
         return words(word(2 ** 32 - 1), word(0), word(bytesToBigint(by)), word(this.bondWei), root, word(1), word(0));
-      case "rootClaim()":
-        return words(root);
-      case "l2BlockNumber()":
+      case "false l2BlockNumber()":
+      case "true l2SequenceNumber()":
         return words(word(blockNumber));
+      case "true gameCreator()":
+        return words(word(bytesToBigint(by)));
       default:
         return reverted("unknown function");
     }
@@ -145,8 +157,30 @@ export class SimContracts implements ContractReader {
   }
 }
 
+const isSuperGame = (gameType: number | undefined): boolean => gameType === 5 || gameType === 9;
+
+/** The arguments of `create`: the contracts of super games take only the preimage of their claim as extra data. */
+function gameOf(data: Uint8Array): {
+  readonly gameType: number;
+  readonly root: Uint8Array;
+  readonly sequenceNumber: number | undefined;
+} {
+  const [gameType, root, length] = [
+    Number(bytesToBigint(wordOf(data, 0))),
+    wordOf(data, 1),
+    Number(bytesToBigint(wordOf(data, 3))),
+  ];
+  const extraData = data.subarray(4 + 4 * 32, 4 + 4 * 32 + length);
+  if (data.length !== 4 + 4 * 32 + Math.ceil(length / 32) * 32) return { gameType, root, sequenceNumber: undefined };
+  if (!isSuperGame(gameType)) {
+    return { gameType, root, sequenceNumber: length === 32 ? Number(bytesToBigint(extraData)) : undefined };
+  }
+  const isPreimage = equalBytes(keccak256(extraData), root);
+  return { gameType, root, sequenceNumber: isPreimage ? decodeSuperRoot(extraData).timestampSec : undefined };
+}
+
 /** A rollup node with configurable safe and final heads. Its outputs depend on the block number and on the branch. */
-export class SimNode implements OutputSource {
+export class SimNode implements OutputNode, SuperRootNode {
   readonly #l1: SimL1;
   safe = 0;
   finalized = 0;
@@ -185,6 +219,38 @@ export class SimNode implements OutputSource {
       },
     };
     return outputFromJson(json, number);
+  }
+
+  readonly name: string = "node";
+
+  /** Of a chain with a block every two seconds from 1,800,000,000 on. */
+  async atTimestamp(timestampSec: number): Promise<SuperRootAnswer> {
+    const { currentL1, safeL2, finalizedL2 } = await this.syncStatus();
+    const superRoot = this.superRootAt(timestampSec);
+    const data = {
+      super: {
+        timestamp: `0x${timestampSec.toString(16)}`,
+        chains: superRoot.chains.map(({ chainId, outputRoot }) => ({ ChainID: String(chainId), Output: bytesToHex(outputRoot) })),
+      },
+      super_root: bytesToHex(superRootHash(superRoot)),
+    };
+    const json = {
+      current_l1: { hash: currentL1.hash, number: currentL1.number },
+      safe_timestamp: safeL2.timestamp,
+      finalized_timestamp: finalizedL2.timestamp,
+      chain_ids: ["901", "902"],
+      ...(timestampSec <= safeL2.timestamp ? { data } : {}),
+    };
+    return superRootAnswerFromJson(json, timestampSec);
+  }
+
+  superRootAt(timestampSec: number) {
+    const number = Math.floor((timestampSec - 1_800_000_000) / 2);
+    const outputs = [902n, 901n].map((chainId) => ({
+      chainId,
+      outputRoot: keccak256(hexToBytes(this.rootOf(number)), word(chainId)),
+    }));
+    return createSuperRoot(timestampSec, outputs);
   }
 
   rootOf(number: number): Hex {

@@ -8,7 +8,7 @@ export interface OptionDeclaration<T> {
   readonly default?: T;
   /** the program does not start without it */
   readonly required?: boolean;
-  /** flag of a switch that makes a required text unnecessary: it is then empty */
+  /** flag of an option that makes a required text or list unnecessary: it is then empty */
   readonly requiredUnless?: string;
   /** unit of the number, for help and reference */
   readonly unit?: string;

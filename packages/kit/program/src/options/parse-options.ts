@@ -88,8 +88,9 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
     }
   }
   for (const { option, fault } of absent) {
-    const { requiredUnless } = option.declaration;
-    if (requiredUnless !== undefined && isMet(requiredUnless, inEffect)) values[option.group]![option.key] = "";
+    const { requiredUnless, parse } = option.declaration;
+    const none = parse.item === undefined ? "" : [];
+    if (requiredUnless !== undefined && isMet(requiredUnless, inEffect)) values[option.group]![option.key] = none;
     else missing.push(fault);
   }
   const combined = combinationFaults(table, inEffect);

@@ -32,7 +32,7 @@ const l1Ref: JsonParser<L1BlockRef> = (value, path) => {
   };
 };
 
-const blockId: JsonParser<BlockId> = (value, path) => {
+export const blockId: JsonParser<BlockId> = (value, path) => {
   const object = jsonObject(value, path);
   return {
     hash: requiredField(object, path, "hash", hashHex),
