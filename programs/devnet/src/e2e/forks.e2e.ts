@@ -9,10 +9,10 @@ import { Scope, systemClock } from "@rnode/program";
 import { firstBlockFacts, OP_FORKS, type OpFork } from "@rnode/protocol";
 import { createPublicClient, createWalletClient, type Hex, http, numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Devnet, startDevnet } from "../devnet.ts";
 import { loadContracts } from "../l1/contracts.ts";
-import { predeploy } from "../l2/predeploys.ts";
+import { type PredeployName, predeploy } from "../l2/predeploys.ts";
 import { Program } from "../processes/program.ts";
 import type { ProgramName } from "../processes/program-names.ts";
 import { blobsOfBlocks, loadTrustedSetup, sendBlobs } from "../testing/blob-batches.ts";
@@ -42,16 +42,20 @@ const DELAYS_SEC: Readonly<Partial<Record<OpFork, number>>> = {
 };
 const L1_BLOCK_TIME = 2;
 const IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+const ETH_LIQUIDITY = "0x4200000000000000000000000000000000000025";
 const CREATE2_DEPLOYER = "0x13b0D85CcB8bf860b6b79AF3029fCA081AE9beF2";
 
 const forks: readonly OpFork[] = OP_FORKS.slice(1, OP_FORKS.indexOf(LAST) + 1);
 /** paths asked of the mirror */
 const asked: string[] = [];
-const datadir = mkdtempSync(join(tmpdir(), "rnode-forks-e2e-"));
-const scope = new Scope({ log: silentLogger, clock: systemClock });
-afterAll(async () => {
-  await scope.close();
+let datadir: string;
+let scope: Scope;
+beforeEach(() => {
+  datadir = mkdtempSync(join(tmpdir(), "rnode-forks-e2e-"));
+  scope = new Scope({ log: silentLogger, clock: systemClock });
+  asked.length = 0;
 });
+afterEach(() => scope.close());
 
 if (published === undefined)
   console.log("not run: from Delta to Lagoon (RNODE_ROLLUP_UPGRADES_DIR has the code that these forks deploy)");
@@ -79,78 +83,94 @@ async function serveMirror(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, on the verifier`, {
-  tags: "long",
-  timeout: 120_000,
-}, async () => {
-  const registry = `--registry=${await serveMirror()}`;
-  const knowsForks: readonly ProgramName[] = ["sequencerEngine", "sequencerNode", "verifierEngine", "verifierNode"];
-  const devnet = await startDevnet(scope, {
-    datadir: join(datadir, "devnet"),
-    basePort: 0,
-    parameters: {
-      l1BlockTimeSec: L1_BLOCK_TIME,
-      l2BlockTimeSec: 1,
-      otherChains: [902],
-      forkDelaysSec: Object.fromEntries(OP_FORKS.slice(1).map((fork) => [fork, forks.includes(fork) ? firstBlockOf(fork) : null])),
-    },
-    supervise: false,
-    changeArgs: (program, args) => {
-      if (!knowsForks.includes(program)) return args;
-      return [
-        ...args,
-        registry,
-        ...(args.some((arg) => arg.startsWith("--datadir=")) ? [] : [`--datadir=${join(datadir, program)}`]),
-      ];
-    },
-  });
-  const view = new ChainView(devnet);
-  if (published !== undefined) loadTrustedSetup();
+/** Lagoon's first block depends on the dependency set. */
+const CLUSTERS = LAST === "lagoon" ? [[], [902]] : [[]];
 
-  // Before blobs: the batch submitter publishes calldata, and the verifier follows.
-  const early = await sendEther(devnet, 5);
-  const calldataTo = Math.max(early, firstBlockOf("canyon"));
-  await waitFor(`safe block ${calldataTo} on the verifier`, 30_000, async () =>
-    (await view.safeNumber("verifier")) >= calldataTo ? true : undefined,
-  );
-  await devnet.programs.verifierNode.stop();
-  const last = firstBlockOf(LAST) + 2;
-  const until = published === undefined ? await publishCalldata(devnet, view, last) : await publishBlobs(devnet, view, last);
+it.each(CLUSTERS.map((otherChains) => ({ otherChains })))(
+  `goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, on the verifier: $otherChains`,
+  {
+    tags: "long",
+    timeout: 120_000,
+  },
+  async ({ otherChains }) => {
+    const registry = `--registry=${await serveMirror()}`;
+    const knowsForks: readonly ProgramName[] = ["sequencerEngine", "sequencerNode", "verifierEngine", "verifierNode"];
+    const devnet = await startDevnet(scope, {
+      datadir: join(datadir, "devnet"),
+      basePort: 0,
+      parameters: {
+        l1BlockTimeSec: L1_BLOCK_TIME,
+        l2BlockTimeSec: 1,
+        otherChains,
+        forkDelaysSec: Object.fromEntries(
+          OP_FORKS.slice(1).map((fork) => [fork, forks.includes(fork) ? firstBlockOf(fork) : null]),
+        ),
+      },
+      supervise: false,
+      changeArgs: (program, args) => {
+        if (!knowsForks.includes(program)) return args;
+        return [
+          ...args,
+          registry,
+          ...(args.some((arg) => arg.startsWith("--datadir=")) ? [] : [`--datadir=${join(datadir, program)}`]),
+        ];
+      },
+    });
+    const view = new ChainView(devnet);
+    if (published !== undefined) loadTrustedSetup();
 
-  const { url, close } = await recordAndReplay(devnet.info, join(datadir, "recording"));
-  scope.onClose("recorded L1", close);
-  await verifyFrom(devnet, url);
-  await waitFor(`safe block ${until} on the verifier`, 30_000, async () =>
-    (await view.safeNumber("verifier")) >= until ? true : undefined,
-  );
+    // Before blobs: the batch submitter publishes calldata, and the verifier follows.
+    const early = await sendEther(devnet, 5);
+    const calldataTo = Math.max(early, firstBlockOf("canyon"));
+    await waitFor(`safe block ${calldataTo} on the verifier`, 30_000, async () =>
+      (await view.safeNumber("verifier")) >= calldataTo ? true : undefined,
+    );
+    await devnet.programs.verifierNode.stop();
+    const last = firstBlockOf(LAST) + 2;
+    const until = published === undefined ? await publishCalldata(devnet, view, last) : await publishBlobs(devnet, view, last);
 
-  expect(await view.hashes("verifier", until)).toEqual(await view.hashes("sequencer", until));
-  for (const fork of forks) {
-    expect({ fork, ...(await firstBlock(view, fork)) }).toEqual({ fork, deposits: 1 + upgradesOf(fork), failed: [] });
-  }
-  const codeAt = (address: Hex, number: number) => view.engine<Hex>("verifier", "eth_getCode", [address, numberToHex(number)]);
-  expect(new Set(asked.filter((path) => path.includes("/bytecodes/"))).size).toBe(1);
-  expect(asked.filter((path) => path.includes("/bytecodes/")).length).toBe(2); // once for each engine
-  const created = firstBlockOf("canyon");
-  expect([await codeAt(CREATE2_DEPLOYER, created - 1), (await codeAt(CREATE2_DEPLOYER, created)).length]).toEqual([
-    "0x",
-    2 + 2 * 1584,
-  ]);
-  const implementationAt = (number: number) =>
-    view.engine<Hex>("verifier", "eth_getStorageAt", [predeploy("L1Block"), IMPLEMENTATION_SLOT, numberToHex(number)]);
-  const replaced = forks.filter((fork) => upgradesOf(fork) > 0 && fork !== "fjord");
-  for (const fork of replaced) {
-    expect(await implementationAt(firstBlockOf(fork))).not.toBe(await implementationAt(firstBlockOf(fork) - 1));
-  }
-});
+    const { url, close } = await recordAndReplay(devnet.info, join(datadir, "recording"));
+    scope.onClose("recorded L1", close);
+    await verifyFrom(devnet, url);
+    await waitFor(`safe block ${until} on the verifier`, 30_000, async () =>
+      (await view.safeNumber("verifier")) >= until ? true : undefined,
+    );
 
-function upgradesOf(fork: OpFork): number {
+    expect(await view.hashes("verifier", until)).toEqual(await view.hashes("sequencer", until));
+    for (const fork of forks) {
+      expect({ fork, ...(await firstBlock(view, fork)) }).toEqual({
+        fork,
+        deposits: 1 + upgradesOf(fork, otherChains.length > 0),
+        failed: [],
+      });
+    }
+    const codeAt = (address: Hex, number: number) => view.engine<Hex>("verifier", "eth_getCode", [address, numberToHex(number)]);
+    expect(new Set(asked.filter((path) => path.includes("/bytecodes/"))).size).toBe(1);
+    expect(asked.filter((path) => path.includes("/bytecodes/")).length).toBe(2); // once for each engine
+    const created = firstBlockOf("canyon");
+    expect([await codeAt(CREATE2_DEPLOYER, created - 1), (await codeAt(CREATE2_DEPLOYER, created)).length]).toEqual([
+      "0x",
+      2 + 2 * 1584,
+    ]);
+    const implementationAt = (name: PredeployName, number: number) =>
+      view.engine<Hex>("verifier", "eth_getStorageAt", [predeploy(name), IMPLEMENTATION_SLOT, numberToHex(number)]);
+    for (const fork of forks.filter((each) => upgradesOf(each, false) > 0 && each !== "fjord")) {
+      const name = fork === "lagoon" ? "ProxyAdmin" : "L1Block"; // Lagoon's L1Block is Karst's
+      const number = firstBlockOf(fork);
+      expect(await implementationAt(name, number)).not.toBe(await implementationAt(name, number - 1));
+    }
+    if (LAST === "lagoon") {
+      const funds = await view.engine<Hex>("verifier", "eth_getBalance", [ETH_LIQUIDITY, numberToHex(until)]);
+      expect(BigInt(funds)).toBe(otherChains.length > 0 ? (1n << 128n) - 1n : 0n);
+    }
+  },
+);
+
+function upgradesOf(fork: OpFork, isInCluster: boolean): number {
   const { upgrade } = firstBlockFacts(fork);
-  if (upgrade.kind === "bundle") {
-    const { before, after } = upgrade.bundle.ofCluster ?? { before: [], after: [] };
-    return before.length + upgrade.bundle.transactions + after.length;
-  }
-  return upgrade.kind === "steps" ? upgrade.steps.length : 0;
+  if (upgrade.kind !== "bundle") return upgrade.kind === "steps" ? upgrade.steps.length : 0;
+  const { transactions, ofCluster } = upgrade.bundle;
+  return transactions + (isInCluster && ofCluster !== undefined ? ofCluster.before.length + ofCluster.after.length : 0);
 }
 
 async function firstBlock(

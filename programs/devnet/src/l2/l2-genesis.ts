@@ -54,6 +54,10 @@ export interface L2GenesisInput {
 const NAMESPACE_SIZE = 2048;
 const SLOT_IMPLEMENTATION = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 const SLOT_ADMIN = "0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
+/** L2DevFeatureFlags, from Karst on: its first bit lets Lagoon's bundle of optimism v1.19.6 turn messages of other chains on. */
+const DEV_FEATURE_FLAGS_SUFFIX = 0x2d;
+/** keccak256("l2devfeatureflags.bitmap") − 1 */
+const SLOT_DEV_FEATURES = "0xc8bc8f9195cfb2d040744aac63412d02ffc186ea9bd519039edc4666ee9032bc";
 const DEAD_SENDER = "0x000000000000000000000000000000000000dEaD";
 /** EIP-2935's contract; the specification pins its code by hash. */
 const BLOCK_HASH_HISTORY: GenesisCode = {
@@ -179,7 +183,9 @@ function putPredeploys(
     const proxy = predeployAddress(suffix);
     const name = implementations.get(suffix);
     if (name === undefined) {
-      put(proxy, { balance: "0x0", nonce: "0x1", code: proxyCode, storage: { [SLOT_ADMIN]: admin } });
+      const isInCluster = (parameters.otherChains ?? []).length > 0;
+      const features = isInCluster && suffix === DEV_FEATURE_FLAGS_SUFFIX ? { [SLOT_DEV_FEATURES]: word("0x01") } : {};
+      put(proxy, { balance: "0x0", nonce: "0x1", code: proxyCode, storage: { [SLOT_ADMIN]: admin, ...features } });
       continue;
     }
     const code = codes.get(name)!;
