@@ -17,6 +17,7 @@ import type { SafeHeadDatabase } from "./safe/safe-head-database.ts";
 import { configChecks } from "./start/config-checks.ts";
 import { Connections } from "./start/connections.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./start/rollup-setup.ts";
+import { upgradeSourceFor } from "./start/upgrades.ts";
 import { TimedOutPayloads } from "./unsafe/timed-out-payloads.ts";
 import { VERSION } from "./version.ts";
 
@@ -57,7 +58,10 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const upgrades = fetches ? upgradeFilesOf(options, loaded.rollup.l2ChainId, { log, clock }) : undefined;
   scope.onClose("upgrade files", () => upgrades?.close());
   const { dependencySet, ...config } = loaded;
-  const derivation = { ...config, upgradeArtifact: loaded.upgradeArtifact ?? upgrades?.source };
+  const derivation = {
+    ...config,
+    upgradeArtifact: upgradeSourceFor(config.rollup, loaded.upgradeArtifact ?? upgrades?.source, log),
+  };
   assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);

@@ -33,7 +33,7 @@ import { createSequencer, startSequencing } from "./sequencing/create-sequencer.
 import { onlySequencer, type SequencerConductor } from "./sequencing/leadership.ts";
 import type { Sequencer } from "./sequencing/sequencer.ts";
 import type { NodeConnections } from "./start/connections.ts";
-import { wantUpgrades } from "./start/want-upgrades.ts";
+import { wantUpgrades } from "./start/upgrades.ts";
 import { createUnsafe } from "./unsafe/create-unsafe.ts";
 import { blocksOf, type ExecutionLayerSync } from "./unsafe/execution-layer-sync.ts";
 import type { Offered, UnsafeInbox } from "./unsafe/unsafe-inbox.ts";

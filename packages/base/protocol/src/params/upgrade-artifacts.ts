@@ -14,15 +14,21 @@ export interface UpgradeArtifact {
   readonly hash: Hex;
   /** length in bytes, if the specification states it */
   readonly length?: number | undefined;
+  /** a revision from before the fork was scheduled: public networks get a newer one, which this version does not know */
+  readonly isPreliminary?: true;
 }
 
 /** Returns the bytes of an artifact by its hash; `undefined` if not available. */
 export type UpgradeArtifactSource = (hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined;
 
-export type UpgradeErrorCode = "upgrade/missing-artifact" | "upgrade/wrong-artifact" | "upgrade/bad-bundle";
+type FatalUpgradeErrorCode = "upgrade/missing-artifact" | "upgrade/wrong-artifact" | "upgrade/bad-bundle";
+export type UpgradeErrorCode = FatalUpgradeErrorCode | "upgrade/preliminary";
 
-export class UpgradeError extends codedErrors<UpgradeErrorCode, UpgradeErrorCode>(
-  {},
+export class UpgradeError extends codedErrors<UpgradeErrorCode, FatalUpgradeErrorCode>(
+  {
+    "upgrade/preliminary":
+      "this version does not know the contracts that {network} deploys in its next fork ({file} is a revision from before the fork was scheduled): update it",
+  },
   {
     "upgrade/missing-artifact":
       "{file} is not in the folder of --rollup.upgrades-dir (by default, upgrades in the data folder); it is published at {publishedAt}",
@@ -86,6 +92,7 @@ export const UPGRADE_ARTIFACTS = {
     file: "lagoon_nut_bundle.json",
     hashFunction: "sha256",
     hash: "0x2124ce31c0947cac15f00114214dd4354848f7b4642ff2d12ebb3f94b28cc989",
+    isPreliminary: true,
   },
 } as const satisfies Record<string, UpgradeArtifact>;
 
@@ -127,6 +134,14 @@ export function loadUpgradeArtifact(artifact: UpgradeArtifact, source: UpgradeAr
   }
   return bytes;
 }
+
+/** A source for a public network: it has no preliminary artifacts. @throws {CodedError} upgrade/preliminary */
+export const withoutPreliminary =
+  (network: string, source: UpgradeArtifactSource | undefined): UpgradeArtifactSource =>
+  (hash, artifact) => {
+    if (artifact.isPreliminary) throw new UpgradeError("upgrade/preliminary", { network, file: artifact.file });
+    return source?.(hash, artifact);
+  };
 
 const PUBLISHED_AT =
   "github.com/ethereum-optimism/specs specs/static/bytecode, github.com/ethereum-optimism/optimism op-core/nuts/bundles";
