@@ -184,9 +184,10 @@ export async function startClient(
   scope.onClose("blob proofs", () => kzg?.close());
   const verify = async (sidecar: BlobSidecar): Promise<boolean> => verifySidecar((kzg ??= createKzg()), sidecar);
   const blobs = spec.config.optimism === undefined ? { verify } : undefined;
+  const nowSec = () => Math.floor(clock.unixMs() / 1000);
   const pool = new PoolService(
     { ...txpool, ...sending },
-    { chain, profile, senders, forwarder, messages, log, metrics, journal, blobs, nowSec: () => Math.floor(clock.unixMs() / 1000) },
+    { chain, profile, senders, forwarder, messages, log, metrics, journal, blobs, nowSec },
   );
   scope.onClose("transaction pool", () => pool.close());
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));
@@ -196,7 +197,8 @@ export async function startClient(
   const { heads, sync } = startSync(scope, { chain, peers: network, datadir: chainOptions.datadir, clock, log, metrics });
 
   const clientId = profile.clientVersion(VERSION);
-  const write = writeServicesOf(chain, pool, network ?? (() => unjoinedNode(options, { chain, clientId, clock, log })));
+  const sdm = { isOptedIn: rollup.operatorSdmOptIn, nowSec };
+  const write = writeServicesOf(chain, pool, sdm, network ?? (() => unjoinedNode(options, { chain, clientId, clock, log })));
   const services = createReadServices(options, {
     store,
     chainView: chain,

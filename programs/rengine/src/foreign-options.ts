@@ -171,7 +171,6 @@ export const opReth: ForeignProgram = {
       flags: ["http.disable-compression", "rpc.disable-metrics"],
       switches: ["http.disable-compression", "rpc.disable-metrics"],
     },
-    { text: "released versions of op-reth never make such blocks", flags: ["rollup.operator-sdm-opt-in"] },
     { text: "DNS is not asked for peers", flags: ["dns-retries"] },
     {
       text: "it concerns proofs that rengine keeps with its state",

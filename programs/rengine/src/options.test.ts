@@ -497,6 +497,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "rollup.supervisor-http": "programs/rengine/src/pool/message-checks.test.ts",
   "rollup.supervisor-safety-level": "programs/rengine/src/pool/message-checks.test.ts",
   "rollup.enable-tx-conditional": "programs/rengine/src/answers/eth-send.test.ts",
+  "rollup.operator-sdm-opt-in": "programs/rengine/src/answers/sdm.test.ts",
   "rpc.workeridle": "programs/rengine/src/readers/on-demand.test.ts",
   "rpc.workertimeout": "programs/rengine/src/readers/readers.test.ts",
   "rpc.max-waiting-requests": "programs/rengine/src/readers/costly.test.ts",

@@ -186,6 +186,11 @@ const rollup = optionGroup("rollup", {
     default: false,
     help: "Serve eth_sendRawTransactionConditional (sequencers).",
   },
+  operatorSdmOptIn: {
+    parse: { ...bool, placeholder: "true|false", bare: "true" },
+    default: false,
+    help: "What admin_sdmStatus says about gas refunds in blocks built here (sequencer-defined metering), until admin_setOperatorSdmOptIn changes it. No policy here refunds any.",
+  },
 });
 
 /** for options that only affect the public servers */

@@ -32,6 +32,7 @@ export type {
   NetworkPeer,
   NodeOnNetwork,
   ReadServices,
+  SdmState,
   SubmissionTerms,
   WriterAccess,
   WriteServices,

@@ -196,7 +196,7 @@ export async function openDevWorld(
     }),
   );
 
-  const write = writeServicesOf(chain, pool);
+  const write = writeServicesOf(chain, pool, { isOptedIn: false, nowSec });
   const own = devMethods({
     dev: devChain,
     chain,

@@ -1,5 +1,5 @@
 import type { Chain } from "@rnode/chain";
-import type { NetworkAccess, WriterAccess, WriteServices } from "@rnode/eth-api";
+import type { NetworkAccess, SdmState, WriterAccess, WriteServices } from "@rnode/eth-api";
 import { equalBytes } from "@rnode/primitives";
 import type { PoolService } from "../pool/pool-service.ts";
 
@@ -8,6 +8,7 @@ import type { PoolService } from "../pool/pool-service.ts";
 export const writeServicesOf = (
   chain: Chain,
   pool: PoolService,
+  sdm: SdmState,
   network?: NetworkAccess | WriteServices["unjoinedNode"],
 ): WriteServices => ({
   chain,
@@ -15,6 +16,7 @@ export const writeServicesOf = (
   pool: pool.pool,
   sidecars: pool,
   setMinimumTip: (tipWei) => pool.setMinimumTip(tipWei),
+  sdm,
 });
 
 export const writerAccessOf = (chain: Chain, pool: PoolService): WriterAccess => ({

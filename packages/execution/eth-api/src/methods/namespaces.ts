@@ -22,6 +22,7 @@ import { ethStateMethods } from "./eth-state.ts";
 import { type ApiMethods, method } from "./method.ts";
 import { minerMethods } from "./miner.ts";
 import { netMethods, web3Methods } from "./net-web3.ts";
+import { sdmAdminMethods, sdmDebugMethods } from "./sdm.ts";
 import type { ReadServices } from "./services.ts";
 import { testingMethods } from "./testing.ts";
 import { traceMethods } from "./trace.ts";
@@ -54,11 +55,12 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices
     ...debugCallManyMethods(services),
     ...debugStateMethods(services),
     ...debugChainMethods(services),
+    ...sdmDebugMethods(services),
   }),
   txpool: txpoolMethods,
   trace: traceMethods,
   miner: minerMethods,
-  admin: adminMethods,
+  admin: (services) => ({ ...adminMethods(services), ...sdmAdminMethods(services) }),
   testing: testingMethods,
 };
 

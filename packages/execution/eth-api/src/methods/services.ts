@@ -120,4 +120,12 @@ export interface WriteServices {
   readonly sidecars: SidecarSource;
   /** Sets the lowest tip for transactions in blocks built here. */
   readonly setMinimumTip: (tipWei: bigint) => void;
+  readonly sdm: SdmState;
+}
+
+/** Sequencer-defined metering, as the operator sees it. */
+export interface SdmState {
+  /** the operator's consent to gas refunds in blocks built here */
+  isOptedIn: boolean;
+  nowSec(): number;
 }

@@ -339,6 +339,7 @@ export const PROFILE_G: Profile = {
   hasSyncStages: false,
   servesRpcModules: true,
   servesClearTxpool: false,
+  servesSdm: false,
   servesTrace: false,
   servesMining: false,
   servesTransitionConfiguration: true,

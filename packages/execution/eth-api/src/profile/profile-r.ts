@@ -289,6 +289,7 @@ export const PROFILE_R: Profile = {
   hasSyncStages: true,
   servesRpcModules: false,
   servesClearTxpool: true,
+  servesSdm: true,
   servesTrace: true,
   servesMining: true,
   servesTransitionConfiguration: false,

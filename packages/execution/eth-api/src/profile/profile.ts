@@ -179,6 +179,8 @@ export interface Profile {
   readonly servesTrace: boolean;
   /** `admin_clearTxpool` */
   readonly servesClearTxpool: boolean;
+  /** the methods of sequencer-defined metering are served, on OP Stack chains */
+  readonly servesSdm: boolean;
   /** proof-of-work methods still exist and answer with zero, false or the error `unimplemented`, as in Reth */
   readonly servesMining: boolean;
   /** `engine_exchangeTransitionConfigurationV1`, which the specification has let clients omit since Cancun */

@@ -154,5 +154,51 @@ export const blockOpcodeGas = result(
   "opcodeGas",
   object({ blockHash: HASH, blockNumber: INTEGER, transactions: arrayOf(OPCODE_GAS) }),
 );
+const SDM_ENTRY = object({ index: INTEGER, gas_refund: INTEGER });
+const SDM_TRANSACTION = object({
+  tx_index: INTEGER,
+  replay_tx_index: INTEGER,
+  tx_hash: HASH,
+  tx_type: INTEGER,
+  is_deposit_tx: BOOLEAN,
+  raw_gas_used: INTEGER,
+  canonical_gas_used: INTEGER,
+  op_gas_refund_payload: nullable(INTEGER),
+  mismatch: BOOLEAN,
+});
+const SDM_MISMATCH = object({
+  category: TEXT,
+  block_num: INTEGER,
+  tx_index: INTEGER,
+  expected: INTEGER,
+  actual: INTEGER,
+  message: TEXT,
+});
+export const sdmReplay = result(
+  "replay",
+  object({
+    config: object({ compare_payload: BOOLEAN }),
+    block_num: INTEGER,
+    block_hash: HASH,
+    parent_hash: HASH,
+    post_exec_tx_present: BOOLEAN,
+    post_exec_tx_index: nullable(INTEGER),
+    embedded_payload: nullable(object({ version: INTEGER, block_number: INTEGER, gas_refund_entries: arrayOf(SDM_ENTRY) })),
+    txs: arrayOf(SDM_TRANSACTION),
+    mismatches: arrayOf(SDM_MISMATCH),
+    summary: object({
+      block_num: INTEGER,
+      block_hash: HASH,
+      tx_count_total: INTEGER,
+      tx_count_user: INTEGER,
+      post_exec_tx_present: BOOLEAN,
+      post_exec_payload_entry_count: INTEGER,
+      block_gas_used: INTEGER,
+      block_raw_gas_used: INTEGER,
+      payload_refund_total: INTEGER,
+      mismatch_count: INTEGER,
+    }),
+  }),
+);
 export const replay = result("trace", object(REPLAY_FIELDS));
 export const replays = result("traces", nullable(arrayOf(object(REPLAY_FIELDS, { transactionHash: HASH }))));

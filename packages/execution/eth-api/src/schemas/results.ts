@@ -49,11 +49,11 @@ export const TRANSACTION = object(
     gas: QUANTITY,
     gasPrice: QUANTITY,
     input: DATA,
+  },
+  {
     v: QUANTITY,
     r: QUANTITY,
     s: QUANTITY,
-  },
-  {
     to: nullable(ADDRESS),
     nonce: QUANTITY,
     chainId: QUANTITY,
@@ -117,6 +117,7 @@ export const RECEIPT = object(
     l1BlobBaseFee: QUANTITY,
     l1BlobBaseFeeScalar: QUANTITY,
     daFootprintGasScalar: QUANTITY,
+    opGasRefund: QUANTITY,
     operatorFeeScalar: QUANTITY,
     operatorFeeConstant: QUANTITY,
   },
@@ -220,6 +221,16 @@ export const quantity = (name: string): ResultDoc => result(name, QUANTITY);
 export const data = (name: string): ResultDoc => result(name, DATA);
 export const text = (name: string): ResultDoc => result(name, TEXT);
 export const flag = (name: string): ResultDoc => result(name, BOOLEAN);
+export const nothing = result("nothing", { type: "null" });
+export const sdmStatus = result(
+  "status",
+  object({
+    operatorSdmOptIn: BOOLEAN,
+    protocolActive: BOOLEAN,
+    effective: BOOLEAN,
+    activationTime: nullable({ type: "integer" }),
+  }),
+);
 export const transactionHash = result("transactionHash", HASH);
 export const hashOf = (name: string): ResultDoc => result(name, HASH);
 export const storageValues = result("words", mapOf(arrayOf(HASH)));
