@@ -3,7 +3,7 @@ import type { RpcClient } from "../wire/rpc-client-types.ts";
 import { RpcError } from "../wire/rpc-error.ts";
 
 /** The server of a request. */
-export type RpcServerName = "l1" | "l2" | "conductor";
+export type RpcServerName = "l1" | "l2" | "conductor" | "follow-source";
 type Failure = "<nil>" | "rpc" | "transport";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

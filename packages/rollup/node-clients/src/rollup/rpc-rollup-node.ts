@@ -11,11 +11,13 @@ const METHOD_NOT_FOUND = -32601;
 export class RpcRollupNode {
   readonly name: string;
   readonly #rpc: RpcClient;
-  #namespace: "rnode" | "optimism" = "rnode";
+  #namespace: "rnode" | "optimism";
 
-  constructor(rpc: RpcClient) {
+  /** @param namespace the one to try first: a node that has not got it costs one request more */
+  constructor(rpc: RpcClient, namespace: "rnode" | "optimism" = "rnode") {
     this.name = rpc.endpoint;
     this.#rpc = rpc;
+    this.#namespace = namespace;
   }
 
   async syncStatus(): Promise<SyncStatus> {

@@ -7,6 +7,7 @@ import {
   jsonObject,
   type L1BlockRef,
   type L2BlockRef,
+  optionalField,
   requiredField,
 } from "@rnode/protocol";
 
@@ -17,6 +18,8 @@ export interface SyncStatus {
   readonly currentL1: L1BlockRef;
   readonly unsafeL2: L2BlockRef;
   readonly safeL2: L2BlockRef;
+  /** derived from L1; the safe block as well, unless messages of other chains have to be checked. `undefined` if the node has no such field */
+  readonly localSafeL2?: L2BlockRef | undefined;
   readonly finalizedL2: L2BlockRef;
 }
 
@@ -58,6 +61,7 @@ export function syncStatusFromJson(value: unknown): SyncStatus {
     currentL1: requiredField(object, path, "current_l1", l1Ref),
     unsafeL2: requiredField(object, path, "unsafe_l2", l2Ref),
     safeL2: requiredField(object, path, "safe_l2", l2Ref),
+    localSafeL2: optionalField(object, path, "local_safe_l2", l2Ref),
     finalizedL2: requiredField(object, path, "finalized_l2", l2Ref),
   };
 }
