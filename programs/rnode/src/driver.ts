@@ -4,13 +4,12 @@ import type { DriverSignals } from "./common/driver-signals.ts";
 import type { FoundHeads } from "./common/found-heads.ts";
 import { headsAfterReset } from "./common/heads.ts";
 import type { Progress, Trouble } from "./common/progress.ts";
-import type { DerivationRunner } from "./derive/derivation-runner.ts";
 import type { EngineControl } from "./engine/engine-control.ts";
-import type { Finalizer } from "./safe/finalizer.ts";
 import type { Sequencer } from "./sequencing/sequencer.ts";
 import type { ExecutionLayerSync } from "./unsafe/execution-layer-sync.ts";
 import type { UnsafeGap } from "./unsafe/unsafe-gap.ts";
 import type { UnsafeInserter } from "./unsafe/unsafe-inserter.ts";
+import type { DriverPart, Verification } from "./verification.ts";
 
 type DriverErrorCode =
   /** an operator has to act; `reason` says what is wrong */
@@ -30,10 +29,9 @@ export interface DriverDeps {
   readonly control: EngineControl;
   readonly sequencer: Sequencer;
   readonly unsafe: UnsafeInserter;
-  readonly derivation: DerivationRunner;
+  readonly verification: Pick<Verification, "parts" | "reset" | "holdsBack">;
   /** syncs the engine before anything else is done; undefined: it is not to be synced */
   readonly engineSync?: Pick<ExecutionLayerSync, "isUnfinished" | "turn" | "dueInMs"> | undefined;
-  readonly finalizer: Finalizer;
   readonly gap: Pick<UnsafeGap, "turn" | "dueInMs">;
   readonly findHeads: () => Promise<FoundHeads>;
   readonly clock: Clock;
@@ -54,16 +52,16 @@ const MINUTE_MS = 60_000;
 /** Limit for commands of operators, who wait for their answers. */
 const MAX_WAITING_COMMANDS = 32;
 
-interface Part {
-  readonly name: string;
-  readonly turn: () => Promise<Progress>;
+interface Part extends DriverPart {
+  /** whether it makes or inserts blocks on the unsafe head */
+  readonly extendsHead: boolean;
   readonly backoff: Backoff;
   retryAtMs: number;
 }
 
 /**
  * The one loop of the node. Each turn goes through these, in this order: the operator's commands; a reset if one is due; the sequencer,
- * because blocks are due at fixed times; blocks from other nodes; derivation from L1; finality; updating the engine. A part that fails
+ * because blocks are due at fixed times; blocks from other nodes; safe and final blocks, from L1 or from another node; updating the engine. A part that fails
  * pauses, for longer and longer, while the others go on; once one of them works again, all of them try. An execution-layer sync comes
  * before all of them, except for the commands.
  */
@@ -79,16 +77,16 @@ export class Driver {
 
   constructor(deps: DriverDeps) {
     this.deps = deps;
-    const part = (name: string, turn: () => Promise<Progress>): Part => ({ name, turn, backoff: this.newBackoff(), retryAtMs: 0 });
+    const part = (of: DriverPart, extendsHead = false): Part => ({ ...of, extendsHead, backoff: this.newBackoff(), retryAtMs: 0 });
+    const { sequencer, unsafe, verification } = deps;
     this.parts = [
-      part("sequencer", () => deps.sequencer.turn()),
-      part("unsafe blocks", () => deps.unsafe.turn()),
-      part("derivation", () => deps.derivation.turn()),
-      part("finality", () => deps.finalizer.turn()),
-      part("fork choice", () => this.sendForkchoice()),
+      part({ name: "sequencer", turn: () => sequencer.turn(), dueInMs: () => sequencer.dueInMs() }, true),
+      part({ name: "unsafe blocks", turn: () => unsafe.turn() }, true),
+      ...verification.parts.map((of) => part(of)),
+      part({ name: "fork choice", turn: () => this.sendForkchoice() }),
     ];
     const { engineSync } = deps;
-    this.engineSyncPart = engineSync && part("execution-layer sync", () => engineSync.turn());
+    this.engineSyncPart = engineSync && part({ name: "execution-layer sync", turn: () => engineSync.turn() });
     this.resetBackoff = this.newBackoff();
   }
 
@@ -176,7 +174,7 @@ export class Driver {
       if (await this.turnOf(part)) isBusy = true;
       if (this.deps.signals.resetReason !== undefined) return 0;
     }
-    if (this.deps.gap.turn(true)) isBusy = true;
+    if (!this.deps.verification.holdsBack && this.deps.gap.turn(true)) isBusy = true;
     this.deps.metrics.turnDone?.();
     return isBusy ? 0 : this.msUntilDue();
   }
@@ -184,6 +182,7 @@ export class Driver {
   /** @returns whether there may be more to do at once */
   private async turnOf(part: Part): Promise<boolean> {
     if (part.retryAtMs > this.deps.clock.monotonicMs()) return false;
+    if (this.isHeldBack(part)) return false;
     const progress = await part.turn();
     this.note(part, progress);
     return progress.kind === "progress";
@@ -268,14 +267,13 @@ export class Driver {
   private async findAndSetHeads(): Promise<Trouble | undefined> {
     const found = await this.deps.findHeads();
     if (found.kind !== "found") return found;
-    const { control, derivation, finalizer, sequencer } = this.deps;
+    const { control, verification, sequencer } = this.deps;
     control.setHeads(headsAfterReset(found));
     control.forgetSentForkchoice();
     const told = await control.sendForkchoice();
     if (told.kind !== "progress" && told.kind !== "idle") return told;
-    const failure = await derivation.reset(found);
+    const failure = await verification.reset(found);
     if (failure !== undefined) return failure;
-    finalizer.reset();
     sequencer.onReset();
     for (const part of this.parts) {
       part.backoff.reset();
@@ -286,13 +284,16 @@ export class Driver {
 
   private msUntilDue(): number {
     const nowMs = this.deps.clock.monotonicMs();
-    const due = this.parts.filter(({ retryAtMs }) => retryAtMs > nowMs).map(({ retryAtMs }) => retryAtMs - nowMs);
-    const sequencerDueMs = this.deps.sequencer.dueInMs();
-    const sequencerWaits = this.parts.some(({ name, retryAtMs }) => name === "sequencer" && retryAtMs > nowMs);
-    if (sequencerDueMs !== undefined && !sequencerWaits) due.push(sequencerDueMs);
-    const gapDueMs = this.deps.gap.dueInMs();
-    if (gapDueMs !== undefined) due.push(gapDueMs);
-    return Math.min(PAUSES.maxMs, ...due);
+    const due = this.parts.map((part) => {
+      if (part.retryAtMs > nowMs) return part.retryAtMs - nowMs;
+      return this.isHeldBack(part) ? undefined : part.dueInMs?.();
+    });
+    if (!this.deps.verification.holdsBack) due.push(this.deps.gap.dueInMs());
+    return Math.min(PAUSES.maxMs, ...due.filter((ms) => ms !== undefined));
+  }
+
+  private isHeldBack({ extendsHead }: Part): boolean {
+    return extendsHead && this.deps.verification.holdsBack;
   }
 
   private newBackoff(): Backoff {

@@ -56,10 +56,6 @@ export const opNode: ForeignProgram = {
     { text: "use --syncmode=execution-layer", flags: ["l2.engine-sync"], switches: ["l2.engine-sync"] },
     { text: "use --p2p.priv.path, the file with the key", flags: ["p2p.priv.raw"] },
     { text: "use --p2p.scoring", flags: ["p2p.scoring.peers", "p2p.scoring.topics"] },
-    {
-      text: "leave it out, rnode derives every block from L1 and follows no other node",
-      flags: ["l2.follow.source", "l2.follow.source.rpc-timeout"],
-    },
   ],
   variables: {
     L1_BEACON_ARCHIVER: "l1.beacon-fallbacks",

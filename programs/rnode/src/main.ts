@@ -7,6 +7,7 @@ import { assertPortIsFree, type Program, type ProgramContext, runProgram, type S
 import { openSigner } from "@rnode/signer";
 import { AdminStateFile } from "./common/admin-state.ts";
 import { readEngineSecret } from "./engine/engine-secret.ts";
+import { warnOfUnusedOptions } from "./follow/unused-options.ts";
 import { opNodeNames } from "./metrics.ts";
 import { RollupNode } from "./node.ts";
 import { SnapshotLog } from "./operate/snapshot-log.ts";
@@ -68,7 +69,9 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start
   const engineSecret = readEngineSecret(options, derivation.rollup.l2ChainId, log);
   const { path: safeHeadsPath } = options.safedb;
-  const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
+  const derives = options.l2.followSource === undefined;
+  warnOfUnusedOptions(options, log);
+  const safeHeads = derives && safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
   const { file: snapshotFile } = options.snapshotlog;

@@ -5,6 +5,7 @@ import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { Clock, Hex } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
+import type { SourceResult } from "./follow/follow-source.ts";
 import type { SyncFacts } from "./rpc/sync-status.ts";
 import type { ProtocolVersionMetrics } from "./runtime/protocol-version-watch.ts";
 import type { SafeHeadState } from "./safe/safe-head-watch.ts";
@@ -80,6 +81,16 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
       channelBytes.add(frame.data.length);
     },
   };
+  const sourceRequests = factory.counter<{ result: SourceResult }>(
+    "follow_source_requests_total",
+    "Requests to the source of a light node, by result.",
+    ["result"],
+  );
+  const sourceReorgs = factory.counter<{ action: "force_reset" | "soft_update" }>(
+    "follow_source_reorgs_total",
+    "Times that a light node left its unsafe chain for the source's, as a sequencer (force_reset) or not.",
+    ["action"],
+  );
   const versionDelta = factory.gauge<{ type: string }>(
     "protocol_version_delta",
     "How the versions of this node and of its engine stand to those on L1: below 0 outdated, 0 the same, up to 4 ahead, from 100 not comparable.",
@@ -113,6 +124,17 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
         buildingDiff.observe(buildingSec - blockTimeSec);
       },
       sequenced: (transactions: number): void => sequenced.add(transactions),
+    },
+    followSource: {
+      request: (result: SourceResult): void => sourceRequests.inc({ result }),
+      reorg: (action: "force_reset" | "soft_update"): void => sourceReorgs.inc({ action }),
+    },
+    observeSource(stalledSec: () => number): void {
+      factory.gaugeOf(
+        "follow_source_stalled_seconds",
+        "Time since the source of a light node last brought something new, although L1 has new blocks.",
+        stalledSec,
+      );
     },
     observeSafeHead(state: () => SafeHeadState): void {
       factory.gaugeOf(
@@ -194,7 +216,7 @@ interface Ref extends RefLabels {
 }
 
 /** All heads that are known. */
-function refsOf({ heads, l1, currentL1, queuedUnsafe }: SyncFacts): Ref[] {
+function refsOf({ heads, localSafe, l1, currentL1, queuedUnsafe }: SyncFacts): Ref[] {
   const refs: readonly (readonly [RefLabels["layer"], string, L1BlockRef | L2BlockRef | undefined])[] = [
     ["l1", "l1_head", l1.head],
     ["l1", "l1_safe", l1.safe],
@@ -202,7 +224,7 @@ function refsOf({ heads, l1, currentL1, queuedUnsafe }: SyncFacts): Ref[] {
     ["l1", "l1_derived", currentL1],
     ["l2", "l2_unsafe", heads?.unsafe],
     ["l2", "l2_pending_safe", heads?.pendingSafe],
-    ["l2", "l2_local_safe", heads?.safe],
+    ["l2", "l2_local_safe", localSafe ?? heads?.safe],
     ["l2", "l2_safe", heads?.safe],
     ["l2", "l2_finalized", heads?.finalized],
     ["l2", "l2_buffer_unsafe", queuedUnsafe],
@@ -223,6 +245,7 @@ const OF_OP_NODE = new Set([
   ...["p2p_peer_count", "p2p_stream_count", "peer_scores", "p2p_gossip_events_total", "p2p_bandwidth_bytes_total"],
   ...["p2p_peer_unbans", "p2p_ip_unbans", "p2p_dials", "p2p_accepts", "p2p_req_duration_seconds", "p2p_req_total"],
   ...["protocol_version_delta", "protocol_versions"],
+  ...["follow_source_requests_total", "follow_source_reorgs_total"],
   ...["p2p_payload_by_number", "p2p_payloads_quarantine_total"],
 ]);
 /** What op-node has under another name. */

@@ -14,6 +14,8 @@ import { Driver } from "./driver.ts";
 import { EngineControl } from "./engine/engine-control.ts";
 import { checkEngineKind } from "./engine/engine-kind.ts";
 import { rememberBlocks } from "./engine/remember-blocks.ts";
+import { createFollower } from "./follow/create-follower.ts";
+import { keepSafeLabel } from "./follow/keep-labels.ts";
 import { createNodeMetrics, type NodeMetrics } from "./metrics.ts";
 import type { NodeBase } from "./node-base.ts";
 import type { NodeDeps } from "./node-deps.ts";
@@ -37,6 +39,7 @@ import { wantUpgrades } from "./start/upgrades.ts";
 import { createUnsafe } from "./unsafe/create-unsafe.ts";
 import { blocksOf, type ExecutionLayerSync } from "./unsafe/execution-layer-sync.ts";
 import type { Offered, UnsafeInbox } from "./unsafe/unsafe-inbox.ts";
+import type { Verification } from "./verification.ts";
 import { VERSION } from "./version.ts";
 
 /**
@@ -55,6 +58,8 @@ export class RollupNode {
   /** undefined: all blocks are derived */
   private readonly engineSync: ExecutionLayerSync | undefined;
   private readonly syncFacts: () => SyncFacts;
+  /** derivation, or the source that it is left to */
+  private readonly verification: Verification;
   private readonly driver: Driver;
   private readonly l1Stall: HeadStall;
   private readonly poller: HeadPoller;
@@ -95,8 +100,16 @@ export class RollupNode {
     // safe blocks, which L1 decides, and the blocks of this node and of others
     const { syncmode, offsetElSafeMs } = options.rollup;
     const labelsBehindTip = syncmode === "execution-layer" ? blocksOf(offsetElSafeMs, config) : 0;
-    const safe = createSafe({ derivation, database: deps.safeHeads, labelsBehindTip }, base);
-    const derive = createDerivation(options, { derivation, safe, feed, observer: deps.observer }, base);
+    const { source } = this.connections;
+    const isLight = source !== undefined;
+    const safe = createSafe(
+      {
+        derivation,
+        labelsBehindTip,
+        ...(isLight ? { database: undefined, adjustStart: keepSafeLabel } : { database: deps.safeHeads }),
+      },
+      base,
+    );
     const prepareAttributes = attributesPreparer(derivation, { l1, l2 });
     const gossip = deps.gossip ?? peers ?? noGossip;
     const conductor = deps.conductor ?? createConductor(options.conductor, base);
@@ -104,6 +117,10 @@ export class RollupNode {
     const leadership = conductor ?? onlySequencer;
     const sequencer = createSequencer(options, { prepareAttributes, gossip, leadership }, base);
     this.sequencer = sequencer;
+    const verification = isLight
+      ? createFollower({ source, safe, sequencer }, base)
+      : createDerivation(options, { derivation, safe, feed, observer: deps.observer }, base);
+    this.verification = verification;
     const { requestGap = peers && options.p2p.syncReqResp ? (missing) => peers.requestGap(missing) : undefined } = deps;
     const unsafe = createUnsafe(
       options,
@@ -118,7 +135,8 @@ export class RollupNode {
     const syncFacts = (): SyncFacts => {
       const heads = engineSync?.heads ?? control.toldHeads;
       const currentL1 = progress.current(heads?.safe.number);
-      return { heads, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref, engineSyncTarget: engineSync?.target };
+      const localSafe = engineSync?.heads === undefined ? verification.localSafe : undefined;
+      return { heads, localSafe, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref, engineSyncTarget: engineSync?.target };
     };
     this.syncFacts = syncFacts;
     const noteHeads = metrics.observeHeads(syncFacts, () => progress.isIdleAt(l1View.head));
@@ -127,8 +145,7 @@ export class RollupNode {
       control,
       sequencer,
       unsafe: unsafe.inserter,
-      derivation: derive.runner,
-      finalizer: derive.finalizer,
+      verification,
       engineSync,
       gap: unsafe.gap,
       findHeads: safe.findHeads,
@@ -149,9 +166,9 @@ export class RollupNode {
         l1View.update(label, block);
         if (label === "latest") {
           l1Stall.changed();
-          derive.runner.onL1Change();
+          verification.onL1Head(block);
         }
-        if (label === "finalized") derive.finalizer.onL1Finalized(block);
+        if (label === "finalized") verification.onL1Finalized(block);
         noteHeads();
         signals.wake();
       },
@@ -178,6 +195,7 @@ export class RollupNode {
         dependencySet: deps.dependencySet,
         syncStatus: () => this.syncStatus(),
         safeHeads: safe.safeHeads,
+        source: source?.name,
         refusedBlocks: () => unsafe.refused.list,
       },
       peers: peers?.api,
@@ -192,7 +210,7 @@ export class RollupNode {
       const syncing = engineSync?.description;
       if (syncing !== undefined) return [syncing];
       const { resetUnderWay } = driver;
-      return [...(resetUnderWay === undefined ? [] : [`finding the heads: ${resetUnderWay}`]), ...safe.safeHeadWatch.faults];
+      return [...(resetUnderWay === undefined ? [] : [`finding the heads: ${resetUnderWay}`]), ...verification.faults];
     });
     feedNode(feed, {
       clock,
@@ -308,6 +326,7 @@ export class RollupNode {
       facts: this.syncFacts(),
       engineSync: this.engineSync?.description,
       resetUnderWay: this.driver.resetUnderWay,
+      verification: this.verification.status,
       l1Stall: this.l1Stall,
       contacts: this.connections.contacts,
     });

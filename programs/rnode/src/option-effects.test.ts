@@ -48,6 +48,7 @@ const peer = (flag: string, right: string, wrong: string | undefined, effect: st
   flag,
   row(right, wrong, effect, [P2P, `--${flag}`]),
 ];
+const FOLLOW = "programs/rnode/src/follow/follow-over-http.test.ts";
 const GONE = "none, and the log says so";
 const OPTIONS = "programs/rnode/src/options.test.ts";
 const KEY = "11".repeat(32);
@@ -91,6 +92,8 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   "l2.engine-rpc-timeout": row("1s", "soon", "an engine that says nothing is given up", "here"),
   "l2.jwt-secret": row("/tmp/x", undefined, "the engine is asked with a token of it", [MAIN, "another engine secret"]),
   "l2.enginekind": row("geth", "besu", "a warning about an engine of another kind", [WIRING, "--l2.enginekind=geth"]),
+  "l2.follow.source": row("http://127.0.0.1:1", "nonsense", "safe blocks come from there", [FOLLOW, "--l2.follow.source:"]),
+  "l2.follow.source.rpc-timeout": row("2s", "soon", "how long it may take to answer", [FOLLOW, "--l2.follow.source.rpc-timeout"]),
   syncmode: row("execution-layer", "snap", "the engine gets blocks from its own peers before anything is derived", "here"),
   "syncmode.offset-el-safe": row("1h", "soon", "which block is safe after a sync of the engine", [
     "programs/rnode/src/unsafe/execution-layer-sync.test.ts",
@@ -222,6 +225,7 @@ const beside = (flag: string): string[] => {
   const [need] = [needs ?? []].flat();
   const values: Record<string, string> = {
     "l1.beacon": "http://127.0.0.1:1",
+    "l2.follow.source": "http://127.0.0.1:1",
     "pprof.type": "heap",
     "p2p.static": "/ip4/1.2.3.4/tcp/1/p2p/16Uiu2HAmEWQnHq2jLKJypwVnVoQeFCULuyop6atvq2eWjYSUjzNi",
     "signer.endpoint": "https://127.0.0.1:1",

@@ -169,6 +169,18 @@ const l2Options = optionGroup("l2", {
     default: "reth",
     help: "Kind of execution client, which decides how execution-layer sync starts. A client that says it is another is warned about.",
   },
+  followSource: {
+    parse: url,
+    flag: "l2.follow.source",
+    help: "Light mode: RPC endpoint of a rollup node that derives. Safe and finalized blocks come from it, and nothing is derived here.",
+  },
+  followSourceTimeoutMs: {
+    parse: positiveDuration,
+    flag: "l2.follow.source.rpc-timeout",
+    default: 10_000,
+    needs: "l2.follow.source",
+    help: "Time limit of a request to the source of light mode.",
+  },
 });
 
 const fileOptions = optionGroup("", {

@@ -6,6 +6,7 @@ import type { NodeBase } from "../node-base.ts";
 import type { RnodeOptions } from "../options.ts";
 import type { SafeParts } from "../safe/create-safe.ts";
 import { challengeableL1Blocks, Finalizer } from "../safe/finalizer.ts";
+import type { Verification } from "../verification.ts";
 import { BlocksAhead } from "./blocks-ahead.ts";
 import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
@@ -22,9 +23,27 @@ export interface DerivationDeps {
   readonly observer: Partial<DerivationObserver> | undefined;
 }
 
-export interface DerivationParts {
-  readonly runner: DerivationRunner;
-  readonly finalizer: Finalizer;
+/** Derivation and finality as the node's verification. */
+export function byDerivation(runner: DerivationRunner, finalizer: Finalizer, faults: () => readonly string[]): Verification {
+  return {
+    parts: [
+      { name: "derivation", turn: () => runner.turn() },
+      { name: "finality", turn: () => finalizer.turn() },
+    ],
+    reset: async (start) => {
+      const failure = await runner.reset(start);
+      if (failure === undefined) finalizer.reset();
+      return failure;
+    },
+    holdsBack: false,
+    onL1Head: () => runner.onL1Change(),
+    onL1Finalized: (block) => finalizer.onL1Finalized(block),
+    get faults() {
+      return faults();
+    },
+    status: {},
+    localSafe: undefined,
+  };
 }
 
 /** The pipeline, with what reads for it and what follows from it. */
@@ -32,7 +51,7 @@ export function createDerivation(
   options: Pick<RnodeOptions, "l1" | "verifier" | "finality">,
   { derivation, safe: { safeHeads, safeChain, safeHeadWatch }, feed, observer = {} }: DerivationDeps,
   base: NodeBase,
-): DerivationParts {
+): Verification {
   const { config, clock, log, metrics, control, progress, signals, connections } = base;
   const { l1, l2, blobs, daInputs } = connections;
   const ahead = new BlocksAhead(l2, config);
@@ -97,5 +116,5 @@ export function createDerivation(
     },
     wake: () => signals.wake(),
   });
-  return { runner, finalizer };
+  return byDerivation(runner, finalizer, () => safeHeadWatch.faults);
 }

@@ -243,27 +243,33 @@ export class EngineControl {
   async handOver(envelope: ExecutionPayloadEnvelope, ref: L2BlockRef): Promise<HandOver> {
     const inserted = await this.call("insertion", () => this.engine.newPayload(envelope));
     if (inserted.kind === "invalid" || inserted.kind === "temporary") return inserted;
-    const outcome = await this.update("fork choice update", ref);
-    switch (outcome.kind) {
-      case "valid":
-        return { kind: "inserted" };
-      case "syncing":
-      case "temporary":
-        return outcome;
-      default:
-        return { kind: "invalid", reason: outcome.reason };
+    return handOverOf(await this.update("fork choice update", ref));
+  }
+
+  /**
+   * Makes a block the engine's head; the engine fetches it from its own peers if it lacks it. If the block does not descend from our safe block, the
+   * engine's safe block becomes the finalized one. Moving the labels is up to the caller, also where the engine refuses the block.
+   */
+  async nameHead(ref: L2BlockRef): Promise<HandOver> {
+    const { safe, finalized } = this.heads;
+    let outcome = await this.update("fork choice update", ref);
+    if (outcome.kind === "invalid-state" && safe.hash !== finalized.hash) {
+      outcome = await this.update("fork choice update", ref, undefined, finalized);
     }
+    // some engines have moved their head before they refuse the labels
+    if (outcome.kind === "invalid-state") this.forgetSentForkchoice();
+    return handOverOf(outcome);
   }
 
   /** While the safe chain is derived again, the safe label is above the block that is built on: no engine accepts that. */
-  private forkchoiceState(head: L2BlockRef): ForkchoiceState {
-    const { safe, finalized } = this.heads;
+  private forkchoiceState(head: L2BlockRef, safe = this.heads.safe): ForkchoiceState {
+    const { finalized } = this.heads;
     return { head: head.hash, safe: head.number < safe.number ? head.hash : safe.hash, finalized: finalized.hash };
   }
 
   /** Whatever the outcome, `sent` is what the engine has afterwards. It keeps the fork choice when it refuses only the attributes. */
-  private async update(what: string, head: L2BlockRef, attributes?: PayloadAttributes) {
-    const state = this.forkchoiceState(head);
+  private async update(what: string, head: L2BlockRef, attributes?: PayloadAttributes, safe?: L2BlockRef) {
+    const state = this.forkchoiceState(head, safe);
     const told = { ...this.heads, unsafe: head };
     const before = this.sent;
     this.sent = undefined;
@@ -308,6 +314,18 @@ export class EngineControl {
       const hasTimedOut = isCodedError(error.cause, "rpc/timeout") || saysTooLong(error.cause);
       return { kind: "temporary", reason: `${what}: ${error.message}`, ...(hasTimedOut && { hasTimedOut }) };
     }
+  }
+}
+
+function handOverOf(outcome: ForkchoiceOutcome | Extract<Trouble, { kind: "temporary" }>): HandOver {
+  switch (outcome.kind) {
+    case "valid":
+      return { kind: "inserted" };
+    case "syncing":
+    case "temporary":
+      return outcome;
+    default:
+      return { kind: "invalid", reason: outcome.reason };
   }
 }
 

@@ -9,12 +9,14 @@ export interface NodeStatusDeps {
   readonly engineSync: string | undefined;
   /** why the heads are being searched; `undefined` in normal operation */
   readonly resetUnderWay: string | undefined;
+  /** of what decides which blocks are safe */
+  readonly verification?: LogFields | undefined;
   readonly l1Stall: Pick<HeadStall, "stall">;
   readonly contacts: { readonly l1: Contact; readonly engine: Contact } | undefined;
 }
 
 /** The status line: how far the node has come and, if it makes no progress, what it is waiting for. */
-export function nodeStatus({ facts, engineSync, resetUnderWay, l1Stall, contacts }: NodeStatusDeps): LogFields {
+export function nodeStatus({ facts, engineSync, resetUnderWay, verification, l1Stall, contacts }: NodeStatusDeps): LogFields {
   const { heads, l1, currentL1 } = facts;
   return {
     l1Head: l1.head?.number,
@@ -26,6 +28,7 @@ export function nodeStatus({ facts, engineSync, resetUnderWay, l1Stall, contacts
     ...(engineSync !== undefined || resetUnderWay === undefined ? {} : { findingHeadsBecause: resetUnderWay }),
     ...(l1.head === undefined ? { waitingFor: "the L1 head" } : {}),
     ...(contacts?.l1.silence === undefined ? l1Stall.stall : {}),
+    ...verification,
     ...silenceOf("l1", contacts?.l1),
     ...silenceOf("engine", contacts?.engine),
   };

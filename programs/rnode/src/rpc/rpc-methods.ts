@@ -46,6 +46,8 @@ export interface NodeApi {
     messagePasserStorageRoot(block: L2Block): Promise<Uint8Array>;
   };
   syncStatus(): SyncStatusJson;
+  /** the node that it takes safe blocks from; `undefined`: it derives them */
+  readonly source?: string | undefined;
   /** the oldest first */
   refusedBlocks(): readonly RefusedBlock[];
   readonly safeHeads: {
@@ -112,9 +114,10 @@ async function outputAtBlock(options: OutputOptions, node: NodeApi, number: numb
   }
 }
 
-async function safeHeadAtL1Block({ safeHeads }: NodeApi, l1Number: number): Promise<SafeHeadEntry> {
+async function safeHeadAtL1Block({ safeHeads, source }: NodeApi, l1Number: number): Promise<SafeHeadEntry> {
   const failure = (why: string): string => `failed to get safe head at l1 block 0x${l1Number.toString(16)}: ${why}`;
-  if (!safeHeads.isEnabled) throw serverError(failure("safe head database not enabled"));
+  const remedy = source === undefined ? "" : `: this node does not derive (--l2.follow.source), ask ${source}`;
+  if (!safeHeads.isEnabled) throw serverError(failure(`safe head database not enabled${remedy}`));
   const entry = await withRpcErrors(() => safeHeads.at(l1Number), {
     message: ({ code, message }) => failure(code === "safe-heads/invalid-db-entry" ? "invalid db entry" : message),
   });

@@ -8,6 +8,8 @@ const ZERO_L2: L2BlockRef = { ...ZERO_L1, l1Origin: { hash: ZERO_HASH_HEX, numbe
 
 export interface SyncFacts {
   readonly heads: Heads | undefined;
+  /** `undefined`: the safe block */
+  readonly localSafe?: L2BlockRef | undefined;
   readonly l1: L1View;
   /** the L1 block that derivation has come to; everything before it has been derived, of itself perhaps not yet all */
   readonly currentL1: L1BlockRef | undefined;
@@ -45,7 +47,7 @@ export const l2RefToJson = ({ hash, number, parentHash, timestamp, l1Origin, seq
 });
 
 /** Unknown references are shown as the zero reference, never as null. Spec: docs/protocol/04-rpc.md#syncstatus */
-export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe, engineSyncTarget }: SyncFacts): SyncStatusJson {
+export function syncStatusToJson({ heads, localSafe, l1, currentL1, queuedUnsafe, engineSyncTarget }: SyncFacts): SyncStatusJson {
   const l1Json = (block: L1BlockRef | undefined): L1BlockRef => l1RefToJson(block ?? ZERO_L1);
   const l2Json = (block: L2BlockRef | undefined): L2RefJson => l2RefToJson(block ?? ZERO_L2);
   return {
@@ -58,7 +60,7 @@ export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe, engineSyn
     safe_l2: l2Json(heads?.safe),
     finalized_l2: l2Json(heads?.finalized),
     pending_safe_l2: l2Json(heads?.pendingSafe),
-    local_safe_l2: l2Json(heads?.safe),
+    local_safe_l2: l2Json(localSafe ?? heads?.safe),
     queued_unsafe_l2: l2Json(queuedUnsafe),
     engine_sync_target: l2Json(engineSyncTarget ?? heads?.unsafe),
   };

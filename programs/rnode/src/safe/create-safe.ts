@@ -1,7 +1,8 @@
 import type { DerivationConfig } from "@rnode/derivation";
 import type { FoundHeads } from "../common/found-heads.ts";
 import type { NodeBase } from "../node-base.ts";
-import { headsFinder, withOwnLabels } from "./find-heads.ts";
+import type { Start } from "../verification.ts";
+import { type FindHeadsDeps, headsFinder, withOwnLabels } from "./find-heads.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
@@ -13,6 +14,8 @@ export interface SafeDeps {
   readonly database: SafeHeadDatabase | undefined;
   /** L2 blocks between the tip and the safe head of an engine without labels */
   readonly labelsBehindTip: number;
+  /** changes where to start; default: nothing */
+  readonly adjustStart?: ((start: Start, chains: Pick<FindHeadsDeps, "l1" | "l2">) => Promise<FoundHeads>) | undefined;
 }
 
 export interface SafeParts {
@@ -27,7 +30,7 @@ export interface SafeParts {
 
 /** The parts that know which blocks are safe. */
 export function createSafe(
-  { derivation, database, labelsBehindTip }: SafeDeps,
+  { derivation, database, labelsBehindTip, adjustStart = async (start) => start }: SafeDeps,
   { config, clock, log, metrics, control, l1View, progress, signals, connections: { l1, l2 } }: NodeBase,
 ): SafeParts {
   const safeHeads = new SafeHeads({
@@ -39,7 +42,8 @@ export function createSafe(
   });
   // What data outside of L1 has made safe can be taken back while L1 stays as it is: the record does not say so.
   const record = config.altDa === undefined ? database : undefined;
-  const find = headsFinder(derivation, { l1, l2: withOwnLabels(l2, () => control.headsIfKnown), labelsBehindTip }, log, record);
+  const labelled = withOwnLabels(l2, () => control.headsIfKnown);
+  const find = headsFinder(derivation, { l1, l2: labelled, labelsBehindTip }, log, record);
   const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), log });
   const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
   metrics.observeSafeHead(() => safeHeadWatch.state);
@@ -47,7 +51,9 @@ export function createSafe(
     progress.onReset();
     const first = await find(safeChain.rewind);
     if (first.kind !== "found") return first;
-    const found = await safeChain.takenBack(first);
+    const start = await adjustStart(first, { l1, l2: labelled });
+    if (start.kind !== "found") return start;
+    const found = await safeChain.takenBack(start);
     if (found.kind !== "found") return found;
     safeChain.beforeReset(found.base);
     return (await safeHeads.reset(found)) ?? found;

@@ -7,6 +7,9 @@ import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import type { EngineSecret } from "../engine/engine-secret.ts";
+import { checkSource } from "../follow/check-source.ts";
+import { connectSource, type SourceConnection } from "../follow/connect-source.ts";
+import type { FollowSource } from "../follow/follow-source.ts";
 import { Contact } from "../operate/contact.ts";
 import type { RnodeOptions } from "../options.ts";
 import { type Beacon, connectBeacon, NO_BEACON } from "./beacon.ts";
@@ -38,6 +41,8 @@ export interface NodeConnections {
   readonly daInputs?: DaInputs | undefined;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
+  /** the node that safe blocks are taken from; `undefined`: they are derived */
+  readonly source?: FollowSource | undefined;
   /** whether they answer; undefined: not monitored */
   readonly contacts?: { readonly l1: Contact; readonly engine: Contact } | undefined;
   /** Waits until L1, the beacon node and the engine answer, and checks that they belong to this rollup. @throws {StartError} */
@@ -88,6 +93,7 @@ export class Connections implements NodeConnections {
   readonly l2: L2Blocks;
   readonly contacts: NonNullable<NodeConnections["contacts"]>;
   readonly daInputs: DaClient | undefined;
+  private readonly sourceConnection: SourceConnection | undefined;
   private readonly beacon: Beacon;
   private readonly l1Rpcs: readonly RpcClient[];
   private readonly engineRpc: RpcClient;
@@ -99,7 +105,14 @@ export class Connections implements NodeConnections {
     this.deps = deps;
     const { l1, l2 } = options;
     const { config, engineSecret, clock, log, metrics, beaconMetrics, rpcMetrics } = deps;
-    this.beacon = beaconMetrics === undefined ? NO_BEACON : connectBeacon(l1, { config, clock, log, metrics: beaconMetrics });
+    const { followSource, followSourceTimeoutMs } = l2;
+    if (followSource !== undefined) {
+      const source = { url: followSource, timeoutMs: followSourceTimeoutMs };
+      this.sourceConnection = connectSource(source, (rpc) => rpcMetrics?.counting(rpc, "follow-source") ?? rpc);
+    }
+    // a node that does not derive reads no blobs
+    const needsBlobs = beaconMetrics !== undefined && followSource === undefined;
+    this.beacon = !needsBlobs ? NO_BEACON : connectBeacon(l1, { config, clock, log, metrics: beaconMetrics });
     const connection = connectL1(l1, { config, clock, log, metrics, rpcMetrics });
     this.l1 = connection.l1;
     this.l1Rpcs = connection.rpcs;
@@ -110,6 +123,10 @@ export class Connections implements NodeConnections {
     this.engine = new EngineClient(this.engineRpc, config.forkTimes, l2);
     this.l2 = new L2Blocks(this.engineRpc, config);
     this.daInputs = daClientOf(options.altda, deps.daMetrics);
+  }
+
+  get source(): FollowSource | undefined {
+    return this.sourceConnection?.source;
   }
 
   get blobs(): NodeConnections["blobs"] {
@@ -136,10 +153,13 @@ export class Connections implements NodeConnections {
       signal,
     });
     await this.beacon.check(signal);
+    if (this.source !== undefined) await checkSource(this.source, { config, clock, log });
   }
 
   async close(): Promise<void> {
     this.daInputs?.close();
-    await Promise.all([this.engineRpc, ...this.l1Rpcs, this.beacon].map((connection) => connection.close()));
+    await Promise.all(
+      [this.engineRpc, ...this.l1Rpcs, this.sourceConnection, this.beacon].map(async (connection) => connection?.close()),
+    );
   }
 }

@@ -263,6 +263,8 @@ export class FakeEngine implements DriverEngine, L2Provider {
   readonly nextNewPayload: (NewPayloadOutcome | EngineError | undefined)[] = [];
   /** while set, every call fails */
   isDown = false;
+  /** refuses labels that are not in the chain of the head; `late`: after it has moved its head, as Geth does */
+  checksLabels: "no" | "first" | "late" = "no";
   readonly calls: string[] = [];
 
   constructor(config: RollupConfig) {
@@ -344,6 +346,10 @@ export class FakeEngine implements DriverEngine, L2Provider {
     if (head === undefined) return { kind: "syncing" };
     if (!this.blocks.has(state.safe) || !this.blocks.has(state.finalized))
       return { kind: "invalid-state", reason: "unknown label" };
+    if (this.checksLabels !== "no" && ![state.safe, state.finalized].every((label) => this.isAncestor(label, state.head))) {
+      if (this.checksLabels === "late") this.head = state.head;
+      return { kind: "invalid-state", reason: "a label is not in the chain of the head" };
+    }
     this.head = state.head;
     this.safe = state.safe;
     this.finalized = state.finalized;
@@ -404,6 +410,13 @@ export class FakeEngine implements DriverEngine, L2Provider {
     }
     this.store(envelope);
     return { kind: "valid" };
+  }
+
+  private isAncestor(hash: Hex, head: Hex): boolean {
+    const wanted = this.block(hash).ref;
+    let block = this.blocks.get(head);
+    while (block !== undefined && block.ref.number > wanted.number) block = this.blocks.get(block.ref.parentHash);
+    return block?.ref.hash === hash;
   }
 
   private store(envelope: ExecutionPayloadEnvelope): L2Block {

@@ -24,10 +24,14 @@ import { DriverSignals } from "../common/driver-signals.ts";
 import type { FoundHeads } from "../common/found-heads.ts";
 import { SequencingTime } from "../common/sequencing-time.ts";
 import { BlocksAhead } from "../derive/blocks-ahead.ts";
+import { byDerivation } from "../derive/create-derivation.ts";
 import { DerivationRunner } from "../derive/derivation-runner.ts";
 import { Driver } from "../driver.ts";
 import { EngineControl } from "../engine/engine-control.ts";
 import type { EngineKind } from "../engine/engine-kind.ts";
+import { CanonicalL1 } from "../follow/canonical-l1.ts";
+import type { FollowSource } from "../follow/follow-source.ts";
+import { Follower } from "../follow/follower.ts";
 import { Finalizer } from "../safe/finalizer.ts";
 import { type Rewind, SafeChainCheck } from "../safe/safe-chain-check.ts";
 import type { SafeHeadDatabase } from "../safe/safe-head-database.ts";
@@ -141,6 +145,8 @@ export interface HarnessOptions {
   readonly timesBlocks?: boolean;
   /** `--syncmode.offset-el-safe` */
   readonly offsetElSafeMs?: number;
+  /** `--l2.follow.source`: nothing is derived */
+  readonly source?: FollowSource;
   /** false: nobody can be asked for missing blocks */
   readonly hasPeers?: boolean;
   /** replaces the scripted pipeline and everything that belongs to it */
@@ -296,14 +302,38 @@ export function createHarness(options: HarnessOptions = {}) {
     check: new UnsafeBlockCheck({ config, l1, l1Head: () => l1.head, l2: engine, prepareAttributes: preparedForCheck, clock }),
     timeouts: options.timeouts ?? new TimedOutPayloads(undefined, log),
   });
+  const sourceMetrics = { requests: [] as string[], reorgs: [] as string[] };
+  /** what our own L1 calls final; by default all of it */
+  const final: { l1: L1BlockRef | undefined } = { l1: l1.blocks.at(-1) };
+  const follower =
+    options.source &&
+    new Follower({
+      config,
+      source: options.source,
+      control,
+      l2: engine,
+      l1: new CanonicalL1(l1),
+      l1Finalized: () => final.l1,
+      readAhead: async () => {},
+      sequencer,
+      onCurrentL1: (block) => idleAt.push(block.number),
+      onLocalSafe: (block, from) => safeChain.onSafe(block, from),
+      onBase: (base) => safeChain.onReset(base, base),
+      wake: () => signals.wake(),
+      clock,
+      log,
+      metrics: {
+        request: (result) => sourceMetrics.requests.push(result),
+        reorg: (action) => sourceMetrics.reorgs.push(action),
+      },
+    });
   const found: { next: FoundHeads | undefined } = { next: undefined };
   const driver = new Driver({
     signals,
     control,
     sequencer,
     unsafe,
-    derivation,
-    finalizer,
+    verification: follower ?? byDerivation(derivation, finalizer, () => []),
     engineSync,
     gap,
     clock,
@@ -320,7 +350,15 @@ export function createHarness(options: HarnessOptions = {}) {
       if (found.next !== undefined) return found.next;
       if (engine.isDown) return { kind: "temporary", reason: "engine is down" };
       const [head, safe, finalized] = [engine.head, engine.safe, engine.finalized].map((hash) => engine.block(hash).ref);
-      return { kind: "found", unsafe: head!, safe: safe!, finalized: finalized!, highestFormerSafe: safe!, base: safe! };
+      const start = {
+        kind: "found",
+        unsafe: head!,
+        safe: safe!,
+        finalized: finalized!,
+        highestFormerSafe: safe!,
+        base: safe!,
+      } as const;
+      return follower === undefined ? start : safeChain.takenBack(start);
     },
   });
 
@@ -329,6 +367,7 @@ export function createHarness(options: HarnessOptions = {}) {
     for (let turns = 0; turns < 2_000; turns++) {
       const pauseMs = await driver.turn();
       await derivation.whenIdle();
+      if (follower !== undefined) await new Promise(setImmediate); // what it reads in the background
       if (pauseMs > 0 && !derivation.hasPulled) return pauseMs;
     }
     throw new Error("the driver does not come to rest: it loops without pause");
@@ -346,6 +385,7 @@ export function createHarness(options: HarnessOptions = {}) {
   function newL1Head(count = 1, branch = "a"): void {
     l1.extend(count, branch);
     derivation.onL1Change();
+    follower?.onL1Head(l1.head);
     signals.wake();
   }
 
@@ -366,6 +406,10 @@ export function createHarness(options: HarnessOptions = {}) {
     finalizer,
     derivation,
     engineSync,
+    follower,
+    sourceMetrics,
+    final,
+    safeChain,
     inbox,
     missing,
     refused,

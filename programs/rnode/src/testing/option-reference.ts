@@ -21,6 +21,8 @@ export const REFERENCE: readonly (readonly [flag: string, env: string, defaultTe
   ["l2.engine-rpc-timeout", "L2_ENGINE_RPC_TIMEOUT", "10s"],
   ["l2.jwt-secret", "L2_ENGINE_AUTH", undefined],
   ["l2.enginekind", "L2_ENGINE_KIND", "reth"],
+  ["l2.follow.source", "L2_FOLLOW_SOURCE", undefined],
+  ["l2.follow.source.rpc-timeout", "L2_FOLLOW_SOURCE_RPC_TIMEOUT", "10s"],
   ["network", "NETWORK", undefined],
   ["rollup.config", "ROLLUP_CONFIG", undefined],
   ["rollup.halt", "ROLLUP_HALT", "none"],
