@@ -350,10 +350,6 @@ export const opReth: ForeignProgram = {
       ],
     },
     { text: "use rengine import with a file of blocks", flags: ["era.enable", "era.path", "era.url"], switches: ["era.enable"] },
-    {
-      text: "use --rollup.supervisor-http and --rollup.supervisor-safety-level",
-      flags: ["rollup.interop-http", "rollup.interop-min-responses", "rollup.interop-safety-level"],
-    },
     { text: "give them in the URL of --rollup.sequencer-http", flags: ["rollup.sequencer-headers"] },
     { text: "leave it out, there is no history before Bedrock", flags: ["rollup.historicalrpc"] },
     {
@@ -526,7 +522,7 @@ export const opGeth: ForeignProgram = {
     { text: "use --nodekey, a file with the key", flags: ["nodekeyhex"] },
     { text: "use --rollup.sequencer-http", flags: ["rollup.sequencerhttp"] },
     {
-      text: "use --rollup.supervisor-http",
+      text: "use --rollup.interop-http",
       flags: ["rollup.interoprpc", "rollup.interopmempoolfiltering"],
       switches: ["rollup.interopmempoolfiltering"],
     },

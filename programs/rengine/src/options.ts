@@ -30,13 +30,14 @@ import {
 import { dev } from "./dev/dev-options.ts";
 import { opGeth, opReth } from "./foreign-options.ts";
 import { network } from "./network/network-options.ts";
-import { SAFETY_LEVELS } from "./pool/safety-levels.ts";
+import { SAFETY_LEVELS, type SafetyLevel } from "./pool/safety-levels.ts";
 import { history, proofs } from "./setup/history-option.ts";
 
 const MIB = 1024 * 1024;
 /** the gas that Geth gives a call without any limit */
 const UNLIMITED_GAS = (2n ** 64n - 1n) / 2n;
 const WEI_PER_GWEI = 10n ** 9n;
+const MAX_FILTERS = 16;
 
 /** A limit that 0 switches off. */
 const limit: Parser<number> = {
@@ -75,6 +76,12 @@ const ether: Parser<bigint> = {
     return Number.isFinite(gwei) ? BigInt(gwei) * WEI_PER_GWEI : undefined;
   },
   format: (wei) => decimal.format(Number(wei / WEI_PER_GWEI) / 1e9),
+};
+
+/** As op-reth, which also takes its own names of the levels: CrossUnsafe. */
+const safetyLevel: Parser<SafetyLevel> = {
+  ...oneOf(...SAFETY_LEVELS),
+  parse: (value) => SAFETY_LEVELS.find((level) => [level, level.replace("-", "")].includes(value.toLowerCase())),
 };
 
 const namespaces = listOf(oneOf(...NAMESPACES));
@@ -165,14 +172,33 @@ const engine = optionGroup("engine", {
 
 const rollup = optionGroup("rollup", {
   sequencerHttp: { parse: httpUrl, aliases: ["rollup.sequencer"], help: "Sequencer that transactions are forwarded to." },
-  supervisorHttp: {
-    parse: httpUrl,
-    help: "Supervisor of the interop cluster, asked whether messages of other chains that transactions execute are valid. (experimental)",
+  interopHttp: {
+    parse: listOf(httpUrl),
+    default: [],
+    oldFlag: "rollup.supervisor-http",
+    check: (urls: readonly string[]) => {
+      if (urls.length > MAX_FILTERS) return `expected at most ${MAX_FILTERS} filters, got ${urls.length}`;
+      const twice = urls.find((url, index) => urls.indexOf(url) < index);
+      return twice === undefined ? undefined : `${twice} is given twice, and would count as two filters`;
+    },
+    help: "Interop filters, asked whether messages of other chains that transactions execute are valid. (experimental)",
   },
-  supervisorSafetyLevel: {
-    parse: oneOf(...SAFETY_LEVELS),
+  interopMinResponses: {
+    parse: integerBetween(1, MAX_FILTERS),
+    needs: "rollup.interop-http",
+    check: (needed: number, other) => {
+      const given = (other("rollup.interop-http") as readonly string[] | undefined)?.length ?? needed;
+      return needed > given
+        ? `expected at most ${given}, the number of filters in --rollup.interop-http, got ${needed}`
+        : undefined;
+    },
+    help: "Number of filters whose verdicts decide; they must agree. Not given: all of them.",
+  },
+  interopSafetyLevel: {
+    parse: safetyLevel,
     default: "cross-unsafe",
-    needs: "rollup.supervisor-http",
+    needs: "rollup.interop-http",
+    oldFlag: "rollup.supervisor-safety-level",
     help: "How safe the block of such a message must be at least.",
   },
   disableTxPoolGossip: {

@@ -4,20 +4,24 @@ import type { Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import { type ChainConfig, rollupRulesAt } from "@rnode/protocol";
-import { createMessageSupervisor, MessageChecks } from "./message-checks.ts";
+import { MessageChecks } from "./message-checks.ts";
+import { createMessageFilter } from "./message-filter.ts";
+import { createQuorum } from "./message-quorum.ts";
 import type { SafetyLevel } from "./safety-levels.ts";
 
 /**
  * The checks of messages from other chains; undefined on a chain that never executes any.
  *
- * @throws {UserError} a supervisor for such a chain
+ * @throws {UserError} filters for such a chain
  */
 export function messageChecksOf(
-  {
-    supervisorHttp,
-    supervisorSafetyLevel,
-  }: { readonly supervisorHttp?: string | undefined; readonly supervisorSafetyLevel: SafetyLevel },
-  { optimism }: Pick<ChainConfig, "optimism">,
+  options: {
+    readonly interopHttp: readonly string[];
+    /** `undefined`: all of them */
+    readonly interopMinResponses: number | undefined;
+    readonly interopSafetyLevel: SafetyLevel;
+  },
+  { optimism, chainId }: Pick<ChainConfig, "optimism" | "chainId">,
   {
     profile,
     clock,
@@ -25,16 +29,18 @@ export function messageChecksOf(
     metrics,
   }: { readonly profile: Profile; readonly clock: Clock; readonly log: Logger; readonly metrics: MetricFactory },
 ): MessageChecks | undefined {
+  const { interopHttp: urls, interopMinResponses: minResponses = urls.length, interopSafetyLevel: minSafety } = options;
   const isActiveAt = (timestampSec: number): boolean =>
     optimism !== undefined && rollupRulesAt(optimism.forkTimes, timestampSec).hasExecutingMessages;
   if (!isActiveAt(Number.MAX_SAFE_INTEGER)) {
-    if (supervisorHttp === undefined) return undefined;
+    if (urls.length === 0) return undefined;
     throw new UserError(
-      "--rollup.supervisor-http: the chain's configuration does not schedule messages between chains (lagoonTime), so there is nothing to ask",
+      "--rollup.interop-http: the chain's configuration does not schedule messages between chains (lagoonTime), so there is nothing to ask",
     );
   }
+  const filters = urls.map((url) => createMessageFilter(url, { chainId, minSafety }));
   return new MessageChecks({
-    supervisor: supervisorHttp === undefined ? undefined : createMessageSupervisor(supervisorHttp, supervisorSafetyLevel),
+    checker: filters.length === 0 ? undefined : createQuorum(filters, minResponses),
     isActiveAt,
     nowSec: () => Math.floor(clock.unixMs() / 1000),
     refusal: (reason) => rpcErrorOf(profile.errors.submission({ kind: "message-refused", reason })),

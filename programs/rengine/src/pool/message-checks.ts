@@ -1,48 +1,13 @@
-import { createRpcClient, RpcError, RpcTransportError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { bytesToHex, type Hex, hexToBytes, isCodedError, toQuantity } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { decodeMessageAccesses, messageStorageKeys, type SignedTransaction } from "@rnode/protocol";
-import type { SafetyLevel } from "./safety-levels.ts";
-
-/** When messages are executed, and how long they must stay valid after that. */
-export interface Execution {
-  readonly timestampSec: number;
-  readonly timeoutSec: number;
-}
-
-export interface MessageSupervisor {
-  /** for logs: without credentials and path */
-  readonly endpoint: string;
-  /** @throws {RpcError} the supervisor's refusal; {RpcTransportError} no answer */
-  check(storageKeys: readonly Uint8Array[], execution: Execution): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** A check is a look-up in the supervisor's database; one that takes longer is no use to a block builder. */
-const CHECK_TIMEOUT_MS = 2_000;
-const MAX_CONCURRENCY = 16;
-
-/** `supervisor_checkAccessList` at an endpoint. */
-export function createMessageSupervisor(url: string, minSafety: SafetyLevel): MessageSupervisor {
-  const client = createRpcClient({
-    url,
-    timeoutMs: CHECK_TIMEOUT_MS,
-    maxConcurrency: MAX_CONCURRENCY,
-    maxResponseBytes: 64 * 1024,
-  });
-  return {
-    endpoint: client.endpoint,
-    check: async (storageKeys, { timestampSec, timeoutSec }) => {
-      const executing = { timestamp: toQuantity(timestampSec), timeout: toQuantity(timeoutSec) };
-      await client.call("supervisor_checkAccessList", [storageKeys.map(bytesToHex), minSafety, executing]);
-    },
-    close: () => client.close(),
-  };
-}
+import type { Execution } from "./message-filter.ts";
+import type { MessageChecker, Verdict } from "./message-quorum.ts";
 
 export interface MessageChecksDeps {
-  /** undefined: there is no supervisor, so messages cannot be executed here */
-  readonly supervisor: MessageSupervisor | undefined;
+  /** undefined: no filter is given, so messages cannot be executed here */
+  readonly checker: MessageChecker | undefined;
   /** whether blocks of this time may execute messages */
   readonly isActiveAt: (timestampSec: number) => boolean;
   readonly nowSec: () => number;
@@ -61,12 +26,8 @@ const MAX_WAITING = 256;
 /** Transactions of the pool that execute messages; each is checked for each block. */
 const MAX_TRACKED = 1_000;
 
-/** Answers that may be another one soon: the transaction stays in the pool, and out of blocks. Spec: docs/protocol/04-rpc.md#supervisor-errors */
-const PASSING_CODES: ReadonlySet<number> = new Set([
-  -320400, // the chain's database is not ready yet
-  -320901, // a replacement block is awaited
-  -321401, // future data
-]);
+/** Transactions that are checked at the same time for a new head, as many as op-reth checks. */
+const MAX_QUERIES = 10;
 
 interface Tracked {
   readonly storageKeys: readonly Uint8Array[];
@@ -75,9 +36,9 @@ interface Tracked {
 }
 
 /**
- * Transactions that execute messages of other chains: whether the messages exist and are safe enough is asked of a supervisor before they
- * are admitted to the pool, and again for each new head, because a message can vanish. Blocks take only those that were found valid since
- * the newest head, and those that are found invalid leave the pool.
+ * Transactions that execute messages of other chains: whether the messages exist and are safe enough is asked of interop filters before
+ * they are admitted to the pool, and again for each new head, because a message can vanish. Blocks take only those that were found valid
+ * since the newest head. Those that are found invalid leave the pool; while a filter is in failsafe, all of them do.
  *
  * Spec: https://specs.optimism.io/interop/tx-pool.html, docs/protocol/01-execution.md#interop-execution
  */
@@ -88,24 +49,25 @@ export class MessageChecks {
   private waiting = 0;
   /** counts heads */
   private head = 0;
-  private hasSaidSilent = false;
+  /** what was logged since the last head for which all checks had a verdict */
+  private readonly said = new Set<Verdict["kind"]>();
 
   constructor(deps: MessageChecksDeps) {
     this.deps = deps;
-    this.outcomes = deps.metrics.counter<{ outcome: "valid" | "refused" | "unanswered" }>(
+    this.outcomes = deps.metrics.counter<{ outcome: Verdict["kind"] }>(
       "txpool_message_checks_total",
-      "Checks of messages from other chains at the supervisor, by outcome.",
+      "Checks of messages from other chains at the interop filters, by outcome.",
       ["outcome"],
     );
     deps.metrics.gaugeOf("txpool_message_transactions", "Transactions in the pool that execute messages.", () => this.tracked.size);
   }
 
   async close(): Promise<void> {
-    await this.deps.supervisor?.close();
+    await this.deps.checker?.close();
   }
 
-  get hasSupervisor(): boolean {
-    return this.deps.supervisor !== undefined;
+  get hasFilters(): boolean {
+    return this.deps.checker !== undefined;
   }
 
   /** Nothing in the pool executes messages: blocks need no looking at it. */
@@ -116,11 +78,11 @@ export class MessageChecks {
   /**
    * Checks the messages of a transaction before it is admitted.
    *
-   * @throws {RpcError} the supervisor's refusal as it is, or ours
+   * @throws {RpcError} a filter's refusal as it is, or ours
    */
   async admit(transaction: SignedTransaction): Promise<void> {
     const storageKeys = storageKeysOf(transaction);
-    const { supervisor, refusal, isActiveAt, nowSec, log } = this.deps;
+    const { checker, refusal, isActiveAt, nowSec, log } = this.deps;
     const timestampSec = nowSec();
     if (!isActiveAt(timestampSec)) throw refusal("transactions cannot execute messages of other chains yet: interop is not active");
     try {
@@ -129,28 +91,21 @@ export class MessageChecks {
       if (!isCodedError(error, "interop/")) throw error;
       throw refusal(error.message);
     }
-    if (supervisor === undefined) {
-      throw refusal("messages of other chains cannot be checked: this node has no supervisor (--rollup.supervisor-http)");
+    if (checker === undefined) {
+      throw refusal("messages of other chains cannot be checked: this node has no interop filter (--rollup.interop-http)");
     }
     if (this.waiting >= MAX_WAITING || this.tracked.size >= MAX_TRACKED) {
       throw refusal("too many transactions with messages of other chains are waiting: try again later");
     }
     this.waiting++;
     try {
-      await supervisor.check(storageKeys, { timestampSec, timeoutSec: POOL_TIMEOUT_SEC });
-      this.outcomes.inc({ outcome: "valid" });
-    } catch (error) {
-      if (error instanceof RpcError) {
-        this.outcomes.inc({ outcome: "refused" });
-        throw error; // passed on unchanged: code, message and data
-      }
-      if (!(error instanceof RpcTransportError)) throw error;
-      this.outcomes.inc({ outcome: "unanswered" });
-      log.debug("the supervisor was not reached for a transaction", { endpoint: supervisor.endpoint, reason: error.message });
-      throw new RpcError(
-        SERVER_ERROR,
-        `messages of other chains cannot be checked now: the supervisor does not answer (${error.code})`,
-      );
+      const verdict = await checker.check(storageKeys, { timestampSec, timeoutSec: POOL_TIMEOUT_SEC });
+      this.outcomes.inc({ outcome: verdict.kind });
+      if (verdict.kind === "valid") return;
+      if (verdict.kind !== "undecided" || verdict.error !== undefined) throw verdict.error; // unchanged: code, message and data
+      const { reason } = verdict;
+      log.debug("messages of a transaction could not be checked", { reason });
+      throw new RpcError(SERVER_ERROR, `messages of other chains cannot be checked now: ${reason}`);
     } finally {
       this.waiting--;
     }
@@ -182,55 +137,49 @@ export class MessageChecks {
   ): Promise<void> {
     const head = ++this.head;
     for (const hash of this.tracked.keys()) if (!inPool(hexToBytes(hash))) this.tracked.delete(hash);
-    const { supervisor } = this.deps;
-    if (supervisor === undefined || this.tracked.size === 0) return;
+    const { checker } = this.deps;
+    if (checker === undefined || this.tracked.size === 0) return;
     const execution = {
       timestampSec: Math.max(headTimestampSec + 1, Math.min(this.deps.nowSec(), headTimestampSec + BUILD_TIMEOUT_SEC)),
       timeoutSec: BUILD_TIMEOUT_SEC,
     };
     const open = [...this.tracked];
+    let isQuiet = true;
     const work = async (): Promise<void> => {
       for (let next = open.shift(); next !== undefined && this.head === head; next = open.shift()) {
         const [hash, tracked] = next;
         if (this.tracked.get(hash) !== tracked) continue;
-        const refusal = await this.recheck(supervisor, tracked, execution, head);
-        if (refusal === undefined || this.tracked.get(hash) !== tracked) continue;
-        this.tracked.delete(hash);
-        remove(hexToBytes(hash), refusal);
+        const verdict = await this.recheck(checker, tracked, execution, head);
+        if (verdict.kind === "undecided" || verdict.kind === "failsafe") isQuiet = false;
+        if (verdict.kind !== "refused" && verdict.kind !== "failsafe") continue;
+        const reason = `${verdict.error.message} (${verdict.error.code})`;
+        for (const [gone, entry] of verdict.kind === "failsafe" ? [...this.tracked] : [next]) {
+          if (this.tracked.get(gone) !== entry) continue;
+          this.tracked.delete(gone);
+          remove(hexToBytes(gone), reason);
+        }
       }
     };
-    await Promise.all(Array.from({ length: MAX_CONCURRENCY }, work));
+    await Promise.all(Array.from({ length: MAX_QUERIES }, work));
+    if (isQuiet) this.said.clear();
   }
 
-  /** @returns why it is no longer valid; undefined: it is valid, or its status is unknown */
-  private async recheck(
-    supervisor: MessageSupervisor,
-    tracked: Tracked,
-    execution: Execution,
-    head: number,
-  ): Promise<string | undefined> {
-    try {
-      await supervisor.check(tracked.storageKeys, execution);
-      this.outcomes.inc({ outcome: "valid" });
-      tracked.confirmedAt = head;
-      this.hasSaidSilent = false;
-      return undefined;
-    } catch (error) {
-      if (error instanceof RpcError) {
-        this.outcomes.inc({ outcome: "refused" });
-        return PASSING_CODES.has(error.code) ? undefined : `${error.message} (${error.code})`;
-      }
-      if (!(error instanceof RpcTransportError)) throw error;
-      this.outcomes.inc({ outcome: "unanswered" });
-      if (!this.hasSaidSilent) {
-        this.hasSaidSilent = true;
-        this.deps.log.warn("the supervisor does not answer: transactions with messages of other chains wait", {
-          endpoint: supervisor.endpoint,
-          reason: error.message,
-        });
-      }
-      return undefined;
-    }
+  private async recheck(checker: MessageChecker, tracked: Tracked, execution: Execution, head: number): Promise<Verdict> {
+    const verdict = await checker.check(tracked.storageKeys, execution);
+    this.outcomes.inc({ outcome: verdict.kind });
+    if (verdict.kind === "valid") tracked.confirmedAt = head;
+    this.noteTrouble(verdict);
+    return verdict;
+  }
+
+  /** One line when checks begin to fail, not one for each transaction and head. */
+  private noteTrouble(verdict: Verdict): void {
+    const { log } = this.deps;
+    if (verdict.kind === "valid" || verdict.kind === "refused" || this.said.has(verdict.kind)) return;
+    this.said.add(verdict.kind);
+    if (verdict.kind === "failsafe") log.warn("an interop filter is in failsafe: all messages of other chains are refused");
+    if (verdict.kind === "undecided")
+      log.warn("messages of other chains cannot be checked: their transactions wait", { reason: verdict.reason });
   }
 }
 

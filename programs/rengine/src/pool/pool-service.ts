@@ -193,7 +193,7 @@ export class PoolService {
       await forwarder.sendConditional(raw, conditional);
       return pooled.hash; // the sequencer checks the conditions
     }
-    if (this.#messages?.hasSupervisor) await this.#checkMessages(pooled); // otherwise the sequencer does
+    if (this.#messages?.hasFilters) await this.#checkMessages(pooled); // otherwise the sequencer does
     await forwarder.send(raw);
     const result = this.#add(pooled);
     // The sequencer has the transaction. Our own pool's verdict matters only to those who ask this node for pending transactions.
