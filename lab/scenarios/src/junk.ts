@@ -2,6 +2,7 @@ import { deflateSync } from "node:zlib";
 import { concatBytes, LruCache } from "@rnode/primitives";
 import {
   batchInputFromPayload,
+  type ExecutionPayload,
   encodeBatcherData,
   encodeChannelBatch,
   encodeTransaction,
@@ -10,6 +11,7 @@ import {
   type SpanBatchInput,
   signTransaction,
 } from "@rnode/protocol";
+import { unfairRefunds } from "./gas-refunds.ts";
 import { type JunkKind, USER_KEY } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
@@ -111,6 +113,20 @@ export function junkData(kind: JunkKind, sources: JunkSources): Uint8Array {
           })),
         ),
       );
+    case "gas-refunds":
+      return channel(
+        deflated(
+          batchesOf(sources, 3, (input, { blockNumber, transactions }) => ({
+            ...input,
+            transactions: unfairRefunds(
+              random,
+              BigInt(blockNumber),
+              input.transactions,
+              transactions.length - input.transactions.length,
+            ),
+          })),
+        ),
+      );
     case "broken-batch": {
       const batches = batchesOf(sources, 2);
       return channel(deflated(batches.subarray(0, Math.max(1, batches.length - random.between(1, 30)))));
@@ -136,13 +152,16 @@ function framesOf(content: Uint8Array, count: number, random: Random): Frame[] {
 function batchesOf(
   { config, engine, safeNumber }: JunkSources,
   count: number,
-  change: (input: SpanBatchInput) => SpanBatchInput = (input) => input,
+  change: (input: SpanBatchInput, payload: ExecutionPayload) => SpanBatchInput = (input) => input,
 ): Uint8Array {
   const batches: Uint8Array[] = [];
   for (let number = safeNumber + 1; number <= safeNumber + count; number++) {
     const payload = engine.canonicalPayload(number)?.executionPayload;
     if (payload === undefined) break;
-    const { parentHash, epochNumber, epochHash, timestampSec, transactions } = change(batchInputFromPayload(config, payload));
+    const { parentHash, epochNumber, epochHash, timestampSec, transactions } = change(
+      batchInputFromPayload(config, payload),
+      payload,
+    );
     const batch = { parentHash, epochNumber: BigInt(epochNumber), epochHash, timestamp: BigInt(timestampSec), transactions };
     batches.push(encodeChannelBatch({ kind: "singular", ...batch }));
   }

@@ -68,6 +68,8 @@ export interface Plan {
   /** names of the nodes with a safe-head database */
   readonly keepsSafeHeads: readonly string[];
   readonly engine: EngineKind;
+  /** the sequencer's execution client refunds gas in some blocks; only rengine checks that */
+  readonly hasRefunds: boolean;
   readonly maxLatencyMs: number;
   readonly sequencerConfs: number;
   readonly verifierConfs: number;
@@ -145,7 +147,8 @@ const JUNK_KINDS = [
   "invalid-transaction",
   "broken-batch",
 ] as const;
-export type JunkKind = (typeof JUNK_KINDS)[number];
+/** `gas-refunds`: batches with post-exec transactions, most of them invalid; only in scenarios with refunds */
+export type JunkKind = (typeof JUNK_KINDS)[number] | "gas-refunds";
 
 /** Share of the scenarios whose execution clients are rengine's own: they take longer. */
 const REAL_ENGINES = 0.15;
@@ -203,6 +206,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const hasRoom = maxTxBytes === 120_000;
   const keepsSafeHeads = more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [];
   const engine = goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"] as const);
+  const hasRefunds = engine !== "simulated" && forkTimes.lagoon !== undefined;
   const later = new Random(seed, "late");
   const da = new Random(seed, "alt-da");
   const altDa =
@@ -225,6 +229,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     late,
     keepsSafeHeads: altDa !== undefined ? [] : [...keepsSafeHeads, ...late.map(({ name }) => name).filter(() => later.chance(0.4))],
     engine,
+    hasRefunds,
     maxLatencyMs: random.pick([0, 0, 20, 150]),
     sequencerConfs: random.pick([0, 0, 1, 2]),
     verifierConfs: random.pick([0, 0, 0, 1, 3]),
@@ -257,6 +262,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
       ...faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
       ...(blobSource === "l1" ? [] : beaconFaults(more, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
       ...logFaults(new Random(seed, "logs"), faultsMs),
+      ...(hasRefunds ? refundFaults(new Random(seed, "refunds"), faultsMs) : []),
       ...late.flatMap((verifier) => lateFaults(later, verifier, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
     ],
   };
@@ -372,6 +378,15 @@ function logFaults(random: Random, faultsMs: number): Fault[] {
     kind: "l1-log",
     atMs: random.between(1_000, faultsMs - 1_000),
     logs: Array.from({ length: random.between(1, 5) }, () => random.pick(LOG_KINDS)),
+  }));
+}
+
+export function refundFaults(random: Random, faultsMs: number): Fault[] {
+  return Array.from({ length: random.between(0, 6) }, () => ({
+    kind: "junk",
+    atMs: random.between(1_000, faultsMs - 1_000),
+    from: "batcher",
+    what: "gas-refunds",
   }));
 }
 

@@ -19,18 +19,23 @@ import { type MethodTable, type RequestContext, RpcError, RpcTransportError } fr
 import { type Logger, silentLogger } from "@rnode/observe";
 import { bytesToHex, type Clock, equalBytes, type Hex, hexToBytes, parseQuantityNumber, toQuantity } from "@rnode/primitives";
 import {
+  attributesFromJson,
   blockToPayload,
   type ChainConfig,
   decodeTransaction,
   type ExecutionPayloadEnvelope,
+  type ExecutionPayloadJson,
   extraDataFromAttributes,
   hashTransaction,
   hasMinBaseFee,
+  isDepositTransaction,
   isSigned,
   type L2BlockRef,
   l2BlockRefFromPayload,
+  type PayloadAttributes,
   PREDEPLOYS,
   parseGenesis,
+  payloadToJson,
   type RollupConfig,
   rollupRulesAt,
 } from "@rnode/protocol";
@@ -38,6 +43,8 @@ import { engineMethods } from "@rnode/rengine";
 import { createSnapshot, loadSnapshot, restoreSnapshot, type SnapshotMade } from "@rnode/snapshot";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { ChainSync, HeaderFile } from "@rnode/sync";
+import { fairRefunds } from "./gas-refunds.ts";
+import type { Random } from "./random.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import { scratchFolder } from "./scratch.ts";
 
@@ -104,6 +111,8 @@ export interface RealEngineOptions {
   /** it can get blocks from these; default: it has no peers, and answers SYNCING for good where a parent is missing */
   readonly peers?: BlockPeers | undefined;
   readonly log?: Logger | undefined;
+  /** it refunds gas in half of the blocks that it builds with users' transactions, from Lagoon on; default: never, as rengine */
+  readonly refunds?: Random | undefined;
 }
 
 /** The resources of a start. */
@@ -129,6 +138,8 @@ export class RealEngine implements ScenarioEngine {
   /** users' transactions, by nonce: those of a replaced block return to the pool */
   readonly #pool = new Map<bigint, PendingTransaction>();
   readonly #refs = new Map<Hex, L2BlockRef>();
+  /** of the latest build with transactions from the pool */
+  #building: { readonly id: Hex; readonly attributes: PayloadAttributes } | undefined;
 
   constructor(config: RollupConfig, clock: Clock, options: RealEngineOptions) {
     this.#config = config;
@@ -279,7 +290,8 @@ export class RealEngine implements ScenarioEngine {
         if (optional && (given === undefined || given === null)) return undefined;
         return shape.parse(given);
       });
-      return plain(this.#whileUp(declared.handler(args, NOBODY)));
+      const answer = plain(this.#whileUp(declared.handler(args, NOBODY)));
+      return this.#options.refunds === undefined ? answer : this.#producing(this.#options.refunds, method, params, answer);
     }
     switch (method) {
       case "eth_chainId":
@@ -299,6 +311,29 @@ export class RealEngine implements ScenarioEngine {
       default:
         throw new RpcError(-32601, `the method ${method} does not exist`);
     }
+  }
+
+  /** Adds gas refunds to blocks, as a third party's producer does: it builds the block, then the same block with its refunds. */
+  async #producing(random: Random, method: string, params: readonly unknown[], answered: Promise<unknown>): Promise<unknown> {
+    const answer = await answered;
+    if (method.startsWith("engine_forkchoiceUpdated")) {
+      const { payloadId } = answer as { payloadId: Hex | null };
+      const attributes = payloadId === null ? undefined : attributesFromJson(params[1]);
+      if (payloadId !== null && attributes?.noTxPool === false) this.#building = { id: payloadId, attributes };
+    }
+    const building = this.#building;
+    if (!method.startsWith("engine_getPayloadV") || building === undefined || building.id !== params[0]) return answer;
+    const { executionPayload, ...others } = answer as { executionPayload: ExecutionPayloadJson };
+    const { attributes } = building;
+    const { acceptsGasRefunds } = rollupRulesAt(this.#config.forkTimes, attributes.timestamp);
+    const transactions = executionPayload.transactions.map(hexToBytes);
+    if (!acceptsGasRefunds || transactions.every(isDepositTransaction) || random.chance(0.5)) return answer;
+    transactions.push(fairRefunds(random, BigInt(executionPayload.blockNumber), transactions));
+    const built = this.#chain.buildBlock(hexToBytes(executionPayload.parentHash), { ...attributes, noTxPool: true, transactions });
+    if (built.kind !== "built") throw new Error(`a block with refunds: ${JSON.stringify(built)}`);
+    const { block, hash } = built.payload;
+    const { executionPayload: refunded } = blockToPayload(block, hash, true);
+    return { ...others, executionPayload: JSON.parse(JSON.stringify(payloadToJson(refunded))) };
   }
 
   /** Who waits for an answer of a program that ends gets none. */

@@ -1,4 +1,4 @@
-import type { UpgradeArtifactSource } from "@rnode/protocol";
+import { isPostExecTransaction, type UpgradeArtifactSource } from "@rnode/protocol";
 import { scheduleFaults } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
 import type { L1Passed } from "./l1-traffic.ts";
@@ -26,6 +26,8 @@ export interface ScenarioResult {
   /** the L1 features before all safe heads */
   readonly passed: L1Passed;
   readonly labelsGoneBack: number;
+  /** number of safe blocks that end with a post-exec transaction */
+  readonly refundedBlocks: number;
   /** `undefined`: the data is on L1 */
   readonly da: DaEvents | undefined;
   /** late verifiers: number of finished syncs from peers, and number misled by the sequencer */
@@ -46,6 +48,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
   let fingerprint = "";
   let late = { synced: 0, misled: 0 };
   let passed = network.l1Traffic.passed(0);
+  let refundedBlocks = 0;
   process.on("unhandledRejection", onCrash);
   try {
     network.start();
@@ -67,6 +70,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     fingerprint = network.fingerprint;
     late = network.invariants.late(network.nodes);
     passed = network.l1Traffic.passed(Math.min(...network.nodes.map(({ heads }) => heads?.safe.l1Origin.number ?? 0)));
+    if (plan.hasRefunds) refundedBlocks = refundedBlocksOf(network.sequencer);
     await network.remove();
   }
   return {
@@ -79,9 +83,19 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     replacedL1Blocks: network.l1.replacedBlocks,
     passed,
     labelsGoneBack: network.invariants.labelsGoneBack,
+    refundedBlocks,
     da: network.da?.events,
     late,
   };
+}
+
+function refundedBlocksOf({ heads, engine }: SimNode): number {
+  let count = 0;
+  for (let number = 1; number <= (heads?.safe.number ?? 0); number++) {
+    const last = engine.canonicalPayload(number)?.executionPayload.transactions.at(-1);
+    if (last !== undefined && isPostExecTransaction(last)) count++;
+  }
+  return count;
 }
 
 /** All faults are over: every node's safe head must pass everything that was sequenced until now, and all must have the same chain. */

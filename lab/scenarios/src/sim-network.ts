@@ -147,6 +147,7 @@ export class SimNetwork {
           verifierConfs: isSequencer ? 0 : plan.verifierConfs,
           keepsSafeHeads: plan.keepsSafeHeads.includes(name),
           engine: plan.engine,
+          ...(isSequencer && plan.hasRefunds && { refunds: new Random(plan.seed, "refunded blocks") }),
           ...more,
         },
         {

@@ -46,6 +46,8 @@ export interface SimNodeOptions {
   readonly engine: EngineKind | ScenarioEngine;
   /** of a real engine's genesis */
   readonly contracts?: readonly GenesisContract[] | undefined;
+  /** a real engine refunds gas in blocks that it builds */
+  readonly refunds?: Random | undefined;
   /** `--syncmode=execution-layer` with an engine of this kind; default: it derives all blocks from L1 */
   readonly syncsAs?: "geth" | "reth" | undefined;
 }
@@ -105,13 +107,13 @@ export class SimNode {
     this.options = options;
     this.#deps = deps;
     const { rollup } = deps.derivation;
-    const { engine, contracts } = options;
+    const { engine, contracts, refunds } = options;
     this.engine =
       typeof engine !== "string"
         ? engine
         : engine === "simulated"
           ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks)
-          : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: engine, contracts });
+          : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: engine, contracts, refunds });
     const { maxLatencyMs, keepsSafeHeads } = options;
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
