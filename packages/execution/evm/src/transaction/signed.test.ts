@@ -13,10 +13,12 @@ import {
 import {
   type Authorization,
   type BlockRules,
+  encodeTransaction,
   type L1FeeParams,
   l1Cost,
   operatorFee,
   PREDEPLOYS,
+  postExecTransaction,
   type SignedTransaction,
 } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
@@ -233,5 +235,97 @@ describe("EIP-7702 authorizations", () => {
     const delegated = hexToBytes(`0xef0100${TARGET.slice(2)}`);
     const block = begin(ethereumRules("prague"), { [SENDER]: { balance: ETHER, nonce: 3n, code: delegated } });
     included(block.applyTransaction(transaction({}, 1n), context));
+  });
+});
+
+describe("gas refunds of the block", () => {
+  const rules = opRules("osaka", "lagoon");
+  const accounts: Record<Hex, TestAccount> = {
+    [L1_BLOCK]: l1Block,
+    [TARGET]: { code: asm("1 0 SSTORE 0 1 SSTORE STOP"), storage: { "0x1": 7n } },
+  };
+  const plain = (fields: Parameters<typeof transaction>[0] = {}): TransactionOutcome =>
+    included(begin(rules, accounts).applyTransaction(transaction(fields), context));
+  const OF_FEES = [
+    SENDER,
+    COINBASE,
+    ...[PREDEPLOYS.baseFeeVault, PREDEPLOYS.l1FeeVault, PREDEPLOYS.operatorFeeVault].map(bytesToHex),
+  ];
+
+  it.each([1n, 777n, 20_000n])("of %i take the shares of the fees back", (gasRefund) => {
+    const { gasUsed: raw, logs } = plain();
+    const before = begin(rules, accounts);
+    before.applyTransaction(transaction(), context);
+    const balancesBefore = OF_FEES.map((of) => before.getBalance(address(of)));
+    const block = begin(rules, accounts);
+    const outcome = included(block.applyTransaction(transaction(), { ...context, gasRefund }));
+    expect(outcome).toMatchObject({ status: 1, gasUsed: raw - gasRefund, effectiveTip: 2n, logs });
+    expect(block.gasLeft).toBe(environment.gasLimit - raw);
+    const operator = operatorFee(rules, feeParams, raw) - operatorFee(rules, feeParams, raw - gasRefund);
+    expect(operator).toBe(gasRefund * 150_000n);
+    const changes = [9n * gasRefund + operator, -2n * gasRefund, -7n * gasRefund, 0n, -operator];
+    expect(OF_FEES.map((of) => block.getBalance(address(of)))).toEqual(balancesBefore.map((old, i) => old + changes[i]!));
+  });
+
+  it("of all gas leave no empty accounts behind", () => {
+    const { gasUsed: raw } = plain();
+    const block = begin(rules, accounts);
+    const outcome = included(block.applyTransaction(transaction(), { ...context, gasRefund: raw }));
+    expect(outcome.gasUsed).toBe(0n);
+    const paid = 5n + outcome.l1Fee + feeParams.operatorFeeConstant;
+    expect(block.getBalance(address(SENDER))).toBe(ETHER - paid);
+    const touched = block.changes().accounts.map((change) => bytesToHex(change.address));
+    expect(touched).not.toContain(bytesToHex(PREDEPLOYS.baseFeeVault));
+    expect(touched).not.toContain(COINBASE);
+    expect(block.getBalance(PREDEPLOYS.operatorFeeVault)).toBe(feeParams.operatorFeeConstant);
+  });
+
+  it.each([
+    ["after the refund counter", {}, undefined],
+    ["after the calldata floor", { data: new Uint8Array(1000).fill(1), to: address(addressHex(0x99)) }, 61_000n],
+    ["of a failed transaction", { to: undefined, data: Uint8Array.of(0xfe) }, 100_000n],
+  ] as const)("are at most the gas used %s; a higher one leaves no trace", (_, fields, expected) => {
+    const { gasUsed: raw } = plain(fields);
+    if (expected !== undefined) expect(raw).toBe(expected);
+    const tx = transaction(fields);
+    expect(included(begin(rules, accounts).applyTransaction(tx, { ...context, gasRefund: raw })).gasUsed).toBe(0n);
+    const other = begin(rules, accounts);
+    const untouched = other.changes();
+    included(other.applyTransaction(tx, context));
+    const changed = other.changes();
+    const block = begin(rules, accounts);
+    expect(block.applyTransaction(tx, { ...context, gasRefund: raw + 1n })).toEqual({
+      kind: "rejected",
+      reason: "gas-refund-too-high",
+      data: { gasRefund: raw + 1n, gasUsed: raw },
+    });
+    expect(block.gasLeft).toBe(environment.gasLimit);
+    expect(block.changes()).toEqual(untouched);
+    included(block.applyTransaction(tx, context));
+    expect(block.changes()).toEqual(changed);
+  });
+
+  it("come before a destroyed beneficiary is removed", () => {
+    const beneficiary = keccak256(encodeRlp([address(SENDER), rlpUint(3n)])).subarray(12);
+    const state = new MemoryState({ [SENDER]: { balance: ETHER, nonce: 3n }, ...accounts });
+    const block = engine.beginBlock(rules, { ...environment, beneficiary }, state);
+    const tx = transaction({ to: undefined, value: 0n, data: asm("CALLER SELFDESTRUCT") });
+    const { gasUsed, l1Fee } = included(block.applyTransaction(tx, { ...context, gasRefund: 1000n }));
+    expect(block.getBalance(beneficiary)).toBe(0n);
+    expect(block.getBalance(address(SENDER))).toBe(ETHER - 9n * gasUsed - l1Fee - operatorFee(rules, feeParams, gasUsed));
+  });
+
+  it("are nothing to a post-exec transaction, which changes nothing", () => {
+    const untouched = begin(rules, accounts).changes();
+    const block = begin(rules, accounts);
+    const postExec = postExecTransaction({ blockNumber: 1n, refunds: [] });
+    const outcome = included(
+      block.applyTransaction(postExec, { sender: new Uint8Array(20), encoded: encodeTransaction(postExec) }),
+    );
+    expect(outcome).toMatchObject({ status: 1, gasUsed: 0n, logs: [], l1Fee: 0n, halt: undefined });
+    expect(block.gasLeft).toBe(environment.gasLimit);
+    expect(block.changes()).toEqual(untouched);
+    const earlier = begin(opRules("osaka", "karst"), accounts);
+    expect(earlier.applyTransaction(postExec, context)).toMatchObject({ kind: "rejected", reason: "type-not-supported" });
   });
 });

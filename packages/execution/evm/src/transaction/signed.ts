@@ -48,7 +48,8 @@ export function applySigned(scope: BlockScope, tx: SignedTransaction, context: T
   if (fault !== undefined) return fault;
 
   state.beginTransaction();
-  const start = state.checkpoint();
+  const { gasRefund = 0n } = context;
+  const start = gasRefund === 0n ? undefined : state.checkpoint();
   const { price, l1Fee, blobFee, l1Params } = charges;
   const operatorFeeOf = (gas: bigint) => (l1Params === undefined ? 0n : operatorFee(rules, l1Params, gas));
   const reservedOperatorFee = operatorFeeOf(tx.gasLimit);
@@ -65,8 +66,7 @@ export function applySigned(scope: BlockScope, tx: SignedTransaction, context: T
   let poolGas = gasAfterRefund(scope, tx.gasLimit, result, authorizationRefund);
   const floor = floorDataGas(rules, tx.data);
   if (poolGas < floor) poolGas = floor;
-  const { gasRefund = 0n } = context;
-  if (gasRefund > poolGas) {
+  if (start !== undefined && gasRefund > poolGas) {
     state.revertTo(start);
     state.endTransaction();
     return rejected("gas-refund-too-high", { gasRefund, gasUsed: poolGas });
