@@ -1,4 +1,4 @@
-import { bigintToBytes, concatBytes, encodeRlp, type RlpItem, rlpUint } from "@rnode/primitives";
+import { bigintToBytes, concatBytes, encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpUint } from "@rnode/primitives";
 import { createRandom, type Random } from "@rnode/primitives/testing";
 import { CONFIG_UPDATE_TOPIC, TRANSACTION_DEPOSITED_TOPIC } from "@rnode/protocol";
 
@@ -85,7 +85,7 @@ export class L1DataGenerator {
     const counts = times(this.#rarely() ? 0 : 1 + this.#random(5), () => this.#random(4));
     const types = times(
       counts.reduce((sum, count) => sum + count, 0),
-      () => this.pick(this.#rarely() ? [3, 5, 0x7e, 0x7f] : [0, 1, 2, 4]),
+      () => this.pick(this.#rarely() ? [3, 5, 0x7e, 0x7f] : [0, 1, 2, 4, 0x7d]),
     );
     const creations = types.map((type) => this.#random(10) < (type === 4 ? 1 : 3));
     return concatBytes(
@@ -103,6 +103,8 @@ export class L1DataGenerator {
   }
 
   #spanTransaction(type: number): Uint8Array {
+    // Of a post-exec transaction only the header of the list is read.
+    if (type === 0x7d) return concatBytes(Uint8Array.of(type), encodeRlpListOfEncoded([this.#bytes(this.#random(90))]));
     const wide = () => rlpUint(this.#wide());
     const head = [wide(), wide()];
     const data = this.#bytes(this.#random(60));
