@@ -192,10 +192,14 @@ describe.each(["R", "G"] as const)("methods beyond the standard, profile %s", (p
     expect(await rpc("debug_codeByHash", hash)).toBe(bytesToHex(CODE));
     expect(await rpc("debug_codeByHash", word(1))).toBe(null);
     expect(await rpc("debug_dbGet", `0x63${hash.slice(2)}`)).toBe(bytesToHex(CODE));
-    await expect(rpc("debug_dbGet", hash)).rejects.toMatchObject({
-      code: -32602,
-      ...(profile === "G" && { message: /only codes/ }),
-    });
+    expect(await rpc("debug_dbGet", hash)).toBe(bytesToHex(CODE));
+    expect(await rpc("debug_dbGet", `0x63${word(1).slice(2)}`)).toBe(null);
+    for (const key of [word(1), `0x64${hash.slice(2)}`, "0x63", "0x"]) {
+      await expect(rpc("debug_dbGet", key)).rejects.toMatchObject({
+        code: -32602,
+        ...(profile === "G" && { message: expect.stringMatching(/only codes/) }),
+      });
+    }
     const { transactions } = await rpc<{ transactions: Hex[] }>("eth_getBlockByNumber", "0x2", false);
     const raws = await rpc<Hex[]>("debug_getRawTransactions", "0x2");
     expect(raws.map((raw) => bytesToHex(keccak256(hexToBytes(raw))))).toEqual(transactions);

@@ -34,6 +34,7 @@ const MAX_DUMPED_ACCOUNTS = 10_000;
 const MAX_DUMPED_SLOTS = 10_000;
 /** `c`, the prefix of a code's hash in the keys of Geth's database */
 const CODE_PREFIX = 0x63;
+const HASH_SIZE = 32;
 
 interface DumpOptions {
   /** accounts whose address is not known are shown by the hashes of their addresses */
@@ -162,14 +163,18 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
       cost: "cheap",
       result: results.code,
       params: [param("key", bytesShape(undefined, "a key"))],
-      summary: "A value of Geth's database by its key: of codes only (`0x63` and the hash). Trie nodes are kept by path.",
+      summary:
+        "A value of Geth's database by its key: of codes only (`0x63` and the hash, or the hash). Trie nodes are kept by path.",
       handler: ([key]) => {
-        if (key.length !== 33 || key[0] !== CODE_PREFIX)
-          throw new RpcError(
-            INVALID_PARAMS,
-            "only codes can be read by key: 0x63 and a code hash; debug_executionWitness has trie nodes",
-          );
-        return readCode(requireState(backend, LATEST).state, key.subarray(1));
+        const hasPrefix = key.length === 1 + HASH_SIZE && key[0] === CODE_PREFIX;
+        // kona-host asks without the prefix if there is no answer with it
+        const code =
+          hasPrefix || key.length === HASH_SIZE ? readCode(requireState(backend, LATEST).state, key.subarray(-HASH_SIZE)) : null;
+        if (code !== null || hasPrefix) return code;
+        throw new RpcError(
+          INVALID_PARAMS,
+          "only codes can be read by key: 0x63 and a code hash; debug_executionWitness has trie nodes",
+        );
       },
     }),
     debug_traceBadBlock: method({

@@ -70,6 +70,17 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
           summary: "All that executing a block with these payload attributes on the parent reads; the block is kept nowhere.",
           handler: ([parentHash, attributes], work) => witnesses.witnessOfAttributes(work, parentHash, attributes),
         }),
+        debug_proofsSyncStatus: method({
+          runs: "reader",
+          cost: "cheap",
+          result: results.proofsSyncStatus,
+          params: [],
+          summary: "The blocks whose accounts and slots can be proven, by number (--proofs.window); null if there are none.",
+          handler: () => {
+            const earliest = services.oldestProvableBlock();
+            return earliest === undefined ? { earliest: null, latest: null } : { earliest, latest: backend.chain.head().number };
+          },
+        }),
       }),
     debug_getBadBlocks: method({
       runs: "writer",

@@ -292,7 +292,7 @@ export interface Profile {
     readonly hasKeys: boolean;
     /** headers are objects, the parent first, instead of RLP, the parent last */
     readonly hasHeaderObjects: boolean;
-    /** `debug_executePayload` is served, on OP Stack chains */
+    /** `debug_executePayload` and `debug_proofsSyncStatus` are served, on OP Stack chains */
     readonly servesPayloads: boolean;
   };
   readonly txpool: { readonly hasChecksumAddresses: boolean };

@@ -132,6 +132,7 @@ export const witness = result(
     }),
   }),
 );
+export const proofsSyncStatus = result("range", object({ earliest: nullable(INTEGER), latest: nullable(INTEGER) }));
 export const badBlocks = result("badBlocks", arrayOf(object({ hash: HASH, block: BLOCK, rlp: DATA, reason: TEXT })));
 export const storageRange = result(
   "range",
