@@ -12,6 +12,7 @@ const BENCHMARKS = {
   worst: "the gas that is slowest to burn, found by search; --revm=PROGRAM: revm in turns",
   engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",
   state: "trie, storage and state roots",
+  proofs: "a long proof window: its size on disk, and the time of old proofs; --blocks=N, --changed=N",
   derive: "L2 blocks a second from channel data to attributes, without execution: span and singular batches, zlib and brotli",
   p2p: "gossip of blocks, ours and a Go program on op-node's libraries in turns: messages a second, latency, validation, memory a peer",
   import: "import of generated chains, in turns with anvil mining the same transactions",

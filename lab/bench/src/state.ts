@@ -47,9 +47,9 @@ const number32 = (value: number): Uint8Array => {
   new DataView(bytes.buffer).setUint32(28, value);
   return bytes;
 };
-const ADDRESSES = Array.from({ length: ACCOUNTS }, (_, i) => keccak256(number32(i)).subarray(12));
-const CONTRACT = new Uint8Array(20).fill(0xcc);
-const SLOT_KEYS = Array.from({ length: SLOTS }, (_, i) => keccak256(number32(i), number32(1)));
+export const ADDRESSES = Array.from({ length: ACCOUNTS }, (_, i) => keccak256(number32(i)).subarray(12));
+export const CONTRACT = new Uint8Array(20).fill(0xcc);
+export const SLOT_KEYS = Array.from({ length: SLOTS }, (_, i) => keccak256(number32(i), number32(1)));
 
 /** Blocks whose history is measured: its size, and the time of proofs of old blocks. */
 const HISTORY_BLOCKS = 512;
@@ -67,7 +67,7 @@ function payment(address: Uint8Array, balance: number): AccountChange {
   return { address, before: undefined, after, storageCleared: false, storage: [] };
 }
 
-function makeCommit(store: ChainDatabase, accounts: readonly AccountChange[]): BlockCommit {
+export function makeCommit(store: ChainDatabase, accounts: readonly AccountChange[]): BlockCommit {
   const head = store.head();
   const view = head && store.stateAt(head.number);
   const parentHash = head === undefined ? new Uint8Array(32) : store.readCanonicalHash(head.number)!;
@@ -85,7 +85,7 @@ function blockOf(parentHash: Uint8Array, number: number, stateRoot: Uint8Array) 
 }
 
 /** The changes of the `turn`-th block of a size: different accounts and slots each time, spread over the whole state. */
-function blockChanges(turn: number, accounts: number, slots: number): AccountChange[] {
+export function blockChanges(turn: number, accounts: number, slots: number): AccountChange[] {
   const changes = Array.from({ length: accounts - 1 }, (_, i) =>
     payment(ADDRESSES[(turn * 100_003 + i * 7919) % ACCOUNTS]!, turn * 31 + i),
   );
@@ -195,14 +195,24 @@ async function measureLargeInit(folder: string): Promise<Row> {
   return { what: `rengine init, ${MANY_ACCOUNTS} accounts`, value };
 }
 
+/** A genesis of all accounts and slots. */
+export function writeManyAccounts(store: ChainDatabase): void {
+  const state = new GenesisState();
+  const plain = { nonce: 1n, code: new Uint8Array(0), storage: [] };
+  for (const [i, address] of ADDRESSES.entries()) state.add({ ...plain, address, balance: BigInt(i + 1) });
+  const storage = SLOT_KEYS.map((slot, i) => ({ slot, value: number32(i + 1) }));
+  state.add({ ...plain, address: CONTRACT, balance: 1n, storage });
+  const { block, hash } = blockOf(new Uint8Array(32), 0, state.seal(CONTRACT).stateRoot);
+  store.writeLargeGenesis(block, hash, (genesisRows) => state.rowsInto(genesisRows));
+}
+
 /** Proofs of accounts and slots anywhere; CPU time of one. */
-async function measureProofs(store: ChainDatabase, distance: number): Promise<Row> {
+export async function measureProofs(store: ChainDatabase, distance: number, count = 200): Promise<Row> {
   const number = store.head()!.number - distance;
   const nodes = store.trieNodesAt(number)!;
   const { stateRoot } = store.readHeader(store.readCanonicalHash(number)!)!;
   const { storageRoot } = store.stateAt(number)!.readAccount(CONTRACT)!;
   const owner = keccak256(CONTRACT);
-  const count = 200;
   const measured = async (prove: (i: number) => unknown): Promise<string> => {
     const start = process.cpuUsage();
     for (let i = 0; i < count; i++) {
@@ -256,13 +266,7 @@ async function measureAll(folder: string): Promise<Row[]> {
   const chainFolder = join(folder, "chain");
   let store = openChainStore(chainFolder);
   const start = nowMs();
-  const state = new GenesisState();
-  const plain = { nonce: 1n, code: new Uint8Array(0), storage: [] };
-  for (const [i, address] of ADDRESSES.entries()) state.add({ ...plain, address, balance: BigInt(i + 1) });
-  const storage = SLOT_KEYS.map((slot, i) => ({ slot, value: number32(i + 1) }));
-  state.add({ ...plain, address: CONTRACT, balance: 1n, storage });
-  const { block, hash } = blockOf(new Uint8Array(32), 0, state.seal(CONTRACT).stateRoot);
-  store.writeLargeGenesis(block, hash, (genesisRows) => state.rowsInto(genesisRows));
+  writeManyAccounts(store);
   rows.push({ what: `genesis of ${ACCOUNTS} accounts, ${SLOTS} slots`, value: `${((nowMs() - start) / 1000).toFixed(1)} s` });
   for (let turn = 1; turn < BLOCKS_PER_SIZE; turn++) store.commitBlock(makeCommit(store, blockChanges(turn, 2, 1)));
   rows.push(...measureBlocks(store, "each"));

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { DEFAULT_PROOF_WINDOW_BLOCKS, openChainStore } from "@rnode/storage";
+import { benchOptions } from "./bench-options.ts";
+import { HISTORY_TABLES } from "./common/history-tables.ts";
+import { blockChanges, makeCommit, measureProofs, writeManyAccounts } from "./state.ts";
+
+/*
+ * `npm run bench -- proofs`: what a long proof window costs, on disk and in time. Dispute games ask for proofs as old as a game is.
+ */
+
+const WINDOW_30_DAYS = 1_296_000;
+/** with old versions of trie nodes, which only proofs and unwinds need */
+const NODE_TABLES = ["nodeHistory", "nodeEpochs"];
+const PROOFS = 20;
+
+export async function main(args: readonly string[]): Promise<number> {
+  const values = benchOptions("proofs", args, {
+    blocks: { type: "string", default: "20000", help: "blocks of the chain" },
+    changed: { type: "string", default: "10", help: "accounts, and as many slots, that a block changes" },
+    folder: { type: "string", help: "kept, instead of a temporary one" },
+  });
+  const [blocks, changed] = [Number(values.blocks), Number(values.changed)];
+  const folder = values.folder === undefined ? mkdtempSync(join(tmpdir(), "rnode-bench-proofs-")) : resolve(values.folder);
+  const print = (what: string, value: string): void => console.log(`${what.padEnd(48)}${value}`);
+  const proofWindowBlocks = Math.max(blocks, DEFAULT_PROOF_WINDOW_BLOCKS);
+  const store = openChainStore(folder, { sync: "interval", proofWindowBlocks });
+  try {
+    print("load average before", loadavg()[0]!.toFixed(1));
+    writeManyAccounts(store);
+    const sizeOf = (name: string): number => store.storageStats().tables[name]!.sizeBytes;
+    const before = new Map(HISTORY_TABLES.map((name) => [name, sizeOf(name)]));
+    const start = performance.now();
+    for (let turn = 1; turn <= blocks; turn++) store.commitBlock(makeCommit(store, blockChanges(turn, changed, changed)));
+    print("making a block", `${((performance.now() - start) / blocks).toFixed(2)} ms`);
+    const grown = (names: readonly string[]): number =>
+      names.reduce((sum, name) => sum + sizeOf(name) - (before.get(name) ?? 0), 0) / blocks;
+    const report = (what: string, bytes: number): void => {
+      const whole = (bytes * WINDOW_30_DAYS) / 1e9;
+      print(
+        `${what}, bytes a block`,
+        `${Math.round(bytes)} (${Math.round(bytes / (2 * changed))} a key), ${whole.toFixed(1)} GB for 30 days`,
+      );
+    };
+    report("old states", grown(HISTORY_TABLES));
+    report("of them trie nodes, which the window bounds", grown(NODE_TABLES));
+    for (let distance = 10; distance < blocks; distance *= 10) {
+      const { what, value } = await measureProofs(store, distance, PROOFS);
+      print(what, value);
+    }
+    const { what, value } = await measureProofs(store, blocks - 1, PROOFS);
+    print(what, value);
+    return 0;
+  } finally {
+    await store.close();
+    if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
