@@ -11,6 +11,7 @@ const HELP = `npm run scenarios -- [options]
   --seed=N       run one scenario and print what happened
   --jobs=N       processes (default: one a core)
   --late         only scenarios in which verifiers join late, and sync from peers
+  --light        only scenarios with nodes in light mode
   --cluster      clusters of sequencers with hostile neighbours instead of networks
   --quiet        with --seed: only how it ended
 RNODE_ROLLUP_UPGRADES_DIR: folder with the code that upgrades deploy; without it, no chain goes through Ecotone, Fjord, Isthmus or Jovian`;
@@ -21,6 +22,7 @@ export interface CliOptions {
   readonly seed: number | undefined;
   readonly jobs: number | undefined;
   readonly isLate: boolean;
+  readonly isLight: boolean;
   readonly isCluster: boolean;
   readonly isQuiet: boolean;
 }
@@ -30,26 +32,30 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
   const values = { seeds: 1000, from: 1, seed: undefined as number | undefined, jobs: undefined as number | undefined };
   let isQuiet = false;
   let isLate = false;
+  let isLight = false;
   let isCluster = false;
   for (const arg of args) {
     const match = /^--(seeds|from|seed|jobs)=(\d+)$/.exec(arg);
     if (match !== null) values[match[1] as keyof typeof values] = Number(match[2]);
     else if (arg === "--quiet") isQuiet = true;
     else if (arg === "--late") isLate = true;
+    else if (arg === "--light") isLight = true;
     else if (arg === "--cluster") isCluster = true;
     else if (arg === "--help") return { text: HELP, exitCode: 0 };
     else return { text: `${arg} is not an option\n${HELP}`, exitCode: 1 };
   }
-  return { ...values, isLate, isCluster, isQuiet };
+  return { ...values, isLate, isLight, isCluster, isQuiet };
 }
 
 /** The seeds that are to run. */
 export function* seedsOf(
-  { from, seeds, isLate }: Pick<CliOptions, "from" | "seeds" | "isLate">,
+  { from, seeds, isLate, isLight }: Pick<CliOptions, "from" | "seeds" | "isLate" | "isLight">,
   limits: PlanLimits,
 ): Generator<number> {
   for (let seed = from, left = seeds; left > 0; seed++) {
-    if (isLate && planOf(seed, limits).late.length === 0) continue;
+    const { late, light } = planOf(seed, limits);
+    if (isLate && late.length === 0) continue;
+    if (isLight && light.length === 0 && late.every(({ follows }) => follows === undefined)) continue;
     left--;
     yield seed;
   }

@@ -1,5 +1,5 @@
 import type { ServerState } from "./link.ts";
-import { type EndpointFault, type Fault, startOf } from "./plan.ts";
+import { type EndpointFault, type Fault, type SourceFault, startOf } from "./plan.ts";
 import type { BeaconState } from "./sim-beacon.ts";
 import type { SimNetwork } from "./sim-network.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -35,6 +35,9 @@ function applyFault(network: SimNetwork, fault: Fault): void {
       return;
     case "engine":
       endsAfter(worsen(network, nodeOf(network, fault.of).engineState, fault.how));
+      return;
+    case "source":
+      endsAfter(worsenSource(network, nodeOf(network, fault.of), fault.how));
       return;
     case "engine-crash": {
       const node = nodeOf(network, fault.of);
@@ -87,6 +90,45 @@ function applyFault(network: SimNetwork, fault: Fault): void {
   }
 }
 
+/** Faults of what a light node hears of its source. @returns a function that ends the fault */
+function worsenSource(network: SimNetwork, { name, sourceState: state }: SimNode, how: SourceFault): () => void {
+  const random = network.lightRandom(name);
+  const lying = (lie: NonNullable<ServerState["lie"]>): (() => void) => {
+    state.lie = lie;
+    return () => {
+      state.lie = undefined;
+    };
+  };
+  const ofStatus =
+    (change: (status: StatusJson) => unknown): NonNullable<ServerState["lie"]> =>
+    (method, answer) =>
+      method === "optimism_syncStatus" ? change(answer as StatusJson) : answer;
+  switch (how) {
+    case "stale": {
+      let first: unknown;
+      return lying(ofStatus((status) => (first ??= status)));
+    }
+    case "foreign":
+      return lying((method, answer) => (method === "optimism_rollupConfig" ? { ...(answer as object), l2_chain_id: 10 } : answer));
+    case "disordered":
+      return lying(ofStatus((status) => ({ ...status, local_safe_l2: status.finalized_l2, safe_l2: status.unsafe_l2 })));
+    case "other-fork": // blocks that no execution client has
+      return lying(
+        ofStatus((status) => ({ ...status, local_safe_l2: unheardOf(status.local_safe_l2!), safe_l2: unheardOf(status.safe_l2!) })),
+      );
+    case "lies": {
+      const rate = 0.1 + 0.9 * random.fraction();
+      return lying((_, answer) => (random.chance(rate) ? altered(answer, () => random.fraction()) : answer));
+    }
+    default:
+      return worsen({ random, plan: network.plan }, state, how);
+  }
+}
+
+type StatusJson = Record<string, object>;
+
+const unheardOf = (block: object): object => ({ ...block, hash: `0x${"f0".repeat(32)}` });
+
 function nodeOf({ nodes }: SimNetwork, name: string): SimNode {
   const node = nodes.find((some) => some.name === name);
   if (node === undefined) throw new Error(`there is no ${name}`);
@@ -101,7 +143,7 @@ function l1StatesOf(network: SimNetwork, of: string): readonly ServerState[] {
 }
 
 /** @returns a function that ends the fault */
-function worsen({ random, plan }: SimNetwork, state: ServerState, how: EndpointFault): () => void {
+function worsen({ random, plan }: Pick<SimNetwork, "random" | "plan">, state: ServerState, how: EndpointFault): () => void {
   const set = <K extends keyof ServerState>(key: K, value: ServerState[K], normal: ServerState[K]): (() => void) => {
     state[key] = value;
     return () => {
@@ -174,7 +216,7 @@ function lateOf({ late }: SimNetwork, name: string): SimNetwork["late"][number] 
   return found;
 }
 
-function restart(network: SimNetwork, { of, waits, downMs }: Extract<Fault, { kind: "restart" }>): void {
+function restart(network: SimNetwork, { of, waits, downMs, changesMode }: Extract<Fault, { kind: "restart" }>): void {
   const { clock, batcher } = network;
   const isBatcher = of === "batcher";
   const process = isBatcher ? batcher.process : nodeOf(network, of).process;
@@ -183,9 +225,16 @@ function restart(network: SimNetwork, { of, waits, downMs }: Extract<Fault, { ki
     if (isBatcher) network.killBatcher();
     else nodeOf(network, of).kill();
     clock.after(downMs, () => {
-      network.log.note(of, "starts again");
       if (isBatcher) batcher.start();
-      else nodeOf(network, of).start();
+      else {
+        const node = nodeOf(network, of);
+        if (changesMode === true) node.changeMode();
+        network.log.note(
+          of,
+          `starts again${changesMode === true ? (node.follows === undefined ? ", deriving" : ", following") : ""}`,
+        );
+        node.start();
+      }
     });
   });
 }

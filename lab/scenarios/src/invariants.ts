@@ -290,7 +290,8 @@ export class Invariants {
       const was = seen.safe[before.number];
       if (was !== undefined && l1.isCanonical(was.derivedFrom)) {
         this.labelsGoneBack++;
-        if (node.options.keepsSafeHeads) {
+        // A node that did not derive for a while has no record of that time.
+        if (node.options.keepsSafeHeads && node.options.follows === undefined) {
           const detail = `${node.name}: the safe head went back from ${number(before)} to ${number(safe)}, and L1 still has block ${was.derivedFrom.number}`;
           this.blame(node, { rule: "record", detail });
         }
@@ -299,7 +300,7 @@ export class Invariants {
     // The first report of a process after its start was derived by an earlier one, from an L1 block up to the newest.
     const isFirst = seen.saidSafe !== node.incarnation;
     seen.saidSafe = node.incarnation;
-    const derivedFrom: BlockId = isFirst || seen.reading === undefined ? l1.blocks.at(-1)!.ref : seen.reading;
+    const derivedFrom = isFirst ? l1.blocks.at(-1)!.ref : (readUpTo(node, seen) ?? l1.blocks.at(-1)!.ref);
     for (let block: L2BlockRef | undefined = safe; block !== undefined; block = node.engine.refByHash(block.parentHash)) {
       const known = seen.safe[block.number];
       if (known?.hash === block.hash) break;
@@ -345,6 +346,13 @@ export class Invariants {
     }
     return false;
   }
+}
+
+/** How far the node, or the one that it follows, has read L1. */
+function readUpTo(node: SimNode, { reading }: Seen): BlockId | undefined {
+  if (node.follows === undefined) return reading;
+  const { number, hash } = node.syncStatus().current_l1 as BlockId;
+  return number === 0 ? undefined : { number, hash };
 }
 
 /**

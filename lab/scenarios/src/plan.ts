@@ -30,6 +30,14 @@ export interface LateVerifier {
   readonly syncsAs: "geth" | "reth";
   readonly peers: SyncPeersOptions;
   readonly strangers: readonly Stranger[];
+  /** the node that it takes safe blocks from; `undefined`: it derives them */
+  readonly follows?: string | undefined;
+}
+
+/** A node in light mode (`--l2.follow.source`): a verifier of its own, or the sequencer. */
+export interface LightNode {
+  readonly name: string;
+  readonly follows: string;
 }
 
 /** When L1's rules change, in seconds after its genesis. */
@@ -65,6 +73,8 @@ export interface Plan {
   readonly verifiers: number;
   /** none where execution clients are simulated */
   readonly late: readonly LateVerifier[];
+  /** none with real execution clients, whose light nodes are among those that join late */
+  readonly light: readonly LightNode[];
   /** names of the nodes with a safe-head database */
   readonly keepsSafeHeads: readonly string[];
   readonly engine: EngineKind;
@@ -100,7 +110,16 @@ export type Fault =
   | { readonly kind: "engine-crash"; readonly of: string; readonly atMs: number; readonly lostBlocks: number }
   | { readonly kind: "engine-restart"; readonly of: string; readonly atMs: number; readonly downMs: number }
   | ({ readonly kind: "peer"; readonly of: string; readonly peer: string; readonly how: PeerTrouble } & Interval)
-  | { readonly kind: "restart"; readonly of: string; readonly atMs: number; readonly waits: number; readonly downMs: number }
+  | {
+      readonly kind: "restart";
+      readonly of: string;
+      readonly atMs: number;
+      readonly waits: number;
+      readonly downMs: number;
+      /** a light node starts again as one that derives, and the other way round */
+      readonly changesMode?: boolean;
+    }
+  | ({ readonly kind: "source"; readonly of: string; readonly how: SourceFault } & Interval)
   | ({ readonly kind: "inclusion"; readonly how: "late" | "lost"; readonly delayMs: number } & Interval)
   | { readonly kind: "pool-drop"; readonly atMs: number }
   | ({ readonly kind: "l1-pause" } & Interval)
@@ -130,6 +149,14 @@ export type BlobLie = "missing" | "withheld" | "wrong";
 
 export type EndpointFault = "down" | "stalls" | "fails" | "loses-answers" | "lies" | "lags" | "slow";
 
+/** Faults of the node that a light node follows, and of the link to it. `stale`: it repeats an old answer; `foreign`: it is of another chain. */
+export type SourceFault = Exclude<EndpointFault, "lags"> | "stale" | "foreign" | "disordered" | "other-fork";
+
+const SOURCE_FAULTS: readonly SourceFault[] = [
+  ...(["down", "stalls", "fails", "loses-answers", "slow", "lies", "lies"] as const),
+  ...(["stale", "foreign", "disordered", "other-fork"] as const),
+];
+
 const JUNK_KINDS = [
   "noise",
   "empty",
@@ -158,6 +185,10 @@ const BEACON_CLIENTS = 0.15;
 const ALT_DA = 0.15;
 /** Share of the scenarios with rengine in which verifiers join late. */
 const LATE_VERIFIERS = 0.6;
+/** Share of the scenarios with light nodes, of those in which the sequencer is one, and of verifiers that join late as light nodes. */
+const LIGHT_NODES = 0.35;
+const LIGHT_SEQUENCER = 0.2;
+const LATE_LIGHT = 0.4;
 /** Share of the scenarios with Amsterdam in which the fork after it comes. */
 const NEXT_L1_FORK = 0.3;
 /** The real engine needs code for the first Canyon block that is not part of this repository. */
@@ -215,6 +246,8 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
       : undefined;
   const challengeableBlocks = altDa === undefined ? 0 : altDa.challengeWindow + altDa.resolveWindow;
   const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, { seed, faultsMs, hasRoom }) : [];
+  const lightRandom = new Random(seed, "light");
+  const light = engine === "simulated" && lightRandom.chance(LIGHT_NODES) ? lightNodes(lightRandom, nodes) : [];
   return {
     seed,
     blockTimeSec: random.pick(BLOCK_TIMES[l1BlockTimeSec]),
@@ -227,7 +260,15 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     isInCluster: newest.chance(0.5),
     verifiers,
     late,
-    keepsSafeHeads: altDa !== undefined ? [] : [...keepsSafeHeads, ...late.map(({ name }) => name).filter(() => later.chance(0.4))],
+    light,
+    keepsSafeHeads:
+      altDa !== undefined
+        ? []
+        : [
+            ...keepsSafeHeads,
+            ...light.map(({ name }) => name).filter(() => lightRandom.chance(0.5)),
+            ...late.map(({ name }) => name).filter(() => later.chance(0.4)),
+          ],
     engine,
     hasRefunds,
     maxLatencyMs: random.pick([0, 0, 20, 150]),
@@ -263,9 +304,53 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
       ...(blobSource === "l1" ? [] : beaconFaults(more, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
       ...logFaults(new Random(seed, "logs"), faultsMs),
       ...(hasRefunds ? refundFaults(new Random(seed, "refunds"), faultsMs) : []),
+      ...light.flatMap(({ name }) => lightFaults(lightRandom, name, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
       ...late.flatMap((verifier) => lateFaults(later, verifier, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
     ],
   };
+}
+
+function lightNodes(random: Random, nodes: readonly string[]): LightNode[] {
+  const verifiers = nodes.slice(1);
+  const followers = Array.from({ length: random.between(1, 2) }, (_, i) => ({
+    name: `light-${i + 1}`,
+    follows: random.pick(nodes),
+  }));
+  if (!random.chance(LIGHT_SEQUENCER)) return followers;
+  const sequencer = { name: "sequencer", follows: random.pick(verifiers) };
+  return [sequencer, ...followers];
+}
+
+function lightFaults(random: Random, of: string, { faultsMs, l1BlockTimeSec }: FaultRoom): Fault[] {
+  const l1Ms = l1BlockTimeSec * 1000;
+  const atMs = (): number => random.between(2 * l1Ms, faultsMs - 1000);
+  const interval = (maxMs: number): Interval => {
+    const fromMs = atMs();
+    return { fromMs, toMs: Math.min(faultsMs, fromMs + random.between(1000, maxMs)) };
+  };
+  const restart = (changesMode: boolean): Fault => ({
+    ...{ kind: "restart", of, atMs: atMs(), waits: random.between(1, 40), downMs: random.between(0, 3 * l1Ms), changesMode },
+  });
+  const source = (): Fault => ({
+    kind: "source",
+    of,
+    how: random.pick(SOURCE_FAULTS),
+    ...interval(6 * l1Ms),
+  });
+  const makers: readonly (() => Fault)[] = [
+    source,
+    source,
+    source,
+    () => restart(false),
+    () => restart(true),
+    () => ({ kind: "engine", of, how: random.pick(["down", "stalls", "fails", "loses-answers", "slow"]), ...interval(3 * l1Ms) }),
+    () => ({ kind: "engine-crash", of, atMs: atMs(), lostBlocks: random.between(1, 12) }),
+    () => ({
+      ...{ kind: "l1-endpoint", of, how: random.pick(["down", "stalls", "fails", "lies", "lags", "slow"]) },
+      ...interval(4 * l1Ms),
+    }),
+  ];
+  return Array.from({ length: random.between(0, 6) }, () => random.pick(makers)());
 }
 
 /** A third of the scenarios each: before, in the midst, never. */
@@ -404,11 +489,13 @@ const QUICK_PEERS: SyncPeersOptions = { latencyMs: 20, itemMs: 1 };
 
 function lateVerifiers(random: Random, { seed, faultsMs, hasRoom }: Pick<Plan, "seed" | "faultsMs" | "hasRoom">): LateVerifier[] {
   const strangers = new Random(seed, "strangers");
+  const light = new Random(seed, "late light");
   const peersOf = (drawn: SyncPeersOptions): SyncPeersOptions => (hasRoom ? drawn : QUICK_PEERS);
   return Array.from({ length: random.between(1, 2) }, (_, i) => ({
     name: `late-${i + 1}`,
     startMs: random.between(Math.floor(faultsMs / 5), Math.floor((faultsMs * 4) / 5)),
     syncsAs: random.pick(["geth", "geth", "reth"]),
+    follows: light.chance(LATE_LIGHT) ? light.pick(["sequencer", "verifier-1"]) : undefined,
     peers: peersOf({ latencyMs: random.pick([20, 300, 1500]), itemMs: random.pick([1, 30, 150]) }),
     strangers: Array.from({ length: random.between(0, 3) }, () => ({
       how: random.pick(["stall", "gone", "empty", "junk", "swapped", "altered", "more"]),

@@ -73,6 +73,10 @@ export class KnownBlocks {
     this.#blocks.set(block.ref.hash, block);
   }
 
+  get(hash: Hex): SimBlock | undefined {
+    return this.#blocks.get(hash);
+  }
+
   /** The block with exactly this payload. */
   find(payload: unknown, parentBeaconRoot: unknown): SimBlock | undefined {
     const given = payload as ExecutionPayloadJson;

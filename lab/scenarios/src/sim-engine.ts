@@ -51,6 +51,7 @@ export class SimEngine implements ScenarioEngine {
   readonly #blocks = new Map<Hex, SimBlock>();
   readonly #jobs = new Map<Hex, SimBlock>();
   readonly #known: KnownBlocks;
+  readonly #hasPeers: boolean;
   /** the canonical chain from the genesis on */
   #canonical: SimBlock[];
   #safe: Hex;
@@ -58,10 +59,14 @@ export class SimEngine implements ScenarioEngine {
   #nextJob = 1;
   #pool: Uint8Array[] = [];
 
-  /** @param known shared with other clients: their decoded blocks */
-  constructor(config: RollupConfig, genesis: ExecutionPayloadEnvelope, known = new KnownBlocks()) {
+  /**
+   * @param known shared with other clients: their decoded blocks
+   * @param hasPeers whether it gets blocks that it lacks from there, when it is told a head
+   */
+  constructor(config: RollupConfig, genesis: ExecutionPayloadEnvelope, known = new KnownBlocks(), hasPeers = false) {
     this.#config = config;
     this.#known = known;
+    this.#hasPeers = hasPeers;
     const ref: L2BlockRef = {
       hash: config.genesis.l2.hash,
       number: config.genesis.l2.number,
@@ -165,7 +170,10 @@ export class SimEngine implements ScenarioEngine {
   #forkchoiceUpdated([state, attributesJson]: readonly unknown[]): unknown {
     const { headBlockHash, safeBlockHash, finalizedBlockHash } = state as Record<string, Hex>;
     const head = this.#blocks.get(headBlockHash!);
-    if (head === undefined) return { payloadStatus: { status: "SYNCING", latestValidHash: null }, payloadId: null };
+    if (head === undefined) {
+      if (this.#hasPeers) this.#syncTo(headBlockHash!);
+      return { payloadStatus: { status: "SYNCING", latestValidHash: null }, payloadId: null };
+    }
     const before = this.#canonical;
     if (head !== before.at(-1)) {
       this.#canonical = [...before];
@@ -188,6 +196,18 @@ export class SimEngine implements ScenarioEngine {
     const user = attributes.noTxPool ? [] : this.#pool.splice(0);
     this.#jobs.set(payloadId, this.#build(head, attributes, user));
     return { payloadStatus, payloadId };
+  }
+
+  /** Gets a block and its missing ancestors from peers, so that the next fork choice finds them. A block that no client has made does not exist. */
+  #syncTo(hash: Hex): void {
+    const path: SimBlock[] = [];
+    for (let at = this.#known.get(hash); at !== undefined; at = this.#known.get(at.ref.parentHash)) {
+      path.push(at);
+      if (this.#blocks.has(at.ref.parentHash)) {
+        for (const block of path.reverse()) this.#store(block);
+        return;
+      }
+    }
   }
 
   #getPayload(id: Hex): unknown {

@@ -72,6 +72,8 @@ export class SimNetwork {
   readonly inclusion: { how: "prompt" | "late" | "lost"; delayMs: number } = { how: "prompt", delayMs: 0 };
   isL1Paused = false;
   readonly random: Random;
+  /** of nodes in light mode; separate, so that the other nodes' sequences do not change */
+  readonly #lightRandoms = new Map<string, Random>();
   readonly #honestChannels = new Set<Hex>();
   /** hashes of blocks that the sequencer has made */
   readonly #sequenced = new Set<Hex>();
@@ -136,6 +138,7 @@ export class SimNetwork {
       onViolation: (violation) => this.report(violation),
     });
     const knownBlocks = new KnownBlocks();
+    const followed = new Map(plan.light.map(({ name, follows }) => [name, follows]));
     this.#node = (name, isSequencer, more = {}) =>
       new SimNode(
         {
@@ -148,6 +151,7 @@ export class SimNetwork {
           keepsSafeHeads: plan.keepsSafeHeads.includes(name),
           engine: plan.engine,
           ...(isSequencer && plan.hasRefunds && { refunds: new Random(plan.seed, "refunded blocks") }),
+          follows: followed.get(name),
           ...more,
         },
         {
@@ -160,6 +164,7 @@ export class SimNetwork {
           beacon,
           da,
           log,
+          askNode: (of, method) => this.nodes.find((node) => node.name === of)!.answer(method),
           gossip: (from, envelope) => this.#spread(from, envelope),
           observer: (of) => this.invariants.observer(of),
           onEnded: (of, reason) => this.invariants.blame(of, { rule: "node-stopped", detail: `${of.name}: ${reason}` }),
@@ -167,8 +172,10 @@ export class SimNetwork {
       );
     this.sequencer = this.#node("sequencer", true);
     const verifiers = Array.from({ length: plan.verifiers }, (_, i) => this.#node(`verifier-${i + 1}`, false));
+    const light = plan.light.flatMap(({ name }) => (name === "sequencer" ? [] : [this.#node(name, false)]));
+    for (const node of light) this.#lightRandoms.set(node.name, new Random(plan.seed, `${node.name} gossip`));
     this.late = plan.late.map((late) => this.#lateNode(late));
-    this.#nodes = [this.sequencer, ...verifiers, ...this.late.map(({ node }) => node)];
+    this.#nodes = [this.sequencer, ...verifiers, ...light, ...this.late.map(({ node }) => node)];
     for (const late of this.late) this.#introduce(late);
     this.batcher = new SimBatcher(
       {
@@ -199,7 +206,7 @@ export class SimNetwork {
 
   #lateNode(plan: LateVerifier): LateNode {
     const { clock, log } = this;
-    const { name, syncsAs } = plan;
+    const { name, syncsAs, follows } = plan;
     const { engine: profile, seed } = this.plan;
     if (profile === "simulated") throw new Error("simulated execution clients have no peers");
     const peers = new SyncPeers(plan.peers, { clock, random: new Random(seed, `${name} peers`) });
@@ -209,13 +216,23 @@ export class SimNetwork {
       peers: peers.peers,
       log: log.loggerOf(`${name} engine`),
     });
-    return { plan, node: this.#node(name, false, { engine, syncsAs }), engine, peers, random: new Random(seed, `${name} gossip`) };
+    return {
+      plan,
+      node: this.#node(name, false, { engine, syncsAs, follows }),
+      engine,
+      peers,
+      random: new Random(seed, `${name} gossip`),
+    };
   }
 
   /** Connects its execution client with those of all other nodes. */
   #introduce({ plan, node, peers }: LateNode): void {
     for (const { name, engine } of this.nodes) if (name !== node.name && engine instanceof RealEngine) peers.addNode(name, engine);
     for (const stranger of plan.strangers) peers.addStranger(stranger, this.sequencer.engine as RealEngine);
+  }
+
+  lightRandom(name: string): Random {
+    return this.#lightRandoms.get(name) ?? this.random;
   }
 
   /** A further verifier, which starts now. */
@@ -296,7 +313,7 @@ export class SimNetwork {
   #spread(from: string, envelope: Parameters<SimNode["receive"]>[0]): Published {
     this.#sequenced.add(bytesToHex(envelope.executionPayload.blockHash));
     for (const node of this.nodes) {
-      const random = this.late.find((late) => late.node === node)?.random ?? this.random;
+      const random = this.late.find((late) => late.node === node)?.random ?? this.lightRandom(node.name);
       if (node.name === from || random.chance(this.gossip.lossRate)) continue;
       this.clock.after(random.between(0, 30 + this.gossip.delayMs), () => node.receive(envelope));
     }

@@ -1,11 +1,12 @@
 import type { BlobProvider, DerivationConfig, DerivationObserver } from "@rnode/derivation";
+import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { L1Client, L1Endpoints, L1Error } from "@rnode/l1";
-import { EngineClient, L2Blocks } from "@rnode/node-clients";
+import { EngineClient, L2Blocks, RpcRollupNode } from "@rnode/node-clients";
 import { noMetrics } from "@rnode/observe";
 import { LruCache } from "@rnode/primitives";
 import { parseOptions, Scope } from "@rnode/program";
 import { type MachineTime, type SimClock, SimProcess } from "@rnode/program/testing";
-import type { DaCommitment, ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { type DaCommitment, type ExecutionPayloadEnvelope, rollupConfigToJson } from "@rnode/protocol";
 import {
   type BlockGossip,
   type Heads,
@@ -50,6 +51,8 @@ export interface SimNodeOptions {
   readonly refunds?: Random | undefined;
   /** `--syncmode=execution-layer` with an engine of this kind; default: it derives all blocks from L1 */
   readonly syncsAs?: "geth" | "reth" | undefined;
+  /** the node that it takes safe blocks from (`--l2.follow.source`), until `changeMode`; `undefined`: it derives them */
+  readonly follows?: string | undefined;
 }
 
 export interface SimNodeDeps {
@@ -70,6 +73,8 @@ export interface SimNodeDeps {
   readonly conductor?: ((process: SimProcess) => SequencerConductor) | undefined;
   /** its conductor */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
+  /** what another node answers, if it runs */
+  readonly askNode?: ((name: string, method: string) => unknown) | undefined;
   readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => Published | Promise<Published>;
   readonly observer: (node: SimNode) => Partial<DerivationObserver>;
   /** requests blocks that gossip did not deliver from other nodes */
@@ -78,6 +83,7 @@ export interface SimNodeDeps {
 
 const ENGINE_TIMEOUT_MS = 5_000;
 const L1_TIMEOUT_MS = 5_000;
+const SOURCE_TIMEOUT_MS = 5_000;
 
 /** the node has exited by itself */
 const optionsOf = new LruCache<string, RnodeOptions>(100);
@@ -90,6 +96,10 @@ export class SimNode {
   /** of each of its L1 endpoints */
   readonly l1States: readonly [ServerState, ServerState];
   readonly beaconState: BeaconState;
+  /** of the node that it follows */
+  readonly sourceState: ServerState;
+  /** the node that it follows now */
+  follows: string | undefined;
   /** A real rollup node, on a simulated network. Its execution client survives it. */
   incarnation = 0;
   readonly #deps: SimNodeDeps;
@@ -112,12 +122,14 @@ export class SimNode {
       typeof engine !== "string"
         ? engine
         : engine === "simulated"
-          ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks)
+          ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks, options.follows !== undefined)
           : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: engine, contracts, refunds });
     const { maxLatencyMs, keepsSafeHeads } = options;
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
     this.l1States = [healthyServer(maxLatencyMs), healthyServer(maxLatencyMs)];
+    this.sourceState = healthyServer(maxLatencyMs);
+    this.follows = options.follows;
     this.beaconState = { ...healthyServer(maxLatencyMs), blobLie: undefined };
   }
 
@@ -153,13 +165,28 @@ export class SimNode {
     return this.#running.node.syncStatus();
   }
 
+  /** From the next start on, a light node derives, or follows again. */
+  changeMode(): void {
+    this.follows = this.follows === undefined ? this.options.follows : undefined;
+  }
+
+  /** Its answer as a source of others. @throws {RpcTransportError} it is not running */
+  answer(method: string): unknown {
+    if (this.#running === undefined)
+      throw new RpcTransportError("rpc/unreachable", { endpoint: this.name, reason: "connection refused" });
+    if (method === "optimism_syncStatus") return this.#running.node.syncStatus();
+    if (method === "optimism_rollupConfig") return rollupConfigToJson(this.#deps.derivation.rollup);
+    throw new RpcError(-32601, `the method ${method} does not exist`);
+  }
+
   start(): void {
     const { clock, log, derivation } = this.#deps;
     this.incarnation++;
     const process = new SimProcess(this.name, clock, this.#deps.time);
     const logger = log.loggerOf(this.name);
     const scope = new Scope({ log: logger, clock: process.clock });
-    const safeHeads = this.#disk?.open(derivation.rollup.genesis.l2.hash);
+    // a light node does not open it
+    const safeHeads = this.follows === undefined ? this.#disk?.open(derivation.rollup.genesis.l2.hash) : undefined;
     const node = new RollupNode(this.#rnodeOptions(), {
       derivation,
       connect: () => this.#connect(process),
@@ -216,6 +243,7 @@ export class SimNode {
       "--l2=http://l2.invalid",
       "--network=op-mainnet",
       "--l1.beacon.ignore",
+      ...(this.follows === undefined ? [] : ["--l2.follow.source=http://source.invalid"]),
       `--l1.http-poll-interval=${l1PollMs}ms`,
       `--l1.epoch-poll-interval=${3 * l1PollMs}ms`,
       `--verifier.l1-confs=${verifierConfs}`,
@@ -270,9 +298,17 @@ export class SimNode {
       daInputs: da && { get: (commitment: DaCommitment) => process.wait(da.get(commitment)) },
       engine: new EngineClient(engineLink, config.forkTimes),
       l2: new L2Blocks(engineLink, config),
+      source: this.#source(link),
       check: () => Promise.resolve(),
       close: () => Promise.resolve(),
     };
+  }
+
+  #source(link: (name: string, state: ServerState, timeoutMs: number, handle: Handle) => Link): RpcRollupNode | undefined {
+    const { follows } = this;
+    if (follows === undefined) return undefined;
+    const handle: Handle = (method) => this.#deps.askNode!(follows, method);
+    return new RpcRollupNode(link("source", this.sourceState, SOURCE_TIMEOUT_MS, handle), "optimism");
   }
 
   #blobs(process: SimProcess): BlobProvider {

@@ -90,6 +90,8 @@ export interface DevnetOptions {
   readonly sequencerL1Confs: number;
   /** of verifier and follower; `execution-layer` needs three nodes */
   readonly syncmode: SyncMode;
+  /** the follower derives nothing: it takes safe blocks from the verifier; needs three nodes */
+  readonly isLight: boolean;
   /** serve one page for all programs */
   readonly dashboard: boolean;
   /** how often anvil writes its chain to disk */
@@ -124,6 +126,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   supervise: true,
   sequencerL1Confs: 0,
   syncmode: "consensus-layer",
+  isLight: false,
   dashboard: false,
   l1StateIntervalSec: 10,
   changeArgs: (_, args) => args,
@@ -462,6 +465,7 @@ function programSpecs(
         sequencerL1Confs: options.sequencerL1Confs,
         staticPeers,
         syncmode: options.syncmode,
+        source: options.isLight && role === "follower" ? urlOf(ports.verifierNode) : undefined,
         hasDashboard: options.dashboard,
         l1: options.l1,
       });

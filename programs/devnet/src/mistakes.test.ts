@@ -388,6 +388,11 @@ const MISTAKES: readonly Mistake[] = [
     () => ["--nodes=2", "--syncmode=execution-layer"],
     /^--syncmode: execution-layer needs peers, which --nodes=2 leaves out$/,
   ),
+  devnet(
+    "a light follower without a follower",
+    () => ["--nodes=2", "--light"],
+    /^--light: the follower is the light node, which --nodes=2 leaves out$/,
+  ),
   devnet("too many nodes", () => ["--nodes=9"], /^--nodes: "9" is not valid, expected a whole number from 2 to \d+$/),
   devnet(
     "a port that there is not",

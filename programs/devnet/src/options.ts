@@ -140,6 +140,14 @@ const devnet = optionGroup("", {
       value === "execution-layer" && other("nodes") === 2 ? "execution-layer needs peers, which --nodes=2 leaves out" : undefined,
     help: "How verifier and follower catch up. consensus-layer: they derive all blocks from L1. execution-layer: their rengine gets blocks from the sequencer's and from each other, up to what P2P says is the head.",
   },
+  isLight: {
+    parse: bool,
+    flag: "light",
+    default: DEFAULT_OPTIONS.isLight,
+    check: (value, other) =>
+      value === true && other("nodes") === 2 ? "the follower is the light node, which --nodes=2 leaves out" : undefined,
+    help: "The follower derives nothing (light mode): it takes safe blocks from the verifier.",
+  },
   statusIntervalMs: {
     parse: duration,
     default: 10_000,

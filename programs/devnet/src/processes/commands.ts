@@ -98,6 +98,8 @@ export interface NodeTuning {
   readonly l1: L1Endpoints;
   /** of those that do not sequence */
   readonly syncmode: SyncMode;
+  /** the node that it takes safe blocks from; `undefined`: it derives them */
+  readonly source?: string | undefined;
 }
 
 export function rnodeArgs(
@@ -105,7 +107,7 @@ export function rnodeArgs(
   ports: Ports,
   parameters: ChainParameters,
   role: NodeRole,
-  { sequencerL1Confs, staticPeers, l1, hasDashboard, syncmode }: NodeTuning,
+  { sequencerL1Confs, staticPeers, l1, hasDashboard, syncmode, source }: NodeTuning,
 ): string[] {
   // The devnet's L1 is fast and local, so it can be polled often.
   const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
@@ -117,6 +119,7 @@ export function rnodeArgs(
     `--l1.epoch-poll-interval=${parameters.l1BlockTimeSec * 1000}ms`,
     `--l2=http://127.0.0.1:${ports[`${role}Auth`]}`,
     `--l2.jwt-secret=${paths.jwt(role)}`,
+    ...(source === undefined ? [] : [`--l2.follow.source=${source}`]),
     `--rollup.config=${paths.rollupConfig}`,
     ...(needsDependencySet(parameters) ? [`--interop.dependency-set=${paths.dependencySet}`] : []),
     // the programs know public chains themselves

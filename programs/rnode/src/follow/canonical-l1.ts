@@ -2,13 +2,13 @@ import { type Hex, LruCache } from "@rnode/primitives";
 import type { BlockId, L1BlockRef } from "@rnode/protocol";
 
 export type L1Verdict =
-  | { readonly kind: "canonical" }
+  /** the blocks as our own L1 describes them, in the order of the question */
+  | { readonly kind: "canonical"; readonly blocks: readonly L1BlockRef[] }
   /** L1 has another block there */
   | { readonly kind: "replaced"; readonly block: BlockId; readonly got: Hex }
   /** L1 does not have a block there yet, as where the endpoint is behind */
   | { readonly kind: "missing"; readonly block: BlockId };
 
-const CANONICAL = { kind: "canonical" } as const;
 const REMEMBERED = 256;
 
 /**
@@ -17,7 +17,7 @@ const REMEMBERED = 256;
  */
 export class CanonicalL1 {
   private readonly l1: { blockByNumber(number: number): Promise<L1BlockRef | undefined> };
-  private known = new LruCache<number, Hex>(REMEMBERED);
+  private known = new LruCache<number, L1BlockRef>(REMEMBERED);
   private head: L1BlockRef | undefined;
   private generation = 0;
 
@@ -31,28 +31,29 @@ export class CanonicalL1 {
     this.head = head;
     if (before?.hash === head.hash) return false;
     const atHead = this.known.get(head.number);
-    const mayDiffer = before !== undefined && (head.parentHash !== before.hash || (atHead !== undefined && atHead !== head.hash));
+    const mayDiffer =
+      before !== undefined && (head.parentHash !== before.hash || (atHead !== undefined && atHead.hash !== head.hash));
     if (mayDiffer) {
       this.generation++;
       this.known = new LruCache(REMEMBERED);
     }
     for (let above = head.number + 1; this.known.has(above); above++) this.known.delete(above);
-    this.known.set(head.number, head.hash);
-    this.known.set(head.number - 1, head.parentHash);
+    this.known.set(head.number, head);
     return mayDiffer;
   }
 
   /** @returns the first verdict that is not `canonical`. @throws what L1 rejects with */
   async check(blocks: readonly BlockId[]): Promise<L1Verdict> {
+    const ours: L1BlockRef[] = [];
     for (const block of blocks) {
-      const { number, hash } = block;
-      if (this.known.get(number) === hash) continue;
+      const known = this.known.get(block.number);
       const { generation } = this;
-      const got = await this.l1.blockByNumber(number);
+      const got = known?.hash === block.hash ? known : await this.l1.blockByNumber(block.number);
       if (got === undefined) return { kind: "missing", block };
-      if (got.hash !== hash) return { kind: "replaced", block, got: got.hash };
-      if (generation === this.generation) this.known.set(number, hash);
+      if (got.hash !== block.hash) return { kind: "replaced", block, got: got.hash };
+      if (generation === this.generation) this.known.set(block.number, got);
+      ours.push(got);
     }
-    return CANONICAL;
+    return { kind: "canonical", blocks: ours };
   }
 }

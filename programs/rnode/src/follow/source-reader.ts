@@ -2,7 +2,7 @@ import { RpcError } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { type Clock, isCodedError } from "@rnode/primitives";
 import type { BlockId, RollupConfig } from "@rnode/protocol";
-import type { CanonicalL1 } from "./canonical-l1.ts";
+import type { CanonicalL1, L1Verdict } from "./canonical-l1.ts";
 import { checkReport } from "./check-report.ts";
 import type { FollowSource, SourceReport, SourceTrouble } from "./follow-source.ts";
 import { configDifferences } from "./source-chain.ts";
@@ -93,8 +93,8 @@ export class SourceReader {
     const { doubts } = this;
     if (doubts !== this.resolvedDoubts) {
       const lost = await this.canonical(reliedOn, "L1 block");
-      if (lost?.result === "error_l1_mismatch") return { kind: "l1-reorg", reason: lost.reason };
-      if (lost === undefined) this.resolvedDoubts = doubts; // a block that L1 does not have yet is no contradiction
+      if (lost.kind === "trouble" && lost.result === "error_l1_mismatch") return { kind: "l1-reorg", reason: lost.reason };
+      if (lost.kind === "canonical") this.resolvedDoubts = doubts; // a block that L1 does not have yet is no contradiction
     }
     const reading = await this.ask();
     if (reading.kind === "trouble") this.comparedMs = undefined;
@@ -111,11 +111,12 @@ export class SourceReader {
     if (verdict.kind !== "report") return verdict;
     const { localSafe, safe, finalized, currentL1 } = verdict.report;
     const origins = [localSafe, safe, finalized].map(({ l1Origin }) => l1Origin);
-    return (
-      (await this.canonical(origins, "the L1 origin of one of its blocks,")) ??
-      (await this.canonical([currentL1], "its current L1 block")) ??
-      verdict
-    );
+    const ofOrigins = await this.canonical(origins, "the L1 origin of one of its blocks,");
+    if (ofOrigins.kind === "trouble") return ofOrigins;
+    const ofCurrent = await this.canonical([currentL1], "its current L1 block");
+    return ofCurrent.kind === "trouble"
+      ? ofCurrent
+      : { kind: "report", report: { ...verdict.report, currentL1: ofCurrent.blocks[0]! } };
   }
 
   /** Whether the source is of this chain. A source that does not tell is judged by its blocks alone. */
@@ -140,14 +141,13 @@ export class SourceReader {
     return undefined;
   }
 
-  /** @returns why not; `undefined`: all of these blocks are canonical on our L1 */
   private async canonical(
     blocks: readonly BlockId[],
     what: string,
-  ): Promise<({ readonly kind: "trouble" } & SourceTrouble) | undefined> {
+  ): Promise<Extract<L1Verdict, { kind: "canonical" }> | ReturnType<typeof trouble>> {
     try {
       const verdict = await this.deps.l1.check(blocks);
-      if (verdict.kind === "canonical") return undefined;
+      if (verdict.kind === "canonical") return verdict;
       const { number, hash } = verdict.block;
       if (verdict.kind === "missing") return trouble("error_l1_lookup", `our L1 does not have ${what} ${number} yet`);
       return trouble("error_l1_mismatch", `${what} ${number} is ${hash}, but our L1 has ${verdict.got}`);
