@@ -35,7 +35,7 @@ export interface LateVerifier {
 }
 
 /** A node in light mode (`--l2.follow.source`): a verifier of its own, or the sequencer. */
-export interface LightNode {
+interface LightNode {
   readonly name: string;
   readonly follows: string;
 }
