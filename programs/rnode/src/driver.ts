@@ -43,8 +43,14 @@ export interface DriverDeps {
   readonly metrics: { reset(): void; derivationError(): void; turnDone?(): void };
 }
 
-/** Spec: docs/protocol/02-derivation.md#pipeline-control */
-const PAUSES = { firstMs: 2_000, maxMs: 10_000 };
+/**
+ * Spec: docs/protocol/02-derivation.md#pipeline-control. The longest pause is half of op-node's: a node whose engine or L1 is well again goes on
+ * within two blocks and a lease.
+ */
+const PAUSES = { firstMs: 2_000, maxMs: 5_000 };
+const RESET_PAUSES = { firstMs: 2_000, maxMs: 10_000 };
+/** between two turns in which nothing is due */
+const LONGEST_SLEEP_MS = 10_000;
 const JITTER_MS = 250;
 /** More resets per minute than this do not help: the log says so, and further resets wait. */
 const MAX_RESETS_A_MINUTE = 5;
@@ -254,7 +260,7 @@ export class Driver {
     this.recentResetsMs = [...this.recentResetsMs.filter((atMs) => nowMs - atMs < MINUTE_MS), nowMs];
     const tooMany = this.recentResetsMs.length - MAX_RESETS_A_MINUTE;
     if (tooMany <= 0) return;
-    const pauseMs = backoffMs(tooMany, PAUSES);
+    const pauseMs = backoffMs(tooMany, RESET_PAUSES);
     this.resetAtMs = nowMs + pauseMs;
     this.deps.log.error("resets do not help: the same trouble comes back", {
       resetsInAMinute: this.recentResetsMs.length,
@@ -289,7 +295,7 @@ export class Driver {
       return this.isHeldBack(part) ? undefined : part.dueInMs?.();
     });
     if (!this.deps.verification.holdsBack) due.push(this.deps.gap.dueInMs());
-    return Math.min(PAUSES.maxMs, ...due.filter((ms) => ms !== undefined));
+    return Math.min(LONGEST_SLEEP_MS, ...due.filter((ms) => ms !== undefined));
   }
 
   private isHeldBack({ extendsHead }: Part): boolean {
