@@ -4,6 +4,7 @@ import type { Subcommands } from "@rnode/program";
 export const subcommands: Subcommands = {
   init: async () => (await import("./init.ts")).init,
   import: async () => (await import("./import.ts")).importBlocks,
+  "import-state": async () => (await import("./import-state.ts")).importState,
   export: async () => (await import("./export.ts")).exportBlocks,
   stateless: async () => (await import("./stateless.ts")).stateless,
   statetest: async () => (await import("./statetest.ts")).statetest,

@@ -1,8 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { tmpdir } from "node:os";
-import { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { GenesisState } from "@rnode/chain";
 import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
@@ -20,8 +17,8 @@ import {
 import { RowFile } from "@rnode/storage";
 import type { GenesisMemory } from "./genesis-memory.ts";
 import { JsonTextError, MAX_VALUE_BYTES, type MemberSink, readJsonPieces } from "./json-pieces.ts";
-import { downloadPieces, fileError, isGzip, isUrl } from "./read-input.ts";
-import { isZstd, unpackZstd } from "./zstd.ts";
+import { fileChunks, unpacked } from "./packed-text.ts";
+import { downloadPieces, isUrl } from "./read-input.ts";
 
 const CHUNK_BYTES = 1 << 20;
 /** An account with a longer text is read slot by slot. */
@@ -169,50 +166,9 @@ async function downloadedFile(url: string): Promise<() => AsyncIterable<Uint8Arr
   };
 }
 
-async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
-  try {
-    yield* createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
-  } catch (cause) {
-    throw fileError(path, cause);
-  }
-}
-
 async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     hash.update(chunk);
     yield chunk;
   }
-}
-
-/** Decompresses gzip and Zstandard input. */
-async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  if (first.done === true) return;
-  const all = { [Symbol.asyncIterator]: () => continued(first.value, iterator) };
-  if (isZstd(first.value)) {
-    yield await unpackZstd(source, all);
-    return;
-  }
-  if (!isGzip(first.value)) {
-    yield* all;
-    return;
-  }
-  const packed = Readable.from(all, { objectMode: false });
-  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-  let readError: Error | undefined;
-  packed.once("error", (error) => {
-    readError = error;
-    gunzip.destroy(error); // `pipe` does not forward errors
-  });
-  try {
-    yield* packed.pipe(gunzip) as AsyncIterable<Buffer>;
-  } catch (cause) {
-    throw readError ?? new UserError(`${source}: broken gzip data`, { cause });
-  }
-}
-
-async function* continued(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield first;
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }

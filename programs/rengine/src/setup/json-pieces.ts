@@ -44,9 +44,21 @@ const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
  * @returns the value, if the text is not an object
  * @throws {JsonTextError} no JSON, or a value longer than `MAX_VALUE_BYTES`; and whatever a sink throws
  */
-export async function readJsonPieces(pieces: AsyncIterable<Uint8Array>, sink: MemberSink): Promise<unknown> {
+export const readJsonPieces = (pieces: AsyncIterable<Uint8Array>, sink: MemberSink): Promise<unknown> =>
+  readPieces(pieces, (text) => text.read(sink));
+
+/**
+ * Reads JSON objects one after the other, with white space between them, as `readJsonPieces` reads one: lines of JSON, for example.
+ *
+ * @param next gives the sink of the next object, and is called before it
+ * @throws {JsonTextError} something else than an object, or as `readJsonPieces`; and whatever a sink throws
+ */
+export const readJsonObjects = (pieces: AsyncIterable<Uint8Array>, next: () => MemberSink): Promise<void> =>
+  readPieces(pieces, (text) => text.readAll(next));
+
+async function readPieces<T>(pieces: AsyncIterable<Uint8Array>, start: (text: JsonText) => Reading<T>): Promise<T> {
   const text = new JsonText();
-  const reading = text.read(sink);
+  const reading = start(text);
   let step = reading.next();
   for await (const piece of pieces) {
     text.push(piece);
@@ -86,6 +98,17 @@ class JsonText {
     while (this.#peek() < 0 && !this.#isEnd) yield;
     if (this.#peek() >= 0) throw this.#error("something follows the value");
     return value;
+  }
+
+  *readAll(next: () => MemberSink): Reading<void> {
+    for (;;) {
+      while (this.#peek() < 0) {
+        if (this.#isEnd) return;
+        yield;
+      }
+      if (this.#peek() !== OPEN_OBJECT) throw this.#error("no object");
+      yield* this.#object(next());
+    }
   }
 
   *#object(sink: MemberSink): Reading<void> {

@@ -86,22 +86,26 @@ export interface TestChain {
   readonly config?: object;
   /** content of the L1 attributes in every block */
   readonly l1?: Partial<L1BlockInfo>;
+  /** of the first block; default: 0 */
+  readonly number?: Hex;
 }
 
 /** @param folder folder of an earlier client; default: a new one */
 export async function startTestClient(
   extra: readonly string[] = [],
   folder = mkdtempSync(join(tmpdir(), "rengine-")),
-  { alloc = {}, l1 = {}, config }: TestChain = {},
+  { alloc = {}, l1 = {}, config, number }: TestChain = {},
 ): Promise<TestClient> {
   const genesisPath = join(folder, "genesis.json");
   writeFileSync(
     genesisPath,
-    JSON.stringify({ ...GENESIS, ...(config !== undefined && { config }), alloc: { ...GENESIS.alloc, ...alloc } }),
+    JSON.stringify({ ...GENESIS, number, ...(config !== undefined && { config }), alloc: { ...GENESIS.alloc, ...alloc } }),
   );
   const api = "eth,net,web3,debug,txpool,miner";
   const isOnDemand = extra.some((given) => given.startsWith("--rpc.workeridle="));
   const own = [
+    `--chain=${genesisPath}`,
+    `--datadir=${join(folder, "data")}`,
     "--http",
     "--http.port=0",
     `--http.api=${api}`,
@@ -113,7 +117,7 @@ export async function startTestClient(
     ...(isOnDemand ? [] : ["--rpc.workers=0"]),
   ];
   const isReplaced = (arg: string): boolean => extra.some((given) => given.startsWith(`${arg.split("=", 1)[0]!}=`));
-  const args = [`--chain=${genesisPath}`, `--datadir=${join(folder, "data")}`, ...own.filter((arg) => !isReplaced(arg)), ...extra];
+  const args = [...own.filter((arg) => !isReplaced(arg)), ...extra];
   const parsed = parseOptions(clientTable, args, {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const scope = new Scope({ log: silentLogger, clock: systemClock });

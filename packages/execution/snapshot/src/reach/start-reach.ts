@@ -34,13 +34,8 @@ export class StartReachMeter {
     if (origin === undefined) return;
     this.#first ??= origin;
     this.#last = origin;
-    const timeout = this.#timeoutAt(origin);
+    const timeout = channelTimeoutAt(this.#config, origin);
     if (!this.#oldest.has(timeout)) this.#oldest.set(timeout, origin.number);
-  }
-
-  #timeoutAt({ timestamp }: L1Origin): number {
-    const { forkTimes = {} } = this.#config.optimism ?? {};
-    return derivationFactsAt(forkTimes, timestamp).channelTimeoutL1Blocks ?? CHANNEL_TIMEOUT_L1_BLOCKS;
   }
 
   get reach(): StartReach {
@@ -49,8 +44,13 @@ export class StartReachMeter {
     const isFarEnough = [...this.#oldest].some(([timeout, number]) => number + timeout <= last.number);
     return {
       l1Blocks: last.number - first.number,
-      neededL1Blocks: this.#timeoutAt(first),
+      neededL1Blocks: channelTimeoutAt(this.#config, first),
       isEnough: this.#isWhole || isFarEnough,
     };
   }
+}
+
+/** Channel timeout in L1 blocks at the time of an L1 origin. */
+export function channelTimeoutAt({ optimism }: Pick<ChainConfig, "optimism">, { timestamp }: L1Origin): number {
+  return derivationFactsAt(optimism?.forkTimes ?? {}, timestamp).channelTimeoutL1Blocks ?? CHANNEL_TIMEOUT_L1_BLOCKS;
 }

@@ -1,12 +1,21 @@
 import { createSenderCache, initSnapshot } from "@rnode/chain";
 import { bytesToHex } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
-import type { ChainDatabase, SnapshotRows } from "@rnode/storage";
+import type { ChainDatabase, GenesisRows, SnapshotRows } from "@rnode/storage";
 import { falseContent } from "../errors.ts";
-import type { LoadedSnapshot } from "../read/load-snapshot.ts";
+import type { BlockRecord } from "../format/block-records.ts";
+import type { Manifest } from "../format/manifest.ts";
+
+/** The state after a block and the last blocks up to it, of which everything was checked: a `LoadedSnapshot`, or from elsewhere. */
+export interface CheckedState {
+  readonly manifest: Pick<Manifest, "genesis" | "header" | "hash" | "oldestBlock">;
+  /** in ascending order */
+  blocks(): Iterable<BlockRecord>;
+  rowsInto(rows: GenesisRows): Iterable<unknown>;
+}
 
 /**
- * Writes a snapshot into an empty database, in as many commits as necessary; the last one makes it valid. After a kill before
+ * Writes a checked state into an empty database, in as many commits as necessary; the last one makes it valid. After a kill before
  * that, the database has no chain, and the restore can be repeated.
  *
  * @returns whether rows of an interrupted attempt were removed first
@@ -14,7 +23,7 @@ import type { LoadedSnapshot } from "../read/load-snapshot.ts";
  */
 export function restoreSnapshot(
   store: Pick<ChainDatabase, "writeSnapshot" | "writeMeta">,
-  snapshot: LoadedSnapshot,
+  snapshot: CheckedState,
   onProgress: (rows: number) => void = () => {},
 ): boolean {
   const { genesis, header, hash, oldestBlock } = snapshot.manifest;
@@ -22,7 +31,7 @@ export function restoreSnapshot(
   return initSnapshot(store, { genesis, head, oldestBlock }, (rows) => allRows(snapshot, rows, onProgress));
 }
 
-function* allRows(snapshot: LoadedSnapshot, rows: SnapshotRows, onProgress: (rows: number) => void): Generator<unknown> {
+function* allRows(snapshot: CheckedState, rows: SnapshotRows, onProgress: (rows: number) => void): Generator<unknown> {
   const senders = createSenderCache();
   for (const { block, receipts } of snapshot.blocks()) {
     const recovered = senders.sendersOf(block.transactions, false);

@@ -1,0 +1,50 @@
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { UserError } from "@rnode/program";
+import { fileError, isGzip } from "./read-input.ts";
+import { isZstd, unpackZstd } from "./zstd.ts";
+
+const CHUNK_BYTES = 1 << 20;
+
+/** The bytes of a file. @throws {UserError} naming it */
+export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
+  } catch (cause) {
+    throw fileError(path, cause);
+  }
+}
+
+/** Decompresses gzip and Zstandard input. @param source for errors @throws {UserError} */
+export async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done === true) return;
+  const all = { [Symbol.asyncIterator]: () => continued(first.value, iterator) };
+  if (isZstd(first.value)) {
+    yield await unpackZstd(source, all);
+    return;
+  }
+  if (!isGzip(first.value)) {
+    yield* all;
+    return;
+  }
+  const packed = Readable.from(all, { objectMode: false });
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  let readError: Error | undefined;
+  packed.once("error", (error) => {
+    readError = error;
+    gunzip.destroy(error); // `pipe` does not forward errors
+  });
+  try {
+    yield* packed.pipe(gunzip) as AsyncIterable<Buffer>;
+  } catch (cause) {
+    throw readError ?? new UserError(`${source}: broken gzip data`, { cause });
+  }
+}
+
+async function* continued(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
