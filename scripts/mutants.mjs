@@ -95,7 +95,8 @@ function copyPackages() {
   const isSource = (path) => !skipped.has(path.split(sep).at(-1));
   for (const name of ["packages", "programs", "lab"])
     cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: isSource });
-  for (const name of ["package.json", "vitest.config.ts", "tsconfig.base.json"]) cpSync(join(ROOT, name), join(folder, name));
+  for (const name of ["package.json", "vitest.config.ts", "vitest.setup.ts", "tsconfig.base.json"])
+    cpSync(join(ROOT, name), join(folder, name));
   const modules = join(folder, "node_modules");
   mkdirSync(join(modules, "@rnode"), { recursive: true });
   for (const name of readdirSync(join(ROOT, "node_modules"))) {

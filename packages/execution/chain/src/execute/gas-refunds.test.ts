@@ -481,7 +481,7 @@ describe("random payloads against the rules", () => {
       }),
       { numRuns: 150 },
     );
-    expect(seen.valid).toBeGreaterThan(30);
-    expect(seen.invalid).toBeGreaterThan(30);
+    expect(seen.valid).toBeGreaterThan(10);
+    expect(seen.invalid).toBeGreaterThan(10);
   });
 });
