@@ -1,0 +1,1 @@
+export * from "./op-reth-fixtures.ts";
