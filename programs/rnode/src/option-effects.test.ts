@@ -294,7 +294,7 @@ describe("a running node", () => {
       "--l1.trustrpc",
     ];
     await running([...p2p, "--log.level=silent"], async (call) => {
-      expect(await namespaces(call)).toEqual(["health", "opp2p", "optimism", "rnode", "rnodep2p", "rpc"]);
+      expect(await namespaces(call)).toEqual(["health", "opp2p", "optimism", "rnode", "rnodep2p", "rpc", "superroot"]);
       await expect(call("admin_sequencerActive")).rejects.toMatchObject({ code: -32601 });
       await expect(call("rnode_safeHeadAtL1Block", "0x0")).rejects.toThrow("safe head database not enabled");
     });
@@ -312,7 +312,7 @@ describe("a running node", () => {
       `--safedb.path=${path("safe-heads")}`,
     ];
     await running([...args, "--log.level=silent"], async (call) => {
-      expect(await namespaces(call)).toEqual(["admin", "health", "opstack", "optimism", "rnode", "rpc"]); // --p2p.disable
+      expect(await namespaces(call)).toEqual(["admin", "health", "opstack", "optimism", "rnode", "rpc", "superroot"]); // --p2p.disable
       expect(await call("admin_sequencerActive")).toBe(false); // --sequencer.stopped
       expect(JSON.parse(readFileSync(path("state/admin.json"), "utf8"))).toEqual({ sequencerStarted: false });
       await call("admin_startSequencer");
