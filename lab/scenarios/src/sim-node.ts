@@ -98,6 +98,8 @@ export class SimNode {
   readonly beaconState: BeaconState;
   /** of the node that it follows */
   readonly sourceState: ServerState;
+  /** how often it has asked L1 and the beacon node for what: `full` for blocks with their transactions */
+  readonly l1Requests = new Map<string, number>();
   /** the node that it follows now */
   follows: string | undefined;
   /** A real rollup node, on a simulated network. Its execution client survives it. */
@@ -275,7 +277,11 @@ export class SimNode {
       {
         endpoints: this.l1States.map((state, i) => {
           const name = `l1-${i}`;
-          const handle: Handle = (method, params) => l1Server(method, params, l1.head.ref.number - state.lagBlocks);
+          const handle: Handle = (method, params) => {
+            const ofHead = ["latest", "safe", "finalized"].includes(String(params[0]));
+            this.#count(`${method}${params[1] === true ? " full" : ofHead ? " of a label" : ""}`);
+            return l1Server(method, params, l1.head.ref.number - state.lagBlocks);
+          };
           return { name, rpc: link(name, state, L1_TIMEOUT_MS, handle) };
         }),
         clock: process.clock,
@@ -304,6 +310,10 @@ export class SimNode {
     };
   }
 
+  #count(request: string): void {
+    this.l1Requests.set(request, (this.l1Requests.get(request) ?? 0) + 1);
+  }
+
   #source(link: (name: string, state: ServerState, timeoutMs: number, handle: Handle) => Link): RpcRollupNode | undefined {
     const { follows } = this;
     if (follows === undefined) return undefined;
@@ -317,6 +327,7 @@ export class SimNode {
     if (beacon !== undefined) return beacon.client({ process, clock, random, state, log: log.loggerOf(this.name) });
     return {
       blobs: (block, ids) => {
+        this.#count("blobs");
         const answer = async () => {
           if (state.maxLatencyMs > 0) await clock.sleep(random.between(0, state.maxLatencyMs));
           if (state.isDown || random.chance(state.failureRate)) {

@@ -122,9 +122,17 @@ export class RollupNode {
       : createDerivation(options, { derivation, safe, feed, observer: deps.observer }, base);
     this.verification = verification;
     const { requestGap = peers && options.p2p.syncReqResp ? (missing) => peers.requestGap(missing) : undefined } = deps;
+    // nobody else in a light node reads receipts of L1, unless it sequences
+    const readsReceipts = !isLight || options.sequencer.enabled;
     const unsafe = createUnsafe(
       options,
-      { sequencer, prepareAttributes, requestGap, timeouts: deps.timeouts, record: safe.record },
+      {
+        sequencer,
+        prepareAttributes: readsReceipts ? prepareAttributes : undefined,
+        requestGap,
+        timeouts: deps.timeouts,
+        record: safe.record,
+      },
       base,
     );
     const { inbox, engineSync } = unsafe;

@@ -51,8 +51,9 @@ function otherBranch({ config, l1, engine }: Pick<Harness, "config" | "l1" | "en
     tip = block.ref;
     return block;
   });
-  const learn = async () => {
-    for (const { envelope } of made) await engine.newPayload(envelope);
+  /** @param only one of them by its number; default: all */
+  const learn = async (only?: number) => {
+    for (const { envelope, ref } of made) if (only === undefined || ref.number === only) await engine.newPayload(envelope);
   };
   return { refs: made.map(({ ref }) => ref), tip, learn };
 }
@@ -393,12 +394,32 @@ describe("the source's block and our engine", () => {
     it.says(other.tip);
     expect(await it.poll()).toMatchObject({ unsafe: 8, safe: 3 });
     expect(it.follower!.holdsBack).toBe(true);
-    await it.advance(61_000, 1_000);
+    await it.advance(65_000, 1_000);
     expect(it.follower!.holdsBack).toBe(false);
     expect(warnings(it).join()).toContain("look after its peers");
     await other.learn();
     expect(await it.poll()).toMatchObject({ unsafe: 6, safe: 6 });
     expect(it.follower!.holdsBack).toBe(false);
+  });
+
+  it("a newer one with each report: each is reached after a moment, not never", async () => {
+    const it = await light();
+    it.says(it.refs[3]!);
+    await it.poll();
+    const other = otherBranch(it, it.refs[3]!, 6);
+    it.says(other.refs[2]!);
+    await it.advance(POLL_MS, 500);
+    expect(it.heads()).toMatchObject({ unsafe: 8, safe: 3 });
+    it.says(other.refs[4]!);
+    for (const { number } of other.refs.slice(0, 3)) await other.learn(number);
+    await it.advance(1_500, 500);
+    expect(it.heads()).toMatchObject({ unsafe: 6, safe: 6 });
+    expect(it.follower!.holdsBack).toBe(false);
+    await it.advance(POLL_MS, 500);
+    expect(it.heads()).toMatchObject({ unsafe: 6, safe: 6 });
+    await other.learn();
+    await it.advance(1_500, 500);
+    expect(it.heads()).toMatchObject({ unsafe: 8, safe: 8 });
   });
 
   it("one that the engine calls invalid: nothing moves", async () => {

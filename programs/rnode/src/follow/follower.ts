@@ -44,8 +44,19 @@ export interface FollowerDeps {
   readonly metrics: FollowerMetrics;
 }
 
+/** The source's block that the engine lacks, and syncs to. */
+interface Target {
+  report: SourceReport;
+  readonly isOtherBranch: boolean;
+  readonly sinceMs: number;
+  retryAtMs: number;
+  isLateSaid: boolean;
+}
+
 /** As upstream. Spec: docs/protocol/05-services.md#light-mode */
 const BLOCK_TIMES_A_POLL = 2;
+/** How often the engine is asked for a block that it syncs to: some blocks take it a moment, and the source's next report names a newer one. */
+const RETRY_MS = 1_000;
 /** So long no block is made or inserted while the engine fetches the source's block of another branch from its peers. */
 const HOLD_MS = 60_000;
 
@@ -62,8 +73,7 @@ export class Follower implements Verification {
   private pollAtMs = 0;
   /** how far the source had read L1 when its heads were last taken over */
   private followedL1: L1BlockRef | undefined;
-  /** the source's block that the engine lacks */
-  private target: { readonly sinceMs: number; readonly isOtherBranch: boolean; isLateSaid: boolean } | undefined;
+  private target: Target | undefined;
 
   constructor(deps: FollowerDeps) {
     this.deps = deps;
@@ -114,13 +124,16 @@ export class Follower implements Verification {
   }
 
   private dueInMs(): number | undefined {
-    return this.reader.isBusy ? undefined : Math.max(0, this.pollAtMs - this.deps.clock.monotonicMs());
+    const dueAtMs = [...(this.reader.isBusy ? [] : [this.pollAtMs]), ...(this.target === undefined ? [] : [this.target.retryAtMs])];
+    return dueAtMs.length === 0 ? undefined : Math.max(0, Math.min(...dueAtMs) - this.deps.clock.monotonicMs());
   }
 
   private async turn(): Promise<Progress> {
+    const nowMs = this.deps.clock.monotonicMs();
+    if (this.target !== undefined && nowMs >= this.target.retryAtMs) return this.withEngine(() => this.reachTarget());
     const reading = this.reader.take();
     if (reading === undefined) {
-      if (this.dueInMs() === 0) this.poll();
+      if (!this.reader.isBusy && nowMs >= this.pollAtMs) this.poll();
       return IDLE;
     }
     switch (reading.kind) {
@@ -130,7 +143,7 @@ export class Follower implements Verification {
         this.health.troubled(reading);
         return IDLE;
       case "report":
-        return this.take(reading.report);
+        return this.withEngine(() => this.take(reading.report));
     }
   }
 
@@ -140,22 +153,35 @@ export class Follower implements Verification {
     this.reader.start([control.heads.unsafe.l1Origin, ...(this.followedL1 === undefined ? [] : [this.followedL1])]);
   }
 
+  private async withEngine(action: () => Promise<Progress>): Promise<Progress> {
+    try {
+      return await action();
+    } catch (error) {
+      if (!isCodedError(error, "engine/")) throw error;
+      return temporary(`following the source: ${error.message}`);
+    }
+  }
+
   /** Takes over what the source says, as far as the engine has it. */
   private async take(report: SourceReport): Promise<Progress> {
     const { control, l2 } = this.deps;
     const { localSafe } = report;
     const { unsafe, pendingSafe } = control.heads;
-    try {
-      if (localSafe.number > unsafe.number) return await this.moveTo(report, false);
-      const ours =
-        [pendingSafe, unsafe].find(({ hash }) => hash === localSafe.hash) ?? (await l2.blockRefByNumber(localSafe.number));
-      if (ours === undefined) return this.wait(`the engine does not have block ${localSafe.number} below its head yet`);
-      if (ours.hash !== localSafe.hash) return await this.moveTo(report, true);
-      return await this.raise(report, ours);
-    } catch (error) {
-      if (!isCodedError(error, "engine/")) throw error;
-      return temporary(`following the source: ${error.message}`);
-    }
+    if (localSafe.number > unsafe.number) return this.moveTo(report, false);
+    const ours = [pendingSafe, unsafe].find(({ hash }) => hash === localSafe.hash) ?? (await l2.blockRefByNumber(localSafe.number));
+    if (ours === undefined) return this.wait(`the engine does not have block ${localSafe.number} below its head yet`);
+    return ours.hash === localSafe.hash ? this.raise(report, ours) : this.moveTo(report, true);
+  }
+
+  /** Whether the engine has the block by now that it syncs to. */
+  private async reachTarget(): Promise<Progress> {
+    const { control, clock, l2 } = this.deps;
+    const { report, isOtherBranch } = this.target!;
+    this.target!.retryAtMs = clock.monotonicMs() + RETRY_MS;
+    if ((await l2.blockRefByHash(report.localSafe.hash)) === undefined) return IDLE;
+    const named = await control.nameHead(report.localSafe);
+    if (named.kind === "inserted") return this.adopt(report, isOtherBranch);
+    return named.kind === "temporary" ? named : IDLE; // the next report finds out
   }
 
   /** The source's local safe block is in our chain: labels move forward to its heads. */
@@ -229,9 +255,9 @@ export class Follower implements Verification {
         return this.adopt(report, isOtherBranch);
       case "syncing":
         if (this.target === undefined) log.info("the engine lacks the source's block, and syncs to it from its own peers", fields);
-        this.target ??= { sinceMs: clock.monotonicMs(), isOtherBranch, isLateSaid: false };
-        if (!this.target.isLateSaid && clock.monotonicMs() - this.target.sinceMs >= HOLD_MS) {
-          this.target.isLateSaid = true;
+        this.aimAt(report, isOtherBranch);
+        if (!this.target!.isLateSaid && clock.monotonicMs() - this.target!.sinceMs >= HOLD_MS) {
+          this.target!.isLateSaid = true;
           log.warn(
             "the engine does not get the source's block: look after its peers. This node goes on with its own unsafe chain",
             fields,
@@ -239,6 +265,13 @@ export class Follower implements Verification {
         }
         return this.wait(`the engine syncs to block ${localSafe.number} from its own peers`);
     }
+  }
+
+  private aimAt(report: SourceReport, isOtherBranch: boolean): void {
+    const nowMs = this.deps.clock.monotonicMs();
+    const retryAtMs = nowMs + RETRY_MS;
+    if (this.target === undefined) this.target = { report, isOtherBranch, sinceMs: nowMs, retryAtMs, isLateSaid: false };
+    else Object.assign(this.target, { report, retryAtMs });
   }
 
   /** The engine has made the source's block its head. */

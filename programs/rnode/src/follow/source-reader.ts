@@ -97,7 +97,8 @@ export class SourceReader {
       if (lost.kind === "canonical") this.resolvedDoubts = doubts; // a block that L1 does not have yet is no contradiction
     }
     const reading = await this.ask();
-    if (reading.kind === "trouble") this.comparedMs = undefined;
+    // another node may answer at this address by now, except if only our own L1 is behind
+    if (reading.kind === "trouble" && reading.result !== "error_l1_lookup") this.comparedMs = undefined;
     return reading;
   }
 

@@ -21,7 +21,7 @@ const config = testConfig("jovian", { forkTimes: forksUpTo("lagoon") });
 const choose = (args: string[], rollup = config, log = silentLogger, named?: DependencySet) => {
   const parsed = parseOptions(rnodeOptions, ["--l2=http://127.0.0.1:1", "--network=op-sepolia", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
-  return chooseDependencySet(parsed.options.interopCluster, rollup, named, log);
+  return chooseDependencySet(parsed.options.interopCluster, rollup, named, log, parsed.options.l2.followSource);
 };
 
 const SET = '{"dependencies":{"902":{},"901":{}}}';
@@ -63,7 +63,10 @@ describe("--interop.dependency-set", () => {
     choose([], testConfig(), log);
     choose([`--interop.dependency-set=${fileOf("alone.json", '{"dependencies":{"901":{}}}')}`], config, log);
     expect(warnings()).toBe(0);
-    choose([`--interop.dependency-set=${fileOf("both.json", SET)}`], config, log);
+    const both = `--interop.dependency-set=${fileOf("both.json", SET)}`;
+    choose([both, "--l2.follow.source=http://localhost:1"], config, log);
+    expect(warnings()).toBe(0);
+    choose([both], config, log);
     expect(warnings()).toBe(1);
   });
 

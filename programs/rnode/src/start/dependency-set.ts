@@ -44,6 +44,7 @@ const forkWithMessages = ({ forkTimes }: RollupConfig): OpFork | undefined =>
  * has the chain id. `undefined`: there is none, and the configuration needs none.
  *
  * @param named the dependency set of a named network
+ * @param source the node that safe blocks are taken from, which checks messages; `undefined`: blocks are derived here
  * @throws {StartError} start/bad-config, also if a fork is scheduled that needs a set, and there is none
  */
 export function chooseDependencySet(
@@ -51,6 +52,7 @@ export function chooseDependencySet(
   rollup: RollupConfig,
   named: DependencySet | undefined,
   log: Pick<Logger, "info" | "warn">,
+  source?: string,
 ): DependencySet | undefined {
   const network = networkByChainId(rollup.l2ChainId);
   const known = named ?? (network && dependencySetOf(network));
@@ -70,7 +72,7 @@ export function chooseDependencySet(
       expiryWindowSec: set.expiryWindowSec,
     });
   }
-  if (fork !== undefined && isCluster(set)) {
+  if (fork !== undefined && isCluster(set) && source === undefined) {
     log.warn("messages of other chains are not checked: a safe block with an invalid message may be replaced later");
   }
   return set;

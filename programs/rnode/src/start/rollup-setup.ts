@@ -62,7 +62,7 @@ async function loadChosenRollup(options: RollupChoice, deps: SetupDeps): Promise
 /** The same, with everything that derivation needs to know of L1, of upgrades and of other chains. @throws {StartError} */
 export async function loadDerivationConfig(options: RnodeOptions, deps: SetupDeps): Promise<DerivationConfig & ChosenRollup> {
   const { rollup, dependencySet: named } = await loadChosenRollup(options, deps);
-  const dependencySet = chooseDependencySet(options.interopCluster, rollup, named, deps.log);
+  const dependencySet = chooseDependencySet(options.interopCluster, rollup, named, deps.log, options.l2.followSource);
   const upgradesDir = options.rollup.upgradesDir;
   return {
     rollup,

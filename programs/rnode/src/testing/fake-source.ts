@@ -1,3 +1,4 @@
+import { RpcError } from "@rnode/jsonrpc";
 import type { SyncStatus } from "@rnode/node-clients";
 import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import type { FollowSource } from "../follow/follow-source.ts";
@@ -20,7 +21,7 @@ export class FakeSource implements FollowSource {
 
   constructor(config: RollupConfig) {
     this.config = config;
-    this.status = new Error("not set");
+    this.status = new RpcError(-32000, "it has said nothing yet");
   }
 
   /** Its heads. @param safe and `finalized`: default: `localSafe` and the genesis */

@@ -299,7 +299,14 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
     sequencer,
     refused,
-    check: new UnsafeBlockCheck({ config, l1, l1Head: () => l1.head, l2: engine, prepareAttributes: preparedForCheck, clock }),
+    check: new UnsafeBlockCheck({
+      config,
+      l1,
+      l1Head: () => l1.head,
+      l2: engine,
+      prepareAttributes: options.source === undefined ? preparedForCheck : undefined,
+      clock,
+    }),
     timeouts: options.timeouts ?? new TimedOutPayloads(undefined, log),
   });
   const sourceMetrics = { requests: [] as string[], reorgs: [] as string[] };

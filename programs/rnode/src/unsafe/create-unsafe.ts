@@ -12,7 +12,8 @@ import { UnsafeInserter } from "./unsafe-inserter.ts";
 
 export interface UnsafeDeps {
   readonly sequencer: Sequencer;
-  readonly prepareAttributes: PrepareAttributes;
+  /** `undefined`: unsafe blocks are compared with headers of L1 only */
+  readonly prepareAttributes: PrepareAttributes | undefined;
   /** asks other nodes for missing blocks; `undefined`: there are none to ask */
   readonly requestGap: ((missing: MissingBlocks) => void) | undefined;
   /** payloads that the engine did not finish. `undefined`: a list in memory */

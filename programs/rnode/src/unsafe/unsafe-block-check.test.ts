@@ -16,6 +16,7 @@ import {
 } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "../testing/fake-chain.ts";
+import { FakeSource } from "../testing/fake-source.ts";
 import { createHarness, type Harness, type HarnessOptions } from "../testing/harness.ts";
 import type { RefusalCause } from "./refused-blocks.ts";
 import { TimedOutPayloads } from "./timed-out-payloads.ts";
@@ -68,6 +69,21 @@ describe("the gas limit of an unsafe payload", () => {
     harness.inbox.offer(blockOf(harness, origin, gasLimit).envelope);
     await harness.untilIdle();
     expect([given(harness), harness.heads().unsafe, harness.inbox.length]).toEqual(isRight ? [1, 1, 0] : [0, 0, 0]);
+  });
+
+  it.each<[string, number, bigint, boolean]>([
+    ["of the parent", 0, LIMIT, true],
+    ["one above", 0, LIMIT + 1n, false],
+    ["of an update in its new L1 origin", 1, 50_000_000n, true],
+    ["twice the parent's, with a new L1 origin", 1, 2n * LIMIT, true],
+    ["more than twice the parent's, with a new L1 origin", 1, 2n * LIMIT + 1n, false],
+  ])("in light mode, which reads no receipts: %s, with L1 origin %i: %i", async (_, origin, gasLimit, isRight) => {
+    const config = testConfig("jovian", { blockTimeSec: 12 });
+    const harness = await start({ config, source: new FakeSource(config) });
+    harness.inbox.offer(blockOf(harness, origin, gasLimit).envelope);
+    await harness.untilIdle();
+    expect(harness.heads().unsafe).toBe(isRight ? 1 : 0);
+    expect(harness.l1.calls).not.toContain("receipts");
   });
 
   it("has the upgrade gas of a fork's first block, and only there", async () => {

@@ -21,7 +21,8 @@ export interface UnsafeBlockCheckDeps {
   /** newest known L1 block */
   readonly l1Head: () => L1BlockRef | undefined;
   readonly l2: Pick<L2Provider, "systemConfigByHash">;
-  readonly prepareAttributes: PrepareAttributes;
+  /** `undefined`: receipts of L1 are not read, and a block is compared with the header of its L1 origin only */
+  readonly prepareAttributes: PrepareAttributes | undefined;
   readonly clock: Clock;
 }
 
@@ -70,11 +71,15 @@ export class UnsafeBlockCheck {
     if (typeof known === "string") return wrong("l1-origin", known);
     const pair = known && originFault(parent, ref, known);
     if (pair !== undefined) return wrong("l1-origin", pair);
-    const prepared = known && (await this.readL1(() => this.deps.prepareAttributes(parent, known)));
+    const { prepareAttributes } = this.deps;
+    const prepared = known && prepareAttributes && (await this.readL1(() => prepareAttributes(parent, known)));
     if (known !== undefined && prepared?.kind === "attributes") return this.compare(envelope, ref, known, prepared.attributes);
     const { gasLimit } = envelope.executionPayload;
     const expected = this.limitAt(system, ref);
-    return gasLimit === expected ? RIGHT : wrongGasLimit(gasLimit, expected);
+    // The receipts of a new L1 origin, which are not read, may have another limit.
+    const mayChange = prepareAttributes === undefined && ref.sequenceNumber === 0;
+    const isRight = mayChange ? gasLimit <= expected * MAX_RAISE : gasLimit === expected;
+    return isRight ? RIGHT : wrongGasLimit(gasLimit, expected);
   }
 
   /** A payload with missing ancestors: its gas limit may have been raised by them, once. */
