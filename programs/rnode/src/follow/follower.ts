@@ -130,7 +130,10 @@ export class Follower implements Verification {
 
   private async turn(): Promise<Progress> {
     const nowMs = this.deps.clock.monotonicMs();
-    if (this.target !== undefined && nowMs >= this.target.retryAtMs) return this.withEngine(() => this.reachTarget());
+    if (this.target !== undefined && nowMs >= this.target.retryAtMs) {
+      const reached = await this.withEngine(() => this.reachTarget());
+      if (reached.kind !== "idle") return reached;
+    }
     const reading = this.reader.take();
     if (reading === undefined) {
       if (!this.reader.isBusy && nowMs >= this.pollAtMs) this.poll();
