@@ -9,22 +9,16 @@ const TIMEOUT_MS = 120_000;
 
 /** Scenarios with rengine on a chain of Lagoon, whose producer refunds gas, and whose batcher also sends invalid refunds. */
 function planWithRefunds(seed: number): Plan {
-  const plan = planOf(seed, { hasUpgradeCode: false });
   const random = new Random(seed, "with refunds");
-  const late = new Set(plan.late.map(({ name }) => name));
-  const faults = plan.faults.filter((fault) => !("of" in fault) || !late.has(fault.of));
-  const junk = refundFaults(random, plan.faultsMs);
+  const plan = planOf(seed, { hasUpgradeCode: false, engine: random.pick(["R", "G"] as const) });
   return {
     ...plan,
-    engine: random.pick(["R", "G"] as const),
     hasRefunds: true,
-    late: [],
-    altDa: undefined,
     forkTimes: Object.fromEntries(OP_FORKS.slice(1).map((fork) => [fork, 0])),
     blobSource: "l1",
     batcherArgs: [...plan.batcherArgs.filter((arg) => !arg.startsWith("--batch-type=")), `--batch-type=${seed % 2}`],
     userIntervalMs: 1_500,
-    faults: [...faults, ...junk],
+    faults: [...plan.faults, ...refundFaults(random, plan.faultsMs)],
   };
 }
 

@@ -209,10 +209,12 @@ const BLOCK_TIMES = { 4: [1, 2], 6: [2, 2, 3], 12: [2, 3, 4, 6] } as const;
 export interface PlanLimits {
   /** whether the code of upgrades is available */
   readonly hasUpgradeCode: boolean;
+  /** default: the seed's */
+  readonly engine?: EngineKind | undefined;
 }
 
 /** The scenario of a seed. */
-export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
+export function planOf(seed: number, { hasUpgradeCode, engine: wantedEngine }: PlanLimits): Plan {
   const random = new Random(seed, "plan");
   const l1BlockTimeSec = random.pick([4, 6, 12] as const);
   const seqWindowSize = random.between(8, 18);
@@ -236,7 +238,8 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const maxTxBytes = random.pick([400, 700, 2000, 120_000]);
   const hasRoom = maxTxBytes === 120_000;
   const keepsSafeHeads = more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [];
-  const engine = goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"] as const);
+  const ownEngine = goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"] as const);
+  const engine = wantedEngine ?? ownEngine;
   const hasRefunds = engine !== "simulated" && forkTimes.lagoon !== undefined;
   const later = new Random(seed, "late");
   const da = new Random(seed, "alt-da");
