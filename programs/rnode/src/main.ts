@@ -55,7 +55,9 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const dashboard = await openDashboard(options.dashboard, { name: "rnode", version: VERSION, scope, log, clock, readiness });
   const loaded = await loadDerivationConfig(options, { log, clock });
   const isPublic = (options.rollup.network ?? options.files.registry) !== undefined;
-  const fetches = isPublic && loaded.upgradeArtifact === undefined;
+  const derives = options.l2.followSource === undefined;
+  const makesBlocks = derives || options.sequencer.enabled;
+  const fetches = isPublic && makesBlocks && loaded.upgradeArtifact === undefined;
   const upgrades = fetches ? upgradeFilesOf(options, loaded.rollup.l2ChainId, { log, clock }) : undefined;
   scope.onClose("upgrade files", () => upgrades?.close());
   const { dependencySet, ...config } = loaded;
@@ -69,7 +71,6 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start
   const engineSecret = readEngineSecret(options, derivation.rollup.l2ChainId, log);
   const { path: safeHeadsPath } = options.safedb;
-  const derives = options.l2.followSource === undefined;
   warnOfUnusedOptions(options, log);
   const safeHeads = derives && safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());

@@ -17,7 +17,7 @@ export async function checkSource(
 ): Promise<void> {
   const [theirs, status] = [await answerOf(() => source.rollupConfig()), await answerOf(() => source.syncStatus())];
   const name = `--l2.follow.source ${source.name}`;
-  if ("trouble" in status && status.isUnknownMethod) {
+  if ("trouble" in status && status.kind === "unknown-method") {
     throw new StartError(
       "start/wrong-endpoint",
       `${name} is not a rollup node: ${status.trouble}; name the RPC address of a node that derives`,

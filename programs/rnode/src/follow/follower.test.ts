@@ -236,10 +236,10 @@ describe("what a source says wrong changes nothing, is logged once and counted",
       "l2_chain_id is 77",
     ],
     [
-      "an answer about its chain that has another form",
-      ({ source }) => (source.config = new RollupClientError("rollup-client/bad-answer", { method: "rollupConfig" })),
+      "no answer about its chain",
+      ({ source }) => (source.config = new RpcError(-32000, "node is closing")),
       "error_fetch_status",
-      "rollupConfig",
+      "node is closing",
     ],
   ];
 
@@ -271,11 +271,37 @@ describe("what a source says wrong changes nothing, is logged once and counted",
     expect(it.logs.some(({ text: line }) => line === "the source is followed again")).toBe(true);
   });
 
-  it("goes on without the rollup configuration of a source that does not tell it", async () => {
-    const { source, says, refs, poll } = await light();
-    source.config = new RpcError(-32601, "the method does not exist");
+  it.each([
+    new RpcError(-32601, "the method does not exist"),
+    new RollupClientError("rollup-client/bad-answer", { method: "rollupConfig", reason: "block_time is missing" }),
+  ])("goes on without a rollup configuration, and says so once: %s", async (config) => {
+    const { source, says, refs, poll, advance, logs } = await light();
+    source.config = config;
     says(refs[3]!);
     expect(await poll()).toMatchObject({ safe: 3 });
+    await advance(130_000, 2_000);
+    expect(warnings({ logs })).toEqual([expect.stringContaining("it is not compared")]);
+  });
+
+  it("logs no line for each of many short troubles", async () => {
+    const { source, says, refs, poll, logs } = await light();
+    for (let round = 0; round < 20; round++) {
+      says(refs[(round % 5) + 1]!);
+      await poll();
+      source.status = new RpcError(-32000, `busy: request ${round}`);
+      await poll();
+    }
+    expect(warnings({ logs })).toHaveLength(1);
+    expect(logs.filter(({ text }) => text === "the source is followed again")).toHaveLength(1);
+  });
+
+  // docs/guide/light-node.md: the one thing in which a source is trusted
+  it("can call a block safe that L1 does not have, if our engine has it and its L1 origin is canonical", async () => {
+    const { says, refs, poll, final, l1, pipeline } = await light();
+    expect(pipeline.batches).toEqual([]); // nothing was published
+    final.l1 = l1.blocks[1];
+    says(refs[8]!, { finalized: refs[8]! });
+    expect(await poll()).toMatchObject({ safe: 8, finalized: 0 }); // not before the origin is final
   });
 
   it("warns of another fork schedule ahead, and follows", async () => {
@@ -420,6 +446,16 @@ describe("the source's block and our engine", () => {
     await other.learn();
     await it.advance(1_500, 500);
     expect(it.heads()).toMatchObject({ unsafe: 8, safe: 8 });
+  });
+
+  it("another one that it describes wrongly: our head stays", async () => {
+    const it = await light();
+    const other = otherBranch(it, it.refs[3]!, 3);
+    await other.learn();
+    it.says({ ...other.tip, l1Origin: { number: 1, hash: it.l1.blocks[1]!.hash } });
+    expect(await it.poll()).toMatchObject({ unsafe: 8, safe: 0 });
+    expect(it.engine.head).toBe(it.refs[8]!.hash);
+    expect(it.follower!.status.source).toContain("describes block 6 as another");
   });
 
   it("one that the engine calls invalid: nothing moves", async () => {

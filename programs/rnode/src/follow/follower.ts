@@ -73,6 +73,8 @@ export class Follower implements Verification {
   private pollAtMs = 0;
   /** how far the source had read L1 when its heads were last taken over */
   private followedL1: L1BlockRef | undefined;
+  /** the last local safe block that `onLocalSafe` was called with */
+  private recorded: Hex | undefined;
   private target: Target | undefined;
 
   constructor(deps: FollowerDeps) {
@@ -118,6 +120,7 @@ export class Follower implements Verification {
   async reset({ base }: Start): Promise<undefined> {
     this.reader.clear();
     this.followedL1 = undefined;
+    this.recorded = undefined;
     this.target = undefined;
     this.pollAtMs = 0;
     this.deps.onBase(base);
@@ -192,7 +195,7 @@ export class Follower implements Verification {
     const { control, config, onCurrentL1, onLocalSafe, log } = this.deps;
     this.target = undefined;
     const { heads } = control;
-    if (!isSame(localSafe, report.localSafe)) return this.refuse(`it describes block ${localSafe.number} as another than it is`);
+    if (!isSame(localSafe, report.localSafe)) return this.refuse(describesWrongly(localSafe));
     const safe = await this.labelFrom(report.safe, heads.safe);
     if (typeof safe === "string") return this.refuse(safe);
     const finalized = await this.labelFrom(this.finalBy(report), heads.finalized);
@@ -211,7 +214,10 @@ export class Follower implements Verification {
     if (told.kind !== "progress") return told;
     onCurrentL1(report.currentL1);
     this.followedL1 = report.currentL1;
-    if (moved.pendingSafe.hash !== heads.pendingSafe.hash) onLocalSafe(moved.pendingSafe, report.currentL1);
+    if (moved.pendingSafe.hash === localSafe.hash && this.recorded !== localSafe.hash) {
+      onLocalSafe(localSafe, report.currentL1);
+      this.recorded = localSafe.hash;
+    }
     if (newSafe.hash !== heads.safe.hash) {
       const { number, hash } = newSafe;
       log.info("safe head", { number, hash, blocks: number - heads.safe.number, l1Block: report.currentL1.number });
@@ -283,10 +289,10 @@ export class Follower implements Verification {
     const { unsafe, pendingSafe, safe, finalized } = control.heads;
     const tip = await l2.blockRefByHash(report.localSafe.hash);
     const atFinalized = await l2.blockRefByNumber(finalized.number);
-    if (tip === undefined || atFinalized?.hash !== finalized.hash) {
-      control.forgetSentForkchoice(); // the fork choice of our own heads follows
-      return this.refuse(
-        `its block ${report.localSafe.number} does not descend from our finalized block ${finalized.number} ${finalized.hash}`,
+    if (tip === undefined || !isSame(tip, report.localSafe)) return this.takeBack(describesWrongly(report.localSafe));
+    if (atFinalized?.hash !== finalized.hash) {
+      return this.takeBack(
+        `its block ${tip.number} does not descend from our finalized block ${finalized.number} ${finalized.hash}`,
       );
     }
     const isInChain = async ({ number, hash }: L2BlockRef): Promise<boolean> =>
@@ -307,6 +313,12 @@ export class Follower implements Verification {
     return this.raise(report, tip);
   }
 
+  /** The engine has made a block its head that is not ours: the fork choice of our own heads follows. */
+  private takeBack(reason: string): Progress {
+    this.deps.control.forgetSentForkchoice();
+    return this.refuse(reason);
+  }
+
   private wait(reason: string): Progress {
     this.health.waiting(reason);
     return IDLE;
@@ -321,6 +333,8 @@ export class Follower implements Verification {
 
 const higher = (current: L2BlockRef, candidate: L2BlockRef): L2BlockRef =>
   candidate.number > current.number ? candidate : current;
+
+const describesWrongly = ({ number }: BlockId): string => `it describes block ${number} as another than it is`;
 
 const contradictsFinalized = (named: BlockId, finalized: BlockId): string =>
   `its block ${named.number} ${named.hash} contradicts our finalized block ${finalized.number} ${finalized.hash}, which stays. Compare both nodes with L1: if the source is right, take this node back by "rnode resync"`;

@@ -13,19 +13,23 @@ export interface SourceHealthDeps {
 const STALL_MS = 60_000;
 /** L1 blocks that a source may take to show one of them: it reads L1 and derives. */
 const STALL_L1_BLOCKS = 3;
-/** Trouble that lasts is said again after this. */
+/** The same kind of trouble is logged again after this. */
 const REPEAT_MS = 600_000;
+const MAX_KINDS = 64;
 
 /** Whether the source answers, is followed, and comes further. Each trouble is logged once, not at each request. */
 export class SourceHealth {
   private readonly deps: SourceHealthDeps;
-  private trouble: (SourceTrouble & { readonly sinceMs: number; readonly saidMs: number }) | undefined;
-  /** of the last report that differed from the one before */
+  private trouble: (SourceTrouble & { readonly sinceMs: number; readonly isSaid: boolean }) | undefined;
+  /** when each kind of trouble was last logged, by its text without numbers and hashes; no answer is one kind */
+  private readonly saidMs = new Map<string, number>();
+  /** when a report was last further than all before it */
   private movedMs: number;
   private l1HeadsSince = 0;
   /** what a report waits for, although the source is right */
   private waitsFor: string | undefined;
-  private last: SourceReport | undefined;
+  /** the highest numbers of the reports: local safe, safe, finalized, current L1 block */
+  private furthest = [-1, -1, -1, -1];
 
   constructor(deps: SourceHealthDeps) {
     this.deps = deps;
@@ -49,13 +53,13 @@ export class SourceHealth {
     metrics.request("success");
     this.waitsFor = undefined;
     const nowMs = clock.monotonicMs();
-    const isNew = this.last === undefined || keyOf(this.last) !== keyOf(report);
-    if (this.trouble !== undefined) {
+    if (this.trouble?.isSaid === true) {
       log.info("the source is followed again", { source: name, afterSec: Math.round((nowMs - this.trouble.sinceMs) / 1_000) });
-      this.trouble = undefined;
     }
-    if (!isNew) return;
-    this.last = report;
+    this.trouble = undefined;
+    const numbers = [report.localSafe, report.safe, report.finalized, report.currentL1].map(({ number }) => number);
+    if (!numbers.some((number, at) => number > this.furthest[at]!)) return;
+    this.furthest = numbers.map((number, at) => Math.max(number, this.furthest[at]!));
     this.movedMs = nowMs;
     this.l1HeadsSince = 0;
   }
@@ -65,13 +69,15 @@ export class SourceHealth {
     const { clock, log, metrics, name } = this.deps;
     metrics.request(result);
     const nowMs = clock.monotonicMs();
-    const before = this.trouble;
     this.waitsFor = undefined;
-    const sinceMs = before?.sinceMs ?? nowMs;
-    const isSaid = before !== undefined && before.result === result && nowMs - before.saidMs < REPEAT_MS;
-    this.trouble = { result, reason, sinceMs, saidMs: isSaid ? before.saidMs : nowMs };
+    const key = result === "error_fetch_status" ? result : `${result} ${reason.replace(/0x[0-9a-f]+|\d+/g, "#")}`;
+    const isDue = nowMs - (this.saidMs.get(key) ?? Number.NEGATIVE_INFINITY) >= REPEAT_MS;
+    if (isDue) this.saidMs.set(key, nowMs);
+    if (this.saidMs.size > MAX_KINDS) this.saidMs.clear();
+    const sinceMs = this.trouble?.sinceMs ?? nowMs;
+    this.trouble = { result, reason, sinceMs, isSaid: isDue || this.trouble?.isSaid === true };
     const fields = { source: name, result, reason, forSec: Math.round((nowMs - sinceMs) / 1_000) };
-    log[isSaid ? "debug" : "warn"]("the source is not followed at the moment", fields);
+    log[isDue ? "warn" : "debug"]("the source is not followed at the moment", fields);
   }
 
   /** Time since the source last brought something new; 0 while neither L1 nor the source shows that it should have. */
@@ -98,6 +104,3 @@ export class SourceHealth {
     return this.trouble?.reason ?? this.waitsFor;
   }
 }
-
-const keyOf = ({ localSafe, safe, finalized, currentL1 }: SourceReport): string =>
-  [localSafe, safe, finalized, currentL1].map(({ hash }) => hash).join();

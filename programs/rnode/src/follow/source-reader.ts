@@ -37,6 +37,7 @@ export class SourceReader {
   private failure: { readonly error: unknown } | undefined;
   private comparedMs: number | undefined;
   private saidLater = "";
+  private isUntoldSaid = false;
   private generation = 0;
   /** how often L1 may have replaced blocks, and up to which time our own heads have been checked since */
   private doubts = 0;
@@ -126,9 +127,17 @@ export class SourceReader {
     const nowMs = clock.monotonicMs();
     if (this.comparedMs !== undefined && nowMs - this.comparedMs < COMPARE_EVERY_MS) return undefined;
     const theirs = await answerOf(() => source.rollupConfig());
-    if ("trouble" in theirs && !theirs.isUnknownMethod) return trouble("error_fetch_status", theirs.trouble);
+    if ("trouble" in theirs && theirs.kind === "no-answer") return trouble("error_fetch_status", theirs.trouble);
     this.comparedMs = nowMs;
-    if ("trouble" in theirs) return undefined;
+    if ("trouble" in theirs) {
+      if (!this.isUntoldSaid)
+        log.warn("the source does not tell its rollup configuration: it is not compared", {
+          source: source.name,
+          reason: theirs.trouble,
+        });
+      this.isUntoldSaid = true;
+      return undefined;
+    }
     const { now, later } = configDifferences(config, theirs.answer, Math.floor(clock.unixMs() / 1_000));
     if (now.length > 0) return trouble("error_invalid_state", foreignSource(now));
     const text = later.join("; ");
@@ -165,16 +174,21 @@ export const foreignSource = (differences: readonly string[]): string =>
 
 const trouble = (result: SourceTrouble["result"], reason: string) => ({ kind: "trouble", result, reason }) as const;
 
+interface NoAnswer {
+  readonly trouble: string;
+  readonly kind: "no-answer" | "unknown-method" | "bad-answer";
+}
+
 /** The answer, or why there is none. Any other error is one of this program. */
-export async function answerOf<T>(
-  ask: () => Promise<T>,
-): Promise<{ readonly answer: T } | { readonly trouble: string; readonly isUnknownMethod: boolean }> {
+export async function answerOf<T>(ask: () => Promise<T>): Promise<{ readonly answer: T } | NoAnswer> {
   try {
     return { answer: await ask() };
   } catch (error) {
-    if (error instanceof RpcError)
-      return { trouble: `it answers: ${error.message.slice(0, 200)}`, isUnknownMethod: error.code === METHOD_NOT_FOUND };
+    if (error instanceof RpcError) {
+      const kind = error.code === METHOD_NOT_FOUND ? "unknown-method" : "no-answer";
+      return { trouble: `it answers: ${error.message.slice(0, 200)}`, kind };
+    }
     if (!isCodedError(error)) throw error;
-    return { trouble: error.message.slice(0, 400), isUnknownMethod: false };
+    return { trouble: error.message.slice(0, 400), kind: error.code === "rollup-client/bad-answer" ? "bad-answer" : "no-answer" };
   }
 }

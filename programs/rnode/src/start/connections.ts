@@ -153,7 +153,7 @@ export class Connections implements NodeConnections {
       signal,
     });
     await this.beacon.check(signal);
-    if (this.source !== undefined) await checkSource(this.source, { config, clock, log });
+    if (this.source !== undefined && !takesHeadBack) await checkSource(this.source, { config, clock, log });
   }
 
   async close(): Promise<void> {
