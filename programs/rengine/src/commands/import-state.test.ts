@@ -182,7 +182,7 @@ describe("rengine import-state", () => {
       ],
       ["of a block that the endpoint does not have", () => ({ "block-hash": `0x${"12".repeat(32)}` }), /there is no block 0x1212/],
       ["of a file that is not there", () => ({ from: "/nowhere" }), /--from: \/nowhere: no such file/],
-      ["of a folder", () => ({ from: root }), /is a folder: a state is taken from lines of JSON/],
+      ["of a folder", () => ({ from: root }), /--from: .* is not a data directory of op-reth/],
       [
         "of an endpoint that is not there",
         () => ({ blocks: "http://127.0.0.1:9" }),

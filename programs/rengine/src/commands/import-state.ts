@@ -1,4 +1,3 @@
-import { existsSync, statSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import { GenesisState, initGenesis } from "@rnode/chain";
 import { fetchOptions } from "@rnode/networks";
@@ -21,16 +20,14 @@ import { type Block, hashHeader, PREDEPLOYS } from "@rnode/protocol";
 import { type BlockRecord, collectLastBlocks, type LastBlocks, restoreSnapshot } from "@rnode/snapshot";
 import type { ChainDatabase, GenesisRows } from "@rnode/storage";
 import { endpointBlocks } from "../import-state/endpoint-blocks.ts";
-import { readStateLines, type StateCounts } from "../import-state/state-lines.ts";
+import type { StateCounts } from "../import-state/state-lines.ts";
+import { openStateSource, type StateSource } from "../import-state/state-source.ts";
 import { type ChainSpec, genesisOfSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
-import { fileChunks, unpacked } from "../setup/packed-text.ts";
 import type { GenesisFetch } from "../setup/published-genesis.ts";
 import { VERSION } from "../version.ts";
 import { noteReach } from "./snapshot-shared.ts";
-
-const STANDARD_INPUT = "-";
 
 const table = optionTable({
   program: "rengine import-state",
@@ -45,10 +42,10 @@ const table = optionTable({
       },
       datadir: { parse: path, required: true, help: "Folder of the new database." },
       from: {
-        parse: textOf("file|-", "a file, or - for the standard input"),
+        parse: textOf("folder|file|-", "a folder, a file, or - for the standard input"),
         required: true,
         env: false,
-        help: 'The state, as lines of JSON: {"root": …}, then an object for each account with address, balance, nonce, code, storage. Also with gzip. It is what op-reth init-state takes. "-" reads the standard input, for example from zstd -dc.',
+        help: 'The state: the data directory of a stopped op-reth (storage v1), which is only read, or lines of JSON as op-reth init-state takes them, also with gzip. "-" reads such lines from the standard input, for example of zstd -dc.',
       },
       blocks: {
         parse: httpUrl,
@@ -59,7 +56,7 @@ const table = optionTable({
       blockHash: {
         parse: hash,
         env: false,
-        help: "Hash of the block that the state is after, from somebody you trust. Default: that of the network, if its first block has a state of another client (OP Mainnet: Bedrock).",
+        help: "Hash of the block that the state is after, from somebody you trust. Default: the head of op-reth's data directory; otherwise that of the network, if its first block has a state of another client (OP Mainnet: Bedrock).",
       },
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
       ...fetchOptions("the genesis of a named network"),
@@ -69,16 +66,15 @@ const table = optionTable({
 
 /** `rengine import-state`: prints the block. The folder holds no chain until the last step; a run that was interrupted is repeated. */
 export const importState = command({ table, version: VERSION }, async ({ options }, io) => {
-  const { chain, genesis: source, datadir, from, blocks: url, json, registry, offline } = options.main;
-  if (from !== STANDARD_INPUT && !existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
-  if (from !== STANDARD_INPUT && statSync(from).isDirectory())
-    throw new UserError(`--from: ${from} is a folder: a state is taken from lines of JSON (op-reth: its dump for init-state)`);
-  const spec = await loadChainSpec({ chain, genesis: source, datadir, registry });
-  const blockHash = blockHashOf(spec, options.main.blockHash);
-  makeFolder(datadir);
-  const store = openDatabase(datadir);
+  const { chain, genesis: genesisSource, datadir, from, blocks: url, json, registry, offline } = options.main;
+  const spec = await loadChainSpec({ chain, genesis: genesisSource, datadir, registry });
+  const source = openStateSource(from);
   const endpoint = endpointBlocks(url);
+  let store: ChainDatabase | undefined;
   try {
+    const blockHash = blockHashOf(spec, source, options.main.blockHash, io);
+    makeFolder(datadir);
+    store = openDatabase(datadir);
     const head = store.head();
     if (head !== undefined)
       throw new UserError(`${datadir}: the database has a chain already, up to block ${head.number}; name an empty folder`);
@@ -86,7 +82,7 @@ export const importState = command({ table, version: VERSION }, async ({ options
     const target = await targetOf(spec, { blockHash, folder: datadir, fetch, blockOf: endpoint.blockOf }, io);
     try {
       const startMs = performance.now();
-      const counts = await importInto(store, target, { from, datadir }, io);
+      const counts = await importInto(store, target, { source, datadir }, io);
       noteGenesis(store, spec);
       const { number, stateRoot } = target.block.header;
       const seconds = (performance.now() - startMs) / 1000;
@@ -103,16 +99,27 @@ export const importState = command({ table, version: VERSION }, async ({ options
     }
     return 0;
   } finally {
+    source.close();
     await endpoint.close();
-    await store.close();
+    await store?.close();
   }
 });
 
 /** The network's first block is not block 0: its state is that of another client. */
 const startsLater = ({ network }: ChainSpec): boolean => (network?.genesis.l2.number ?? 0) > 0;
 
-function blockHashOf(spec: ChainSpec, given: Uint8Array | undefined): Uint8Array {
-  if (given !== undefined) return given;
+function blockHashOf(spec: ChainSpec, source: StateSource, given: Uint8Array | undefined, io: CommandIo): Uint8Array {
+  const own = source.blockHash;
+  if (given !== undefined) {
+    if (own === undefined || equalBytes(own, given)) return given;
+    throw new UserError(
+      `--from: ${source.name} has the state after block ${bytesToHex(own)}, and --block-hash says ${bytesToHex(given)}`,
+    );
+  }
+  if (own !== undefined) {
+    io.err(`nothing but ${source.name} itself says that ${bytesToHex(own)} is a block of the chain: --block-hash says so`);
+    return own;
+  }
   if (spec.network !== undefined && startsLater(spec)) return hexToBytes(spec.network.genesis.l2.hash);
   throw new UserError(
     "--block-hash is required: the hash of the block that the state is after, from a node or an explorer that you trust",
@@ -171,30 +178,24 @@ async function firstBlockOf(
 async function importInto(
   store: ChainDatabase,
   { block, hash: own, genesis, lastBlocks }: Target,
-  { from, datadir }: { readonly from: string; readonly datadir: string },
+  { source, datadir }: { readonly source: StateSource; readonly datadir: string },
   io: CommandIo,
 ): Promise<StateCounts> {
   const state = new GenesisState({ folder: datadir });
   try {
-    const source = from === STANDARD_INPUT ? "the standard input" : from;
-    const chunks = from === STANDARD_INPUT ? (process.stdin as AsyncIterable<Uint8Array>) : fileChunks(from);
     const onProgress = (counts: StateCounts): void => io.progress(`reading: ${describe(counts)}`);
-    const { accounts, slots, root } = await readStateLines(unpacked(source, chunks), state, {
-      source,
-      folder: datadir,
-      onProgress,
-    });
+    const { accounts, slots, root } = await source.readInto(state, { folder: datadir, onProgress });
     const { number, stateRoot } = block.header;
     if (root !== undefined && !equalBytes(root, stateRoot)) {
       throw new UserError(
-        `${source}: it is the state ${bytesToHex(root)}, and that of block ${number} is ${bytesToHex(stateRoot)}`,
+        `${source.name}: it is the state ${bytesToHex(root)}, and that of block ${number} is ${bytesToHex(stateRoot)}`,
       );
     }
     io.progress("computing the state root");
     const sealed = state.seal(PREDEPLOYS.l2ToL1MessagePasser);
     if (!equalBytes(sealed.stateRoot, stateRoot)) {
       throw new UserError(
-        `${source}: its ${describe({ accounts, slots })} have the state root ${bytesToHex(sealed.stateRoot)}, and that of block ${number} is ${bytesToHex(stateRoot)}: nothing was written`,
+        `${source.name}: its ${describe({ accounts, slots })} have the state root ${bytesToHex(sealed.stateRoot)}, and that of block ${number} is ${bytesToHex(stateRoot)}: nothing was written`,
       );
     }
     const startsAnew = write(store, { state, block, hash: own, genesis, lastBlocks }, io);

@@ -7,8 +7,8 @@ import type { BlockSource } from "@rnode/snapshot";
 /** Beyond any block of an OP Stack chain. */
 const MAX_ANSWER_BYTES = 128 << 20;
 const TIMEOUT_MS = 30_000;
-const TRIES = 4;
-const FIRST_PAUSE_MS = 500;
+const TRIES = 3;
+const FIRST_PAUSE_MS = 250;
 
 export interface EndpointBlocks {
   /** @throws {UserError} naming the endpoint, after several tries */
