@@ -163,7 +163,7 @@ describe.skipIf(!hasOpRethFixtures("data directories of op-reth"))("data directo
         "settings of a later version",
         "v2",
         (folder) => replace(join(folder, "db/mdbx.dat"), ascii('{"storage_v2":true}'), ascii('{"storage_v3":true}')),
-        /storage_settings of .* is \{"storage_v3":true\}; this program reads/,
+        /storage_settings of .* is "\{\\"storage_v3\\":true\}"; this program reads/,
       ],
       [
         "another format of libmdbx",

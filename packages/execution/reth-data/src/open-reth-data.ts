@@ -70,6 +70,7 @@ export interface RethData {
 
 const DATABASE_VERSION = "2";
 const SETTINGS_KEY = "storage_settings";
+const STAGE_NAME = /^[\w-]{1,40}$/;
 /** Stages that change the state: without one of them there is none. */
 const STATE_STAGES = ["Execution", "AccountHashing", "StorageHashing", "MerkleExecute", "Finish"];
 /** Stages that a node leaves at an older block, or at 0, when it has nothing for them to do. */
@@ -182,8 +183,8 @@ class OpenRethData implements RethData {
     try {
       for (const batch of this.#table(name).batches()) {
         for (const row of batch) {
+          if (row.key.length !== keyBytes) throw new Malformed(`the next key has ${row.key.length} bytes`);
           key = row.key;
-          if (key.length !== keyBytes) throw new Malformed(`a key of ${key.length} bytes`);
           yield decode(key, row.value);
         }
       }
@@ -224,7 +225,7 @@ class OpenRethData implements RethData {
     if (settings === '{"storage_v2":false}') return "v1";
     throw new RethDataError("reth-data/unknown-version", {
       what: `${SETTINGS_KEY} of ${this.#folder}`,
-      found: settings,
+      found: JSON.stringify(settings.slice(0, 200)),
       known: '{"storage_v2":true} and {"storage_v2":false}',
     });
   }
@@ -235,6 +236,8 @@ class OpenRethData implements RethData {
     for (const batch of this.#table("StageCheckpoints").batches()) {
       for (const { key, value } of batch) {
         const name = Buffer.from(key).toString("latin1");
+        if (!STAGE_NAME.test(name))
+          throw damaged(this.#file.path, "StageCheckpoints", `a stage named ${bytesToHex(key.subarray(0, 40))}`);
         stages.set(
           name,
           atPlace(this.#file.path, `the checkpoint of stage ${name}`, () => decodeCheckpoint(value)),

@@ -10,7 +10,7 @@ const PAGE_SIZES = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
 /** Branch pages kept for lookups. */
 const CACHE_BYTES = 1 << 20;
 /** Far above the largest value of the tables that are read: the code of a contract. */
-const MAX_VALUE_BYTES = 16 << 20;
+const MAX_VALUE_BYTES = 4 << 20;
 
 /** The pages of `mdbx.dat` as of its newest flushed commit. */
 export class PageFile {

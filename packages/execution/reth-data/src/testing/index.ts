@@ -1,1 +1,2 @@
+export * from "./mdbx-writer.ts";
 export * from "./op-reth-fixtures.ts";
