@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { DEFAULT_PROOF_WINDOW_BLOCKS, openChainStore } from "@rnode/storage";
+import { bytesToHex, keccak256 } from "@rnode/primitives";
+import { type ChainDatabase, DEFAULT_PROOF_WINDOW_BLOCKS, openChainStore } from "@rnode/storage";
+import { readTrie, type TrieNodeReader } from "@rnode/trie";
 import { benchOptions } from "./bench-options.ts";
 import { HISTORY_TABLES } from "./common/history-tables.ts";
-import { blockChanges, makeCommit, measureProofs, writeManyAccounts } from "./state.ts";
+import { ADDRESSES, blockChanges, CONTRACT, makeCommit, measureProofs, SLOT_KEYS, writeManyAccounts } from "./state.ts";
 
 /*
  * `npm run bench -- proofs`: what a long proof window costs, on disk and in time. Dispute games ask for proofs as old as a game is.
@@ -14,6 +16,8 @@ const WINDOW_30_DAYS = 1_296_000;
 /** with old versions of trie nodes, which only proofs and unwinds need */
 const NODE_TABLES = ["nodeHistory", "nodeEpochs"];
 const PROOFS = 20;
+/** accounts, and as many slots */
+const WITNESS_KEYS = 100;
 
 export async function main(args: readonly string[]): Promise<number> {
   const values = benchOptions("proofs", args, {
@@ -45,15 +49,40 @@ export async function main(args: readonly string[]): Promise<number> {
     };
     report("old states", grown(HISTORY_TABLES));
     report("of them trie nodes, which the window bounds", grown(NODE_TABLES));
-    for (let distance = 10; distance < blocks; distance *= 10) {
-      const { what, value } = await measureProofs(store, distance, PROOFS);
+    for (let distance = 10; ; distance *= 10) {
+      const back = Math.min(distance, blocks - 1);
+      const { what, value } = await measureProofs(store, back, PROOFS);
       print(what, value);
+      print(`nodes of ${WITNESS_KEYS} accounts and slots, ${back} blocks back`, measureWitness(store, back));
+      if (back < distance) return 0;
     }
-    const { what, value } = await measureProofs(store, blocks - 1, PROOFS);
-    print(what, value);
-    return 0;
   } finally {
     await store.close();
     if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** As a witness reads them: each node once. CPU time. */
+function measureWitness(store: ChainDatabase, distance: number): string {
+  const number = store.head()!.number - distance;
+  const nodes = store.trieNodesAt(number)!;
+  const { stateRoot } = store.readHeader(store.readCanonicalHash(number)!)!;
+  const { storageRoot } = store.stateAt(number)!.readAccount(CONTRACT)!;
+  const seen = new Map<string, Uint8Array>();
+  const reader: TrieNodeReader = {
+    readNode(owner, path, hash) {
+      const key = bytesToHex(hash);
+      const known = seen.get(key) ?? nodes.readNode(owner, path, hash);
+      if (known !== undefined) seen.set(key, known);
+      return known;
+    },
+  };
+  const start = process.cpuUsage();
+  for (let i = 0; i < WITNESS_KEYS; i++) {
+    readTrie(reader, undefined, stateRoot, keccak256(ADDRESSES[(i * 1009) % ADDRESSES.length]!));
+    readTrie(reader, keccak256(CONTRACT), storageRoot, keccak256(SLOT_KEYS[(i * 997) % SLOT_KEYS.length]!));
+  }
+  const { user, system } = process.cpuUsage(start);
+  const ms = (user + system) / 1000;
+  return `${seen.size} nodes, ${ms.toFixed(0)} ms, ${(ms / seen.size).toFixed(2)} ms a node`;
 }
