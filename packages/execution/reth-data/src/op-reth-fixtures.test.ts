@@ -1,9 +1,11 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToBigint, bytesToHex, EMPTY_KECCAK, type Hex, hexToBytes, keccak256, padBytesLeft } from "@rnode/primitives";
 import { decodeBlockPrefix, hashHeader } from "@rnode/protocol";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openRethData, type RethData } from "./open-reth-data.ts";
 import { hasOpRethFixtures, OP_RETH_FOLDERS, type OpRethFixture, readOpRethFixture, unpackOpReth } from "./testing/index.ts";
 
@@ -125,8 +127,8 @@ describe.skipIf(!hasOpRethFixtures("data directories of op-reth"))("data directo
 
   it("v2: no rows by address", () => {
     withData(folders.get("v2")!, (data) => {
-      expect(() => [...data.accounts()]).toThrow(/has storage v2, which keeps no addresses/);
-      expect(() => [...data.slots()]).toThrow(/has storage v2, which keeps no addresses/);
+      expect(() => data.accounts()).toThrow(/has storage v2, which keeps no addresses/);
+      expect(() => data.slots()).toThrow(/has storage v2, which keeps no addresses/);
     });
   });
 
@@ -268,6 +270,49 @@ describe.skipIf(!hasOpRethFixtures("data directories of op-reth"))("data directo
       const folder = copyOf(name);
       spoil(folder);
       expect(() => openRethData(folder)).toThrow(message);
+    });
+
+    const hasFlock = process.platform === "linux" && spawnSync("flock", ["--version"]).status === 0;
+
+    it.skipIf(!hasFlock)("a folder of which a process has locked a file of libmdbx", async () => {
+      const folder = copyOf("v2");
+      const holder = spawn("flock", [join(folder, "db/mdbx.lck"), "-c", "echo locked; read line"], { stdio: "pipe" });
+      onTestFinished(() => void holder.kill());
+      await once(holder.stdout, "data");
+      expect(() => openRethData(folder)).toThrow(/is in use: stop op-reth first: a process holds a lock on db\/mdbx\.lck$/);
+      holder.stdin.end();
+      await once(holder, "exit");
+      withData(folder, (data) => expect(data.head.number).toBe(HEAD));
+    });
+
+    it("a header after the last of a file that has none yet", () => {
+      const folder = copyOf("v2");
+      const path = join(folder, "static_files/static_file_headers_0_499999");
+      const next = join(folder, "static_files/static_file_headers_500000_999999");
+      const config = readFileSync(`${path}.conf`);
+      const empty = Buffer.concat([config.subarray(0, 25), config.subarray(41)]);
+      empty.writeBigUInt64LE(500_000n, 8);
+      empty.writeUInt8(0, 24);
+      empty.writeBigUInt64LE(0n, 59 - 34 + 13);
+      writeFileSync(`${next}.conf`, empty);
+      for (const name of [next, `${next}.off`]) writeFileSync(name, "");
+      withData(folder, (data) => {
+        expect(() => data.header(500_000)).toThrow(/no header of block 500000: .*_headers_500000_999999 has no blocks$/);
+      });
+    });
+
+    it("a placeholder of a header, and reads after it was closed", () => {
+      const folder = copyOf("v2");
+      const path = join(folder, "static_files/static_file_headers_0_499999");
+      // row 5's hash: an LZ4 block of 32 literals, then one byte of zeros repeated
+      const cell = readFileSync(`${path}.off`).readBigUInt64LE(1 + 8 * (5 * 3 + 2));
+      edit(path, (bytes) => bytes.fill(0, Number(cell) + 2, Number(cell) + 34));
+      withData(folder, (data) => {
+        expect(() => data.header(5)).toThrow("no header of block 5: a placeholder is in its place");
+        expect(data.header(6).number).toBe(6);
+        data.close();
+        expect(() => [...data.hashedAccounts()]).toThrow();
+      });
     });
 
     it("not a folder whose lock names a process that began at another time", () => {

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, equalBytes, keccak256 } from "@rnode/primitives";
 import type { Header } from "@rnode/protocol";
@@ -8,7 +7,7 @@ import { decodeCheckpoint, decodeMetadata } from "./compact/settings.ts";
 import { atPlace, damaged, Malformed, placed, RethDataError } from "./errors.ts";
 import { assertNotInUse } from "./files/in-use.ts";
 import { u64 } from "./files/little-endian.ts";
-import { readSmallFile } from "./files/read-file.ts";
+import { readSmallFile, statFile } from "./files/read-file.ts";
 import { PageFile } from "./mdbx/page-file.ts";
 import { Table } from "./mdbx/table.ts";
 import { StaticHeaders } from "./static-files/static-headers.ts";
@@ -80,7 +79,7 @@ const IDLE_STAGES = new Set(["Era", "Prune", "PruneSenderRecovery"]);
  * Opens the data directory of an op-reth, the folder with `db` and `static_files`, read only.
  *
  * @throws {RethDataError} reth-data/not-a-data-directory, reth-data/unknown-version, reth-data/in-use, reth-data/stopped-midway,
- *   reth-data/damaged, reth-data/unreadable
+ *   reth-data/no-header if the static files end before the state's block, reth-data/damaged, reth-data/unreadable
  */
 export function openRethData(folder: string): RethData {
   checkFolder(folder);
@@ -97,8 +96,8 @@ export function openRethData(folder: string): RethData {
 /** @throws {RethDataError} reth-data/not-a-data-directory, reth-data/unknown-version */
 function checkFolder(folder: string): void {
   for (const name of ["db/mdbx.dat", "db/database.version", "static_files"]) {
-    if (existsSync(join(folder, name))) continue;
-    const reason = existsSync(folder) ? `it has no ${name}` : "there is no such folder";
+    if (statFile(join(folder, name)) !== undefined) continue;
+    const reason = statFile(folder) ? `it has no ${name}` : "there is no such folder";
     throw new RethDataError("reth-data/not-a-data-directory", { folder, reason });
   }
   const path = join(folder, "db/database.version");
@@ -140,14 +139,14 @@ class OpenRethData implements RethData {
     return this.#headers.read(number).header;
   }
 
-  *accounts(): Generator<RethAccount, void, undefined> {
+  accounts(): Generator<RethAccount, void, undefined> {
     this.#assertPlain();
-    yield* this.#rows("PlainAccountState", 20, (address, value) => ({ address, ...decodeAccount(value) }));
+    return this.#rows("PlainAccountState", 20, (address, value) => ({ address, ...decodeAccount(value) }));
   }
 
-  *slots(): Generator<RethSlot, void, undefined> {
+  slots(): Generator<RethSlot, void, undefined> {
     this.#assertPlain();
-    yield* this.#rows("PlainStorageState", 20, (address, row) => ({ address, slot: slotOf(row), value: slotValue(row) }));
+    return this.#rows("PlainStorageState", 20, (address, row) => ({ address, slot: slotOf(row), value: slotValue(row) }));
   }
 
   hashedAccounts(): Generator<HashedRethAccount, void, undefined> {

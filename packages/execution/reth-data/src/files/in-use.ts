@@ -1,7 +1,6 @@
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { RethDataError } from "../errors.ts";
-import { readSmallFile } from "./read-file.ts";
+import { readSmallFile, statFile } from "./read-file.ts";
 
 /** Of the files that are read here; `/proc/locks` has 60 a lock. */
 const MAX_BYTES = 1 << 20;
@@ -34,7 +33,7 @@ export function assertNotInUse(folder: string): void {
 
 /** `/proc/locks`: "1: POSIX  ADVISORY  WRITE 14976 fe:00:218478 0 EOF", major and minor number of the device in hexadecimal, inode */
 function hasLock(locks: string, path: string): boolean {
-  const file = statSync(path, { throwIfNoEntry: false });
+  const file = statFile(path);
   if (file === undefined) return false;
   const [major, minor] = deviceNumbers(file.dev);
   return [...locks.matchAll(/ ([0-9a-f]+):([0-9a-f]+):(\d+) /g)].some(([, lockMajor, lockMinor, inode]) => {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { isSystemError } from "@rnode/primitives";
 import { damaged, RethDataError } from "../errors.ts";
 
@@ -6,7 +6,7 @@ import { damaged, RethDataError } from "../errors.ts";
 export class ReadFile {
   readonly path: string;
   readonly sizeBytes: number;
-  readonly #descriptor: number;
+  #descriptor: number;
 
   /** @throws {RethDataError} reth-data/damaged if the file is missing, reth-data/unreadable */
   constructor(path: string) {
@@ -31,19 +31,31 @@ export class ReadFile {
     return bytes;
   }
 
+  /** Reads after it throw: the number of the descriptor may be another file's by then. */
   close(): void {
-    closeSync(this.#descriptor);
+    if (this.#descriptor >= 0) closeSync(this.#descriptor);
+    this.#descriptor = -1;
   }
 }
 
 /** The first `maxBytes` of a file; `undefined` if it is missing. @throws {RethDataError} reth-data/unreadable */
 export function readSmallFile(path: string, maxBytes = 4096): Uint8Array | undefined {
-  if (!existsSync(path)) return undefined;
+  if (statFile(path) === undefined) return undefined;
   const file = new ReadFile(path);
   try {
     return file.read(0, maxBytes);
   } finally {
     file.close();
+  }
+}
+
+/** `undefined` if nothing is there. @throws {RethDataError} reth-data/unreadable */
+export function statFile(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch (cause) {
+    if (isSystemError(cause, "ENOENT", "ENOTDIR")) return undefined;
+    throw unreadable(path, cause);
   }
 }
 
@@ -53,7 +65,9 @@ export function asRethData<T>(path: string, read: () => T): T {
     return read();
   } catch (cause) {
     if (isSystemError(cause, "ENOENT", "ENOTDIR")) throw damaged(path, "its place in the folder", "the file is missing");
-    if (isSystemError(cause)) throw new RethDataError("reth-data/unreadable", { file: path, reason: cause.message }, { cause });
-    throw cause;
+    throw unreadable(path, cause);
   }
 }
+
+const unreadable = (path: string, cause: unknown): unknown =>
+  isSystemError(cause) ? new RethDataError("reth-data/unreadable", { file: path, reason: cause.message }, { cause }) : cause;

@@ -12,10 +12,10 @@ const HASH_COLUMN = 2;
 const OFFSET_BYTES = 8;
 /** Far above a header, whose extra data has at most some hundred bytes. */
 const MAX_CELL_BYTES = 64 << 10;
-/** Fixed, as a file of headers has a block range, no transaction range, and a compressor. */
-const CONFIG_BYTES = 75;
+/** Of a file without blocks, and of one with. No file of headers has a transaction range, and each has a compressor. */
+const CONFIG_BYTES = [59, 75];
 
-/** First and last block. */
+/** `last` is below `first` if there are none. */
 export interface BlockRange {
   readonly first: number;
   readonly last: number;
@@ -79,8 +79,8 @@ export class HeadersJar {
 }
 
 /**
- * version u64 ‖ expected first and last block, u64 each ‖ 1 ‖ first and last block, u64 each ‖ 0 (no transactions) ‖ segment u32 ‖
- * columns u64 ‖ rows u64 ‖ 1 ‖ compressor u32 ‖ size of the largest row u64
+ * version u64 ‖ expected first and last block, u64 each ‖ 1 ‖ first and last block, u64 each (0: no block) ‖ 0 (no transactions) ‖
+ * segment u32 ‖ columns u64 ‖ rows u64 ‖ 1 ‖ compressor u32 ‖ size of the largest row u64
  */
 function readConfig(path: string): BlockRange {
   const bytes = readSmallFile(path);
@@ -90,15 +90,18 @@ function readConfig(path: string): BlockRange {
     throw new RethDataError("reth-data/unknown-version", { what: `the version of ${path}`, found: version, known: VERSION });
   }
   return atPlace(path, "its start", () => {
-    if (bytes.length !== CONFIG_BYTES) throw new Malformed(`${bytes.length} bytes instead of ${CONFIG_BYTES}`);
-    const [first, last, rows] = [u64(bytes, 25), u64(bytes, 33), u64(bytes, 54)];
-    const isAsExpected =
-      bytes[24] === 1 && bytes[41] === 0 && u32(bytes, 42) === HEADERS_SEGMENT && u64(bytes, 46) === COLUMNS && bytes[62] === 1;
-    if (!isAsExpected) throw new Malformed("it does not describe headers");
-    if (u32(bytes, 63) !== LZ4) throw new Malformed(`compressor ${u32(bytes, 63)} instead of ${LZ4} (LZ4)`);
-    if (!(first <= last && rows === last - first + 1 && Number.isSafeInteger(last))) {
+    const blocks = bytes[24];
+    if (bytes.length !== CONFIG_BYTES[blocks ?? 2])
+      throw new Malformed(`${bytes.length} bytes instead of ${CONFIG_BYTES.join(" or ")}`);
+    const rest = bytes.subarray(bytes.length - 34);
+    const isOfHeaders = rest[0] === 0 && u32(rest, 1) === HEADERS_SEGMENT && u64(rest, 5) === COLUMNS && rest[21] === 1;
+    if (!isOfHeaders) throw new Malformed("it does not describe headers");
+    if (u32(rest, 22) !== LZ4) throw new Malformed(`compressor ${u32(rest, 22)} instead of ${LZ4} (LZ4)`);
+    const first = u64(bytes, blocks === 0 ? 8 : 25);
+    const last = blocks === 0 ? first - 1 : u64(bytes, 33);
+    const rows = u64(rest, 13);
+    if (rows !== last - first + 1 || !Number.isSafeInteger(last))
       throw new Malformed(`${rows} rows for blocks ${first} to ${last}`);
-    }
     return { first, last };
   });
 }

@@ -35,7 +35,8 @@ export class StaticHeaders {
     const jar = this.#jarAt(file.path);
     const { first, last } = jar.blocks;
     if (number < first || number > last) {
-      throw new RethDataError("reth-data/no-header", { number, reason: `${file.path} has blocks ${first} to ${last}` });
+      const reason = last < first ? `${file.path} has no blocks` : `${file.path} has blocks ${first} to ${last}`;
+      throw new RethDataError("reth-data/no-header", { number, reason });
     }
     const row = jar.row(number);
     // `op-reth init-state` fills the blocks below the state with empty headers and this hash
