@@ -27,6 +27,7 @@ const NOT_HERE: readonly RegExp[] = [
   /_signer_request/, // --signer.endpoint
   /_p2p_discovery_/, // neighbours are given by name
   /_txpool_message_/, // --rollup.supervisor-http
+  /_follow_source_stalled_/, // --l2.follow.source
   /^rengine_history_/, // --prune
 ];
 
