@@ -132,8 +132,9 @@ describe("startProposer", () => {
   });
 
   describe("with sources of super roots", () => {
-    const source = () =>
+    const source = (more: Answers = {}) =>
       endpoint({
+        ...more,
         superroot_atTimestamp: {
           current_l1: { hash: `0x${"01".repeat(32)}`, number: 1 },
           safe_timestamp: 10,
@@ -151,6 +152,14 @@ describe("startProposer", () => {
       const { ready, status } = await start({ call: factory(SUPER_GAME) }, [`--superroot-rpcs=${await source()}`, ...games(9)]);
       await ready;
       expect(status()).toEqual({ waitingFor: "admin_startProposer" });
+    });
+
+    it("does not start on an L1 that is not the one of the sources", async () => {
+      const urls = [await source(), await source({ optimism_rollupConfig: ROLLUP })].join(",");
+      const args = [`--superroot-rpcs=${urls}`, ...games(9)];
+      await (await start({ call: factory(SUPER_GAME) }, args)).ready;
+      const { ready } = await start({ call: factory(SUPER_GAME), l1: { eth_chainId: "0x1" } }, args);
+      await expect(ready).rejects.toThrow("--l1-eth-rpc: its L1 chain id is 1, but the rollup node's chain has 900");
     });
 
     it("asks the implementation of an unknown type what its claims are", async () => {

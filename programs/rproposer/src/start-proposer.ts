@@ -4,7 +4,7 @@ import { ActiveSequencer, RollupClientError, RpcRollupNode, RpcSuperRootSource, 
 import type { Feed, LogFields, Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
-import { jsonQuantity64 } from "@rnode/protocol";
+import { jsonQuantity64, type RollupConfig } from "@rnode/protocol";
 import { openSigner, type Signer } from "@rnode/signer";
 import { connectL1, type L1Connection, TransactionManager } from "@rnode/tx-manager";
 import { proposerMethods } from "./admin-rpc.ts";
@@ -138,7 +138,7 @@ async function createProposer(
 interface Origin {
   readonly source: ProposalSource;
   readonly l1ChainId: bigint;
-  /** undefined: of a set of chains */
+  /** undefined: not known, or of a set of chains */
   readonly l2ChainId: bigint | undefined;
   readonly portal: Uint8Array | undefined;
 }
@@ -158,7 +158,7 @@ async function outputRootOrigin(options: RproposerOptions, clients: Clients, wai
   return { source: new OutputRootSource({ node, onFailure: () => active.recheck() }), l1ChainId, l2ChainId, portal };
 }
 
-/** A verifier of several chains has no configuration of one of them: the first L1 endpoint says which L1 it is, and options the contract. */
+/** A rollup node as source knows its L1. A verifier of several chains does not: then the first L1 endpoint says which L1 it is. */
 async function superRootOrigin(
   clients: Clients,
   l1Endpoint: Parameters<typeof untilAnswered>[1],
@@ -170,8 +170,14 @@ async function superRootOrigin(
   );
   const endpoint = { option: "--superroot-rpcs", what: "source of super roots", address: namesOf(clients.superRoots) };
   if ((await untilAnswered(() => source.status(), endpoint, waiting)) === undefined) return undefined;
-  const l1ChainId = await untilAnswered(() => firstChainId(clients.l1), l1Endpoint, waiting);
-  return l1ChainId === undefined ? undefined : { source, l1ChainId, l2ChainId: undefined, portal: undefined };
+  const rollup = await firstRollupConfig(clients.superRoots);
+  const l1ChainId = rollup?.l1ChainId ?? (await untilAnswered(() => firstChainId(clients.l1), l1Endpoint, waiting));
+  return l1ChainId === undefined ? undefined : { source, l1ChainId, l2ChainId: rollup?.l2ChainId, portal: undefined };
+}
+
+async function firstRollupConfig(clients: readonly RpcClient[]): Promise<RollupConfig | undefined> {
+  const asked = await Promise.allSettled(clients.map((rpc) => new RpcRollupNode(rpc).rollupConfig()));
+  return asked.find((answer) => answer.status === "fulfilled")?.value;
 }
 
 /** That of the first endpoint that answers. */
