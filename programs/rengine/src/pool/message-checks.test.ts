@@ -111,6 +111,18 @@ describe("a transaction that executes a message of another chain", () => {
     expect(await node.rpc.call("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
   });
 
+  it("is refused with the filter's own error through a reader process", async () => {
+    const filter = await startFilter();
+    filter.opinion = NOT_READ_YET;
+    const node = await start([...filterArgs(filter), "--rpc.workers=1"], undefined, { config: ACTIVE });
+    const send = async () => node.rpc.call("eth_sendRawTransaction", [await signExecuting(0)]);
+    await expect(send()).rejects.toMatchObject({ code: -321100, message: NOT_READ_YET.message });
+    filter.opinion = CONFLICT;
+    await expect(send()).rejects.toMatchObject({ code: -320600, data: { chain: "902" } });
+    filter.opinion = "valid";
+    await send();
+  });
+
   describe("with several filters", () => {
     it.each<[string, Opinion[], string[], string | RegExp]>([
       ["all of them by default", ["valid", "valid", "valid"], [], "valid"],
