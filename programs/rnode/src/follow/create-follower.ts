@@ -1,5 +1,3 @@
-import { isCodedError } from "@rnode/primitives";
-import type { L1BlockRef } from "@rnode/protocol";
 import type { NodeBase } from "../node-base.ts";
 import type { SafeParts } from "../safe/create-safe.ts";
 import type { Sequencer } from "../sequencing/sequencer.ts";
@@ -7,6 +5,7 @@ import type { Verification } from "../verification.ts";
 import { CanonicalL1 } from "./canonical-l1.ts";
 import type { FollowSource } from "./follow-source.ts";
 import { Follower } from "./follower.ts";
+import { readAhead } from "./read-ahead.ts";
 
 export interface FollowingDeps {
   readonly source: FollowSource;
@@ -18,17 +17,6 @@ export interface FollowingDeps {
 export function createFollower({ source, safe: { safeChain }, sequencer }: FollowingDeps, base: NodeBase): Verification {
   const { config, clock, log, metrics, control, l1View, progress, signals, connections } = base;
   const { l1, l2 } = connections;
-  /** Derivation would have read them: the sequencer needs the deposits of each L1 block. */
-  const readAhead = async ({ hash }: L1BlockRef): Promise<void> => {
-    if (!sequencer.isActive) return;
-    try {
-      await l1.blockByHash(hash);
-      await l1.receipts(hash);
-    } catch (error) {
-      if (!isCodedError(error)) throw error;
-      log.debug("cannot read an L1 block ahead", { reason: error.message });
-    }
-  };
   const follower = new Follower({
     config,
     source,
@@ -36,7 +24,7 @@ export function createFollower({ source, safe: { safeChain }, sequencer }: Follo
     l2,
     l1: new CanonicalL1(l1),
     l1Finalized: () => l1View.finalized,
-    readAhead,
+    readAhead: (l1Head) => readAhead(l1Head, { l1, sequencer, log }),
     sequencer,
     onCurrentL1: (block) => progress.onIdle(block),
     onLocalSafe: (block, derivedFrom) => safeChain.onSafe(block, derivedFrom),
