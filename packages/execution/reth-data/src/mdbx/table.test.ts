@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { bytesToHex, compareBytes, uint64ToBytes } from "@rnode/primitives";
 import { createRandom } from "@rnode/primitives/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { damaged, RethDataError } from "../errors.ts";
 import { u16, u32, u64 } from "../files/little-endian.ts";
 import { type MdbxTable, MdbxWriter } from "../testing/index.ts";
 import { PageFlag } from "./page.ts";
@@ -162,6 +163,45 @@ describe("hostile files of libmdbx", () => {
     expect([large === undefined, small.length]).toEqual([false, 59]);
     for (const at of small) bytes.copyWithin(at, large!, large! + 48);
     expect(() => rowsOf(Table.named(open(bytes), "dup")!)).toThrow(/trees share pages$/);
+  });
+
+  it("with numbers and pages in random places: an error, or rows", () => {
+    const random = createRandom(3);
+    const INTERESTING = [0, 1, 2, 3, 4, 6, 19, 20, 0x42, 0x62, 0xff, 0x100, 0xfffe, 0xffff];
+    const path = join(mkdtempSync(join(tmpdir(), "rnode-mdbx-")), "mdbx.dat");
+    const outcomes = { damaged: 0, rows: 0 };
+    for (let i = 0; i < 300; i++) {
+      const bytes = sound.slice();
+      const view = new DataView(bytes.buffer);
+      for (let edits = 1 + random(3); edits > 0; edits--) {
+        const page = 3 + random(pageCount - 3);
+        if (random(4) === 0) {
+          // another page, which says that it is this one
+          const from = 3 + random(pageCount - 3);
+          bytes.copyWithin(page * PAGE, from * PAGE, (from + 1) * PAGE);
+          view.setUint32(page * PAGE + 16, page, true);
+        } else view.setUint16(page * PAGE + 2 * random(PAGE / 2), INTERESTING[random(INTERESTING.length)]!, true);
+      }
+      writeFileSync(path, bytes);
+      const file = new PageFile(path);
+      try {
+        for (const name of ["plain", "dup"]) {
+          const table = Table.named(file, name);
+          if (table === undefined) throw damaged(path, "its tables", "the name was edited");
+          expect(rowsOf(table).length).toBe(table.rowCount);
+          if (name === "plain") for (const [key] of rows) table.get(key);
+        }
+        outcomes.rows++;
+      } catch (error) {
+        if (!(error instanceof RethDataError)) throw error;
+        expect(error.code).toBe("reth-data/damaged");
+        outcomes.damaged++;
+      } finally {
+        file.close();
+      }
+    }
+    expect(outcomes.damaged).toBeGreaterThan(100);
+    expect(outcomes.rows).toBeGreaterThan(10);
   });
 
   it("with a value larger than the file, or than any code", () => {
