@@ -23,17 +23,23 @@ const notRun = [];
 const failures = [];
 const total = { passed: 0, failed: 0 };
 
-if (!values.long || values.all) {
+if (values.all) {
+  // one run of each suite, because quick and long tests of a file share its devnet
+  step("unit tests", () => runAll(UNIT, 40 * MINUTE_MS));
+  step("conformance", runConformance);
+  step("interop", runInterop);
+  step("end to end", () => runAll(END_TO_END, 19 * MINUTE_MS));
+  step("attacks", () => runLong(ATTACK, 8 * MINUTE_MS)); // the quick ones are among them
+} else if (values.long) {
+  step("long unit tests", () => runLong(UNIT, 25 * MINUTE_MS));
+  step("long end to end", () => runLong(END_TO_END, 11 * MINUTE_MS));
+  step("all attacks", () => runLong(ATTACK, 8 * MINUTE_MS));
+} else {
   step("unit tests", () => runQuick(UNIT, 15 * MINUTE_MS));
   step("conformance", runConformance);
   step("interop", runInterop);
   step("end to end", () => runQuick(END_TO_END, 8 * MINUTE_MS));
   step("attacks", () => runQuick(ATTACK, 5 * MINUTE_MS));
-}
-if (values.long || values.all) {
-  step("long unit tests", () => runLong(UNIT, 25 * MINUTE_MS));
-  step("long end to end", () => runLong(END_TO_END, 11 * MINUTE_MS));
-  step("all attacks", () => runLong(ATTACK, 8 * MINUTE_MS));
 }
 
 rmSync(folder, { recursive: true, force: true });
@@ -52,7 +58,15 @@ function step(name, run) {
 }
 
 function runQuick(suite, timeoutMs) {
-  const { counts, tests } = runVitest(suite, ["--tags-filter=!long"], timeoutMs);
+  return withLost(runVitest(suite, ["--tags-filter=!long"], timeoutMs));
+}
+
+function runAll(suite, timeoutMs) {
+  return withLost(runVitest(suite, [], timeoutMs));
+}
+
+/** A file whose long tests `npm run test:long` does not find counts as failed. */
+function withLost({ counts, tests }) {
   const isTagged = (file) => LONG_TAG.test(readFileSync(file, "utf8"));
   const lost = new Set(tests.filter(({ tags, file }) => tags.includes("long") && !isTagged(file)).map(({ file }) => file));
   for (const file of lost)
@@ -93,10 +107,8 @@ function runVitest({ name, config }, args, timeoutMs) {
       .filter(({ status, message }) => status === "failed" && message)
       .map(({ name: file, message }) => `${relative(ROOT, file)}: ${message.split("\n")[0]}`),
   );
-  const isLong = args.includes("--tags-filter=long");
-  const skipped = tests.filter(
-    ({ status, tags }) => ["skipped", "pending", "todo"].includes(status) && tags.includes("long") === isLong,
-  );
+  const isAsked = ({ tags }) => args.length === 0 || tags.includes("long") === args.includes("--tags-filter=long");
+  const skipped = tests.filter((test) => ["skipped", "pending", "todo"].includes(test.status) && isAsked(test));
   if (skipped.length > 0) notRun.push(`${skipped.length} skipped ${name} tests`);
   // a test file that does not load makes the run fail without a failed test
   return { counts: { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) }, tests };
