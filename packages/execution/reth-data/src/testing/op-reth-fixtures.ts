@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { decompress, init } from "@bokuweb/zstd-wasm";
+import { promisify } from "node:util";
 
 const vectors = process.env.RNODE_VECTORS ?? resolve(dirname(fileURLToPath(import.meta.url)), "../../../../../../shared/vectors");
 const fixtures = join(vectors, "op-reth");
@@ -32,13 +32,20 @@ export async function unpackOpReth(name: OpRethFixture): Promise<string> {
   return join(folder, "data", OP_RETH_FOLDERS[name]);
 }
 
+/** In a process of its own, because a process may initialize the library only once, and the program under test does. */
+const DECOMPRESS = `
+import { readFileSync } from "node:fs";
+import { decompress, init } from "@bokuweb/zstd-wasm";
+await init();
+process.stdout.write(decompress(readFileSync(process.argv[1]), { defaultHeapSize: ${MAX_BYTES} }));
+`;
+
 /** A file of the fixtures, decompressed if its name ends in `.zst`. */
 export async function readOpRethFixture(name: string): Promise<Uint8Array> {
-  const bytes = readFileSync(join(fixtures, name));
-  if (!name.endsWith(".zst")) return bytes;
-  await (ready ??= init());
-  return decompress(bytes, { defaultHeapSize: MAX_BYTES });
+  const path = join(fixtures, name);
+  if (!name.endsWith(".zst")) return readFileSync(path);
+  const args = ["--input-type=module", "--eval", DECOMPRESS, path];
+  const cwd = dirname(fileURLToPath(import.meta.url)); // where the library is found
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, encoding: "buffer", maxBuffer: MAX_BYTES });
+  return stdout;
 }
-
-/** The library may be initialized only once. */
-let ready: Promise<void> | undefined;
