@@ -5,6 +5,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** They take longest, so they begin first; otherwise one of them would run alone at the end. */
 const LONG = [
   "lab/scenarios/src/scenarios",
+  "lab/scenarios/src/gas-refunds",
+  "lab/scenarios/src/cluster/cluster",
   "programs/rconductor/src/sim-cluster",
   "programs/rengine/src/commands/full-disk",
   "programs/rengine/src/commands/kill",

@@ -4,7 +4,7 @@ import { type Plan, planOf, refundFaults } from "./plan.ts";
 import { Random } from "./random.ts";
 import { runPlan } from "./run-scenario.ts";
 
-const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 40);
+const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 12);
 const TIMEOUT_MS = 120_000;
 
 /** Scenarios with rengine on a chain of Lagoon, whose producer refunds gas, and whose batcher also sends invalid refunds. */
@@ -34,7 +34,7 @@ async function run(first: number, last: number): Promise<void> {
 
 // Singular batches have even seeds, span batches odd ones.
 test("all nodes derive the blocks with gas refunds, and replace those with invalid ones", { timeout: TIMEOUT_MS }, () => run(1, 2));
-for (let first = 3; first <= SEEDS; first += 10) {
-  const last = Math.min(SEEDS, first + 9);
+for (let first = 3; first <= SEEDS; first += 5) {
+  const last = Math.min(SEEDS, first + 4);
   test(`the same with seeds ${first} to ${last}`, { tags: "long", timeout: 300_000 }, () => run(first, last));
 }
