@@ -32,20 +32,14 @@ export async function unpackOpReth(name: OpRethFixture): Promise<string> {
   return join(folder, "data", OP_RETH_FOLDERS[name]);
 }
 
-/** In a process of its own, because a process may initialize the library only once, and the program under test does. */
-const DECOMPRESS = `
-import { readFileSync } from "node:fs";
-import { decompress, init } from "@bokuweb/zstd-wasm";
-await init();
-process.stdout.write(decompress(readFileSync(process.argv[1]), { defaultHeapSize: ${MAX_BYTES} }));
-`;
+/** A process of its own, because a process may initialize the library only once, and the program under test does. */
+const UNZSTD = fileURLToPath(new URL("../../test-programs/unzstd.mjs", import.meta.url));
 
 /** A file of the fixtures, decompressed if its name ends in `.zst`. */
 export async function readOpRethFixture(name: string): Promise<Uint8Array> {
   const path = join(fixtures, name);
   if (!name.endsWith(".zst")) return readFileSync(path);
-  const args = ["--input-type=module", "--eval", DECOMPRESS, path];
-  const cwd = dirname(fileURLToPath(import.meta.url)); // where the library is found
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, encoding: "buffer", maxBuffer: MAX_BYTES });
+  const args = [UNZSTD, path, String(MAX_BYTES)];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { encoding: "buffer", maxBuffer: MAX_BYTES });
   return stdout;
 }
