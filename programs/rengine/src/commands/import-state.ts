@@ -27,7 +27,7 @@ import { openDatabase } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
 import type { GenesisFetch } from "../setup/published-genesis.ts";
 import { VERSION } from "../version.ts";
-import { noteReach } from "./snapshot-shared.ts";
+import { chainOptions, noteReach } from "./snapshot-shared.ts";
 
 const table = optionTable({
   program: "rengine import-state",
@@ -35,7 +35,7 @@ const table = optionTable({
   envPrefix: "RENGINE_",
   groups: {
     main: optionGroup("", {
-      chain: { parse: text, required: true, help: "Genesis file (JSON, also with gzip or Zstandard), or the name of a network." },
+      chain: chainOptions.chain,
       genesis: {
         parse: text,
         help: "File or URL with the allocations of a named network, also as the superchain registry has it (.json.zst).",

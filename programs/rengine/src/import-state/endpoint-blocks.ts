@@ -1,6 +1,6 @@
 import { createRpcClient } from "@rnode/jsonrpc";
-import { bytesToHex, isCodedError } from "@rnode/primitives";
-import { UserError } from "@rnode/program";
+import { Backoff, bytesToHex, isCodedError, retry } from "@rnode/primitives";
+import { systemClock, UserError } from "@rnode/program";
 import { blockFromRpc, receiptFromRpc } from "@rnode/protocol";
 import type { BlockSource } from "@rnode/snapshot";
 
@@ -8,7 +8,8 @@ import type { BlockSource } from "@rnode/snapshot";
 const MAX_ANSWER_BYTES = 128 << 20;
 const TIMEOUT_MS = 30_000;
 const TRIES = 3;
-const FIRST_PAUSE_MS = 250;
+const PAUSES = { firstMs: 500, maxMs: 1_000 };
+const NEVER = new AbortController().signal;
 
 export interface EndpointBlocks {
   /** @throws {UserError} naming the endpoint, after several tries */
@@ -33,17 +34,16 @@ export function endpointBlocks(url: string): EndpointBlocks {
     };
   };
   return {
-    async blockOf(hash) {
-      for (let failures = 0; ; ) {
-        try {
-          return await fetched(bytesToHex(hash));
-        } catch (cause) {
+    blockOf: (hash) =>
+      retry(() => fetched(bytesToHex(hash)), {
+        backoff: new Backoff(PAUSES),
+        clock: systemClock,
+        signal: NEVER,
+        onFailure: (cause, _, failures) => {
           if (!isCodedError(cause)) throw cause;
-          if (++failures === TRIES) throw new UserError(`${url}: ${cause.message}`, { cause });
-          await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** failures));
-        }
-      }
-    },
+          if (failures === TRIES) throw new UserError(`${url}: ${cause.message}`, { cause });
+        },
+      }),
     close: () => client.close(),
   };
 }
