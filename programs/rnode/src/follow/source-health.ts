@@ -20,7 +20,9 @@ const MAX_KINDS = 64;
 /** Whether the source answers, is followed, and comes further. Each trouble is logged once, not at each request. */
 export class SourceHealth {
   private readonly deps: SourceHealthDeps;
-  private trouble: (SourceTrouble & { readonly sinceMs: number; readonly isSaid: boolean }) | undefined;
+  private trouble: (SourceTrouble & { readonly sinceMs: number }) | undefined;
+  /** since when the trouble lasts that was logged as a warning; until the source is followed again */
+  private warnedSinceMs: number | undefined;
   /** when each kind of trouble was last logged, by its text without numbers and hashes; no answer is one kind */
   private readonly saidMs = new Map<string, number>();
   /** when a report was last further than all before it */
@@ -53,9 +55,10 @@ export class SourceHealth {
     metrics.request("success");
     this.waitsFor = undefined;
     const nowMs = clock.monotonicMs();
-    if (this.trouble?.isSaid === true) {
-      log.info("the source is followed again", { source: name, afterSec: Math.round((nowMs - this.trouble.sinceMs) / 1_000) });
+    if (this.warnedSinceMs !== undefined) {
+      log.info("the source is followed again", { source: name, afterSec: Math.round((nowMs - this.warnedSinceMs) / 1_000) });
     }
+    this.warnedSinceMs = undefined;
     this.trouble = undefined;
     const numbers = [report.localSafe, report.safe, report.finalized, report.currentL1].map(({ number }) => number);
     if (!numbers.some((number, at) => number > this.furthest[at]!)) return;
@@ -75,7 +78,8 @@ export class SourceHealth {
     if (isDue) this.saidMs.set(key, nowMs);
     if (this.saidMs.size > MAX_KINDS) this.saidMs.clear();
     const sinceMs = this.trouble?.sinceMs ?? nowMs;
-    this.trouble = { result, reason, sinceMs, isSaid: isDue || this.trouble?.isSaid === true };
+    this.trouble = { result, reason, sinceMs };
+    if (isDue) this.warnedSinceMs ??= sinceMs;
     const fields = { source: name, result, reason, forSec: Math.round((nowMs - sinceMs) / 1_000) };
     log[isDue ? "warn" : "debug"]("the source is not followed at the moment", fields);
   }
