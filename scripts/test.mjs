@@ -100,18 +100,25 @@ function runVitest({ name, config }, args, timeoutMs) {
   const { testResults, numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
   const tests = testResults.flatMap(({ name: file, assertionResults }) => assertionResults.map((test) => ({ ...test, file })));
   failures.push(
-    ...tests.filter((test) => test.status === "failed").map(({ file, fullName }) => `${relative(ROOT, file)}: ${fullName}`),
+    ...tests
+      .filter((test) => test.status === "failed")
+      .map(({ file, fullName, failureMessages }) => `${relative(ROOT, file)}: ${fullName}: ${firstLine(failureMessages.join())}`),
   );
   failures.push(
     ...testResults
       .filter(({ status, message }) => status === "failed" && message)
-      .map(({ name: file, message }) => `${relative(ROOT, file)}: ${message.split("\n")[0]}`),
+      .map(({ name: file, message }) => `${relative(ROOT, file)}: ${firstLine(message)}`),
   );
   const isAsked = ({ tags }) => args.length === 0 || tags.includes("long") === args.includes("--tags-filter=long");
   const skipped = tests.filter((test) => ["skipped", "pending", "todo"].includes(test.status) && isAsked(test));
   if (skipped.length > 0) notRun.push(`${skipped.length} skipped ${name} tests`);
   // a test file that does not load makes the run fail without a failed test
   return { counts: { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) }, tests };
+}
+
+function firstLine(text) {
+  const [line] = text.split("\n");
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 
 function runConformance() {

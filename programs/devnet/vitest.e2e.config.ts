@@ -14,6 +14,6 @@ export default defineConfig({
     tags: [{ name: "long" }],
     maxWorkers: 3,
     testTimeout: 60_000,
-    hookTimeout: 60_000,
+    hookTimeout: 240_000,
   },
 });

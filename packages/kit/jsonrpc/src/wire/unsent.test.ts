@@ -136,15 +136,15 @@ describe("a client that does not read", () => {
   });
 
   it("keeps its connection while it reads a little", async () => {
-    const { port, dropped } = await startServer({ writeTimeoutMs: 400 });
+    const { port, dropped } = await startServer({ writeTimeoutMs: 2000 });
     const socket = await askAndIgnore(port, call(16 * MIB));
     let received = 0;
     socket.on("data", (chunk: Buffer) => {
       received += chunk.length;
       socket.pause();
-      setTimeout(() => socket.resume(), 3);
+      setTimeout(() => socket.resume(), 12);
     });
-    await expect.poll(() => received, { timeout: 20_000 }).toBeGreaterThan(16 * MIB);
+    await expect.poll(() => received, { timeout: 28_000 }).toBeGreaterThan(16 * MIB);
     expect(await dropped("timeout")).toBe(0);
   });
 
