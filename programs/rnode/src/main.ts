@@ -56,14 +56,14 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const loaded = await loadDerivationConfig(options, { log, clock });
   const isPublic = (options.rollup.network ?? options.files.registry) !== undefined;
   const derives = options.l2.followSource === undefined;
-  const makesBlocks = derives || options.sequencer.enabled;
-  const fetches = isPublic && makesBlocks && loaded.upgradeArtifact === undefined;
+  const sequences = options.sequencer.enabled;
+  const fetches = isPublic && (derives || sequences) && loaded.upgradeArtifact === undefined;
   const upgrades = fetches ? upgradeFilesOf(options, loaded.rollup.l2ChainId, { log, clock }) : undefined;
   scope.onClose("upgrade files", () => upgrades?.close());
   const { dependencySet, ...config } = loaded;
   const derivation = {
     ...config,
-    upgradeArtifact: upgradeSourceFor(config.rollup, loaded.upgradeArtifact ?? upgrades?.source, log),
+    upgradeArtifact: upgradeSourceFor(config.rollup, loaded.upgradeArtifact ?? upgrades?.source, { derives, sequences }, log),
   };
   assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));
