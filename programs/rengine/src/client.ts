@@ -44,6 +44,7 @@ import { observeHeads } from "./head-metrics.ts";
 import { LateNetwork } from "./network/late-network.ts";
 import { startNetwork, unjoinedNode } from "./network/start-network.ts";
 import type { ClientOptions } from "./options.ts";
+import { watchFailsafe } from "./pool/failsafe-watch.ts";
 import { JournalKeeper } from "./pool/journal-keeper.ts";
 import { messageChecksOf } from "./pool/message-checks-setup.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
@@ -190,6 +191,13 @@ export async function startClient(
     { chain, profile, senders, forwarder, messages, log, metrics, journal, blobs, nowSec },
   );
   scope.onClose("transaction pool", () => pool.close());
+  if (messages?.hasFilters === true) {
+    const ask = (signal: AbortSignal): Promise<boolean | undefined> => messages.askFailsafe(signal);
+    scope.onClose(
+      "failsafe watch",
+      watchFailsafe(ask, (isOn) => pool.setFailsafe(isOn), { clock, log }),
+    );
+  }
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));
   scope.onClose("transaction journal", () => keeper?.close());
 

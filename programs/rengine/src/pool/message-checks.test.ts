@@ -21,10 +21,25 @@ type Opinion = "valid" | "silent" | "malformed" | "huge" | RpcError;
 /** An interop filter whose opinion a test sets. */
 async function startFilter(methodName = "interop_checkAccessList") {
   const asked: unknown[][] = [];
-  const filter = { opinion: "valid" as Opinion, asked, url: "", underWay: 0, mostUnderWay: 0, delayMs: 0 };
+  const filter = {
+    opinion: "valid" as Opinion,
+    failsafe: false as unknown,
+    asked,
+    url: "",
+    underWay: 0,
+    mostUnderWay: 0,
+    delayMs: 0,
+  };
   const server = createRpcServer({
     http: { host: "127.0.0.1", port: 0 },
     methods: {
+      admin_getFailsafeEnabled: method({
+        params: [],
+        handler: () => {
+          if (filter.failsafe instanceof RpcError) throw filter.failsafe;
+          return filter.failsafe;
+        },
+      }),
       [methodName]: method({
         params: [param("inboxEntries", anyJson), param("minSafety", anyJson), param("executing", anyJson)],
         handler: async (args) => {
@@ -190,6 +205,32 @@ describe("a transaction that executes a message of another chain", () => {
     expect(filter.asked).toEqual([]);
   });
 
+  it("leaves the pool in a failsafe without a new head, and is refused without a check until the failsafe ends", async () => {
+    const [filter, other] = await startFilters(2);
+    const node = await start(filterArgs(filter!, other!), undefined, { config: ACTIVE });
+    const send = async (nonce: number) => node.rpc.call("eth_sendRawTransaction", [await signExecuting(nonce)]);
+    await send(0);
+    filter!.failsafe = true;
+    await expect.poll(() => node.rpc.call("txpool_status"), { timeout: 20_000 }).toEqual({ pending: "0x0", queued: "0x0" });
+    const before = filter!.asked.length;
+    await expect(send(0)).rejects.toMatchObject({ code: -320602 });
+    expect(filter!.asked).toHaveLength(before);
+    expect((await node.buildBlock()).payload.executionPayload.transactions).toHaveLength(1);
+    filter!.failsafe = false;
+    await expect.poll(() => send(0).then(() => "in the pool", String), { timeout: 20_000 }).toBe("in the pool");
+  });
+
+  it("is only checked where a filter does not say if it is in failsafe", async () => {
+    const filter = await startFilter();
+    filter.failsafe = new RpcError(-32601, "the method does not exist");
+    const node = await start(filterArgs(filter), undefined, { config: ACTIVE });
+    await node.rpc.call("eth_sendRawTransaction", [await signExecuting(0)]);
+    filter.opinion = FAILSAFE;
+    await expect(node.rpc.call("eth_sendRawTransaction", [await signExecuting(1)])).rejects.toMatchObject({ code: -320602 });
+    filter.opinion = "valid";
+    await node.rpc.call("eth_sendRawTransaction", [await signExecuting(1)]);
+  });
+
   it.each([CONFLICT, FAILSAFE])("leaves the pool when the filter says for a new head: %s", async (opinion) => {
     const filter = await startFilter();
     const node = await start(filterArgs(filter), undefined, { config: ACTIVE });
@@ -267,6 +308,7 @@ describe("the options of interop filters", () => {
 });
 
 describe("checks of many messages", () => {
+  const QUIET = { isInFailsafe: async () => false, close: async () => {} };
   const transaction = {
     type: 2,
     accessList: [{ address: PREDEPLOYS.crossL2Inbox, storageKeys: STORAGE_KEYS.map((key) => hexToBytes(key)) }],
@@ -279,12 +321,12 @@ describe("checks of many messages", () => {
     let most = 0;
     const checks = new MessageChecks({
       checker: {
+        ...QUIET,
         check: () =>
           new Promise<Verdict>((resolve) => {
             open.push(() => resolve({ kind: "valid" }));
             most = Math.max(most, open.length);
           }),
-        close: () => Promise.resolve(),
       },
       isActiveAt: () => true,
       nowSec: () => GENESIS_TIME_SEC,
@@ -300,7 +342,7 @@ describe("checks of many messages", () => {
     const lines: string[] = [];
     const log = { ...silentLogger, warn: (line: string) => lines.push(line) } as unknown as typeof silentLogger;
     const checks = new MessageChecks({
-      checker: { check: async () => verdict, close: async () => {} },
+      checker: { ...QUIET, check: async () => verdict },
       isActiveAt: () => true,
       nowSec: () => GENESIS_TIME_SEC,
       refusal: (reason) => new RpcError(-32000, reason),
@@ -327,6 +369,19 @@ describe("checks of many messages", () => {
     expect(removed).toHaveLength(30); // each once
     expect(checks.isIdle).toBe(true);
     expect(lines).toHaveLength(2);
+  });
+
+  it("find every transaction that came during a failsafe at the next head", async () => {
+    const { checks, open } = setUp();
+    const removed: Uint8Array[] = [];
+    const remove = (hash: Uint8Array) => removed.push(hash);
+    checks.track(hashOf(0), transaction, true);
+    checks.setFailsafe(true, remove);
+    checks.track(hashOf(1), transaction, true); // its check was under way
+    expect(checks.isIncludable(hashOf(1))).toBe(false);
+    await checks.onHead(1, () => true, remove);
+    expect(removed).toEqual([hashOf(0), hashOf(1)]);
+    expect(open).toEqual([]);
   });
 
   it("are limited: who comes beyond that is refused at once", async () => {

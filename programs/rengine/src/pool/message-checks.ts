@@ -2,7 +2,7 @@ import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, type Hex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { decodeMessageAccesses, messageStorageKeys, type SignedTransaction } from "@rnode/protocol";
-import type { Execution } from "./message-filter.ts";
+import { type Execution, FAILSAFE } from "./message-filter.ts";
 import type { MessageChecker, Verdict } from "./message-quorum.ts";
 
 export interface MessageChecksDeps {
@@ -38,7 +38,8 @@ interface Tracked {
 /**
  * Transactions that execute messages of other chains: whether the messages exist and are safe enough is asked of interop filters before
  * they are admitted to the pool, and again for each new head, because a message can vanish. Blocks take only those that were found valid
- * since the newest head. Those that are found invalid leave the pool; while a filter is in failsafe, all of them do.
+ * since the newest head. Those that are found invalid leave the pool; while a filter is in failsafe, all of them do. `FailsafeWatch`
+ * notices a failsafe between two checks.
  *
  * Spec: https://specs.optimism.io/interop/tx-pool.html, docs/protocol/01-execution.md#interop-execution
  */
@@ -49,6 +50,7 @@ export class MessageChecks {
   private waiting = 0;
   /** counts heads */
   private head = 0;
+  private isInFailsafe = false;
   /** what was logged since the last head for which all checks had a verdict */
   private readonly said = new Set<Verdict["kind"]>();
 
@@ -75,6 +77,19 @@ export class MessageChecks {
     return this.tracked.size === 0;
   }
 
+  /** Whether a filter refuses all messages for now; `undefined` if this is not known. */
+  async askFailsafe(signal: AbortSignal): Promise<boolean | undefined> {
+    return this.deps.checker?.isInFailsafe(signal);
+  }
+
+  /** A failsafe begins or ends. Until it ends, no message is admitted or included. @param remove as for `onHead` */
+  setFailsafe(isInFailsafe: boolean, remove: (hash: Uint8Array, reason: string) => void): void {
+    this.isInFailsafe = isInFailsafe;
+    if (!isInFailsafe) return;
+    this.noteTrouble({ kind: "failsafe", error: failsafeError() });
+    this.dropAll([...this.tracked], failsafeError(), remove);
+  }
+
   /**
    * Checks the messages of a transaction before it is admitted.
    *
@@ -94,6 +109,7 @@ export class MessageChecks {
     if (checker === undefined) {
       throw refusal("messages of other chains cannot be checked: this node has no interop filter (--rollup.interop-http)");
     }
+    if (this.isInFailsafe) throw failsafeError();
     if (this.waiting >= MAX_WAITING || this.tracked.size >= MAX_TRACKED) {
       throw refusal("too many transactions with messages of other chains are waiting: try again later");
     }
@@ -121,7 +137,7 @@ export class MessageChecks {
   /** Whether a block that is built now may have it. */
   isIncludable(hash: Uint8Array): boolean {
     const tracked = this.tracked.get(bytesToHex(hash));
-    return tracked === undefined || tracked.confirmedAt === this.head;
+    return tracked === undefined || (tracked.confirmedAt === this.head && !this.isInFailsafe);
   }
 
   /**
@@ -139,6 +155,7 @@ export class MessageChecks {
     for (const hash of this.tracked.keys()) if (!inPool(hexToBytes(hash))) this.tracked.delete(hash);
     const { checker } = this.deps;
     if (checker === undefined || this.tracked.size === 0) return;
+    if (this.isInFailsafe) return this.dropAll([...this.tracked], failsafeError(), remove);
     const execution = {
       timestampSec: Math.max(headTimestampSec + 1, Math.min(this.deps.nowSec(), headTimestampSec + BUILD_TIMEOUT_SEC)),
       timeoutSec: BUILD_TIMEOUT_SEC,
@@ -152,16 +169,23 @@ export class MessageChecks {
         const verdict = await this.recheck(checker, tracked, execution, head);
         if (verdict.kind === "undecided" || verdict.kind === "failsafe") isQuiet = false;
         if (verdict.kind !== "refused" && verdict.kind !== "failsafe") continue;
-        const reason = `${verdict.error.message} (${verdict.error.code})`;
-        for (const [gone, entry] of verdict.kind === "failsafe" ? [...this.tracked] : [next]) {
-          if (this.tracked.get(gone) !== entry) continue;
-          this.tracked.delete(gone);
-          remove(hexToBytes(gone), reason);
-        }
+        this.dropAll(verdict.kind === "failsafe" ? [...this.tracked] : [next], verdict.error, remove);
       }
     };
     await Promise.all(Array.from({ length: MAX_QUERIES }, work));
     if (isQuiet) this.said.clear();
+  }
+
+  private dropAll(
+    transactions: readonly (readonly [Hex, Tracked])[],
+    { message, code }: RpcError,
+    remove: (hash: Uint8Array, reason: string) => void,
+  ): void {
+    for (const [hash, entry] of transactions) {
+      if (this.tracked.get(hash) !== entry) continue;
+      this.tracked.delete(hash);
+      remove(hexToBytes(hash), `${message} (${code})`);
+    }
   }
 
   private async recheck(checker: MessageChecker, tracked: Tracked, execution: Execution, head: number): Promise<Verdict> {
@@ -182,6 +206,8 @@ export class MessageChecks {
       log.warn("messages of other chains cannot be checked: their transactions wait", { reason: verdict.reason });
   }
 }
+
+const failsafeError = (): RpcError => new RpcError(FAILSAFE, "an interop filter is in failsafe: all messages are refused");
 
 /** Whether a transaction may execute messages of other chains: its access list says so. */
 export const hasMessages = (transaction: SignedTransaction): boolean => storageKeysOf(transaction).length > 0;

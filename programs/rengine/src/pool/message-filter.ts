@@ -22,6 +22,8 @@ export interface MessageFilter {
   readonly endpoint: string;
   /** Never rejects. @param signal ends the request: its answer is not needed any more */
   check(storageKeys: readonly Uint8Array[], execution: Execution, signal: AbortSignal): Promise<FilterAnswer>;
+  /** Whether it refuses all messages for now; `undefined` without an answer. Never rejects. */
+  isInFailsafe(signal: AbortSignal): Promise<boolean | undefined>;
   close(): Promise<void>;
 }
 
@@ -37,7 +39,9 @@ const METHOD = "interop_checkAccessList";
 /** That of supervisors, which are gone upstream. It knows no chain id. */
 const OLD_METHOD = "supervisor_checkAccessList";
 
-const FAILSAFE = -320602;
+const FAILSAFE_METHOD = "admin_getFailsafeEnabled";
+
+export const FAILSAFE = -320602;
 /** Errors that are no verdict about the messages. */
 const NO_VERDICT: ReadonlySet<number> = new Set([
   -320400, // the chain's database is not ready yet
@@ -81,6 +85,12 @@ export function createMessageFilter(
       } catch (error) {
         return answerOf(error);
       }
+    },
+    async isInFailsafe(signal) {
+      const answer = await client.call(FAILSAFE_METHOD, [], { signal }).catch((error: unknown) => {
+        if (!(error instanceof RpcError || error instanceof RpcTransportError)) throw error;
+      });
+      return typeof answer === "boolean" ? answer : undefined;
     },
     close: () => client.close(),
   };

@@ -29,6 +29,7 @@ function filtersOf(kinds: readonly string[]) {
         signals.push(signal);
         return new Promise((resolve) => answers.push(() => resolve(ANSWERS[kind]!)));
       },
+      isInFailsafe: async () => undefined,
       close: async () => {},
     }),
   );
@@ -73,4 +74,21 @@ it("names each filter that has no verdict, and passes on why", async () => {
   const verdict = createQuorum([filters[0]!, second], 2).check([], EXECUTION);
   for (const answer of answers) answer();
   expect(await verdict).toEqual({ kind: "undecided", reason: "0 of 2 verdicts: filter 1: no data; filter 0: away", error: why });
+});
+
+it.each<[(boolean | "silent")[], boolean | undefined]>([
+  [[false, false], false],
+  [[false, true], true],
+  [["silent", true], true],
+  [[false, "silent"], undefined],
+])("the failsafe of filters that say %o is %s", async (sayings, expected) => {
+  const { filters } = filtersOf(sayings.map(() => "valid"));
+  const never = new Promise<undefined>(() => {});
+  const asked = filters.map((filter, index) => {
+    const saying = sayings[index]!;
+    const isWaitedFor = expected !== true;
+    const answer = saying !== "silent" ? saying : isWaitedFor ? undefined : never;
+    return { ...filter, isInFailsafe: async () => answer };
+  });
+  expect(await createQuorum(asked, 1).isInFailsafe(new AbortController().signal)).toBe(expected);
 });

@@ -11,6 +11,8 @@ export type Verdict =
 
 export interface MessageChecker {
   check(storageKeys: readonly Uint8Array[], execution: Execution): Promise<Verdict>;
+  /** One filter's failsafe suffices, and only all filters together end it. `undefined`: some do not answer, and none is in failsafe */
+  isInFailsafe(signal: AbortSignal): Promise<boolean | undefined>;
   close(): Promise<void>;
 }
 
@@ -24,6 +26,15 @@ export interface MessageChecker {
 export function createQuorum(filters: readonly MessageFilter[], minResponses: number): MessageChecker {
   return {
     check: (storageKeys, execution) => decide(filters, minResponses, { storageKeys, execution }),
+    isInFailsafe: (signal) =>
+      new Promise((resolve, reject) => {
+        const asked = filters.map(async (filter) => {
+          const answer = await filter.isInFailsafe(signal);
+          if (answer === true) resolve(true); // the others are not waited for
+          return answer;
+        });
+        Promise.all(asked).then((answers) => resolve(answers.includes(undefined) ? undefined : false), reject);
+      }),
     close: async () => void (await Promise.all(filters.map((filter) => filter.close()))),
   };
 }

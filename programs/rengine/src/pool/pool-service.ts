@@ -365,13 +365,19 @@ export class PoolService {
     if (this.#messages === undefined) return;
     const { timestamp } = this.#chain.headerOf({ kind: "tag", tag: "latest" })!.header;
     const inPool = (hash: Uint8Array): boolean => this.pool.get(hash) !== undefined;
-    const remove = (hash: Uint8Array, reason: string): void => {
-      this.pool.remove(hash);
-      this.#metrics.refused.inc({ reason: "invalid-message" });
-      this.#dependencies.log.info("a message that a transaction executes is not valid any more: dropped", { hash, reason });
-      this.#count();
-    };
-    void this.#messages.onHead(timestamp, inPool, remove);
+    void this.#messages.onHead(timestamp, inPool, this.#dropMessage);
+  }
+
+  readonly #dropMessage = (hash: Uint8Array, reason: string): void => {
+    this.pool.remove(hash);
+    this.#metrics.refused.inc({ reason: "invalid-message" });
+    this.#dependencies.log.info("a message that a transaction executes is not valid any more: dropped", { hash, reason });
+    this.#count();
+  };
+
+  /** The interop filters' failsafe begins or ends. */
+  setFailsafe(isInFailsafe: boolean): void {
+    this.#messages?.setFailsafe(isInFailsafe, this.#dropMessage);
   }
 
   /**
