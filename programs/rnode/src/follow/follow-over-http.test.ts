@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createRpcServer, method } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
@@ -144,6 +146,44 @@ describe("light mode over HTTP", () => {
     });
     expect(log).toContain("does not answer yet");
   });
+});
+
+it("light mode over a WebSocket: the source is followed, also after it was restarted", async () => {
+  const fixture = await NodeFixture.open({
+    l1: { further: L1_BLOCKS.slice(1) },
+    l2: { header: L2_HEADER },
+    config: { blockTimeSec: 1 },
+  });
+  onTestFinished(() => fixture.close());
+  const config = JSON.parse(readFileSync(fixture.path("rollup.json"), "utf8")) as unknown;
+  let currentL1 = 2;
+  const open = async (port: number) => {
+    const server = createRpcServer({
+      ws: { host: "127.0.0.1", port },
+      methods: {
+        optimism_syncStatus: method({ params: [], handler: () => status(currentL1) }),
+        optimism_rollupConfig: method({ params: [], handler: () => config }),
+      },
+      log: silentLogger,
+    });
+    const { wsPort } = await server.listen();
+    return { server, port: wsPort! };
+  };
+  const { server, port } = await open(0);
+  const args = ["--p2p.disable", "--l1.http-poll-interval=200ms", "--log.level=info", "--log.format=json"];
+  const log = await fixture.running([...args, `--l2.follow.source=ws://127.0.0.1:${port}`], async (call) => {
+    const followed = async (): Promise<number> =>
+      ((await call("optimism_syncStatus")) as { current_l1: { number: number } }).current_l1.number;
+    await expect.poll(followed, { timeout: 10_000 }).toBe(2);
+    currentL1 = 3;
+    await expect.poll(followed, { timeout: 10_000 }).toBe(3);
+    await server.close();
+    currentL1 = 4;
+    const again = await open(port);
+    onTestFinished(() => again.server.close());
+    await expect.poll(followed, { timeout: 20_000 }).toBe(4);
+  });
+  expect(log).toContain("light mode: safe blocks come from another node");
 });
 
 describe("an answer of a source that cannot be used", () => {
