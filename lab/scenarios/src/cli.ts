@@ -12,6 +12,7 @@ const HELP = `npm run scenarios -- [options]
   --jobs=N       processes (default: one a core)
   --late         only scenarios in which verifiers join late, and sync from peers
   --light        only scenarios with nodes in light mode
+  --supernode    only scenarios in which a supernode replaces blocks
   --cluster      clusters of sequencers with hostile neighbours instead of networks
   --quiet        with --seed: only how it ended
 RNODE_ROLLUP_UPGRADES_DIR: folder with the code that upgrades deploy; without it, no chain goes through Ecotone, Fjord, Isthmus or Jovian`;
@@ -23,6 +24,7 @@ export interface CliOptions {
   readonly jobs: number | undefined;
   readonly isLate: boolean;
   readonly isLight: boolean;
+  readonly hasSupernode: boolean;
   readonly isCluster: boolean;
   readonly isQuiet: boolean;
 }
@@ -33,6 +35,7 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
   let isQuiet = false;
   let isLate = false;
   let isLight = false;
+  let hasSupernode = false;
   let isCluster = false;
   for (const arg of args) {
     const match = /^--(seeds|from|seed|jobs)=(\d+)$/.exec(arg);
@@ -40,20 +43,22 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
     else if (arg === "--quiet") isQuiet = true;
     else if (arg === "--late") isLate = true;
     else if (arg === "--light") isLight = true;
+    else if (arg === "--supernode") hasSupernode = true;
     else if (arg === "--cluster") isCluster = true;
     else if (arg === "--help") return { text: HELP, exitCode: 0 };
     else return { text: `${arg} is not an option\n${HELP}`, exitCode: 1 };
   }
-  return { ...values, isLate, isLight, isCluster, isQuiet };
+  return { ...values, isLate, isLight, hasSupernode, isCluster, isQuiet };
 }
 
 /** The seeds that are to run. */
 export function* seedsOf(
-  { from, seeds, isLate, isLight }: Pick<CliOptions, "from" | "seeds" | "isLate" | "isLight">,
+  { from, seeds, isLate, isLight, hasSupernode }: Pick<CliOptions, "from" | "seeds" | "isLate" | "isLight" | "hasSupernode">,
   limits: PlanLimits,
 ): Generator<number> {
   for (let seed = from, left = seeds; left > 0; seed++) {
-    const { late, light } = planOf(seed, limits);
+    const { late, light, supernode } = planOf(seed, limits);
+    if (hasSupernode && supernode === undefined) continue;
     if (isLate && late.length === 0) continue;
     if (isLight && light.length === 0 && late.every(({ follows }) => follows === undefined)) continue;
     left--;

@@ -1,5 +1,5 @@
 import type { ServerState } from "./link.ts";
-import { type EndpointFault, type Fault, type SourceFault, startOf } from "./plan.ts";
+import { type EndpointFault, type Fault, GENESIS_TIME_SEC, type SourceFault, startOf } from "./plan.ts";
 import type { BeaconState } from "./sim-beacon.ts";
 import type { SimNetwork } from "./sim-network.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -45,6 +45,9 @@ function applyFault(network: SimNetwork, fault: Fault): void {
       network.log.note(node.name, `its engine was restarted, and its head is ${head}`);
       return;
     }
+    case "invalidation":
+      invalidate(network, fault);
+      return;
     case "engine-restart":
       restartEngine(network, fault);
       return;
@@ -208,6 +211,17 @@ function restartEngine(network: SimNetwork, { of, downMs }: Extract<Fault, { kin
   clock.after(downMs, () => {
     node.engineState.isDown = false;
   });
+}
+
+/** As soon as there is a block that it can hit. */
+function invalidate(network: SimNetwork, fault: Extract<Fault, { kind: "invalidation" }>): void {
+  const { clock, plan, log } = network;
+  const firstSec = plan.forkTimes.lagoon! + plan.blockTimeSec;
+  const denied = nodeOf(network, fault.of).invalidateBlock(Math.max(firstSec, GENESIS_TIME_SEC));
+  if (denied !== undefined) {
+    network.invalidated.push(denied);
+    log.note(fault.of, `a message of block ${denied.number} ${denied.hash.slice(0, 10)}… is invalid`);
+  } else if (clock.unixMs() < GENESIS_TIME_SEC * 1000 + plan.faultsMs) clock.after(1_000, () => invalidate(network, fault));
 }
 
 function lateOf({ late }: SimNetwork, name: string): SimNetwork["late"][number] {

@@ -75,6 +75,8 @@ export interface Plan {
   readonly late: readonly LateVerifier[];
   /** none with real execution clients, whose light nodes are among those that join late */
   readonly light: readonly LightNode[];
+  /** It verifies messages, and all other nodes follow it; `undefined`: no messages are verified */
+  readonly supernode: { readonly name: string; readonly lagBlocks: number } | undefined;
   /** names of the nodes with a safe-head database */
   readonly keepsSafeHeads: readonly string[];
   readonly engine: EngineKind;
@@ -122,6 +124,8 @@ export type Fault =
   | ({ readonly kind: "source"; readonly of: string; readonly how: SourceFault } & Interval)
   | ({ readonly kind: "inclusion"; readonly how: "late" | "lost"; readonly delayMs: number } & Interval)
   | { readonly kind: "pool-drop"; readonly atMs: number }
+  /** the supernode finds an invalid message in a block that it derived, and replaces the block */
+  | { readonly kind: "invalidation"; readonly of: string; readonly atMs: number }
   | ({ readonly kind: "l1-pause" } & Interval)
   | { readonly kind: "l1-log"; readonly atMs: number; readonly logs: readonly LogKind[] }
   | { readonly kind: "junk"; readonly atMs: number; readonly from: "batcher" | "stranger"; readonly what: JunkKind }
@@ -189,6 +193,8 @@ const LATE_VERIFIERS = 0.6;
 const LIGHT_NODES = 0.35;
 const LIGHT_SEQUENCER = 0.2;
 const LATE_LIGHT = 0.4;
+/** Share of the scenarios of Lagoon with several chains and simulated execution clients in which blocks are replaced. */
+const SUPERNODES = 0.6;
 /** Share of the scenarios with Amsterdam in which the fork after it comes. */
 const NEXT_L1_FORK = 0.3;
 /** The real engine needs code for the first Canyon block that is not part of this repository. */
@@ -250,7 +256,17 @@ export function planOf(seed: number, { hasUpgradeCode, engine: wantedEngine }: P
   const challengeableBlocks = altDa === undefined ? 0 : altDa.challengeWindow + altDa.resolveWindow;
   const late = engine !== "simulated" && later.chance(LATE_VERIFIERS) ? lateVerifiers(later, { seed, faultsMs, hasRoom }) : [];
   const lightRandom = new Random(seed, "light");
-  const light = engine === "simulated" && lightRandom.chance(LIGHT_NODES) ? lightNodes(lightRandom, nodes) : [];
+  const followers = engine === "simulated" && lightRandom.chance(LIGHT_NODES) ? lightNodes(lightRandom, nodes) : [];
+  const isInCluster = newest.chance(0.5);
+  const verified = new Random(seed, "supernode");
+  const canReplace = isInCluster && forkTimes.lagoon !== undefined && engine === "simulated" && altDa === undefined;
+  const supernode =
+    canReplace && verified.chance(SUPERNODES) ? { name: "verifier-1", lagBlocks: verified.between(1, 8) } : undefined;
+  const light =
+    supernode === undefined
+      ? followers
+      : [...nodes.filter((name) => name !== supernode.name), "light-1"].map((name) => ({ name, follows: supernode.name }));
+  const room = { nodes, faultsMs, l1BlockTimeSec, usesBlobs };
   return {
     seed,
     blockTimeSec: random.pick(BLOCK_TIMES[l1BlockTimeSec]),
@@ -260,12 +276,13 @@ export function planOf(seed: number, { hasUpgradeCode, engine: wantedEngine }: P
     channelTimeout,
     maxSequencerDriftSec: random.pick([30, 60, 600]),
     forkTimes,
-    isInCluster: newest.chance(0.5),
+    isInCluster,
     verifiers,
     late,
     light,
+    supernode,
     keepsSafeHeads:
-      altDa !== undefined
+      altDa !== undefined || supernode !== undefined
         ? []
         : [
             ...keepsSafeHeads,
@@ -303,12 +320,13 @@ export function planOf(seed: number, { hasUpgradeCode, engine: wantedEngine }: P
     faultsMs,
     recoveryMs: (2 * seqWindowSize + 20 + 3 * challengeableBlocks) * l1BlockTimeSec * 1000 + 120_000,
     faults: [
-      ...faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
-      ...(blobSource === "l1" ? [] : beaconFaults(more, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
+      ...faultsOf(random, room),
+      ...(blobSource === "l1" ? [] : beaconFaults(more, room)),
       ...logFaults(new Random(seed, "logs"), faultsMs),
       ...(hasRefunds ? refundFaults(new Random(seed, "refunds"), faultsMs) : []),
-      ...light.flatMap(({ name }) => lightFaults(lightRandom, name, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
-      ...late.flatMap((verifier) => lateFaults(later, verifier, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
+      ...light.flatMap(({ name }) => lightFaults(lightRandom, name, room, supernode === undefined)),
+      ...late.flatMap((verifier) => lateFaults(later, verifier, room)),
+      ...(supernode === undefined ? [] : invalidations(verified, supernode.name, room)),
     ],
   };
 }
@@ -324,7 +342,16 @@ function lightNodes(random: Random, nodes: readonly string[]): LightNode[] {
   return [sequencer, ...followers];
 }
 
-function lightFaults(random: Random, of: string, { faultsMs, l1BlockTimeSec }: FaultRoom): Fault[] {
+function invalidations(random: Random, of: string, { faultsMs, l1BlockTimeSec }: FaultRoom): Fault[] {
+  return Array.from({ length: random.between(1, 4) }, () => ({
+    kind: "invalidation",
+    of,
+    atMs: random.between(2000 * l1BlockTimeSec, faultsMs - 1000),
+  }));
+}
+
+/** @param mayDerive whether a node that derives has the same safe blocks: on a chain whose blocks are replaced it does not */
+function lightFaults(random: Random, of: string, { faultsMs, l1BlockTimeSec }: FaultRoom, mayDerive: boolean): Fault[] {
   const l1Ms = l1BlockTimeSec * 1000;
   const atMs = (): number => random.between(2 * l1Ms, faultsMs - 1000);
   const interval = (maxMs: number): Interval => {
@@ -345,7 +372,7 @@ function lightFaults(random: Random, of: string, { faultsMs, l1BlockTimeSec }: F
     source,
     source,
     () => restart(false),
-    () => restart(true),
+    () => restart(mayDerive),
     () => ({ kind: "engine", of, how: random.pick(["down", "stalls", "fails", "loses-answers", "slow"]), ...interval(3 * l1Ms) }),
     () => ({ kind: "engine-crash", of, atMs: atMs(), lostBlocks: random.between(1, 12) }),
     () => ({
@@ -546,7 +573,14 @@ function lateFaults(random: Random, { name: of, startMs }: LateVerifier, { nodes
 export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs : fault.fromMs);
 
 /** Faults after which an honest batcher's data may come too late, or build on removed blocks. */
-const EXCUSES: ReadonlySet<Fault["kind"]> = new Set(["l1-reorg", "engine-crash", "inclusion", "l1-pause", "pool-drop"]);
+const EXCUSES: ReadonlySet<Fault["kind"]> = new Set([
+  "l1-reorg",
+  "engine-crash",
+  "inclusion",
+  "l1-pause",
+  "pool-drop",
+  "invalidation",
+]);
 
 /** Whether everything that the batcher publishes must be accepted. */
 export function isBatcherUndisturbed({ faults, hasRoom, l1Forks, sequencerConfs, verifierConfs, altDa }: Plan): boolean {

@@ -26,6 +26,8 @@ export interface ScenarioResult {
   /** the L1 features before all safe heads */
   readonly passed: L1Passed;
   readonly labelsGoneBack: number;
+  /** number of blocks that a supernode decided against */
+  readonly invalidatedBlocks: number;
   /** number of safe blocks that end with a post-exec transaction */
   readonly refundedBlocks: number;
   /** `undefined`: the data is on L1 */
@@ -83,6 +85,7 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     replacedL1Blocks: network.l1.replacedBlocks,
     passed,
     labelsGoneBack: network.invariants.labelsGoneBack,
+    invalidatedBlocks: network.invalidated.length,
     refundedBlocks,
     da: network.da?.events,
     late,

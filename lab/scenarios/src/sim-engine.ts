@@ -57,6 +57,8 @@ export class SimEngine implements ScenarioEngine {
   #safe: Hex;
   #finalized: Hex;
   #nextJob = 1;
+  /** blocks that it refuses for good */
+  readonly #denied = new Set<Hex>();
   #pool: Uint8Array[] = [];
 
   /**
@@ -112,12 +114,24 @@ export class SimEngine implements ScenarioEngine {
   /** A crash: the newest blocks were not on the disk yet. @returns the new head */
   loseUnsafe(count: number): number {
     const safe = this.#blocks.get(this.#safe)!.ref.number;
-    const length = Math.max(safe + 1, this.#canonical.length - count);
+    this.#truncate(Math.max(safe + 1, this.#canonical.length - count));
+    return this.head.number;
+  }
+
+  /** Refuses the canonical block at a height from now on: its parent becomes the head. */
+  deny(number: number): L2BlockRef {
+    const { ref } = this.#canonical[number]!;
+    this.#denied.add(ref.hash);
+    this.#truncate(number);
+    if (!this.#blocks.has(this.#safe)) this.#safe = this.head.hash;
+    return ref;
+  }
+
+  /** Deletes side blocks and blocks above the new head. */
+  #truncate(length: number): void {
     this.#canonical.length = length;
-    // deletes side blocks and blocks above the head
     for (const [hash, block] of this.#blocks) if (!this.#isCanonical(block)) this.#blocks.delete(hash);
     this.#jobs.clear();
-    return this.head.number;
   }
 
   handle(method: string, params: readonly unknown[]): unknown {
@@ -223,6 +237,8 @@ export class SimEngine implements ScenarioEngine {
   }
 
   #newPayload([payloadJson, , beaconRoot]: readonly unknown[]): unknown {
+    const { parentHash: parentJson, blockHash: hashJson } = payloadJson as Record<string, Hex>;
+    if (this.#denied.has(hashJson!)) return { status: "INVALID", latestValidHash: parentJson, validationError: "denied" };
     const known = this.#known.find(payloadJson, beaconRoot);
     if (known !== undefined && this.#blocks.has(known.ref.parentHash)) {
       this.#store(known);

@@ -2,7 +2,13 @@ import { createHash } from "node:crypto";
 import type { DerivationConfig } from "@rnode/derivation";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import { SimClock } from "@rnode/program/testing";
-import { derivationFactsAt, type FeeMarketTransaction, signTransaction, type UpgradeArtifactSource } from "@rnode/protocol";
+import {
+  derivationFactsAt,
+  type FeeMarketTransaction,
+  type L2BlockRef,
+  signTransaction,
+  type UpgradeArtifactSource,
+} from "@rnode/protocol";
 import type { Published } from "@rnode/rnode";
 import { Invariants, type Violation } from "./invariants.ts";
 import { junkData, userTransaction } from "./junk.ts";
@@ -67,6 +73,8 @@ export class SimNetwork {
   readonly beacon: SimBeacon | undefined;
   readonly invariants: Invariants;
   readonly violations: Violation[] = [];
+  /** blocks that the supernode has decided against */
+  readonly invalidated: L2BlockRef[] = [];
   readonly gossip = { lossRate: 0, delayMs: 0 };
   /** the outcome of transactions sent to L1 */
   readonly inclusion: { how: "prompt" | "late" | "lost"; delayMs: number } = { how: "prompt", delayMs: 0 };
@@ -152,6 +160,7 @@ export class SimNetwork {
           engine: plan.engine,
           ...(isSequencer && plan.hasRefunds && { refunds: new Random(plan.seed, "refunded blocks") }),
           follows: followed.get(name),
+          verifiedLagBlocks: name === plan.supernode?.name ? plan.supernode.lagBlocks : undefined,
           ...more,
         },
         {
@@ -172,7 +181,8 @@ export class SimNetwork {
       );
     this.sequencer = this.#node("sequencer", true);
     const verifiers = Array.from({ length: plan.verifiers }, (_, i) => this.#node(`verifier-${i + 1}`, false));
-    const light = plan.light.flatMap(({ name }) => (name === "sequencer" ? [] : [this.#node(name, false)]));
+    const others = new Set(["sequencer", ...verifiers.map(({ name }) => name)]);
+    const light = plan.light.flatMap(({ name }) => (others.has(name) ? [] : [this.#node(name, false)]));
     for (const node of light) this.#lightRandoms.set(node.name, new Random(plan.seed, `${node.name} gossip`));
     this.late = plan.late.map((late) => this.#lateNode(late));
     this.#nodes = [this.sequencer, ...verifiers, ...light, ...this.late.map(({ node }) => node)];

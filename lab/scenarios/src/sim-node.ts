@@ -6,7 +6,7 @@ import { noMetrics } from "@rnode/observe";
 import { LruCache } from "@rnode/primitives";
 import { parseOptions, Scope } from "@rnode/program";
 import { type MachineTime, type SimClock, SimProcess } from "@rnode/program/testing";
-import { type DaCommitment, type ExecutionPayloadEnvelope, rollupConfigToJson } from "@rnode/protocol";
+import { type DaCommitment, type ExecutionPayloadEnvelope, type L2BlockRef, rollupConfigToJson } from "@rnode/protocol";
 import {
   type BlockGossip,
   type Heads,
@@ -33,6 +33,7 @@ import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimLog } from "./sim-log.ts";
+import { SimSupernode } from "./sim-supernode.ts";
 
 export interface SimNodeOptions {
   readonly name: string;
@@ -53,6 +54,8 @@ export interface SimNodeOptions {
   readonly syncsAs?: "geth" | "reth" | undefined;
   /** the node that it takes safe blocks from (`--l2.follow.source`), until `changeMode`; `undefined`: it derives them */
   readonly follows?: string | undefined;
+  /** it verifies messages: its safe head is so many blocks behind its local-safe head; `undefined`: it does not */
+  readonly verifiedLagBlocks?: number | undefined;
 }
 
 export interface SimNodeDeps {
@@ -106,6 +109,7 @@ export class SimNode {
   incarnation = 0;
   readonly #deps: SimNodeDeps;
   readonly #disk: SimDisk | undefined;
+  readonly #supernode: SimSupernode | undefined;
   #running:
     | {
         readonly process: SimProcess;
@@ -126,7 +130,11 @@ export class SimNode {
         : engine === "simulated"
           ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks, options.follows !== undefined)
           : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: engine, contracts, refunds });
-    const { maxLatencyMs, keepsSafeHeads } = options;
+    const { maxLatencyMs, keepsSafeHeads, verifiedLagBlocks } = options;
+    this.#supernode =
+      verifiedLagBlocks !== undefined && this.engine instanceof SimEngine
+        ? new SimSupernode(this.engine, verifiedLagBlocks)
+        : undefined;
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
     this.l1States = [healthyServer(maxLatencyMs), healthyServer(maxLatencyMs)];
@@ -153,7 +161,8 @@ export class SimNode {
   }
 
   get heads(): Heads | undefined {
-    return this.#running?.node.heads;
+    const heads = this.#running?.node.heads;
+    return heads && (this.#supernode?.heads(heads) ?? heads);
   }
 
   /** its RPC's admin methods; `undefined`: it is not running */
@@ -164,7 +173,20 @@ export class SimNode {
   /** `undefined`: it has no record, or is not running */
   syncStatus(): SyncStatusJson {
     if (this.#running === undefined) throw new Error("not running");
-    return this.#running.node.syncStatus();
+    const { node } = this.#running;
+    const status = node.syncStatus();
+    return this.#supernode?.status(status, node.heads) ?? status;
+  }
+
+  /** A supernode decides that a block of this time or later is invalid, and derives again from its parent. */
+  invalidateBlock(fromTimestampSec: number): L2BlockRef | undefined {
+    const localSafe = this.#running?.node.heads?.safe;
+    const denied = localSafe && this.#supernode?.invalidate(localSafe, fromTimestampSec);
+    if (denied !== undefined) {
+      this.kill();
+      this.start();
+    }
+    return denied;
   }
 
   /** From the next start on, a light node derives, or follows again. */
@@ -176,7 +198,7 @@ export class SimNode {
   answer(method: string): unknown {
     if (this.#running === undefined)
       throw new RpcTransportError("rpc/unreachable", { endpoint: this.name, reason: "connection refused" });
-    if (method === "optimism_syncStatus") return this.#running.node.syncStatus();
+    if (method === "optimism_syncStatus") return this.syncStatus();
     if (method === "optimism_rollupConfig") return rollupConfigToJson(this.#deps.derivation.rollup);
     throw new RpcError(-32601, `the method ${method} does not exist`);
   }

@@ -1,0 +1,57 @@
+import { isDepositTransaction, type L2BlockRef } from "@rnode/protocol";
+import type { Heads, SyncStatusJson } from "@rnode/rnode";
+import type { SimEngine } from "./sim-engine.ts";
+
+/**
+ * What a supernode adds to a node that derives: it calls a block safe only after the messages of all chains were verified, and replaces
+ * a local-safe block with an invalid message by the block with the same deposits and nothing else.
+ * Spec: docs/protocol/02-derivation.md#interop-derivation
+ */
+export class SimSupernode {
+  readonly #engine: SimEngine;
+  readonly #lagBlocks: number;
+  #verified: L2BlockRef;
+
+  /** @param lagBlocks from the verified blocks to the local-safe head */
+  constructor(engine: SimEngine, lagBlocks: number) {
+    this.#engine = engine;
+    this.#lagBlocks = lagBlocks;
+    this.#verified = engine.canonicalRef(0)!;
+  }
+
+  /** Its own labels, from those of the node that derives. */
+  heads(heads: Heads): Heads {
+    const safe = this.#safe(heads.safe);
+    return { ...heads, safe, finalized: lower(heads.finalized, this.#verified) };
+  }
+
+  status(status: SyncStatusJson, heads: Heads | undefined): SyncStatusJson {
+    if (heads === undefined) return status;
+    const { safe, finalized } = this.heads(heads);
+    return { ...status, safe_l2: jsonOf(safe), finalized_l2: jsonOf(finalized) };
+  }
+
+  /** Decides that a message of a local-safe block is invalid. @returns `undefined` if there is no such block with a user's transaction */
+  invalidate(localSafe: L2BlockRef, fromTimestampSec: number): L2BlockRef | undefined {
+    const engine = this.#engine;
+    const first = Math.max(this.#safe(localSafe).number, engine.finalized!.number) + 1;
+    for (let at = first; at <= localSafe.number; at++) {
+      const { timestamp, transactions } = engine.canonicalPayload(at)!.executionPayload;
+      if (timestamp < fromTimestampSec || transactions.every(isDepositTransaction)) continue;
+      return engine.deny(at);
+    }
+    return undefined;
+  }
+
+  #safe(localSafe: L2BlockRef): L2BlockRef {
+    const engine = this.#engine;
+    const newest = engine.canonicalRef(Math.max(0, localSafe.number - this.#lagBlocks)) ?? engine.canonicalRef(0)!;
+    const isCanonical = engine.canonicalRef(this.#verified.number)?.hash === this.#verified.hash;
+    if (!isCanonical || newest.number > this.#verified.number) this.#verified = newest;
+    return lower(this.#verified, localSafe);
+  }
+}
+
+const lower = (one: L2BlockRef, other: L2BlockRef): L2BlockRef => (one.number <= other.number ? one : other);
+
+const jsonOf = ({ l1Origin, ...block }: L2BlockRef): SyncStatusJson[string] => ({ ...block, l1origin: l1Origin });
