@@ -1,3 +1,4 @@
+import { rollupRulesAt } from "@rnode/protocol";
 import type { ServerState } from "./link.ts";
 import { type EndpointFault, type Fault, GENESIS_TIME_SEC, type SourceFault, startOf } from "./plan.ts";
 import type { BeaconState } from "./sim-beacon.ts";
@@ -216,8 +217,10 @@ function restartEngine(network: SimNetwork, { of, downMs }: Extract<Fault, { kin
 /** As soon as there is a block that it can hit. */
 function invalidate(network: SimNetwork, fault: Extract<Fault, { kind: "invalidation" }>): void {
   const { clock, plan, log } = network;
-  const firstSec = plan.forkTimes.lagoon! + plan.blockTimeSec;
-  const denied = nodeOf(network, fault.of).invalidateBlock(Math.max(firstSec, GENESIS_TIME_SEC));
+  const { blockTimeSec, forkTimes } = plan;
+  // not the first block of the fork
+  const mayExecute = (timestampSec: number) => rollupRulesAt(forkTimes, timestampSec - blockTimeSec).hasExecutingMessages;
+  const denied = nodeOf(network, fault.of).invalidateBlock(mayExecute);
   if (denied !== undefined) {
     network.invalidated.push(denied);
     log.note(fault.of, `a message of block ${denied.number} ${denied.hash.slice(0, 10)}… is invalid`);

@@ -178,10 +178,10 @@ export class SimNode {
     return this.#supernode?.status(status, node.heads) ?? status;
   }
 
-  /** A supernode decides that a block of this time or later is invalid, and derives again from its parent. */
-  invalidateBlock(fromTimestampSec: number): L2BlockRef | undefined {
+  /** A supernode decides that a block is invalid, and derives again from its parent. @param mayExecute messages, by the block's time */
+  invalidateBlock(mayExecute: (timestampSec: number) => boolean): L2BlockRef | undefined {
     const localSafe = this.#running?.node.heads?.safe;
-    const denied = localSafe && this.#supernode?.invalidate(localSafe, fromTimestampSec);
+    const denied = localSafe && this.#supernode?.invalidate(localSafe, mayExecute);
     if (denied !== undefined) {
       this.kill();
       this.start();

@@ -32,12 +32,12 @@ export class SimSupernode {
   }
 
   /** Decides that a message of a local-safe block is invalid. @returns `undefined` if there is no such block with a user's transaction */
-  invalidate(localSafe: L2BlockRef, fromTimestampSec: number): L2BlockRef | undefined {
+  invalidate(localSafe: L2BlockRef, mayExecute: (timestampSec: number) => boolean): L2BlockRef | undefined {
     const engine = this.#engine;
     const first = Math.max(this.#safe(localSafe).number, engine.finalized!.number) + 1;
     for (let at = first; at <= localSafe.number; at++) {
       const { timestamp, transactions } = engine.canonicalPayload(at)!.executionPayload;
-      if (timestamp < fromTimestampSec || transactions.every(isDepositTransaction)) continue;
+      if (!mayExecute(timestamp) || transactions.every(isDepositTransaction)) continue;
       return engine.deny(at);
     }
     return undefined;
