@@ -45,9 +45,12 @@ export type RpcMetrics = ReturnType<typeof createRpcMetrics>;
 
 const metricsOfFactory = new WeakMap<MetricFactory, RpcMetrics>();
 
-/** The servers of one program share their metrics. PERF: `undefined` without metrics, so requests do not pay for labels. */
+/**
+ * The servers of one program share their metrics. PERF: `undefined` without metrics, so requests do not pay for labels. A factory that
+ * was made from `noMetrics` (a program's) has its functions.
+ */
 export function rpcMetricsOf(factory: MetricFactory | undefined): RpcMetrics | undefined {
-  if (factory === undefined || factory === noMetrics) return undefined;
+  if (factory === undefined || factory.counter === noMetrics.counter) return undefined;
   let metrics = metricsOfFactory.get(factory);
   if (metrics === undefined) metricsOfFactory.set(factory, (metrics = createRpcMetrics(factory)));
   return metrics;
