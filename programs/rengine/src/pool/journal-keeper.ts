@@ -35,8 +35,8 @@ export class JournalKeeper {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    clearInterval(this.#timer);
     await this.#restored;
+    clearInterval(this.#timer);
     await this.#journal.rewrite();
     await this.#journal.close();
   }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, silentLogger } from "@rnode/observe";
 import { encodeRlp } from "@rnode/primitives";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { JournalKeeper } from "./journal-keeper.ts";
 import { type JournalLimits, PoolJournal } from "./pool-journal.ts";
 
@@ -152,5 +152,24 @@ describe("the journal of transactions", () => {
     await expect.poll(() => pool.transactions.length).toBe(200);
     await again.close();
     expect(await read()).toEqual(before);
+  });
+
+  it("leaves no timer when it is closed while it writes the journal for the first time", async () => {
+    const set = vi.spyOn(globalThis, "setInterval");
+    const cleared = vi.spyOn(globalThis, "clearInterval");
+    onTestFinished(() => void vi.restoreAllMocks());
+    const journal = open();
+    const rewrite = journal.rewrite.bind(journal);
+    const keeper = new JournalKeeper(journal, holding(), silentLogger, 60_000);
+    let closed: Promise<void> | undefined;
+    vi.spyOn(journal, "rewrite").mockImplementationOnce(async () => {
+      closed = keeper.close();
+      await rewrite();
+    });
+    keeper.start();
+    await expect.poll(() => closed !== undefined, { timeout: 20_000 }).toBe(true);
+    await closed;
+    expect(set).toHaveBeenCalledTimes(1);
+    expect(cleared).toHaveBeenCalledWith(set.mock.results[0]!.value);
   });
 });
