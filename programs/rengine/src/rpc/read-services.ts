@@ -1,4 +1,4 @@
-import { create2DeployerCodeFrom, newEngine } from "@rnode/chain";
+import { create2DeployerCodeFrom, newEngine, warmUpOnce } from "@rnode/chain";
 import {
   CallService,
   DEFAULT_FILTER_LIMITS,
@@ -60,7 +60,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
   const maxBytes = options.limits.maxResponseBytes;
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse, maxBytes };
   const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins
-  engine.warmUp(); // the compiled code is shared by all engines of the process
+  warmUpOnce(engine);
   const callLimits = { ...options.calls, codeCacheBytes: sizes.callCode };
   const calls = new CallService(backend, engine, callLimits);
   metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);

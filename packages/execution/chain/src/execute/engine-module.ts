@@ -7,6 +7,7 @@ import { createKzgVerifier } from "./kzg.ts";
 
 const require = createRequire(import.meta.url);
 let compiled: EvmModule | undefined;
+let isWarm = false;
 
 /** The WebAssembly module of the EVM engine, compiled once per process. @throws if the package has not been built */
 export function loadEvmModule(): EvmModule {
@@ -23,4 +24,11 @@ export function newEngine(options: Pick<EvmOptions, "codeCacheBytes"> = {}): Evm
   // native code verifies a KZG proof in half of the time that the library takes in its thread
   const kzg = nativeModules === undefined ? createKzgVerifier() : undefined;
   return createEvm(loadEvmModule(), { ...options, native: nativeModules, kzg, sha256, hashSeed: randomBytes(16) });
+}
+
+/** Has V8 optimise the interpreter's code, which all engines of the process share: the first call does it, further ones need not. */
+export function warmUpOnce(engine: EvmEngine): void {
+  if (isWarm) return;
+  isWarm = true;
+  engine.warmUp();
 }
