@@ -434,6 +434,13 @@ describe("engine", () => {
     expect(result.gasUsed).toBeGreaterThan(2999n * 22_100n);
   });
 
+  it("takes no memory before its first block", () => {
+    const unused = createEvm(engineModule);
+    unused.setInterrupt(() => {});
+    unused.setTracer(undefined);
+    expect([unused.memoryBytes, unused.gasBurned]).toEqual([0, 0n]);
+  });
+
   it("warms up without a trace", () => {
     engine.warmUp();
     expect(evaluate("1 2 ADD")).toBe(3n);

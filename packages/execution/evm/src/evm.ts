@@ -77,7 +77,8 @@ class Engine implements EvmEngine {
   readonly #options: EvmOptions;
   readonly #precompiles = new Map<string, PrecompileSet>();
   readonly #arithmetic: Arithmetic;
-  #instance: EngineInstance;
+  /** made by the first block: its 37 MiB of memory count for V8's garbage collection before they are touched */
+  #instance: EngineInstance | undefined;
   #tracer: EvmTracer | undefined;
   #interrupt: ((stepGas: bigint) => void) | undefined;
   #current: EngineBlock | undefined;
@@ -88,25 +89,24 @@ class Engine implements EvmEngine {
     this.#module = module;
     this.#arithmetic = new Arithmetic(module, options.native);
     this.#options = options;
-    this.#instance = this.#newInstance();
   }
 
   get memoryBytes(): number {
-    return this.#instance.memory.bytes.length;
+    return this.#instance?.memory.bytes.length ?? 0;
   }
 
   get gasBurned(): bigint {
-    return this.#burnedBefore + this.#instance.gasBurned;
+    return this.#burnedBefore + (this.#instance?.gasBurned ?? 0n);
   }
 
   setTracer(tracer: EvmTracer | undefined): void {
     this.#tracer = tracer;
-    if (tracer === undefined) this.#instance.tracer = undefined; // the tracer can hold megabytes
+    if (tracer === undefined && this.#instance !== undefined) this.#instance.tracer = undefined; // the tracer can hold megabytes
   }
 
   setInterrupt(check: ((stepGas: bigint) => void) | undefined): void {
     this.#interrupt = check;
-    this.#instance.onSlice = check;
+    if (this.#instance !== undefined) this.#instance.onSlice = check;
   }
 
   warmUp(): void {
@@ -118,12 +118,13 @@ class Engine implements EvmEngine {
     const { codeCacheBytes = DEFAULT_CODE_CACHE_BYTES } = this.#options;
     if (this.memoryBytes > KEPT_MEMORY_BYTES + 2 * codeCacheBytes) {
       this.#burnedBefore = this.gasBurned;
-      this.#instance = this.#newInstance();
+      this.#instance = undefined;
     }
-    this.#instance.reader = reader;
-    this.#instance.tracer = this.#tracer;
-    this.#instance.onSlice = this.#interrupt;
-    this.#current = new EngineBlock(this.#instance, rules, environment, this.#precompilesOf(rules));
+    const instance = (this.#instance ??= this.#newInstance());
+    instance.reader = reader;
+    instance.tracer = this.#tracer;
+    instance.onSlice = this.#interrupt;
+    this.#current = new EngineBlock(instance, rules, environment, this.#precompilesOf(rules));
     return this.#current;
   }
 
