@@ -35,11 +35,11 @@ if (values.all) {
   step("long end to end", () => runLong(END_TO_END, 11 * MINUTE_MS));
   step("all attacks", () => runLong(ATTACK, 8 * MINUTE_MS));
 } else {
-  step("unit tests", () => runQuick(UNIT, 15 * MINUTE_MS));
+  step("unit tests", () => runQuick(UNIT, 30 * MINUTE_MS));
   step("conformance", runConformance);
   step("interop", runInterop);
-  step("end to end", () => runQuick(END_TO_END, 8 * MINUTE_MS));
-  step("attacks", () => runQuick(ATTACK, 5 * MINUTE_MS));
+  step("end to end", () => runQuick(END_TO_END, 16 * MINUTE_MS));
+  step("attacks", () => runQuick(ATTACK, 10 * MINUTE_MS));
 }
 
 rmSync(folder, { recursive: true, force: true });

@@ -13,7 +13,7 @@ export default defineConfig({
     pool: "forks",
     tags: [{ name: "long" }],
     maxWorkers: 3,
-    testTimeout: 60_000,
+    testTimeout: 240_000,
     hookTimeout: 240_000,
   },
 });

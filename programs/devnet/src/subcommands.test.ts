@@ -31,7 +31,7 @@ describe("the programs", () => {
     ]);
   });
 
-  it.each(PROGRAMS)("%s --help names its subcommands, and each has help of its own", { timeout: 120_000 }, async (_, module) => {
+  it.each(PROGRAMS)("%s --help names its subcommands, and each has help of its own", async (_, module) => {
     const help = await runMain(module, ["--help"]);
     expect(help).toMatchObject({ code: 0, err: "" });
     const commands = listed(help.out);
@@ -44,7 +44,7 @@ describe("the programs", () => {
     }
   });
 
-  it.each(PROGRAMS)("%s names its subcommands where it is given another", { timeout: 60_000 }, async (name, module) => {
+  it.each(PROGRAMS)("%s names its subcommands where it is given another", async (name, module) => {
     const commands = listed((await runMain(module, ["--help"])).out).map(([command]) => command);
     const { code, err } = await runMain(module, ["frobnicate"]);
     expect(code).toBe(1);

@@ -31,7 +31,7 @@ describe("a devnet whose batches are outside of L1", () => {
   beforeAll(async () => {
     const parameters = { l1BlockTimeSec: 1, l2BlockTimeSec: 1, altDa: { ...altDaParameters("keccak256"), challengeWindow: 60 } };
     devnet = await startDevnet(scope, { datadir, basePort: 0, nodes: 2, parameters });
-  }, 120_000);
+  });
   afterAll(async () => {
     await scope.close();
   });
@@ -91,7 +91,7 @@ describe("a devnet whose batches are outside of L1", () => {
       expect(decodeDaCommitment(hexToBytes(`0x${hex}`))).toEqual(keccakCommitment(input));
     }
     expect(readdirSync(daStore).length).toBeGreaterThanOrEqual(posted.length);
-  }, 120_000);
+  });
 
   it("derives data that the server has lost and a challenge has shown", { tags: "long", timeout: 240_000 }, async () => {
     await devnet.programs.verifierNode.stop();

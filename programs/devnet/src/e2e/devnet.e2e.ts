@@ -169,7 +169,7 @@ describe("a devnet that goes on", () => {
   };
   const sendEther = async (index: number, to: Hex, value: bigint) => {
     const hash = await l2Wallet(index).sendTransaction({ to, value });
-    return await l2Client().waitForTransactionReceipt({ hash, timeout: 20_000 });
+    return await l2Client().waitForTransactionReceipt({ hash });
   };
 
   it("is the chain of before", async () => {
@@ -208,7 +208,7 @@ describe("a devnet that goes on", () => {
     const chain = l2ViemChain(devnet.info);
     const wallet = createWalletClient({ account: key(9), chain, transport: http(endpoints.follower!.http) });
     const hash = await wallet.sendTransaction({ to: key(8).address, value: 7n });
-    const receipt = await l2Client().waitForTransactionReceipt({ hash, timeout: 20_000 });
+    const receipt = await l2Client().waitForTransactionReceipt({ hash });
     expect(receipt.status).toBe("success");
     expect(await view.engine("follower", "net_peerCount")).toBe("0x2");
   });
@@ -221,7 +221,7 @@ describe("a devnet that goes on", () => {
     const l1Hash = await l1Wallet(6).depositTransaction(request);
     const l1Receipt = await l1Client().waitForTransactionReceipt({ hash: l1Hash });
     const [l2Hash] = getL2TransactionHashes(l1Receipt);
-    const l2Receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash!, timeout: 30_000 });
+    const l2Receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash! });
     expect(l2Receipt.status).toBe("success");
     expect((await l2Client().getTransaction({ hash: l2Hash! })).type).toBe("deposit");
     expect(await l2Client().getBalance({ address: receiver })).toBe(balance + value);
@@ -242,7 +242,7 @@ describe("a devnet that goes on", () => {
       value,
     });
     const [l2Hash] = getL2TransactionHashes(await l1Client().waitForTransactionReceipt({ hash: l1Hash }));
-    const { status, blockNumber } = await l2Client().waitForTransactionReceipt({ hash: l2Hash!, timeout: 30_000 });
+    const { status, blockNumber } = await l2Client().waitForTransactionReceipt({ hash: l2Hash! });
     expect(status).toBe("success");
     const balanceAt = (number: bigint) => l2Client().getBalance({ address, blockNumber: number });
     expect((await balanceAt(blockNumber)) - (await balanceAt(blockNumber - 1n))).toBe(value);
@@ -312,7 +312,7 @@ describe("a devnet that goes on", () => {
   it("gives an output root that follows from the proof of a withdrawal", { tags: "long" }, async () => {
     const receiver = padHex("0xfeed", { size: 20 });
     const l2Hash = await l2Wallet(6).initiateWithdrawal({ request: { gas: 100_000n, to: receiver, value: parseEther("0.25") } });
-    const receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash, timeout: 20_000 });
+    const receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash });
     const [withdrawal] = getWithdrawals(receipt);
     const number = Number(receipt.blockNumber);
     await verifierReaches(number);
@@ -413,7 +413,7 @@ describe("a devnet that goes on", () => {
     const undoneRequest = await l2Client().buildDepositTransaction({ account: key(7), mint: 1n, to: undone });
     const undoneReceipt = await l1Client().waitForTransactionReceipt({ hash: await l1Wallet(7).depositTransaction(undoneRequest) });
     const [undoneHash] = getL2TransactionHashes(undoneReceipt);
-    await l2Client().waitForTransactionReceipt({ hash: undoneHash!, timeout: 20_000 });
+    await l2Client().waitForTransactionReceipt({ hash: undoneHash! });
     await waitFor("three L1 blocks", 20_000, async () => ((await l1Head()) >= fork + 3 ? true : undefined));
     await waitFor("the verifier to have seen them", 20_000, async () =>
       (await view.syncStatus("verifier")).current_l1.number >= fork + 3 ? true : undefined,
@@ -442,7 +442,7 @@ describe("a devnet that goes on", () => {
 
     const newReceipt = await l1Client().waitForTransactionReceipt({ hash: newDeposit });
     const [newHash] = getL2TransactionHashes(newReceipt);
-    const minted = await l2Client().waitForTransactionReceipt({ hash: newHash!, timeout: 40_000 });
+    const minted = await l2Client().waitForTransactionReceipt({ hash: newHash! });
     expect(minted.status).toBe("success");
     await verifierReaches(Number(minted.blockNumber), 60_000);
     await expectSameHash(Number(minted.blockNumber));

@@ -141,7 +141,7 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
     subscriber = new Subscriber(endpoints.leader!.replace("http", "ws"));
     witnesses.set("a subscriber", new Witness("a subscriber", async () => subscriber!.take()));
     watches = Promise.all([...witnesses.values()].map((witness) => witness.watch(watching.signal)));
-  }, 180_000);
+  });
   afterAll(async () => {
     watching.abort();
     subscriber?.close();
@@ -149,7 +149,7 @@ describe.skipIf(!hasEtcd)("three sequencers, of which one leads", () => {
     for (const { engine, node, conductor } of devnet?.cluster?.sequencers ?? [])
       for (const program of [engine, node, conductor]) signal(program.pid, "SIGCONT");
     await scope.close();
-  }, 60_000);
+  });
 
   /** Who committed the last block, and when that was first seen. */
   let committer = { id: "", sinceMs: 0 };

@@ -191,7 +191,7 @@ async function sendEther({ info }: Devnet, from: number): Promise<number> {
   const wallet = createWalletClient({ account, chain: l2ViemChain(info), transport: http() });
   const l2 = createPublicClient({ chain: l2ViemChain(info), transport: http(), pollingInterval: 200 });
   const hash = await wallet.sendTransaction({ to: info.accounts[9]!.address, value: 1n });
-  const receipt = await l2.waitForTransactionReceipt({ hash, timeout: 30_000 });
+  const receipt = await l2.waitForTransactionReceipt({ hash });
   expect(receipt.status).toBe("success");
   return Number(receipt.blockNumber);
 }
@@ -223,7 +223,7 @@ async function publishBlobs(devnet: Devnet, view: ChainView, last: number): Prom
   const batcher = privateKeyToAccount(info.accounts[info.roles.batcher]!.privateKey);
   const hash = await sendBlobs(info, batcher, await blobsOfBlocks(info, first, until));
   const l1 = createPublicClient({ chain: l1ViemChain(info), transport: http(), pollingInterval: 200 });
-  const { status } = await l1.waitForTransactionReceipt({ hash, timeout: 30_000 });
+  const { status } = await l1.waitForTransactionReceipt({ hash });
   expect(status).toBe("success");
   return until;
 }

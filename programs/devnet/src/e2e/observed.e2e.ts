@@ -93,7 +93,7 @@ describe("what an operator sees of the programs at work", () => {
     costlyGasAtStart = await sumOf(ports.get("sequencerEngine")!, "rengine_rpc_costly_gas_total");
     const view = new ChainView(devnet);
     await waitFor("a safe block", 60_000, async () => ((await view.safeNumber("sequencer")) > 0 ? true : undefined));
-  }, 120_000);
+  });
   afterAll(async () => {
     await scope.close();
   });

@@ -61,7 +61,7 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
     const changeArgs = (name: ProgramName, args: readonly string[]) => changed.get(name)?.(args) ?? args;
     const parameters = { l1BlockTimeSec: 1, l2BlockTimeSec: 1 };
     devnet = await startDevnet(scope, { datadir, basePort: 0, nodes: 3, parameters, changeArgs });
-  }, 180_000);
+  });
   afterAll(async () => {
     await scope.close();
     for (const signer of signers.values()) await signer.kill();
@@ -92,7 +92,7 @@ describe.skipIf(process.env.RNODE_SIGNER_E2E === undefined)("a devnet that has n
       const number = Number(await rpcCall<Hex>(l1, "eth_call", [latestBlockNumber, "latest"]));
       return number > 0 ? number : undefined;
     });
-  }, 240_000);
+  });
 
   const stranger = new TestAuthority();
   const successor = new TestAuthority();

@@ -57,7 +57,7 @@ describe("the guides of viem's op-stack pages", () => {
     // Get the L2 transaction hash from the L1 transaction receipt.
     const [l2Hash] = getL2TransactionHashes(receipt);
     // Wait for the L2 transaction to be processed.
-    const l2Receipt = await publicClientL2.waitForTransactionReceipt({ hash: l2Hash!, timeout: 30_000 });
+    const l2Receipt = await publicClientL2.waitForTransactionReceipt({ hash: l2Hash! });
     expect([receipt.status, l2Receipt.status]).toEqual(["success", "success"]);
     expect(await publicClientL2.getBalance({ address: account.address })).toBe(before + parseEther("1"));
   });

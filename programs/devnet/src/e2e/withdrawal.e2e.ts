@@ -62,7 +62,7 @@ const testWithdrawal = (profile: "R" | "G", proofs: "oracle" | "games"): void =>
     const block = await rpcCall<object>(url, "eth_getBlockByNumber", ["latest", false]);
     expect("totalDifficulty" in block).toBe(profile === "G"); // it is this face that answers
     const hash = await l2Wallet(6).initiateWithdrawal({ request: { gas: 100_000n, to: RECEIVER, value: VALUE } });
-    initiated = await l2().waitForTransactionReceipt({ hash, timeout: 20_000 });
+    initiated = await l2().waitForTransactionReceipt({ hash });
     [withdrawal] = getWithdrawals(initiated) as [Withdrawal];
     expect(await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() })).toBe("waiting-to-prove");
   });
