@@ -44,9 +44,11 @@ const sources = {
   resolve: { conditions: ["rnode-source"] },
   ssr: { resolve: { conditions: ["rnode-source"] } },
 };
+// Limits are for a machine that is many times slower, or busy: they end what hangs, and are no measurements.
 const common = {
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
   pool: "forks" as const,
   setupFiles: [new URL("vitest.setup.ts", import.meta.url).pathname],
 };

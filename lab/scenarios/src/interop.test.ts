@@ -269,9 +269,9 @@ describe("two chains over one L1, whose messages cross", () => {
       }
     }
     expectAgreement(cluster);
-  }, 120_000);
+  });
 
-  it("follow a reorganisation of L1", { tags: "long", timeout: 120_000 }, async () => {
+  it("follow a reorganisation of L1", { tags: "long" }, async () => {
     const cluster = new Cluster();
     clusters.push(cluster);
     cluster.start();

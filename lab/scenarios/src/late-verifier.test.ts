@@ -48,7 +48,7 @@ async function run<T>(changes: Partial<Plan>, ms: number, look: (network: SimNet
   }
 }
 
-describe("a verifier that joins late with --syncmode=execution-layer", { timeout: 60_000 }, () => {
+describe("a verifier that joins late with --syncmode=execution-layer", () => {
   it("gets the chain from the others' databases, past liars and stops of node and engine, then derives", {
     tags: "long",
   }, async () => {

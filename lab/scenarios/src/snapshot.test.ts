@@ -80,13 +80,12 @@ function expectFollows(network: SimNetwork, { node, after }: { readonly node: Si
 }
 
 describe("a rollup node on an engine that began with a snapshot", () => {
-  it("starts in the midst of a span batch, and derives the chain that the others have", { timeout: 60_000 }, () =>
-    withNetwork(async (network) => expectFollows(network, await startInTheMidst(network, 110_000))),
-  );
+  it("starts in the midst of a span batch, and derives the chain that the others have", () =>
+    withNetwork(async (network) => expectFollows(network, await startInTheMidst(network, 110_000))));
 
   // RNODE_SNAPSHOT_SCENARIOS=1: chains that are older than a channel timeout of fifty L1 blocks
   const isLong = process.env.RNODE_SNAPSHOT_SCENARIOS !== undefined;
-  it.runIf(isLong)("finds in the snapshot what it reads of the blocks before it", { timeout: 120_000 }, () =>
+  it.runIf(isLong)("finds in the snapshot what it reads of the blocks before it", () =>
     withNetwork(async (network) => {
       const late = await startInTheMidst(network, 750_000);
       expect(late.made.blocks).toBeGreaterThan(300);
@@ -94,7 +93,7 @@ describe("a rollup node on an engine that began with a snapshot", () => {
     }),
   );
 
-  it.runIf(isLong)("could not start with 256 blocks, the least that execution needs", { timeout: 120_000 }, () =>
+  it.runIf(isLong)("could not start with 256 blocks, the least that execution needs", () =>
     withNetwork(async (network) => {
       const { node, made, number } = await startInTheMidst(network, 750_000, 256);
       expect(made.blocks).toBe(256);

@@ -22,7 +22,7 @@ async function expectAllHold(seeds: readonly number[]): Promise<void> {
   expect(invalidated).toBeGreaterThan(seeds.length / 2);
 }
 
-it("every node of a chain takes the block with which a supernode replaces another", { timeout: 120_000 }, async () => {
+it("every node of a chain takes the block with which a supernode replaces another", async () => {
   const plan = { ...planOf(seedsWithSupernode(1)[0]!, LIMITS), isInCluster: true };
   const atMs = plan.faultsMs / 2;
   const network = new SimNetwork({ ...plan, faults: [{ kind: "invalidation", of: "verifier-1", atMs }] }, { isLogKept: false });
@@ -45,7 +45,7 @@ it("every node of a chain takes the block with which a supernode replaces anothe
   }
 });
 
-it("whatever happens at the same time", { timeout: 120_000 }, async () => {
+it("whatever happens at the same time", async () => {
   await expectAllHold(seedsWithSupernode(2));
 });
 

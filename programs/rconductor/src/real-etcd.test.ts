@@ -65,9 +65,7 @@ class Production {
 }
 
 describe.skipIf(whyNoEtcd !== undefined)("rconductor on three servers of etcd", () => {
-  it("keeps its leadership when etcd's leader dies, stops without a majority, and goes on with one", {
-    timeout: 90_000,
-  }, async () => {
+  it("keeps its leadership when etcd's leader dies, stops without a majority, and goes on with one", async () => {
     const servers = await startEtcdCluster(3);
     for (const server of servers) closers.push(() => server.close());
     // The conductor asks the one first that will die.
@@ -103,7 +101,7 @@ describe.skipIf(whyNoEtcd !== undefined)("rconductor on three servers of etcd", 
 });
 
 describe.skipIf(whyNoEtcd !== undefined)("a committed block that no engine executes", () => {
-  it("is taken back on etcd, and the chain goes on", { timeout: 60_000 }, async () => {
+  it("is taken back on etcd, and the chain goes on", async () => {
     const server = await startLocalEtcd();
     closers.push(() => server.close());
     const a = await startTestConductor([`--etcd=${server.url}`, "--server-id=a", "--bootstrap", "--etcd.lease-ttl=60"], closers);
@@ -118,7 +116,7 @@ describe.skipIf(whyNoEtcd !== undefined)("a committed block that no engine execu
 });
 
 describe.skipIf(whyNoEtcd !== undefined)("etcd that wants client certificates", () => {
-  it("is used with one of its authority, and refuses others", { timeout: 60_000 }, async () => {
+  it("is used with one of its authority, and refuses others", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rnode-etcd-tls-"));
     const [authority, stranger] = [new TestAuthority("operator"), new TestAuthority("stranger")];
     const file = (name: string, text: string): string => {

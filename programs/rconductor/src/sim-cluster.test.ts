@@ -63,8 +63,8 @@ describe("a simulated cluster", () => {
   );
 
   const DEATH = "has another leader within five seconds of a death";
-  it(DEATH, { timeout: 120_000 }, () => checkDeaths(seedsOf(1, 10)));
-  it(`${DEATH}, more seeds`, { tags: "long", timeout: 120_000 }, () => checkDeaths(seedsOf(11, 50)));
+  it(DEATH, () => checkDeaths(seedsOf(1, 10)));
+  it(`${DEATH}, more seeds`, { tags: "long" }, () => checkDeaths(seedsOf(11, 50)));
 
   describe.each<GreyLink>(["answers lost", 300, 600, 1_000, 1_500])(
     "goes on while the leader's requests reach etcd and answers are late or lost: %s",

@@ -56,7 +56,7 @@ async function startPair(): Promise<{ readonly a: TestConductor; readonly b: Tes
 }
 
 describe("startConductor", () => {
-  it("starts one sequencer, commits its blocks, and another one goes on from the last", { timeout: 30_000 }, async () => {
+  it("starts one sequencer, commits its blocks, and another one goes on from the last", async () => {
     const { etcd, a } = await startLeader();
     const b = await start(etcd, "b");
     await b.ready;
@@ -107,7 +107,7 @@ describe("startConductor", () => {
     }
   });
 
-  it("hands committed blocks to a node that gossip does not reach", { timeout: 30_000 }, async () => {
+  it("hands committed blocks to a node that gossip does not reach", async () => {
     const { a, b } = await startPair();
     for (let block = 0; block < 5; block++) await produce(a);
     await until(() => b.node.head.hash === a.node.head.hash);
@@ -131,9 +131,7 @@ describe("startConductor", () => {
     await until(() => a.status().committedBlock === head.number + 1);
   });
 
-  it("passes subscriptions on to the leader, and disconnects their clients when another one leads", {
-    timeout: 30_000,
-  }, async () => {
+  it("passes subscriptions on to the leader, and disconnects their clients when another one leads", async () => {
     const { a, b } = await startPair();
     const url = a.proxyUrl.replace("http", "ws");
     const [users, others] = [createRpcClient({ url }), createRpcClient({ url })];
@@ -229,7 +227,7 @@ describe("startConductor", () => {
     expect(a.node.calls.slice(1)).toEqual(["stop", "post", "post", "post", `start ${hashes[7]}`]);
   });
 
-  it("stops its sequencer when etcd is away for longer than the lease", { timeout: 20_000 }, async () => {
+  it("stops its sequencer when etcd is away for longer than the lease", async () => {
     const etcd = await etcdServer();
     const a = await start(etcd, "a", ["--bootstrap", "--etcd.timeout=100ms", "--etcd.lease-ttl=2"]);
     await until(() => a.node.isActive);

@@ -19,7 +19,7 @@ beforeAll(() => {
   buildPackage();
   folder = mkdtempSync(join(tmpdir(), "rengine-files-"));
   writeFileSync(join(folder, "genesis.json"), JSON.stringify(GENESIS));
-}, 120_000);
+});
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   for (const client of running.splice(0)) await client.killAfter(0);
@@ -77,7 +77,7 @@ describe("a limit of open files", () => {
           { timeout: 15_000, interval: 100 },
         )
         .toBeGreaterThanOrEqual(-1);
-      await expect.poll(() => client.log, { timeout: 5_000 }).toMatch(/lvl=warn msg="connections are refused"/);
+      await expect.poll(() => client.log).toMatch(/lvl=warn msg="connections are refused"/);
       expect(client.log).not.toMatch(/lvl=error|takes its place/);
     },
   );

@@ -285,7 +285,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     };
     const startedMs = performance.now();
     const one = await ask(1);
-    await expect.poll(one.refused, { timeout: 20_000 }).toBe(true);
+    await expect.poll(one.refused).toBe(true);
     one.end();
     const neededMs = performance.now() - startedMs;
     const two = await ask(2);
@@ -402,7 +402,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     await send(node, 0);
     await expect.poll(size).toBeGreaterThan(0);
     await node.buildBlock();
-    await expect.poll(size, { timeout: 10_000 }).toBe(0); // rewritten without the mined transactions
+    await expect.poll(size).toBe(0); // rewritten without the mined transactions
   },
   async "txpool.lifetime"() {
     const waitedFor = async (args: string[]) => {

@@ -118,7 +118,7 @@ const testProfile = (profile: "R" | "G"): void => {
       if (performance.now() > endMs) throw new Error("not pruned");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-  }, 120_000);
+  });
   afterAll(() => node.remove());
 
   const oldestState = async (): Promise<string> =>
@@ -279,7 +279,7 @@ function withoutDepositNonce(block: BlockJson, profile: "R" | "G"): BlockJson {
 }
 
 describe("rengine --proofs.window", () => {
-  it("proves blocks of the window only, and reads the state of those before it", { tags: "long", timeout: 60_000 }, async () => {
+  it("proves blocks of the window only, and reads the state of those before it", { tags: "long" }, async () => {
     const node = await startTestClient(["--proofs.window=128"]);
     try {
       let parent: { hash: Hex; timestampSec: number } | undefined;

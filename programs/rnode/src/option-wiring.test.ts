@@ -30,7 +30,7 @@ describe("an option given to main", () => {
           if (head_l1.number === 6) seen.add(current_l1.number);
           return current_l1.number;
         };
-        await expect.poll(look, { timeout: 10_000 }).toBeGreaterThanOrEqual(args.length === 0 ? 6 : 4);
+        await expect.poll(look).toBeGreaterThanOrEqual(args.length === 0 ? 6 : 4);
         for (let looks = 0; looks < 5; looks++) await look();
       });
       return Math.max(...seen);
@@ -101,7 +101,7 @@ describe("an option given to main", () => {
       await fixture.running(loads, () => new Promise((resolve) => setTimeout(resolve, 300)));
       expect(reads).toBe(2);
       await fixture.running([...loads, "--l1.runtime-config-reload-interval=50ms"], () =>
-        expect.poll(() => reads, { timeout: 10_000 }).toBeGreaterThanOrEqual(8),
+        expect.poll(() => reads).toBeGreaterThanOrEqual(8),
       );
     });
   });

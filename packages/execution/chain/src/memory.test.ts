@@ -72,7 +72,7 @@ function produceFresh(dev: DevChain): Block {
 }
 
 describe("memory of a chain", () => {
-  it("does not grow with a long run of new accounts", { timeout: 120_000 }, async () => {
+  it("does not grow with a long run of new accounts", async () => {
     const { dev, metrics } = open({ maxStoredBytes: 3 * MIB });
     for (let i = 0; i < 20; i++) produceFresh(dev);
     const before = usedBytes();
@@ -84,7 +84,7 @@ describe("memory of a chain", () => {
     expect(await gauge(metrics, "memory_chain_engines_bytes")).toBe(engines);
   });
 
-  it("is counted as what it is, within a half", { timeout: 60_000 }, async () => {
+  it("is counted as what it is, within a half", async () => {
     const { dev, metrics } = open({ maxStoredBytes: 1000 * MIB });
     for (let i = 0; i < 5; i++) produceFresh(dev);
     const [before, countedBefore] = [usedBytes(), await gauge(metrics, "memory_executed_blocks_bytes")];
@@ -163,7 +163,7 @@ describe("memory of an import", () => {
     expect(IMPORT_LIMITS).toEqual({ groupBytes: 16 * MIB, aheadBytes: 8 * MIB });
   });
 
-  it("forgets trie nodes of blocks that are stored", { timeout: 60_000 }, async () => {
+  it("forgets trie nodes of blocks that are stored", async () => {
     const maker = openDevChain("jovian");
     const blocks = Array.from({ length: 16 }, () => produceFresh(maker));
     await maker.remove();

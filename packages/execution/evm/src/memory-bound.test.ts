@@ -57,7 +57,7 @@ describe("linear memory", () => {
     expect(codeBytes).toBeGreaterThan(3 * CODE_CACHE_BYTES);
     expect(sizes.at(-1)).toBe(sizes[BLOCKS / 2]);
     expect(sizes.at(-1)).toBeLessThan(192 * MIB + 2 * CODE_CACHE_BYTES);
-  }, 60_000);
+  });
 
   it("is given back after a block that needed very much", () => {
     const evm = createEvm(engineModule, { codeCacheBytes: CODE_CACHE_BYTES });

@@ -174,7 +174,7 @@ function* gasLimits(needed: bigint, near: bigint, far: bigint): Iterable<bigint>
 describe.each([
   { limits: "some", near: 60n, far: 67n, tags: [] },
   { limits: "all", near: 500n, far: 61n, tags: ["long"] },
-])("out of gas, $limits limits near its needs", { timeout: 120_000 }, ({ near, far, tags }) => {
+])("out of gas, $limits limits near its needs", ({ near, far, tags }) => {
   it.each(Object.entries(PROGRAMS))("%s", { tags }, (_name, { code, other = "STOP" }) => {
     const begin = (engine: typeof plain) =>
       engine.beginBlock(ethereumRules("cancun"), environment, new MemoryState(accounts(code, other)));

@@ -155,7 +155,7 @@ describe("a snapshot", () => {
 });
 
 describe("a damaged snapshot", () => {
-  it("is refused at every byte that is altered, and at every length", { tags: "long", timeout: 60_000 }, async () => {
+  it("is refused at every byte that is altered, and at every length", { tags: "long" }, async () => {
     // A small one, so that every byte gets its turn.
     const small = openSnapshotChain(2, 4);
     produceChanges(small);
@@ -231,7 +231,6 @@ describe("a damaged snapshot", () => {
 
   it("is refused whatever byte of its state or its blocks was altered before the checksums were made", {
     tags: "long",
-    timeout: 60_000,
   }, async () => {
     const frames = framesOf(snapshot);
     const random = createRandom(7);

@@ -51,10 +51,7 @@ async function runAndKill(sync: string, seed: number, commits: number, delayMs: 
 
 describe("kill -9", () => {
   for (const sync of ["each", "interval"] as const)
-    it(`loses no acknowledged commit and leaves no half of one, sync "${sync}"`, {
-      tags: "long",
-      timeout: 60_000,
-    }, async () => {
+    it(`loses no acknowledged commit and leaves no half of one, sync "${sync}"`, { tags: "long" }, async () => {
       let total = 0;
       for (let round = 0; round < ROUNDS; round++) {
         const lines = await runAndKill(sync, round, 10 + 17 * round, (round * 7919) % 23);

@@ -150,7 +150,7 @@ describe("a peer that takes nothing", () => {
     for (let id = 1; id <= 300; id++) connection.send(ETH.getBlockBodies, encodeHashRequest(id, hashes)); // 600 MiB of answers
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(megabytes() - before).toBeLessThan(100);
-  }, 30_000);
+  });
 });
 
 describe("floods", () => {
@@ -166,7 +166,7 @@ describe("floods", () => {
     await honest.network.admin.addPeer(node.network.identity.enode);
     await until("connected", () => honest.network.list().length === 1);
     expect(await honest.network.list()[0]!.headers({ start: 1, limit: 30 }, new AbortController().signal)).toHaveLength(30);
-  }, 30_000);
+  });
 
   it("of connections from one address are refused beyond a few", async () => {
     const node = await start({ blocks: 1 });

@@ -41,7 +41,7 @@ describe("the address of this node", () => {
   it("is the router's, with the ports that it passes on, until the node closes", async () => {
     const { address, upnp, told } = await addressOf("0.0.0.0", { kind: "upnp" }, 30_305);
     expect(address.givenIp).toBeUndefined();
-    await vi.waitFor(() => expect(told).toEqual([{ ip: "203.0.113.7", tcpPort: 30_304, udpPort: 30_306 }]));
+    await vi.waitFor(() => expect(told).toEqual([{ ip: "203.0.113.7", tcpPort: 30_304, udpPort: 30_306 }]), 60_000);
     expect(address.mapping).toEqual(told[0]);
     expect(upnp.asked).toEqual(["TCP 30303", "UDP 30305"]);
     expect(upnp.mapped.size).toBe(2);
@@ -51,7 +51,7 @@ describe("the address of this node", () => {
 
   it("has one port only without discovery", async () => {
     const { address, upnp, told } = await addressOf("0.0.0.0", { kind: "upnp" }, undefined);
-    await vi.waitFor(() => expect(told).toHaveLength(1));
+    await vi.waitFor(() => expect(told).toHaveLength(1), 60_000);
     expect(upnp.asked).toEqual(["TCP 30303"]);
     await address.close();
   });

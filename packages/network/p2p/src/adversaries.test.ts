@@ -133,7 +133,7 @@ describe("a message that no rule allows is rejected, and reaches nobody", () => 
  * score has recovered to -40; so whether it is below -100 when it is stored is chance. With a threshold of -50 it is not.
  */
 describe.runIf(process.env.RNODE_P2P_MESH === "1")("a peer that sends what is invalid", () => {
-  it("is banned, disconnected and not let in again", { timeout: 60_000 }, async () => {
+  it("is banned, disconnected and not let in again", async () => {
     const strict = await TestNode.start({ rollup, peers: { ban: { enabled: true, threshold: -50, durationMs: 3_600_000 } } });
     try {
       await honest.connect(strict);
@@ -232,7 +232,7 @@ describe("floods", () => {
 });
 
 describe("peers that do not read", () => {
-  it("have neither answers nor blocks kept for them without bound, and others get both", { timeout: 60_000 }, async () => {
+  it("have neither answers nor blocks kept for them without bound, and others get both", async () => {
     const slow = await attacker({ readsMesh: false });
     const large = testBlock(rollup, {
       number: 8,

@@ -33,7 +33,7 @@ let height = 10_000;
 const newBlock = (): ExecutionPayloadEnvelope => testBlock(rollup, { number: height++, timestampSec: nowSec() });
 
 describe("a mesh", () => {
-  it("brings every block to every node, whoever publishes it", { tags: "long", timeout: 120_000 }, async () => {
+  it("brings every block to every node, whoever publishes it", { tags: "long" }, async () => {
     const nodes = await Promise.all(Array.from({ length: MESH_NODES }, () => start()));
     // a ring with chords: no node is connected to all
     await Promise.all(nodes.flatMap((node, index) => [1, 3].map((step) => node.connect(nodes[(index + step) % nodes.length]!))));
@@ -48,7 +48,7 @@ describe("a mesh", () => {
     for (const node of nodes) expect(node.arrivals.size).toBeLessThanOrEqual(blocks.length);
   });
 
-  it("heals when its parts are connected again", { timeout: 60_000 }, async () => {
+  it("heals when its parts are connected again", async () => {
     const [a, b, c, d] = [await start(), await start(), await start(), await start()];
     await a.connect(b);
     await c.connect(d);
@@ -98,7 +98,7 @@ describe("a node that is behind", () => {
 });
 
 describe("a restart", () => {
-  it("keeps the identity, blocked and protected peers", { timeout: 60_000 }, async () => {
+  it("keeps the identity, blocked and protected peers", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rnode-p2p-"));
     const networkKey = new Uint8Array(32).fill(0x21);
     const options = { networkKey, peers: { path: join(folder, "peers") } };

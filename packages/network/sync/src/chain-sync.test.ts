@@ -20,7 +20,7 @@ const firstly = (fault: SimFault, count: number) => {
   return (): SimFault | undefined => (left-- > 0 ? fault : undefined);
 };
 
-describe("a sync to a head that fork choice names", { timeout: 60_000 }, () => {
+describe("a sync to a head that fork choice names", () => {
   it("brings blocks from peers, and sets head and labels", async () => {
     const harness = await harnessOf(300);
     harness.peer();

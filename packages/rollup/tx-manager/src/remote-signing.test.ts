@@ -64,12 +64,12 @@ describe("transactions that a remote signer signs", () => {
     const { remote, l1, send, lines } = await setUp();
     harm(remote);
     const sending = send({ to, carries: { kind: "calldata", data: Uint8Array.of(1) } });
-    await expect.poll(() => remote.asked.length, { timeout: 10_000 }).toBeGreaterThan(2); // its health, and two attempts
+    await expect.poll(() => remote.asked.length).toBeGreaterThan(2); // its health, and two attempts
     expect(l1.pool.size).toBe(0);
     const said = lines.filter((line) => line.includes("cannot be sent for now"));
     expect(said).toEqual([expect.stringMatching(reason)]);
     heal(remote);
-    await expect.poll(() => l1.pool.size, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => l1.pool.size).toBe(1);
     l1.mine();
     expect(await sending).toMatchObject({ kind: "confirmed" });
   });

@@ -153,7 +153,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
-  it("leads to the verifier, which knows the node that is seen, and runs here", { timeout: 60_000 }, async () => {
+  it("leads to the verifier, which knows the node that is seen, and runs here", async () => {
     const { page, faults } = await show("data");
     await page.getByText("All is well.").waitFor();
     const opening = browser.waitForEvent("page");

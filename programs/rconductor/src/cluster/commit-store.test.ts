@@ -121,7 +121,7 @@ function suite(etcdOf: () => Etcd): void {
     expect((await store.commit(child(block), fence)).kind).toBe("committed");
   });
 
-  it("keeps large blocks in chunks, as long as other blocks", { timeout: 60_000 }, async () => {
+  it("keeps large blocks in chunks, as long as other blocks", async () => {
     const { storeOf, elect, chunkKeys } = cluster();
     const store = storeOf("a");
     const random = createRandom(1);
@@ -139,7 +139,7 @@ function suite(etcdOf: () => Etcd): void {
     expect((await store.latest())?.envelope).toEqual(last);
   });
 
-  it("goes on with a large block where an attempt stopped", { timeout: 60_000 }, async () => {
+  it("goes on with a large block where an attempt stopped", async () => {
     const { etcd, keys, elect } = cluster();
     const fence = await elect("a");
     let [requests, failAt] = [0, 3];

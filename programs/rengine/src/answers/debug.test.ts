@@ -72,7 +72,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     await node.buildBlock();
     await send(callee, "0x07");
     await node.buildBlock();
-  }, 60_000);
+  });
   afterAll(() => node.remove());
 
   it("traces deposits: that run, revert, fail and create", async () => {

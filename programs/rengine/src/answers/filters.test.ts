@@ -19,7 +19,7 @@ describe("thousands of filters and blocks full of logs", () => {
     buildPackage();
     const own = ["--rpc.workers=1", "--rpc.workermemory=192"];
     node = await startTestClient(own, undefined, { alloc: { [LOUD.address]: { balance: "0x0", nonce: "0x1", code: LOUD.code } } });
-  }, 120_000);
+  });
   afterAll(() => node.remove());
 
   const install = async (): Promise<Answer[]> => {

@@ -42,7 +42,7 @@ describe("an execution client of kona-host", () => {
       await request("eth_sendRawTransaction", [await signTransfer(nonce)]);
       hashes.push((await node.buildBlock()).hash);
     }
-  }, 60_000);
+  });
   afterAll(() => node.remove());
 
   it("has headers, transactions and receipts by hash (L2BlockHeader, L2Transactions, L2Receipts)", async () => {

@@ -45,7 +45,7 @@ describe.each(["R", "G"] as const)("methods beyond the standard, profile %s", (p
     const forced = encodeTransaction(deposit({ sourceHash: new Uint8Array(32).fill(0x77), from: hexToBytes(OTHER), mint: 9n }));
     await node.buildBlock({ transactions: [bytesToHex(forced)] });
     await send({ to: counter });
-  }, 60_000);
+  });
   afterAll(() => node.remove());
 
   it("accounts as a whole", async () => {

@@ -79,7 +79,7 @@ describe.each(["G", "R"] as const)("face %s", (face) => {
     await node.buildBlock({ transactions: [deposit(0n, 1), deposit(5n, 2)] });
     await node.buildBlock({ transactions: [signed(2n), signed(3n, { to: undefined, data: hexToBytes("0x60015f5560015ff3") })] });
     await node.buildBlock();
-  }, 60_000);
+  });
   afterAll(() => node.remove());
 
   it("makes the chain that op-geth imports", async () => {

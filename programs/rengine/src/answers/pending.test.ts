@@ -37,7 +37,7 @@ describe.each(["R", "G"] as const)("the block pending, profile %s", (profile) =>
     await node.buildBlock();
     // The pool gets two executable transactions and one whose nonce leaves a gap.
     for (const nonce of [2, 3, 5]) await send(nonce, { to: OTHER, value: 7n });
-  }, 60_000);
+  });
   afterAll(() => node.remove());
 
   it("is the latest block", async () => {

@@ -86,7 +86,7 @@ describe.each(["R", "G"] as const)("a block with gas refunds, profile %s", (prof
     );
     block = await node.buildBlock({ transactions: [...signed, postExec], noTxPool: true });
     hashes = (await rpc<{ transactions: Hex[] }>("eth_getBlockByNumber", "latest", false)).transactions;
-  }, 60_000);
+  });
   afterAll(() => node.remove());
 
   const receiptOf = (index: number): Promise<Receipt> => rpc<Receipt>("eth_getTransactionReceipt", hashes[index]);
@@ -309,7 +309,7 @@ describe("the methods of sequencer-defined metering", () => {
     const geth = await started("--profile=G");
     await expect(geth("admin_sdmStatus")).rejects.toMatchObject({ code: -32601 });
     await expect(geth("debug_replaySDMBlock", "latest")).rejects.toMatchObject({ code: -32601 });
-  }, 60_000);
+  });
 
   it("know no activation on a chain without the fork", async () => {
     const node = await startTestClient(["--http.api=admin"]);

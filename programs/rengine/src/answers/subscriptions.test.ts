@@ -50,7 +50,7 @@ class Listener {
 
   /** The notifications of a subscription, once there are `count`. */
   async told<T = Json>(subscription: string, count: number): Promise<T[]> {
-    await expect.poll(() => this.of(subscription).length, { timeout: 5000 }).toBeGreaterThanOrEqual(count);
+    await expect.poll(() => this.of(subscription).length).toBeGreaterThanOrEqual(count);
     return this.of<T>(subscription);
   }
 }
@@ -79,7 +79,7 @@ for (const { profile, readers, tags } of CASES)
       const creation = await send({ data: COUNTER_CREATION });
       await node.buildBlock();
       counter = (await node.rpc.call<{ contractAddress: Hex }>("eth_getTransactionReceipt", [creation])).contractAddress;
-    }, 60_000);
+    });
     afterAll(() => node.remove());
 
     it("logs: a range that cannot be is refused on face G, and bounds what is told there", async () => {
@@ -308,12 +308,12 @@ for (const { profile, readers, tags } of CASES)
         let answers = 0;
         slow.socket.on("message", () => answers++);
         slow.socket.resume();
-        await expect.poll(() => answers, { timeout: 60_000 }).toBe(ANSWERS);
+        await expect.poll(() => answers).toBe(ANSWERS);
         await node.buildBlock();
         await quick.told(heads, 2);
         quick.socket.close();
       } finally {
         await node.remove();
       }
-    }, 100_000);
+    });
   });

@@ -107,7 +107,7 @@ describe.skipIf(binary === undefined)("traces are those of anvil", () => {
     while ((await node.rpc.call<{ pending: string }>("txpool_status", []).catch(() => ({ pending: "0x0" }))).pending !== "0x0")
       await node.buildBlock();
     await node.buildBlock();
-  }, 60_000);
+  });
   afterAll(async () => {
     await anvil?.stop();
     await node?.remove();

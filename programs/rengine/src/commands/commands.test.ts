@@ -403,7 +403,7 @@ describe("db", () => {
     const exported = await run(exportBlocks, `--datadir=${at("data")}`, "--from", "1", "--to", "150", at("b.rlp"));
     expect(exported.code).toBe(0);
     expect(readFileSync(at("b.rlp")).equals(readFileSync(at("a.rlp")))).toBe(true);
-  }, 30_000);
+  });
 
   it("says what it expects", async () => {
     expect((await run(db)).err).toEqual(['expected "stats", "verify", "prune" or "compact"']);

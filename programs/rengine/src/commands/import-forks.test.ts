@@ -132,7 +132,7 @@ const importInto = (datadir: string, blocks: readonly Uint8Array[], ...args: str
 };
 
 describe("a chain from proof of work to blob-parameter forks", () => {
-  it("is imported in groups of any size, verified and exported again", { timeout: 60_000 }, async () => {
+  it("is imported in groups of any size, verified and exported again", async () => {
     const chain = await makeChain();
     await chain.close();
     const headers = chain.blocks.map((rlp) => decodeBlock(rlp).header);
@@ -167,10 +167,7 @@ describe("a chain from proof of work to blob-parameter forks", () => {
       return block.header.number === number ? encodeBlock({ ...block, header: { ...block.header, ...fields(block.header) } }) : rlp;
     });
 
-  it("is refused at the block that breaks a rule, with number and rule; what came before stays", {
-    tags: "long",
-    timeout: 60_000,
-  }, async () => {
+  it("is refused at the block that breaks a rule, with number and rule; what came before stays", { tags: "long" }, async () => {
     const chain = await makeChain();
     await chain.close();
     const cases: [number, (header: Header) => Partial<Header>, string][] = [
@@ -275,7 +272,7 @@ describe("an OP Stack chain from Canyon to Jovian", () => {
     return { blocks, hashes };
   }
 
-  it("is imported, and refused at the block that breaks a rule of its fork", { timeout: 60_000 }, async () => {
+  it("is imported, and refused at the block that breaks a rule of its fork", async () => {
     const { blocks, hashes } = await makeOpChain();
     const headers = blocks.map((rlp) => decodeBlock(rlp).header);
     const first = (has: (header: Header) => boolean): number => headers.find(has)!.number;

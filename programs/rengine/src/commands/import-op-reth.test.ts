@@ -24,7 +24,7 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
     const args = [`--chain=${genesis}`, `--datadir=${join(folder, "data")}`, join(root, "blocks.rlp")];
     expect(await importBlocks(args, {}, quiet)).toBe(0);
     source = await startTestClient([`--chain=${genesis}`], folder);
-  }, 120_000);
+  });
   afterAll(() => source.remove());
 
   async function run(name: string, from: string, ...more: string[]): Promise<{ readonly out: string; readonly err: string }> {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const generated = await generateBlocks(at("genesis.json"), at("maker"), BLOCKS);
   hashes = generated.hashes;
   writeFileSync(at("chain.rlp"), generated.rlp);
-}, 120_000);
+});
 
 async function run(command: Command, ...args: string[]): Promise<string[]> {
   const out: string[] = [];
@@ -58,10 +58,7 @@ function contentOf(store: ChainDatabase, number: number) {
 }
 
 describe("import --history.blocks", () => {
-  it("leaves what an import of everything and db prune leave, in a file that stays smaller", {
-    tags: "long",
-    timeout: 120_000,
-  }, async () => {
+  it("leaves what an import of everything and db prune leave, in a file that stays smaller", { tags: "long" }, async () => {
     expect(await importInto("pruned", `--history.blocks=${KEEP}`)).toEqual([`head ${BLOCKS} ${hashes.at(-1)}`]);
     await importInto("all");
     const sizeOfAll = open("all");

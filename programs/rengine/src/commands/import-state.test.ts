@@ -65,7 +65,7 @@ beforeAll(async () => {
   lines = await dumpOf(join(folder, "data"));
   writeFileSync(file, lines.join("\n"));
   source = await startTestClient([], folder, CHAIN);
-}, 120_000);
+});
 afterEach(() => {
   liar?.close();
   liar = undefined;
@@ -123,7 +123,7 @@ describe("rengine import-state", () => {
     } finally {
       await node.close();
     }
-  }, 60_000);
+  });
 
   it("takes a packed file, and prints JSON", async () => {
     count++;
@@ -160,7 +160,7 @@ describe("rengine import-state", () => {
     } finally {
       await other.remove();
     }
-  }, 60_000);
+  });
 
   describe("writes nothing", () => {
     const changed = (change: (lines: string[]) => string[]): string => {

@@ -39,7 +39,7 @@ beforeAll(async () => {
   ({ hashes } = await generateBlocks(genesis, databasePath(join(folder, "data")), BLOCKS));
   source = await startTestClient([], folder, CHAIN);
   made = await create("--blocks=256", file);
-}, 120_000);
+});
 afterEach(async () => {
   await server?.close();
   server = undefined;
@@ -75,9 +75,9 @@ describe("rengine snapshot", () => {
       expect(existsSync(join(datadir, "snapshot.partial"))).toBe(false);
       await followOn(folder, profile);
     }
-  }, 60_000);
+  });
 
-  it("is verified at a URL, over a bad connection, and leaves nothing behind", { tags: "long", timeout: 30_000 }, async () => {
+  it("is verified at a URL, over a bad connection, and leaves nothing behind", { tags: "long" }, async () => {
     const temporary = join(root, "temporary");
     mkdirSync(temporary);
     vi.stubEnv("TMPDIR", temporary);
@@ -100,7 +100,6 @@ describe("rengine snapshot", () => {
 
   it("goes on with what an interrupted verification had downloaded, also of one that was killed, and shares it with nobody who is at work", {
     tags: "long",
-    timeout: 30_000,
   }, async () => {
     const temporary = join(root, "interrupted");
     mkdirSync(temporary);
@@ -218,7 +217,7 @@ describe("rengine snapshot", () => {
     [0o077, 0o600, 0o077],
     [0o027, 0o640, 0o027],
     [0o002, 0o664, 0o007],
-  ])("with the mask %o has mode %o, and a database nothing of %o", { tags: "long", timeout: 60_000 }, (mask, mode, hidden) => {
+  ])("with the mask %o has mode %o, and a database nothing of %o", { tags: "long" }, (mask, mode, hidden) => {
     buildPackage();
     const made = join(root, `mode-${mask}.snap`);
     const blocks = join(root, `mode-${mask}.rlp`);
@@ -240,10 +239,7 @@ describe("rengine snapshot", () => {
     for (const path of [datadir, ...paths]) expect([path, statSync(path).mode & hidden]).toEqual([path, 0]);
   });
 
-  it("is restored by the attempt after those that were killed, at whatever moment", {
-    tags: "long",
-    timeout: 120_000,
-  }, async () => {
+  it("is restored by the attempt after those that were killed, at whatever moment", { tags: "long" }, async () => {
     buildPackage();
     server = await startFlakyServer(() => readFileSync(file));
     const random = createRandomFraction(4);

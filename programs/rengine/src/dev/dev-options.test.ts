@@ -99,9 +99,7 @@ it("--dev.block-time makes blocks without transactions", async () => {
   const dev = await startDevTestClient("--dev.block-time=1s");
   try {
     const first = Number(await dev.rpc.call<string>("eth_blockNumber", []));
-    await expect
-      .poll(async () => Number(await dev.rpc.call<string>("eth_blockNumber", [])), { timeout: 20_000 })
-      .toBeGreaterThan(first + 1);
+    await expect.poll(async () => Number(await dev.rpc.call<string>("eth_blockNumber", []))).toBeGreaterThan(first + 1);
   } finally {
     await dev.close();
   }

@@ -44,10 +44,10 @@ describe("dev_missSlots", () => {
 
   it("leaves out blocks that are due", { tags: "long" }, async () => {
     dev = await startDevTestClient("--dev.block-time=1s");
-    await expect.poll(() => client().getBlockNumber(), { timeout: 10_000 }).toBeGreaterThan(1n);
+    await expect.poll(() => client().getBlockNumber()).toBeGreaterThan(1n);
     await dev.rpc.call("dev_missSlots", [3]);
     const number = await client().getBlockNumber();
-    await expect.poll(() => client().getBlockNumber(), { timeout: 15_000 }).toBeGreaterThan(number + 1n);
+    await expect.poll(() => client().getBlockNumber()).toBeGreaterThan(number + 1n);
     const [last, afterGap, next] = await Promise.all(
       [0n, 1n, 2n].map(async (at) => Number((await client().getBlock({ blockNumber: number + at })).timestamp)),
     );
@@ -85,7 +85,7 @@ describe("blobs", () => {
     return { number: blockNumber, slot: await slotOfHead() };
   };
 
-  it("are kept for as many slots as --dev.blob-retention says; roots of blocks stay the same", { timeout: 60_000 }, async () => {
+  it("are kept for as many slots as --dev.blob-retention says; roots of blocks stay the same", async () => {
     dev = await startDevTestClient("--dev.fork=prague", "--dev.blob-retention=8");
     const old = await send("old");
     const { root } = (await headerAt(old.slot))!;
@@ -100,7 +100,7 @@ describe("blobs", () => {
     expect((await headerAt(old.slot))!.root).toBe(root);
   });
 
-  it("can be lost one by one, by their versioned hashes", { timeout: 60_000 }, async () => {
+  it("can be lost one by one, by their versioned hashes", async () => {
     dev = await startDevTestClient("--dev.fork=prague");
     const [first, second] = [await send("first"), await send("second")];
     const block = await client().getBlock({ blockNumber: first.number, includeTransactions: true });

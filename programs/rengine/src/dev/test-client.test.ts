@@ -163,7 +163,7 @@ describe("each action of viem's test client", () => {
     undone(async () => {
       const before = await test.getBlockNumber({ cacheTime: 0 });
       await test.setIntervalMining({ interval: 1 });
-      await expect.poll(() => test.getBlockNumber({ cacheTime: 0 }), { timeout: 10_000 }).toBeGreaterThan(before);
+      await expect.poll(() => test.getBlockNumber({ cacheTime: 0 })).toBeGreaterThan(before);
       await test.setIntervalMining({ interval: 0 });
       const stopped = await test.getBlockNumber({ cacheTime: 0 });
       await new Promise((resolve) => setTimeout(resolve, 1500));

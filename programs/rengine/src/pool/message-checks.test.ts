@@ -166,10 +166,9 @@ describe("a transaction that executes a message of another chain", () => {
     it("a slow filter beyond the minimum is not waited for", async () => {
       const [fast, slow] = await startFilters(2);
       slow!.delayMs = 1_900;
+      slow!.opinion = CONFLICT; // by which the transaction would be refused
       const node = await start([...filterArgs(fast!, slow!), "--rollup.interop-min-responses=1"], undefined, { config: ACTIVE });
-      const startedMs = performance.now();
       await node.rpc.call("eth_sendRawTransaction", [await signExecuting(0)]);
-      expect(performance.now() - startedMs).toBeLessThan(1_500);
       expect(slow!.asked).toHaveLength(1);
     });
 
@@ -211,13 +210,13 @@ describe("a transaction that executes a message of another chain", () => {
     const send = async (nonce: number) => node.rpc.call("eth_sendRawTransaction", [await signExecuting(nonce)]);
     await send(0);
     filter!.failsafe = true;
-    await expect.poll(() => node.rpc.call("txpool_status"), { timeout: 20_000 }).toEqual({ pending: "0x0", queued: "0x0" });
+    await expect.poll(() => node.rpc.call("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
     const before = filter!.asked.length;
     await expect(send(0)).rejects.toMatchObject({ code: -320602 });
     expect(filter!.asked).toHaveLength(before);
     expect((await node.buildBlock()).payload.executionPayload.transactions).toHaveLength(1);
     filter!.failsafe = false;
-    await expect.poll(() => send(0).then(() => "in the pool", String), { timeout: 20_000 }).toBe("in the pool");
+    await expect.poll(() => send(0).then(() => "in the pool", String)).toBe("in the pool");
   });
 
   it("is only checked where a filter does not say if it is in failsafe", async () => {
@@ -259,7 +258,7 @@ describe("a transaction that executes a message of another chain", () => {
       await node.buildBlock({ noTxPool: true });
       await expect.poll(() => filter.asked.length).toBeGreaterThan(before);
       await expect
-        .poll(async () => (await node.buildBlock()).payload.executionPayload.transactions.length, { interval: 50, timeout: 5_000 })
+        .poll(async () => (await node.buildBlock()).payload.executionPayload.transactions.length, { interval: 50 })
         .toBe(2);
     },
   );

@@ -66,10 +66,10 @@ describe("the journal of transactions", () => {
     const journal = open();
     const size = () => readFileSync(path).length;
     journal.append(raw(0));
-    await expect.poll(size, { timeout: 5000 }).toBe(102);
+    await expect.poll(size).toBe(102);
     journal.append(raw(1));
     journal.append(raw(2));
-    await expect.poll(size, { timeout: 5000 }).toBe(306);
+    await expect.poll(size).toBe(306);
   });
 
   it("keeps what comes while and after it is written anew, after what its source holds", async () => {
@@ -96,7 +96,7 @@ describe("the journal of transactions", () => {
       journal.append(raw(count));
       if (count % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    await expect.poll(() => statSync(path).size, { timeout: 5000 }).toBeLessThan(1100);
+    await expect.poll(() => statSync(path).size).toBeLessThan(1100);
     await journal.close();
     expect((await read())[0]).toEqual(held);
   });
@@ -167,7 +167,7 @@ describe("the journal of transactions", () => {
       await rewrite();
     });
     keeper.start();
-    await expect.poll(() => closed !== undefined, { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => closed !== undefined).toBe(true);
     await closed;
     expect(set).toHaveBeenCalledTimes(1);
     expect(cleared).toHaveBeenCalledWith(set.mock.results[0]!.value);

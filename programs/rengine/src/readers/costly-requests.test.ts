@@ -434,7 +434,7 @@ describe("the costly requests of a reader", () => {
     open();
     void run("asks");
     threads[0]!.events.onMessage({ kind: "call", id: 7, text: "nonce", reader: 2 });
-    await vi.waitFor(() => expect(threads[0]!.posted.at(-1)).toEqual({ kind: "answer", id: 7, text: "nonce of 2" }));
+    await vi.waitFor(() => expect(threads[0]!.posted.at(-1)).toEqual({ kind: "answer", id: 7, text: "nonce of 2" }), 60_000);
   });
 
   it("end their thread when there have been none for a minute", () => {

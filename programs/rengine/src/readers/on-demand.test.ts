@@ -14,11 +14,11 @@ beforeAll(async () => {
   buildPackage();
   const alloc = { [ENDLESS.to]: { balance: "0x0", nonce: "0x1", code: "0x5b600056" } };
   node = await startTestClient(["--rpc.workeridle=1s", "--rpc.gascap=40000000"], undefined, { alloc });
-}, 120_000);
+});
 afterAll(() => node.remove());
 
 const readers = (): number[] => node.client.readerPids();
-const untilThereAre = (count: number) => expect.poll(() => readers().length, { timeout: 15_000, interval: 20 }).toBe(count);
+const untilThereAre = (count: number) => expect.poll(() => readers().length, { interval: 20 }).toBe(count);
 
 describe("a reader", () => {
   it("loads no modules that take memory and are not used", () => {
@@ -43,7 +43,7 @@ describe("readers on demand", () => {
     const [pid] = readers();
     process.kill(pid!, "SIGKILL"); // it had somebody to serve: another takes its place
     connection.close();
-    await expect.poll(readers, { timeout: 15_000, interval: 20 }).not.toEqual([pid]);
+    await expect.poll(readers, { interval: 20 }).not.toEqual([pid]);
     await untilThereAre(1);
   });
 
@@ -65,7 +65,7 @@ describe("readers on demand", () => {
     again.close();
   });
 
-  it("do not end under a connection that came after they were last seen idle", { tags: "long", timeout: 30_000 }, async () => {
+  it("do not end under a connection that came after they were last seen idle", { tags: "long" }, async () => {
     for (const quietMs of [1200, 1500, 1800]) {
       await new Promise((resolve) => setTimeout(resolve, quietMs)); // somewhere between being seen idle and being told to end
       const connection = await connect(node.httpUrl);
@@ -77,7 +77,7 @@ describe("readers on demand", () => {
     }
   });
 
-  it("get another beside them while they are busy, which takes over connections", { tags: "long", timeout: 60_000 }, async () => {
+  it("get another beside them while they are busy, which takes over connections", { tags: "long" }, async () => {
     const connections = await Promise.all(Array.from({ length: 6 }, () => connect(node.httpUrl)));
     let isDone = false;
     const failures: unknown[] = [];
@@ -91,7 +91,7 @@ describe("readers on demand", () => {
       await Promise.all(found.map((id, index) => connections[index]!.call("eth_uninstallFilter", [id])));
       return new Set(found.map((id) => id.slice(0, 4))).size;
     };
-    await expect.poll(tags, { timeout: 10_000 }).toBe(2);
+    await expect.poll(tags).toBe(2);
     isDone = true;
     await Promise.all(working);
     for (const connection of connections) connection.close();

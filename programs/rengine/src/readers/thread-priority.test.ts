@@ -32,7 +32,6 @@ const childrenOf = (pid: number): number[] =>
 describe.runIf(process.platform === "linux")("the threads of a reader", () => {
   it("have the usual priority where cheap requests are answered, and a lower one where costly ones are", {
     tags: "long",
-    timeout: 60_000,
   }, async () => {
     buildPackage();
     const before = new Set(childrenOf(process.pid));

@@ -128,7 +128,7 @@ describe("the genesis of a network", () => {
     });
     expect(await stateOf(mirror({ onRetry }))).toBe(network.genesis.l2.hash);
     expect(asked[1]).toMatch(/op\.json\.zst bytes=[1-9]\d*-$/);
-  }, 20_000);
+  });
 
   it.each([
     ["genesis", "op.json.zst", undefined],

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const genesis = join(folder, "genesis.json");
   writeFileSync(genesis, JSON.stringify(WRITER_GENESIS));
   ({ rlp, hashes } = await generateBlocks(genesis, join(folder, "made"), LONG_COUNT));
-}, 60_000);
+});
 const processes: KillableClient[] = [];
 afterEach(async () => {
   for (const client of processes.splice(0)) await client.killAfter(0);
@@ -119,7 +119,7 @@ async function storedHead(home: string): Promise<number> {
   }
 }
 
-describe("a sync over sockets", { timeout: 120_000 }, () => {
+describe("a sync over sockets", () => {
   it("comes from two peers, one of which lies and is thrown out", async () => {
     const honest = await full("honest");
     const liar = await full("liar", { lies: true });
@@ -137,9 +137,7 @@ describe("a sync over sockets", { timeout: 120_000 }, () => {
     };
     expect(await choose(hashes[COUNT]!)).toBe("SYNCING");
     expect(await client.rpc.call("eth_syncing", [])).toMatchObject({ startingBlock: "0x0", currentBlock: "0x0" });
-    await expect
-      .poll(async () => Number(await client.rpc.call("eth_blockNumber", [])), { timeout: 40_000, interval: 50 })
-      .toBe(COUNT);
+    await expect.poll(async () => Number(await client.rpc.call("eth_blockNumber", [])), { interval: 50 }).toBe(COUNT);
     await expect.poll(() => choose(hashes[COUNT]!)).toBe("VALID");
     expect(await client.rpc.call("eth_getBlockByNumber", ["latest", false])).toMatchObject({ hash: hashes[COUNT] });
     expect(await client.rpc.call("eth_getBlockByNumber", ["finalized", false])).toMatchObject({ hash: hashes[COUNT - 9] });
@@ -189,7 +187,7 @@ describe("a sync over sockets", { timeout: 120_000 }, () => {
       await killAbove(Math.max(stored, LONG_COUNT - 2 * 32)); // among the last ones, or when they have just been stored
       const { client, engine, head } = await startSyncing(home, peer);
       link.allow(Number.MAX_SAFE_INTEGER);
-      await expect.poll(head, { timeout: 30_000, interval: 50 }).toBe(LONG_COUNT);
+      await expect.poll(head, { interval: 50 }).toBe(LONG_COUNT);
       await client.killAfter(0);
       await engine.close();
       expect(await storedHead(home)).toBe(LONG_COUNT);

@@ -76,7 +76,7 @@ describe.skipIf(binary === undefined)("answers are those of anvil", () => {
       authorizationList: [authorization],
     });
     await node.buildBlock();
-  }, 60_000);
+  });
   afterAll(async () => {
     await anvil?.stop();
     await node?.remove();

@@ -100,9 +100,9 @@ describe("light mode over HTTP", () => {
     source.config = rollupConfig();
     const args = [...QUIET, `--l2.follow.source=${source.url}`, `--safedb.path=${fixture.path("safe")}`];
     const log = await fixture.running(args, async (call) => {
-      await expect.poll(() => currentL1(call), { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => currentL1(call)).toBe(2);
       source.currentL1 = 4;
-      await expect.poll(() => currentL1(call), { timeout: 10_000 }).toBe(4);
+      await expect.poll(() => currentL1(call)).toBe(4);
       await expect(call("optimism_safeHeadAtL1Block", "0x1")).rejects.toThrow(/not enabled: this node does not derive.*ask http/);
     });
     expect(log).toContain("light mode: safe blocks come from another node");
@@ -112,13 +112,13 @@ describe("light mode over HTTP", () => {
   it("--l2.follow.source.rpc-timeout: a source that says nothing is given up, and asked once at a time", async () => {
     const args = [...QUIET, `--l2.follow.source=${source.url}`, "--l2.follow.source.rpc-timeout=300ms"];
     const log = await fixture.running(args, async (call) => {
-      await expect.poll(() => currentL1(call), { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => currentL1(call)).toBe(2);
       source.answer = () => {};
       const before = source.asked.length;
-      await expect.poll(() => source.asked.length, { timeout: 15_000 }).toBeGreaterThan(before + 1);
+      await expect.poll(() => source.asked.length).toBeGreaterThan(before + 1);
       source.answer = undefined;
       source.currentL1 = 3;
-      await expect.poll(() => currentL1(call), { timeout: 10_000 }).toBe(3);
+      await expect.poll(() => currentL1(call)).toBe(3);
     });
     expect(log).toContain("within 300 ms");
     expect(log.match(/the source is not followed at the moment/g)).toHaveLength(1);
@@ -142,7 +142,7 @@ describe("light mode over HTTP", () => {
     const log = await fixture.running([...QUIET, `--l2.follow.source=${source.url}`], async (call) => {
       expect(await currentL1(call)).toBe(0);
       source.answer = undefined;
-      await expect.poll(() => currentL1(call), { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => currentL1(call)).toBe(2);
     });
     expect(log).toContain("does not answer yet");
   });
@@ -174,14 +174,14 @@ it("light mode over a WebSocket: the source is followed, also after it was resta
   const log = await fixture.running([...args, `--l2.follow.source=ws://127.0.0.1:${port}`], async (call) => {
     const followed = async (): Promise<number> =>
       ((await call("optimism_syncStatus")) as { current_l1: { number: number } }).current_l1.number;
-    await expect.poll(followed, { timeout: 10_000 }).toBe(2);
+    await expect.poll(followed).toBe(2);
     currentL1 = 3;
-    await expect.poll(followed, { timeout: 10_000 }).toBe(3);
+    await expect.poll(followed).toBe(3);
     await server.close();
     currentL1 = 4;
     const again = await open(port);
     onTestFinished(() => again.server.close());
-    await expect.poll(followed, { timeout: 20_000 }).toBe(4);
+    await expect.poll(followed).toBe(4);
   });
   expect(log).toContain("light mode: safe blocks come from another node");
 });

@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     sample = await sampleBlock(brotli);
     server = await servePage();
     browser = await chromium.launch({ executablePath: CHROMIUM!, args: ["--no-sandbox", "--disable-gpu"] });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.close();
@@ -69,7 +69,7 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
   };
 
-  it.each(["light", "dark"] as const)("derives, executes and hashes a block in a tab, %s", { timeout: 60_000 }, async (scheme) => {
+  it.each(["light", "dark"] as const)("derives, executes and hashes a block in a tab, %s", async (scheme) => {
     const { page, faults } = await open(scheme);
     await picture(page, `verifier-empty-${scheme}`);
     await fill(page, { witness: JSON.stringify(sample.finished), data: sample.data, rollup: sample.rollup, hash: sample.hash });
@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     await page.close();
   });
 
-  it("says what does not fit, and what cannot be read", { timeout: 60_000 }, async () => {
+  it("says what does not fit, and what cannot be read", async () => {
     const { page, faults } = await open();
     await fill(page, { witness: JSON.stringify({ ...sample.finished, witness: { ...sample.finished.witness, state: [] } }) });
     await verify(page);
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
     await page.close();
   });
 
-  it("keeps a long text that comes in several events, and shortens it when the field is left", { timeout: 60_000 }, async () => {
+  it("keeps a long text that comes in several events, and shortens it when the field is left", async () => {
     const { page, faults } = await open();
     const text = JSON.stringify({ ...sample.finished, note: "x".repeat(600_000) });
     const field = page.getByLabel(/or a file of rengine/).first();
@@ -133,7 +133,7 @@ describe.skipIf(CHROMIUM === undefined || !isBuilt)("the page", () => {
       loaded: '"chain":{',
       seen: "not those of a known network",
     },
-  ])("loads a block from a node $of", { timeout: 60_000 }, async ({ chainId, loaded, seen }) => {
+  ])("loads a block from a node $of", async ({ chainId, loaded, seen }) => {
     const answers: Record<string, unknown> = {
       eth_chainId: chainId,
       debug_chainConfig: sample.finished.chain,

@@ -27,7 +27,7 @@ describe("keccak256", () => {
       writeKeccak256(out, 3, data);
       expect(out).toEqual(concatBytes(new Uint8Array(3).fill(0xee), expected, new Uint8Array(5).fill(0xee)));
     }
-  }, 60_000);
+  });
 
   it("is that of another implementation, for parts of any size", () => {
     const part = fc.oneof(
@@ -41,7 +41,7 @@ describe("keccak256", () => {
       }),
       { seed: 1, numRuns: 150 },
     );
-  }, 60_000);
+  });
 });
 
 describe("RunningKeccak256", () => {
@@ -62,5 +62,5 @@ describe("RunningKeccak256", () => {
       }),
       { seed: 1, numRuns: 100 },
     );
-  }, 60_000);
+  });
 });

@@ -62,7 +62,7 @@ function compile(): string[] {
 }
 
 // CONTRIBUTING.md lists these places as the recipe for a new fork.
-it("a fork that is new to the lists is missing in its table, and nowhere else", { tags: "long", timeout: 120_000 }, () => {
+it("a fork that is new to the lists is missing in its table, and nowhere else", { tags: "long" }, () => {
   copySources();
   addFork("op-forks.ts", "OP_FORKS", "madeUpRollupFork");
   addFork("evm-forks.ts", "EVM_FORKS", "madeUpEthereumFork");

@@ -395,7 +395,7 @@ describe("LinearStateTrie", () => {
     expect(linear.update({ readNode: () => undefined }, EMPTY_TRIE_ROOT, alice).nodes).toHaveLength(1);
   });
 
-  it("is what scripts/build-state-trie.mjs writes", { tags: "long", timeout: 60_000 }, () => {
+  it("is what scripts/build-state-trie.mjs writes", { tags: "long" }, () => {
     const script = fileURLToPath(new URL("../../scripts/build-state-trie.mjs", import.meta.url));
     expect(execFileSync(process.execPath, [script, "--check"], { encoding: "utf8" })).toBe("");
   });

@@ -43,7 +43,7 @@ async function importInto({ chain, store }: DevChain, given: readonly Block[], g
 
 const headOf = ({ store }: DevChain): string => store.head()!.hash;
 
-describe("Chain.import", { timeout: 120_000 }, () => {
+describe("Chain.import", () => {
   it.each<[string, number, Partial<Header>, string]>([
     ["state root", 23, { stateRoot: keccak256(Uint8Array.of(1)) }, "state-root-mismatch"],
     ["withdrawals root", 23, { withdrawalsRoot: keccak256(Uint8Array.of(1)) }, "withdrawals-root-mismatch"],
@@ -182,7 +182,7 @@ describe("Chain.import", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a chain that imports", { timeout: 120_000 }, () => {
+describe("a chain that imports", () => {
   const SYNCING = { status: "SYNCING", latestValidHash: null };
   const choose = ({ chain }: DevChain, { hash }: ModelBlock) => chain.forkchoiceUpdated(forkchoice(hash), undefined, 3);
   const addAll = ({ chain }: DevChain, branch: readonly ModelBlock[]): void => {

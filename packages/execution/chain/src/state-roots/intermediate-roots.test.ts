@@ -21,7 +21,6 @@ describe("the state roots within a block", () => {
   for (const kind of MODEL_KINDS)
     it(`are those of all changes since the block began, for random blocks: ${kind}`, {
       tags: kind === "jovian" ? [] : "long",
-      timeout: 60_000,
     }, async () => {
       const model = new ModelChain(kind, 21);
       const { config, genesis } = model;

@@ -112,7 +112,7 @@ const TRACERS: Readonly<Record<string, () => TransactionTracer>> = {
 };
 
 describe("tracers of touched state", () => {
-  it("say the same whether all instructions are reported or those that touch something", { timeout: 60_000 }, () => {
+  it("say the same whether all instructions are reported or those that touch something", () => {
     const results = new Set<string>();
     const rounds = Number(process.env.RNODE_TRACED_PROGRAMS ?? 60);
     for (let round = 0; round < rounds; round++) {

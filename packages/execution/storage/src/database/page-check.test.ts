@@ -57,7 +57,7 @@ async function outcome(path: string): Promise<string> {
 describe("a damaged page", () => {
   it.each(Object.keys(damage))(
     "wherever it is: an error that names the folder, or a page that nobody needs (%s)",
-    { tags: "long", timeout: 60_000 },
+    { tags: "long" },
     async (kind) => {
       const outcomes = new Map<string, number>();
       for (let page = META_PAGES; page < pages; page++) {
@@ -71,7 +71,7 @@ describe("a damaged page", () => {
     },
   );
 
-  it("in part is found where the parts of a page do not fit together", { tags: "long", timeout: 60_000 }, async () => {
+  it("in part is found where the parts of a page do not fit together", { tags: "long" }, async () => {
     for (let page = META_PAGES; page < pages; page += 3) {
       for (const at of [18, 20, 24, 30]) await outcome(damaged(page, "noise", at, 4)); // no signal, no endless loop, no other error
     }

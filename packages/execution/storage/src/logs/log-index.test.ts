@@ -66,7 +66,7 @@ beforeAll(() => {
     for (let number = from; number < from + 50_000; number++) batch.add(number, [{ logs: logsOf(number) }]);
     environment.atomically(() => index.append(batch));
   }
-}, 120_000);
+});
 afterAll(async () => {
   await environment.close();
 });

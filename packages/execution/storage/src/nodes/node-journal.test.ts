@@ -108,7 +108,7 @@ function expectNodes(nodes: CurrentNodes, { rows }: Pick<Model, "rows">): void {
 }
 
 describe("the journal of trie nodes", () => {
-  it.each([1, 2])("has what was written into it, for the writer and beside it, seed %i", { timeout: 60_000 }, async (seed) => {
+  it.each([1, 2])("has what was written into it, for the writer and beside it, seed %i", async (seed) => {
     const random = createRandom(100 + seed);
     const model = new Model(seed);
     let writer = new CurrentNodes(tables, true);

@@ -26,7 +26,7 @@ beforeAll(() => {
   // The other processes run the build.
   const built = spawnSync(join(PACKAGE, "../../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
   if (built.error !== undefined) throw built.error;
-}, 120_000);
+});
 
 const start = (program: string, ...args: string[]) =>
   spawn(process.execPath, [join(PACKAGE, "test-programs", program), ...args], { stdio: ["pipe", "pipe", "inherit"] });
@@ -164,7 +164,7 @@ describe("a pruned chain", () => {
     });
   });
 
-  it("reorganises to any retained depth, and no further", { tags: "long", timeout: 120_000 }, async () => {
+  it("reorganises to any retained depth, and no further", { tags: "long" }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 4);
     chain.run(280);
@@ -194,7 +194,7 @@ describe("a pruned chain", () => {
     expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), oldestState, 100);
   });
 
-  it("keeps its floor when it is opened without pruning, and goes on when more is to go", { timeout: 60_000 }, async () => {
+  it("keeps its floor when it is opened without pruning, and goes on when more is to go", async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 5);
     chain.run(250);
@@ -253,7 +253,7 @@ describe("a pruned chain", () => {
 });
 
 describe("pruning and other processes", () => {
-  it("killed at any moment goes on from where it was", { tags: "long", timeout: 120_000 }, async () => {
+  it("killed at any moment goes on from where it was", { tags: "long" }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 8);
     chain.run(330);
@@ -285,7 +285,7 @@ describe("pruning and other processes", () => {
     expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), oldestState, 20);
   });
 
-  it("a reader beside it sees right states or none", { timeout: 60_000 }, async () => {
+  it("a reader beside it sees right states or none", async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 9);
     chain.extendBy(300);
@@ -308,7 +308,7 @@ describe("pruning and other processes", () => {
     await chain.store.close();
   });
 
-  it("room that pruning freed is used again", { tags: "long", timeout: 60_000 }, async () => {
+  it("room that pruning freed is used again", { tags: "long" }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 10);
     chain.extendBy(200);

@@ -126,7 +126,7 @@ describe("createRpcClient", () => {
     closes = true;
     await client.call("c");
     await client.call("d");
-    await vi.waitFor(() => expect(client.connectionsLost).toBe(2));
+    await vi.waitFor(() => expect(client.connectionsLost).toBe(2), 60_000);
   });
 
   it("calls, at the path of its URL", async () => {

@@ -131,7 +131,7 @@ describe("a profile", () => {
 });
 
 describe("the profile server", () => {
-  it("answers where Go's tools ask, and says why there is no such profile", { timeout: 120_000 }, async () => {
+  it("answers where Go's tools ask, and says why there is no such profile", async () => {
     const server = await startPprofServer(await profiler(), { addr: "127.0.0.1", port: 0 });
     onTestFinished(() => server.close());
     const get = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${server.port}${path}`);

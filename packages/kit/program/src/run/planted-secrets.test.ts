@@ -105,14 +105,14 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
     secrets = [...help.matchAll(/--(\S+)-file\b[\s\S]*?File with the\s+value\s+of\s+--\1;/g)].map(
       ([, flag]) => flag as keyof typeof VALUES,
     );
-  }, 120_000);
+  });
 
   function said(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     const { stdout, stderr, status } = spawnSync(process.execPath, [program, ...args], {
       encoding: "utf8",
       cwd: home,
       env: { PATH: process.env.PATH, ...env },
-      timeout: 20_000,
+      timeout: 60_000,
     });
     return { status, text: stdout + stderr };
   }
@@ -196,9 +196,9 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
     };
     try {
       const metrics = () => get(`http://127.0.0.1:${metricsPort}/metrics`);
-      await expect.poll(metrics, { timeout: 20_000 }).toContain("process_cpu_seconds_total");
+      await expect.poll(metrics).toContain("process_cpu_seconds_total");
       // it waits for its endpoints and says why, until it is asked to stop
-      await expect.poll(running.text, { timeout: 20_000 }).toMatch(/127\.0\.0\.1:1\b/);
+      await expect.poll(running.text).toMatch(/127\.0\.0\.1:1\b/);
       const answers = [await metrics()];
       const ports = [...running.text().matchAll(/(?:port|url|dashboard|address)\S*?[=:]"?(?:http:\/\/[\d.]+:)?(\d{4,5})\b/gi)].map(
         ([, port]) => port,
@@ -220,7 +220,7 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
       const isOurs = file.name === "jwt" || file.name === "sequencer" || file.name.endsWith(".txt");
       if (file.isFile() && !isOurs) expectNoTrace(readFileSync(join(file.parentPath, file.name), "latin1"));
     }
-  }, 60_000);
+  });
 
   it("are not in the reason when a remote signer keeps it from starting", async () => {
     if (!secrets.includes("signer.header")) return;
@@ -232,7 +232,7 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
     // it retries the signer until it is stopped
     const bare = [...args.filter((arg) => !arg.startsWith("--signer.endpoint")), "--signer.tls.enabled=false"];
     const running = run([...bare, `--signer.endpoint=${NOBODY}`], {});
-    await expect.poll(running.text, { timeout: 20_000 }).toMatch(/the signer at http:\/\/127\.0\.0\.1:1 does not answer/);
+    await expect.poll(running.text).toMatch(/the signer at http:\/\/127\.0\.0\.1:1 does not answer/);
     await running.stop();
     expectNoTrace(running.text());
   });

@@ -96,7 +96,7 @@ async function start(over: { clock?: Clock; fails?: boolean; maxCalls?: number }
 }
 
 const restarted = async (thread: NetworkThread<Plain>, before: NetworkRun<Plain> | undefined): Promise<void> => {
-  await vi.waitUntil(() => thread.serving !== undefined && thread.serving !== before, { timeout: 10_000, interval: 5 });
+  await vi.waitUntil(() => thread.serving !== undefined && thread.serving !== before, { timeout: 60_000, interval: 5 });
 };
 
 describe("a network in a thread", () => {
@@ -139,7 +139,7 @@ describe("a network in a thread", () => {
       const run = thread.serving;
       await expect(ask("die")).rejects.toMatchObject({ code: "plain/lost" });
       await restarted(thread, run);
-      await vi.waitFor(() => expect(lines.at(-1)).toEqual({ level: "info", text: AGAIN, fields: { name: "plain" } }));
+      await vi.waitFor(() => expect(lines.at(-1)).toEqual({ level: "info", text: AGAIN, fields: { name: "plain" } }), 60_000);
     };
     await lose();
     await lose();
@@ -174,7 +174,7 @@ describe("a network in a thread", () => {
     const heard = run.heardAtMs;
     pass(50_000);
     const before = Atomics.load(run.shared, 0);
-    await vi.waitUntil(() => Atomics.load(run.shared, 0) > before, { timeout: 5_000, interval: 20 });
+    await vi.waitUntil(() => Atomics.load(run.shared, 0) > before, { timeout: 60_000, interval: 20 });
     pass(10_000);
     expect(run.heardAtMs).toBeGreaterThan(heard);
     expect(thread.serving).toBe(run);
@@ -189,9 +189,12 @@ describe("a network in a thread", () => {
   it("takes on the level of the log, and brings its lines", async () => {
     const { thread, ask, log, lines } = await start();
     log.level = "debug";
-    await vi.waitFor(async () => expect(await ask("level")).toBe("debug"), { timeout: 5_000, interval: 50 });
+    await vi.waitFor(async () => expect(await ask("level")).toBe("debug"), { timeout: 60_000, interval: 50 });
     await ask("reject");
-    await vi.waitFor(() => expect(lines[0]).toMatchObject({ level: "debug", text: "a promise failed that nobody waits for" }));
+    await vi.waitFor(
+      () => expect(lines[0]).toMatchObject({ level: "debug", text: "a promise failed that nobody waits for" }),
+      60_000,
+    );
     await thread.close();
     expect(lines.at(-1)).toMatchObject({ level: "info", text: "closed" });
   });

@@ -41,7 +41,7 @@ describe("discovery", () => {
     const { publicKey } = newcomer.network.identity;
     await node.restart();
     await until("it finds the newcomer", () => node.network.list().some(({ id }) => id === publicKey), 25_000);
-  }, 40_000);
+  });
 
   it("does not connect with nodes of other chains", async () => {
     const boot = await start(1, []);
@@ -50,5 +50,5 @@ describe("discovery", () => {
     const friend = await start(3, [enode]);
     await until("the friend is connected", () => friend.network.list().length > 0, 25_000);
     expect(stranger.network.list()).toEqual([]);
-  }, 40_000);
+  });
 });

@@ -167,7 +167,7 @@ describe("requests for blocks over libp2p", () => {
 });
 
 describe("a node 500 blocks behind, over sockets", () => {
-  it("catches up from two peers of which one never answers", { tags: "long", timeout: 120_000 }, async () => {
+  it("catches up from two peers of which one never answers", { tags: "long" }, async () => {
     const clock = clockOf(40);
     const blocks = chainOfBlocks(config, 501, { blockBytes: 2_000 });
     const honest = await startNode(1, { ...serving(blocks), clock });

@@ -158,7 +158,6 @@ class Follower {
 for (const fork of ["granite", "jovian"] as const)
   it(`several challenges in one window lead to one chain, whenever derivation starts again and L1 finalizes: ${fork}`, {
     tags: fork === "jovian" ? [] : "long",
-    timeout: 120_000,
   }, async () => {
     let ownResets = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
