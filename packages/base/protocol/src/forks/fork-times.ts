@@ -91,3 +91,9 @@ export function evmForkTimesOf(forkTimes: ForkTimes): Partial<Record<EvmFork, nu
   }
   return times;
 }
+
+/** When a chain begins to execute messages of other chains, in seconds; `undefined`: never, as far as is known. */
+export function messagesBegin(forkTimes: ForkTimes): number | undefined {
+  const fork = OP_FORKS.find((known) => forkTimes[known] !== undefined && rollupRules(known).hasExecutingMessages);
+  return fork && forkTimes[fork];
+}
