@@ -69,6 +69,8 @@ export interface HttpListenerOptions {
   readonly vhosts?: readonly string[] | undefined;
   /** default: the methods of the server */
   readonly methods?: MethodTable | undefined;
+  /** other methods at a path of their own, such as `/901`; restrictions do not concern them */
+  readonly paths?: ReadonlyMap<string, MethodTable> | undefined;
   /** a socket that is already bound to host and port, possibly shared with other processes */
   readonly fd?: number | undefined;
 }
@@ -314,6 +316,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         http &&
         createHttpHandler({
           methods: http.methods ?? options.methods,
+          paths: http.paths ?? new Map(),
           dispatcher,
           dialect,
           maxRequestBytes: limits.maxRequestBytes,

@@ -27,6 +27,8 @@ export type Pages = (
 
 export interface HttpHandlerOptions {
   readonly methods: MethodTable;
+  /** other methods at a path of their own, such as `/901` */
+  readonly paths: ReadonlyMap<string, MethodTable>;
   readonly dispatcher: Dispatcher;
   readonly dialect: RpcDialect;
   readonly maxRequestBytes: number;
@@ -57,6 +59,7 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
     ["/healthz", options.healthz],
     ["/readyz", options.readyz],
   ]);
+  const servesEveryPath = dialect.servesEveryPath && options.pages === undefined && options.paths.size === 0;
   const { restricted } = options;
   const unrestricted = restricted === undefined ? methods : withoutRestricted(methods, restricted);
   const methodsFor = ({ headers, socket }: IncomingMessage): MethodTable =>
@@ -90,7 +93,8 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
       const verdict = checkToken(request.headers.authorization);
       if (verdict.kind === "refused") return refuse(request, response, 401, verdict.reason);
     }
-    if (path !== "/" && !(dialect.servesEveryPath && request.method === "POST" && options.pages === undefined)) {
+    const methodsAtPath = options.paths.get(path);
+    if (methodsAtPath === undefined && path !== "/" && !(servesEveryPath && request.method === "POST")) {
       if (options.pages === undefined || request.method !== "GET") return refuse(request, response, 404, "not found");
       return sendPage(options.pages(path, query), request, response, options.unsent);
     }
@@ -130,7 +134,7 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
         sendAnswer(response, given, unsent);
       };
       void settle(
-        async () => reply(await dispatcher.handle(body.finish(), methodsFor(request), client)),
+        async () => reply(await dispatcher.handle(body.finish(), methodsAtPath ?? methodsFor(request), client)),
         () => failResponse(response),
       );
     });
