@@ -2,8 +2,11 @@ import { RpcError, saysBlockIsGone } from "@rnode/jsonrpc";
 import {
   bytesToHex,
   EMPTY_TRIE_ROOT,
+  equalBytes,
   type Hex,
   hexToBytes,
+  isHexOf,
+  isZeroBytes,
   keccak256,
   LruCache,
   parseQuantity,
@@ -15,7 +18,10 @@ import {
   type HashedPayload,
   type Header,
   type L2BlockRef,
+  type Log,
   l2BlockRefFromPayload,
+  logFromRpc,
+  logsBloom,
   PREDEPLOYS,
   type RollupConfig,
   type SystemConfig,
@@ -151,6 +157,27 @@ export class L2Blocks {
       const nodes = accountProof.map((node) => hexToBytes(String(node)));
       const account = verifyProof(block.header.stateRoot, keccak256(address), nodes);
       return account === undefined ? EMPTY_TRIE_ROOT : decodeAccount(account).storageRoot;
+    });
+  }
+
+  /** The logs of a block in their order, as its bloom has them. @throws {EngineError} engine/bad-answer if they differ from it */
+  async logsOf({ ref, header }: Pick<L2Block, "ref" | "header">): Promise<readonly Log[]> {
+    if (isZeroBytes(header.logsBloom)) return [];
+    const method = "eth_getLogs";
+    const answer = await this.call(method, [{ blockHash: ref.hash }]);
+    return readAnswer(method, () => {
+      if (!Array.isArray(answer)) throw new EngineError("engine/bad-answer", { method, expected: "a list" });
+      const logs = answer.map(logFromRpc);
+      const isWhole = logs.every(({ blockHash, logIndex }, i) => logIndex === i && isHexOf(ref.hash, blockHash));
+      if (!isWhole || !equalBytes(logsBloom(logs), header.logsBloom)) {
+        throw new EngineError("engine/bad-answer", {
+          method,
+          number: ref.number,
+          hash: ref.hash,
+          expected: "all logs of the block",
+        });
+      }
+      return logs;
     });
   }
 
