@@ -20,7 +20,7 @@ const EXEMPT = new Map([
   ["packages/kit/jsonrpc/src/auth/jwt.ts", "dates of tokens"],
   ["packages/kit/jsonrpc/src/http/plain-http.ts", "the Date header"],
   ["packages/kit/observe/src/logger.ts", "dates of log lines"],
-  ["programs/rnode/src/main.ts", "dates of log lines"],
+  ["programs/rnode/src/start/open-node.ts", "dates of log lines"],
   ["programs/devnet/src/processes/program.ts", "dates of log lines"],
   ["programs/dashboard/src/server/", "dates that a page shows"],
   ["programs/rengine/src/client-feed.ts", "dates that a page shows"],

@@ -32,6 +32,8 @@ export interface ChainParameters {
   readonly altDa?: AltDaParameters;
   /** how long after the genesis forks become active that are not active from the beginning, in seconds; null: never */
   readonly forkDelaysSec?: Readonly<Partial<Record<OpFork, number | null>>>;
+  /** code of further accounts of the L2's genesis, by address */
+  readonly genesisCodes?: Readonly<Record<Hex, Hex>>;
   /** ids of other chains whose messages the L2 may execute, once a fork brings messages */
   readonly otherChains?: readonly number[];
 }

@@ -255,6 +255,8 @@ const RENAMED: Readonly<Record<string, string>> = {
   channel_input_bytes_total: "channel_input_bytes",
 };
 
+export const METRICS_PREFIX = "rnode_default_";
+
 /** The names that dashboards for op-node ask for. */
 export function opNodeNames(name: string): readonly string[] {
   const known = OF_OP_NODE.has(name) ? name : RENAMED[name];

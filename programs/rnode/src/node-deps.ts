@@ -5,6 +5,7 @@ import type { Clock } from "@rnode/primitives";
 import type { Health, Readiness } from "@rnode/program";
 import type { DependencySet, ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { AdminStateFile } from "./common/admin-state.ts";
+import type { CrossSafety } from "./common/cross-safety.ts";
 import type { SnapshotLog } from "./operate/snapshot-log.ts";
 import type { PeerNetwork } from "./p2p/peer-network.ts";
 import type { SafeHeadDatabase } from "./safe/safe-head-database.ts";
@@ -38,6 +39,8 @@ export interface NodeDeps {
   readonly snapshots?: Pick<SnapshotLog, "note"> | undefined;
   /** asks other nodes for blocks that gossip did not bring; default: as above */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
+  /** verifies the set of chains that this one belongs to; `undefined`: L1 alone decides what is safe */
+  readonly crossSafety?: CrossSafety | undefined;
   /** what `optimism_dependencySet` answers */
   readonly dependencySet?: DependencySet | undefined;
   /** is told what derivation reads and decides, too */

@@ -1,5 +1,6 @@
-import type { RpcServer } from "@rnode/jsonrpc";
+import type { MethodTable, RpcServer } from "@rnode/jsonrpc";
 import { HeadPoller } from "@rnode/l1";
+import type { L2Blocks } from "@rnode/node-clients";
 import { type LogFields, noFeed } from "@rnode/observe";
 import { assertPortIsFree, namingPorts, Readiness, type Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
@@ -7,6 +8,7 @@ import { DriverSignals } from "./common/driver-signals.ts";
 import type { Heads } from "./common/heads.ts";
 import { createConductor } from "./conductor/create-conductor.ts";
 import { createDerivation } from "./derive/create-derivation.ts";
+import { startInSet } from "./derive/cross-safe.ts";
 import { L1Progress } from "./derive/l1-progress.ts";
 import { L1View } from "./derive/l1-view.ts";
 import { attributesPreparer } from "./derive/prepare-attributes.ts";
@@ -25,11 +27,12 @@ import { nodeStatus } from "./operate/node-status.ts";
 import { TestSequencer } from "./opstack/test-sequencer.ts";
 import type { RnodeOptions } from "./options.ts";
 import { nodeAdminApi } from "./rpc/node-admin.ts";
-import { createNodeServer } from "./rpc/node-server.ts";
+import { createNodeServer, nodeMethods } from "./rpc/node-server.ts";
 import type { NodeAdminApi } from "./rpc/rpc-methods.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./rpc/sync-status.ts";
 import { readRuntimeConfig } from "./runtime/read-runtime-config.ts";
 import { createSafe } from "./safe/create-safe.ts";
+import type { SafeHeads } from "./safe/safe-heads.ts";
 import { noGossip } from "./sequencing/block-gossip.ts";
 import { createSequencer, startSequencing } from "./sequencing/create-sequencer.ts";
 import { onlySequencer, type SequencerConductor } from "./sequencing/leadership.ts";
@@ -66,11 +69,16 @@ export class RollupNode {
   /** what the admin methods of its RPC server reach */
   readonly admin: NodeAdminApi;
   private readonly server: RpcServer;
+  /** the methods of its RPC server */
+  readonly methods: MethodTable;
+  readonly safeHeads: SafeHeads;
+  /** something that a part waits for has arrived */
+  readonly wake: () => void;
 
   constructor(options: RnodeOptions, deps: NodeDeps) {
     this.options = options;
     this.deps = deps;
-    const { derivation, clock, log, peers, feed = noFeed, readiness = new Readiness(VERSION) } = deps;
+    const { derivation, clock, log, peers, crossSafety, feed = noFeed, readiness = new Readiness(VERSION) } = deps;
     const config = derivation.rollup;
     const metrics = createNodeMetrics(deps.metrics, clock);
     this.metrics = metrics;
@@ -107,6 +115,7 @@ export class RollupNode {
         derivation,
         labelsBehindTip,
         ...(isLight ? { database: undefined, adjustStart: keepSafeLabel } : { database: deps.safeHeads }),
+        ...(crossSafety && { adjustStart: (start, chains) => startInSet(crossSafety, start, chains) }),
       },
       base,
     );
@@ -119,7 +128,7 @@ export class RollupNode {
     this.sequencer = sequencer;
     const verification = isLight
       ? createFollower({ source, safe, sequencer }, base)
-      : createDerivation(options, { derivation, safe, feed, observer: deps.observer }, base);
+      : createDerivation(options, { derivation, safe, crossSafety, feed, observer: deps.observer }, base);
     this.verification = verification;
     const { requestGap = peers && options.p2p.syncReqResp ? (missing) => peers.requestGap(missing) : undefined } = deps;
     // nobody else in a light node reads receipts of L1, unless it sequences
@@ -131,6 +140,7 @@ export class RollupNode {
         prepareAttributes: readsReceipts ? prepareAttributes : undefined,
         requestGap,
         timeouts: deps.timeouts,
+        crossSafety,
         record: safe.record,
       },
       base,
@@ -195,7 +205,9 @@ export class RollupNode {
       log,
       offer: (envelope) => inbox.offer(envelope, "operator"),
     });
-    this.server = createNodeServer(options.rpc, {
+    this.safeHeads = safe.safeHeads;
+    this.wake = () => signals.wake();
+    const serverDeps = {
       node: {
         config,
         version: VERSION,
@@ -213,7 +225,9 @@ export class RollupNode {
       metrics: deps.metrics,
       healthz: deps.health,
       readyz: () => readiness.health,
-    });
+    };
+    this.methods = nodeMethods(options.rpc, serverDeps);
+    this.server = createNodeServer(options.rpc, serverDeps);
     readiness.expect(() => {
       const syncing = engineSync?.description;
       if (syncing !== undefined) return [syncing];
@@ -316,6 +330,11 @@ export class RollupNode {
    */
   payloadByNumber(number: number): Promise<ExecutionPayloadEnvelope | undefined> {
     return this.connections.l2.envelopeByNumber(number);
+  }
+
+  /** the blocks of its engine */
+  get l2(): L2Blocks {
+    return this.connections.l2;
   }
 
   /** The heads of both chains as this node sees them. */

@@ -150,6 +150,7 @@ async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
   const { parameters, genesisTimeSec, bundle } = input;
   const later = createdLater(l2ForkTimes(parameters, genesisTimeSec), bundle.preinstalls.Create2Deployer?.address);
   for (const address of later) delete alloc[address];
+  for (const [address, code] of Object.entries(parameters.genesisCodes ?? {})) put(address as Hex, { balance: "0x0", code });
   return alloc;
 }
 

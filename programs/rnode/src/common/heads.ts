@@ -35,17 +35,21 @@ export const headsAfterReset = ({
 const higher = (current: L2BlockRef, candidate: L2BlockRef): L2BlockRef =>
   candidate.number >= current.number ? candidate : current;
 
-/** The heads after a block of the chain was derived from L1. */
-export function withDerived(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
+/**
+ * The heads after a block of the chain was derived from L1.
+ *
+ * @param isSafe nothing else is needed: its span batch is whole, and it needs no check of messages
+ */
+export function withDerived(heads: Heads, block: L2BlockRef, isSafe: boolean): Heads {
   const pendingSafe = higher(heads.pendingSafe, block);
-  if (!isLastInSpan) return { ...heads, pendingSafe };
+  if (!isSafe) return { ...heads, pendingSafe };
   return clearBackup({ ...heads, pendingSafe, safe: higher(heads.safe, block) });
 }
 
 /** The heads after a derived block had to be built: it is the new tip. The replaced tip is kept in case the new one proves invalid. */
-export function withDerivedTip(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
+export function withDerivedTip(heads: Heads, block: L2BlockRef, isSafe: boolean): Heads {
   const backupUnsafe = block.number <= heads.unsafe.number ? heads.unsafe : heads.backupUnsafe;
-  return withDerived({ ...heads, unsafe: block, backupUnsafe }, block, isLastInSpan);
+  return withDerived({ ...heads, unsafe: block, backupUnsafe }, block, isSafe);
 }
 
 /** Spec: docs/protocol/02-derivation.md#heads-and-consolidation "cleared when unsafe = safe = pending_safe" */

@@ -2,12 +2,15 @@ import { createDecompressor } from "@rnode/compression";
 import { createDerivationPipeline, type DerivationConfig, type DerivationObserver, joinObservers } from "@rnode/derivation";
 import { type Feed, noFeed } from "@rnode/observe";
 import { isCriticalError } from "@rnode/primitives";
+import type { L1BlockRef } from "@rnode/protocol";
+import type { CrossSafety } from "../common/cross-safety.ts";
 import type { NodeBase } from "../node-base.ts";
 import type { RnodeOptions } from "../options.ts";
 import type { SafeParts } from "../safe/create-safe.ts";
 import { challengeableL1Blocks, Finalizer } from "../safe/finalizer.ts";
 import type { Verification } from "../verification.ts";
 import { BlocksAhead } from "./blocks-ahead.ts";
+import { type CrossSafeDeps, crossSafePart } from "./cross-safe.ts";
 import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { l1Ahead } from "./l1-ahead.ts";
@@ -17,6 +20,8 @@ import { withStepLog } from "./step-log.ts";
 export interface DerivationDeps {
   readonly derivation: DerivationConfig;
   readonly safe: SafeParts;
+  /** `undefined`: L1 alone decides what is safe */
+  readonly crossSafety?: CrossSafety | undefined;
   /** of the dashboard */
   readonly feed: Feed;
   /** is told what derivation reads and decides, too */
@@ -46,10 +51,32 @@ export function byDerivation(runner: DerivationRunner, finalizer: Finalizer, fau
   };
 }
 
+/** Derivation where messages between the chains of a set are verified as well: what is derived alone is local-safe. */
+export function inSet(derived: Verification, deps: CrossSafeDeps): Verification {
+  const { crossSafety, control } = deps;
+  const parts = [...derived.parts, crossSafePart(deps)];
+  return Object.defineProperties({} as Verification, {
+    ...Object.getOwnPropertyDescriptors(derived),
+    parts: { value: parts },
+    onL1Head: {
+      value: (block: L1BlockRef) => {
+        crossSafety.onL1Head(block);
+        derived.onL1Head(block);
+      },
+    },
+    localSafe: {
+      get: () => {
+        const heads = control.toldHeads;
+        return heads && (heads.pendingSafe.number > heads.safe.number ? heads.pendingSafe : heads.safe);
+      },
+    },
+  });
+}
+
 /** The pipeline, with what reads for it and what follows from it. */
 export function createDerivation(
   options: Pick<RnodeOptions, "l1" | "verifier" | "finality">,
-  { derivation, safe: { safeHeads, safeChain, safeHeadWatch }, feed, observer = {} }: DerivationDeps,
+  { derivation, safe: { safeHeads, safeChain, safeHeadWatch }, crossSafety, feed, observer = {} }: DerivationDeps,
   base: NodeBase,
 ): Verification {
   const { config, clock, log, metrics, control, progress, signals, connections } = base;
@@ -83,6 +110,15 @@ export function createDerivation(
     finalized: () => control.heads.finalized,
     safe: () => control.heads.safe,
     finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
+    verifiedBy:
+      crossSafety &&
+      (async (block, l1Number) => {
+        if (!crossSafety.decidesAt(block.timestamp)) return block;
+        const verified = crossSafety.verifiedBy(l1Number);
+        if (verified === undefined) return undefined;
+        const ref = await l2.blockRefByNumber(Math.min(verified.number, block.number));
+        return ref?.number === verified.number && ref.hash !== verified.hash ? undefined : ref;
+      }),
     log,
     recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
     dataFinalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
@@ -97,6 +133,7 @@ export function createDerivation(
     l2,
     isCritical: isCriticalError,
     log,
+    crossSafety,
     safeChain,
     onReset: (start) => {
       safeHeadWatch.onReset(start);
@@ -116,5 +153,6 @@ export function createDerivation(
     },
     wake: () => signals.wake(),
   });
-  return byDerivation(runner, finalizer, () => safeHeadWatch.faults);
+  const derived = byDerivation(runner, finalizer, () => safeHeadWatch.faults);
+  return crossSafety === undefined ? derived : inSet(derived, { crossSafety, control, l2, log });
 }

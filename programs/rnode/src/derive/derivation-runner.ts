@@ -4,6 +4,7 @@ import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { type BlockId, isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import { attributesMismatch } from "../common/consolidation.ts";
+import type { CrossSafety } from "../common/cross-safety.ts";
 import { withDerived, withDerivedTip } from "../common/heads.ts";
 import { critical, IDLE, PROGRESS, type Progress, reset, type Trouble, temporary, temporaryBy } from "../common/progress.ts";
 import type { EngineControl } from "../engine/engine-control.ts";
@@ -25,6 +26,8 @@ export interface DerivationRunnerDeps {
   readonly onReset: (base: L2BlockRef) => void;
   /** a block became safe, derived from L1 data up to and including `derivedFrom` */
   readonly onSafe: (safe: L2BlockRef, derivedFrom: L1BlockRef) => void;
+  /** `undefined`: L1 alone decides what is safe */
+  readonly crossSafety: CrossSafety | undefined;
   /** all of L1 up to and including `origin` has been read */
   readonly onIdle: (origin: L1BlockRef) => void;
   /** something that `turn` is waiting for in the background has arrived */
@@ -216,6 +219,7 @@ export class DerivationRunner {
       return temporary(`consolidation: ${error.message}`);
     }
     if (block === undefined) return reset(`the engine has lost the unsafe block ${number}`);
+    if (this.isDenied(block.ref)) return this.replaceDenied(derived, block.ref);
     const mismatch = attributesMismatch(config, derived.attributes, derived.parent, block);
     if (mismatch !== undefined) {
       const trouble = await this.deps.safeChain.checkReplacement(block, derived, mismatch, control.heads);
@@ -224,7 +228,7 @@ export class DerivationRunner {
       const progress = await this.build(derived);
       return progress.kind === "progress" ? control.sendForkchoice() : progress;
     }
-    control.setHeads(withDerived(control.heads, block.ref, derived.isLastInSpan));
+    control.setHeads(withDerived(control.heads, block.ref, this.isSafe(derived, block.ref)));
     this.finish(derived, block.ref);
     return PROGRESS;
   }
@@ -247,7 +251,8 @@ export class DerivationRunner {
     for (const [index, { ref }] of blocks.entries()) {
       const derived = wanted[index]!;
       if (!this.isOn(derived, control.heads.pendingSafe)) return this.takeBack(derived);
-      control.setHeads(withDerivedTip(control.heads, ref, derived.isLastInSpan));
+      if (this.isDenied(ref)) return this.replaceDenied({ ...derived, parent: control.heads.pendingSafe }, ref);
+      control.setHeads(withDerivedTip(control.heads, ref, this.isSafe(derived, ref)));
       this.finish(derived, ref);
     }
     if (invalid === undefined) return blocks.length > 0 ? PROGRESS : temporary("the engine built no block");
@@ -291,12 +296,27 @@ export class DerivationRunner {
       });
       return (await this.dropQueue(derived)) ? this.readAgain(derived) : PROGRESS;
     }
+    if (this.isDenied(sealed.ref)) return this.replaceDenied(derived, sealed.ref);
     const inserted = await control.insert(sealed.envelope);
     if (inserted.kind === "invalid") return this.handleInvalid(derived, inserted.reason);
     if (inserted.kind !== "inserted") return inserted;
-    control.setHeads(withDerivedTip(control.heads, sealed.ref, derived.isLastInSpan));
+    control.setHeads(withDerivedTip(control.heads, sealed.ref, this.isSafe(derived, sealed.ref)));
     this.finish(derived, sealed.ref);
     return PROGRESS;
+  }
+
+  /** Whether L1 alone makes a derived block safe. */
+  private isSafe({ isLastInSpan }: DerivedAttributes, { timestamp }: L2BlockRef): boolean {
+    return isLastInSpan && this.deps.crossSafety?.decidesAt(timestamp) !== true;
+  }
+
+  private isDenied({ number, hash }: L2BlockRef): boolean {
+    return this.deps.crossSafety?.isDenied(number, hash) === true;
+  }
+
+  /** What L1 says executes an invalid message: its deposits-only form takes its place. */
+  private replaceDenied(derived: DerivedAttributes, { number, hash }: L2BlockRef): Promise<Progress> {
+    return this.handleInvalid(derived, `block ${number} ${hash} executes an invalid message of another chain`);
   }
 
   /** @param block the block that was derived: below the safe head while the safe chain is derived again */

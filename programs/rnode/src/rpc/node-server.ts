@@ -1,4 +1,4 @@
-import { createRpcServer, type RpcServer, withModules } from "@rnode/jsonrpc";
+import { createRpcServer, type MethodTable, type RpcServer, withModules } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { connectionBudget, type Health } from "@rnode/program";
 import { opstackMethods } from "../opstack/opstack-methods.ts";
@@ -24,20 +24,27 @@ export interface NodeServerDeps {
   readonly readyz: () => Health;
 }
 
-/** The node's JSON-RPC server, with the namespaces that the options ask for. It does not listen yet. */
+/** The node's methods in the namespaces that the options ask for. */
+export const nodeMethods = (
+  options: RnodeOptions["rpc"],
+  { node, peers, admin, testSequencer }: Pick<NodeServerDeps, "node" | "peers" | "admin" | "testSequencer">,
+): MethodTable =>
+  withModules({
+    ...rollupMethods(options, node),
+    ...superrootMethods(options, node),
+    ...(peers && p2pMethods(peers)),
+    ...(options.enableAdmin && adminMethods(admin)),
+    ...(options.experimentalSequencerApi && opstackMethods(testSequencer)),
+  });
+
+/** The node's JSON-RPC server. It does not listen yet. */
 export function createNodeServer(options: RnodeOptions["rpc"], deps: NodeServerDeps): RpcServer {
-  const { node, peers, admin, testSequencer, log, metrics, healthz, readyz } = deps;
+  const { log, metrics, healthz, readyz } = deps;
   return createRpcServer({
     http: options,
     limits: { maxRequestBytes: MAX_REQUEST_BYTES },
     maxOpenFiles: connectionBudget(),
-    methods: withModules({
-      ...rollupMethods(options, node),
-      ...superrootMethods(options, node),
-      ...(peers && p2pMethods(peers)),
-      ...(options.enableAdmin && adminMethods(admin)),
-      ...(options.experimentalSequencerApi && opstackMethods(testSequencer)),
-    }),
+    methods: nodeMethods(options, deps),
     log,
     metrics,
     healthz,

@@ -9,6 +9,8 @@ export interface FinalizerDeps {
   readonly safe: () => L2BlockRef;
   /** raises the finalized label */
   readonly finalize: (block: L2BlockRef) => void;
+  /** The newest block up to `block` that other chains of the set leave final as well, by L1 up to a number; default: `block`. */
+  readonly verifiedBy?: ((block: L2BlockRef, l1Number: number) => Promise<L2BlockRef | undefined>) | undefined;
   readonly log: Logger;
   /** the safe head after an L1 block, where that is recorded: after a restart, finality need not wait for newly derived blocks */
   readonly recorded?: ((l1Number: number) => Promise<DerivedBlock | undefined>) | undefined;
@@ -105,8 +107,9 @@ export class Finalizer {
         const canonical = await this.deps.l1.blockByNumber(number);
         if (canonical?.hash !== hash) return reset(`L1 block ${number} was replaced although blocks were finalized from it`);
       }
-      const { l2 } = candidate;
-      if (l2.number > this.deps.safe().number) return IDLE;
+      const { verifiedBy = async (block) => block } = this.deps;
+      const l2 = await verifiedBy(candidate.l2, l1Finalized.number);
+      if (l2 === undefined || l2.number > this.deps.safe().number || l2.number <= finalizedNumber) return IDLE;
       this.deps.finalize(l2);
       this.deps.log.debug("finalized", { number: l2.number, hash: l2.hash, l1Block: l1Finalized.number });
       return PROGRESS;

@@ -126,8 +126,23 @@ export class SafeHeadDatabase {
    * @throws {CodedError} safe-heads/*, storage/*
    */
   firstWithSafe(l2Number: number): BlockId | "not-safe-yet" | "unknown" {
+    const entry = this.entryWithSafe(l2Number);
+    if (entry === undefined) return "not-safe-yet";
+    const { number } = entry.l1Block;
+    // what is safe after the entry's block may have been so before, unless the head before is known
+    const isExact = entry.safeHead.number === l2Number || (number > 0 && this.at(number - 1) !== undefined);
+    return isExact ? entry.l1Block : "unknown";
+  }
+
+  /** As `firstWithSafe`; where that is unknown, the first L1 block that is known to suffice. @throws {CodedError} safe-heads/*, storage/* */
+  knownSafeBy(l2Number: number): BlockId | undefined {
+    return this.entryWithSafe(l2Number)?.l1Block;
+  }
+
+  /** The first entry whose safe head is not below a number. */
+  private entryWithSafe(l2Number: number): SafeHeadEntry | undefined {
     const { first, last } = this;
-    if (first === undefined || last === undefined || last.safeHead.number < l2Number) return "not-safe-yet";
+    if (first === undefined || last === undefined || last.safeHead.number < l2Number) return undefined;
     let from = first.l1Block.number;
     let to = last.l1Block.number;
     while (from < to) {
@@ -136,10 +151,7 @@ export class SafeHeadDatabase {
       if (entry.safeHead.number >= l2Number) to = entry.l1Block.number;
       else from = middle + 1;
     }
-    const entry = this.lastUpTo(from)!;
-    // what is safe after the entry's block may have been so before, unless the head before is known
-    const isExact = entry.safeHead.number === l2Number || (from > 0 && this.at(from - 1) !== undefined);
-    return isExact ? entry.l1Block : "unknown";
+    return this.lastUpTo(from)!;
   }
 
   /** The entries with safe heads above a block, oldest first. Nothing may be written meanwhile. @throws {CodedError} safe-heads/*, storage/* */

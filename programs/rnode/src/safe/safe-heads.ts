@@ -42,6 +42,11 @@ export class SafeHeads {
     return this.deps.database?.firstWithSafe(l2Number) ?? "not-safe-yet";
   }
 
+  /** An L1 block by whose data an L2 block was safe, as the record knows it: the first, or a later one where the record has a gap. */
+  knownSafeBy(l2Number: number): BlockId | undefined {
+    return this.deps.database?.knownSafeBy(l2Number);
+  }
+
   /** The recorded safe head after an L1 block, if the engine's chain has it. @throws {CodedError} safe-heads/*, storage/*, engine/* */
   async blockAt(
     l1Number: number,

@@ -29,6 +29,8 @@ export interface ConnectionsDeps {
   /** undefined: blobs are not needed */
   readonly beaconMetrics?: BeaconMetrics | undefined;
   readonly daMetrics?: DaMetrics | undefined;
+  /** L1 as all chains of a set read it; default: connections of its own */
+  readonly shared?: L1Connections | undefined;
 }
 
 type ConnectionsOptions = Pick<RnodeOptions, "l1" | "l2" | "rollup" | "override" | "sequencer" | "altda">;
@@ -58,6 +60,12 @@ export interface L1Connection {
   readonly rpcs: readonly RpcClient[];
   /** Ends all requests in progress. */
   close(): Promise<void>;
+}
+
+/** L1 and its beacon node. */
+export interface L1Connections {
+  readonly l1: L1Connection;
+  readonly beacon: Beacon;
 }
 
 /** Undefined: all data is on L1. */
@@ -104,7 +112,7 @@ export class Connections implements NodeConnections {
     this.options = options;
     this.deps = deps;
     const { l1, l2 } = options;
-    const { config, engineSecret, clock, log, metrics, beaconMetrics, rpcMetrics } = deps;
+    const { config, engineSecret, clock, log, metrics, beaconMetrics, rpcMetrics, shared } = deps;
     const { followSource, followSourceTimeoutMs } = l2;
     if (followSource !== undefined) {
       const source = { url: followSource, timeoutMs: followSourceTimeoutMs };
@@ -112,8 +120,9 @@ export class Connections implements NodeConnections {
     }
     // a node that does not derive reads no blobs
     const needsBlobs = beaconMetrics !== undefined && followSource === undefined;
-    this.beacon = !needsBlobs ? NO_BEACON : connectBeacon(l1, { config, clock, log, metrics: beaconMetrics });
-    const connection = connectL1(l1, { config, clock, log, metrics, rpcMetrics });
+    const ownBeacon = (): Beacon => (needsBlobs ? connectBeacon(l1, { config, clock, log, metrics: beaconMetrics }) : NO_BEACON);
+    this.beacon = shared?.beacon ?? ownBeacon();
+    const connection = shared?.l1 ?? connectL1(l1, { config, clock, log, metrics, rpcMetrics });
     this.l1 = connection.l1;
     this.l1Rpcs = connection.rpcs;
     const engineContact = new Contact("execution client", { clock, log });
@@ -158,8 +167,7 @@ export class Connections implements NodeConnections {
 
   async close(): Promise<void> {
     this.daInputs?.close();
-    await Promise.all(
-      [this.engineRpc, ...this.l1Rpcs, this.sourceConnection, this.beacon].map(async (connection) => connection?.close()),
-    );
+    const ownL1 = this.deps.shared === undefined ? [...this.l1Rpcs, this.beacon] : [];
+    await Promise.all([this.engineRpc, this.sourceConnection, ...ownL1].map(async (connection) => connection?.close()));
   }
 }

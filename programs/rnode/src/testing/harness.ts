@@ -20,11 +20,13 @@ import {
   type RollupConfig,
   upgradeGasAt,
 } from "@rnode/protocol";
+import type { CrossSafety } from "../common/cross-safety.ts";
 import { DriverSignals } from "../common/driver-signals.ts";
 import type { FoundHeads } from "../common/found-heads.ts";
 import { SequencingTime } from "../common/sequencing-time.ts";
 import { BlocksAhead } from "../derive/blocks-ahead.ts";
-import { byDerivation } from "../derive/create-derivation.ts";
+import { byDerivation, inSet } from "../derive/create-derivation.ts";
+import { startInSet } from "../derive/cross-safe.ts";
 import { DerivationRunner } from "../derive/derivation-runner.ts";
 import { Driver } from "../driver.ts";
 import { EngineControl } from "../engine/engine-control.ts";
@@ -50,6 +52,7 @@ import { type MissingBlocks, UnsafeGap } from "../unsafe/unsafe-gap.ts";
 import { UnsafeInbox } from "../unsafe/unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe/unsafe-inserter.ts";
 import type { UnsafeQueueLimits } from "../unsafe/unsafe-queue.ts";
+import type { Verification } from "../verification.ts";
 import { attributesOn, FakeEngine, FakeL1, GENESIS_TIME_SEC, testConfig } from "./fake-chain.ts";
 import { recordingLogger } from "./recording-logger.ts";
 
@@ -147,6 +150,8 @@ export interface HarnessOptions {
   readonly offsetElSafeMs?: number;
   /** `--l2.follow.source`: nothing is derived */
   readonly source?: FollowSource;
+  /** the chain is one of a set */
+  readonly crossSafety?: CrossSafety;
   /** false: nobody can be asked for missing blocks */
   readonly hasPeers?: boolean;
   /** replaces the scripted pipeline and everything that belongs to it */
@@ -243,6 +248,7 @@ export function createHarness(options: HarnessOptions = {}) {
     l2: engine,
     isCritical: (error) => options.real?.isCritical(error) ?? (error instanceof Error && error.message.includes("critical")),
     log,
+    crossSafety: options.crossSafety,
     safeChain,
     onReset: (base) => safeHeadWatch.onReset(base),
     onSafe: (safe, from) => {
@@ -299,6 +305,7 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
     sequencer,
     refused,
+    isDenied: (number, hash) => options.crossSafety?.isDenied(number, hash) === true,
     check: new UnsafeBlockCheck({
       config,
       l1,
@@ -335,12 +342,15 @@ export function createHarness(options: HarnessOptions = {}) {
       },
     });
   const found: { next: FoundHeads | undefined } = { next: undefined };
+  const { crossSafety } = options;
+  const inSetIfAny = (derived: Verification): Verification =>
+    crossSafety === undefined ? derived : inSet(derived, { crossSafety, control, l2: engine, log });
   const driver = new Driver({
     signals,
     control,
     sequencer,
     unsafe,
-    verification: follower ?? byDerivation(derivation, finalizer, () => []),
+    verification: follower ?? inSetIfAny(byDerivation(derivation, finalizer, () => [])),
     engineSync,
     gap,
     clock,
@@ -365,6 +375,7 @@ export function createHarness(options: HarnessOptions = {}) {
         highestFormerSafe: safe!,
         base: safe!,
       } as const;
+      if (crossSafety !== undefined) return startInSet(crossSafety, start, { l2: engine });
       return follower === undefined ? start : safeChain.takenBack(start);
     },
   });

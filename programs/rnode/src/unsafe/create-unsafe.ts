@@ -1,3 +1,4 @@
+import type { CrossSafety } from "../common/cross-safety.ts";
 import type { NodeBase } from "../node-base.ts";
 import type { RnodeOptions } from "../options.ts";
 import type { SafeHeadDatabase } from "../safe/safe-head-database.ts";
@@ -18,6 +19,7 @@ export interface UnsafeDeps {
   readonly requestGap: ((missing: MissingBlocks) => void) | undefined;
   /** payloads that the engine did not finish. `undefined`: a list in memory */
   readonly timeouts: TimedOutPayloads | undefined;
+  readonly crossSafety: CrossSafety | undefined;
   /** the record of safe heads, if the start may go by it */
   readonly record: Pick<SafeHeadDatabase, "last"> | undefined;
 }
@@ -37,7 +39,7 @@ export function createUnsafe(
   deps: UnsafeDeps,
   { config, clock, log, metrics, control, engine, l1View, signals, connections: { l1, l2 } }: NodeBase,
 ): UnsafeParts {
-  const { sequencer, prepareAttributes, requestGap, timeouts = new TimedOutPayloads(undefined, log), record } = deps;
+  const { sequencer, prepareAttributes, requestGap, timeouts = new TimedOutPayloads(undefined, log), crossSafety, record } = deps;
   const inbox = new UnsafeInbox({
     config,
     headNumber: () => control.headsIfKnown?.unsafe.number,
@@ -50,7 +52,18 @@ export function createUnsafe(
   const gap = new UnsafeGap({ config, control, inbox, request: requestGap, clock, log });
   const refused = new RefusedBlocks({ clock, log, metrics });
   const check = new UnsafeBlockCheck({ config, l1, l1Head: () => l1View.head, l2, prepareAttributes, clock });
-  const inserter = new UnsafeInserter({ inbox, control, gap, check, timeouts, sequencer, refused, clock, log });
+  const inserter = new UnsafeInserter({
+    inbox,
+    control,
+    gap,
+    check,
+    timeouts,
+    sequencer,
+    refused,
+    clock,
+    log,
+    isDenied: (number, hash) => crossSafety?.isDenied(number, hash) === true,
+  });
   const engineSync =
     syncmode === "execution-layer"
       ? new ExecutionLayerSync(

@@ -4,7 +4,7 @@ import type { L2BlockRef } from "@rnode/protocol";
 import type { UnsafeBlockFault } from "./unsafe-block-check.ts";
 
 /** Why an unsafe block of another node was not taken. */
-export type RefusalCause = UnsafeBlockFault | "sequencing" | "engine" | "timeout";
+export type RefusalCause = UnsafeBlockFault | "sequencing" | "engine" | "timeout" | "denied";
 
 /** A refused block, as `rnode_refusedUnsafeBlocks` says it. */
 export interface RefusedBlock {

@@ -19,6 +19,8 @@ export interface UnsafeInserterDeps {
   readonly sequencer: Pick<Sequencer, "isActive">;
   readonly refused: Pick<RefusedBlocks, "add">;
   readonly timeouts: Pick<TimedOutPayloads, "count" | "add">;
+  /** Whether a block was found to execute an invalid message of another chain. */
+  readonly isDenied: (number: number, hash: Hex) => boolean;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Logger;
 }
@@ -83,6 +85,9 @@ export class UnsafeInserter {
   private async whyNotGiven(payload: QueuedPayload, isChild: boolean): Promise<Progress | undefined> {
     const { control } = this.deps;
     const { ref } = payload;
+    if (this.deps.isDenied(ref.number, ref.hash)) {
+      return this.refuse(payload, "denied", "it executes an invalid message of another chain");
+    }
     const timeouts = this.deps.timeouts.count(ref.hash);
     if (timeouts >= MAX_TIMEOUTS) {
       return this.refuse(payload, "timeout", `the engine did not finish it in time ${timeouts} times, and does not get it again`);

@@ -1,0 +1,133 @@
+import type { Hex } from "@rnode/primitives";
+import type { BlockId, L2BlockRef } from "@rnode/protocol";
+import { describe, expect, it } from "vitest";
+import type { CrossSafety } from "../common/cross-safety.ts";
+import { attributesOn, FakeEngine, GENESIS_TIME_SEC } from "../testing/fake-chain.ts";
+import { createHarness, type Harness, userTransaction } from "../testing/harness.ts";
+
+/** What the set says of the chain; blocks with a time from that of block `from` on need it. */
+function setSays(from = 1) {
+  const said = {
+    verified: undefined as BlockId | undefined,
+    denied: [] as BlockId[],
+    verdicts: 0,
+    rederivedAfter: undefined as number | undefined,
+  };
+  const crossSafety: CrossSafety = {
+    decidesAt: (timestamp) => timestamp >= GENESIS_TIME_SEC + 2 * from,
+    verified: () => said.verified,
+    verifiedBy: () => said.verified,
+    isDenied: (number, hash) => said.denied.some((block) => block.number === number && block.hash === hash),
+    get verdicts() {
+      return said.verdicts;
+    },
+    denied: () => said.denied,
+    rederivedAfter: () => said.rederivedAfter,
+    rederives: () => {
+      said.rederivedAfter = undefined;
+    },
+    onL1Head: () => {},
+  };
+  const deny = (block: BlockId): void => {
+    said.denied.push(block);
+    said.verdicts++;
+  };
+  return { said, crossSafety, deny };
+}
+
+const refAt = ({ engine }: Harness, number: number): BlockId => {
+  let block = engine.block(engine.head);
+  while (block.ref.number > number) block = engine.block(block.ref.parentHash);
+  return block.ref;
+};
+const usersAt = ({ engine }: Harness, number: number): number => {
+  const { hash } = refAt({ engine } as Harness, number);
+  return engine.block(hash as Hex).envelope.executionPayload.transactions.length - 1;
+};
+const batch = (n: number) => ({ origin: 0, from: 2, userTransactions: [userTransaction(n)] });
+
+describe("a chain of a set", () => {
+  it("is local-safe as L1 says, and safe as far as it was verified", async () => {
+    const { said, crossSafety } = setSays(2);
+    const harness = createHarness({ l1Blocks: 4, crossSafety });
+    harness.pipeline.batches.push(batch(1), batch(2), batch(3));
+    await harness.untilIdle();
+    expect(harness.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 1, finalized: 0 });
+    said.verified = refAt(harness, 2);
+    await harness.untilIdle();
+    expect(harness.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 2, finalized: 0 });
+    expect(harness.engine.safe).toBe(refAt(harness, 2).hash);
+    said.verified = { number: 3, hash: refAt(harness, 1).hash };
+    await harness.untilIdle();
+    expect(harness.heads().safe).toBe(2); // it is not a block of this chain
+  });
+
+  it("replaces a denied block by its deposits, whether it was derived or came from others, and goes on from there", async () => {
+    const { said, crossSafety, deny } = setSays();
+    const harness = createHarness({ l1Blocks: 4, crossSafety });
+    harness.pipeline.batches.push(batch(1), batch(2), batch(3));
+    await harness.untilIdle();
+    said.verified = refAt(harness, 1);
+    const denied = refAt(harness, 2);
+    deny(denied);
+    await harness.untilIdle();
+    expect(harness.counts.resets).toBe(2);
+    expect(refAt(harness, 2).hash).not.toBe(denied.hash);
+    expect([1, 2, 3].map((number) => usersAt(harness, number))).toEqual([1, 0, 1]);
+    expect(harness.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 1, finalized: 0 });
+    said.verified = refAt(harness, 3);
+    await harness.untilIdle();
+    expect(harness.heads().safe).toBe(3);
+    const { resets } = harness.counts;
+    await harness.advance(5_000, 1_000);
+    expect(harness.counts.resets).toBe(resets);
+  });
+
+  it("drops a denied block of another node", async () => {
+    const { crossSafety, deny } = setSays();
+    const harness = createHarness({ l1Blocks: 4, crossSafety });
+    await harness.untilIdle();
+    const other = new FakeEngine(harness.config);
+    const make = (parent: L2BlockRef, n: number) =>
+      other.make(parent, attributesOn(harness.config, parent, harness.l1.blocks[0]!, [userTransaction(n)]));
+    const first = make(other.block(other.head).ref, 1);
+    const second = make(first.ref, 2);
+    deny(second.ref);
+    for (const { envelope } of [first, second]) harness.inbox.offer(envelope);
+    await harness.untilIdle();
+    expect(harness.heads().unsafe).toBe(1);
+    expect(harness.refused.list.map(({ cause }) => cause)).toEqual(["denied"]);
+  });
+
+  it("derives again above the block that a verdict which was taken back leaves", async () => {
+    const { said, crossSafety, deny } = setSays();
+    const harness = createHarness({ l1Blocks: 4, crossSafety });
+    harness.pipeline.batches.push(batch(1), batch(2), batch(3));
+    await harness.untilIdle();
+    const whole = refAt(harness, 2);
+    deny(whole);
+    await harness.untilIdle();
+    said.verified = refAt(harness, 3);
+    await harness.untilIdle();
+    expect(harness.heads().safe).toBe(3);
+    said.denied = [];
+    said.verified = refAt(harness, 1);
+    said.rederivedAfter = 1;
+    await harness.untilIdle();
+    expect(refAt(harness, 2).hash).toBe(whole.hash);
+    expect(harness.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 1, finalized: 0 });
+    expect(said.rederivedAfter).toBeUndefined();
+  });
+
+  it("starts with no more than was verified, although the engine or the record says more", async () => {
+    const { said, crossSafety } = setSays();
+    const first = createHarness({ l1Blocks: 4 });
+    first.pipeline.batches.push(batch(1), batch(2), batch(3));
+    await first.untilIdle();
+    expect(first.heads().safe).toBe(3);
+    said.verified = refAt(first, 1);
+    const again = createHarness({ l1: first.l1, engine: first.engine, crossSafety });
+    await again.untilIdle();
+    expect(again.heads()).toMatchObject({ unsafe: 3, pendingSafe: 3, safe: 1 });
+  });
+});

@@ -1,0 +1,79 @@
+import {
+  bigintToBytes,
+  bytesToBigint,
+  bytesToHex,
+  concatBytes,
+  encodeRlp,
+  expectRlpNumber,
+  expectRlpString,
+  type Hex,
+  hexToBytes,
+  rlpUint,
+  uint64ToBytes,
+} from "@rnode/primitives";
+import type { BlockId } from "@rnode/protocol";
+import type { Table } from "@rnode/storage/environment";
+import { readRow } from "./rows.ts";
+
+/** A block that L1 alone would make safe, and that executes an invalid message. */
+export interface DeniedBlock {
+  readonly chainId: bigint;
+  readonly block: BlockId;
+  /** time of the round that found it, in seconds */
+  readonly timestamp: number;
+  readonly reason: string;
+  /** of the output root of the denied block, which games ask for */
+  readonly stateRoot: Uint8Array;
+  readonly messagePasserStorageRoot: Uint8Array;
+}
+
+const chainPrefix = (chainId: bigint): Uint8Array => bigintToBytes(chainId, 32);
+
+/** The verdicts. Row: `chain id ‖ number ‖ hash → RLP [time of the round, state root, storage root, reason]`. */
+export class DeniedBlocks {
+  /** grows with each verdict */
+  verdicts = 0;
+  private readonly table: Table;
+
+  constructor(table: Table) {
+    this.table = table;
+  }
+
+  has(chainId: bigint, number: number, hash: Hex): boolean {
+    return this.table.has(keyOf(chainId, { number, hash }));
+  }
+
+  /** The denied blocks of a chain, or of all, by ascending number. */
+  *list(chainId?: bigint): Generator<DeniedBlock> {
+    for (const row of chainId === undefined ? this.table.range(new Uint8Array(0)) : this.table.withPrefix(chainPrefix(chainId))) {
+      yield stored(row);
+    }
+  }
+
+  /** Adds a verdict; only inside a commit. */
+  add({ chainId, block, timestamp, reason, stateRoot, messagePasserStorageRoot }: DeniedBlock): void {
+    const row = [rlpUint(timestamp), stateRoot, messagePasserStorageRoot, new TextEncoder().encode(reason)];
+    this.table.write(keyOf(chainId, block), encodeRlp(row));
+    this.verdicts++;
+  }
+
+  /** Removes the verdicts of rounds after a time; only inside a commit. @returns those */
+  rewind(timestamp: number): DeniedBlock[] {
+    const removed = [...this.list()].filter((denied) => denied.timestamp > timestamp);
+    for (const { chainId, block } of removed) this.table.delete(keyOf(chainId, block));
+    return removed;
+  }
+}
+
+const keyOf = (chainId: bigint, { number, hash }: BlockId): Uint8Array =>
+  concatBytes(chainPrefix(chainId), uint64ToBytes(number), hexToBytes(hash));
+
+const stored = (row: { readonly key: Uint8Array; readonly value: Uint8Array }): DeniedBlock =>
+  readRow("denied", row, ([timestamp, stateRoot, messagePasserStorageRoot, reason]) => ({
+    chainId: bytesToBigint(row.key.subarray(0, 32)),
+    block: { number: Number(bytesToBigint(row.key.subarray(32, 40))), hash: bytesToHex(row.key.subarray(40)) },
+    timestamp: expectRlpNumber(timestamp),
+    reason: new TextDecoder().decode(expectRlpString(reason)),
+    stateRoot: expectRlpString(stateRoot, 32),
+    messagePasserStorageRoot: expectRlpString(messagePasserStorageRoot, 32),
+  }));

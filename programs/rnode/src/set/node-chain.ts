@@ -1,0 +1,63 @@
+import type { MessageBlock } from "@rnode/interop";
+import { EngineError, type L2Block } from "@rnode/node-clients";
+import type { Hex } from "@rnode/primitives";
+import type { BlockId, Log, RollupConfig } from "@rnode/protocol";
+import type { RollupNode } from "../node.ts";
+import { outputOfBlock } from "../rpc/block-output.ts";
+import type { LocalSafeBlock, SetChain } from "./set-chain.ts";
+
+const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
+/** The genesis is safe from the first L1 block on. */
+export const BEFORE_ANY_L1: BlockId = { hash: ZERO_HASH, number: 0 };
+
+/** A chain of the set by the node that derives it in this process. */
+export class NodeChain implements SetChain {
+  readonly config: RollupConfig;
+  readonly node: RollupNode;
+
+  constructor(node: RollupNode, config: RollupConfig) {
+    this.node = node;
+    this.config = config;
+  }
+
+  get chainId(): bigint {
+    return this.config.l2ChainId;
+  }
+
+  async localSafe(number: number): Promise<LocalSafeBlock | undefined> {
+    const { heads, l2, safeHeads } = this.node;
+    if (heads === undefined || number > heads.pendingSafe.number || number < this.config.genesis.l2.number) return undefined;
+    const block = await l2.blockRefByNumber(number);
+    if (block === undefined) return undefined;
+    const derivedFrom = number === this.config.genesis.l2.number ? BEFORE_ANY_L1 : safeHeads.knownSafeBy(number);
+    return derivedFrom && { block, derivedFrom };
+  }
+
+  blockAt(number: number): Promise<MessageBlock | undefined> {
+    return this.node.l2.blockRefByNumber(number);
+  }
+
+  async receiptsOf({ hash }: MessageBlock): Promise<readonly { readonly logs: readonly Log[] }[]> {
+    return [{ logs: await this.node.l2.logsOf(await this.block(hash)) }];
+  }
+
+  async outputOf({ hash }: BlockId) {
+    const block = await this.block(hash);
+    const { storageRoot } = await outputOfBlock(
+      { fetchWithdrawalRootFromState: false },
+      { config: this.config, l2: this.node.l2 },
+      block,
+    );
+    return { stateRoot: block.header.stateRoot, messagePasserStorageRoot: storageRoot };
+  }
+
+  onVerdict(): void {
+    this.node.wake();
+  }
+
+  private async block(hash: Hex): Promise<L2Block> {
+    const block = await this.node.l2.blockByHash(hash);
+    if (block === undefined) throw new EngineError("engine/bad-answer", { method: "eth_getBlockByHash", hash, got: "none" });
+    return block;
+  }
+}

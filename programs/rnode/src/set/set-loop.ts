@@ -1,0 +1,47 @@
+import type { Logger } from "@rnode/observe";
+import { Backoff, type Clock, isCodedError } from "@rnode/primitives";
+import type { SetVerifier } from "./set-verifier.ts";
+
+/** How often what is waited for is looked at. */
+const POLL_MS = 250;
+const PAUSES = { firstMs: 500, maxMs: 5_000 };
+/** What is waited for is logged this often. */
+const LINE_MS = 10_000;
+
+export interface SetLoopDeps {
+  readonly verifier: Pick<SetVerifier, "round">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Runs rounds until the signal. Trouble of an engine, L1 or the disk passes, and is tried again. */
+export async function runSet({ verifier, clock, log }: SetLoopDeps, signal: AbortSignal): Promise<void> {
+  const backoff = new Backoff(PAUSES);
+  let rounds = 0;
+  let lineMs = clock.monotonicMs();
+  while (!signal.aborted) {
+    let pauseMs = 0;
+    let waitsFor: string | undefined;
+    try {
+      const round = await verifier.round();
+      if (backoff.failures > 0) log.info("verification of the set goes on");
+      backoff.reset();
+      if (round.kind === "verified") rounds++;
+      if (round.kind === "waiting") {
+        pauseMs = POLL_MS;
+        waitsFor = round.reason;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isCodedError(error)) throw error;
+      pauseMs = backoff.nextMs();
+      log.warn("verification of the set tries again after a pause", { reason: error.message, pauseMs });
+    }
+    if (clock.monotonicMs() - lineMs >= LINE_MS) {
+      lineMs = clock.monotonicMs();
+      log.info("set", { verified: rounds, waitsFor });
+      rounds = 0;
+    }
+    await clock.sleep(pauseMs, signal);
+  }
+}
