@@ -138,7 +138,7 @@ export async function startClient(
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
-    () => openDatabase(chainOptions.datadir, { proofWindowBlocks: options.proofs.window, sync: "behind" }),
+    () => openDatabase(chainOptions.datadir, { proofWindowBlocks: options.proofs.window, ...options.state, sync: "behind" }),
     (database) => (isStoreOwned ? database.close() : undefined),
   );
   if (slowCurvesReason !== undefined) log.info("elliptic curves are computed in WebAssembly", { reason: slowCurvesReason });

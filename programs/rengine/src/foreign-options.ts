@@ -410,7 +410,6 @@ export const opGeth: ForeignProgram = {
         "cache.gc",
         "cache.snapshot",
         "cache.noprefetch",
-        "cache.preimages",
         "cache.blocklogs",
         "cache.trie.journal",
         "cache.trie.rejournal",
@@ -423,8 +422,9 @@ export const opGeth: ForeignProgram = {
         "miner.newpayload-timeout",
         "debug.logslowblock",
       ],
-      switches: ["cache.noprefetch", "cache.preimages", "nocompaction"],
+      switches: ["cache.noprefetch", "nocompaction"],
     },
+    { text: "preimages are kept with --preimages", flags: ["cache.preimages"], switches: ["cache.preimages"] },
     {
       text: "there is one way of storing, the flat state with change sets",
       flags: [

@@ -488,6 +488,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   offline: "programs/rengine/src/commands/commands.test.ts",
   profile: "programs/rengine/src/requirements.test.ts",
   full: "programs/rengine/src/commands/commands.test.ts",
+  preimages: "programs/rengine/src/answers/preimages.test.ts",
   "history.blocks": "programs/rengine/src/pruning.test.ts",
   "proofs.window": "programs/rengine/src/pruning.test.ts",
   "rollup.upgrades-dir": "packages/execution/chain/src/execute/create2-deployer.test.ts",

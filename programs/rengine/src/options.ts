@@ -31,7 +31,7 @@ import { dev } from "./dev/dev-options.ts";
 import { opGeth, opReth } from "./foreign-options.ts";
 import { network } from "./network/network-options.ts";
 import { SAFETY_LEVELS, type SafetyLevel } from "./pool/safety-levels.ts";
-import { history, proofs } from "./setup/history-option.ts";
+import { history, proofs, state } from "./setup/history-option.ts";
 
 const MIB = 1024 * 1024;
 /** the gas that Geth gives a call without any limit */
@@ -502,6 +502,7 @@ export const clientTable = optionTable({
     memory,
     history,
     proofs,
+    state,
     http,
     ws,
     authrpc,

@@ -3,6 +3,8 @@ import { type CodedError, codedErrors } from "@rnode/primitives";
 export type SnapshotErrorCode =
   /** the file does not begin as a snapshot does */
   | "snapshot/no-snapshot"
+  /** written by an earlier version of this program: `format`, `supported` */
+  | "snapshot/older-format"
   /** written by a later version of this program: `format`, `supported` */
   | "snapshot/newer-format"
   /** a byte was altered, or the file ends early or late: `offset` of the frame, `reason` */
@@ -20,6 +22,8 @@ export type SnapshotErrorCode =
 
 export class SnapshotError extends codedErrors<SnapshotErrorCode>({
   "snapshot/no-snapshot": "this is no snapshot file of rengine",
+  "snapshot/older-format":
+    "the snapshot has format {format}, of an earlier version of this program, and this one reads format {supported}: make it again with this version",
   "snapshot/newer-format": "the snapshot has format {format}, of a later version of this program, which reads up to {supported}",
   "snapshot/damaged": "the snapshot is damaged at byte {offset}: {reason}",
   "snapshot/false-content": "the snapshot is intact, but what it says is not so: {reason}",

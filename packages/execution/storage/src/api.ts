@@ -129,6 +129,9 @@ export interface ChainStoreReader {
   /** The trie nodes at a canonical block; undefined if it is outside the proof window or does not exist yet. */
   trieNodesAt(blockNumber: number): TrieNodeReader | undefined;
 
+  /** The address or slot with this keccak256; undefined if it is unknown. Only a store that is opened with `preimages` learns them. */
+  readPreimage(hash: Uint8Array): Uint8Array | undefined;
+
   /** Small named values of the client itself (chain configuration, versions). */
   readMeta(key: string): Uint8Array | undefined;
 
@@ -167,22 +170,29 @@ export interface ChainStoreWriter {
  */
 export interface GenesisRows {
   code(codeHash: Uint8Array, code: Uint8Array): void;
-  account(address: Uint8Array, account: StoredAccount): void;
-  /** @param value not empty, without leading zeros */
-  slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
+  /** @param hash keccak256 of the address */
+  account(hash: Uint8Array, account: StoredAccount): void;
+  /**
+   * @param owner hash of the account
+   * @param hash keccak256 of the slot
+   * @param value not empty, without leading zeros
+   */
+  slot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void;
   /** @param owner keccak256 of the address, for a node of a storage trie */
   node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void;
+  /** Ignored by a store that keeps no preimages. @param key the address or slot with that hash */
+  preimage(hash: Uint8Array, key: Uint8Array): void;
 }
 
-/** A row of the flat state: accounts by ascending address, each followed by its slots. */
+/** A row of the flat state: accounts by ascending hash of their address, each followed by its slots, by ascending hash. */
 export type StateRow =
-  | { readonly kind: "account"; readonly address: Uint8Array; readonly account: StoredAccount }
-  /** `value`: not empty, without leading zeros */
-  | { readonly kind: "slot"; readonly address: Uint8Array; readonly slot: Uint8Array; readonly value: Uint8Array };
+  | { readonly kind: "account"; readonly hash: Uint8Array; readonly account: StoredAccount }
+  /** `owner`: hash of the account; `value`: not empty, without leading zeros */
+  | { readonly kind: "slot"; readonly owner: Uint8Array; readonly hash: Uint8Array; readonly value: Uint8Array };
 
-/** The place of a row in that order; without a slot: that of the account. */
+/** The place of a row in that order, by hashes; without a slot: that of the account. */
 export interface StatePlace {
-  readonly address: Uint8Array;
+  readonly account: Uint8Array;
   readonly slot?: Uint8Array | undefined;
 }
 
@@ -314,9 +324,7 @@ export interface StateVerification {
   readonly problems: readonly string[];
 }
 
-/**
- * Progress of a verification: pages of the file first, then rows, each of which counts twice: when it is sorted, and in its trie.
- */
+/** Progress of a verification: pages of the file first, then rows of the state. */
 export interface VerifyProgress {
   readonly part: "pages" | "state";
   readonly done: number;
@@ -326,8 +334,6 @@ export interface VerifyProgress {
 
 export interface VerifyOptions {
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined;
-  /** of rows in memory, for each of two sorts; default: 48 MiB */
-  readonly memoryBytes?: number | undefined;
   /** by default nothing is stored, and every verification starts from the beginning */
   readonly checkpoints?: VerifyCheckpoints | undefined;
 }
@@ -335,7 +341,7 @@ export interface VerifyOptions {
 /**
  * A verification that stores its position in the database's folder `verify` every few seconds. After any interruption, the next
  * one resumes there, if neither the head nor the data file has changed. It does not read earlier pages again, so it does not find
- * later damage there. The folder also has the sorted rows, and is removed at the end.
+ * later damage there. The folder is removed at the end.
  */
 export interface VerifyCheckpoints {
   /** starts from the beginning and ignores an earlier checkpoint */
@@ -378,10 +384,6 @@ export interface ChainDatabase extends ChainStore {
   readonly pageReading: PageReading;
   /** the machine had stopped before the last commit was on the disk, so the database is that of the commit before */
   readonly droppedLastCommit: boolean;
-  /** All accounts at the head, by ascending address. Nothing may be written meanwhile. */
-  accountsAtHead(): Iterable<{ readonly address: Uint8Array; readonly account: StoredAccount }>;
-  /** All slots of an account at the head, 32 bytes each, likewise. */
-  slotsAtHead(address: Uint8Array): Iterable<{ readonly slot: Uint8Array; readonly value: Uint8Array }>;
   /**
    * The state after a canonical block, from the row after `after` on (default: all). Read it within one synchronous run; a later
    * run may resume after the last row, even if blocks were committed in between. So no transaction stays open, which would keep
@@ -407,12 +409,10 @@ export interface ChainDatabase extends ChainStore {
   pruneHistory(keepBlocks: number, maxRows: number): PruneProgress;
   /**
    * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with
-   * the stored ones. Reads everything once, after all pages of the file. Rows that do not fit into memory are sorted in temporary
-   * files in the database's folder (or in the system's temporary folder if it is not writable), which take about as much space as
-   * the flat state. With `checkpoints`, an interrupted verification can be resumed.
+   * the stored ones. Reads everything once, after all pages of the file. With `checkpoints`, an interrupted verification can be
+   * resumed.
    *
-   * @throws {CodedError} storage/empty, storage/corrupted: a damaged page, storage/disk-full: no room for the temporary files,
-   * storage/io
+   * @throws {CodedError} storage/empty, storage/corrupted: a damaged page
    */
   verifyState(options?: VerifyOptions): StateVerification;
 }

@@ -1,9 +1,10 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { keccak256 } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { openChainStore } from "./lmdb-chain-store.ts";
-import { dumpSettled, RandomChain } from "./testing/random-chain.ts";
+import { ADDRESSES, dumpSettled, RandomChain, SLOTS } from "./testing/random-chain.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "rnode-storage-"));
@@ -22,7 +23,7 @@ describe("a random chain with reorganisations", () => {
           if (number % 3 === round % 3 || round === rounds - 1) chain.checkState(number, (number + round) % 4 === 0);
         }
         chain.checkBlocks();
-        expect(chain.store.verifyState({ memoryBytes: round % 2 === 0 ? 1 : undefined }).problems).toEqual([]);
+        expect(chain.store.verifyState().problems).toEqual([]);
         if (round === 2) {
           await chain.store.close();
           chain.store = openChainStore(folder, { sync: "interval" });
@@ -53,4 +54,25 @@ describe("a random chain with reorganisations", () => {
       expect([...left.keys()]).toContain("nodeHistory");
       expect(left.get("nodeHistory")!.size).toBeGreaterThan(40); // a chunk for nearly every block
     });
+});
+
+describe("preimages of the keys of the state", () => {
+  it("are those of everything that was written with the option, and none without it", async () => {
+    const folder = newFolder();
+    const chain = new RandomChain(openChainStore(folder, { preimages: true, sync: "interval" }), 6);
+    chain.run(30);
+    for (const row of chain.store.stateRows(chain.store.head()!)) {
+      const key = chain.store.readPreimage(row.hash)!;
+      expect([keccak256(key), key.length]).toEqual([row.hash, row.kind === "account" ? 20 : 32]);
+    }
+    const rows = (): number => chain.store.storageStats().tables.preimages!.entries;
+    expect(rows()).toBeLessThanOrEqual(ADDRESSES.length + SLOTS.length);
+    await chain.store.close();
+
+    chain.store = openChainStore(folder, { sync: "interval" });
+    const before = rows();
+    chain.run(10);
+    expect([rows(), chain.store.readPreimage(keccak256(new Uint8Array(19)))]).toEqual([before, undefined]);
+    await chain.store.close();
+  });
 });

@@ -9,7 +9,6 @@ import type {
   StatePlace,
   StateRow,
   StateView,
-  StoredAccount,
   TransactionLocation,
 } from "./api.ts";
 import type { BlockParts } from "./blocks/block-parts.ts";
@@ -43,13 +42,13 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   #headOfRun: Head | undefined;
   #floorOfRun: number | undefined;
 
-  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
+  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number, writesPreimages: boolean) {
     this.environment = environment;
     this.proofWindowBlocks = proofWindowBlocks;
     this.meta = new MetaTable(tables.meta);
     this.logs = new LogIndex(tables.logs);
     this.blocks = new BlockTables(tables, environment.folder);
-    this.state = new StateTables(tables);
+    this.state = new StateTables(tables, writesPreimages);
     this.nodes = new NodeTables(tables, !environment.readOnly);
     this.floor = this.meta.readPrunedHistory().floor;
     this.snapshot = this.meta.readSnapshot();
@@ -164,14 +163,6 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
   }
 
-  accountsAtHead(): Iterable<{ readonly address: Uint8Array; readonly account: StoredAccount }> {
-    return this.state.accounts();
-  }
-
-  slotsAtHead(address: Uint8Array): Iterable<{ readonly slot: Uint8Array; readonly value: Uint8Array }> {
-    return this.state.slots(address);
-  }
-
   stateRows({ number, hash }: BlockId, after?: StatePlace): Iterable<StateRow> {
     const canonical = this.blocks.canonicalHash(number);
     const isCanonical = canonical !== undefined && bytesToHex(canonical) === hash;
@@ -198,6 +189,10 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     const pruned = this.meta.readPrunedNodes();
     if (head === undefined || pruned === undefined) return undefined;
     return Math.max(pruned, Math.min(head.number - this.proofWindowBlocks, this.settledNumber(head.number)), this.oldestState());
+  }
+
+  readPreimage(hash: Uint8Array): Uint8Array | undefined {
+    return this.state.readPreimage(hash);
   }
 
   readMeta(key: string): Uint8Array | undefined {

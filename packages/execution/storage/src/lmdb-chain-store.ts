@@ -52,6 +52,8 @@ export interface ChainStoreOptions {
   readonly syncIntervalMs?: number | undefined;
   /** the database is opened to be read completely, in file order */
   readonly inOrder?: boolean | undefined;
+  /** writes the addresses and slots behind the hashes that commits change; default: false */
+  readonly preimages?: boolean | undefined;
   /** default: the machine's memory, or the limit of the process; determines how pages are read (`pageReading`) */
   readonly memoryBytes?: number | undefined;
 }
@@ -85,19 +87,21 @@ export function openChainStore(path: string, options: ChainStoreOptions = {}): C
     memoryBytes: options.memoryBytes,
   });
   const window = Math.max(MIN_PROOF_WINDOW_BLOCKS, options.proofWindowBlocks ?? DEFAULT_PROOF_WINDOW_BLOCKS);
-  return new LmdbChainStore(environment, tables, window);
+  return new LmdbChainStore(environment, tables, window, options.preimages ?? false);
 }
 
 class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   readonly #tables: Tables;
   readonly #pruner: HistoryPruner;
+  readonly #writesPreimages: boolean;
   #toucher: StateToucher | undefined;
   /** the group in which commits of blocks are built */
   readonly #group = new BufferedGroup();
   #hasRemovedCheckpoints = false;
 
-  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
-    super(environment, tables, proofWindowBlocks);
+  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number, writesPreimages: boolean) {
+    super(environment, tables, proofWindowBlocks, writesPreimages);
+    this.#writesPreimages = writesPreimages;
     this.#tables = tables;
     this.#pruner = new HistoryPruner(tables, this.meta, this.blocks, this.state, this.nodes);
   }
@@ -134,7 +138,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const head = { number, hash, hashHex: bytesToHex(hash), reorganisations: 0 };
     const atomically = <T>(action: () => T): T => this.environment.atomically(action);
     const writeBlock = (content: Parameters<SnapshotRows["block"]>[0]): number => this.#writeSnapshotBlock(content);
-    const startsAnew = writeGenesisState(this.#tables, atomically, write, writeBlock, () => {
+    const startsAnew = writeGenesisState(this.#tables, this.#writesPreimages, atomically, write, writeBlock, () => {
       this.meta.writeFirstBlock(number);
       this.#writeFirstBlock({ block, hash, receipts: [], senders: [], changes: NO_CHANGES });
       this.meta.writeHead(head);
@@ -151,7 +155,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const snapshot = { number: head.number, oldestBlock };
     const floor = oldestBlock - 1;
     const writeBlock = (content: Parameters<SnapshotRows["block"]>[0]): number => this.#writeSnapshotBlock(content);
-    const startsAnew = writeGenesisState(this.#tables, atomically, write, writeBlock, () => {
+    const startsAnew = writeGenesisState(this.#tables, this.#writesPreimages, atomically, write, writeBlock, () => {
       if (!equalBytes(this.blocks.canonicalHash(head.number) ?? ZERO_HASH, writtenHead.hash)) {
         throw storageError("storage/incomplete-snapshot", { number: head.number, hash: head.hash });
       }
@@ -396,9 +400,9 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     };
   }
 
-  verifyState({ onProgress = () => {}, ...options }: VerifyOptions = {}): StateVerification {
+  verifyState({ onProgress = () => {}, checkpoints }: VerifyOptions = {}): StateVerification {
     const head = this.currentHead();
-    const run = beginVerifyRun(this.folder, head, options);
+    const run = beginVerifyRun(this.folder, head, checkpoints);
     try {
       if (run.from?.part !== "state") this.#verifyPages(run, onProgress);
       const header = this.blocks.header(head.number);

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asciiToBytes, type CodedError, EMPTY_KECCAK, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
+import { asciiToBytes, type CodedError, EMPTY_KECCAK, EMPTY_TRIE_ROOT, isCodedError, keccak256 } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { updateStateTrie } from "@rnode/trie";
@@ -171,8 +171,10 @@ describe("what is not our database", () => {
   });
 
   it.each([
-    ...[0, 1, 2, 3, 4, 5].map((format) => [format, "storage/older-format", "remove the folder or give another --datadir"] as const),
-    ...[7, 9, 255].map((format) => [format, "storage/newer-format", "use the later version"] as const),
+    ...[0, 1, 2, 3, 4, 5, 6].map(
+      (format) => [format, "storage/older-format", "remove the folder or give another --datadir"] as const,
+    ),
+    ...[8, 9, 255].map((format) => [format, "storage/newer-format", "use the later version"] as const),
   ])("format %i is refused by writer and reader, and left alone", async (format, code, advice) => {
     await writeChain(1);
     const { root, table } = openRawTables(folder);
@@ -181,7 +183,7 @@ describe("what is not our database", () => {
     const before = readFileSync(join(folder, "data.mdb"));
     for (const readOnly of [false, true]) {
       const error = errorOf(() => openChainStore(folder, { readOnly }));
-      expect(error).toMatchObject({ code, data: { folder, format, supported: 6 } });
+      expect(error).toMatchObject({ code, data: { folder, format, supported: 7 } });
       expect(error.message).toContain(`has format ${format}`);
       expect(storageAdvice(error)).toContain(advice);
     }
@@ -254,8 +256,8 @@ describe("what does not fit the chain", () => {
   it("is found by verifyState", async () => {
     await writeChain(2);
     const { root, table } = openRawTables(folder);
-    table("accounts").putSync(ADDRESS, Uint8Array.of(0, 1, 99));
-    table("storage").putSync(new Uint8Array(52), Uint8Array.of(1));
+    table("accounts").putSync(keccak256(ADDRESS), Uint8Array.of(0, 1, 99));
+    table("storage").putSync(new Uint8Array(64), Uint8Array.of(1));
     table("codes").putSync(new Uint8Array(32), Uint8Array.of(1));
     await root.close();
     const { problems, accounts } = await withStore((store) => store.verifyState());
@@ -291,7 +293,7 @@ describe("labels and values", () => {
     await withStore((store) => {
       expect(store.readMeta("chain-config")).toEqual(Uint8Array.of(1, 2));
       expect(store.readMeta("other")).toBeUndefined();
-      expect(store.storageStats()).toMatchObject({ folder, format: 6, firstBlock: 0, oldestProvableBlock: 0 });
+      expect(store.storageStats()).toMatchObject({ folder, format: 7, firstBlock: 0, oldestProvableBlock: 0 });
       expect(store.storageStats().tables.canonical?.entries).toBe(3);
     });
   });

@@ -7,7 +7,7 @@ import type { NodeTableSet } from "./nodes/node-tables.ts";
 import type { StateTableSet } from "./state/state-tables.ts";
 
 /** The only format that is read and written. It changes whenever the meaning of a table changes. */
-export const FORMAT = 6;
+export const FORMAT = 7;
 /** What the rows of a table are counted by. */
 export const GROWTH_UNITS = ["block", "transaction", "account", "slot"] as const;
 export type GrowthUnit = (typeof GROWTH_UNITS)[number];
@@ -38,6 +38,7 @@ export const TABLES = facts({
   accountBlocks: { growsWith: ["block", "transaction"], history: "state" },
   slotBlocks: { growsWith: ["block", "transaction"], history: "state" },
   codes: { growsWith: [] },
+  preimages: { growsWith: [] },
   nodes: { growsWith: [] },
   upperNodes: { growsWith: [] },
   nodeJournal: { growsWith: [] },

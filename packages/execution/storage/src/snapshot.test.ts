@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bytesToHex, compareBytes, type Hex, keccak256, trimBytesLeft } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex, hexToBytes, keccak256, trimBytesLeft } from "@rnode/primitives";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChainDatabase, SnapshotBase, SnapshotRows, StatePlace, StateRow } from "./api.ts";
@@ -32,26 +32,25 @@ function rowsOf(store: ChainDatabase, number: number, atATime: number): StateRow
     }
     if (rows.length === before) return rows;
     const last = rows.at(-1)!;
-    after = last.kind === "account" ? { address: last.address } : { address: last.address, slot: last.slot };
+    after = last.kind === "account" ? { account: last.hash } : { account: last.owner, slot: last.hash };
   }
 }
 
+const byHash = <T>(map: ReadonlyMap<Hex, T>): (readonly [Hex, T])[] =>
+  [...map].map(([key, value]) => [bytesToHex(keccak256(hexToBytes(key))), value] as const).sort(([a], [b]) => (a < b ? -1 : 1));
+
 function expectedRows(number: number): string[] {
   const { model } = chain.blocks[number]!;
-  return [...model]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([address, account]) => [
-      `${address} ${account.nonce} ${account.balance} ${bytesToHex(account.codeHash)}`,
-      ...[...account.storage]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([slot, value]) => `${address} ${slot} ${bytesToHex(trimBytesLeft(value))}`),
-    ]);
+  return byHash(model).flatMap(([hash, account]) => [
+    `${hash} ${account.nonce} ${account.balance} ${bytesToHex(account.codeHash)}`,
+    ...byHash(account.storage).map(([slot, value]) => `${hash} ${slot} ${bytesToHex(trimBytesLeft(value))}`),
+  ]);
 }
 
 const describeRow = (row: StateRow): string =>
   row.kind === "account"
-    ? `${bytesToHex(row.address)} ${row.account.nonce} ${row.account.balance} ${bytesToHex(row.account.codeHash)}`
-    : `${bytesToHex(row.address)} ${bytesToHex(row.slot)} ${bytesToHex(row.value)}`;
+    ? `${bytesToHex(row.hash)} ${row.account.nonce} ${row.account.balance} ${bytesToHex(row.account.codeHash)}`
+    : `${bytesToHex(row.owner)} ${bytesToHex(row.hash)} ${bytesToHex(row.value)}`;
 
 describe("the rows of a state", () => {
   it("are those of the model after every block, however many are read at a time", () => {
@@ -78,7 +77,7 @@ describe("the rows of a state", () => {
         if (read.length % 7 === 0) break;
       }
       if (last === undefined) break;
-      after = last.kind === "account" ? { address: last.address } : { address: last.address, slot: last.slot };
+      after = last.kind === "account" ? { account: last.hash } : { account: last.owner, slot: last.hash };
       if (round % 3 === 0) chain.extend();
     }
     expect(read).toEqual(expected);
@@ -92,32 +91,24 @@ describe("the rows of a state", () => {
 
 /** Writes the rows of a snapshot of block `number`, and its tries. */
 function* snapshotRows(number: number, oldestBlock: number, rows: SnapshotRows): Generator<void> {
-  const leaves: { key: Uint8Array; value: Uint8Array }[] = [];
-  const { model } = chain.blocks[number]!;
-  const all = [...chain.store.stateRows(idOf(number))];
-  for (const row of all) {
-    if (row.kind === "slot") yield rows.slot(row.address, row.slot, row.value);
-    else {
-      rows.account(row.address, row.account);
-      leaves.push({ key: keccak256(row.address), value: encodeAccount(row.account) });
+  const accounts = new SortedTrieBuilder((path, rlp) => rows.node(undefined, path, rlp));
+  let storage: SortedTrieBuilder | undefined;
+  for (const row of chain.store.stateRows(idOf(number))) {
+    if (row.kind === "slot") {
+      rows.slot(row.owner, row.hash, row.value);
+      storage!.add(row.hash, encodeStorageValue(row.value));
+    } else {
+      const { hash, account } = row;
+      storage?.finish();
+      const hasStorage = !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
+      storage = hasStorage ? new SortedTrieBuilder((path, rlp) => rows.node(hash, path, rlp)) : undefined;
+      rows.account(hash, account);
+      accounts.add(hash, encodeAccount(account));
     }
     yield;
   }
-  const build = (owner: Uint8Array | undefined, of: { key: Uint8Array; value: Uint8Array }[]): void => {
-    const builder = new SortedTrieBuilder((path, rlp) => rows.node(owner, path, rlp));
-    for (const { key, value } of of.sort((a, b) => compareBytes(a.key, b.key))) builder.add(key, value);
-    builder.finish();
-  };
-  build(undefined, leaves);
-  for (const address of ADDRESSES) {
-    if ((model.get(bytesToHex(address))?.storage.size ?? 0) === 0) continue;
-    const slots = all.flatMap((row) =>
-      row.kind === "slot" && bytesToHex(row.address) === bytesToHex(address)
-        ? [{ key: keccak256(row.slot), value: encodeStorageValue(row.value) }]
-        : [],
-    );
-    build(keccak256(address), slots);
-  }
+  storage?.finish();
+  accounts.finish();
   const codes = new Map<Hex, Uint8Array>();
   for (const { commit } of chain.blocks)
     for (const { codeHash, code } of commit.changes.codes) codes.set(bytesToHex(codeHash), code);

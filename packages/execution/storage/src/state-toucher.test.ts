@@ -50,8 +50,8 @@ it("an account and a slot lead to their rows and their paths in the tries", () =
   const pathsOf = (owner: Uint8Array | undefined, key: Uint8Array): string[] =>
     [2, 3].map((depth) => hex(nodeKeyOf(owner, nibbles(keccak256(key)).subarray(0, depth))));
   expect(Object.fromEntries([...read].map(([name, found]) => [name, [...found]]))).toEqual({
-    accounts: [hex(address)],
-    storage: [hex(concatBytes(address, slot))],
+    accounts: [hex(keccak256(address))],
+    storage: [hex(concatBytes(keccak256(address), keccak256(slot)))],
     nodes: [...pathsOf(undefined, address), ...pathsOf(keccak256(address), slot)],
     upperNodes: [...pathsOf(undefined, address), ...pathsOf(keccak256(address), slot)],
   });

@@ -1,7 +1,7 @@
-import { keccak256 } from "@rnode/primitives";
 import type { Table } from "./database/table.ts";
 import { MergedNodes } from "./nodes/merged-nodes.ts";
 import type { Tables } from "./schema.ts";
+import { StateKeys } from "./state/hashed-keys.ts";
 
 const ADDRESS_SIZE = 20;
 const SLOT_SIZE = 32;
@@ -57,7 +57,9 @@ export class TouchedKeys {
 export class StateToucher {
   readonly #tables: TouchedTables;
   readonly #nodes: MergedNodes;
-  readonly #slotKey = new Uint8Array(ADDRESS_SIZE + SLOT_SIZE);
+  readonly #keys = new StateKeys();
+  readonly #accountKey = new Uint8Array(HASH_SIZE);
+  readonly #slotKey = new Uint8Array(2 * HASH_SIZE);
   /** of a trie: kind ‖ owner, if any ‖ nibbles */
   readonly #accountPath = new Uint8Array(1 + 2 * HASH_SIZE);
   readonly #slotPath = new Uint8Array(1 + HASH_SIZE + 2 * HASH_SIZE);
@@ -73,31 +75,37 @@ export class StateToucher {
   touch(keys: Uint8Array): void {
     // Execution reads the rows first.
     forEachKey(keys, (address, slot) => {
-      if (slot === undefined) this.#tables.accounts.peek(address);
+      if (slot === undefined) this.#tables.accounts.peek(this.#accountKeyOf(address));
       else this.#tables.storage.peek(this.#slotKeyOf(address, slot));
     });
     const { accounts, storage } = this.#tables;
     const [accountDepth, slotDepth] = [depthOf(accounts), depthOf(storage)];
     forEachKey(keys, (address, slot) => {
       if (slot === undefined) {
-        this.#touchPath(this.#accountPath, 1, keccak256(address), accountDepth);
+        this.#touchPath(this.#accountPath, 1, this.#accountKeyOf(address), 0, accountDepth);
       } else {
-        this.#slotPath.set(keccak256(address), 1);
-        this.#touchPath(this.#slotPath, 1 + HASH_SIZE, keccak256(slot), slotDepth);
+        const key = this.#slotKeyOf(address, slot);
+        this.#slotPath.set(key.subarray(0, HASH_SIZE), 1);
+        this.#touchPath(this.#slotPath, 1 + HASH_SIZE, key, HASH_SIZE, slotDepth);
       }
     });
   }
 
+  #accountKeyOf(address: Uint8Array): Uint8Array {
+    this.#keys.addresses.write(this.#accountKey, 0, address);
+    return this.#accountKey;
+  }
+
   #slotKeyOf(address: Uint8Array, slot: Uint8Array): Uint8Array {
-    this.#slotKey.set(address);
-    this.#slotKey.set(slot, ADDRESS_SIZE);
+    this.#keys.addresses.write(this.#slotKey, 0, address);
+    this.#keys.slots.write(this.#slotKey, HASH_SIZE, slot);
     return this.#slotKey;
   }
 
   /** A key that is not there leads to the page where it would be, which has its neighbours above and below. */
-  #touchPath(path: Uint8Array, at: number, hash: Uint8Array, depth: number): void {
+  #touchPath(path: Uint8Array, at: number, key: Uint8Array, hashAt: number, depth: number): void {
     for (let nibble = 0; nibble < depth; nibble++) {
-      const byte = hash[nibble >> 1]!;
+      const byte = key[hashAt + (nibble >> 1)]!;
       path[at + nibble] = nibble % 2 === 0 ? byte >> 4 : byte & 15;
     }
     for (let length = FIRST_DEPTH; length <= depth; length++) this.#nodes.peek(path.subarray(0, at + length));

@@ -1,12 +1,15 @@
-import { bytesToHex, compareBytes, concatBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
 import {
-  encodeStorageValue,
-  MAX_ACCOUNT_RLP_BYTES,
-  SortedTrieBuilder,
-  type SortedTrieProgress,
-  writeAccountFields,
-} from "@rnode/trie";
-import type { VerifyProgress } from "./api.ts";
+  bytesToHex,
+  compareBytes,
+  concatBytes,
+  EMPTY_KECCAK,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  isCodedError,
+  keccak256,
+} from "@rnode/primitives";
+import { encodeAccount, encodeStorageValue, SortedTrieBuilder, type SortedTrieProgress } from "@rnode/trie";
+import type { StoredAccount, VerifyProgress } from "./api.ts";
 import type { TableEntry } from "./database/table.ts";
 import { CurrentNodes } from "./nodes/current-nodes.ts";
 import { nodeKeyOf } from "./nodes/node-tables.ts";
@@ -15,7 +18,6 @@ import { accountValueEnd, decodeAccountValue } from "./state/account-value.ts";
 import { isChangeListPart } from "./state/change-list.ts";
 import { slotValueAt, slotValueEnd } from "./state/slot-value.ts";
 import type { StatePosition, StateTally } from "./verification/checkpoint.ts";
-import { ADDRESS_SIZE, HASH_SIZE, NONCE_AT, STORAGE_ROOT_AT, type StateRows } from "./verification/state-rows.ts";
 import type { VerifyRun } from "./verification/verify-run.ts";
 
 export interface VerifiedTables {
@@ -27,6 +29,7 @@ export interface VerifiedTables {
   readonly problems: readonly string[];
 }
 
+const HASH_SIZE = 32;
 const MAX_PROBLEMS = 100;
 const ALL_KEYS = new Uint8Array(1);
 const NEXT_BYTE = new Uint8Array(1);
@@ -34,11 +37,12 @@ const NEXT_BYTE = new Uint8Array(1);
 const ROWS_PER_PROGRESS = 256;
 
 /**
- * Recomputes the state root's tries from the flat state, and compares all other stored data with them. Reads each table once.
+ * Recomputes the state root's tries from the flat state, and compares all other stored data with them. Reads each table once, in its order,
+ * which is that of the tries.
  *
  * @param head number of the block whose state is verified
  * @param run resumes an earlier verification of the same tables, and gets the positions for the next one
- * @throws {CodedError} storage/disk-full, storage/io, storage/corrupted
+ * @throws {CodedError} storage/corrupted
  */
 export function verifyTables(
   tables: Tables,
@@ -49,17 +53,18 @@ export function verifyTables(
   return new Verifier(tables, head, run, onProgress).run();
 }
 
-type Position<P extends StatePosition["phase"]> = Extract<StatePosition, { readonly phase: P }>;
+type RowsPosition = Extract<StatePosition, { readonly phase: "rows" }>;
 
 class Verifier {
   readonly #tables: Tables;
   readonly #headNodes: CurrentNodes;
   readonly #run: VerifyRun;
-  readonly #sorted: StateRows;
   readonly #onProgress: (progress: VerifyProgress) => void;
   readonly #head: number;
   readonly #totalRows: number;
   readonly #problems: string[] = [];
+  #accounts = 0;
+  #slots = 0;
   #nodes = 0;
   #codes = 0;
   #rows = 0;
@@ -70,10 +75,8 @@ class Verifier {
     this.#headNodes = new CurrentNodes(tables, false);
     this.#head = head;
     this.#run = run;
-    this.#sorted = run.rows;
     this.#onProgress = onProgress;
-    // Each row is read from its table and from the sorted rows.
-    this.#totalRows = 2 * (tables.accounts.stats().entries + tables.storage.stats().entries);
+    this.#totalRows = tables.accounts.stats().entries + tables.storage.stats().entries;
   }
 
   run(): VerifiedTables {
@@ -83,25 +86,25 @@ class Verifier {
       this.#restore(this.#run.from.tally);
     }
     if (position.phase === "rows") {
-      this.#sortRows(position);
-      position = { phase: "accounts" };
-    }
-    if (position.phase === "accounts") {
-      this.#stateRoot = this.#accountRoot(position);
-      position = { phase: "storage" };
-    }
-    if (position.phase === "storage") {
-      this.#verifyStorage(position);
+      this.#stateRoot = this.#verifyRows(position);
       this.#compareCounts();
       position = { phase: "codes" };
     }
     this.#verifyCodes(position);
-    const [accounts, slots] = [this.#sorted.accounts.count, this.#sorted.slots.count];
-    return { stateRoot: this.#stateRoot!, accounts, slots, codes: this.#codes, nodes: this.#nodes, problems: this.#problems };
+    return {
+      stateRoot: this.#stateRoot!,
+      accounts: this.#accounts,
+      slots: this.#slots,
+      codes: this.#codes,
+      nodes: this.#nodes,
+      problems: this.#problems,
+    };
   }
 
-  #restore({ rows, nodes, codes, stateRoot, problems }: StateTally): void {
+  #restore({ rows, accounts, slots, nodes, codes, stateRoot, problems }: StateTally): void {
     this.#rows = rows;
+    this.#accounts = accounts;
+    this.#slots = slots;
     this.#nodes = nodes;
     this.#codes = codes;
     this.#stateRoot = stateRoot;
@@ -114,7 +117,7 @@ class Verifier {
 
   #compareCounts(): void {
     const rowsOf = (name: "storage" | "nodes" | "upperNodes"): number => this.#tables[name].stats().entries;
-    this.#compareCount("storage", rowsOf("storage"), this.#sorted.slots.count, "rows that belong to accounts with storage");
+    this.#compareCount("storage", rowsOf("storage"), this.#slots, "rows that belong to accounts with storage");
     const nodes = this.#headNodes.count(rowsOf("nodes") + rowsOf("upperNodes"));
     this.#compareCount("nodes and upperNodes", nodes, this.#nodes, "nodes of the recomputed tries");
   }
@@ -133,6 +136,8 @@ class Verifier {
     this.#run.offer(() => {
       const tally = {
         rows: this.#rows,
+        accounts: this.#accounts,
+        slots: this.#slots,
         nodes: this.#nodes,
         codes: this.#codes,
         stateRoot: this.#stateRoot,
@@ -143,41 +148,66 @@ class Verifier {
     this.#onProgress(progress);
   }
 
-  /** Both tables at once, as both are in the order of addresses. Slots of accounts without storage are left out. */
-  #sortRows(from: Position<"rows">): void {
-    let { address: lastAddress, slotKey } = from;
-    const position = (): StatePosition => ({ phase: "rows", address: lastAddress, slotKey });
+  /**
+   * Both tables at once: each account, then its slots. Slots of accounts without storage are left out.
+   *
+   * @returns the state root
+   */
+  #verifyRows(from: RowsPosition): Uint8Array {
+    let { account: lastAccount, slotKey, storage: storageFrom } = from;
+    const trie = this.#builder(undefined, from.accounts);
+    let storage: SortedTrieBuilder | undefined;
+    const position = (): StatePosition => ({
+      phase: "rows",
+      account: lastAccount,
+      accounts: trie.progress(),
+      slotKey,
+      storage: storage?.progress(),
+    });
     const slots = this.#tables.storage.range(slotKey === undefined ? ALL_KEYS : concatBytes(slotKey, NEXT_BYTE));
     let slot = slots.next();
-    for (const { key: address, value } of this.#tables.accounts.range(lastAddress ?? ALL_KEYS)) {
+    for (const { key: hash, value } of this.#tables.accounts.range(lastAccount ?? ALL_KEYS)) {
       const account = decodeAccountValue(value);
-      const hash = keccak256(address);
       // Where an earlier verification was, only slots of the account may be missing.
-      if (lastAddress === undefined || !equalBytes(address, lastAddress)) {
-        this.#sorted.addAccount(hash, address, account);
-        if (!isChangeListPart(value, accountValueEnd(value), this.#head)) {
-          this.#report(`the blocks that changed ${bytesToHex(address)} are not ascending numbers up to the head's`);
-        }
-        if (!equalBytes(account.codeHash, EMPTY_KECCAK) && !this.#tables.codes.has(account.codeHash)) {
-          this.#report(`code ${bytesToHex(account.codeHash)} of ${bytesToHex(address)} is missing`);
-        }
-        lastAddress = address;
+      if (lastAccount === undefined || !equalBytes(hash, lastAccount)) {
+        this.#checkAccount(hash, account, value);
+        this.#addLeaf(trie, hash, encodeAccount(account), () => bytesToHex(hash));
+        lastAccount = hash;
         this.#advance(position);
       }
-      const hasStorage = !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
+      storage = equalBytes(account.storageRoot, EMPTY_TRIE_ROOT) ? undefined : this.#builder(hash, storageFrom);
+      storageFrom = undefined;
       for (; slot.done !== true; slot = slots.next()) {
-        const order = compareBytes(slot.value.key.subarray(0, ADDRESS_SIZE), address);
+        const order = compareBytes(slot.value.key.subarray(0, HASH_SIZE), hash);
         if (order > 0) break;
-        if (order === 0 && hasStorage) this.#addSlot(hash, slot.value);
+        if (order === 0 && storage !== undefined) this.#addSlot(storage, slot.value);
         slotKey = slot.value.key;
         this.#advance(position);
       }
+      const root = storage?.finish() ?? EMPTY_TRIE_ROOT;
+      storage = undefined;
+      if (!equalBytes(root, account.storageRoot)) {
+        this.#report(`storage root of ${bytesToHex(hash)} is ${bytesToHex(account.storageRoot)}, recomputed ${bytesToHex(root)}`);
+      }
+    }
+    return trie.finish();
+  }
+
+  #checkAccount(hash: Uint8Array, account: StoredAccount, row: Uint8Array): void {
+    this.#accounts++;
+    if (!isChangeListPart(row, accountValueEnd(row), this.#head)) {
+      this.#report(`the blocks that changed ${bytesToHex(hash)} are not ascending numbers up to the head's`);
+    }
+    if (!equalBytes(account.codeHash, EMPTY_KECCAK) && !this.#tables.codes.has(account.codeHash)) {
+      this.#report(`code ${bytesToHex(account.codeHash)} of ${bytesToHex(hash)} is missing`);
     }
   }
 
-  #addSlot(owner: Uint8Array, { key, value }: TableEntry): void {
+  #addSlot(storage: SortedTrieBuilder, { key, value }: TableEntry): void {
     const [from, to] = [slotValueAt(value), slotValueEnd(value)];
-    const describe = (): string => `slot ${bytesToHex(key.subarray(ADDRESS_SIZE))} of ${bytesToHex(key.subarray(0, ADDRESS_SIZE))}`;
+    const hash = key.subarray(HASH_SIZE);
+    const describe = (): string => `slot ${bytesToHex(hash)} of ${bytesToHex(key.subarray(0, HASH_SIZE))}`;
+    this.#slots++;
     if (to - from > 32) {
       this.#report(`${describe()} has ${to - from} bytes`);
       return;
@@ -185,54 +215,16 @@ class Verifier {
     if (!isChangeListPart(value, to, this.#head)) {
       this.#report(`the blocks that changed ${describe()} are not ascending numbers up to the head's`);
     }
-    this.#sorted.addSlot(owner, key.subarray(ADDRESS_SIZE), value.subarray(from, to));
+    this.#addLeaf(storage, hash, encodeStorageValue(value.subarray(from, to)), describe);
   }
 
-  #accountRoot({ trie }: Position<"accounts">): Uint8Array {
-    const builder = this.#builder(undefined, trie);
-    const position = (): StatePosition => ({ phase: "accounts", trie: builder.progress() });
-    // PERF: the builder holds a key and a value until the next ones, so two buffers take turns.
-    const keys = [new Uint8Array(HASH_SIZE), new Uint8Array(HASH_SIZE)] as const;
-    const values = [new Uint8Array(MAX_ACCOUNT_RLP_BYTES), new Uint8Array(MAX_ACCOUNT_RLP_BYTES)] as const;
-    let turn: 0 | 1 = 0;
-    for (const row of this.#sorted.accounts.sorted(trie?.key)) {
-      turn = turn === 0 ? 1 : 0;
-      keys[turn].set(row.subarray(0, HASH_SIZE));
-      const size = writeAccountFields(values[turn], 0, row, NONCE_AT, row.subarray(STORAGE_ROOT_AT));
-      builder.add(keys[turn], values[turn].subarray(0, size));
-      this.#advance(position);
-    }
-    return builder.finish();
-  }
-
-  #verifyStorage(from: Position<"storage">): void {
-    let { owner: lastOwner, slot: lastSlot, trie } = from;
-    const slots = this.#sorted.slots.sorted(lastSlot);
-    let slot = slots.next();
-    let passed = 0;
-    for (const account of this.#sorted.accounts.sorted(lastOwner)) {
-      const expected = account.subarray(STORAGE_ROOT_AT);
-      if (!equalBytes(expected, EMPTY_TRIE_ROOT)) {
-        const owner = account.slice(0, HASH_SIZE);
-        const builder = this.#builder(owner, trie);
-        trie = undefined;
-        const position = (): StatePosition => ({ phase: "storage", owner: lastOwner, slot: lastSlot, trie: builder.progress() });
-        for (; slot.done !== true && equalBytes(slot.value.subarray(0, HASH_SIZE), owner); slot = slots.next()) {
-          const row = slot.value.slice();
-          builder.add(row.subarray(HASH_SIZE, 2 * HASH_SIZE), encodeStorageValue(row.subarray(2 * HASH_SIZE)));
-          lastSlot = row.subarray(0, 2 * HASH_SIZE);
-          this.#advance(position);
-        }
-        const root = builder.finish();
-        if (!equalBytes(root, expected)) {
-          const address = bytesToHex(account.subarray(HASH_SIZE, NONCE_AT));
-          this.#report(`storage root of ${address} is ${bytesToHex(expected)}, recomputed ${bytesToHex(root)}`);
-        }
-        lastOwner = owner;
-      }
-      if (++passed % ROWS_PER_PROGRESS > 0) continue;
-      lastOwner = account.slice(0, HASH_SIZE);
-      this.#offer(() => ({ phase: "storage", owner: lastOwner, slot: lastSlot }));
+  /** A key with damaged bytes can be out of order. */
+  #addLeaf(trie: SortedTrieBuilder, key: Uint8Array, value: Uint8Array, describe: () => string): void {
+    try {
+      trie.add(key, value);
+    } catch (error) {
+      if (!isCodedError(error, "trie/unsorted-keys")) throw error;
+      this.#report(`${describe()} is not in the order of keys`);
     }
   }
 

@@ -7,7 +7,6 @@ const [folder, last] = process.argv.slice(2);
 const store = openChainStore(folder, { readOnly: true });
 let reports = 0;
 store.verifyState({
-  memoryBytes: 1,
   checkpoints: { intervalMs: 0, nowMs: () => 0 },
   onProgress: () => {
     if (++reports === Number(last)) process.kill(process.pid, "SIGKILL");

@@ -39,6 +39,7 @@ export function rengineArgs(
     RENGINE,
     `--chain=${paths.genesis}`,
     `--datadir=${paths.engine(role)}`,
+    "--preimages",
     ...["--http", "--http.addr=127.0.0.1", `--http.port=${http}`, `--http.api=${HTTP_API}`],
     "--http.corsdomain=local", // wallets, dApps under development, the devnet's own page
     ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3", "--ws.origins=local"],

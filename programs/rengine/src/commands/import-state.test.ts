@@ -36,7 +36,7 @@ async function dumpOf(datadir: string): Promise<string[]> {
       if (row.kind === "account") {
         const { balance, nonce, codeHash } = row.account;
         const code = equalBytes(codeHash, EMPTY_KECCAK) ? "0x" : bytesToHex(store.stateAt(head.number)!.readCode(codeHash));
-        const address = bytesToHex(row.address);
+        const address = bytesToHex(store.readPreimage(row.hash)!);
         accounts.push({
           balance: toQuantity(balance),
           nonce: toQuantity(nonce),
@@ -44,7 +44,10 @@ async function dumpOf(datadir: string): Promise<string[]> {
           storage: {},
           address,
         });
-      } else Object.assign(accounts.at(-1)!.storage as object, { [bytesToHex(row.slot)]: bytesToHex(row.value) });
+      } else
+        Object.assign(accounts.at(-1)!.storage as object, {
+          [bytesToHex(store.readPreimage(row.hash)!)]: bytesToHex(row.value),
+        });
     }
     const { stateRoot } = store.readHeader(hexToBytes(head.hash))!;
     return [JSON.stringify({ root: bytesToHex(stateRoot) }), ...accounts.map((account) => JSON.stringify(account))];
@@ -104,7 +107,7 @@ async function lying(change: (method: string, result: unknown) => unknown): Prom
 describe("rengine import-state", () => {
   it("makes a node that has the state and the last blocks, and goes on from there", async () => {
     count++;
-    const { out } = await run(...given());
+    const { out } = await run(...given(), "--preimages");
     expect(out).toMatch(
       new RegExp(`^block ${BLOCKS} ${hashes[BLOCKS]} state 0x\\w+ accounts ${lines.length - 1} slots \\d+, \\d+ rows a second$`),
     );
@@ -137,7 +140,7 @@ describe("rengine import-state", () => {
     count++;
     const FIRST = 105_235_063;
     const folder = mkdtempSync(join(tmpdir(), "rengine-later-"));
-    const start = () => startTestClient([], folder, { ...CHAIN, number: toQuantity(FIRST) });
+    const start = () => startTestClient(["--preimages"], folder, { ...CHAIN, number: toQuantity(FIRST) });
     await (await start()).close();
     const dump = await dumpOf(join(folder, "data"));
     const other = await start();

@@ -25,6 +25,7 @@ import { openStateSource, type StateSource } from "../import-state/state-source.
 import { type ChainSpec, genesisOfSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
+import { state } from "../setup/history-option.ts";
 import type { GenesisFetch } from "../setup/published-genesis.ts";
 import { VERSION } from "../version.ts";
 import { chainOptions, noteReach } from "./snapshot-shared.ts";
@@ -61,6 +62,7 @@ const table = optionTable({
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
       ...fetchOptions("the genesis of a named network"),
     }),
+    state,
   },
 });
 
@@ -74,7 +76,7 @@ export const importState = command({ table, version: VERSION }, async ({ options
   try {
     const blockHash = blockHashOf(spec, source, options.main.blockHash, io);
     makeFolder(datadir);
-    store = openDatabase(datadir);
+    store = openDatabase(datadir, options.state);
     const head = store.head();
     if (head !== undefined)
       throw new UserError(`${datadir}: the database has a chain already, up to block ${head.number}; name an empty folder`);

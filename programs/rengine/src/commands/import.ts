@@ -8,7 +8,7 @@ import type { Header } from "@rnode/protocol";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "../setup/chain-spec.ts";
 import { openDatabase, sayPageReading } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
-import { history, historyBlocksOf, proofs } from "../setup/history-option.ts";
+import { history, historyBlocksOf, proofs, state } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 import { readBlocks } from "./read-blocks.ts";
 
@@ -26,6 +26,7 @@ const table = optionTable({
     }),
     history,
     proofs,
+    state,
     rollup: optionGroup("rollup", {
       upgradesDir: { parse: path, help: "Folder of network upgrade bundles (Canyon's first block needs one)." },
     }),
@@ -41,7 +42,7 @@ export const importBlocks = command({ table, version: VERSION }, async ({ option
   const { chain: name, genesis, datadir, batch, registry, offline } = options.main;
   const spec = await loadChainSpec({ chain: name, genesis, datadir, registry });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
-  const store = openDatabase(datadir, { proofWindowBlocks: options.proofs.window });
+  const store = openDatabase(datadir, { proofWindowBlocks: options.proofs.window, ...options.state });
   sayPageReading(store, io);
   try {
     if ((await prepareGenesis(store, spec, { datadir, registry, offline, ...fetchReportsTo(io) })) === "again")

@@ -4,6 +4,7 @@ import { command, hash, optionGroup, optionTable, path, text, UserError } from "
 import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
+import { state } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 
 const table = optionTable({
@@ -25,6 +26,7 @@ const table = optionTable({
       datadir: { parse: path, required: true, help: "Folder of the database." },
       ...fetchOptions("the genesis of a named network"),
     }),
+    state,
   },
 });
 
@@ -39,7 +41,7 @@ export const init = command({ table, version: VERSION }, async ({ options }, io)
       `the genesis file gives block ${bytesToHex(genesis.hash)}, but --genesis-hash says ${bytesToHex(genesisHash)}`,
     );
   }
-  const store = openDatabase(datadir);
+  const store = openDatabase(datadir, options.state);
   try {
     if (writeGenesis(store, spec, genesis) === "again") io.err(INTERRUPTED_GENESIS);
   } finally {

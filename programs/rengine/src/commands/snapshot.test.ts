@@ -137,7 +137,7 @@ describe("rengine snapshot", () => {
       (bytes: Uint8Array) => Buffer.concat([bytes.subarray(0, bytes.length - 60), Buffer.alloc(3_000_000)]),
       undefined,
     ],
-    ["never ends, and says no size", () => Buffer.alloc(3_000_000, "rnodesnp\0\0\0\x01"), {}],
+    ["never ends, and says no size", () => Buffer.alloc(3_000_000, "rnodesnp\0\0\0\x02"), {}],
     ["is larger than --max-size", () => Buffer.alloc(0), { "content-length": 2 ** 40 }],
   ] as const)("from a server whose file %s leaves nothing behind", async (_, made, headers) => {
     const bytes = made(readFileSync(file));

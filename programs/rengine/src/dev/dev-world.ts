@@ -100,7 +100,7 @@ export async function openDevWorld(
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
-    () => openDatabase(folder.path, { sync: folder.isTemporary ? "interval" : "each" }),
+    () => openDatabase(folder.path, { preimages: true, sync: folder.isTemporary ? "interval" : "each" }),
     (database) => (isStoreOwned ? database.close() : undefined),
   );
   if (fork === undefined) await prepareGenesis(store, { ...spec, config });

@@ -27,6 +27,14 @@ export const proofs = optionGroup("proofs", {
   },
 });
 
+export const state = optionGroup("", {
+  preimages: {
+    parse: bool,
+    default: false,
+    help: "Keep the address or slot behind each hash that keys the state, of all that is written meanwhile; debug_preimage and state dumps show them. Always on with --dev.",
+  },
+});
+
 /** Number of blocks whose history is kept; undefined: all. */
 export const historyBlocksOf = ({ full, blocks }: OptionsOf<typeof history>): number | undefined =>
   blocks ?? (full ? FULL_HISTORY_BLOCKS : undefined);

@@ -84,7 +84,7 @@ export async function generateBlocks(
   count: number,
 ): Promise<{ rlp: Uint8Array; hashes: Hex[] }> {
   const spec = await loadChainSpec({ chain: genesisPath });
-  const store = openChainStore(folder, { sync: "interval" });
+  const store = openChainStore(folder, { preimages: true, sync: "interval" });
   initGenesis(store, await genesisOfSpec(spec));
   const chain = openChain({ store, config: spec.config, nowMs: () => 0 });
   const encoded: Uint8Array[] = [];

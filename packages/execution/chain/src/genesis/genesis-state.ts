@@ -19,10 +19,10 @@ import { CodeList } from "./code-list.ts";
 
 /*
  * A state of any size, in a bounded amount of memory: rows are sorted in pieces that fit, in temporary files if there is more than one.
- *   slots by hash:       keccak256 of the address 32 ‖ keccak256 of the slot 32 ‖ slot 32 ‖ value 32
- *   slots by address:    address 20 ‖ slot 32 ‖ value 32
- *   accounts by hash:    keccak256 of the address 32 ‖ address 20 ‖ nonce 8 ‖ balance 32 ‖ code hash 32
- *   sealed accounts:     the same with the storage root 32, once by hash and once by address (address 20 ‖ hash 32 ‖ …)
+ *   slots:            keccak256 of the address 32 ‖ keccak256 of the slot 32 ‖ slot 32 ‖ value 32
+ *   accounts:         keccak256 of the address 32 ‖ address 20 ‖ nonce 8 ‖ balance 32 ‖ code hash 32
+ *   sealed accounts:  the same with the storage root 32
+ * Address and slot are zero if only their hashes are known.
  * Tries are built from sorted leaves twice: once to compute their roots, and once more to write their nodes. Nothing is written before the
  * block is known to be the right one.
  */
@@ -31,7 +31,6 @@ const ADDRESS_SIZE = 20;
 const HASH_SIZE = 32;
 const NONCE_SIZE = 8;
 const SLOT_VALUE_AT = 3 * HASH_SIZE;
-/** Hash and address, in either order, come before it. */
 const NONCE_AT = HASH_SIZE + ADDRESS_SIZE;
 const BALANCE_AT = NONCE_AT + NONCE_SIZE;
 const CODE_HASH_AT = BALANCE_AT + HASH_SIZE;
@@ -43,23 +42,22 @@ type OnNode = (path: Uint8Array, rlp: Uint8Array) => void;
 export interface GenesisStateOptions {
   /** for temporary files of a large state; they have no names, so a kill leaves none behind. Default: that of the system */
   readonly folder?: string | undefined;
-  /** of each of the four sorts; default: as in `RowSort` */
+  /** of each of the three sorts; default: as in `RowSort` */
   readonly memoryBytes?: number | undefined;
 }
 
 /** The state of a genesis block. It is filled in any order, then sealed, then written, then closed. */
 export class GenesisState {
   readonly #options: Pick<RowSortOptions, "folder" | "memoryBytes">;
-  readonly #slotsByHash: RowSort;
-  readonly #slotsByAddress: RowSort;
+  readonly #slots: RowSort;
   readonly #accounts: RowSort;
   readonly #codes: CodeList;
-  #sealed: { readonly byHash: RowSort; readonly byAddress: RowSort } | undefined;
+  #sealed: RowSort | undefined;
+  #hasPreimages = false;
 
   constructor({ folder = tmpdir(), memoryBytes }: GenesisStateOptions = {}) {
     this.#options = { folder, memoryBytes };
-    this.#slotsByHash = this.#sort(SLOT_VALUE_AT + HASH_SIZE, 2 * HASH_SIZE);
-    this.#slotsByAddress = this.#sort(ADDRESS_SIZE + 2 * HASH_SIZE, ADDRESS_SIZE + HASH_SIZE);
+    this.#slots = this.#sort(SLOT_VALUE_AT + HASH_SIZE, 2 * HASH_SIZE);
     this.#accounts = this.#sort(STORAGE_ROOT_AT, HASH_SIZE);
     this.#codes = new CodeList(folder);
   }
@@ -77,15 +75,22 @@ export class GenesisState {
   /** Adds a slot of an account, before or after the account; slots with value zero are left out. */
   addSlot(address: Uint8Array, { slot, value }: GenesisSlot): void {
     if (equalBytes(value, ZERO_HASH)) return;
-    const byHash = this.#slotsByHash.add();
-    byHash.set(this.#hashOf(address));
-    byHash.set(keccak256(slot), HASH_SIZE);
-    byHash.set(slot, 2 * HASH_SIZE);
-    byHash.set(value, SLOT_VALUE_AT);
-    const byAddress = this.#slotsByAddress.add();
-    byAddress.set(address);
-    byAddress.set(slot, ADDRESS_SIZE);
-    byAddress.set(value, ADDRESS_SIZE + HASH_SIZE);
+    const row = this.#addSlot(this.#hashOf(address), keccak256(slot), value);
+    row.set(slot, 2 * HASH_SIZE);
+    this.#hasPreimages = true;
+  }
+
+  /** Like `addSlot`, by hashes. @param value 32 bytes, not zero */
+  addHashedSlot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void {
+    this.#addSlot(owner, hash, value);
+  }
+
+  #addSlot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): Uint8Array {
+    const row = this.#slots.add();
+    row.set(owner);
+    row.set(hash, HASH_SIZE);
+    row.set(value, SLOT_VALUE_AT);
+    return row;
   }
 
   /** PERF: the slots of an account mostly come one after the other. */
@@ -107,13 +112,23 @@ export class GenesisState {
   }
 
   /** Adds an account whose code and slots are added by themselves, before or after it. */
-  addAccount(address: Uint8Array, { nonce, balance, codeHash }: AccountRecord): void {
+  addAccount(address: Uint8Array, account: AccountRecord): void {
+    this.#addAccount(keccak256(address), account).set(address, HASH_SIZE);
+    this.#hasPreimages = true;
+  }
+
+  /** Like `addAccount`, by the hash of the address. */
+  addHashedAccount(hash: Uint8Array, account: AccountRecord): void {
+    this.#addAccount(hash, account);
+  }
+
+  #addAccount(hash: Uint8Array, { nonce, balance, codeHash }: AccountRecord): Uint8Array {
     const row = this.#accounts.add();
-    row.set(keccak256(address));
-    row.set(address, HASH_SIZE);
+    row.set(hash);
     viewOf(row).setBigUint64(NONCE_AT, nonce);
     row.set(bigintToBytes(balance, 32), BALANCE_AT);
     row.set(codeHash, CODE_HASH_AT);
+    return row;
   }
 
   /** Adds code that accounts may have. @returns its hash */
@@ -131,8 +146,8 @@ export class GenesisState {
    * @throws {CodedError} genesis/duplicate-account, genesis/duplicate-slot, storage/disk-full, storage/io
    */
   seal(account: Uint8Array): { readonly stateRoot: Uint8Array; readonly storageRoot: Uint8Array } {
-    const byHash = this.#sort(SEALED_SIZE, HASH_SIZE);
-    const byAddress = this.#sort(SEALED_SIZE, ADDRESS_SIZE);
+    const sealed = this.#sort(SEALED_SIZE, HASH_SIZE);
+    const accountHash = keccak256(account);
     let storageRoot: Uint8Array = EMPTY_TRIE_ROOT;
     const builder = new SortedAccountTrie();
     const tries = this.#storageTries();
@@ -146,27 +161,23 @@ export class GenesisState {
         root = toEnd(trie.value.build(address));
         trie = tries.next();
       }
-      const sealed = byHash.add();
-      sealed.set(row);
-      sealed.set(root, STORAGE_ROOT_AT);
-      const other = byAddress.add();
-      other.set(sealed);
-      other.set(address);
-      other.set(hash, ADDRESS_SIZE);
-      builder.add(sealed);
-      if (equalBytes(address, account)) storageRoot = root;
+      const sealedRow = sealed.add();
+      sealedRow.set(row);
+      sealedRow.set(root, STORAGE_ROOT_AT);
+      builder.add(sealedRow);
+      if (equalBytes(hash, accountHash)) storageRoot = root;
     }
     if (trie.done !== true) {
       throw new TypeError(`slots were added without their account, whose address has the hash ${bytesToHex(trie.value.owner)}`);
     }
     this.#accounts.close();
-    this.#sealed = { byHash, byAddress };
+    this.#sealed = sealed;
     return { stateRoot: builder.finish(), storageRoot };
   }
 
   /** The storage tries by ascending owners; each must be built before the next one is taken. */
   *#storageTries(): Generator<StorageTrie> {
-    const rows = new Peekable(this.#slotsByHash.sorted());
+    const rows = new Peekable(this.#slots.sorted());
     while (rows.current !== undefined) yield new StorageTrie(rows, rows.current.slice(0, HASH_SIZE));
   }
 
@@ -174,31 +185,34 @@ export class GenesisState {
   *rowsInto(rows: GenesisRows): Generator<void> {
     if (this.#sealed === undefined) throw new TypeError("seal() comes first");
     for (const { codeHash, code } of this.#codes.all()) yield rows.code(codeHash, code);
-    for (const row of this.#sealed.byAddress.sorted()) {
-      yield rows.account(row.slice(0, ADDRESS_SIZE), {
+    const accounts = new SortedAccountTrie((path, rlp) => rows.node(undefined, path, rlp));
+    for (const row of this.#sealed.sorted()) {
+      const hash = row.slice(0, HASH_SIZE);
+      rows.account(hash, {
         nonce: viewOf(row).getBigUint64(NONCE_AT),
         balance: bytesToBigint(trimBytesLeft(row.subarray(BALANCE_AT, CODE_HASH_AT))),
         codeHash: row.subarray(CODE_HASH_AT, STORAGE_ROOT_AT),
         storageRoot: row.subarray(STORAGE_ROOT_AT),
       });
+      if (this.#hasPreimages) rows.preimage(hash, row.slice(HASH_SIZE, NONCE_AT));
+      yield accounts.add(row);
     }
-    for (const row of this.#slotsByAddress.sorted()) {
-      const value = trimBytesLeft(row.subarray(ADDRESS_SIZE + HASH_SIZE));
-      yield rows.slot(row.subarray(0, ADDRESS_SIZE), row.subarray(ADDRESS_SIZE, ADDRESS_SIZE + HASH_SIZE), value);
-    }
-    const accounts = new SortedAccountTrie((path, rlp) => rows.node(undefined, path, rlp));
-    for (const row of this.#sealed.byHash.sorted()) yield accounts.add(row);
     accounts.finish();
     for (const trie of this.#storageTries()) {
-      yield* trie.build(undefined, (path, rlp) => rows.node(trie.owner, path, rlp));
+      const { owner } = trie;
+      const onSlot = (row: Uint8Array): void => {
+        const hash = row.slice(HASH_SIZE, 2 * HASH_SIZE);
+        rows.slot(owner, hash, trimBytesLeft(row.subarray(SLOT_VALUE_AT)));
+        if (this.#hasPreimages) rows.preimage(hash, row.slice(2 * HASH_SIZE, SLOT_VALUE_AT));
+      };
+      yield* trie.build(undefined, { onNode: (path, rlp) => rows.node(owner, path, rlp), onSlot });
     }
   }
 
   /** Gives temporary files back. */
   close(): void {
-    for (const part of [this.#slotsByHash, this.#slotsByAddress, this.#accounts, this.#codes]) part.close();
-    this.#sealed?.byHash.close();
-    this.#sealed?.byAddress.close();
+    for (const part of [this.#slots, this.#accounts, this.#codes]) part.close();
+    this.#sealed?.close();
   }
 }
 
@@ -251,7 +265,10 @@ class StorageTrie {
    * @param address of the account, for errors
    * @returns its root
    */
-  *build(address: Uint8Array | undefined, onNode?: OnNode): Generator<void, Uint8Array> {
+  *build(
+    address: Uint8Array | undefined,
+    { onNode, onSlot }: { readonly onNode?: OnNode; readonly onSlot?: (row: Uint8Array) => void } = {},
+  ): Generator<void, Uint8Array> {
     const builder = new SortedTrieBuilder(onNode);
     const keys = [new Uint8Array(HASH_SIZE), new Uint8Array(HASH_SIZE)] as const;
     for (let count = 0; ; count++) {
@@ -265,6 +282,7 @@ class StorageTrie {
         throw duplicate("slot", { address: bytesToHex(address ?? this.owner), slot });
       }
       builder.add(key, encodeStorageValue(row.slice(SLOT_VALUE_AT)));
+      onSlot?.(row);
       this.#rows.advance();
       yield;
     }

@@ -13,7 +13,7 @@ import {
   toQuantity,
 } from "@rnode/primitives";
 import { exactTimestamp } from "@rnode/protocol";
-import type { ChainDatabase, StoredAccount } from "@rnode/storage";
+import type { ChainDatabase } from "@rnode/storage";
 import type { DevChainAccess } from "../block-maker.ts";
 import type { DevChain } from "../dev-chain.ts";
 import { DevError } from "../dev-error.ts";
@@ -30,7 +30,7 @@ interface DumpedAccount {
   readonly storage: Readonly<Record<Hex, Hex>>;
 }
 
-export type DumpSource = Pick<ChainDatabase, "accountsAtHead" | "slotsAtHead">;
+export type DumpSource = Pick<ChainDatabase, "head" | "stateRows" | "readPreimage">;
 
 /** The state as one text, gzipped JSON in hex: the accounts as anvil writes them. */
 export function dumpMethods(
@@ -77,31 +77,47 @@ const wordOf = (hex: string): Uint8Array => padBytesLeft(hexToBytes(hex.length %
 
 function dumpedAccounts(chain: DevChainAccess, store: DumpSource, edits: StateEdits = new Map()): Record<Hex, DumpedAccount> {
   const state = chain.stateAt(chain.head())!;
-  const accounts: Record<Hex, DumpedAccount> = {};
+  const accounts: Record<Hex, DumpedAccount & { readonly storage: Record<Hex, Hex> }> = {};
   let bytes = 0;
-  const add = (address: Uint8Array, account: StoredAccount): void => {
-    const key = bytesToHex(address);
-    const storage: Record<Hex, Hex> = {};
-    for (const { slot, value } of store.slotsAtHead(address)) storage[bytesToHex(slot)] = bytesToHex(value);
-    for (const [slot, word] of edits.get(key)?.storage ?? []) {
-      if (isZeroBytes(word)) delete storage[slot];
-      else storage[slot] = bytesToHex(word);
-    }
-    const code = equalBytes(account.codeHash, EMPTY_KECCAK) ? "0x" : bytesToHex(state.readCode(account.codeHash));
-    accounts[key] = { nonce: Number(account.nonce), balance: toQuantity(account.balance), code, storage };
-    bytes += 200 + code.length + 140 * Object.keys(storage).length;
+  const grow = (size: number): void => {
+    bytes += size;
     if (bytes > MAX_DUMP_BYTES)
       throw new RpcError(SERVER_ERROR, `the state has more than ${MAX_DUMP_BYTES} bytes: keep --datadir instead`);
   };
-  for (const { address } of store.accountsAtHead()) {
-    const account = state.readAccount(address);
-    if (account !== undefined) add(address, account);
+  const addAccount = (address: Hex): void => {
+    const account = state.readAccount(hexToBytes(address));
+    if (account === undefined) return;
+    const code = equalBytes(account.codeHash, EMPTY_KECCAK) ? "0x" : bytesToHex(state.readCode(account.codeHash));
+    accounts[address] = { nonce: Number(account.nonce), balance: toQuantity(account.balance), code, storage: {} };
+    grow(200 + code.length);
+  };
+  const setSlot = (address: Hex, slot: Hex, word: Uint8Array): void => {
+    const storage = accounts[address]?.storage;
+    if (storage === undefined) return;
+    if (isZeroBytes(word)) delete storage[slot];
+    else storage[slot] = bytesToHex(word);
+    grow(140);
+  };
+  let address: Hex = "0x";
+  for (const row of store.stateRows(store.head()!)) {
+    const key = bytesToHex(preimageOf(store, row.hash));
+    if (row.kind === "account") addAccount((address = key));
+    else setSlot(address, key, padBytesLeft(row.value, 32));
   }
-  for (const address of edits.keys()) {
-    const account = accounts[address] === undefined ? state.readAccount(hexToBytes(address)) : undefined;
-    if (account !== undefined) add(hexToBytes(address), account);
+  for (const [edited, { storage = [] }] of edits) {
+    if (accounts[edited] === undefined) addAccount(edited);
+    for (const [slot, word] of storage) setSlot(edited, slot, word);
   }
   return accounts;
+}
+
+function preimageOf(store: DumpSource, hash: Uint8Array): Uint8Array {
+  const key = store.readPreimage(hash);
+  if (key !== undefined) return key;
+  throw new RpcError(
+    SERVER_ERROR,
+    `the address or slot with the hash ${bytesToHex(hash)} is unknown: make the database again with --dev or --preimages`,
+  );
 }
 
 /** @throws {DevError} dev/bad-request */

@@ -15,7 +15,7 @@ export interface ReadBackend {
   >;
   readonly store: Pick<
     ChainStoreReader,
-    "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash" | "retainedHistory"
+    "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash" | "readPreimage" | "retainedHistory"
   >;
 }
 

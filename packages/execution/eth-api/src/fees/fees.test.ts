@@ -42,6 +42,7 @@ function backendOf(blocks: readonly StoredBlock[], profile = PROFILE_R): ReadBac
       readTotalDifficulty: unused,
       blocksWithLogs: unused,
       readCanonicalHash: unused,
+      readPreimage: unused,
       retainedHistory: unused,
     },
   };

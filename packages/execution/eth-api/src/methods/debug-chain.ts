@@ -12,8 +12,17 @@ import {
   rpcErrorOf,
   SERVER_ERROR,
 } from "@rnode/jsonrpc";
-import { bytesToHex, decodeRlp, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
-import type { StateView } from "@rnode/storage";
+import {
+  bytesToHex,
+  checksumAddress,
+  decodeRlp,
+  EMPTY_KECCAK,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  expectRlpString,
+  isCodedError,
+} from "@rnode/primitives";
+import type { ChainStoreReader, StateView } from "@rnode/storage";
 import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
 import { blockIdOf, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
@@ -30,6 +39,8 @@ import type { ReadServices } from "./services.ts";
 /** the most accounts in one answer */
 const MAX_ACCOUNTS = 256;
 const MAX_DUMPED_ACCOUNTS = 10_000;
+/** accounts that are left out in a row, because their addresses are unknown, until the answer ends */
+const MAX_LEFT_OUT = 10_000;
 /** the most slots of one account */
 const MAX_DUMPED_SLOTS = 10_000;
 /** `c`, the prefix of a code's hash in the keys of Geth's database */
@@ -56,12 +67,23 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
     if (nodes === undefined) throw rpcErrorOf(errors.proofUnavailable(selector));
     const root = backend.profile.dump.hasPrefix ? bytesToHex(at.header.stateRoot) : bytesToHex(at.header.stateRoot).slice(2);
     const accounts: JsonObject = {};
-    if (!options.hasIncompletes) return { root, accounts }; // no address is known
+    const { store } = backend;
     let kept = 0;
+    let leftOut = 0;
     for (const { key, value } of iterateTrie(nodes, undefined, at.header.stateRoot, options.start)) {
       work.check();
-      if (kept++ === options.maxAccounts) return { root, accounts, next: bytesToHex(key) };
-      accounts[`pre(${bytesToHex(key)})`] = dumpedAccount(work, at.state, nodes, key, value, options);
+      if (kept === options.maxAccounts || leftOut === MAX_LEFT_OUT) return { root, accounts, next: bytesToHex(key) };
+      const address = store.readPreimage(key);
+      if (address === undefined && !options.hasIncompletes) {
+        leftOut++;
+        continue;
+      }
+      kept++;
+      const name = address === undefined ? `pre(${bytesToHex(key)})` : checksumAddress(address);
+      accounts[name] = {
+        ...dumpedAccount(work, { ...at, nodes, store }, key, value, options),
+        ...(address !== undefined && { address: bytesToHex(address) }),
+      };
     }
     return { root, accounts };
   };
@@ -114,7 +136,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
         optionalParam("incompletes", booleanShape),
       ],
       summary:
-        "Accounts by their hashed addresses, from `start` on, at most 256; `next` is where to go on. Addresses themselves are not kept: Geth leaves such accounts out unless asked for incompletes.",
+        "Accounts in the order of their hashed addresses, from `start` on, at most 256; `next` is where to go on. Addresses are known with --preimages only: Geth leaves other accounts out unless asked for incompletes.",
       handler: ([selector, from, maxResults, noCode = false, noStorage = false, incompletes = false], work) => {
         const start = new Uint8Array(32);
         start.set(from.subarray(0, 32));
@@ -128,7 +150,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
       cost: "search",
       result: results.accountRange,
       params: [param("block", blockNumberShape)],
-      summary: "All accounts of a small state, by their hashed addresses.",
+      summary: "All accounts of a small state, by their addresses with --preimages, otherwise by the hashes of those.",
       handler: ([selector], work) => {
         const all = dump(work, selector, {
           start: new Uint8Array(32),
@@ -157,6 +179,18 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
       params: [param("codeHash", hashShape), optionalParam("block", blockSelectorShape)],
       summary: "Bytecode by its hash; null when there is none.",
       handler: ([hash, selector]) => readCode(requireState(backend, selector ?? LATEST).state, hash),
+    }),
+    debug_preimage: method({
+      runs: "reader",
+      cost: "cheap",
+      result: results.preimage,
+      params: [param("hash", hashShape)],
+      summary: "The address or slot with a keccak256, with --preimages.",
+      handler: ([hash]) => {
+        const preimage = backend.store.readPreimage(hash);
+        if (preimage === undefined) throw new RpcError(SERVER_ERROR, "unknown preimage");
+        return bytesToHex(preimage);
+      },
     }),
     debug_dbGet: method({
       runs: "reader",
@@ -192,10 +226,15 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
   };
 }
 
+interface DumpedState {
+  readonly state: StateView;
+  readonly nodes: TrieNodeReader;
+  readonly store: Pick<ChainStoreReader, "readPreimage">;
+}
+
 function dumpedAccount(
   work: Work,
-  state: StateView,
-  nodes: TrieNodeReader,
+  from: DumpedState,
   key: Uint8Array,
   leaf: Uint8Array,
   { hasCode, hasStorage }: DumpOptions,
@@ -209,13 +248,14 @@ function dumpedAccount(
     nonce: Number(account.nonce),
     root: bytesToHex(account.storageRoot),
     codeHash: bytesToHex(account.codeHash),
-    ...(hasCode && isContract && { code: bytesToHex(state.readCode(account.codeHash)) }),
-    ...(hasStorage && hasSlots && { storage: dumpedStorage(work, nodes, key, account.storageRoot) }),
+    ...(hasCode && isContract && { code: bytesToHex(from.state.readCode(account.codeHash)) }),
+    ...(hasStorage && hasSlots && { storage: dumpedStorage(work, from, key, account.storageRoot) }),
     key: bytesToHex(key),
   };
 }
 
-function dumpedStorage(work: Work, nodes: TrieNodeReader, owner: Uint8Array, root: Uint8Array): JsonObject {
+/** Slots whose preimage is unknown are shown by their hash. */
+function dumpedStorage(work: Work, { nodes, store }: DumpedState, owner: Uint8Array, root: Uint8Array): JsonObject {
   const slots: JsonObject = {};
   let kept = 0;
   for (const { key, value } of iterateTrie(nodes, owner, root, new Uint8Array(32))) {
@@ -225,7 +265,7 @@ function dumpedStorage(work: Work, nodes: TrieNodeReader, owner: Uint8Array, roo
         SERVER_ERROR,
         `an account has more than ${MAX_DUMPED_SLOTS} slots: use debug_storageRangeAt, and nostorage here`,
       );
-    slots[bytesToHex(key)] = bytesToHex(expectRlpString(decodeRlp(value))).slice(2);
+    slots[bytesToHex(store.readPreimage(key) ?? key)] = bytesToHex(expectRlpString(decodeRlp(value))).slice(2);
   }
   return slots;
 }

@@ -100,7 +100,8 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
         param("keyStart", dataShape),
         param("maxResult", numberOrQuantityShape),
       ],
-      summary: "Slots of an account by their hashed keys, as they were before a transaction of the block.",
+      summary:
+        "Slots of an account by their hashed keys, as they were before a transaction of the block; `key` is null if it is unknown (--preimages).",
       handler: ([selector, index, address, keyStart, maxResult], work) =>
         storageRange(services, work, requireTraceable(backend, selector), index, address, keyStart, maxResult),
     }),
@@ -196,7 +197,7 @@ async function storageRange(
     work.check();
     const keyHex = bytesToHex(key);
     if (changed.has(keyHex)) continue;
-    found.push([keyHex, { slot: undefined, value: padBytesLeft(expectRlpString(decodeRlp(value)), 32) }]);
+    found.push([keyHex, { slot: backend.store.readPreimage(key), value: padBytesLeft(expectRlpString(decodeRlp(value)), 32) }]);
     if (++kept > limit) break;
   }
   found.sort(([a], [b]) => (a < b ? -1 : 1));

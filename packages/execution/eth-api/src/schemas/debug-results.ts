@@ -109,7 +109,7 @@ const DUMPED_ACCOUNT = object(
     codeHash: HASH,
     key: HASH,
   },
-  { code: DATA, storage: mapOf({ type: "string", pattern: "^([0-9a-f]{2})+$" }) },
+  { code: DATA, storage: mapOf({ type: "string", pattern: "^([0-9a-f]{2})+$" }), address: ADDRESS },
 );
 
 export const trace = result("trace", TRACE);
@@ -143,6 +143,7 @@ export const roots = result("stateRoots", arrayOf(HASH));
 const ROOT: JsonSchema = { type: "string", pattern: "^(0x)?[0-9a-f]{64}$" };
 export const accountRange = result("dump", object({ root: ROOT, accounts: mapOf(DUMPED_ACCOUNT) }, { next: HASH }));
 export const code = result("code", nullable(DATA));
+export const preimage = result("preimage", DATA);
 export const chainConfig = result("config", { ...object({ chainId: INTEGER }), additionalProperties: {} });
 export const placedTraces = result("traces", nullable(arrayOf(PLACED_TRACE)));
 export const placedTrace = result("trace", nullable(PLACED_TRACE));

@@ -216,9 +216,10 @@ class SnapshotMaker {
       this.#source.refresh();
       const last = this.#readRecords(block, after, records);
       if (last === undefined) return;
-      after = last.kind === "account" ? { address: last.address } : { address: last.address, slot: last.slot };
+      const owner = last.kind === "account" ? last.hash : last.owner;
+      after = { account: owner, slot: last.kind === "slot" ? last.hash : undefined };
       await this.#frame("state", records.take());
-      this.#report((last.address[0]! * 256 + last.address[1]!) / 0x1_0000);
+      this.#report((owner[0]! * 256 + owner[1]!) / 0x1_0000);
     }
   }
 
@@ -231,11 +232,11 @@ class SnapshotMaker {
     for (const row of this.#source.stateRows(block, after)) {
       last = row;
       if (row.kind === "slot") {
-        records.slot(row.slot, row.value);
+        records.slot(row.hash, row.value);
         this.#totals.slots++;
       } else {
         this.#writeCode(block, row.account.codeHash, records);
-        records.account(row.address, row.account);
+        records.account(row.hash, row.account);
         this.#totals.accounts++;
       }
       if (records.size >= this.#frameBytes) break;

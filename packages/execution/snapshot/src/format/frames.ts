@@ -12,7 +12,7 @@ import { snapshotError } from "../errors.ts";
  * Frames: one manifest, blocks, state, and one end, after which there is nothing.
  */
 
-const FORMAT = 1;
+const FORMAT = 2;
 const MAGIC = asciiToBytes("rnodesnp");
 export const START_BYTES = MAGIC.length + 4;
 const HASH_AT = 9;
@@ -38,12 +38,13 @@ export function fileStart(): Uint8Array {
   return concatBytes(MAGIC, format);
 }
 
-/** @throws {CodedError} snapshot/no-snapshot, snapshot/newer-format */
+/** @throws {CodedError} snapshot/no-snapshot, snapshot/older-format, snapshot/newer-format */
 export function checkFileStart(bytes: Uint8Array): void {
   if (bytes.length < START_BYTES || !equalBytes(bytes.subarray(0, MAGIC.length), MAGIC))
     throw snapshotError("snapshot/no-snapshot");
   const format = new DataView(bytes.buffer, bytes.byteOffset).getUint32(MAGIC.length);
   if (format === 0) throw snapshotError("snapshot/no-snapshot");
+  if (format < FORMAT) throw snapshotError("snapshot/older-format", { format, supported: FORMAT });
   if (format > FORMAT) throw snapshotError("snapshot/newer-format", { format, supported: FORMAT });
 }
 

@@ -4,10 +4,10 @@ import { falseContent } from "../errors.ts";
 
 /*
  * The content of state frames, one after the other, is a sequence of records; none is cut by the end of a frame:
- *   account: 1 ‖ address 20 ‖ size of the nonce 1 ‖ nonce ‖ size of the balance 1 ‖ balance ‖ has code 1 ‖ code hash 32, if so
- *   slot:    2 ‖ slot 32 ‖ size of the value 1 ‖ value            of the last account
- *   code:    3 ‖ size 4 ‖ code                                    before the first account that has it
- * Addresses ascend, and the slots of an account do. Numbers have no leading zeros. A state has exactly one such sequence.
+ *   account: 1 ‖ keccak256 of the address 32 ‖ size of the nonce 1 ‖ nonce ‖ size of the balance 1 ‖ balance ‖ has code 1 ‖ code hash 32, if so
+ *   slot:    2 ‖ keccak256 of the slot 32 ‖ size of the value 1 ‖ value    of the last account
+ *   code:    3 ‖ size 4 ‖ code                                            before the first account that has it
+ * Accounts ascend by hash, and so do the slots of an account. Numbers have no leading zeros. A state has exactly one such sequence.
  */
 
 const ACCOUNT = 1;
@@ -26,10 +26,10 @@ export class RecordWriter {
     return this.#size;
   }
 
-  account(address: Uint8Array, { nonce, balance, codeHash }: AccountRecord): void {
+  account(hash: Uint8Array, { nonce, balance, codeHash }: AccountRecord): void {
     this.#reserve(MAX_SMALL_RECORD_BYTES);
     this.#byte(ACCOUNT);
-    this.#raw(address);
+    this.#raw(hash);
     this.#short(bigintToBytes(nonce));
     this.#short(bigintToBytes(balance));
     const hasCode = !equalBytes(codeHash, EMPTY_KECCAK);
@@ -37,10 +37,10 @@ export class RecordWriter {
     if (hasCode) this.#raw(codeHash);
   }
 
-  slot(slot: Uint8Array, value: Uint8Array): void {
+  slot(hash: Uint8Array, value: Uint8Array): void {
     this.#reserve(MAX_SMALL_RECORD_BYTES);
     this.#byte(SLOT);
-    this.#raw(slot);
+    this.#raw(hash);
     this.#short(value);
   }
 
@@ -84,14 +84,14 @@ export class RecordWriter {
 export interface StateSink {
   code(code: Uint8Array): void;
   /** comes before its slots */
-  account(address: Uint8Array, account: AccountRecord): void;
-  slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
+  account(hash: Uint8Array, account: AccountRecord): void;
+  slot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void;
 }
 
 /** Reads the content of state frames, and refuses what `RecordWriter` would not have written. */
 export class RecordReader {
   readonly #sink: StateSink;
-  #address: Uint8Array | undefined;
+  #account: Uint8Array | undefined;
   #slot: Uint8Array | undefined;
   accounts = 0;
   slots = 0;
@@ -114,27 +114,27 @@ export class RecordReader {
   }
 
   #readAccount(cursor: Cursor): void {
-    const address = cursor.raw(20);
-    if (this.#address !== undefined && compareBytes(address, this.#address) <= 0) throw falseContent("accounts are not in order");
+    const hash = cursor.raw(32);
+    if (this.#account !== undefined && compareBytes(hash, this.#account) <= 0) throw falseContent("accounts are not in order");
     const nonce = bytesToBigint(cursor.number(8));
     const balance = bytesToBigint(cursor.number(32));
     const hasCode = cursor.byte();
     if (hasCode > 1) throw falseContent("an account neither has code nor has none");
-    this.#address = address;
+    this.#account = hash;
     this.#slot = undefined;
     this.accounts++;
-    this.#sink.account(address, { nonce, balance, codeHash: hasCode === 1 ? cursor.raw(32) : EMPTY_KECCAK });
+    this.#sink.account(hash, { nonce, balance, codeHash: hasCode === 1 ? cursor.raw(32) : EMPTY_KECCAK });
   }
 
   #readSlot(cursor: Cursor): void {
     const slot = cursor.raw(32);
     const value = cursor.number(32);
-    if (this.#address === undefined) throw falseContent("a slot belongs to no account");
+    if (this.#account === undefined) throw falseContent("a slot belongs to no account");
     if (this.#slot !== undefined && compareBytes(slot, this.#slot) <= 0) throw falseContent("slots are not in order");
     if (value.length === 0) throw falseContent("a slot is empty");
     this.#slot = slot;
     this.slots++;
-    this.#sink.slot(this.#address, slot, value);
+    this.#sink.slot(this.#account, slot, value);
   }
 
   #readCode(cursor: Cursor): void {

@@ -218,12 +218,12 @@ function stateSink(state: GenesisState): StateSink {
       const known = codes.count;
       if (codes.add(state.addCode(code)) < known) throw falseContent("a code is there twice");
     },
-    account(address, account) {
+    account(hash, account) {
       if (account.codeHash !== EMPTY_KECCAK && codes.find(account.codeHash) < 0) {
-        throw falseContent(`the code of ${bytesToHex(address)} is missing`);
+        throw falseContent(`the code of the account with the hash ${bytesToHex(hash)} is missing`);
       }
-      state.addAccount(address, account);
+      state.addHashedAccount(hash, account);
     },
-    slot: (address, slot, value) => state.addSlot(address, { slot, value: padBytesLeft(value, 32) }),
+    slot: (owner, hash, value) => state.addHashedSlot(owner, hash, padBytesLeft(value, 32)),
   };
 }

@@ -101,6 +101,11 @@ export class KeyTable {
     return sortedKeys(this.#keys.bytes, this.keySize, this.#count);
   }
 
+  /** Views of the keys, in the order of their numbers. Nothing may be added meanwhile. */
+  *all(): Generator<Uint8Array> {
+    for (let at = 0; at < this.#count * this.keySize; at += this.keySize) yield this.#keys.bytes.subarray(at, at + this.keySize);
+  }
+
   clear(): void {
     this.#places.fill(0);
     this.#keys.clear();

@@ -10,7 +10,7 @@ import { openTables, type Tables } from "../schema.ts";
 import { writeGenesisState } from "./genesis-writer.ts";
 
 const ROWS = 20_000;
-const OWNER = new Uint8Array(20).fill(7);
+const OWNER = new Uint8Array(32).fill(7);
 /** more than the rest of a page without room for another row */
 const GROWTH = new Uint8Array(60);
 
@@ -43,7 +43,7 @@ describe("a state that is written in one go", () => {
         rows.node(undefined, path.slice(), rlp.slice());
       });
       for (const key of keys) {
-        rows.account(key.slice(0, 20), account);
+        rows.account(key, account);
         rows.slot(OWNER, key, Uint8Array.of(7));
         builder.add(key, leaf);
         yield undefined;
@@ -52,6 +52,7 @@ describe("a state that is written in one go", () => {
     }
     writeGenesisState(
       tables,
+      false,
       (action) => environment.atomically(action),
       write,
       () => 0,

@@ -1,4 +1,4 @@
-import { compareBytes } from "@rnode/primitives";
+import { compareBytes, concatBytes } from "@rnode/primitives";
 import type { SnapshotRows, StoredAccount } from "../api.ts";
 import { isApart } from "../nodes/merged-nodes.ts";
 import { isBranch, isLeaf } from "../nodes/node-shape.ts";
@@ -9,7 +9,7 @@ import { encodeAccountValue } from "../state/account-value.ts";
 /** The approximate maximum size of one commit, whose pages are in memory until it ends. */
 const COMMIT_BYTES = 4 << 20;
 
-type StateTable = "codes" | "accounts" | "storage" | "nodes" | "upperNodes";
+type StateTable = "codes" | "accounts" | "storage" | "nodes" | "upperNodes" | "preimages";
 
 /**
  * Writes the state of a genesis or of a snapshot into an empty database, in as many commits as necessary. Rows of an earlier
@@ -22,6 +22,7 @@ type StateTable = "codes" | "accounts" | "storage" | "nodes" | "upperNodes";
  */
 export function writeGenesisState(
   tables: Tables,
+  writesPreimages: boolean,
   atomically: <T>(action: () => T) => T,
   write: (rows: SnapshotRows) => Iterable<unknown>,
   writeBlock: (content: SnapshotBlock) => number,
@@ -35,7 +36,7 @@ export function writeGenesisState(
       for (const table of used) table.clear();
     });
   }
-  const rows = new StateRows(tables, writeBlock);
+  const rows = new StateRows(tables, writesPreimages, writeBlock);
   const steps = write(rows)[Symbol.iterator]();
   const commit = (): boolean => {
     let isDone = false;
@@ -66,6 +67,7 @@ interface LastPage {
 
 class StateRows implements SnapshotRows {
   readonly #tables: Tables;
+  readonly #writesPreimages: boolean;
   readonly #lastPages = new Map<StateTable, LastPage>();
   readonly #writeBlock: (content: SnapshotBlock) => number;
   readonly #lastKeys = new Map<StateTable, Uint8Array>();
@@ -73,8 +75,9 @@ class StateRows implements SnapshotRows {
   /** approximate size of the current commit */
   bytes = 0;
 
-  constructor(tables: Tables, writeBlock: (content: SnapshotBlock) => number) {
+  constructor(tables: Tables, writesPreimages: boolean, writeBlock: (content: SnapshotBlock) => number) {
     this.#tables = tables;
+    this.#writesPreimages = writesPreimages;
     this.#writeBlock = writeBlock;
   }
 
@@ -86,15 +89,16 @@ class StateRows implements SnapshotRows {
     this.#write("codes", codeHash, code);
   }
 
-  account(address: Uint8Array, account: StoredAccount): void {
-    this.#write("accounts", address, encodeAccountValue(account));
+  account(hash: Uint8Array, account: StoredAccount): void {
+    this.#write("accounts", hash, encodeAccountValue(account));
   }
 
-  slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void {
-    const key = new Uint8Array(address.length + slot.length);
-    key.set(address);
-    key.set(slot, address.length);
-    this.#write("storage", key, value);
+  slot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void {
+    this.#write("storage", concatBytes(owner, hash), value);
+  }
+
+  preimage(hash: Uint8Array, key: Uint8Array): void {
+    if (this.#writesPreimages) this.#write("preimages", hash, key);
   }
 
   node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void {

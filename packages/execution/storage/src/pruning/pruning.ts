@@ -90,9 +90,9 @@ export class HistoryPruner {
   *#places(number: number): Generator<() => void> {
     const { changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
-      const address = key.subarray(BLOCK_NUMBER_SIZE);
-      yield () => this.#state.forgetChange(number, address, undefined);
-      for (const { slot } of decodeChangeRow(value).slots) yield () => this.#state.forgetChange(number, address, slot);
+      const account = key.subarray(BLOCK_NUMBER_SIZE);
+      yield () => this.#state.forgetChange(number, account, undefined);
+      for (const { slot } of decodeChangeRow(value).slots) yield () => this.#state.forgetChange(number, account, slot);
     }
     for (const key of logKeys(logsOf(this.#blocks.receipts(number) ?? []))) yield () => this.#logs.dropChunkEndingAt(key, number);
     for (const [index, key] of (this.#blocks.transactionHashes(number) ?? []).entries()) {

@@ -1,5 +1,3 @@
-import { crc32 } from "node:zlib";
-import { compareBytes } from "@rnode/primitives";
 import { RowFile } from "./row-file.ts";
 import { ascendingPlaces } from "./row-order.ts";
 
@@ -8,23 +6,6 @@ const DEFAULT_MEMORY_BYTES = 48 << 20;
 /** for all runs that are merged at the same time */
 const MERGE_BYTES = 32 << 20;
 const [MIN_RUN_BUFFER, MAX_RUN_BUFFER] = [16 << 10, 1 << 20] as const;
-/** of one read of `hasIntactRuns` */
-const CHECK_BYTES = 1 << 20;
-
-/** A sorted part of the file of a `RowSort`; it starts at the end of the previous one. */
-export interface SortedRun {
-  readonly endBytes: number;
-  /** CRC-32 of its rows */
-  readonly checksum: number;
-}
-
-/** Rows in a file that stays when the process ends. */
-interface KeptRuns {
-  /** of the file */
-  readonly name: string;
-  /** the runs of an earlier process in the file; later content is removed */
-  readonly runs: readonly SortedRun[];
-}
 
 export interface RowSortOptions {
   readonly rowBytes: number;
@@ -34,13 +15,11 @@ export interface RowSortOptions {
   readonly folder: string;
   /** of rows in memory; default: 48 MiB */
   readonly memoryBytes?: number | undefined;
-  /** default: the file has no name, and goes with the process */
-  readonly kept?: KeptRuns | undefined;
 }
 
 /**
  * Sorts any number of rows of one size with a bounded amount of memory: sorted runs are written to a temporary file, and merged
- * during reading. The file can be kept, for a process that resumes the sort.
+ * during reading.
  */
 export class RowSort {
   readonly #rowBytes: number;
@@ -51,54 +30,14 @@ export class RowSort {
   /** rows in memory */
   #rows = 0;
   #file: RowFile | undefined;
-  readonly #fileName: string | undefined;
-  readonly #runs: SortedRun[];
-  #isSynced = true;
+  /** end of each sorted part of the file, which starts at the end of the one before it */
+  readonly #runEnds: number[] = [];
 
-  /** @throws {CodedError} storage/disk-full, storage/io: the file of kept runs */
-  constructor({ rowBytes, keyBytes, folder, memoryBytes = DEFAULT_MEMORY_BYTES, kept }: RowSortOptions) {
+  constructor({ rowBytes, keyBytes, folder, memoryBytes = DEFAULT_MEMORY_BYTES }: RowSortOptions) {
     this.#rowBytes = rowBytes;
     this.#keyBytes = keyBytes;
     this.#folder = folder;
     this.#maxRows = Math.max(PAGE_ROWS, Math.floor(memoryBytes / rowBytes));
-    this.#fileName = kept?.name;
-    this.#runs = [...(kept?.runs ?? [])];
-    if (this.#runs.length > 0) this.#openFile();
-  }
-
-  get count(): number {
-    return this.#fileBytes / this.#rowBytes + this.#rows;
-  }
-
-  /** The runs in the file. */
-  get runs(): readonly SortedRun[] {
-    return this.#runs;
-  }
-
-  get #fileBytes(): number {
-    return this.#runs.at(-1)?.endBytes ?? 0;
-  }
-
-  #openFile(): RowFile {
-    this.#file ??= new RowFile(
-      this.#folder,
-      this.#fileName === undefined ? undefined : { name: this.#fileName, sizeBytes: this.#fileBytes },
-    );
-    return this.#file;
-  }
-
-  /** Whether all runs are as they were written. Reads the file once. @throws {CodedError} storage/io */
-  hasIntactRuns(): boolean {
-    const piece = new Uint8Array(CHECK_BYTES);
-    return this.#runs.every(({ endBytes, checksum }, index) => {
-      let found = 0;
-      for (let at = this.#runs[index - 1]?.endBytes ?? 0; at < endBytes; at += piece.length) {
-        const part = piece.subarray(0, Math.min(piece.length, endBytes - at));
-        if (this.#openFile().read(part, at) < part.length) return false;
-        found = crc32(part, found);
-      }
-      return found === checksum;
-    });
   }
 
   /**
@@ -107,7 +46,7 @@ export class RowSort {
    * @throws {CodedError} storage/disk-full, storage/io
    */
   add(): Uint8Array {
-    if (this.#rows === this.#maxRows) this.spill();
+    if (this.#rows === this.#maxRows) this.#spill();
     const place = this.#rows++;
     if (place % PAGE_ROWS === 0 && this.#pages.length <= place / PAGE_ROWS) {
       this.#pages.push(new Uint8Array(PAGE_ROWS * this.#rowBytes));
@@ -120,30 +59,14 @@ export class RowSort {
     return this.#pages[Math.floor(place / PAGE_ROWS)]!.subarray(at, at + this.#rowBytes);
   }
 
-  /**
-   * Writes the rows in memory to the file. It may be called during reading, which then continues. If it fails, the rows stay in
-   * memory.
-   *
-   * @throws {CodedError} storage/disk-full, storage/io
-   */
-  spill(): void {
+  /** Writes the rows in memory to the file. */
+  #spill(): void {
     if (this.#rows === 0) return;
-    const file = this.#openFile();
-    try {
-      for (const place of this.#places()) file.append(this.#row(place));
-      this.#runs.push({ checksum: file.takeChecksum(), endBytes: file.sizeBytes });
-    } catch (error) {
-      file.cut(this.#fileBytes);
-      throw error;
-    }
-    this.#isSynced = false;
+    const file = (this.#file ??= new RowFile(this.#folder));
+    for (const place of this.#places()) file.append(this.#row(place));
+    file.flush();
+    this.#runEnds.push(file.sizeBytes);
     this.#rows = 0;
-  }
-
-  /** Waits until the runs are on the disk. @throws {CodedError} storage/disk-full, storage/io */
-  sync(): void {
-    if (!this.#isSynced) this.#file?.sync();
-    this.#isSynced = true;
   }
 
   #places(): Uint32Array {
@@ -153,48 +76,23 @@ export class RowSort {
   /**
    * All rows in ascending order of their keys; a row is valid until the next. No row may be added afterwards, but the rows can be read again.
    *
-   * @param after only rows with greater keys; default: all
    * @throws {CodedError} storage/disk-full, storage/io
    */
-  *sorted(after?: Uint8Array): Generator<Uint8Array> {
-    if (this.#runs.length === 0) {
-      for (const place of this.#places()) {
-        const row = this.#row(place);
-        if (after === undefined || this.#isAfter(row, after)) yield row;
-      }
+  *sorted(): Generator<Uint8Array> {
+    if (this.#file === undefined) {
+      for (const place of this.#places()) yield this.#row(place);
       return;
     }
-    this.spill();
+    this.#spill();
     this.#pages.length = 0;
-    yield* this.#merged(this.#openFile(), after);
+    yield* this.#merged(this.#file);
   }
 
-  #isAfter(row: Uint8Array, key: Uint8Array): boolean {
-    return compareBytes(row.subarray(0, this.#keyBytes), key) > 0;
-  }
-
-  /** Position of the first row with a greater key between two positions of the file; `end` if there is none. */
-  #firstAfter(file: RowFile, from: number, end: number, key: Uint8Array): number {
-    const row = new Uint8Array(this.#rowBytes);
-    let [low, high] = [0, (end - from) / this.#rowBytes];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      file.read(row, from + middle * this.#rowBytes);
-      if (this.#isAfter(row, key)) high = middle;
-      else low = middle + 1;
-    }
-    return from + low * this.#rowBytes;
-  }
-
-  *#merged(file: RowFile, after: Uint8Array | undefined): Generator<Uint8Array> {
-    const wanted = Math.floor(MERGE_BYTES / this.#runs.length);
+  *#merged(file: RowFile): Generator<Uint8Array> {
+    const wanted = Math.floor(MERGE_BYTES / this.#runEnds.length);
     const bufferBytes = Math.min(MAX_RUN_BUFFER, Math.max(MIN_RUN_BUFFER, wanted));
     const bufferRows = Math.max(1, Math.floor(bufferBytes / this.#rowBytes));
-    const runs = this.#runs.flatMap(({ endBytes }, index) => {
-      const start = this.#runs[index - 1]?.endBytes ?? 0;
-      const from = after === undefined ? start : this.#firstAfter(file, start, endBytes, after);
-      return from === endBytes ? [] : [new Run(file, from, endBytes, this.#rowBytes, bufferRows)];
-    });
+    const runs = this.#runEnds.map((end, index) => new Run(file, this.#runEnds[index - 1] ?? 0, end, this.#rowBytes, bufferRows));
     const heap = new RunHeap(runs, this.#keyBytes);
     for (;;) {
       const { first } = heap;
@@ -204,7 +102,7 @@ export class RowSort {
     }
   }
 
-  /** Gives the temporary file back; one that is kept stays. */
+  /** Gives the temporary file back. */
   close(): void {
     this.#file?.close();
     this.#pages.length = 0;

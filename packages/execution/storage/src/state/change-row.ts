@@ -6,13 +6,13 @@ import { toWord } from "./slot-value.ts";
 
 /*
  * The account and the slots that one block changed, as they were before the block:
- *   bytes of the account row 1 (0: it did not exist) ‖ account row ‖ [number of slots 4 ‖ slots 32 each, ascending ‖ bytes of each value 1
+ *   bytes of the account row 1 (0: it did not exist) ‖ account row ‖ [number of slots 4 ‖ hashes of slots 32 each, ascending ‖ bytes of each value 1
  *   each ‖ values]
  * The part in brackets is left out if there are no slots. A value of 0 bytes means that the slot was empty.
  */
 
 export interface OldSlot {
-  /** 32 bytes */
+  /** keccak256 of the slot */
   readonly slot: Uint8Array;
   /** without leading zeros; `undefined`: zero */
   readonly value: Uint8Array | undefined;
@@ -74,8 +74,12 @@ export function oldSlot(row: Uint8Array, { at, size }: { readonly at: number; re
   return size === 0 ? undefined : toWord(row, at, size);
 }
 
-/** The location of the slot's old value in the row; undefined if the block did not change the slot. Only indexes into `row`. */
-export function findOldSlot(row: Uint8Array, slot: Uint8Array): { at: number; size: number } | undefined {
+/**
+ * The location of the slot's old value in the row; undefined if the block did not change the slot. Only indexes into `row`.
+ *
+ * @param slot has the hash of the slot at `hashAt`
+ */
+export function findOldSlot(row: Uint8Array, slot: Uint8Array, hashAt = 0): { at: number; size: number } | undefined {
   const countAt = 1 + row[0]!;
   if (countAt === row.length) return undefined;
   const count = readUint32(row, countAt);
@@ -84,7 +88,7 @@ export function findOldSlot(row: Uint8Array, slot: Uint8Array): { at: number; si
   let high = count - 1;
   while (low <= high) {
     const middle = (low + high) >> 1;
-    const order = compareSlot(row, slotsAt + middle * SLOT_SIZE, slot);
+    const order = compareSlot(row, slotsAt + middle * SLOT_SIZE, slot, hashAt);
     if (order === 0) return valueSpan(row, slotsAt, count, middle);
     if (order < 0) low = middle + 1;
     else high = middle - 1;
@@ -92,9 +96,9 @@ export function findOldSlot(row: Uint8Array, slot: Uint8Array): { at: number; si
   return undefined;
 }
 
-function compareSlot(row: Uint8Array, at: number, slot: Uint8Array): number {
+function compareSlot(row: Uint8Array, at: number, slot: Uint8Array, hashAt: number): number {
   for (let i = 0; i < SLOT_SIZE; i++) {
-    const difference = row[at + i]! - slot[i]!;
+    const difference = row[at + i]! - slot[hashAt + i]!;
     if (difference !== 0) return difference;
   }
   return 0;

@@ -1,15 +1,17 @@
 import { EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import { ByteArena, NumberList } from "../buffers/growable.ts";
-import { sortKeys } from "../buffers/key-table.ts";
+import { sortedKeys, sortKeys } from "../buffers/key-table.ts";
 import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
 import { accountValueEnd, MAX_ACCOUNT_RECORD_BYTES, markStorage, storageRootAt } from "./account-value.ts";
 import { ChangeRowWriter, changeRowSize } from "./change-row.ts";
 import type { FlatRows } from "./flat-rows.ts";
+import type { StateKeys } from "./hashed-keys.ts";
 import { slotValueAt, slotValueEnd } from "./slot-value.ts";
 import { NONE, type StateBatch } from "./state-batch.ts";
 
 const ADDRESS_SIZE = 20;
+const HASH_SIZE = 32;
 const WORD_SIZE = 32;
 /** number of the account ‖ slot */
 const SLOT_KEY_SIZE = 4 + WORD_SIZE;
@@ -22,9 +24,13 @@ export class StateBatchWriter {
   readonly #changes: Table;
   readonly #accounts: FlatRows;
   readonly #slots: FlatRows;
-  readonly #address = new Uint8Array(ADDRESS_SIZE);
-  readonly #slotKey = new Uint8Array(ADDRESS_SIZE + WORD_SIZE);
-  readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
+  readonly #keys: StateKeys;
+  readonly #accountKey = new Uint8Array(HASH_SIZE);
+  readonly #slotKey = new Uint8Array(2 * HASH_SIZE);
+  readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + HASH_SIZE);
+  /** of the batch's accounts and slots, in their order */
+  readonly #accountHashes = new ByteArena();
+  readonly #slotHashes = new ByteArena();
   /** the blocks that changed the current key */
   readonly #numbers: number[] = [];
 
@@ -44,17 +50,18 @@ export class StateBatchWriter {
   /** for each block: its first and its last change row */
   readonly #firstChange = new NumberList();
   readonly #lastChange = new NumberList();
-  /** for each change row, ascending by address within a block */
+  /** for each change row, ascending by key within a block */
   readonly #nextChange = new NumberList();
   readonly #changeAccount = new NumberList();
   readonly #changeAt = new NumberList();
   readonly #changeSize = new NumberList();
   readonly #changeRows = new ByteArena();
 
-  constructor(changes: Table, accounts: FlatRows, slots: FlatRows) {
+  constructor(changes: Table, accounts: FlatRows, slots: FlatRows, keys: StateKeys) {
     this.#changes = changes;
     this.#accounts = accounts;
     this.#slots = slots;
+    this.#keys = keys;
   }
 
   write(batch: StateBatch): void {
@@ -67,8 +74,13 @@ export class StateBatchWriter {
       this.#firstChange.push(NONE);
       this.#lastChange.push(NONE);
     }
-    for (const account of batch.accounts.sorted()) {
-      copy(batch.accounts.bytes, account * ADDRESS_SIZE, this.#address, 0, ADDRESS_SIZE);
+    const { accounts, slots } = batch;
+    this.#accountHashes.reserve(accounts.count * HASH_SIZE);
+    this.#slotHashes.reserve(slots.count * HASH_SIZE);
+    this.#keys.addresses.writeAll(this.#accountHashes.bytes, accounts.bytes, accounts.count, 0, ADDRESS_SIZE);
+    this.#keys.slots.writeAll(this.#slotHashes.bytes, slots.bytes, slots.count, SLOT_KEY_SIZE - WORD_SIZE, SLOT_KEY_SIZE);
+    for (const account of sortedKeys(this.#accountHashes.bytes, HASH_SIZE, accounts.count)) {
+      copy(this.#accountHashes.bytes, account * HASH_SIZE, this.#accountKey, 0, HASH_SIZE);
       if (batch.firstSlot.values[account] !== NONE) this.#writeSlots(batch, account);
       this.#writeAccount(batch, account);
     }
@@ -91,6 +103,8 @@ export class StateBatchWriter {
       this.#changeAt,
       this.#changeSize,
       this.#changeRows,
+      this.#accountHashes,
+      this.#slotHashes,
     ]) {
       part.clear();
     }
@@ -102,14 +116,14 @@ export class StateBatchWriter {
     const slots = new Uint32Array(count);
     for (let slot = batch.firstSlot.values[account]!; slot !== NONE; slot = batch.nextSlotOfAccount.values[slot]!)
       slots[--count] = slot;
-    sortKeys(slots, batch.slots.bytes, SLOT_KEY_SIZE, 4);
-    this.#slotKey.set(this.#address);
+    sortKeys(slots, this.#slotHashes.bytes, HASH_SIZE);
+    this.#slotKey.set(this.#accountKey);
     for (const slot of slots) this.#writeSlot(batch, slot);
   }
 
   #writeSlot(batch: StateBatch, slot: number): void {
     const key = this.#slotKey;
-    copy(batch.slots.bytes, slot * SLOT_KEY_SIZE + 4, key, ADDRESS_SIZE, WORD_SIZE);
+    copy(this.#slotHashes.bytes, slot * HASH_SIZE, key, HASH_SIZE, HASH_SIZE);
     const stored = this.#slots.seek(key);
     let bytes = this.#oldValues.bytes;
     let at = this.#oldValues.size;
@@ -159,7 +173,7 @@ export class StateBatchWriter {
   #writeAccount(batch: StateBatch, account: number): void {
     const rows = this.#rows;
     rows.clear();
-    const stored = this.#accounts.seek(this.#address);
+    const stored = this.#accounts.seek(this.#accountKey);
     const storedSize = stored === undefined ? 0 : accountValueEnd(stored);
     rows.reserve(storedSize);
     if (stored !== undefined) copy(stored, 0, rows.bytes, 0, storedSize);
@@ -175,7 +189,7 @@ export class StateBatchWriter {
         continue;
       }
       const block = batch.stepBlock.values[step]!;
-      this.#noteChange(batch, block, account, step, at, size);
+      this.#noteChange(block, account, step, at, size);
       this.#numbers[changes++] = batch.numbers[block]!;
       at = nextAt;
       size = nextSize;
@@ -208,7 +222,7 @@ export class StateBatchWriter {
     rows.size = end;
   }
 
-  #noteChange(batch: StateBatch, block: number, account: number, step: number, rowAt: number, rowSize: number): void {
+  #noteChange(block: number, account: number, step: number, rowAt: number, rowSize: number): void {
     let slots = 0;
     let valueBytes = 0;
     for (let old = this.#firstOld.values[step]!; old !== NONE; old = this.#nextOld.values[old]!) {
@@ -223,8 +237,14 @@ export class StateBatchWriter {
     this.#changeSize.push(size);
     const row = new ChangeRowWriter(this.#changeRows.bytes, changeAt, this.#rows.bytes, rowAt, rowSize, slots);
     for (let old = this.#firstOld.values[step]!; old !== NONE; old = this.#nextOld.values[old]!) {
-      const slotAt = this.#oldSlot.values[old]! * SLOT_KEY_SIZE + 4;
-      row.add(batch.slots.bytes, slotAt, this.#oldValues.bytes, this.#oldValueAt.values[old]!, this.#oldValueSize.values[old]!);
+      const slotAt = this.#oldSlot.values[old]! * HASH_SIZE;
+      row.add(
+        this.#slotHashes.bytes,
+        slotAt,
+        this.#oldValues.bytes,
+        this.#oldValueAt.values[old]!,
+        this.#oldValueSize.values[old]!,
+      );
     }
     const last = this.#lastChange.values[block]!;
     if (last === NONE) this.#firstChange.values[block] = change;
@@ -238,7 +258,7 @@ export class StateBatchWriter {
     for (const [block, number] of batch.numbers.entries()) {
       writeBlockNumber(key, 0, number);
       for (let change = this.#firstChange.values[block]!; change !== NONE; change = this.#nextChange.values[change]!) {
-        copy(batch.accounts.bytes, this.#changeAccount.values[change]! * ADDRESS_SIZE, key, BLOCK_NUMBER_SIZE, ADDRESS_SIZE);
+        copy(this.#accountHashes.bytes, this.#changeAccount.values[change]! * HASH_SIZE, key, BLOCK_NUMBER_SIZE, HASH_SIZE);
         this.#changes.write(key, rows, this.#changeSize.values[change]!, this.#changeAt.values[change]!);
       }
     }

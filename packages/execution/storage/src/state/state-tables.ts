@@ -1,14 +1,5 @@
 import type { AccountChange } from "@rnode/evm";
-import {
-  bytesToHex,
-  compareBytes,
-  concatBytes,
-  EMPTY_TRIE_ROOT,
-  equalBytes,
-  type Hex,
-  hexToBytes,
-  trimBytesLeft,
-} from "@rnode/primitives";
+import { bytesToHex, compareBytes, concatBytes, EMPTY_TRIE_ROOT, equalBytes, type Hex, trimBytesLeft } from "@rnode/primitives";
 import type { StatePlace, StateRow, StoredAccount } from "../api.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
@@ -16,28 +7,32 @@ import { storageError } from "../errors.ts";
 import { accountValueEnd, decodeAccountValue, encodeAccountValue } from "./account-value.ts";
 import { decodeChangeRow, encodeChangeRow, findOldSlot, type OldSlot, oldAccount, oldSlot } from "./change-row.ts";
 import { FlatRows } from "./flat-rows.ts";
+import { type HashedKeys, StateKeys } from "./hashed-keys.ts";
 import { slotValueAt, slotValueEnd, toWord } from "./slot-value.ts";
 import type { StateBatch } from "./state-batch.ts";
 import { StateBatchWriter } from "./state-batch-writer.ts";
 
-const ADDRESS_SIZE = 20;
-const SLOT_KEY_SIZE = ADDRESS_SIZE + 32;
+const HASH_SIZE = 32;
+const SLOT_KEY_SIZE = 2 * HASH_SIZE;
 const NO_PREFIX = new Uint8Array(0);
 const NO_VALUE = new Uint8Array(0);
 
+/** Accounts are keyed by keccak256 of their address, slots by that ‖ keccak256 of the slot: the paths of the tries, in their order. */
 export interface StateTableSet {
-  /** address → account, and the last blocks that changed it (account-value.ts) */
+  /** hash of the address → account, and the last blocks that changed it (account-value.ts) */
   readonly accounts: Table;
-  /** address ‖ slot → value, and the last blocks that changed it (slot-value.ts) */
+  /** hash of the address ‖ hash of the slot → value, and the last blocks that changed it (slot-value.ts) */
   readonly storage: Table;
-  /** block ‖ address → the account before the block (change-row.ts) */
+  /** block ‖ hash of the address → the account before the block (change-row.ts) */
   readonly changes: Table;
-  /** address → blocks that changed the account, except for those in its row (flat-rows.ts) */
+  /** key of `accounts` → blocks that changed the account, except for those in its row (flat-rows.ts) */
   readonly accountBlocks: Table;
-  /** address ‖ slot → blocks that changed the slot, likewise */
+  /** key of `storage` → blocks that changed the slot, likewise */
   readonly slotBlocks: Table;
   /** code hash → code; never removed */
   readonly codes: Table;
+  /** hash → the address or slot; empty unless it is asked for; never removed */
+  readonly preimages: Table;
 }
 
 /**
@@ -48,51 +43,58 @@ export class StateTables {
   readonly #tables: StateTableSet;
   readonly #accountRows: FlatRows;
   readonly #slotRows: FlatRows;
+  readonly #keys = new StateKeys();
+  readonly #accountKey = new Uint8Array(HASH_SIZE);
   readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
-  readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
+  readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + HASH_SIZE);
+  readonly #hash = new Uint8Array(HASH_SIZE);
   readonly #batchWriter: StateBatchWriter;
+  readonly #writesPreimages: boolean;
 
-  constructor(tables: StateTableSet) {
+  constructor(tables: StateTableSet, writesPreimages: boolean) {
     this.#tables = tables;
+    this.#writesPreimages = writesPreimages;
     const { accounts, storage, accountBlocks, slotBlocks } = tables;
-    this.#accountRows = new FlatRows("account", ADDRESS_SIZE, { rows: accounts, lists: accountBlocks });
+    this.#accountRows = new FlatRows("account", HASH_SIZE, { rows: accounts, lists: accountBlocks });
     this.#slotRows = new FlatRows("slot", SLOT_KEY_SIZE, { rows: storage, lists: slotBlocks });
-    this.#batchWriter = new StateBatchWriter(tables.changes, this.#accountRows, this.#slotRows);
+    this.#batchWriter = new StateBatchWriter(tables.changes, this.#accountRows, this.#slotRows, this.#keys);
+  }
+
+  #accountKeyOf(address: Uint8Array): Uint8Array {
+    this.#keys.addresses.write(this.#accountKey, 0, address);
+    return this.#accountKey;
   }
 
   #slotKeyOf(address: Uint8Array, slot: Uint8Array): Uint8Array {
-    this.#slotKey.set(address);
-    this.#slotKey.set(slot, ADDRESS_SIZE);
+    this.#keys.addresses.write(this.#slotKey, 0, address);
+    this.#keys.slots.write(this.#slotKey, HASH_SIZE, slot);
     return this.#slotKey;
   }
 
-  #changeKeyOf(number: number, address: Uint8Array): Uint8Array {
+  /** @param key begins with the key of the account */
+  #changeKeyOf(number: number, key: Uint8Array): Uint8Array {
     writeBlockNumber(this.#changeKey, 0, number);
-    this.#changeKey.set(address, BLOCK_NUMBER_SIZE);
+    for (let i = 0; i < HASH_SIZE; i++) this.#changeKey[BLOCK_NUMBER_SIZE + i] = key[i]!;
     return this.#changeKey;
   }
 
   readAccount(address: Uint8Array): StoredAccount | undefined {
-    const row = this.#tables.accounts.peek(address);
+    return this.#accountOf(this.#accountKeyOf(address));
+  }
+
+  #accountOf(hash: Uint8Array): StoredAccount | undefined {
+    const row = this.#tables.accounts.peek(hash);
     return row === undefined ? undefined : decodeAccountValue(row);
   }
 
   /** 32 bytes; undefined means zero. */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
-    const row = this.#tables.storage.peek(this.#slotKeyOf(address, slot));
+    return this.#slotOf(this.#slotKeyOf(address, slot));
+  }
+
+  #slotOf(key: Uint8Array): Uint8Array | undefined {
+    const row = this.#tables.storage.peek(key);
     return row === undefined ? undefined : slotWord(row);
-  }
-
-  /** All accounts at the head, by ascending address. Nothing may be written meanwhile. */
-  *accounts(): Generator<{ readonly address: Uint8Array; readonly account: StoredAccount }> {
-    for (const { key, value } of this.#tables.accounts.range(NO_PREFIX)) yield { address: key, account: decodeAccountValue(value) };
-  }
-
-  /** All slots of an account at the head, 32 bytes each. Nothing may be written meanwhile. */
-  *slots(address: Uint8Array): Generator<{ readonly slot: Uint8Array; readonly value: Uint8Array }> {
-    for (const { key, value } of this.#tables.storage.withPrefix(address)) {
-      yield { slot: key.subarray(ADDRESS_SIZE), value: slotWord(value) };
-    }
   }
 
   /**
@@ -101,29 +103,19 @@ export class StateTables {
    * @param number `undefined`: the head
    */
   *rowsAt(number: number | undefined, after: StatePlace | undefined): Generator<StateRow> {
-    if (after !== undefined) {
-      const account = number === undefined ? this.readAccount(after.address) : this.readAccountAt(number, after.address);
-      yield* this.#slotRowsAt(number, after.address, account, after.slot);
-    }
-    for (const address of this.#keysAt(number, "accounts", NO_PREFIX, after?.address)) {
-      const account = number === undefined ? this.readAccount(address) : this.readAccountAt(number, address);
+    if (after !== undefined) yield* this.#slotRowsAt(number, after.account, after.slot);
+    for (const hash of this.#keysAt(number, "accounts", NO_PREFIX, after?.account)) {
+      const account = number === undefined ? this.#accountOf(hash) : this.#accountOfAt(number, hash);
       if (account === undefined) continue;
-      yield { kind: "account", address, account };
-      yield* this.#slotRowsAt(number, address, account, undefined);
+      yield { kind: "account", hash, account };
+      if (!equalBytes(account.storageRoot, EMPTY_TRIE_ROOT)) yield* this.#slotRowsAt(number, hash, undefined);
     }
   }
 
-  *#slotRowsAt(
-    number: number | undefined,
-    address: Uint8Array,
-    account: StoredAccount | undefined,
-    after: Uint8Array | undefined,
-  ): Generator<StateRow> {
-    if (account === undefined || equalBytes(account.storageRoot, EMPTY_TRIE_ROOT)) return;
-    for (const key of this.#keysAt(number, "storage", address, after && concatBytes(address, after))) {
-      const slot = key.subarray(ADDRESS_SIZE);
-      const value = number === undefined ? this.readStorage(address, slot) : this.readStorageAt(number, address, slot);
-      if (value !== undefined) yield { kind: "slot", address, slot, value: trimBytesLeft(value) };
+  *#slotRowsAt(number: number | undefined, owner: Uint8Array, after: Uint8Array | undefined): Generator<StateRow> {
+    for (const key of this.#keysAt(number, "storage", owner, after && concatBytes(owner, after))) {
+      const value = number === undefined ? this.#slotOf(key) : this.#slotOfAt(number, key);
+      if (value !== undefined) yield { kind: "slot", owner, hash: key.subarray(HASH_SIZE), value: trimBytesLeft(value) };
     }
   }
 
@@ -143,35 +135,53 @@ export class StateTables {
 
   /** The account after block `number`, which must not be above the head. */
   readAccountAt(number: number, address: Uint8Array): StoredAccount | undefined {
-    const row = this.#tables.accounts.peek(address);
-    const changedAt = this.#accountRows.firstChange(number, address, row);
+    return this.#accountOfAt(number, this.#accountKeyOf(address));
+  }
+
+  #accountOfAt(number: number, hash: Uint8Array): StoredAccount | undefined {
+    const row = this.#tables.accounts.peek(hash);
+    const changedAt = this.#accountRows.firstChange(number, hash, row);
     if (changedAt === undefined) return row && decodeAccountValue(row);
-    return oldAccount(this.#changeRow(changedAt, address));
+    return oldAccount(this.#changeRow(changedAt, hash));
   }
 
   readStorageAt(number: number, address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
-    const key = this.#slotKeyOf(address, slot);
+    return this.#slotOfAt(number, this.#slotKeyOf(address, slot));
+  }
+
+  #slotOfAt(number: number, key: Uint8Array): Uint8Array | undefined {
     const row = this.#tables.storage.peek(key);
     const changedAt = this.#slotRows.firstChange(number, key, row);
     if (changedAt === undefined) return row && slotWord(row);
-    const changeRow = this.#changeRow(changedAt, address);
-    const old = findOldSlot(changeRow, slot);
+    const changeRow = this.#changeRow(changedAt, key);
+    const old = findOldSlot(changeRow, key, HASH_SIZE);
     if (old === undefined) {
-      throw storageError("storage/corrupted", { row: `changes ${changedAt} ${bytesToHex(address)}`, reason: "slot missing" });
+      throw storageError("storage/corrupted", { row: `changes ${changedAt} of ${bytesToHex(key)}`, reason: "slot missing" });
     }
     return oldSlot(changeRow, old);
   }
 
   /** A copy of a block's changes of an account (change-row.ts); `undefined` if there are none. */
   readChangeRow(number: number, address: Uint8Array): Uint8Array | undefined {
-    return this.#tables.changes.read(this.#changeKeyOf(number, address));
+    return this.#tables.changes.read(this.#changeKeyOf(number, this.#accountKeyOf(address)));
   }
 
-  #changeRow(number: number, address: Uint8Array): Uint8Array {
-    const row = this.#tables.changes.peek(this.#changeKeyOf(number, address));
+  /** The slot's old value in such a row, as `findOldSlot` gives it. */
+  findOldSlot(changeRow: Uint8Array, slot: Uint8Array): ReturnType<typeof findOldSlot> {
+    this.#keys.slots.write(this.#hash, 0, slot);
+    return findOldSlot(changeRow, this.#hash);
+  }
+
+  #changeRow(number: number, key: Uint8Array): Uint8Array {
+    const row = this.#tables.changes.peek(this.#changeKeyOf(number, key));
     if (row === undefined)
-      throw storageError("storage/corrupted", { row: `changes ${number} ${bytesToHex(address)}`, reason: "missing" });
+      throw storageError("storage/corrupted", { row: `changes ${number} of ${bytesToHex(key)}`, reason: "missing" });
     return row;
+  }
+
+  /** @param hash keccak256 of an address or a slot */
+  readPreimage(hash: Uint8Array): Uint8Array | undefined {
+    return this.#tables.preimages.read(hash);
   }
 
   /** Returns a copy. @throws {CodedError} storage/missing-code */
@@ -187,10 +197,12 @@ export class StateTables {
 
   /** Writes the accounts of an empty database. Nothing is replaced, so nothing is recorded. */
   writeGenesis(accounts: readonly AccountChange[], storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
-    for (const { address, after, storage } of sortedByAddress(accounts)) {
+    for (const change of accounts) {
+      const { address, after, storage } = change;
       if (after === undefined) continue;
+      if (this.#writesPreimages) this.#writePreimagesOf(change);
       const storageRoot = storageRoots.get(bytesToHex(address)) ?? EMPTY_TRIE_ROOT;
-      this.#tables.accounts.write(address, encodeAccountValue({ ...after, storageRoot }));
+      this.#tables.accounts.write(this.#accountKeyOf(address), encodeAccountValue({ ...after, storageRoot }));
       for (const { slot, after: value } of storage) {
         const trimmed = trimBytesLeft(value);
         if (trimmed.length > 0) this.#tables.storage.write(this.#slotKeyOf(address, slot), trimmed);
@@ -207,51 +219,71 @@ export class StateTables {
     for (const { number, change } of batch.clearing) this.#applyClearing(number, change, storageRoots[0]!);
     for (const [block, roots] of storageRoots.entries()) batch.setRoots(block, roots);
     this.#batchWriter.write(batch);
+    if (this.#writesPreimages) this.#writePreimages(batch);
+  }
+
+  #writePreimages({ accounts, slots, clearing }: StateBatch): void {
+    for (const key of accounts.all()) this.#writePreimage(this.#keys.addresses, key);
+    for (const key of slots.all()) this.#writePreimage(this.#keys.slots, key.subarray(-HASH_SIZE));
+    for (const { change } of clearing) this.#writePreimagesOf(change);
+  }
+
+  #writePreimagesOf({ address, storage }: AccountChange): void {
+    this.#writePreimage(this.#keys.addresses, address);
+    for (const { slot } of storage) this.#writePreimage(this.#keys.slots, slot);
+  }
+
+  #writePreimage(keys: HashedKeys, key: Uint8Array): void {
+    const { preimages } = this.#tables;
+    keys.write(this.#hash, 0, key);
+    if (!preimages.has(this.#hash)) preimages.write(this.#hash, key);
   }
 
   /** Applies a change that removes an account or its storage. */
   #applyClearing(number: number, change: AccountChange, storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
     const { address, after } = change;
-    const stored = this.#tables.accounts.read(address);
+    const account = this.#accountKeyOf(address).slice();
+    const stored = this.#tables.accounts.read(account);
     const before = stored?.subarray(0, accountValueEnd(stored));
-    const slots = this.#clearStorage(number, change);
+    const slots = this.#clearStorage(number, account, change);
     const storageRoot = storageRoots.get(bytesToHex(address)) ?? EMPTY_TRIE_ROOT;
     const row = after === undefined ? undefined : encodeAccountValue({ ...after, storageRoot });
     const isSame = before === undefined || row === undefined ? before === row : equalBytes(before, row);
     if (isSame && slots.length === 0) return;
-    this.#tables.changes.write(this.#changeKeyOf(number, address), encodeChangeRow(before, slots));
-    this.#accountRows.seek(address);
+    this.#tables.changes.write(this.#changeKeyOf(number, account), encodeChangeRow(before, slots));
+    this.#accountRows.seek(account);
     this.#accountRows.replace(row ?? NO_VALUE, 0, row?.length ?? 0, [number]);
   }
 
   /** @returns the slots that changed, with their old values */
-  #clearStorage(number: number, { address, after, storage }: AccountChange): OldSlot[] {
-    const { storage: table } = this.#tables;
+  #clearStorage(number: number, owner: Uint8Array, { after, storage }: AccountChange): OldSlot[] {
     const old: OldSlot[] = [];
-    const cleared = new Map<Hex, Uint8Array>();
-    for (const { key, value } of [...table.withPrefix(address)]) {
-      cleared.set(bytesToHex(key.subarray(ADDRESS_SIZE)), value.subarray(slotValueAt(value), slotValueEnd(value)));
+    const cleared = new Map<Hex, OldSlot>();
+    for (const { key, value } of [...this.#tables.storage.withPrefix(owner)]) {
+      const slot = key.subarray(HASH_SIZE);
+      cleared.set(bytesToHex(slot), { slot, value: value.subarray(slotValueAt(value), slotValueEnd(value)) });
     }
-    const written = after === undefined ? [] : [...storage].sort((a, b) => compareBytes(a.slot, b.slot));
-    for (const { slot, after: value } of written) {
+    const written = after === undefined ? [] : storage;
+    for (const { slot: preimage, after: value } of written) {
+      const slot = new Uint8Array(HASH_SIZE);
+      this.#keys.slots.write(slot, 0, preimage);
       const slotHex = bytesToHex(slot);
-      const before = cleared.get(slotHex);
+      const before = cleared.get(slotHex)?.value;
       cleared.delete(slotHex);
       const trimmed = trimBytesLeft(value);
       if (before === undefined ? trimmed.length === 0 : equalBytes(before, trimmed)) continue;
-      this.#replaceSlot(address, slot, trimmed, number);
+      this.#replaceSlot(owner, slot, trimmed, number);
       old.push({ slot, value: before });
     }
-    for (const [slotHex, value] of cleared) {
-      const slot = hexToBytes(slotHex);
-      this.#replaceSlot(address, slot, NO_VALUE, number);
-      old.push({ slot, value });
+    for (const slot of cleared.values()) {
+      this.#replaceSlot(owner, slot.slot, NO_VALUE, number);
+      old.push(slot);
     }
     return old;
   }
 
-  #replaceSlot(address: Uint8Array, slot: Uint8Array, value: Uint8Array, number: number): void {
-    this.#slotRows.seek(this.#slotKeyOf(address, slot));
+  #replaceSlot(owner: Uint8Array, slot: Uint8Array, value: Uint8Array, number: number): void {
+    this.#slotRows.seek(concatBytes(owner, slot));
     this.#slotRows.replace(value, 0, value.length, [number]);
   }
 
@@ -259,12 +291,12 @@ export class StateTables {
   unwind(number: number): void {
     const { changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
-      const address = key.subarray(BLOCK_NUMBER_SIZE);
+      const owner = key.subarray(BLOCK_NUMBER_SIZE);
       const { account, slots } = decodeChangeRow(value);
-      this.#accountRows.seek(address);
+      this.#accountRows.seek(owner);
       this.#accountRows.restore(account, number);
       for (const { slot, value: old } of slots) {
-        this.#slotRows.seek(this.#slotKeyOf(address, slot));
+        this.#slotRows.seek(concatBytes(owner, slot));
         this.#slotRows.restore(old, number);
       }
       changes.delete(key);
@@ -274,11 +306,12 @@ export class StateTables {
   /**
    * For pruning: removes block `number`'s change of an account.
    *
-   * @param slot `undefined`: the account itself
+   * @param account its key
+   * @param slot hash of the slot; `undefined`: the account itself
    */
-  forgetChange(number: number, address: Uint8Array, slot: Uint8Array | undefined): void {
-    if (slot === undefined) this.#accountRows.prune(address, number);
-    else this.#slotRows.prune(this.#slotKeyOf(address, slot), number);
+  forgetChange(number: number, account: Uint8Array, slot: Uint8Array | undefined): void {
+    if (slot === undefined) this.#accountRows.prune(account, number);
+    else this.#slotRows.prune(concatBytes(account, slot), number);
   }
 }
 
@@ -305,8 +338,4 @@ function* mergedKeys(left: Generator<Uint8Array>, right: Generator<Uint8Array>):
 function slotWord(row: Uint8Array): Uint8Array {
   const at = slotValueAt(row);
   return toWord(row, at, slotValueEnd(row) - at);
-}
-
-function sortedByAddress(accounts: readonly AccountChange[]): AccountChange[] {
-  return [...accounts].sort((a, b) => compareBytes(a.address, b.address));
 }

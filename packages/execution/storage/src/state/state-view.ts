@@ -6,7 +6,7 @@ import type { BlockTables } from "../blocks/block-tables.ts";
 import type { Head } from "../blocks/meta-table.ts";
 import { storageError } from "../errors.ts";
 import type { NodeTables } from "../nodes/node-tables.ts";
-import { findOldSlot, oldAccount, oldSlot } from "./change-row.ts";
+import { oldAccount, oldSlot } from "./change-row.ts";
 import type { StateTables } from "./state-tables.ts";
 
 /** Of the rows that `NextChanges` keeps. */
@@ -122,7 +122,7 @@ export class StoredStateView implements StateView {
     const { state } = this.#source;
     if (this.#pinned.isHead()) return state.readStorage(address, slot);
     const changed = this.#next?.rowOf(address);
-    const old = changed && findOldSlot(changed, slot);
+    const old = changed && state.findOldSlot(changed, slot);
     if (changed === undefined || old === undefined) return state.readStorageAt(this.#pinned.number, address, slot);
     return oldSlot(changed, old);
   }

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { isCodedError, isSystemError } from "@rnode/primitives";
 import { acquireWriterLock, type WriterLock } from "../database/writer-lock.ts";
 import { toStorageError } from "../errors.ts";
-import { ROW_FILES } from "./state-rows.ts";
 
 const CHECKPOINT_FILE = "checkpoint";
-const FILES = [CHECKPOINT_FILE, `${CHECKPOINT_FILE}.new`, ...Object.values(ROW_FILES)];
+const FILES = [CHECKPOINT_FILE, `${CHECKPOINT_FILE}.new`];
 
 const LOOK_INTERVAL_MS = 50;
 
@@ -70,8 +69,9 @@ export class CheckpointFolder {
   }
 
   /**
-   * Removes the files of an earlier verification. The checkpoint is removed first, because it needs the rest. @throws
-   * {CodedError} storage/io
+   * Removes the files of an earlier verification.
+   *
+   * @throws {CodedError} storage/io
    */
   clear(): void {
     this.#tried(() => {

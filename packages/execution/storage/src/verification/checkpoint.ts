@@ -5,7 +5,6 @@ import type { SortedTrieProgress } from "@rnode/trie";
 import type { VerifyProgress, VerifyRestartReason } from "../api.ts";
 import type { PageCheckPosition } from "../database/page-check.ts";
 import { startsWith } from "../database/table.ts";
-import type { StateRuns } from "./state-rows.ts";
 
 /*
  * Where an interrupted verification was:
@@ -14,10 +13,10 @@ import type { StateRuns } from "./state-rows.ts";
  */
 const MARK = asciiToBytes("rnode-verify");
 /**
- * Increased if the layout of `Checkpoint` or of the sorted rows changes, or if a verification checks more, because rows before a
- * checkpoint are not checked again.
+ * Increased if the layout of `Checkpoint` changes, or if a verification checks more, because rows before a checkpoint are not checked
+ * again.
  */
-const FORMAT = 1;
+const FORMAT = 2;
 const FORMAT_AT = MARK.length;
 const CHECKSUM_AT = FORMAT_AT + 2;
 const CONTENT_AT = CHECKSUM_AT + 4;
@@ -30,20 +29,18 @@ export interface DatabaseStamp {
   readonly file: string;
 }
 
-/** A position in the verification of the state. Everything before it is checked, or in the sorted rows. */
+/** A position in the verification of the state. Everything before it is checked. */
 export type StatePosition =
   /**
-   * reading the tables: everything up to the account at `address` and the storage row `slotKey` (both `undefined` at the start)
+   * reading the tables of accounts and slots: up to the row of the account `account`, which is the last key of `accounts`, and the storage row
+   * `slotKey`, which is in the trie `storage` if that account has one (all `undefined` at the start)
    */
-  | { readonly phase: "rows"; readonly address?: Uint8Array | undefined; readonly slotKey?: Uint8Array | undefined }
-  /** the trie of the accounts, up to the last key of `trie` */
-  | { readonly phase: "accounts"; readonly trie?: SortedTrieProgress | undefined }
-  /** the tries of all accounts up to the hash `owner`, and `trie`, the one of the next account with storage, up to the sorted row `slot` */
   | {
-      readonly phase: "storage";
-      readonly owner?: Uint8Array | undefined;
-      readonly slot?: Uint8Array | undefined;
-      readonly trie?: SortedTrieProgress | undefined;
+      readonly phase: "rows";
+      readonly account?: Uint8Array | undefined;
+      readonly accounts?: SortedTrieProgress | undefined;
+      readonly slotKey?: Uint8Array | undefined;
+      readonly storage?: SortedTrieProgress | undefined;
     }
   /** codes up to the hash `code` */
   | { readonly phase: "codes"; readonly code?: Uint8Array | undefined };
@@ -52,6 +49,9 @@ export type StatePosition =
 export interface StateTally {
   /** read, as in `VerifyProgress` */
   readonly rows: number;
+  readonly accounts: number;
+  /** in tries */
+  readonly slots: number;
   readonly nodes: number;
   readonly codes: number;
   /** once the trie of the accounts is complete */
@@ -67,7 +67,6 @@ export type VerifyPlace =
 export interface Checkpoint {
   readonly database: DatabaseStamp;
   readonly place: VerifyPlace;
-  readonly runs: StateRuns;
   readonly progress: VerifyProgress;
 }
 
