@@ -34,7 +34,7 @@ export class SimSupernode {
   /** Decides that a message of a local-safe block is invalid. @returns `undefined` if there is no such block with a user's transaction */
   invalidate(localSafe: L2BlockRef, mayExecute: (timestampSec: number) => boolean): L2BlockRef | undefined {
     const engine = this.#engine;
-    const first = Math.max(this.#safe(localSafe).number, engine.finalized!.number) + 1;
+    const first = this.#safe(localSafe).number + 1;
     for (let at = first; at <= localSafe.number; at++) {
       const { timestamp, transactions } = engine.canonicalPayload(at)!.executionPayload;
       if (!mayExecute(timestamp) || transactions.every(isDepositTransaction)) continue;
@@ -45,7 +45,8 @@ export class SimSupernode {
 
   #safe(localSafe: L2BlockRef): L2BlockRef {
     const engine = this.#engine;
-    const newest = engine.canonicalRef(Math.max(0, localSafe.number - this.#lagBlocks)) ?? engine.canonicalRef(0)!;
+    const finalized = engine.finalized!;
+    const newest = engine.canonicalRef(Math.max(finalized.number, localSafe.number - this.#lagBlocks)) ?? finalized;
     const isCanonical = engine.canonicalRef(this.#verified.number)?.hash === this.#verified.hash;
     if (!isCanonical || newest.number > this.#verified.number) this.#verified = newest;
     return lower(this.#verified, localSafe);
