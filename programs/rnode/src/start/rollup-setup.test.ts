@@ -7,7 +7,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { rnodeOptions } from "../options.ts";
 import { testConfig } from "../testing/fake-chain.ts";
 import { recordingLogger } from "../testing/recording-logger.ts";
-import { loadDerivationConfig } from "./rollup-setup.ts";
+import { assertAltDa, loadDerivationConfig } from "./rollup-setup.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON that the tests damage
 type Json = any;
@@ -315,5 +315,32 @@ system_config = { batcherAddress = "0x${"6".repeat(40)}", overhead = ${word("0")
     await expect(load("--network=zora-sepolia", `--registry=${registry}`)).rejects.toThrow(
       /has no network zora-sepolia; it has op-sepolia/,
     );
+  });
+});
+
+describe("where the data is", () => {
+  const l1: RollupConfig = testConfig();
+  const altDa = { daChallengeContractAddress: undefined, daChallengeWindow: 1, daResolveWindow: 1 };
+  const keccak: RollupConfig = { ...l1, altDa: { ...altDa, daCommitmentType: "KeccakCommitment" } };
+  const generic: RollupConfig = { ...l1, altDa: { ...altDa, daCommitmentType: "GenericCommitment" } };
+  const server = ["--altda.enabled", "--altda.da-server=http://127.0.0.1:1"];
+  const light = "--l2.follow.source=http://127.0.0.1:2";
+  it.each<[string, RollupConfig, string[], string | undefined]>([
+    ["L1", l1, [], undefined],
+    ["L1, with options of a server", l1, server, "so all of its data is on L1"],
+    ["a server", keccak, server, undefined],
+    ["a server that is not named", keccak, [], "--altda.enabled is required"],
+    ["a server that a light node does not read", keccak, [light], undefined],
+    ["a server with other commitments", generic, server, "which need true"],
+  ])("is %s", (_, rollup, args, words) => {
+    const parsed = parseOptions(
+      rnodeOptions,
+      ["--l2=http://127.0.0.1:3", "--l1=http://127.0.0.1:4", "--network=op-mainnet", ...args],
+      {},
+    );
+    if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+    const check = (): void => assertAltDa(parsed.options, rollup);
+    if (words === undefined) check();
+    else expect(check).toThrow(words);
   });
 });

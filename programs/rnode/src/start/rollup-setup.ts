@@ -103,11 +103,11 @@ export function assertConfirmations({ sequencer }: RnodeOptions, rollup: RollupC
 }
 
 /**
- * Where the rollup keeps its data, and where the options look for it, must be the same.
+ * Where the rollup keeps its data, and where the options look for it, must be the same. A light node reads no data.
  *
  * @throws {StartError} start/bad-config
  */
-export function assertAltDa({ altda }: Pick<RnodeOptions, "altda">, { altDa }: RollupConfig): void {
+export function assertAltDa({ altda, l2 }: Pick<RnodeOptions, "altda" | "l2">, { altDa }: RollupConfig): void {
   const refuse = (text: string): never => {
     throw new StartError("start/bad-config", text);
   };
@@ -116,6 +116,7 @@ export function assertAltDa({ altda }: Pick<RnodeOptions, "altda">, { altDa }: R
     return;
   }
   if (!altda.enabled) {
+    if (l2.followSource !== undefined) return; // nothing is derived
     refuse("--altda.enabled is required: the rollup's configuration has alt_da, so its data is on a DA server (--altda.da-server)");
   }
   const isGeneric = altDa.daCommitmentType === "GenericCommitment";
