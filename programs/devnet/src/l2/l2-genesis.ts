@@ -120,7 +120,6 @@ export function l2ChainConfig(parameters: ChainParameters, genesisTimeSec: numbe
     grayGlacierBlock: 0,
     mergeNetsplitBlock: 0,
     terminalTotalDifficulty: 0,
-    terminalTotalDifficultyPassed: true,
     bedrockBlock: 0,
     ...genesisForkTimesToJson(l2ForkTimes(parameters, genesisTimeSec)),
     optimism: {
