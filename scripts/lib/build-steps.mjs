@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { installWhenMissing } from "./install.mjs";
 import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
@@ -93,6 +93,7 @@ export const INTEROP = {
   conductor: { folder: "programs/rconductor", binary: "conductor-interop" },
   derivation: { folder: "lab/conformance", binary: "derivation-interop" },
   amsterdam: { folder: "programs/devnet", binary: "amsterdam-l1" },
+  challenger: { folder: "programs/rproposer", binary: "challenger", prepare: completeOptimism },
 };
 
 /** Geth's `devp2p`, which tests nodes of others, in the version whose test chain needs no fork that L2 does not have. */
@@ -114,15 +115,34 @@ export function buildGethDevp2p() {
   };
 }
 
+/** Copies the OP Stack's module, and adds the archive that its programs embed and the published module lacks. */
+function completeOptimism(go, folder) {
+  const module = "github.com/ethereum-optimism/optimism";
+  const interop = join(ROOT, folder, "interop");
+  const [, version] = readFileSync(join(interop, "go.mod"), "utf8").match(new RegExp(`^\\s*(?:require )?${module} (v\\S+)`, "m"));
+  const { stdout } = spawnSync(go, ["mod", "download", "-json", `${module}@${version}`], { encoding: "utf8", cwd: ROOT });
+  const copy = join(ROOT, folder, "build/optimism");
+  rmSync(copy, { recursive: true, force: true });
+  const isNeeded = (path) => !/[\\/](?:docs|rust)$/.test(path);
+  cpSync(JSON.parse(stdout).Dir, copy, { recursive: true, filter: isNeeded });
+  // the module cache is read-only
+  for (const entry of readdirSync(copy, { recursive: true, withFileTypes: true }))
+    if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o755);
+  const registry = join(copy, "op-core/superchain");
+  rmSync(join(registry, "superchain-configs.zip.sha256"));
+  run(go, ["run", "./registry", registry], { cwd: interop });
+}
+
 /** @returns the path of a program in Go, or undefined where Go is not installed */
 export function buildInterop(name = "p2p") {
-  const { folder, binary } = INTEROP[name];
+  const { folder, binary, prepare } = INTEROP[name];
   const program = `${folder}/build/${binary}`;
   const go = findGo();
   if (go === undefined) return undefined;
-  whenStale(binary, [`${folder}/interop`], [program], () =>
-    run(go, ["build", "-trimpath", "-o", join(ROOT, program), "."], { cwd: join(ROOT, folder, "interop") }),
-  );
+  whenStale(binary, [`${folder}/interop`], [program], () => {
+    prepare?.(go, folder);
+    run(go, ["build", "-trimpath", "-o", join(ROOT, program), "."], { cwd: join(ROOT, folder, "interop") });
+  });
   return join(ROOT, program);
 }
 
