@@ -20,6 +20,7 @@ import {
   hashTransaction,
   type LegacyTransaction,
   l1InfoDeposit,
+  logsBloom,
   PREDEPLOYS,
   signTransaction,
 } from "@rnode/protocol";
@@ -279,6 +280,36 @@ describe("L2Blocks", () => {
       await expect(source(proof(nodes)).l2.messagePasserStorageRoot(found)).rejects.toThrow(
         expect.objectContaining({ code: "engine/bad-answer" }),
       );
+    }
+  });
+
+  it("reads the logs of a block, which have to be all of its bloom, in their order", async () => {
+    const logs = [1, 2].map((byte) => ({ address: filled(20, byte), topics: [filled(32, byte)], data: filled(3, byte) }));
+    const hash = `0x${"ab".repeat(32)}` as const;
+    const place = { blockHash: hash, blockNumber: "0x5", transactionHash: hash, transactionIndex: "0x0", removed: false };
+    const json = logs.map(({ address, topics, data }, i) => ({
+      ...place,
+      address: bytesToHex(address),
+      topics: topics.map(bytesToHex),
+      data: bytesToHex(data),
+      logIndex: toQuantity(i),
+    }));
+    const asked = { ref: { ...(await source(() => FIVE.json).l2.blockRefByNumber(5))!, hash }, header: FIVE.header };
+    const withLogs = { ...asked, header: { ...FIVE.header, logsBloom: logsBloom(logs) } };
+    const read = (answer: unknown) => source(() => answer).l2.logsOf(withLogs);
+    expect(await read(json)).toMatchObject(logs);
+    expect(await source(() => "not asked").l2.logsOf({ ...asked, header: { ...FIVE.header, logsBloom: filled(256, 0) } })).toEqual(
+      [],
+    );
+    for (const wrong of [
+      null,
+      [],
+      json.slice(1),
+      [...json].reverse(),
+      [json[0], { ...json[1], blockHash: `0x${"cd".repeat(32)}` }],
+      [json[0], json[0]],
+    ]) {
+      await expect(read(wrong)).rejects.toThrow(expect.objectContaining({ code: "engine/bad-answer" }));
     }
   });
 });
