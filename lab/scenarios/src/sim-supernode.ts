@@ -1,3 +1,4 @@
+import type { Hex } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef } from "@rnode/protocol";
 import type { Heads, SyncStatusJson } from "@rnode/rnode";
 import type { SimEngine } from "./sim-engine.ts";
@@ -11,18 +12,22 @@ export class SimSupernode {
   readonly #engine: SimEngine;
   readonly #lagBlocks: number;
   #verified: L2BlockRef;
+  /** all that were ever verified: a decision is never taken back */
+  readonly #everVerified = new Set<Hex>();
 
   /** @param lagBlocks from the verified blocks to the local-safe head */
   constructor(engine: SimEngine, lagBlocks: number) {
     this.#engine = engine;
     this.#lagBlocks = lagBlocks;
     this.#verified = engine.canonicalRef(0)!;
+    this.#everVerified.add(this.#verified.hash);
   }
 
   /** Its own labels, from those of the node that derives. */
   heads(heads: Heads): Heads {
     const safe = this.#safe(heads.safe);
-    return { ...heads, safe, finalized: lower(heads.finalized, this.#verified) };
+    const isVerified = this.#everVerified.has(heads.finalized.hash);
+    return { ...heads, safe, finalized: isVerified ? heads.finalized : lower(heads.finalized, this.#verified) };
   }
 
   status(status: SyncStatusJson, heads: Heads | undefined): SyncStatusJson {
@@ -37,6 +42,7 @@ export class SimSupernode {
     const first = this.#safe(localSafe).number + 1;
     for (let at = first; at <= localSafe.number; at++) {
       const { timestamp, transactions } = engine.canonicalPayload(at)!.executionPayload;
+      if (this.#everVerified.has(engine.canonicalRef(at)!.hash)) continue;
       if (!mayExecute(timestamp) || transactions.every(isDepositTransaction)) continue;
       return engine.deny(at);
     }
@@ -49,6 +55,8 @@ export class SimSupernode {
     const newest = engine.canonicalRef(Math.max(finalized.number, localSafe.number - this.#lagBlocks)) ?? finalized;
     const isCanonical = engine.canonicalRef(this.#verified.number)?.hash === this.#verified.hash;
     if (!isCanonical || newest.number > this.#verified.number) this.#verified = newest;
+    for (let at = this.#verified; !this.#everVerified.has(at.hash); at = engine.canonicalRef(at.number - 1)!)
+      this.#everVerified.add(at.hash);
     return lower(this.#verified, localSafe);
   }
 }
