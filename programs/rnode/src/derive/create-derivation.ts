@@ -8,7 +8,7 @@ import type { NodeBase } from "../node-base.ts";
 import type { RnodeOptions } from "../options.ts";
 import type { SafeParts } from "../safe/create-safe.ts";
 import { challengeableL1Blocks, Finalizer } from "../safe/finalizer.ts";
-import type { Verification } from "../verification.ts";
+import type { Start, Verification } from "../verification.ts";
 import { BlocksAhead } from "./blocks-ahead.ts";
 import { type CrossSafeDeps, crossSafePart } from "./cross-safe.ts";
 import { DerivationLog } from "./derivation-log.ts";
@@ -58,6 +58,14 @@ export function inSet(derived: Verification, deps: CrossSafeDeps): Verification 
   return Object.defineProperties({} as Verification, {
     ...Object.getOwnPropertyDescriptors(derived),
     parts: { value: parts },
+    reset: {
+      value: async (start: Start) => {
+        const after = crossSafety.rederivedAfter();
+        const failure = await derived.reset(start);
+        if (failure === undefined && after !== undefined && start.base.number <= after) crossSafety.rederives();
+        return failure;
+      },
+    },
     onL1Head: {
       value: (block: L1BlockRef) => {
         crossSafety.onL1Head(block);

@@ -1,6 +1,6 @@
-import type { Hex } from "@rnode/primitives";
+import { CodedError, type Hex } from "@rnode/primitives";
 import type { BlockId, L2BlockRef } from "@rnode/protocol";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { CrossSafety } from "../common/cross-safety.ts";
 import { attributesOn, FakeEngine, GENESIS_TIME_SEC } from "../testing/fake-chain.ts";
 import { createHarness, type Harness, userTransaction } from "../testing/harness.ts";
@@ -113,7 +113,11 @@ describe("a chain of a set", () => {
     said.denied = [];
     said.verified = refAt(harness, 1);
     said.rederivedAfter = 1;
+    const failing = vi.spyOn(harness.pipeline, "reset").mockRejectedValue(new CodedError("l1/unavailable"));
     await harness.untilIdle();
+    expect(said.rederivedAfter).toBe(1); // until derivation has started over
+    failing.mockRestore();
+    await harness.advance(20_000, 1_000);
     expect(refAt(harness, 2).hash).toBe(whole.hash);
     expect(harness.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 1, finalized: 0 });
     expect(said.rederivedAfter).toBeUndefined();

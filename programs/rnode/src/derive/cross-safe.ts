@@ -67,7 +67,6 @@ export async function startInSet(crossSafety: CrossSafety, start: Start, { l2 }:
       : undefined;
     const safe = await atMost(start.safe, Math.min(limit, Math.max(verified ?? Number.POSITIVE_INFINITY, start.finalized.number)));
     const base = await atMost(start.base, limit);
-    if (rederived !== undefined) crossSafety.rederives();
     return {
       ...start,
       unsafe: await atMost(start.unsafe, limit),

@@ -126,7 +126,7 @@ export class SafeChainCheck {
       if (ref === undefined || ref.number >= base.number) return start;
       const reason = `L1 block ${newest.l1Block.number}, from which block ${base.number} was derived, is gone`;
       log.warn("deriving again from before safe blocks whose data L1 does not have any more", { from: ref.number, reason });
-      return { ...start, safe: ref, base: ref, derivedFrom: undefined };
+      return { ...start, safe: ref.number < start.safe.number ? ref : start.safe, base: ref, derivedFrom: undefined };
     } catch (error) {
       if (isCodedError(error)) return temporaryBy(error);
       throw error;
