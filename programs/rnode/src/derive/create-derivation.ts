@@ -2,13 +2,12 @@ import { createDecompressor } from "@rnode/compression";
 import { createDerivationPipeline, type DerivationConfig, type DerivationObserver, joinObservers } from "@rnode/derivation";
 import { type Feed, noFeed } from "@rnode/observe";
 import { isCriticalError } from "@rnode/primitives";
-import type { L1BlockRef } from "@rnode/protocol";
 import type { CrossSafety } from "../common/cross-safety.ts";
 import type { NodeBase } from "../node-base.ts";
 import type { RnodeOptions } from "../options.ts";
 import type { SafeParts } from "../safe/create-safe.ts";
 import { challengeableL1Blocks, Finalizer } from "../safe/finalizer.ts";
-import type { Start, Verification } from "../verification.ts";
+import type { Verification } from "../verification.ts";
 import { BlocksAhead } from "./blocks-ahead.ts";
 import { type CrossSafeDeps, crossSafePart } from "./cross-safe.ts";
 import { DerivationLog } from "./derivation-log.ts";
@@ -55,30 +54,29 @@ export function byDerivation(runner: DerivationRunner, finalizer: Finalizer, fau
 export function inSet(derived: Verification, deps: CrossSafeDeps): Verification {
   const { crossSafety, control } = deps;
   const parts = [...derived.parts, crossSafePart(deps)];
-  return Object.defineProperties({} as Verification, {
-    ...Object.getOwnPropertyDescriptors(derived),
-    parts: { value: parts },
-    reset: {
-      value: async (start: Start) => {
-        const after = crossSafety.rederivedAfter();
-        const failure = await derived.reset(start);
-        if (failure === undefined && after !== undefined && start.base.number <= after) crossSafety.rederives();
-        return failure;
-      },
+  return {
+    parts,
+    reset: async (start) => {
+      const after = crossSafety.rederivedAfter();
+      const failure = await derived.reset(start);
+      if (failure === undefined && after !== undefined && start.base.number <= after) crossSafety.rederives();
+      return failure;
     },
-    onL1Head: {
-      value: (block: L1BlockRef) => {
-        crossSafety.onL1Head(block);
-        derived.onL1Head(block);
-      },
+    holdsBack: derived.holdsBack,
+    onL1Head: (block) => {
+      crossSafety.onL1Head(block);
+      derived.onL1Head(block);
     },
-    localSafe: {
-      get: () => {
-        const heads = control.toldHeads;
-        return heads && (heads.pendingSafe.number > heads.safe.number ? heads.pendingSafe : heads.safe);
-      },
+    onL1Finalized: (block) => derived.onL1Finalized(block),
+    get faults() {
+      return derived.faults;
     },
-  });
+    status: derived.status,
+    get localSafe() {
+      const heads = control.toldHeads;
+      return heads && (heads.pendingSafe.number > heads.safe.number ? heads.pendingSafe : heads.safe);
+    },
+  };
 }
 
 /** The pipeline, with what reads for it and what follows from it. */

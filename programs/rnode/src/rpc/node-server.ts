@@ -9,7 +9,7 @@ import { adminMethods, type NodeAdminApi, type NodeApi, rollupMethods } from "./
 import { type SuperrootApi, superrootMethods } from "./superroot-methods.ts";
 
 /** as op-node. Spec: docs/protocol/04-rpc.md#rollup-node-server-transport */
-const MAX_REQUEST_BYTES = 5 * 1024 * 1024;
+export const MAX_REQUEST_BYTES = 5 * 1024 * 1024;
 
 export interface NodeServerDeps {
   readonly node: NodeApi & SuperrootApi;

@@ -1,7 +1,7 @@
 import { type MethodTable, method, param, RpcError, SERVER_ERROR, toRpcError, uint64Shape, withRpcErrors } from "@rnode/jsonrpc";
 import type { L2Block } from "@rnode/node-clients";
 import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
-import { type BlockId, type L2BlockRef, superRootHash, superRootOfSet } from "@rnode/protocol";
+import { type BlockId, type L2BlockRef, type SuperRoot, superRootHash, superRootOfSet } from "@rnode/protocol";
 import { type OutputDeps, type OutputOptions, outputOfBlock } from "./block-output.ts";
 import type { SyncStatusJson } from "./sync-status.ts";
 
@@ -18,7 +18,7 @@ export interface SuperrootApi extends OutputDeps {
 
 const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
 /** The genesis is safe from the first L1 block on: contracts may be older than the block that the rollup begins with. */
-const BEFORE_ANY_L1: BlockId = { hash: ZERO_HASH, number: 0 };
+export const BEFORE_ANY_L1: BlockId = { hash: ZERO_HASH, number: 0 };
 const REQUIRED_L1_FAULTS = {
   "not-safe-yet": "l1 at safe head not found",
   unknown: "l1 at safe head history unavailable",
@@ -67,19 +67,19 @@ async function atTimestamp(options: OutputOptions, node: SuperrootApi, timestamp
   return {
     ...withoutData,
     optimistic_at_timestamp: { [chainId]: { output, output_root: bytesToHex(outputRoot), required_l1: requiredL1 } },
-    data: {
-      verified_required_l1: composed.requiredL1,
-      super: {
-        timestamp: toQuantity(timestampSec),
-        chains: composed.superRoot.chains.map((chain) => ({
-          ChainID: String(chain.chainId),
-          Output: bytesToHex(chain.outputRoot),
-        })),
-      },
-      super_root: bytesToHex(superRootHash(composed.superRoot)),
-    },
+    data: superRootToJson(composed),
   };
 }
+
+/** The `data` of an answer. */
+export const superRootToJson = ({ superRoot, requiredL1 }: { readonly superRoot: SuperRoot; readonly requiredL1: BlockId }) => ({
+  verified_required_l1: requiredL1,
+  super: {
+    timestamp: toQuantity(superRoot.timestampSec),
+    chains: superRoot.chains.map((chain) => ({ ChainID: String(chain.chainId), Output: bytesToHex(chain.outputRoot) })),
+  },
+  super_root: bytesToHex(superRootHash(superRoot)),
+});
 
 /** The newest block at a time, whether it exists or not. */
 function blockNumberAt({ config }: SuperrootApi, timestamp: bigint): number {

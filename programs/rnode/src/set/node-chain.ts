@@ -4,11 +4,8 @@ import type { Hex } from "@rnode/primitives";
 import type { BlockId, Log, RollupConfig } from "@rnode/protocol";
 import type { RollupNode } from "../node.ts";
 import { outputOfBlock } from "../rpc/block-output.ts";
+import { BEFORE_ANY_L1 } from "../rpc/superroot-methods.ts";
 import type { LocalSafeBlock, SetChain } from "./set-chain.ts";
-
-const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
-/** The genesis is safe from the first L1 block on. */
-export const BEFORE_ANY_L1: BlockId = { hash: ZERO_HASH, number: 0 };
 
 /** A chain of the set by the node that derives it in this process. */
 export class NodeChain implements SetChain {

@@ -19,6 +19,8 @@ import { StartError } from "../common/start-error.ts";
 import { CanonicalL1 } from "../follow/canonical-l1.ts";
 import { METRICS_PREFIX, opNodeNames } from "../metrics.ts";
 import { type RnodeOptions, rnodeOptions } from "../options.ts";
+import { MAX_REQUEST_BYTES } from "../rpc/node-server.ts";
+import { BEFORE_ANY_L1 } from "../rpc/superroot-methods.ts";
 import { connectBeacon } from "../start/beacon.ts";
 import { configChecks } from "../start/config-checks.ts";
 import { connectL1, type L1Connections } from "../start/connections.ts";
@@ -27,7 +29,7 @@ import { loadRollup } from "../start/rollup-setup.ts";
 import { VERSION } from "../version.ts";
 import { hasOption, optionsOfChain, readSetArguments, type SetArguments } from "./chain-options.ts";
 import { chainSafety } from "./chain-safety.ts";
-import { BEFORE_ANY_L1, NodeChain } from "./node-chain.ts";
+import { NodeChain } from "./node-chain.ts";
 import { SetDatabase } from "./set-database.ts";
 import { runSet } from "./set-loop.ts";
 import { setMethods } from "./set-methods.ts";
@@ -35,8 +37,6 @@ import { SetVerifier, startOfSet } from "./set-verifier.ts";
 
 const SUMMARY = "Derives several chains of a dependency set, verifies their messages, and serves light nodes.";
 const STATUS_INTERVAL_MS = 10_000;
-/** as op-node. Spec: docs/protocol/04-rpc.md#rollup-node-server-transport */
-const MAX_REQUEST_BYTES = 5 * 1024 * 1024;
 const HELP = `Usage: rnode set --chain=NAME --chain=NAME … [options]
   ${SUMMARY}
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type MethodTable, method, param, RpcError, SERVER_ERROR, toRpcError, uint64Shape, withRpcErrors } from "@rnode/jsonrpc";
-import { bytesToHex, hexToBytes, isCodedError, toQuantity } from "@rnode/primitives";
-import { type BlockId, outputRoot, superRootHash, superRootOfSet } from "@rnode/protocol";
+import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
+import { type BlockId, outputRoot, superRootOfSet } from "@rnode/protocol";
+import { superRootToJson } from "../rpc/superroot-methods.ts";
 import type { SyncStatusJson } from "../rpc/sync-status.ts";
 import type { NodeChain } from "./node-chain.ts";
 import { numberAt } from "./set-chain.ts";
@@ -102,20 +103,7 @@ async function superRootAt(api: SetApi, timestamp: number): Promise<object> {
     chains.map(({ chainId }) => chainId),
     [...parts].map(([{ chainId }, output]) => ({ chainId, outputRoot: rootOf(output), requiredL1: output.requiredL1 })),
   )!;
-  return {
-    ...answer,
-    data: {
-      verified_required_l1: verified?.l1 ?? composed.requiredL1,
-      super: {
-        timestamp: toQuantity(timestamp),
-        chains: composed.superRoot.chains.map(({ chainId, outputRoot: output }) => ({
-          ChainID: String(chainId),
-          Output: bytesToHex(output),
-        })),
-      },
-      super_root: bytesToHex(superRootHash(composed.superRoot)),
-    },
-  };
+  return { ...answer, data: superRootToJson({ ...composed, requiredL1: verified?.l1 ?? composed.requiredL1 }) };
 }
 
 const rootOf = ({ stateRoot, messagePasserStorageRoot, block }: Omit<OutputAt, "requiredL1">): Uint8Array =>
