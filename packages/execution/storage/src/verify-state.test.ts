@@ -195,7 +195,6 @@ describe("an interrupted verification", () => {
       expect(all).toBeLessThanOrEqual(reports + attempts * interval);
       expect(existsSync(at(name, "verify"))).toBe(false);
     },
-    20_000,
   );
 
   it("goes on after kill -9", { tags: "long" }, async () => {

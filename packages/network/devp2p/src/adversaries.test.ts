@@ -1,5 +1,6 @@
 import { type ECDH, randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
+import { createMetrics } from "@rnode/observe";
 import { encodeRlp, type RlpItem, rlpUint } from "@rnode/primitives";
 import { until } from "@rnode/program/testing";
 import { afterEach, describe, expect, it } from "vitest";
@@ -169,9 +170,13 @@ describe("floods", () => {
   });
 
   it("of connections from one address are refused beyond a few", async () => {
-    const node = await start({ blocks: 1 });
+    const metrics = createMetrics({ prefix: "test", ofProcess: false });
+    const node = await start({ blocks: 1, metrics });
     const many = await Promise.all(Array.from({ length: 60 }, () => dial(node)));
-    await until("most are closed", () => many.filter(({ destroyed }) => destroyed).length >= 45, 4_000);
+    const refusals = async (): Promise<number> =>
+      Number(/devp2p_inbound_total\{outcome="refused"[^}]*\} (\d+)/.exec((await metrics.expose()).body)?.[1] ?? 0);
+    await until("most are refused", async () => (await refusals()) >= 45);
+    await until("these are closed", () => many.filter(({ destroyed }) => destroyed).length >= 45);
     expect(node.network.list()).toEqual([]);
   });
 

@@ -40,30 +40,26 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
   it.each([
     ["a data directory (storage v1)", () => unpackOpReth("v1"), []],
     ["a state dump", async () => join(root, "state-380.jsonl"), [`--block-hash=${HEAD}`]],
-  ])(
-    "%s: the node has the head of the other",
-    async (name, from, more) => {
-      const { out, err } = await run(name, await from(), ...more);
-      expect(out).toMatch(new RegExp(`^block 380 ${HEAD} state ${STATE_ROOT} accounts 2947 slots 3761, `));
-      expect(err.includes(`itself says that ${HEAD} is a block of the chain`)).toBe(more.length === 0);
-      const node = await startTestClient([`--chain=${genesis}`], join(root, name));
-      try {
-        for (const params of [
-          ["eth_getBlockByNumber", "latest", true],
-          ["eth_getBlockReceipts", "latest"],
-          ["eth_getProof", "0x4200000000000000000000000000000000000015", ["0x0"], "latest"],
-          ["eth_getCode", "0x4200000000000000000000000000000000000015", "latest"],
-        ]) {
-          const [method, ...rest] = params as [string, ...unknown[]];
-          expect(await node.rpc.call(method, rest)).toEqual(await source.rpc.call(method, rest));
-        }
-      } finally {
-        await node.close();
-        rmSync(join(root, name), { recursive: true });
+  ])("%s: the node has the head of the other", async (name, from, more) => {
+    const { out, err } = await run(name, await from(), ...more);
+    expect(out).toMatch(new RegExp(`^block 380 ${HEAD} state ${STATE_ROOT} accounts 2947 slots 3761, `));
+    expect(err.includes(`itself says that ${HEAD} is a block of the chain`)).toBe(more.length === 0);
+    const node = await startTestClient([`--chain=${genesis}`], join(root, name));
+    try {
+      for (const params of [
+        ["eth_getBlockByNumber", "latest", true],
+        ["eth_getBlockReceipts", "latest"],
+        ["eth_getProof", "0x4200000000000000000000000000000000000015", ["0x0"], "latest"],
+        ["eth_getCode", "0x4200000000000000000000000000000000000015", "latest"],
+      ]) {
+        const [method, ...rest] = params as [string, ...unknown[]];
+        expect(await node.rpc.call(method, rest)).toEqual(await source.rpc.call(method, rest));
       }
-    },
-    60_000,
-  );
+    } finally {
+      await node.close();
+      rmSync(join(root, name), { recursive: true });
+    }
+  });
 
   it("is refused with hashed keys only, and with the hash of another block", async () => {
     const [v1, v2] = [await unpackOpReth("v1"), await unpackOpReth("v2")];

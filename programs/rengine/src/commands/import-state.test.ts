@@ -191,14 +191,10 @@ describe("rengine import-state", () => {
         () => ({ blocks: "http://127.0.0.1:9" }),
         /127\.0\.0\.1:9: .*ECONNREFUSED|127\.0\.0\.1:9/,
       ],
-    ])(
-      "%s",
-      async (_, changes, reason) => {
-        count++;
-        await expect(run(...given(changes()))).rejects.toThrow(reason);
-      },
-      20_000,
-    );
+    ])("%s", async (_, changes, reason) => {
+      count++;
+      await expect(run(...given(changes()))).rejects.toThrow(reason);
+    });
 
     it("without a word on which block it is", async () => {
       count++;
@@ -224,14 +220,10 @@ describe("rengine import-state", () => {
       ],
       ["no receipts", (method, result) => (method === "eth_getBlockReceipts" ? null : result), /and not its receipts/],
       ["junk", () => "0x", /127\.0\.0\.1/],
-    ])(
-      "of what an endpoint gives: %s",
-      async (_, change, reason) => {
-        count++;
-        await expect(run(...given({ blocks: await lying(change) }))).rejects.toThrow(reason);
-      },
-      20_000,
-    );
+    ])("of what an endpoint gives: %s", async (_, change, reason) => {
+      count++;
+      await expect(run(...given({ blocks: await lying(change) }))).rejects.toThrow(reason);
+    });
   });
 });
 

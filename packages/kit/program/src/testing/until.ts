@@ -17,7 +17,7 @@ export function until<T>(first: string | Look<T>, second?: Look<T> | number, thi
   return typeof first === "string" ? poll(first, second as Look<T>, third) : poll(String(first), first, second as number);
 }
 
-async function poll<T>(what: string, look: Look<T>, limitMs = 25_000): Promise<Found<T>> {
+async function poll<T>(what: string, look: Look<T>, limitMs = 90_000): Promise<Found<T>> {
   const endMs = performance.now() + limitMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(MAX_PAUSE_MS, 1.5 * pauseMs)) {
     let cause: unknown;

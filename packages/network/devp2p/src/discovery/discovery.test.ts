@@ -13,23 +13,17 @@ afterEach(async () => {
 });
 
 describe("discovery", () => {
-  it.each(["enode", "enr"] as const)(
-    "leads nodes to each other that know only a boot node, by its %s",
-    async (form) => {
-      // a full boot node: the other nodes must find each other
-      const boot = await start(1, [], { maxPeers: 1 });
-      const text = boot.network.identity[form]!;
-      const others = [await start(2, [text]), await start(3, [text])];
-      const ids = others.map(({ network }) => network.identity.publicKey);
-      await until(
-        "they are connected",
-        () => others.every(({ network }, index) => network.list().some(({ id }) => id === ids[1 - index])),
-        25_000,
-      );
-      expect(others[0]!.network.identity.enr).toMatch(/^enr:/);
-    },
-    40_000,
-  );
+  it.each(["enode", "enr"] as const)("leads nodes to each other that know only a boot node, by its %s", async (form) => {
+    // a full boot node: the other nodes must find each other
+    const boot = await start(1, [], { maxPeers: 1 });
+    const text = boot.network.identity[form]!;
+    const others = [await start(2, [text]), await start(3, [text])];
+    const ids = others.map(({ network }) => network.identity.publicKey);
+    await until("they are connected", () =>
+      others.every(({ network }, index) => network.list().some(({ id }) => id === ids[1 - index])),
+    );
+    expect(others[0]!.network.identity.enr).toMatch(/^enr:/);
+  });
 
   it("begins with the peers of an earlier run, without any boot node", async () => {
     // Full, so it forwards nodes only by discovery.
@@ -40,7 +34,7 @@ describe("discovery", () => {
     const newcomer = await start(3, [known.network.identity.enode]);
     const { publicKey } = newcomer.network.identity;
     await node.restart();
-    await until("it finds the newcomer", () => node.network.list().some(({ id }) => id === publicKey), 25_000);
+    await until("it finds the newcomer", () => node.network.list().some(({ id }) => id === publicKey));
   });
 
   it("does not connect with nodes of other chains", async () => {
@@ -48,7 +42,7 @@ describe("discovery", () => {
     const { enode } = boot.network.identity;
     const stranger = await start(2, [enode], { seed: 2 });
     const friend = await start(3, [enode]);
-    await until("the friend is connected", () => friend.network.list().length > 0, 25_000);
+    await until("the friend is connected", () => friend.network.list().length > 0);
     expect(stranger.network.list()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { noMetrics, silentLogger } from "@rnode/observe";
+import { type MetricFactory, noMetrics, silentLogger } from "@rnode/observe";
 import { hexToBytes } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { type ChainConfig, parseChainConfig } from "@rnode/protocol";
@@ -43,12 +43,15 @@ export interface TestNodeOptions extends Partial<Omit<DevP2PConfig, "nodeKey">> 
   readonly blocks?: number;
   /** blocks of ordinary transactions with this number of data bytes, instead of random ones */
   readonly plainDataBytes?: number;
-  /** default: in the caller's thread */
+  /** default: in the caller's thread, with these metrics */
+  readonly metrics?: MetricFactory;
   readonly open?: (config: DevP2PConfig, handlers: DevP2PHandlers) => Promise<DevP2PNetwork>;
 }
 
 export async function startTestNode(options: TestNodeOptions): Promise<TestNode> {
-  const { key, seed = 1, blocks = 4, plainDataBytes, open = openHere, ...changes } = options;
+  const { key, seed = 1, blocks = 4, plainDataBytes, metrics = noMetrics, open: openElsewhere, ...changes } = options;
+  const open =
+    openElsewhere ?? ((config, handlers) => startNetwork(config, handlers, { clock: systemClock, log: silentLogger, metrics }));
   const folder = mkdtempSync(join(tmpdir(), "devp2p-"));
   const databaseFolder = join(folder, "chaindata");
   const store = openChainStore(databaseFolder, { sync: "interval" });
@@ -100,9 +103,6 @@ export async function startTestNode(options: TestNodeOptions): Promise<TestNode>
     },
   };
 }
-
-const openHere = (config: DevP2PConfig, handlers: DevP2PHandlers): Promise<DevP2PNetwork> =>
-  startNetwork(config, handlers, { clock: systemClock, log: silentLogger, metrics: noMetrics });
 
 function randomBlocks(store: ChainDatabase, seed: number, count: number): BlockCommit[] {
   const chain = new RandomChain(store, seed);
