@@ -56,12 +56,8 @@ describe.skipIf(!hasOpRethFixtures("damaged data directories of op-reth"))("dama
         const rows: string[] = [];
         const add = (...parts: readonly (Uint8Array | bigint)[]): unknown =>
           rows.push(parts.map((value) => (typeof value === "bigint" ? value : bytesToHex(value))).join(" "));
-        for (const row of data.hashedAccounts()) add(row.addressHash, row.nonce, row.balance, row.codeHash);
-        for (const row of data.hashedSlots()) add(row.addressHash, row.slotHash, row.value);
-        if (data.layout === "v1") {
-          for (const row of data.accounts()) add(row.address, row.nonce, row.balance, row.codeHash);
-          for (const row of data.slots()) add(row.address, row.slot, row.value);
-        }
+        for (const row of data.accounts()) add(row.addressHash, row.nonce, row.balance, row.codeHash);
+        for (const row of data.slots()) add(row.addressHash, row.slotHash, row.value);
         const codes = codeHashes.map((hash) => data.code(hexToBytes(hash))).map((code) => code && bytesToHex(code));
         return { rows, codes, headers: [bytesToHex(data.head.hash)] };
       } finally {
@@ -110,7 +106,7 @@ describe.skipIf(!hasOpRethFixtures("damaged data directories of op-reth"))("dama
 
   function codeHashesIn(folder: string): Hex[] {
     const data = openRethData(folder);
-    const hashes = new Set(Array.from(data.hashedAccounts(), ({ codeHash }) => bytesToHex(codeHash)));
+    const hashes = new Set(Array.from(data.accounts(), ({ codeHash }) => bytesToHex(codeHash)));
     data.close();
     return [...hashes];
   }

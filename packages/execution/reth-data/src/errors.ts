@@ -14,9 +14,7 @@ export type RethDataErrorCode =
   /** the operating system refuses to read: `file`, `reason` */
   | "reth-data/unreadable"
   /** `number`, `reason` */
-  | "reth-data/no-header"
-  /** the layout has the state under hashed keys only: `folder` */
-  | "reth-data/no-plain-keys";
+  | "reth-data/no-header";
 
 export class RethDataError extends codedErrors<RethDataErrorCode>({
   "reth-data/not-a-data-directory": "{folder} is not a data directory of op-reth",
@@ -27,7 +25,6 @@ export class RethDataError extends codedErrors<RethDataErrorCode>({
   "reth-data/damaged": "{file} is damaged at {place}",
   "reth-data/unreadable": "cannot read {file}",
   "reth-data/no-header": "the data directory has no header of block {number}",
-  "reth-data/no-plain-keys": "{folder} has storage v2, which keeps no addresses and slots, only their hashes",
 }) {}
 
 /** Damage at a place that the thrower's caller knows. */

@@ -20,7 +20,7 @@ interface DumpLine {
   readonly storage?: Readonly<Record<Hex, Hex>>;
 }
 
-/** `accounts`: by address, or by its keccak; `slots`: by address and slot, or by their keccaks */
+/** `accounts`: by keccak of the address; `slots`: by that and keccak of the slot */
 interface State {
   readonly accounts: Map<string, string>;
   readonly slots: Map<string, string>;
@@ -31,33 +31,24 @@ const accountText = (nonce: bigint, balance: bigint, codeHash: Uint8Array): stri
 const slotText = (value: Uint8Array): string => bytesToHex(padBytesLeft(value, 32));
 
 /** What the state dump says. */
-function stateOfDump(lines: readonly DumpLine[], key: (hex: Hex) => string): State {
+function stateOfDump(lines: readonly DumpLine[]): State {
   const state: State = { accounts: new Map(), slots: new Map() };
   for (const { address, balance, nonce, code, storage = {} } of lines) {
     const codeHash = code === undefined ? EMPTY_KECCAK : keccak256(hexToBytes(code));
-    state.accounts.set(key(address), accountText(BigInt(nonce), BigInt(balance), codeHash));
+    state.accounts.set(keccakHex(address), accountText(BigInt(nonce), BigInt(balance), codeHash));
     for (const [slot, value] of Object.entries(storage)) {
-      if (bytesToBigint(hexToBytes(value)) !== 0n) state.slots.set(`${key(address)} ${key(slot as Hex)}`, value);
+      if (bytesToBigint(hexToBytes(value)) !== 0n) state.slots.set(`${keccakHex(address)} ${keccakHex(slot)}`, value);
     }
   }
   return state;
 }
 
-function hashedState(data: RethData): State {
+function stateOf(data: RethData): State {
   const state: State = { accounts: new Map(), slots: new Map() };
-  for (const { addressHash, nonce, balance, codeHash } of data.hashedAccounts())
+  for (const { addressHash, nonce, balance, codeHash } of data.accounts())
     state.accounts.set(bytesToHex(addressHash), accountText(nonce, balance, codeHash));
-  for (const { addressHash, slotHash, value } of data.hashedSlots())
+  for (const { addressHash, slotHash, value } of data.slots())
     state.slots.set(`${bytesToHex(addressHash)} ${bytesToHex(slotHash)}`, slotText(value));
-  return state;
-}
-
-function plainState(data: RethData): State {
-  const state: State = { accounts: new Map(), slots: new Map() };
-  for (const { address, nonce, balance, codeHash } of data.accounts())
-    state.accounts.set(bytesToHex(address), accountText(nonce, balance, codeHash));
-  for (const { address, slot, value } of data.slots())
-    state.slots.set(`${bytesToHex(address)} ${bytesToHex(slot)}`, slotText(value));
   return state;
 }
 
@@ -94,10 +85,9 @@ describe.skipIf(!hasOpRethFixtures("data directories of op-reth"))("data directo
 
   it.each(NAMES)("%s: all accounts, slots and codes of the dump, and no others", (name) => {
     withData(folders.get(name)!, (data) => {
-      expect(data.layout).toBe(name === "v1" ? "v1" : "v2");
       expect(data.counts).toEqual({ accounts: 2947, slots: 3761 });
-      const state = hashedState(data);
-      expect(state).toEqual(stateOfDump(dump, keccakHex));
+      const state = stateOf(data);
+      expect(state).toEqual(stateOfDump(dump));
       expect([state.accounts.size, state.slots.size]).toEqual([2947, 3761]);
       const codes = [...new Set(dump.map(({ code = "0x" }) => code))];
       expect(codes.map((code) => bytesToHex(data.code(keccak256(hexToBytes(code)))!))).toEqual(codes);
@@ -112,23 +102,6 @@ describe.skipIf(!hasOpRethFixtures("data directories of op-reth"))("data directo
       expect(data.head).toEqual({ number: HEAD, hash: hexToBytes(blockHashes[HEAD]!) });
       expect(() => data.header(HEAD + 1)).toThrow(/no header of block 381: .*_headers_0_499999 has blocks 0 to 380/);
       expect(() => data.header(500_000)).toThrow("no header of block 500000: no static file is for it");
-    });
-  });
-
-  it("v1: rows by address and slot, whose hashes are the hashed rows", () => {
-    withData(folders.get("v1")!, (data) => {
-      const plain = plainState(data);
-      expect(plain).toEqual(stateOfDump(dump, (hex) => hex));
-      const hashKey = (key: string): string => key.split(" ").map(keccakHex).join(" ");
-      const hashed = (rows: Map<string, string>) => new Map([...rows].map(([key, row]) => [hashKey(key), row]));
-      expect({ accounts: hashed(plain.accounts), slots: hashed(plain.slots) }).toEqual(hashedState(data));
-    });
-  });
-
-  it("v2: no rows by address", () => {
-    withData(folders.get("v2")!, (data) => {
-      expect(() => data.accounts()).toThrow(/has storage v2, which keeps no addresses/);
-      expect(() => data.slots()).toThrow(/has storage v2, which keeps no addresses/);
     });
   });
 
@@ -311,7 +284,7 @@ describe.skipIf(!hasOpRethFixtures("data directories of op-reth"))("data directo
         expect(() => data.header(5)).toThrow("no header of block 5: a placeholder is in its place");
         expect(data.header(6).number).toBe(6);
         data.close();
-        expect(() => [...data.hashedAccounts()]).toThrow();
+        expect(() => [...data.accounts()]).toThrow();
       });
     });
 
@@ -324,7 +297,7 @@ describe.skipIf(!hasOpRethFixtures("data directories of op-reth"))("data directo
     it("to end a walk over a database that was written to meanwhile", () => {
       const folder = copyOf("v2");
       withData(folder, (data) => {
-        const rows = data.hashedAccounts()[Symbol.iterator]();
+        const rows = data.accounts()[Symbol.iterator]();
         rows.next();
         // the transaction numbers of a meta page
         edit(join(folder, "db/mdbx.dat"), (bytes) => {

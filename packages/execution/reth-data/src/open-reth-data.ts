@@ -12,27 +12,12 @@ import { PageFile } from "./mdbx/page-file.ts";
 import { Table } from "./mdbx/table.ts";
 import { StaticHeaders } from "./static-files/static-headers.ts";
 
-/** Where op-reth keeps its state: v1 by address and slot and by their hashes, v2 by their hashes only. */
-export type RethLayout = "v1" | "v2";
-
 export interface RethAccount extends AccountFields {
-  readonly address: Uint8Array;
-}
-
-export interface RethSlot {
-  readonly address: Uint8Array;
-  /** 32 bytes */
-  readonly slot: Uint8Array;
-  /** big-endian without leading zeros, never empty */
-  readonly value: Uint8Array;
-}
-
-export interface HashedRethAccount extends AccountFields {
   /** keccak256 of the address */
   readonly addressHash: Uint8Array;
 }
 
-export interface HashedRethSlot {
+export interface RethSlot {
   /** keccak256 of the address */
   readonly addressHash: Uint8Array;
   /** keccak256 of the slot */
@@ -42,26 +27,22 @@ export interface HashedRethSlot {
 }
 
 /**
- * The state and the headers in the data directory of a stopped op-reth. Memory is bounded whatever the size. MDBX has no checksums: the
- * form of all rows is checked here, their values only by a state root. Headers and code are checked against their hashes.
+ * The state and the headers in the data directory of a stopped op-reth. The state is under hashes, which storage v1 and v2 both have. Memory is
+ * bounded whatever the size. MDBX has no checksums: the form of all rows is checked here, their values only by a state root. Headers and code
+ * are checked against their hashes.
  *
  * Rows come in the order of their keys. Their bytes are views of pages of the file: copy those that stay for long. All methods and iterators
  * throw `RethDataError`: reth-data/damaged, reth-data/in-use if op-reth wrote meanwhile, reth-data/unreadable.
  */
 export interface RethData {
-  readonly layout: RethLayout;
   /** the block that the state is after */
   readonly head: { readonly number: number; readonly hash: Uint8Array };
   /** rows of the state */
   readonly counts: { readonly accounts: number; readonly slots: number };
   /** @throws {RethDataError} reth-data/no-header if the directory has none, or a placeholder */
   header(number: number): Header;
-  /** @throws {RethDataError} reth-data/no-plain-keys if the layout is v2 */
   accounts(): Iterable<RethAccount>;
-  /** @throws {RethDataError} reth-data/no-plain-keys if the layout is v2 */
   slots(): Iterable<RethSlot>;
-  hashedAccounts(): Iterable<HashedRethAccount>;
-  hashedSlots(): Iterable<HashedRethSlot>;
   /** `undefined` if the directory does not have it */
   code(codeHash: Uint8Array): Uint8Array | undefined;
   close(): void;
@@ -69,6 +50,8 @@ export interface RethData {
 
 const DATABASE_VERSION = "2";
 const SETTINGS_KEY = "storage_settings";
+const KNOWN_SETTINGS = ['{"storage_v2":true}', '{"storage_v2":false}'];
+const HASH_BYTES = 32;
 const STAGE_NAME = /^[\w-]{1,40}$/;
 /** Stages that change the state: without one of them there is none. */
 const STATE_STAGES = ["Execution", "AccountHashing", "StorageHashing", "MerkleExecute", "Finish"];
@@ -109,7 +92,6 @@ function checkFolder(folder: string): void {
 }
 
 class OpenRethData implements RethData {
-  readonly layout: RethLayout;
   readonly head: { readonly number: number; readonly hash: Uint8Array };
   readonly counts: { readonly accounts: number; readonly slots: number };
   readonly #folder: string;
@@ -121,7 +103,7 @@ class OpenRethData implements RethData {
   constructor(folder: string, file: PageFile) {
     this.#folder = folder;
     this.#file = file;
-    this.layout = this.#readLayout();
+    this.#checkSettings();
     this.counts = { accounts: this.#table("HashedAccounts").rowCount, slots: this.#table("HashedStorages").rowCount };
     this.#codes = Table.named(file, "Bytecodes");
     const number = this.#readHeadNumber();
@@ -140,21 +122,11 @@ class OpenRethData implements RethData {
   }
 
   accounts(): Generator<RethAccount, void, undefined> {
-    this.#assertPlain();
-    return this.#rows("PlainAccountState", 20, (address, value) => ({ address, ...decodeAccount(value) }));
+    return this.#rows("HashedAccounts", (addressHash, value) => ({ addressHash, ...decodeAccount(value) }));
   }
 
   slots(): Generator<RethSlot, void, undefined> {
-    this.#assertPlain();
-    return this.#rows("PlainStorageState", 20, (address, row) => ({ address, slot: slotOf(row), value: slotValue(row) }));
-  }
-
-  hashedAccounts(): Generator<HashedRethAccount, void, undefined> {
-    return this.#rows("HashedAccounts", 32, (addressHash, value) => ({ addressHash, ...decodeAccount(value) }));
-  }
-
-  hashedSlots(): Generator<HashedRethSlot, void, undefined> {
-    return this.#rows("HashedStorages", 32, (addressHash, row) => ({ addressHash, slotHash: slotOf(row), value: slotValue(row) }));
+    return this.#rows("HashedStorages", (addressHash, row) => ({ addressHash, slotHash: slotOf(row), value: slotValue(row) }));
   }
 
   code(codeHash: Uint8Array): Uint8Array | undefined {
@@ -177,12 +149,12 @@ class OpenRethData implements RethData {
     this.#file.close();
   }
 
-  *#rows<T>(name: string, keyBytes: number, decode: (key: Uint8Array, value: Uint8Array) => T): Generator<T, void, undefined> {
+  *#rows<T>(name: string, decode: (key: Uint8Array, value: Uint8Array) => T): Generator<T, void, undefined> {
     let key: Uint8Array = EMPTY_BYTES;
     try {
       for (const batch of this.#table(name).batches()) {
         for (const row of batch) {
-          if (row.key.length !== keyBytes) throw new Malformed(`the next key has ${row.key.length} bytes`);
+          if (row.key.length !== HASH_BYTES) throw new Malformed(`the next key has ${row.key.length} bytes`);
           key = row.key;
           yield decode(key, row.value);
         }
@@ -191,10 +163,6 @@ class OpenRethData implements RethData {
     } catch (cause) {
       throw this.#orInUse(placed(cause, this.#file.path, `the row ${bytesToHex(key)} of ${name}`));
     }
-  }
-
-  #assertPlain(): void {
-    if (this.layout !== "v1") throw new RethDataError("reth-data/no-plain-keys", { folder: this.#folder });
   }
 
   #assertUnchanged(): void {
@@ -215,17 +183,16 @@ class OpenRethData implements RethData {
     return table;
   }
 
-  /** Metadata says which layout it is; without an entry it is v1. */
-  #readLayout(): RethLayout {
+  /** Storage v1 and v2 differ in tables that are not read; nodes older than v2 have no entry. @throws {RethDataError} reth-data/unknown-version */
+  #checkSettings(): void {
     const value = Table.named(this.#file, "Metadata")?.get(new TextEncoder().encode(SETTINGS_KEY));
-    if (value === undefined) return "v1";
+    if (value === undefined) return;
     const settings = atPlace(this.#file.path, `Metadata's ${SETTINGS_KEY}`, () => decodeMetadata(value));
-    if (settings === '{"storage_v2":true}') return "v2";
-    if (settings === '{"storage_v2":false}') return "v1";
+    if (KNOWN_SETTINGS.includes(settings)) return;
     throw new RethDataError("reth-data/unknown-version", {
       what: `${SETTINGS_KEY} of ${this.#folder}`,
       found: JSON.stringify(settings.slice(0, 200)),
-      known: '{"storage_v2":true} and {"storage_v2":false}',
+      known: KNOWN_SETTINGS.join(" and "),
     });
   }
 

@@ -46,7 +46,7 @@ const table = optionTable({
         parse: textOf("folder|file|-", "a folder, a file, or - for the standard input"),
         required: true,
         env: false,
-        help: 'The state: the data directory of a stopped op-reth (storage v1), which is only read, or lines of JSON as op-reth init-state takes them, also with gzip. "-" reads such lines from the standard input, for example of zstd -dc.',
+        help: 'The state: the data directory of a stopped op-reth, which is only read, or lines of JSON as op-reth init-state takes them, also with gzip. "-" reads such lines from the standard input, for example of zstd -dc.',
       },
       blocks: {
         parse: httpUrl,

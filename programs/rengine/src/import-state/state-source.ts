@@ -42,12 +42,6 @@ const stateLines = (name: string, chunks: AsyncIterable<Uint8Array>): StateSourc
 
 function rethState(folder: string): StateSource {
   const data = describing(() => openRethData(folder));
-  if (data.layout === "v2") {
-    data.close();
-    throw new UserError(
-      `--from: ${folder}: op-reth keeps its state there under hashed keys only (storage v2), which cannot be taken yet: give lines of JSON with addresses and slots, or a directory with --storage.v2=false`,
-    );
-  }
   return {
     name: folder,
     blockHash: data.head.hash,
@@ -62,17 +56,18 @@ function readRethState(data: RethData, state: GenesisState, onProgress: ReadStat
     counts[what]++;
     if ((counts.accounts + counts.slots) % REPORT_ROWS === 0) onProgress(counts);
   };
-  for (const { address, nonce, balance, codeHash } of data.accounts()) {
+  for (const { addressHash, nonce, balance, codeHash } of data.accounts()) {
     if (!state.hasCode(codeHash)) {
       const code = data.code(codeHash);
-      if (code === undefined) throw new UserError(`the code of ${bytesToHex(address)}, ${bytesToHex(codeHash)}, is missing`);
+      if (code === undefined)
+        throw new UserError(`the code ${bytesToHex(codeHash)} of the account with the hash ${bytesToHex(addressHash)} is missing`);
       state.addCode(code);
     }
-    state.addAccount(address, { nonce, balance, codeHash: codeHash.slice() });
+    state.addHashedAccount(addressHash, { nonce, balance, codeHash });
     count("accounts");
   }
-  for (const { address, slot, value } of data.slots()) {
-    state.addSlot(address, { slot, value: padBytesLeft(value, 32) });
+  for (const { addressHash, slotHash, value } of data.slots()) {
+    state.addHashedSlot(addressHash, slotHash, padBytesLeft(value, 32));
     count("slots");
   }
   return counts;
