@@ -1,18 +1,10 @@
 import { asciiToBytes, bytesToBigint, equalBytes, keccak256 } from "@rnode/primitives";
-import { type Log, messageChecksum, PREDEPLOYS } from "@rnode/protocol";
+import { type Log, type MessageAccess, messageChecksum, PREDEPLOYS } from "@rnode/protocol";
 
-/** A message that a log of CrossL2Inbox says to be executed. Spec: docs/protocol/01-execution.md#interop-execution */
-export interface ExecutingMessage {
+/** A message that a log of CrossL2Inbox executes. Spec: docs/protocol/01-execution.md#interop-execution */
+export interface ExecutingMessage extends MessageAccess {
   /** of the executing log, in its block */
   readonly executingLogIndex: number;
-  /** where the message is said to come from */
-  readonly chainId: bigint;
-  readonly blockNumber: bigint;
-  readonly logIndex: number;
-  /** seconds; of the initiating block */
-  readonly timestamp: bigint;
-  /** 32 bytes: of the initiating log and its place */
-  readonly checksum: Uint8Array;
 }
 
 const TOPIC = keccak256(asciiToBytes("ExecutingMessage(bytes32,(address,uint256,uint256,uint256,uint256))"));

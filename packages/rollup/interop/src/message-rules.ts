@@ -1,4 +1,4 @@
-import type { ExecutingMessage } from "./executing-message.ts";
+import type { MessageAccess } from "@rnode/protocol";
 
 /** What the rules have to know of a chain of the set. */
 export interface ChainRules {
@@ -14,7 +14,7 @@ export interface SetRules {
 }
 
 /** Whether a log with this checksum is at its place; "unknown": nobody has looked at that block yet, or any more. */
-export type MessageLookup = (message: ExecutingMessage) => "exists" | "missing" | "unknown";
+export type MessageLookup = (message: MessageAccess) => "exists" | "missing" | "unknown";
 
 export type MessageVerdict =
   | { readonly kind: "valid" }
@@ -37,7 +37,7 @@ const takesPartFrom = ({ activationSec, blockTimeSec }: ChainRules): number => a
 export function checkMessage(
   rules: SetRules,
   executing: { readonly chainId: bigint; readonly timestamp: number },
-  message: ExecutingMessage,
+  message: MessageAccess,
   lookup: MessageLookup,
 ): MessageVerdict {
   const executingChain = rules.chains.get(executing.chainId);

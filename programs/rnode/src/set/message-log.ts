@@ -13,7 +13,7 @@ import {
   type RlpItem,
   rlpUint,
 } from "@rnode/primitives";
-import type { BlockId } from "@rnode/protocol";
+import type { BlockId, MessageAccess } from "@rnode/protocol";
 import type { Table } from "@rnode/storage/environment";
 import { chainKey, readRow } from "./rows.ts";
 
@@ -71,7 +71,7 @@ export class MessageLog {
   }
 
   /** Whether the log that a message names is in this chain, of which all blocks up to the message's time are here. */
-  readonly lookup = (message: ExecutingMessage): ReturnType<MessageLookup> => {
+  readonly lookup = (message: MessageAccess): ReturnType<MessageLookup> => {
     const { first, last } = this;
     if (first === undefined || last === undefined || message.timestamp < BigInt(first.timestamp)) return "unknown";
     const { blockNumber } = message;

@@ -5,10 +5,11 @@ import type { BlockId, Log, RollupConfig } from "@rnode/protocol";
 import type { RollupNode } from "../node.ts";
 import { outputOfBlock } from "../rpc/block-output.ts";
 import { BEFORE_ANY_L1 } from "../rpc/superroot-methods.ts";
-import type { LocalSafeBlock, SetChain } from "./set-chain.ts";
+import type { ChainLabels, LabelledChain } from "./labelled-chain.ts";
+import type { LocalSafeBlock } from "./set-chain.ts";
 
 /** A chain of the set by the node that derives it in this process. */
-export class NodeChain implements SetChain {
+export class NodeChain implements LabelledChain {
   readonly config: RollupConfig;
   readonly node: RollupNode;
 
@@ -19,6 +20,11 @@ export class NodeChain implements SetChain {
 
   get chainId(): bigint {
     return this.config.l2ChainId;
+  }
+
+  get labels(): ChainLabels | undefined {
+    const { heads } = this.node;
+    return heads && { unsafe: heads.unsafe, localSafe: heads.pendingSafe, finalized: heads.finalized };
   }
 
   async localSafe(number: number): Promise<LocalSafeBlock | undefined> {

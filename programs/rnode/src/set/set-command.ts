@@ -27,13 +27,17 @@ import { connectL1, type L1Connections } from "../start/connections.ts";
 import { type OpenedNode, openNode } from "../start/open-node.ts";
 import { loadRollup } from "../start/rollup-setup.ts";
 import { VERSION } from "../version.ts";
+import { AccessListFilter } from "./access-list-filter.ts";
 import { hasOption, optionsOfChain, readSetArguments, type SetArguments } from "./chain-options.ts";
 import { chainSafety } from "./chain-safety.ts";
+import { CrossUnsafe } from "./cross-unsafe.ts";
+import { filterMethods } from "./filter-methods.ts";
 import { NodeChain } from "./node-chain.ts";
 import { SetDatabase } from "./set-database.ts";
 import { runSet } from "./set-loop.ts";
 import { setMethods } from "./set-methods.ts";
-import { SetVerifier, startOfSet } from "./set-verifier.ts";
+import { setRules, startOfSet } from "./set-rules.ts";
+import { SetVerifier } from "./set-verifier.ts";
 
 const SUMMARY = "Derives several chains of a dependency set, verifies their messages, and serves light nodes.";
 const STATUS_INTERVAL_MS = 10_000;
@@ -134,11 +138,18 @@ async function startSet(
   const checkL1 = async (block: BlockId): Promise<"canonical" | "replaced" | "missing"> =>
     block.hash === BEFORE_ANY_L1.hash ? "canonical" : (await canonicalL1.check([block])).kind;
   const verifier = new SetVerifier({ chains, expiryWindowSec: window, database, checkL1, log: log.child({ part: "set" }) });
+  const rules = setRules(chains, window);
+  const crossUnsafe = new CrossUnsafe({ chains, rules, database, startSec });
+  const filter = new AccessListFilter({ chains, rules, database, crossUnsafe });
+  const { enableAdmin } = first.rpc;
   const server = createRpcServer({
     http: { ...first.rpc, paths: new Map(chains.map(({ chainId, node }) => [`/${chainId}`, node.methods])) },
     limits: { maxRequestBytes: MAX_REQUEST_BYTES },
     maxOpenFiles: connectionBudget(),
-    methods: withModules(setMethods({ chains, database, startSec })),
+    methods: withModules({
+      ...setMethods({ chains, database, startSec }),
+      ...filterMethods({ filter, database, chainIds, enableAdmin }),
+    }),
     log: log.child({ part: "rpc" }),
     metrics,
     healthz: health,
@@ -156,7 +167,7 @@ async function startSet(
     rpcPort: httpPort,
     verifiedFrom: startSec,
   });
-  const loop = runSet({ verifier, clock, log: log.child({ part: "set" }) }, scope.signal);
+  const loop = runSet({ verifier, crossUnsafe, clock, log: log.child({ part: "set" }) }, scope.signal);
   scope.onClose("verification of the set", () => loop.catch(() => {}));
   const print = (): void => {
     for (const { node, rollup } of opened) log.info("status", { chain: String(rollup.l2ChainId), ...node.status() });

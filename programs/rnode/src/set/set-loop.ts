@@ -1,8 +1,9 @@
 import type { Logger } from "@rnode/observe";
 import { Backoff, type Clock, isCodedError } from "@rnode/primitives";
+import type { CrossUnsafe } from "./cross-unsafe.ts";
 import type { SetVerifier } from "./set-verifier.ts";
 
-/** How often what is waited for is looked at. */
+/** How often a round is tried again that waits, and how often unsafe blocks are read. */
 const POLL_MS = 250;
 const PAUSES = { firstMs: 500, maxMs: 5_000 };
 /** What is waited for is logged this often. */
@@ -10,15 +11,17 @@ const LINE_MS = 10_000;
 
 export interface SetLoopDeps {
   readonly verifier: Pick<SetVerifier, "round">;
+  readonly crossUnsafe: Pick<CrossUnsafe, "advance">;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Runs rounds until the signal. Trouble of an engine, L1 or the disk passes, and is tried again. */
-export async function runSet({ verifier, clock, log }: SetLoopDeps, signal: AbortSignal): Promise<void> {
+export async function runSet({ verifier, crossUnsafe, clock, log }: SetLoopDeps, signal: AbortSignal): Promise<void> {
   const backoff = new Backoff(PAUSES);
   let rounds = 0;
   let lineMs = clock.monotonicMs();
+  let unsafeMs = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     let pauseMs = 0;
     let waitsFor: string | undefined;
@@ -30,6 +33,10 @@ export async function runSet({ verifier, clock, log }: SetLoopDeps, signal: Abor
       if (round.kind === "waiting") {
         pauseMs = POLL_MS;
         waitsFor = round.reason;
+      }
+      if (clock.monotonicMs() - unsafeMs >= POLL_MS) {
+        await crossUnsafe.advance();
+        unsafeMs = clock.monotonicMs();
       }
     } catch (error) {
       if (signal.aborted) return;

@@ -1,10 +1,11 @@
 import { checkBlocks, type SetRules } from "@rnode/interop";
 import type { Logger } from "@rnode/observe";
-import { type BlockId, messagesBegin } from "@rnode/protocol";
+import type { BlockId } from "@rnode/protocol";
 import type { DeniedBlock } from "./denied-blocks.ts";
 import { MessageIngest } from "./message-ingest.ts";
-import { type LocalSafeBlock, numberAt, type SetChain, timeOf } from "./set-chain.ts";
+import { type LocalSafeBlock, numberAt, type SetChain } from "./set-chain.ts";
 import type { SetDatabase } from "./set-database.ts";
+import { firstMessages, nextBlockTime, setRules, startOfSet } from "./set-rules.ts";
 
 export interface SetVerifierDeps {
   /** all chains of the set */
@@ -47,15 +48,7 @@ export class SetVerifier {
   constructor(deps: SetVerifierDeps) {
     const { chains, expiryWindowSec, database } = deps;
     this.deps = deps;
-    this.rules = {
-      chains: new Map(
-        chains.map(({ chainId, config }) => [
-          chainId,
-          { activationSec: messagesBegin(config.forkTimes) ?? Number.POSITIVE_INFINITY, blockTimeSec: config.blockTimeSec },
-        ]),
-      ),
-      expiryWindowSec,
-    };
+    this.rules = setRules(chains, expiryWindowSec);
     this.ingests = new Map(chains.map((chain) => [chain.chainId, new MessageIngest(chain, database)]));
     this.startSec = startOfSet(chains.map(({ config }) => config));
   }
@@ -68,7 +61,8 @@ export class SetVerifier {
     const ground = last === undefined ? "canonical" : await checkL1(last.l1);
     if (ground === "replaced") return this.rewind();
     if (ground === "missing") return { kind: "waiting", reason: `L1 block ${last?.l1.number}, which the endpoint does not have` };
-    const timestamp = last === undefined ? this.startSec : this.nextAfter(last.timestamp);
+    const configs = chains.map(({ config }) => config);
+    const timestamp = last === undefined ? this.startSec : nextBlockTime(configs, last.timestamp);
     const tips = new Map<SetChain, LocalSafeBlock>();
     const waiting: bigint[] = [];
     await Promise.all(
@@ -86,7 +80,7 @@ export class SetVerifier {
     }
     for (const [chain, { block }] of tips) {
       const ingest = this.ingests.get(chain.chainId)!;
-      if (!(await ingest.reach(block, this.firstMessages(chain, timestamp)))) {
+      if (!(await ingest.reach(block, firstMessages(this.rules, chain, timestamp)))) {
         return { kind: "waiting", reason: `chain ${chain.chainId} moves` };
       }
     }
@@ -113,23 +107,11 @@ export class SetVerifier {
     return { kind: "verified", timestamp };
   }
 
-  /** The next time at which a chain of the set has a block. */
-  nextAfter(timestamp: number): number {
-    return Math.min(...this.deps.chains.map(({ config }) => timeOf(config, numberAt(config, timestamp) + 1)));
-  }
-
   private async localSafeAt(chain: SetChain, timestamp: number): Promise<LocalSafeBlock | undefined> {
     const found = await chain.localSafe(numberAt(chain.config, timestamp));
     if (found === undefined) return undefined;
     const { number, hash } = found.block;
     return this.deps.database.denied.has(chain.chainId, number, hash) ? undefined : found;
-  }
-
-  /** Earlier blocks of a chain cannot initiate a message that is executed from a time on. */
-  private firstMessages({ config, chainId }: SetChain, timestamp: number): number {
-    const { activationSec } = this.rules.chains.get(chainId)!;
-    const fromSec = Math.max(activationSec, timestamp - this.deps.expiryWindowSec);
-    return Math.max(config.genesis.l2.number, numberAt(config, fromSec));
   }
 
   private async deny(
@@ -181,16 +163,9 @@ export class SetVerifier {
     this.sincePruning = 0;
     const { chains, database } = this.deps;
     database.atomically(() => {
-      for (const chain of chains) this.ingests.get(chain.chainId)!.log.prune(this.firstMessages(chain, timestamp));
+      for (const chain of chains) this.ingests.get(chain.chainId)!.log.prune(firstMessages(this.rules, chain, timestamp));
     }, FLUSHED);
   }
 }
-
-/** When the first chain of a set has Lagoon and all chains exist, in seconds. */
-export const startOfSet = (configs: readonly SetChain["config"][]): number =>
-  Math.max(
-    Math.min(...configs.map(({ forkTimes }) => messagesBegin(forkTimes) ?? Number.POSITIVE_INFINITY)),
-    ...configs.map(({ genesis }) => genesis.l2TimeSec),
-  );
 
 const idOf = ({ hash, number }: BlockId): BlockId => ({ hash, number });

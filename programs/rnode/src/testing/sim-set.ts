@@ -1,6 +1,7 @@
 import { type MessageBlock, messagesOfBlock } from "@rnode/interop";
 import { asciiToBytes, bigintToBytes, bytesToHex, concatBytes, type Hex, keccak256 } from "@rnode/primitives";
 import { type BlockId, type Log, messageHash, PREDEPLOYS } from "@rnode/protocol";
+import type { ChainLabels, LabelledChain } from "../set/labelled-chain.ts";
 import { type LocalSafeBlock, type SetChain, timeOf } from "../set/set-chain.ts";
 import type { SetDatabase } from "../set/set-database.ts";
 
@@ -46,7 +47,7 @@ const executingLog = ({ chainId, number, logIndex, timestamp, content = contentA
 export const hashOf = (...parts: readonly (string | number | bigint)[]): Hex => bytesToHex(keccak256(asciiToBytes(parts.join())));
 
 /** A chain of a set in memory: what L1 says of it, and the replacement of what was denied. */
-export class SimSetChain implements SetChain {
+export class SimSetChain implements LabelledChain {
   readonly chainId: bigint;
   readonly config: SetChain["config"];
   verdicts = 0;
@@ -83,6 +84,12 @@ export class SimSetChain implements SetChain {
 
   get tip(): SimBlock | undefined {
     return this.blocks.at(-1);
+  }
+
+  /** All blocks are local-safe, none but the first is final. */
+  get labels(): ChainLabels | undefined {
+    const { tip } = this;
+    return tip && { unsafe: tip, localSafe: tip, finalized: this.blocks[0]! };
   }
 
   logsOf(number: number): Log[] {
