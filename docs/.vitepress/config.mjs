@@ -71,6 +71,7 @@ export default defineConfig({
           { text: "JSON-RPC", link: "/docs/protocol/04-rpc" },
           { text: "Services", link: "/docs/protocol/05-services" },
           { text: "Test facts", link: "/docs/protocol/06-testing" },
+          { text: "Flashblocks", link: "/docs/protocol/07-flashblocks" },
         ],
       },
       {
