@@ -6,9 +6,10 @@
  * @param owner pointer to 32 bytes; 0: the account trie
  * @param depth number of nibbles at PATH
  * @param hash pointer to the node's hash
+ * @param key pointer to the key that the node's leaf has if it is one that is changed or looked for, 32 bytes; 0: there is none
  * @returns its size, at most ROW_BUFFER_SIZE. Throws if the node is missing
  */
-@external("host", "readNode") export declare function hostReadNode(owner: u32, depth: u32, hash: u32): u32;
+@external("host", "readNode") export declare function hostReadNode(owner: u32, depth: u32, hash: u32, key: u32): u32;
 /** Whether `hostHashAll` is available. */
 @external("host", "hasLanes") export declare const hostHasLanes: bool;
 /**

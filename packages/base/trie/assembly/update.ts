@@ -72,6 +72,8 @@ const JOINED: u32 = <u32>memory.data(48, 16);
 /** The trie that is being updated or read, and the number of the update. */
 let owner: u32 = 0;
 let pass: u32 = 0;
+/** The key that nodes are read for; 0: none. */
+let target: u32 = 0;
 
 export function isSameHash(a: u32, b: u32): bool {
   return (
@@ -86,7 +88,7 @@ export function isSameHash(a: u32, b: u32): bool {
 // ---- nodes that are not in memory
 
 function readRow(hash: u32, depth: i32): u32 {
-  return decodeNode(ROW_BUFFER, hostReadNode(owner, depth, hash), depth, true);
+  return decodeNode(ROW_BUFFER, hostReadNode(owner, depth, hash, target), depth, true);
 }
 
 /** The node at `depth` of the reference at `ref`. */
@@ -297,6 +299,7 @@ function applyToExtension(node: u32, low: i32, high: i32, depth: i32): u32 {
   if (first >= end) return node;
   follow(depth, bytes, from, from + split);
   if (split == length) {
+    target = changeAt(first) + C_KEY;
     const child = childOfExtension(node, depth + length);
     const after = apply(child, first, end, depth + length);
     if (after == child) {
@@ -362,6 +365,7 @@ function applyToBranch(node: u32, low: i32, high: i32, depth: i32): u32 {
     do at++;
     while (at < high && nibbleAt(changeAt(at), depth) == nibble);
     store<u8>(PATH + depth, <u8>nibble);
+    target = changeAt(start) + C_KEY;
     const before = childOf(node, nibble, depth + 1);
     const after = apply(before, start, at, depth + 1);
     if (after == before) {
@@ -389,6 +393,7 @@ function collapse(node: u32, depth: i32): u32 {
   store<u8>(PATH + depth, <u8>nibble);
   store<u8>(NIBBLE, <u8>nibble);
   const kept = childAt(node, nibble);
+  target = 0;
   const child = childOf(node, nibble, depth + 1);
   if (load<u8>(child, N_KIND) != BRANCH || load<u8>(child, N_CHANGED) != 0)
     return replaceByPrefixed(node, NIBBLE, 1, 2, child, depth);
@@ -408,6 +413,7 @@ export function updateTrie(trie: u32, number: u32): void {
   owner = load<u32>(trie, T_OWNER);
   pass = number;
   startTrie(owner);
+  target = changeAt(0) + C_KEY;
   const node = apply(rootOf(trie), 0, changeCount, 0);
   store<u32>(trie, node, T_NODE);
   if (node == 0) {
@@ -429,6 +435,7 @@ export function finishRoot(trie: u32): void {
 /** The leaf of a key; 0: none. The read nodes stay in memory. */
 export function findLeaf(trie: u32, key: u32, number: u32): u32 {
   owner = load<u32>(trie, T_OWNER);
+  target = key;
   let node = rootOf(trie);
   store<u32>(trie, node, T_NODE);
   for (let depth = 0; node != 0; ) {

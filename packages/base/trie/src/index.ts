@@ -2,6 +2,7 @@ export * from "./account-codec.ts";
 export * from "./iterate.ts";
 export * from "./linear/linear-state-trie.ts";
 export * from "./linear/packed-changes.ts";
+export { encodeLeaf } from "./node-codec.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";

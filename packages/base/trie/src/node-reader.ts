@@ -7,11 +7,12 @@ export interface TrieNodeReader {
    * RLP of the node at `path`, whose keccak256 is `hash`.
    *
    * @param owner `undefined` for the account trie, otherwise 32 bytes
-   * @param path nibbles from the root, one per byte; only valid during the call, like `hash`
+   * @param path nibbles from the root, one per byte; only valid during the call, like `hash` and `key`
+   * @param key the key that is looked for, 32 bytes. PERF: a reader that makes leaves from the state tries it first
    * @returns bytes that do not change during the operation; `undefined` if the node is missing (the operation then throws
    * trie/missing-node)
    */
-  readNode(owner: Uint8Array | undefined, path: Uint8Array, hash: Uint8Array): Uint8Array | undefined;
+  readNode(owner: Uint8Array | undefined, path: Uint8Array, hash: Uint8Array, key?: Uint8Array): Uint8Array | undefined;
 }
 
 /**

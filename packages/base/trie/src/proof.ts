@@ -24,7 +24,7 @@ function walk(
   let depth = 0;
 
   const read = (hash: Uint8Array): TrieNode => {
-    const rlp = reader.readNode(owner, path.subarray(0, depth), hash);
+    const rlp = reader.readNode(owner, path.subarray(0, depth), hash, key);
     if (rlp === undefined) throw missingNode(owner, path.subarray(0, depth), hash);
     onNode(rlp);
     return decodeNode(rlp, 0, true);

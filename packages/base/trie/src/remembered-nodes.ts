@@ -8,12 +8,12 @@ import type { TrieNodeReader } from "./node-reader.ts";
 export function rememberNodes(reader: TrieNodeReader, maxNodes: number): TrieNodeReader {
   const nodes = new Map<Hex, Uint8Array>();
   return {
-    readNode(owner, path, hash) {
-      const key = bytesToHex(hash);
-      const known = nodes.get(key);
+    readNode(owner, path, hash, key) {
+      const name = bytesToHex(hash);
+      const known = nodes.get(name);
       if (known !== undefined) return known;
-      const rlp = reader.readNode(owner, path, hash);
-      if (rlp !== undefined && nodes.size < maxNodes) nodes.set(key, rlp);
+      const rlp = reader.readNode(owner, path, hash, key);
+      if (rlp !== undefined && nodes.size < maxNodes) nodes.set(name, rlp);
       return rlp;
     },
   };

@@ -21,6 +21,7 @@ import { NodeTables } from "./nodes/node-tables.ts";
 import type { Tables } from "./schema.ts";
 import { StateTables } from "./state/state-tables.ts";
 import { StoredNodeView, StoredStateView, type ViewSource } from "./state/state-view.ts";
+import { TrieLeaves } from "./state/trie-leaves.ts";
 
 /** Reading, for the process that writes as for one next to it. */
 export class LmdbChainReader implements ChainStoreReader, ViewSource {
@@ -30,6 +31,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   readonly blocks: BlockTables;
   readonly state: StateTables;
   readonly nodes: NodeTables;
+  protected readonly leaves: TrieLeaves;
   /** depth to which tries can be read */
   protected readonly proofWindowBlocks: number;
   /** used only by the writer, which moves the floor; a reader reads the database */
@@ -49,7 +51,8 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     this.logs = new LogIndex(tables.logs);
     this.blocks = new BlockTables(tables, environment.folder);
     this.state = new StateTables(tables, writesPreimages);
-    this.nodes = new NodeTables(tables, !environment.readOnly);
+    this.leaves = new TrieLeaves(this.state);
+    this.nodes = new NodeTables(tables, !environment.readOnly, this.leaves);
     this.floor = this.meta.readPrunedHistory().floor;
     this.snapshot = this.meta.readSnapshot();
     this.writtenHead = this.meta.readHead();

@@ -212,7 +212,9 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void {
     if (!this.nodes.isSettled) throw new Error("blocks were committed otherwise since beginGroups");
     this.#write(undefined, () => {
-      const head = this.#appendGroup(this.currentHead(), bufferedGroupOf(group), storageRoots);
+      const buffered = bufferedGroupOf(group);
+      const head = headAfter(this.currentHead(), buffered);
+      this.#writeGroup(buffered, storageRoots);
       writeNodeRows(this.#tables, nodeRows);
       this.nodes.forget(); // the thread that made the rows has the notes of their epoch
       this.#pruneNodes(head.number, storageRoots.length);
@@ -221,7 +223,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   }
 
   nodeGroups(): NodeGroups {
-    return createNodeGroups(this.#tables, this.currentHead().number, () => this.refresh());
+    return createNodeGroups(this.#tables, this.leaves, this.currentHead().number, () => this.refresh());
   }
 
   reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels, options?: CommitOptions): void {
@@ -299,41 +301,30 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
       const group = commits.slice(from, to);
       this.#group.clear();
       for (const commit of group) this.#group.add(commit);
-      head = this.#appendGroup(
-        head,
+      head = headAfter(head, this.#group);
+      // Before the flat state, from which the leaves of storage that a block clears are made.
+      this.nodes.apply(
+        group.map(({ block, changes, nodes }) => ({
+          number: block.header.number,
+          nodes,
+          clearedOwners: clearedAddresses(changes).map((address) => keccak256(address)),
+        })),
+      );
+      this.#writeGroup(
         this.#group,
         group.map(({ storageRoots }) => storageRoots),
       );
       from = to;
     }
-    this.nodes.apply(
-      commits.map(({ block, changes, nodes }) => ({
-        number: block.header.number,
-        nodes,
-        clearedOwners: clearedAddresses(changes).map((address) => keccak256(address)),
-      })),
-    );
     return head;
   }
 
   /** Writes all rows except trie nodes. PERF: a row that several of the blocks change is written once. */
-  #appendGroup(base: Head, group: BufferedGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): Head {
-    let head = base;
-    for (const { number, parentHash, hash } of group.blocks.blocks) {
-      if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {
-        throw storageError("storage/not-child-of-head", {
-          number,
-          parentHash: bytesToHex(parentHash),
-          head: `${head.number} ${head.hashHex}`,
-        });
-      }
-      head = { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
-    }
+  #writeGroup(group: BufferedGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): void {
     this.blocks.write(group.blocks);
     this.state.writeCodes(group.codes.values());
     this.state.apply(group.state, storageRoots);
     this.logs.append(group.logs);
-    return head;
   }
 
   #unwind(number: number): void {
@@ -447,3 +438,19 @@ const NO_CHANGES: StateChanges = { accounts: [], codes: [] };
 /** PERF: there are rarely any; only then are all changes turned into objects. */
 const clearedAddresses = (changes: StateChanges): Uint8Array[] =>
   anyClearsStorage(changes) ? changes.accounts.filter(clearsStorage).map(({ address }) => address) : [];
+
+/** @throws {CodedError} storage/not-child-of-head */
+function headAfter(base: Head, group: BufferedGroup): Head {
+  let head = base;
+  for (const { number, parentHash, hash } of group.blocks.blocks) {
+    if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {
+      throw storageError("storage/not-child-of-head", {
+        number,
+        parentHash: bytesToHex(parentHash),
+        head: `${head.number} ${head.hashHex}`,
+      });
+    }
+    head = { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
+  }
+  return head;
+}

@@ -20,6 +20,8 @@ beforeEach(() => {
 });
 
 const ADDRESS = new Uint8Array(20).fill(7);
+/** in every block, so that the trie has a branch */
+const OTHER = new Uint8Array(20).fill(8);
 
 /** A child of `parent` in which ADDRESS has `balance`. */
 function makeBlock(store: ChainDatabase, balance: bigint): BlockCommit {
@@ -28,8 +30,9 @@ function makeBlock(store: ChainDatabase, balance: bigint): BlockCommit {
   const parentHash = head === undefined ? new Uint8Array(32) : store.readCanonicalHash(head.number)!;
   const parentRoot = head === undefined ? EMPTY_TRIE_ROOT : store.readHeader(parentHash)!.stateRoot;
   const account = { nonce: 0n, balance, codeHash: EMPTY_KECCAK };
+  const addresses = head === undefined ? [ADDRESS, OTHER] : [ADDRESS];
   const changes = {
-    accounts: [{ address: ADDRESS, before: undefined, after: account, storageCleared: false, storage: [] }],
+    accounts: addresses.map((address) => ({ address, before: undefined, after: account, storageCleared: false, storage: [] })),
     codes: [],
   };
   const nodes = head === undefined ? { readNode: () => undefined } : store.trieNodesAt(head.number)!;
@@ -171,10 +174,10 @@ describe("what is not our database", () => {
   });
 
   it.each([
-    ...[0, 1, 2, 3, 4, 5, 6].map(
+    ...[0, 1, 2, 3, 4, 5, 6, 7].map(
       (format) => [format, "storage/older-format", "remove the folder or give another --datadir"] as const,
     ),
-    ...[8, 9, 255].map((format) => [format, "storage/newer-format", "use the later version"] as const),
+    ...[9, 10, 255].map((format) => [format, "storage/newer-format", "use the later version"] as const),
   ])("format %i is refused by writer and reader, and left alone", async (format, code, advice) => {
     await writeChain(1);
     const { root, table } = openRawTables(folder);
@@ -183,7 +186,7 @@ describe("what is not our database", () => {
     const before = readFileSync(join(folder, "data.mdb"));
     for (const readOnly of [false, true]) {
       const error = errorOf(() => openChainStore(folder, { readOnly }));
-      expect(error).toMatchObject({ code, data: { folder, format, supported: 7 } });
+      expect(error).toMatchObject({ code, data: { folder, format, supported: 8 } });
       expect(error.message).toContain(`has format ${format}`);
       expect(storageAdvice(error)).toContain(advice);
     }
@@ -261,7 +264,7 @@ describe("what does not fit the chain", () => {
     table("codes").putSync(new Uint8Array(32), Uint8Array.of(1));
     await root.close();
     const { problems, accounts } = await withStore((store) => store.verifyState());
-    expect(accounts).toBe(1);
+    expect(accounts).toBe(2);
     expect(problems.join("\n")).toMatch(
       /^state root of block 1 is 0x.* recomputed 0x.*\ntrie node of the accounts at {2}differs\ntable storage has 1 rows.*\ncode 0x0+ has another hash$/,
     );
@@ -293,7 +296,7 @@ describe("labels and values", () => {
     await withStore((store) => {
       expect(store.readMeta("chain-config")).toEqual(Uint8Array.of(1, 2));
       expect(store.readMeta("other")).toBeUndefined();
-      expect(store.storageStats()).toMatchObject({ folder, format: 7, firstBlock: 0, oldestProvableBlock: 0 });
+      expect(store.storageStats()).toMatchObject({ folder, format: 8, firstBlock: 0, oldestProvableBlock: 0 });
       expect(store.storageStats().tables.canonical?.entries).toBe(3);
     });
   });
@@ -316,7 +319,7 @@ describe("the proof window", () => {
       { proofWindowBlocks: 0 },
     );
     expect(oldest).toBe(299 - 128);
-    expect(nodeRows).toBe(128); // one account: one node per block
+    expect(nodeRows).toBe(128); // two accounts: one branch per block
   });
 
   it("reaches back to the finalized block, because what follows may be unwound", async () => {

@@ -7,7 +7,7 @@ import type { NodeTableSet } from "./nodes/node-tables.ts";
 import type { StateTableSet } from "./state/state-tables.ts";
 
 /** The only format that is read and written. It changes whenever the meaning of a table changes. */
-export const FORMAT = 7;
+export const FORMAT = 8;
 /** What the rows of a table are counted by. */
 export const GROWTH_UNITS = ["block", "transaction", "account", "slot"] as const;
 export type GrowthUnit = (typeof GROWTH_UNITS)[number];

@@ -112,8 +112,8 @@ export class StateToucher {
   }
 }
 
-/** About the length of the longest paths, if all rows belong to one trie. */
-const depthOf = (table: Table): number => Math.min(2 * HASH_SIZE, Math.ceil(Math.log2(1 + table.stats().entries) / 4) + 1);
+/** About the depth of the deepest branches, if all rows belong to one trie. */
+const depthOf = (table: Table): number => Math.min(2 * HASH_SIZE, Math.ceil(Math.log2(1 + table.stats().entries) / 4));
 
 function forEachKey(keys: Uint8Array, visit: (address: Uint8Array, slot: Uint8Array | undefined) => void): void {
   for (let at = 0; at < keys.length; ) {

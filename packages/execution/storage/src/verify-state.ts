@@ -12,7 +12,8 @@ import { encodeAccount, encodeStorageValue, SortedTrieBuilder, type SortedTriePr
 import type { StoredAccount, VerifyProgress } from "./api.ts";
 import type { TableEntry } from "./database/table.ts";
 import { CurrentNodes } from "./nodes/current-nodes.ts";
-import { nodeKeyOf } from "./nodes/node-tables.ts";
+import { isLeafNode } from "./nodes/leaf-reader.ts";
+import { nodeKeyOf } from "./nodes/node-key.ts";
 import type { Tables } from "./schema.ts";
 import { accountValueEnd, decodeAccountValue } from "./state/account-value.ts";
 import { isChangeListPart } from "./state/change-list.ts";
@@ -240,6 +241,7 @@ class Verifier {
   /** A trie whose nodes are compared with the stored ones. @param from position of an earlier verification */
   #builder(owner: Uint8Array | undefined, from: SortedTrieProgress | undefined): SortedTrieBuilder {
     const onNode = (path: Uint8Array, rlp: Uint8Array): void => {
+      if (isLeafNode(rlp)) return;
       this.#nodes++;
       const stored = this.#headNodes.read(nodeKeyOf(owner, path));
       if (stored === undefined) this.#report(`trie node ${describeNode(owner, path)} is missing`);

@@ -63,7 +63,7 @@ export class TrieModule {
           bytes.subarray(digests, digests + 32 * count),
         );
       },
-      readNode: (owner: number, depth: number, hash: number) => this.#readNode(owner, depth, hash),
+      readNode: (owner: number, depth: number, hash: number, key: number) => this.#readNode(owner, depth, hash, key),
       badNode() {
         throw badNode("not a node of a state trie");
       },
@@ -100,13 +100,14 @@ export class TrieModule {
     }
   }
 
-  #readNode(ownerAt: number, depth: number, hashAt: number): number {
+  #readNode(ownerAt: number, depth: number, hashAt: number, keyAt: number): number {
     const { bytes } = this;
     const pathAt = this.calls.path();
     const owner = ownerAt === 0 ? undefined : bytes.slice(ownerAt, ownerAt + 32);
     const path = bytes.slice(pathAt, pathAt + depth);
     const hash = bytes.slice(hashAt, hashAt + 32);
-    const rlp = this.#reader!.readNode(owner, path, hash);
+    const key = keyAt === 0 ? undefined : bytes.slice(keyAt, keyAt + 32);
+    const rlp = this.#reader!.readNode(owner, path, hash, key);
     if (rlp === undefined) throw missingNode(owner, path, hash);
     if (rlp.length > MAX_ROW_BYTES) throw badNode("too long");
     bytes.set(rlp, this.calls.rowBuffer());

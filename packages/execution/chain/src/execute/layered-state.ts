@@ -154,12 +154,12 @@ export class LayeredState implements StateView {
  */
 export function layeredNodes(base: TrieNodeReader, layers: StateLayers, depth = layers.depth): TrieNodeReader {
   return {
-    readNode(owner, path, hash) {
-      const key = nodeKey(owner, path);
+    readNode(owner, path, hash, key) {
+      const place = nodeKey(owner, path);
       for (const layer of layers.newestFirst(depth)) {
-        if (layer.nodes.has(key)) return layer.nodes.get(key);
+        if (layer.nodes.has(place)) return layer.nodes.get(place);
       }
-      return base.readNode(owner, path, hash);
+      return base.readNode(owner, path, hash, key);
     },
   };
 }

@@ -106,12 +106,12 @@ describe("a genesis", () => {
   });
 
   it("that takes several commits counts with the last one, and is begun anew after an interruption", () => {
-    const { block, hash, state } = seal(accounts(20_000, (index) => (index === 5 ? 12_000 : 0)));
+    const { block, hash, state } = seal(accounts(20_000, (index) => (index === 5 ? 60_000 : 0)));
     const other = seal(accounts(9, () => 3));
     const half = function* (rows: Parameters<typeof state.rowsInto>[0]) {
       let steps = 0;
       for (const step of state.rowsInto(rows)) {
-        if (++steps > 25_000) throw new Error("interrupted");
+        if (++steps > 60_000) throw new Error("interrupted");
         yield step;
       }
     };

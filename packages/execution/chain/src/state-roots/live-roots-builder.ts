@@ -74,8 +74,8 @@ export class LiveRootsBuilder {
 /** Looks up nodes by path and checks their hashes: whatever happens to the database meanwhile, a root is either right or not available. */
 function checked(nodes: TrieNodeReader): TrieNodeReader {
   return {
-    readNode(owner, path, hash) {
-      const rlp = nodes.readNode(owner, path, hash);
+    readNode(owner, path, hash, key) {
+      const rlp = nodes.readNode(owner, path, hash, key);
       return rlp === undefined || !equalBytes(keccak256(rlp), hash) ? undefined : rlp;
     },
   };

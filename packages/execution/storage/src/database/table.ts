@@ -12,7 +12,6 @@ export interface TableEntry {
 /** The operations that the tables of trie nodes need. */
 export type RowTable = Pick<Table, "read" | "peek" | "lastUpTo" | "write" | "delete"> & {
   range(start: Uint8Array, end?: Uint8Array): Iterable<TableEntry>;
-  withPrefix(prefix: Uint8Array): Iterable<TableEntry>;
   keysWithPrefix(prefix: Uint8Array): Iterable<Uint8Array>;
 };
 

@@ -1,8 +1,9 @@
 import { compareBytes, concatBytes } from "@rnode/primitives";
 import type { SnapshotRows, StoredAccount } from "../api.ts";
+import { isLeafNode } from "../nodes/leaf-reader.ts";
 import { isApart } from "../nodes/merged-nodes.ts";
-import { isBranch, isLeaf } from "../nodes/node-shape.ts";
-import { nodeKeyOf } from "../nodes/node-tables.ts";
+import { nodeKeyOf } from "../nodes/node-key.ts";
+import { hashedChildren } from "../nodes/node-shape.ts";
 import type { Tables } from "../schema.ts";
 import { encodeAccountValue } from "../state/account-value.ts";
 
@@ -102,6 +103,7 @@ class StateRows implements SnapshotRows {
   }
 
   node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void {
+    if (isLeafNode(rlp)) return;
     const key = nodeKeyOf(owner, path);
     this.#nodes.add(key, rlp);
     this.bytes += key.length + rlp.length;
@@ -133,8 +135,8 @@ class StateRows implements SnapshotRows {
     page.bytes += key.length + value.length + ROW_BYTES;
     if (page.bytes < PAGE_BYTES / 2) return;
     if (page.roomKey === undefined) {
-      // The room's key is the next one after the row's, which a node below it may have.
-      if (name === "nodes" && (isBranch(value) || !isLeaf(value))) return;
+      // The room's key is the next one after the row's, which the first node below it may have.
+      if (name === "nodes" && hashedChildren(value)[0]?.[0] === 0) return;
       page.roomKey = new Uint8Array(key.length + 1);
       page.roomKey.set(key);
       this.#tables[name].append(page.roomKey, ROOM);

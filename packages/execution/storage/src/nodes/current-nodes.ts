@@ -1,4 +1,4 @@
-import type { RowTable, TableEntry } from "../database/table.ts";
+import type { RowTable } from "../database/table.ts";
 import { MergedNodes, type MergedNodeTables } from "./merged-nodes.ts";
 import { NodeJournal } from "./node-journal.ts";
 
@@ -28,19 +28,10 @@ export class CurrentNodes {
     return this.#journal.read(key);
   }
 
-  /** All nodes whose keys start with `prefix`, in no order. No rows may be written or deleted meanwhile. */
-  *withPrefix(prefix: Uint8Array): Generator<TableEntry> {
-    for (const entry of this.#merged.withPrefix(prefix)) if (!this.#journal.has(entry.key)) yield entry;
-    for (const key of this.#journal.keysWithPrefix(prefix)) {
-      const value = this.#journal.read(key);
-      if (value !== undefined) yield { key, value };
-    }
-  }
-
   /** How many nodes there are, of which the tables have `rows`. */
   count(rows: number): number {
     let count = rows;
-    for (const key of this.#journal.keysWithPrefix(ALL)) {
+    for (const key of this.#journal.keys()) {
       if (this.#merged.peek(key) !== undefined) count--;
       if (this.#journal.read(key) !== undefined) count++;
     }
@@ -71,5 +62,3 @@ export class CurrentNodes {
     else this.#merged.write(key, rlp, before);
   }
 }
-
-const ALL = new Uint8Array(0);

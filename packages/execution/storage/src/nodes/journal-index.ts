@@ -74,10 +74,6 @@ export class JournalIndex {
     this.#bytes += ENTRY_BYTES + (before === undefined ? KEY_BYTES : 0);
   }
 
-  has(key: Uint8Array): boolean {
-    return this.#parts[partOf(key)]!.last.has(textOfKey(key));
-  }
-
   /** The versions of a node, latest first; empty if the tables have the current one. */
   *versions(key: Uint8Array): Generator<Uint8Array> {
     const { last, entries } = this.#parts[partOf(key)]!;
@@ -92,10 +88,8 @@ export class JournalIndex {
     return [...this.#parts[part]!.last.keys()].sort().map(keyOfText);
   }
 
-  /** All keys that begin with `prefix`. */
-  *keysWithPrefix(prefix: Uint8Array): Generator<Uint8Array> {
-    const start = textOfKey(prefix);
-    for (const { last } of this.#parts) for (const text of last.keys()) if (text.startsWith(start)) yield keyOfText(text);
+  *keys(): Generator<Uint8Array> {
+    for (const { last } of this.#parts) for (const text of last.keys()) yield keyOfText(text);
   }
 
   /** Forgets the nodes of a part. */

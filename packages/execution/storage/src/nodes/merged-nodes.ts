@@ -1,4 +1,4 @@
-import type { RowTable, TableEntry } from "../database/table.ts";
+import type { RowTable } from "../database/table.ts";
 import { CHILDREN, HASH_SIZE } from "./node-shape.ts";
 
 /*
@@ -66,11 +66,5 @@ export class MergedNodes {
 
   #deleteApart(key: Uint8Array, before: Uint8Array | undefined): void {
     if (before === undefined ? mayBeApart(key) : isApart(key, before.length)) this.#upper.delete(key);
-  }
-
-  /** The rows of both tables, one after the other. No rows may be written or deleted meanwhile. */
-  *withPrefix(prefix: Uint8Array): Generator<TableEntry> {
-    yield* this.#nodes.withPrefix(prefix);
-    yield* this.#upper.withPrefix(prefix);
   }
 }

@@ -1,6 +1,7 @@
 import type { NodeGroups } from "../api.ts";
 import { readUint32, writeUint32 } from "../database/keys.ts";
 import type { RowTable, Table } from "../database/table.ts";
+import type { LeafReader } from "./leaf-reader.ts";
 import { type NodeTableSet, NodeTables } from "./node-tables.ts";
 
 /*
@@ -49,7 +50,6 @@ function recording(table: Table, index: number, rows: RowBuffer): RowTable {
     peek: (key) => table.peek(key),
     lastUpTo: (key) => table.lastUpTo(key),
     range: (start, end) => table.range(start, end),
-    withPrefix: (prefix) => table.withPrefix(prefix),
     keysWithPrefix: (prefix) => table.keysWithPrefix(prefix),
     write: (key, value) => rows.add(index, key, value),
     delete(key) {
@@ -62,6 +62,7 @@ function recording(table: Table, index: number, rows: RowBuffer): RowTable {
 /** @param headNumber number of the last committed block */
 export function createNodeGroups(
   tables: Record<(typeof TABLES)[number] | "nodeJournal", Table>,
+  leaves: LeafReader,
   headNumber: number,
   refresh: () => void,
 ): NodeGroups {
@@ -75,10 +76,11 @@ export function createNodeGroups(
       nodeJournal: tables.nodeJournal,
     },
     false,
+    leaves,
   );
   nodes.resume(headNumber);
   return {
-    reader: { readNode: (owner, path) => nodes.readNode(owner, path) },
+    reader: { readNode: (owner, path, _hash, key) => nodes.readNode(owner, path, key) },
     add: (number, changes, clearedOwners) => nodes.add({ number, nodes: changes, clearedOwners }),
     seal() {
       nodes.flush();

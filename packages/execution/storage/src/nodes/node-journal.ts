@@ -75,15 +75,10 @@ export class NodeJournal {
     return this.#index.isEmpty;
   }
 
-  has(key: Uint8Array): boolean {
+  /** Keys of all nodes that it has. */
+  keys(): Iterable<Uint8Array> {
     this.#follow();
-    return this.#index.has(key);
-  }
-
-  /** Keys of all nodes that it has and that begin with `prefix`. */
-  keysWithPrefix(prefix: Uint8Array): Iterable<Uint8Array> {
-    this.#follow();
-    return this.#index.keysWithPrefix(prefix);
+    return this.#index.keys();
   }
 
   /** A copy of the current node, from the journal or the tables. */

@@ -2,8 +2,8 @@ import { bytesToHex, compareBytes, hexToBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { nodeKeyOf } from "./node-key.ts";
 import { ChangedNodes, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
-import { nodeKeyOf } from "./node-tables.ts";
 
 const rlp = fc.option(fc.uint8Array({ minLength: 1, maxLength: 4 }), { nil: undefined });
 const owner = fc

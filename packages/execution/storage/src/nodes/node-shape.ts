@@ -1,5 +1,3 @@
-import { encodeRlp, encodeRlpListOfEncoded } from "@rnode/primitives";
-
 /*
  * Positions of the parts of a stored trie node. The bytes come from the trie or from the database, so they are not checked. A
  * branch is a list of 17 items, a leaf and an extension are lists of two.
@@ -59,15 +57,29 @@ export function branchItems(rlp: Uint8Array): Uint8Array[] {
   return items;
 }
 
+/** The paths from a node to those of its children that are nodes by themselves. */
+export function hashedChildren(rlp: Uint8Array): Uint8Array[] {
+  if (isBranch(rlp))
+    return branchItems(rlp).flatMap((item, nibble) => (item[0] === HASH_ITEM && nibble < CHILDREN ? [Uint8Array.of(nibble)] : []));
+  if (isLeaf(rlp)) return [];
+  const pathAt = contentAt(rlp, 0);
+  const pathEnd = itemEnd(rlp, pathAt);
+  return rlp[pathEnd] === HASH_ITEM ? [pathNibbles(rlp.subarray(contentAt(rlp, pathAt), pathEnd))] : [];
+}
+
+/** The nibbles of a hex-prefixed path. */
+export function pathNibbles(path: Uint8Array): Uint8Array {
+  const nibbles = new Uint8Array(2 * path.length);
+  for (const [i, byte] of path.entries()) {
+    nibbles[2 * i] = byte >> 4;
+    nibbles[2 * i + 1] = byte & 0x0f;
+  }
+  return nibbles.subarray((nibbles[0]! & 1) === 1 ? 1 : 2);
+}
+
 export function hashItem(hash: Uint8Array): Uint8Array {
   const item = new Uint8Array(1 + HASH_SIZE);
   item[0] = HASH_ITEM;
   item.set(hash, 1);
   return item;
-}
-
-/** The leaf with the path of `leaf` and another value. */
-export function leafWithValue(leaf: Uint8Array, value: Uint8Array): Uint8Array {
-  const pathAt = contentAt(leaf, 0);
-  return encodeRlpListOfEncoded([leaf.subarray(pathAt, itemEnd(leaf, pathAt)), encodeRlp(value)]);
 }

@@ -1,17 +1,20 @@
-import { compareBytes } from "@rnode/primitives";
+import { compareBytes, concatBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { blockNumberKey } from "../database/keys.ts";
 import { deleteWithPrefix, type RowTable } from "../database/table.ts";
 import { CurrentNodes, type CurrentNodeTables } from "./current-nodes.ts";
+import { isLeafNode, isSameKey, type LeafReader } from "./leaf-reader.ts";
 import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch } from "./node-epochs.ts";
 import { NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
+import { nodeKeyOf, placeOf } from "./node-key.ts";
 import { ChangedNodes, isSameVersion, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
+import { hashedChildren } from "./node-shape.ts";
 import { encodeNodeVersion } from "./node-version.ts";
 import { OldNodeReader, versionBefore } from "./old-nodes.ts";
 import { RecoverableChildren } from "./recoverable-children.ts";
 
 /*
- * Node key: 0 ‖ path for the account trie, 1 ‖ owner 32 ‖ path for a storage trie; a path has one byte per nibble.
+ * Branches and extensions have rows, leaves have none (leaf-reader.ts).
  *
  * For each block within the proof window, the history has the nodes as they were before the block:
  *   nodeHistory: chunks of node key → old version (node-history.ts, node-version.ts)
@@ -23,7 +26,6 @@ import { RecoverableChildren } from "./recoverable-children.ts";
  */
 
 const ACCOUNT_TRIE = 0;
-const STORAGE_TRIE = 1;
 
 const ACCOUNT_PATH_AT = 1;
 const STORAGE_PATH_AT = 33;
@@ -33,20 +35,6 @@ const FIRST_DEEP_LEVEL = 3;
 export interface NodeTableSet extends CurrentNodeTables {
   readonly nodeHistory: RowTable;
   readonly nodeEpochs: RowTable;
-}
-
-export function nodeKeyOf(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array {
-  if (owner === undefined) {
-    const key = new Uint8Array(1 + path.length);
-    key[0] = ACCOUNT_TRIE;
-    key.set(path, 1);
-    return key;
-  }
-  const key = new Uint8Array(33 + path.length);
-  key[0] = STORAGE_TRIE;
-  key.set(owner, 1);
-  key.set(path, 33);
-  return key;
 }
 
 const NO_PATH = new Uint8Array(0);
@@ -63,6 +51,7 @@ export interface BlockNodes {
 export class NodeTables {
   readonly #tables: NodeTableSet;
   readonly #head: CurrentNodes;
+  readonly #leaves: LeafReader;
   readonly #isJournaled: boolean;
   /** the current epoch, if this process has applied all of its blocks; otherwise they are read when it ends */
   #epoch: { readonly notes: EpochNotes; next: number } | undefined;
@@ -76,28 +65,30 @@ export class NodeTables {
   /**
    * @param isJournaled changed nodes of the head are written to the journal, which has no other writer; otherwise their rows are
    * written, and the journal must be empty
+   * @param leaves of the same state of the database
    */
-  constructor(tables: NodeTableSet, isJournaled: boolean) {
+  constructor(tables: NodeTableSet, isJournaled: boolean, leaves: LeafReader) {
     this.#tables = tables;
+    this.#leaves = leaves;
     this.#isJournaled = isJournaled;
     this.#head = new CurrentNodes(tables, isJournaled);
     this.#history = new NodeHistoryWriter(tables.nodeHistory);
-    this.#old = new OldNodeReader({ ...tables, nodes: this.#head });
+    this.#old = new OldNodeReader({ ...tables, nodes: this.#head }, leaves);
   }
 
   /** Returns a copy. */
-  readNode(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
-    return this.#head.read(nodeKeyOf(owner, path));
+  readNode(owner: Uint8Array | undefined, path: Uint8Array, wanted?: Uint8Array): Uint8Array | undefined {
+    return this.#head.read(nodeKeyOf(owner, path)) ?? this.#leaves.read(owner, path, wanted);
   }
 
   /** The node after block `number`. The history must be complete up to block `head`. */
   readNodeAt(number: number, head: number, owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
-    return this.#old.read(number, head, nodeKeyOf(owner, path));
+    return this.#old.read(number, head, owner, path);
   }
 
   /** Writes nodes without recording the replaced ones. */
   writeGenesis(nodes: Iterable<TrieNodeChange>): void {
-    const rows = [...nodes].map(({ owner, path, rlp }) => ({ key: nodeKeyOf(owner, path), rlp }));
+    const rows = [...nodes].map(({ owner, path, rlp }) => ({ key: nodeKeyOf(owner, path), rlp: rowOf(rlp) }));
     rows.sort((a, b) => compareBytes(a.key, b.key));
     for (const { key, rlp } of rows) if (rlp !== undefined) this.#head.write(key, rlp);
   }
@@ -113,8 +104,8 @@ export class NodeTables {
    * Records the nodes that the next block replaces; `flush` writes the new ones. PERF: a node that several blocks change is
    * written once.
    *
-   * @param block if `clearedOwners` is not empty, the rows of those tries are read, so they must be in the table or in blocks
-   * added before
+   * @param block if `clearedOwners` is not empty, those tries are read: their rows must be in the tables or in blocks added before,
+   * and the flat state must be that before the block
    */
   add(block: BlockNodes): void {
     const isClearing = block.clearedOwners.length > 0;
@@ -148,7 +139,7 @@ export class NodeTables {
   #remember({ number, nodes, clearedOwners }: BlockNodes): void {
     const all: TrieNodeChange[] = [];
     for (const owner of clearedOwners) {
-      for (const { path, rlp } of this.allNodes(owner)) all.push({ owner, path, rlp: undefined, before: rlp });
+      for (const { path, rlp } of this.#trieOf(owner)) all.push({ owner, path, rlp: undefined, before: rlp });
     }
     this.#old.forget();
     const history = this.#history;
@@ -163,11 +154,15 @@ export class NodeTables {
       for (let i = run.from; i < run.to; i++) {
         const node = run.nodes[i]!;
         if (isSameVersion(node)) continue;
-        const { path } = node;
+        const { path, before, rlp } = node;
+        const wasLeaf = before !== undefined && isLeafNode(before);
+        const isLeaf = rlp !== undefined && isLeafNode(rlp);
+        if (wasLeaf && isLeaf && isSameKey(before, rlp)) continue; // its history is that of the flat state
         const bytes = key.withPath(path, 0, path.length);
-        history.add(bytes, encodeNodeVersion(node, isWholeTurn(number, bytes), this.#recoverable.of(i)));
+        const change = isLeaf ? { ...node, rlp: undefined } : node;
+        history.add(bytes, encodeNodeVersion(change, isWholeTurn(number, bytes), this.#recoverable.of(i)));
         notes?.add(number, bytes);
-        this.#changed.add(path, node.before, node.rlp);
+        this.#changed.add(path, wasLeaf ? undefined : before, change.rlp);
       }
     }
     history.finish();
@@ -210,16 +205,20 @@ export class NodeTables {
     return notes;
   }
 
-  /** Undoes block `number`, which must be the head. */
+  /** Undoes block `number`, which must be the head. The flat state must still be that after the block. */
   unwind(number: number): void {
     const { nodeHistory, nodeEpochs } = this.#tables;
     this.#epoch = undefined;
     this.#old.forget();
     this.settle();
     if (isLastOfEpoch(number)) deleteEpoch(nodeEpochs, epochOf(number));
+    const childBefore = (key: Uint8Array): Uint8Array | undefined => {
+      const { owner, path } = placeOf(key);
+      return this.#head.read(key) ?? this.#leaves.readAt(number - 1, owner, path, undefined);
+    };
     // Children first, because a version omits hashes that follow from the children's old versions.
     for (const { key, version } of [...nodeVersionsOf(nodeHistory, number)].reverse()) {
-      this.#head.write(key, versionBefore(key, version, this.#head));
+      this.#head.write(key, rowOf(versionBefore(key, version, this.#head, childBefore)));
     }
     deleteAll(nodeHistory, blockNumberKey(number));
   }
@@ -243,12 +242,17 @@ export class NodeTables {
     return count + deleteEpoch(this.#tables.nodeEpochs, epochOf(number), limit - count);
   }
 
-  /** All nodes of one trie. */
-  *allNodes(owner: Uint8Array | undefined): Generator<{ path: Uint8Array; rlp: Uint8Array }> {
-    const prefix = nodeKeyOf(owner, NO_PATH);
-    for (const { key, value } of this.#head.withPrefix(prefix)) yield { path: key.subarray(prefix.length), rlp: value };
+  /** All nodes of a storage trie of the head from a path on that it has. */
+  *#trieOf(owner: Uint8Array, path: Uint8Array = NO_PATH): Generator<{ path: Uint8Array; rlp: Uint8Array }> {
+    const rlp = this.readNode(owner, path);
+    if (rlp === undefined) return; // the trie is empty
+    yield { path, rlp };
+    for (const child of hashedChildren(rlp)) yield* this.#trieOf(owner, concatBytes(path, child));
   }
 }
+
+/** The row of a node. */
+const rowOf = (rlp: Uint8Array | undefined): Uint8Array | undefined => (rlp === undefined || isLeafNode(rlp) ? undefined : rlp);
 
 function deleteAll(table: RowTable, prefix: Uint8Array): void {
   deleteWithPrefix(table, prefix, Number.POSITIVE_INFINITY);

@@ -1,19 +1,7 @@
 import { encodeRlpListOfEncoded } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
-import {
-  branchItems,
-  CHILDREN,
-  contentAt,
-  EMPTY_ITEM,
-  HASH_ITEM,
-  HASH_SIZE,
-  hashItem,
-  isBranch,
-  isLeaf,
-  itemEnd,
-  leafWithValue,
-} from "./node-shape.ts";
+import { branchItems, CHILDREN, contentAt, EMPTY_ITEM, HASH_ITEM, HASH_SIZE, hashItem, isBranch, itemEnd } from "./node-shape.ts";
 
 /*
  * An old version of a trie node, as it was before a block; a first byte says in which form:
@@ -23,10 +11,6 @@ import {
  *   3 ‖ left out 2 ‖ given 2 ‖ absent 2 ‖ hashes 32 each
  *                               a branch of which these children (one bit each) were different: their hash follows from their own old version, is
  *                               given here in ascending order, or there was no such child
- *   4 ‖ value                   a leaf of a storage trie with another value
- *   5 ‖ flags 1 ‖ nonce ‖ balance ‖ [storage root 32] ‖ [code hash 32]
- *                               a leaf of the account trie with another account; nonce and balance as RLP; flags: 1 the storage root differed, 2 the code
- *                               hash did
  *   16 + n, 32 + n ‖ hash, 48 + n
  *                               a branch of which only child n was different: its hash is left out, is given, or there was no such child
  *
@@ -37,14 +21,9 @@ const ABSENT = 0;
 const WHOLE = 1;
 const DELTA = 2;
 const BRANCH = 3;
-const SLOT = 4;
-const ACCOUNT = 5;
 const ONE_LEFT_OUT = 0x10;
 const ONE_GIVEN = 0x20;
 const ONE_ABSENT = 0x30;
-
-const HAS_ROOT = 1;
-const HAS_CODE = 2;
 
 const ABSENT_VERSION = Uint8Array.of(ABSENT);
 /** A difference must save at least a quarter. */
@@ -66,12 +45,12 @@ export interface ChildChanges {
   readonly hashes: Uint8Array;
 }
 
-export type NodeVersionForm = "absent" | "whole" | "difference" | "children" | "leaf";
+export type NodeVersionForm = "absent" | "whole" | "difference" | "children";
 
 export function formOf(version: Uint8Array): NodeVersionForm {
   const kind = version[0]!;
-  if (kind >= BRANCH && kind !== SLOT && kind !== ACCOUNT) return "children";
-  return kind === ABSENT ? "absent" : kind === WHOLE ? "whole" : kind === DELTA ? "difference" : "leaf";
+  if (kind >= BRANCH) return "children";
+  return kind === ABSENT ? "absent" : kind === WHOLE ? "whole" : "difference";
 }
 
 /** Of a version of the form "children". */
@@ -113,17 +92,14 @@ function reserve(size: number): void {
  * @returns a view that the next call may overwrite
  */
 export function encodeNodeVersion(node: TrieNodeChange, isWhole: boolean, canLeaveOut: number): Uint8Array {
-  const { before: old, rlp: next, owner, differsFrom = 0, differsTo = Number.POSITIVE_INFINITY } = node;
+  const { before: old, rlp: next, differsFrom = 0, differsTo = Number.POSITIVE_INFINITY } = node;
   if (old === undefined) return ABSENT_VERSION;
   reserve(old.length + HASH_SIZE);
   if (next !== undefined && !isWhole) {
-    const isOldBranch = isBranch(old);
-    if (isOldBranch === isBranch(next)) {
+    if (isBranch(old) && isBranch(next)) {
       const from = old.length === next.length ? differsFrom : 0;
       const to = old.length === next.length ? differsTo : Number.POSITIVE_INFINITY;
-      const size = isOldBranch
-        ? encodeChildren(old, next, canLeaveOut, from, to)
-        : encodeLeaf(old, next, owner === undefined ? ACCOUNT : SLOT);
+      const size = encodeChildren(old, next, canLeaveOut, from, to);
       if (size > 0) return built(size);
     }
     const end = Math.min(differsTo, old.length);
@@ -188,70 +164,6 @@ function isSameItem(old: Uint8Array, oldAt: number, oldEnd: number, next: Uint8A
   return true;
 }
 
-/** The parts of an account in the value of a leaf, as offsets; false: it is none. */
-class AccountParts {
-  nonceAt = 0;
-  rootAt = 0;
-  codeAt = 0;
-
-  find(rlp: Uint8Array, valueAt: number): boolean {
-    const listAt = contentAt(rlp, valueAt);
-    this.nonceAt = contentAt(rlp, listAt);
-    this.rootAt = itemEnd(rlp, itemEnd(rlp, this.nonceAt));
-    this.codeAt = this.rootAt + 1 + HASH_SIZE;
-    const isWhole = this.codeAt + 1 + HASH_SIZE === rlp.length;
-    return isWhole && rlp[this.rootAt] === HASH_ITEM && rlp[this.codeAt] === HASH_ITEM;
-  }
-}
-
-const oldParts = new AccountParts();
-const nextParts = new AccountParts();
-
-/** @returns the size in `scratch`; 0: the form does not fit */
-function encodeLeaf(old: Uint8Array, next: Uint8Array, kind: typeof SLOT | typeof ACCOUNT): number {
-  const oldPathAt = contentAt(old, 0);
-  const nextPathAt = contentAt(next, 0);
-  const oldValueAt = itemEnd(old, oldPathAt);
-  const nextValueAt = itemEnd(next, nextPathAt);
-  const isSamePath = isSameItem(old, oldPathAt, oldValueAt, next, nextPathAt, nextValueAt);
-  if (!isSamePath || !isLeaf(old)) return 0;
-  scratch[0] = kind;
-  if (kind === SLOT) {
-    const from = contentAt(old, oldValueAt);
-    for (let i = from; i < old.length; i++) scratch[1 + i - from] = old[i]!;
-    return 1 + old.length - from;
-  }
-  if (!oldParts.find(old, oldValueAt) || !nextParts.find(next, nextValueAt)) return 0;
-  const { nonceAt, rootAt, codeAt } = oldParts;
-  let flags = 0;
-  let size = 2;
-  for (let i = nonceAt; i < rootAt; i++) scratch[size++] = old[i]!;
-  if (!isSameItem(old, rootAt, codeAt, next, nextParts.rootAt, nextParts.codeAt)) {
-    flags |= HAS_ROOT;
-    for (let i = 1; i <= HASH_SIZE; i++) scratch[size++] = old[rootAt + i]!;
-  }
-  if (!isSameItem(old, codeAt, old.length, next, nextParts.codeAt, next.length)) {
-    flags |= HAS_CODE;
-    for (let i = 1; i <= HASH_SIZE; i++) scratch[size++] = old[codeAt + i]!;
-  }
-  scratch[1] = flags;
-  return size;
-}
-
-/** The leaf of a version of the form "leaf". @param next the version after the block */
-export function restoreLeaf(version: Uint8Array, next: Uint8Array): Uint8Array {
-  if (version[0] === SLOT) return leafWithValue(next, version.subarray(1));
-  const valueAt = itemEnd(next, contentAt(next, 0));
-  nextParts.find(next, valueAt);
-  const { rootAt, codeAt } = nextParts;
-  const rootFrom = itemEnd(version, itemEnd(version, 2));
-  const hasRoot = (version[1]! & HAS_ROOT) !== 0;
-  const codeFrom = rootFrom + (hasRoot ? HASH_SIZE : 0);
-  const root = hasRoot ? hashItem(version.subarray(rootFrom, codeFrom)) : next.subarray(rootAt, codeAt);
-  const code = (version[1]! & HAS_CODE) !== 0 ? hashItem(version.subarray(codeFrom)) : next.subarray(codeAt);
-  return leafWithValue(next, encodeRlpListOfEncoded([version.subarray(2, rootFrom), root, code]));
-}
-
 const EMPTY = Uint8Array.of(EMPTY_ITEM);
 
 /** A branch while its old version is put together. */
@@ -301,7 +213,7 @@ export function applyVersions(versions: readonly Uint8Array[], base: Uint8Array 
     if (branch !== undefined) node = branch.encoded();
     branch = undefined;
     if (form === "absent" || form === "whole") node = wholeNode(version);
-    else node = form === "leaf" ? restoreLeaf(version, node!) : applyNodeDelta(version, 1, node!);
+    else node = applyNodeDelta(version, 1, node!);
   }
   return branch === undefined ? node : branch.encoded();
 }

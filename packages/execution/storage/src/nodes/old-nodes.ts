@@ -1,11 +1,13 @@
-import { bytesToHex, keccak256 } from "@rnode/primitives";
+import { bytesToHex, concatBytes, keccak256 } from "@rnode/primitives";
 import type { RowTable } from "../database/table.ts";
 import { storageError } from "../errors.ts";
+import { isLeafNode, type LeafReader } from "./leaf-reader.ts";
 import { applyNodeDelta } from "./node-delta.ts";
 import { EPOCH_BLOCKS, epochOf, readEpochBits } from "./node-epochs.ts";
 import { NodeVersionFinder } from "./node-history.ts";
+import { nodeKeyOf } from "./node-key.ts";
 import { CHILDREN, EMPTY_BRANCH, HASH_SIZE } from "./node-shape.ts";
-import { BranchRestoring, childChangesOf, formOf, mayChangeChild, restoreLeaf, wholeNode } from "./node-version.ts";
+import { BranchRestoring, childChangesOf, formOf, mayChangeChild, wholeNode } from "./node-version.ts";
 
 /*
  * Trie nodes after an old block. A node's versions are collected from that block upwards, until one is complete (a whole node, no
@@ -31,7 +33,11 @@ const ALL_BLOCKS = 0xffff_ffff;
 
 /** The versions of one node, from an old block upwards. */
 class VersionChain {
+  readonly owner: Uint8Array | undefined;
+  readonly path: Uint8Array;
   readonly key: Uint8Array;
+  /** the block after which the node is wanted */
+  readonly number: number;
   readonly steps: Step[] = [];
   /** no later version is needed */
   isClosed = false;
@@ -40,9 +46,12 @@ class VersionChain {
   /** the children of the branch, one bit each, that the last steps determine */
   #named = 0;
 
-  constructor(key: Uint8Array, firstBlock: number) {
-    this.key = key;
-    this.nextBlock = firstBlock;
+  constructor(owner: Uint8Array | undefined, path: Uint8Array, number: number) {
+    this.owner = owner;
+    this.path = path;
+    this.key = nodeKeyOf(owner, path);
+    this.number = number;
+    this.nextBlock = number + 1;
   }
 
   add(block: number, version: Uint8Array): void {
@@ -61,11 +70,13 @@ class VersionChain {
 
 export class OldNodeReader {
   readonly #tables: NodeHistoryTables;
+  readonly #leaves: LeafReader;
   readonly #finder: NodeVersionFinder;
   #head = 0;
 
-  constructor(tables: NodeHistoryTables) {
+  constructor(tables: NodeHistoryTables, leaves: LeafReader) {
     this.#tables = tables;
+    this.#leaves = leaves;
     this.#finder = new NodeVersionFinder(tables.nodeHistory);
   }
 
@@ -75,11 +86,11 @@ export class OldNodeReader {
   }
 
   /** The node after block `number`. The history must be complete up to block `head`. */
-  read(number: number, head: number, key: Uint8Array): Uint8Array | undefined {
+  read(number: number, head: number, owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
     this.#head = head;
-    const chain = new VersionChain(key, number + 1);
+    const chain = new VersionChain(owner, path, number);
     this.#collect([chain]);
-    return this.#restore(chain);
+    return this.#nodeOf(chain);
   }
 
   /** Completes chains, block by block. PERF: one read per epoch and node; children of one branch share it. */
@@ -107,6 +118,14 @@ export class OldNodeReader {
     if (version !== undefined) chain.add(block, version);
   }
 
+  #nodeOf(chain: VersionChain): Uint8Array | undefined {
+    const node = this.#restore(chain);
+    if (node !== undefined && !isLeafNode(node)) return node;
+    if (node === undefined && chain.isClosed) return undefined;
+    return this.#leaves.readAt(chain.number, chain.owner, chain.path, node);
+  }
+
+  /** @returns a leaf may have another value; `undefined`: there is no row */
   #restore(chain: VersionChain): Uint8Array | undefined {
     const { key, steps } = chain;
     const last = chain.isClosed ? steps.at(-1)!.version : undefined;
@@ -135,7 +154,7 @@ export class OldNodeReader {
         branch = undefined;
         wanted.fill(-1);
       }
-      node = form === "leaf" ? restoreLeaf(version, node) : applyNodeDelta(version, 1, node);
+      node = applyNodeDelta(version, 1, node);
     }
     if (branch === undefined) return node;
     this.#addHashes(branch, chain, wanted);
@@ -148,7 +167,7 @@ export class OldNodeReader {
     const nibbles: number[] = [];
     for (const [nibble, index] of wanted.entries()) {
       if (index < 0) continue;
-      const child = new VersionChain(childKey(parent.key, nibble), parent.steps[index]!.block);
+      const child = new VersionChain(parent.owner, childPath(parent.path, nibble), parent.steps[index]!.block - 1);
       for (let at = index; at < parent.steps.length && !child.isClosed; at++) {
         const { block, version } = parent.steps[at]!;
         if (mayChangeChild(version, nibble)) this.#look(child, block);
@@ -161,7 +180,7 @@ export class OldNodeReader {
     }
     this.#collect(children);
     for (const [i, child] of children.entries()) {
-      const node = this.#restore(child);
+      const node = this.#nodeOf(child);
       if (node === undefined || node.length < HASH_SIZE) throw damaged(child.key);
       branch.setHash(nibbles[i]!, keccak256(node));
     }
@@ -171,35 +190,34 @@ export class OldNodeReader {
 /**
  * The node before a block, from its version and the row after the block.
  *
- * @param nodes has the children as before the block, if their hashes were omitted
+ * @param childBefore the child before the block; called for those whose hashes were omitted
  * @returns `undefined`: there was no node
  */
-export function versionBefore(key: Uint8Array, version: Uint8Array, nodes: Pick<RowTable, "read">): Uint8Array | undefined {
+export function versionBefore(
+  key: Uint8Array,
+  version: Uint8Array,
+  nodes: Pick<RowTable, "read">,
+  childBefore: (key: Uint8Array) => Uint8Array | undefined,
+): Uint8Array | undefined {
   const form = formOf(version);
   if (form === "absent" || form === "whole") return wholeNode(version);
   const next = nodes.read(key);
   if (next === undefined) throw damaged(key);
-  if (form === "leaf") return restoreLeaf(version, next);
   if (form === "difference") return applyNodeDelta(version, 1, next);
   const branch = new BranchRestoring(next);
   const changes = childChangesOf(version);
   branch.apply(changes);
   for (let nibble = 0; nibble < CHILDREN; nibble++) {
     if (((changes.leftOut >> nibble) & 1) === 0) continue;
-    const child = childKey(key, nibble);
-    const node = nodes.read(child);
+    const child = childPath(key, nibble);
+    const node = childBefore(child);
     if (node === undefined) throw damaged(child);
     branch.setHash(nibble, keccak256(node));
   }
   return branch.encoded();
 }
 
-function childKey(key: Uint8Array, nibble: number): Uint8Array {
-  const child = new Uint8Array(key.length + 1);
-  child.set(key);
-  child[key.length] = nibble;
-  return child;
-}
+const childPath = (path: Uint8Array, nibble: number): Uint8Array => concatBytes(path, Uint8Array.of(nibble));
 
 function damaged(key: Uint8Array): Error {
   return storageError("storage/corrupted", { row: `history of trie node ${bytesToHex(key)}`, reason: "a version is missing" });

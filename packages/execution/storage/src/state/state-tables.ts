@@ -82,6 +82,23 @@ export class StateTables {
     return this.#accountOf(this.#accountKeyOf(address));
   }
 
+  /** The first key from `least` on in the head's table. */
+  firstKey(name: "accounts" | "storage", least: Uint8Array): Uint8Array | undefined {
+    for (const key of this.#tables[name].keys(least)) return key;
+    return undefined;
+  }
+
+  /** @param number `undefined`: at the head. @param hash keccak256 of the address */
+  accountAt(number: number | undefined, hash: Uint8Array): StoredAccount | undefined {
+    return number === undefined ? this.#accountOf(hash) : this.#accountOfAt(number, hash);
+  }
+
+  /** @param key hash of the address ‖ hash of the slot. @returns without leading zeros; `undefined`: zero */
+  slotAt(number: number | undefined, key: Uint8Array): Uint8Array | undefined {
+    const value = number === undefined ? this.#slotOf(key) : this.#slotOfAt(number, key);
+    return value && trimBytesLeft(value);
+  }
+
   #accountOf(hash: Uint8Array): StoredAccount | undefined {
     const row = this.#tables.accounts.peek(hash);
     return row === undefined ? undefined : decodeAccountValue(row);
@@ -105,7 +122,7 @@ export class StateTables {
   *rowsAt(number: number | undefined, after: StatePlace | undefined): Generator<StateRow> {
     if (after !== undefined) yield* this.#slotRowsAt(number, after.account, after.slot);
     for (const hash of this.#keysAt(number, "accounts", NO_PREFIX, after?.account)) {
-      const account = number === undefined ? this.#accountOf(hash) : this.#accountOfAt(number, hash);
+      const account = this.accountAt(number, hash);
       if (account === undefined) continue;
       yield { kind: "account", hash, account };
       if (!equalBytes(account.storageRoot, EMPTY_TRIE_ROOT)) yield* this.#slotRowsAt(number, hash, undefined);
@@ -114,8 +131,8 @@ export class StateTables {
 
   *#slotRowsAt(number: number | undefined, owner: Uint8Array, after: Uint8Array | undefined): Generator<StateRow> {
     for (const key of this.#keysAt(number, "storage", owner, after && concatBytes(owner, after))) {
-      const value = number === undefined ? this.#slotOf(key) : this.#slotOfAt(number, key);
-      if (value !== undefined) yield { kind: "slot", owner, hash: key.subarray(HASH_SIZE), value: trimBytesLeft(value) };
+      const value = this.slotAt(number, key);
+      if (value !== undefined) yield { kind: "slot", owner, hash: key.subarray(HASH_SIZE), value };
     }
   }
 

@@ -151,9 +151,9 @@ export class StoredNodeView implements TrieNodeReader {
     this.#pinned = new PinnedBlock(source, number, hash);
   }
 
-  readNode(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
+  readNode(owner: Uint8Array | undefined, path: Uint8Array, _hash?: Uint8Array, key?: Uint8Array): Uint8Array | undefined {
     const { nodes } = this.#source;
-    if (this.#pinned.isHead()) return nodes.readNode(owner, path);
+    if (this.#pinned.isHead()) return nodes.readNode(owner, path, key);
     return nodes.readNodeAt(this.#pinned.number, this.#source.currentHead().number, owner, path);
   }
 }
