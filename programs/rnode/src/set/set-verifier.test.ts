@@ -159,6 +159,26 @@ describe("a set of two chains", () => {
     expect(await settle(verifier)).toEqual([6, 7, 8, 9, 10, 11, 12].map((n) => `verified ${100 + n}`));
   });
 
+  it("verifies no block that has to be derived again, until its chain has done so", async () => {
+    const { a, b, l1, reorgL1, verifier } = makeSet();
+    fill(a, 6, l1(1), { 3: { logs: 0, executes: [named(B, 6, 0)] } });
+    fill(b, 5, l1(1));
+    fill(b, 12, l1(2));
+    await settle(verifier);
+    const replacement = (await a.blockAt(3))!.hash;
+    const acts = a.onVerdict.bind(a);
+    a.onVerdict = () => {};
+    reorgL1(2);
+    b.takeBack(6);
+    expect(await settle(verifier)).toEqual(["rewound 105"]);
+    fill(b, 12, l1(2), { 6: { logs: 1, executes: [] } });
+    expect(await settle(verifier)).toEqual([]);
+    expect((await a.blockAt(3))!.hash).toBe(replacement);
+    acts();
+    expect((await settle(verifier)).at(-1)).toBe("verified 112");
+    expect((await a.blockAt(3))!.hash).not.toBe(replacement);
+  });
+
   it("keeps its verdicts, and goes on from them after a restart", async () => {
     const set = makeSet();
     fill(set.a, 6, set.l1(1), { 3: { logs: 0, executes: [named(B, 6, 0)] } });

@@ -108,10 +108,13 @@ export class SetVerifier {
   }
 
   private async localSafeAt(chain: SetChain, timestamp: number): Promise<LocalSafeBlock | undefined> {
+    const { database } = this.deps;
     const found = await chain.localSafe(numberAt(chain.config, timestamp));
     if (found === undefined) return undefined;
     const { number, hash } = found.block;
-    return this.deps.database.denied.has(chain.chainId, number, hash) ? undefined : found;
+    // The chain has not acted yet on a verdict, or on its end.
+    const isOutdated = number > (database.rederivedAfter(chain.chainId) ?? Number.POSITIVE_INFINITY);
+    return isOutdated || database.denied.has(chain.chainId, number, hash) ? undefined : found;
   }
 
   private async deny(
