@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { CrossSafety } from "../common/cross-safety.ts";
 import { attributesOn, FakeEngine, GENESIS_TIME_SEC } from "../testing/fake-chain.ts";
 import { createHarness, type Harness, userTransaction } from "../testing/harness.ts";
+import { startInSet } from "./cross-safe.ts";
 
 /** What the set says of the chain; blocks with a time from that of block `from` on need it. */
 function setSays(from = 1) {
@@ -133,5 +134,43 @@ describe("a chain of a set", () => {
     const again = createHarness({ l1: first.l1, engine: first.engine, crossSafety });
     await again.untilIdle();
     expect(again.heads()).toMatchObject({ unsafe: 3, pendingSafe: 3, safe: 1 });
+  });
+
+  it("never counts a block as safe that takes the place of one above a denied one", async () => {
+    const { crossSafety, deny } = setSays();
+    const harness = createHarness({ l1Blocks: 4, crossSafety });
+    harness.pipeline.batches.push(batch(1), batch(2), batch(3));
+    await harness.untilIdle();
+    deny(refAt(harness, 2));
+    const [genesis, tip] = [refAt(harness, 0), refAt(harness, 3)] as L2BlockRef[];
+    const start = {
+      kind: "found",
+      unsafe: tip!,
+      safe: genesis!,
+      finalized: genesis!,
+      highestFormerSafe: tip!,
+      base: tip!,
+    } as const;
+    const found = await startInSet(crossSafety, start, { l2: harness.engine });
+    expect(found).toMatchObject({ unsafe: { number: 1 }, highestFormerSafe: { number: 1 }, base: { number: 1 } });
+  });
+
+  it("derives a replaced block once more as it was replaced, from wherever it starts", async () => {
+    const { said, crossSafety, deny } = setSays();
+    const first = createHarness({ l1Blocks: 4, crossSafety });
+    first.pipeline.batches.push(batch(1), batch(2), batch(3));
+    await first.untilIdle();
+    deny(refAt(first, 2));
+    await first.untilIdle();
+    said.verified = refAt(first, 3);
+    await first.untilIdle();
+    const [genesis, base, tip] = [0, 1, 3].map((number) => refAt(first, number) as L2BlockRef);
+    const again = createHarness({ l1: first.l1, engine: first.engine, crossSafety });
+    again.pipeline.batches.push(batch(1), batch(2), batch(3));
+    again.found.next = { kind: "found", unsafe: tip!, safe: tip!, finalized: genesis!, highestFormerSafe: tip!, base: base! };
+    await again.untilIdle();
+    expect(again.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 3, finalized: 0 });
+    expect(refAt(again, 3)).toEqual(tip);
+    expect(again.counts.resets).toBe(1);
   });
 });

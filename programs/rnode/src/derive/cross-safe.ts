@@ -70,6 +70,8 @@ export async function startInSet(crossSafety: CrossSafety, start: Start, { l2 }:
     return {
       ...start,
       unsafe: await atMost(start.unsafe, limit),
+      // what is made above it in place of the others was never safe
+      highestFormerSafe: await atMost(start.highestFormerSafe, limit),
       safe,
       base,
       ...(base.number < start.base.number ? { derivedFrom: undefined } : {}),

@@ -274,6 +274,7 @@ export class DerivationRunner {
     if (started.kind === "started") {
       const sealed = await control.seal(started.job);
       if (sealed.kind === "expired") return temporary(`the engine could not deliver a derived payload: ${sealed.reason}`);
+      if (sealed.kind === "sealed" && this.isDenied(sealed.ref)) return this.replaceDenied(derived, sealed.ref);
       const inserted = sealed.kind === "sealed" ? await control.insert(sealed.envelope) : undefined;
       if (inserted?.kind === "invalid") return this.handleInvalid(derived, inserted.reason);
       if (inserted?.kind === "temporary") return inserted;
