@@ -1,7 +1,8 @@
 import type { Clock } from "@rnode/primitives";
 import type { SimClock } from "./sim-clock.ts";
 
-const NEVER = new Promise<never>(() => {});
+/** A new one each time: what awaits a common one would be kept with all that it refers to. */
+const never = (): Promise<never> => new Promise<never>(() => {});
 
 /** Faults of a machine's clock. They change while its programs run. */
 export interface MachineTime {
@@ -78,17 +79,17 @@ export class SimProcess {
     if (!this.#isDead) this.#noteWait();
     if (this.#isDead) {
       outside.catch(() => {}); // the result is not needed
-      return NEVER;
+      return never();
     }
     try {
       const value = await outside;
       const turn = this.#turn();
       if (turn !== undefined) await turn;
-      return this.#isDead ? NEVER : value;
+      return this.#isDead ? never() : value;
     } catch (error) {
       const turn = this.#turn();
       if (turn !== undefined) await turn;
-      if (this.#isDead) return NEVER;
+      if (this.#isDead) return never();
       throw error;
     }
   }
