@@ -1,4 +1,4 @@
-// `npm run scenarios -- [--cluster] --seeds=N [--seed=N]`: builds outdated files and runs networks with faults under a simulated
+// `npm run scenarios -- [--cluster | --set] --seeds=N [--seed=N]`: builds outdated files and runs networks with faults under a simulated
 // clock.
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -15,7 +15,7 @@ else await work();
 async function main() {
   buildEngine();
   buildTypeScript();
-  const { parseCli, printCluster, printScenario, seedsOf, upgradeArtifactsOf } = await load();
+  const { parseCli, printCluster, printScenario, printSet, seedsOf, upgradeArtifactsOf } = await load();
   const options = parseCli(process.argv.slice(2));
   if ("text" in options) {
     console.log(options.text);
@@ -23,7 +23,8 @@ async function main() {
   }
   const artifacts = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
   if (options.seed !== undefined) {
-    const { seed, isQuiet, isCluster } = options;
+    const { seed, isQuiet, isCluster, isSet } = options;
+    if (isSet) process.exit(await printSet(seed, isQuiet));
     process.exit(await (isCluster ? printCluster(seed, isQuiet) : printScenario(seed, isQuiet, artifacts)));
   }
   const { jobs = availableParallelism() } = options;
@@ -35,7 +36,7 @@ async function main() {
       const worker = fork(fileURLToPath(import.meta.url), [], { execArgv: ["--max-semi-space-size=64"] }); // less garbage collection
       const give = () => {
         const { value: seed, done } = seeds.next();
-        worker.send(done ? { end: true } : { seed, isCluster: options.isCluster });
+        worker.send(done ? { end: true } : { seed, isCluster: options.isCluster, isSet: options.isSet });
       };
       worker.on("message", ({ summary, isBroken, l1Blocks, l2Blocks, replaced, labelsGoneBack, late }) => {
         if (summary !== undefined) {
@@ -60,7 +61,7 @@ async function main() {
   );
   const seconds = (Date.now() - startMs) / 1000;
   const { done, broken, l1Blocks, l2Blocks, replaced, labelsGoneBack, synced, misled } = total;
-  if (options.isCluster) console.log(`${done} clusters in ${seconds.toFixed(0)} s`);
+  if (options.isCluster || options.isSet) console.log(`${done} ${options.isSet ? "sets" : "clusters"} in ${seconds.toFixed(0)} s`);
   else printTotals();
   console.log(`${done - broken} held, ${broken} broken`);
   process.exit(broken === 0 ? 0 : 1);
@@ -75,14 +76,15 @@ async function main() {
 }
 
 async function work() {
-  const { clusterSummaryOf, runCluster, runScenario, summaryOf, upgradeArtifactsOf } = await load();
+  const { clusterSummaryOf, runCluster, runScenario, runSetScenario, setSummaryOf, summaryOf, upgradeArtifactsOf } = await load();
+  const none = { l1Blocks: 0, l2Blocks: 0, replaced: 0, labelsGoneBack: 0, late: { synced: 0, misled: 0 } };
   const upgradeArtifact = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
-  process.on("message", async ({ seed, isCluster, end }) => {
+  process.on("message", async ({ seed, isCluster, isSet, end }) => {
     if (end) process.exit(0);
-    if (isCluster) {
-      const result = await runCluster(seed);
-      const none = { l1Blocks: 0, l2Blocks: 0, replaced: 0, labelsGoneBack: 0, late: { synced: 0, misled: 0 } };
-      process.send({ summary: clusterSummaryOf(seed, result), isBroken: result.violations.length > 0, ...none });
+    if (isCluster || isSet) {
+      const result = await (isSet ? runSetScenario(seed) : runCluster(seed));
+      const summary = isSet ? setSummaryOf(seed, result) : clusterSummaryOf(seed, result);
+      process.send({ summary, isBroken: result.violations.length > 0, ...none });
       return;
     }
     const result = await runScenario(seed, { upgradeArtifact });

@@ -4,6 +4,7 @@ import { type UpgradeArtifactSource, upgradeArtifactsFromFiles } from "@rnode/pr
 import { type ClusterResult, runCluster } from "./cluster/run-cluster.ts";
 import { type PlanLimits, planOf } from "./plan.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
+import { runSetScenario, type SetResult } from "./set/run-set.ts";
 
 const HELP = `npm run scenarios -- [options]
   --seeds=N      run N scenarios (default 1000)
@@ -14,6 +15,7 @@ const HELP = `npm run scenarios -- [options]
   --light        only scenarios with nodes in light mode
   --supernode    only scenarios in which a supernode replaces blocks
   --cluster      clusters of sequencers with hostile neighbours instead of networks
+  --set          sets of chains, and the programs that verify them, instead of networks
   --quiet        with --seed: only how it ended
 RNODE_ROLLUP_UPGRADES_DIR: folder with the code that upgrades deploy; without it, no chain goes through Ecotone, Fjord, Isthmus or Jovian`;
 
@@ -26,6 +28,7 @@ export interface CliOptions {
   readonly isLight: boolean;
   readonly hasSupernode: boolean;
   readonly isCluster: boolean;
+  readonly isSet: boolean;
   readonly isQuiet: boolean;
 }
 
@@ -37,6 +40,7 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
   let isLight = false;
   let hasSupernode = false;
   let isCluster = false;
+  let isSet = false;
   for (const arg of args) {
     const match = /^--(seeds|from|seed|jobs)=(\d+)$/.exec(arg);
     if (match !== null) values[match[1] as keyof typeof values] = Number(match[2]);
@@ -45,10 +49,11 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
     else if (arg === "--light") isLight = true;
     else if (arg === "--supernode") hasSupernode = true;
     else if (arg === "--cluster") isCluster = true;
+    else if (arg === "--set") isSet = true;
     else if (arg === "--help") return { text: HELP, exitCode: 0 };
     else return { text: `${arg} is not an option\n${HELP}`, exitCode: 1 };
   }
-  return { ...values, isLate, isLight, hasSupernode, isCluster, isQuiet };
+  return { ...values, isLate, isLight, hasSupernode, isCluster, isSet, isQuiet };
 }
 
 /** The seeds that are to run. */
@@ -93,6 +98,26 @@ export async function printCluster(seed: number, isQuiet: boolean): Promise<numb
   for (const line of result.log) console.log(line);
   console.log(clusterSummaryOf(seed, result));
   return result.violations.length === 0 ? 0 : 1;
+}
+
+/** The same for a set of chains. */
+export async function printSet(seed: number, isQuiet: boolean): Promise<number> {
+  const result = await runSetScenario(seed, !isQuiet);
+  const { faults, ...settings } = result.plan;
+  console.log(JSON.stringify(settings, (_, value) => (typeof value === "bigint" ? String(value) : value), 1));
+  for (const fault of faults) console.log(`fault ${JSON.stringify(fault)}`);
+  for (const line of result.log) console.log(line);
+  console.log(setSummaryOf(seed, result));
+  return result.violations.length === 0 ? 0 : 1;
+}
+
+export function setSummaryOf(
+  seed: number,
+  { violations, plan, rounds, denials, executed, executedAtOnce, fingerprint }: SetResult,
+): string {
+  const what = `${plan.chains.length} chains verified at ${rounds} times, ${executed} messages (${executedAtOnce} at the time of their logs), ${denials} blocks denied, fingerprint ${fingerprint}`;
+  if (violations.length === 0) return `seed ${seed}: ${what}: all rules held`;
+  return `seed ${seed}: ${what}: BROKEN\n${violations.map(({ rule, detail }) => `  ${rule}: ${detail}`).join("\n")}`;
 }
 
 export function clusterSummaryOf(seed: number, { plan, violations, committed, leaders, resumedMs }: ClusterResult): string {

@@ -1,6 +1,7 @@
 import { rollupRulesAt } from "@rnode/protocol";
 import type { ServerState } from "./link.ts";
-import { type EndpointFault, type Fault, GENESIS_TIME_SEC, type SourceFault, startOf } from "./plan.ts";
+import { type EndpointFault, type Fault, GENESIS_TIME_SEC, type Plan, type SourceFault, startOf } from "./plan.ts";
+import type { Random } from "./random.ts";
 import type { BeaconState } from "./sim-beacon.ts";
 import type { SimNetwork } from "./sim-network.ts";
 import type { SimNode } from "./sim-node.ts";
@@ -147,7 +148,11 @@ function l1StatesOf(network: SimNetwork, of: string): readonly ServerState[] {
 }
 
 /** @returns a function that ends the fault */
-function worsen({ random, plan }: Pick<SimNetwork, "random" | "plan">, state: ServerState, how: EndpointFault): () => void {
+export function worsen(
+  { random, plan }: { readonly random: Random; readonly plan: Pick<Plan, "maxLatencyMs"> },
+  state: ServerState,
+  how: EndpointFault,
+): () => void {
   const set = <K extends keyof ServerState>(key: K, value: ServerState[K], normal: ServerState[K]): (() => void) => {
     state[key] = value;
     return () => {

@@ -1,12 +1,14 @@
 import type { StoredBlock } from "@rnode/chain";
 import { blockToJson, type JsonObject, PROFILE_G } from "@rnode/eth-api";
-import { bytesToHex, EMPTY_REQUESTS_HASH, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, EMPTY_REQUESTS_HASH, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
 import {
   decodeTransaction,
   type ExecutionPayloadEnvelope,
   type ExecutionPayloadJson,
   type Header,
   type L2BlockRef,
+  type Log,
+  logsBloom,
   payloadToHeader,
   payloadToJson,
   type Receipt,
@@ -15,6 +17,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
+import { logOfTransaction } from "./sim-logs.ts";
 
 /** A user transaction with this value cannot be executed. */
 export const INVALID_VALUE = 666n;
@@ -37,7 +40,11 @@ export class SimBlock {
     this.stored = {
       hash: blockHash,
       block: { header: headerOf(config, envelope), transactions, ommers: [], withdrawals },
-      receipts: transactions.map(({ type }): Receipt => ({ type, status: 1, cumulativeGasUsed: 0n, bloom: zeros(256), logs: [] })),
+      receipts: transactions.map((tx): Receipt => {
+        const log = logOfTransaction(tx);
+        const logs = log === undefined ? [] : [log];
+        return { type: tx.type, status: 1, cumulativeGasUsed: 0n, bloom: logsBloom(logs), logs };
+      }),
       senders: transactions.map((tx) => (tx.type === 0x7e ? tx.from : zeros(20))),
     };
   }
@@ -45,6 +52,24 @@ export class SimBlock {
   get payloadJson(): ExecutionPayloadJson {
     this.#payloadJson ??= payloadToJson(this.envelope.executionPayload);
     return this.#payloadJson;
+  }
+
+  get logs(): readonly Log[] {
+    return this.stored.receipts.flatMap(({ logs }) => logs);
+  }
+
+  /** As `eth_getLogs` answers for this block. */
+  logsJson(): readonly JsonObject[] {
+    const place = { blockHash: this.ref.hash, blockNumber: toQuantity(this.ref.number), transactionHash: this.ref.hash };
+    return this.logs.map(({ address, topics, data }, index) => ({
+      ...place,
+      transactionIndex: toQuantity(index),
+      logIndex: toQuantity(index),
+      address: bytesToHex(address),
+      topics: topics.map((topic) => bytesToHex(topic)),
+      data: bytesToHex(data),
+      removed: false,
+    }));
   }
 
   get parentBeaconRootJson(): Hex | undefined {

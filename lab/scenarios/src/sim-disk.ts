@@ -1,26 +1,28 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { silentLogger } from "@rnode/observe";
-import type { Hex } from "@rnode/primitives";
-import { SafeHeadDatabase } from "@rnode/rnode";
 import { scratchFolder } from "./scratch.ts";
 
 const DATA_FILE = "data.mdb";
 
-/** The folder of a node for its safe-head database, which outlives the node. */
-export class SimDisk {
+/** The folder of a program for one of its databases, which outlives the program. */
+export class SimDisk<T extends { close(): Promise<void> }> {
   readonly #root = scratchFolder("rnode-scenario-");
-  readonly #opened: SafeHeadDatabase[] = [];
+  readonly #openIn: (folder: string) => T;
+  readonly #opened: T[] = [];
   #folder: string | undefined;
 
+  constructor(openIn: (folder: string) => T) {
+    this.#openIn = openIn;
+  }
+
   /** The database of the previous process: a killed process has written its commits, and nothing afterwards. */
-  open(genesis: Hex): SafeHeadDatabase {
+  open(): T {
     const folder = join(this.#root, String(this.#opened.length));
     mkdirSync(folder);
     const left = this.#folder && join(this.#folder, DATA_FILE);
     if (left !== undefined && existsSync(left)) copyFileSync(left, join(folder, DATA_FILE));
     this.#folder = folder;
-    const database = SafeHeadDatabase.open(folder, genesis, silentLogger);
+    const database = this.#openIn(folder);
     this.#opened.push(database);
     return database;
   }

@@ -22,6 +22,7 @@ import {
   hashHeader,
   hasMinBaseFee,
   type L2BlockRef,
+  type Log,
   l2BlockRefFromPayload,
   type PayloadAttributes,
   payloadFromJson,
@@ -31,6 +32,7 @@ import {
 import { orderedTrieRoot } from "@rnode/trie";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import { headerOf, KnownBlocks, SimBlock, whyInvalid } from "./sim-block.ts";
+import { bloomOfTransactions } from "./sim-logs.ts";
 
 const zeros = (length: number): Uint8Array => new Uint8Array(length);
 
@@ -60,6 +62,8 @@ export class SimEngine implements ScenarioEngine {
   /** blocks that it refuses for good */
   readonly #denied = new Set<Hex>();
   #pool: Uint8Array[] = [];
+  /** users' transactions for a block that it builds, beside those of the pool */
+  contentOf: ((parent: L2BlockRef, timestampSec: number) => readonly Uint8Array[]) | undefined;
 
   /**
    * @param known shared with other clients: their decoded blocks
@@ -103,6 +107,10 @@ export class SimEngine implements ScenarioEngine {
     return this.#canonical[number]?.envelope;
   }
 
+  canonicalLogs(number: number): readonly Log[] {
+    return this.#canonical[number]?.logs ?? [];
+  }
+
   addUserTransaction(encoded: Uint8Array): void {
     this.#pool.push(encoded);
   }
@@ -143,6 +151,8 @@ export class SimEngine implements ScenarioEngine {
         return [1, 2, 3].map((version) => `engine_forkchoiceUpdatedV${version}`);
       case "eth_chainId":
         return toQuantity(this.#config.l2ChainId);
+      case "eth_getLogs":
+        return this.#logs((params[0] as { readonly blockHash: Hex }).blockHash);
       case "eth_getBlockByHash":
         return this.#show(this.#blocks.get(params[0] as Hex), params[1]);
       case "eth_getBlockByNumber":
@@ -157,6 +167,12 @@ export class SimEngine implements ScenarioEngine {
     if (selector === "safe") return this.#blocks.get(this.#safe);
     if (selector === "finalized") return this.#blocks.get(this.#finalized);
     return this.#canonical[parseQuantityNumber(selector)];
+  }
+
+  #logs(blockHash: Hex): unknown {
+    const block = this.#blocks.get(blockHash);
+    if (block === undefined) throw new RpcError(-32000, `unknown block ${blockHash}`);
+    return block.logsJson();
   }
 
   #show(block: SimBlock | undefined, full: unknown): unknown {
@@ -207,7 +223,7 @@ export class SimEngine implements ScenarioEngine {
     if (attributes.timestamp <= head.ref.timestamp) throw engineError("invalidPayloadAttributes");
     if (whyInvalid(attributes.transactions ?? []) !== undefined) throw engineError("invalidPayloadAttributes");
     const payloadId: Hex = `0x${(this.#nextJob++).toString(16).padStart(16, "0")}`;
-    const user = attributes.noTxPool ? [] : this.#pool.splice(0);
+    const user = attributes.noTxPool ? [] : [...this.#pool.splice(0), ...(this.contentOf?.(head.ref, attributes.timestamp) ?? [])];
     this.#jobs.set(payloadId, this.#build(head, attributes, user));
     return { payloadStatus, payloadId };
   }
@@ -322,7 +338,7 @@ function sealed(config: RollupConfig, { parentHash, number, stateRoot, attribute
     stateRoot,
     transactionsRoot: orderedTrieRoot(attributes.transactions ?? []),
     receiptsRoot: EMPTY_TRIE_ROOT,
-    logsBloom: zeros(256),
+    logsBloom: bloomOfTransactions(transactions),
     difficulty: 0n,
     number,
     gasLimit: attributes.gasLimit ?? 0n,

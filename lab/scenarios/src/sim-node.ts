@@ -1,14 +1,21 @@
 import type { BlobProvider, DerivationConfig, DerivationObserver } from "@rnode/derivation";
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
-import { L1Client, L1Endpoints, L1Error } from "@rnode/l1";
+import { type L1Client, L1Error } from "@rnode/l1";
 import { EngineClient, L2Blocks, RpcRollupNode } from "@rnode/node-clients";
-import { noMetrics } from "@rnode/observe";
+import { noMetrics, silentLogger } from "@rnode/observe";
 import { LruCache } from "@rnode/primitives";
 import { parseOptions, Scope } from "@rnode/program";
 import { type MachineTime, type SimClock, SimProcess } from "@rnode/program/testing";
-import { type DaCommitment, type ExecutionPayloadEnvelope, type L2BlockRef, rollupConfigToJson } from "@rnode/protocol";
+import {
+  type DaCommitment,
+  type ExecutionPayloadEnvelope,
+  type L2BlockRef,
+  type RollupConfig,
+  rollupConfigToJson,
+} from "@rnode/protocol";
 import {
   type BlockGossip,
+  type CrossSafety,
   type Heads,
   type MissingBlocks,
   type NodeAdminApi,
@@ -16,10 +23,11 @@ import {
   type RnodeOptions,
   RollupNode,
   rnodeOptions,
-  type SafeHeadDatabase,
+  SafeHeadDatabase,
   type SequencerConductor,
   type SyncStatusJson,
 } from "@rnode/rnode";
+import { L1_TIMEOUT_MS, l1ClientOf } from "./l1-client.ts";
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
 import { type EngineKind, USER_ADDRESS } from "./plan.ts";
@@ -58,6 +66,13 @@ export interface SimNodeOptions {
   readonly verifiedLagBlocks?: number | undefined;
 }
 
+/** What a node of a set shares with those of the other chains. */
+export interface OfSet {
+  readonly process: SimProcess;
+  readonly l1: L1Client;
+  readonly crossSafety: (rollup: RollupConfig) => CrossSafety;
+}
+
 export interface SimNodeDeps {
   readonly derivation: DerivationConfig;
   /** of simulated execution clients */
@@ -76,6 +91,8 @@ export interface SimNodeDeps {
   readonly conductor?: ((process: SimProcess) => SequencerConductor) | undefined;
   /** its conductor */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
+  /** `undefined`: it is a program of its own */
+  readonly ofSet?: OfSet | undefined;
   /** what another node answers, if it runs */
   readonly askNode?: ((name: string, method: string) => unknown) | undefined;
   readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => Published | Promise<Published>;
@@ -85,7 +102,6 @@ export interface SimNodeDeps {
 }
 
 const ENGINE_TIMEOUT_MS = 5_000;
-const L1_TIMEOUT_MS = 5_000;
 const SOURCE_TIMEOUT_MS = 5_000;
 
 /** the node has exited by itself */
@@ -108,7 +124,7 @@ export class SimNode {
   /** A real rollup node, on a simulated network. Its execution client survives it. */
   incarnation = 0;
   readonly #deps: SimNodeDeps;
-  readonly #disk: SimDisk | undefined;
+  readonly #disk: SimDisk<SafeHeadDatabase> | undefined;
   readonly #supernode: SimSupernode | undefined;
   #running:
     | {
@@ -135,7 +151,8 @@ export class SimNode {
       verifiedLagBlocks !== undefined && this.engine instanceof SimEngine
         ? new SimSupernode(this.engine, verifiedLagBlocks)
         : undefined;
-    this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
+    const { hash: genesis } = rollup.genesis.l2;
+    this.#disk = keepsSafeHeads ? new SimDisk((folder) => SafeHeadDatabase.open(folder, genesis, silentLogger)) : undefined;
     this.engineState = healthyServer(maxLatencyMs);
     this.l1States = [healthyServer(maxLatencyMs), healthyServer(maxLatencyMs)];
     this.sourceState = healthyServer(maxLatencyMs);
@@ -163,6 +180,11 @@ export class SimNode {
   get heads(): Heads | undefined {
     const heads = this.#running?.node.heads;
     return heads && (this.#supernode?.heads(heads) ?? heads);
+  }
+
+  /** `undefined`: it is not running */
+  get node(): RollupNode | undefined {
+    return this.#running?.node;
   }
 
   /** its RPC's admin methods; `undefined`: it is not running */
@@ -204,17 +226,18 @@ export class SimNode {
   }
 
   start(): void {
-    const { clock, log, derivation } = this.#deps;
+    const { clock, log, derivation, ofSet } = this.#deps;
     this.incarnation++;
-    const process = new SimProcess(this.name, clock, this.#deps.time);
+    const process = ofSet?.process ?? new SimProcess(this.name, clock, this.#deps.time);
     const logger = log.loggerOf(this.name);
     const scope = new Scope({ log: logger, clock: process.clock });
     // a light node does not open it
-    const safeHeads = this.follows === undefined ? this.#disk?.open(derivation.rollup.genesis.l2.hash) : undefined;
+    const safeHeads = this.follows === undefined ? this.#disk?.open() : undefined;
     const node = new RollupNode(this.#rnodeOptions(), {
       derivation,
       connect: () => this.#connect(process),
       safeHeads,
+      crossSafety: ofSet?.crossSafety(derivation.rollup),
       adminState: { load: () => undefined, save: () => {} },
       gossip: this.#gossip(process),
       conductor: this.#deps.conductor?.(process),
@@ -288,38 +311,21 @@ export class SimNode {
   }
 
   #connect(process: SimProcess) {
-    const { clock, random, derivation, l1, l1Server, log, da } = this.#deps;
+    const { clock, random, derivation, log, da } = this.#deps;
     const config = derivation.rollup;
     const logger = log.loggerOf(this.name);
     const link = (name: string, state: ServerState, timeoutMs: number, handle: Handle): Link =>
       new Link({ name, process, clock, random, state, timeoutMs, handle });
     const engineLink = link("engine", this.engineState, ENGINE_TIMEOUT_MS, (method, params) => this.engine.handle(method, params));
-    const endpoints = new L1Endpoints(
-      { chainId: config.l1ChainId },
-      {
-        endpoints: this.l1States.map((state, i) => {
-          const name = `l1-${i}`;
-          const handle: Handle = (method, params) => {
-            const ofHead = ["latest", "safe", "finalized"].includes(String(params[0]));
-            this.#count(`${method}${params[1] === true ? " full" : ofHead ? " of a label" : ""}`);
-            return l1Server(method, params, l1.head.ref.number - state.lagBlocks);
-          };
-          return { name, rpc: link(name, state, L1_TIMEOUT_MS, handle) };
-        }),
-        clock: process.clock,
-        log: logger.child({ part: "l1" }),
-      },
-    );
-    const l1Client = new L1Client(
-      { trustRpc: false, rpcKind: "standard", cacheSize: 200 },
-      // During a turn of the event loop, which this clock does not see, others would let minutes pass.
-      {
-        endpoints,
-        clock: process.clock,
-        log: logger.child({ part: "l1" }),
-        yieldToOthers: () => process.clock.sleep(0),
-      },
-    );
+    const l1Client =
+      this.#deps.ofSet?.l1 ??
+      l1ClientOf(this.l1States, {
+        ...this.#deps,
+        process,
+        chainId: config.l1ChainId,
+        log: logger,
+        count: (what) => this.#count(what),
+      });
     return {
       l1: l1Client,
       blobs: this.#blobs(process),
