@@ -24,8 +24,10 @@ export class SequencerEndpoints implements RollupNode, ClientBlocks {
     this.#endpoints = endpoints;
   }
 
-  syncStatus(): Promise<SyncStatus> {
-    return this.#ask(({ node }) => node.syncStatus());
+  /** Its safe block is the local-safe one: whether batches were derived does not depend on messages of other chains. */
+  async syncStatus(): Promise<SyncStatus> {
+    const status = await this.#ask(({ node }) => node.syncStatus());
+    return { ...status, safeL2: status.localSafeL2 ?? status.safeL2 };
   }
   rollupConfig(): Promise<RollupConfig> {
     return this.#ask(({ node }) => node.rollupConfig());
