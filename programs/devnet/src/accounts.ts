@@ -34,9 +34,17 @@ export interface DevRoles {
   readonly challenger: DevAccount;
 }
 
-/** The first `count` accounts of a mnemonic, m/44'/60'/0'/0/i. */
-export function devAccounts(count = 10, mnemonic = DEV_MNEMONIC): DevAccount[] {
-  return Array.from({ length: count }, (_, addressIndex) => {
+/** Number of accounts with a role. */
+const ROLES = 5;
+
+/**
+ * The first `count` accounts of a mnemonic, m/44'/60'/0'/0/i.
+ *
+ * @param firstRole index of the first of the accounts with a role: another chain on the same L1 has other accounts there
+ */
+export function devAccounts(count = 10, mnemonic = DEV_MNEMONIC, firstRole = 0): DevAccount[] {
+  return Array.from({ length: count }, (_, index) => {
+    const addressIndex = index < ROLES ? firstRole + index : index;
     const account = mnemonicToAccount(mnemonic, { addressIndex });
     const key = account.getHdKey().privateKey;
     if (!key) throw new Error(`no private key for account ${addressIndex}`);

@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { type Scope, systemClock, UserError } from "@rnode/program";
 import { derivationFactsAt } from "@rnode/protocol";
@@ -17,7 +15,6 @@ import {
   devnetPaths,
   type L1Kind,
   LOCAL_L1_KINDS,
-  NODE_ROLES,
   type NodeEndpoints,
   type NodeRole,
   readDevnetInfo,
@@ -38,6 +35,7 @@ import { predeployAddresses } from "./l2/predeploys.ts";
 import { dependencySet, rollupConfig } from "./l2/rollup-config.ts";
 import { type ChainParameters, DEFAULT_PARAMETERS, l2ForkTimes, needsDependencySet } from "./parameters.ts";
 import { choosePorts, type Ports } from "./ports.ts";
+import { accepts, untilAccepts } from "./processes/accepts.ts";
 import {
   devL1Args,
   rbatcherArgs,
@@ -47,15 +45,18 @@ import {
   rnodeArgs,
   rproposerArgs,
   type SyncMode,
+  verifierOfSetArgs,
 } from "./processes/commands.ts";
 import { openDevnetDashboard } from "./processes/devnet-dashboard.ts";
 import { peeringOf } from "./processes/engine-peers.ts";
+import { PeerAddresses } from "./processes/peer-addresses.ts";
 import { Program, type ProgramSpec } from "./processes/program.ts";
 import { PROGRAM_NAMES, type ProgramName } from "./processes/program-names.ts";
 import { forgetCommits, SequencerCluster } from "./processes/sequencers.ts";
 import { Supervisor } from "./processes/supervisor.ts";
 import { warmReaders } from "./processes/warm-readers.ts";
 import { rpcCall } from "./rpc.ts";
+import type { SetMembership } from "./set/membership.ts";
 import { type DevnetStatus, StatusReader } from "./status.ts";
 
 /** Only with three nodes. */
@@ -94,6 +95,8 @@ export interface DevnetOptions {
   readonly isLight: boolean;
   /** serve one page for all programs */
   readonly dashboard: boolean;
+  /** what it shares with the other chains of a set; `undefined`: it is in none that is verified here */
+  readonly set: SetMembership | undefined;
   /** how often anvil writes its chain to disk */
   readonly l1StateIntervalSec: number;
   /** changes the command line of a program each time it starts: other options, or a proxy in between */
@@ -128,6 +131,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   syncmode: "consensus-layer",
   isLight: false,
   dashboard: false,
+  set: undefined,
   l1StateIntervalSec: 10,
   changeArgs: (_, args) => args,
   log: () => {},
@@ -141,6 +145,7 @@ export interface Devnet {
   readonly dashboard: string | undefined;
   /** with several sequencers */
   readonly cluster: SequencerCluster | undefined;
+  /** In a set, `verifierNode` is `rnode set`, the same for all chains. */
   readonly programs: Readonly<Record<Exclude<ProgramName, OptionalProgram>, Program> & Partial<Record<OptionalProgram, Program>>>;
   /** rejects when a program cannot be kept running; never resolves */
   readonly failure: Promise<never>;
@@ -153,8 +158,8 @@ interface OptionsInEffect extends Omit<DevnetOptions, "l1" | "blobs"> {
   readonly accounts: readonly DevAccount[];
 }
 
-const READY_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 15_000;
+export const READY_TIMEOUT_MS = 60_000;
+export const STOP_TIMEOUT_MS = 15_000;
 /** A killed program takes a moment to disappear. */
 const CLOSE_LIMIT_MS = STOP_TIMEOUT_MS + 5_000;
 const runFile = promisify(execFile);
@@ -197,9 +202,10 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     ? parametersOfExisting(existing, options)
     : { ...DEFAULT_PARAMETERS, ...ofL1, ...chosen(options.parameters) };
   checkParameters(parameters);
-  const accounts = existing?.accounts ?? devAccounts(ACCOUNTS, readMnemonic(options.mnemonicFile));
+  const accounts = existing?.accounts ?? devAccounts(ACCOUNTS, readMnemonic(options.mnemonicFile), options.set?.firstRole);
   const inEffect: OptionsInEffect = { ...options, l1, accounts, blobs: usesBlobs(options, l1, parameters) };
-  const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
+  const { set } = options;
+  const network = set ? new PeerAddresses(["verifier", "sequencer"]) : options.nodes > 2 ? new PeerAddresses() : undefined;
   const planned = programSpecs(inEffect, ports, parameters, network);
   const cluster = await clusterOf(inEffect, ports, parameters);
   const specOf = (name: ProgramName): ProgramSpec => ({
@@ -216,12 +222,13 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     : undefined;
   const isThere = (name: ProgramName): boolean =>
     name.startsWith("follower")
-      ? network !== undefined
+      ? options.nodes > 2
       : name === "l1"
         ? l1.kind !== "external"
         : name !== "daServer" || parameters.altDa !== undefined;
   const names = PROGRAM_NAMES.filter(isThere);
-  const programs = Object.fromEntries(names.map((name) => [name, new Program(specOf(name))])) as Devnet["programs"];
+  const programOf = (name: ProgramName): Program => (name === "verifierNode" && set?.program) || new Program(specOf(name));
+  const programs = Object.fromEntries(names.map((name) => [name, programOf(name)])) as Devnet["programs"];
   const start = (name: ProgramName): Promise<void> => startProgram(programs[name]!);
   const startProgram = async (program: Program): Promise<void> => {
     scope.signal.throwIfAborted();
@@ -236,34 +243,41 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   if (parameters.altDa !== undefined) await start("daServer");
   const created = existing ? undefined : await createChain(inEffect, ports, parameters, facts, scope.signal);
   const leader = cluster && { leader: cluster.url };
-  const endpoints = { ...endpointsOf(l1, ports, options.nodes, parameters), ...leader };
+  const endpoints = { ...endpointsOf(inEffect, ports, parameters), ...leader };
   let info: DevnetInfo = { ...(created ?? { ...existing!, parameters }), endpoints, p2p: undefined };
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
   const engine = start("sequencerEngine");
   await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initFurther(options.datadir, "verifier", created)]);
   writeJson(paths.info, info, 2, SECRET_MODE);
+  const { sequencer, verifier, follower } = endpoints;
+  if (set !== undefined) {
+    await start("verifierEngine");
+    await set.join(info, verifierOfSetArgs(paths, ports, parameters));
+    await network?.read("verifier", verifier.node);
+  }
   // The node needs only the Engine API; the processes that serve users start a moment later. The batcher waits for the node and
   // meanwhile loads the KZG setup for blobs.
   const batcher = start("batcher");
   batcher.catch(() => {}); // awaited below, unless something else fails first
-  await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
-  const { sequencer, verifier, follower } = endpoints;
+  await Promise.all([engine, start("sequencerNode"), set === undefined && start("verifierEngine")]);
   const warm = [
     warmReaders("sequencer rengine", sequencer.http, options.log),
     warmReaders("verifier rengine", verifier.http, options.log),
   ];
-  await network?.read("sequencer");
-  await Promise.all([batcher, start("verifierNode")]);
+  await network?.read("sequencer", sequencer.node);
+  await Promise.all([batcher, set === undefined && start("verifierNode")]);
   await start("proposer"); // the first output is due some time later
-  if (network !== undefined) {
+  if (follower !== undefined) {
     // The last node need not be awaited: the sequencer has its blocks, and the verifier runs.
-    await network.read("verifier");
+    await network?.read("verifier", verifier.node);
     if (!existsSync(paths.jwt("follower"))) writeJwtSecret(paths, "follower"); // the chain began with two nodes
     if (!existsSync(paths.engine("follower"))) await initFurther(options.datadir, "follower", info);
     await start("followerEngine");
-    warm.push(warmReaders("follower rengine", follower!.http, options.log));
+    warm.push(warmReaders("follower rengine", follower.http, options.log));
     await start("followerNode");
-    await network.read("follower");
+    await network?.read("follower", follower.node);
+  }
+  if (network !== undefined) {
     info = { ...info, p2p: network.addresses };
     writeJson(paths.info, info, 2, SECRET_MODE);
   }
@@ -349,7 +363,7 @@ async function createChain(
     l1: l1.kind,
     l1ChainId: parameters.l1ChainId,
     l2ChainId: parameters.l2ChainId,
-    endpoints: endpointsOf(l1, ports, options.nodes, parameters),
+    endpoints: endpointsOf(options, ports, parameters),
     accounts,
     roles: { owner: 0, proposer: 1, batcher: 2, sequencer: 3, challenger: 4 },
     contracts: { l1: plan.addresses, l2: predeployAddresses() },
@@ -410,30 +424,6 @@ async function initEngine(paths: DevnetPaths, role: NodeRole): Promise<Hex> {
   }
 }
 
-/** Under which multiaddresses the rollup nodes are reached. Each is asked once it has started, before the next one starts. */
-class PeerAddresses {
-  readonly addresses: Partial<Record<NodeRole, string>> = {};
-  readonly #ports: Ports;
-
-  constructor(ports: Ports) {
-    this.#ports = ports;
-  }
-
-  /** @throws the node says no address */
-  async read(role: NodeRole): Promise<void> {
-    const { addresses } = await rpcCall<{ addresses: string[] }>(urlOf(this.#ports[`${role}Node`]), "rnodep2p_self");
-    if (addresses[0] === undefined) throw new Error(`the ${role}'s rnode has no P2P address`);
-    this.addresses[role] = addresses[0];
-  }
-
-  /** Each node is connected to the one before it. */
-  neighboursOf(role: NodeRole): string[] {
-    const before = NODE_ROLES[NODE_ROLES.indexOf(role) - 1];
-    const address = before && this.addresses[before];
-    return address === undefined ? [] : [address];
-  }
-}
-
 function programSpecs(
   options: OptionsInEffect,
   ports: Ports,
@@ -443,21 +433,24 @@ function programSpecs(
   const paths = devnetPaths(options.datadir);
   const roles = devRoles(options.accounts);
   const common = { command: process.execPath, readyTimeoutMs: READY_TIMEOUT_MS, stopTimeoutMs: STOP_TIMEOUT_MS };
+  const { set } = options;
   const logOf = (name: string): string => join(paths.logs, `${name}.log`);
+  const nameOf = (name: string): string => (set === undefined ? name : `${parameters.l2ChainId} ${name}`);
   const engine = (role: NodeRole, port: number): ProgramSpec => ({
     ...common,
-    name: `${role} rengine`,
+    name: nameOf(`${role} rengine`),
     args: () =>
       rengineArgs(paths, ports, role, {
         hasDashboard: options.dashboard,
         peering: network && peeringOf(paths, ports, role),
+        interopFilter: set?.url,
       }),
     logPath: logOf(`${role}-rengine`),
     isReady: async () => Number(await rpcCall<Hex>(urlOf(port), "eth_chainId", [], 1000)) === parameters.l2ChainId,
   });
   const node = (role: NodeRole, port: number): ProgramSpec => ({
     ...common,
-    name: `${role} rnode`,
+    name: nameOf(`${role} rnode`),
     args: () => {
       if (role === "sequencer" && network) writeSecret(paths.sequencerKey, roles.sequencer.privateKey);
       const staticPeers = network?.neighboursOf(role);
@@ -465,7 +458,13 @@ function programSpecs(
         sequencerL1Confs: options.sequencerL1Confs,
         staticPeers,
         syncmode: options.syncmode,
-        source: options.isLight && role === "follower" ? urlOf(ports.verifierNode) : undefined,
+        source:
+          set !== undefined
+            ? `${set.url}/${parameters.l2ChainId}`
+            : options.isLight && role === "follower"
+              ? urlOf(ports.verifierNode)
+              : undefined,
+        upgradesDir: set?.upgradesDir,
         hasDashboard: options.dashboard,
         l1: options.l1,
       });
@@ -488,7 +487,7 @@ function programSpecs(
     followerNode: node("follower", ports.followerNode),
     batcher: {
       ...common,
-      name: "rbatcher",
+      name: nameOf("rbatcher"),
       args: () => {
         writeSecret(paths.batcherKey, roles.batcher.privateKey);
         return rbatcherArgs(paths, ports, parameters, {
@@ -502,14 +501,14 @@ function programSpecs(
     },
     daServer: {
       ...common,
-      name: "rda-server",
+      name: nameOf("rda-server"),
       args: () => rdaServerArgs(paths, ports, parameters),
       logPath: logOf("rda-server"),
       isReady: () => accepts(ports.daServer),
     },
     proposer: {
       ...common,
-      name: "rproposer",
+      name: nameOf("rproposer"),
       args: () => {
         writeSecret(paths.proposerKey, roles.proposer.privateKey);
         return rproposerArgs(paths, ports, parameters, { l1Url: options.l1.url, hasDashboard: options.dashboard });
@@ -600,6 +599,7 @@ const FLAGS_OF_PARAMETERS: { readonly [K in keyof ChainParameters]?: string } = 
   l2BlockTimeSec: "--block-time",
   proofs: "--withdrawals",
   altDa: "--altda",
+  otherChains: "other chains (--chains)",
   finalizationPeriodSec: "--withdrawal-window",
 };
 
@@ -629,10 +629,9 @@ function checkParameters({ l1BlockTimeSec, l2BlockTimeSec }: ChainParameters): v
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
 
 function endpointsOf(
-  { kind, url, beacon }: L1InEffect,
+  { l1: { kind, url, beacon }, nodes, set }: OptionsInEffect,
   ports: Ports,
-  nodes: number,
-  { altDa }: ChainParameters,
+  { altDa, l2ChainId }: ChainParameters,
 ): DevnetInfo["endpoints"] {
   const node = (role: NodeRole): NodeEndpoints => ({
     http: urlOf(ports[`${role}Http`]),
@@ -645,31 +644,10 @@ function endpointsOf(
     ...(kind !== "external" && { l1Ws: `ws://127.0.0.1:${ports.l1}` }),
     ...(beacon !== undefined && { l1Beacon: beacon }),
     sequencer: node("sequencer"),
-    verifier: node("verifier"),
+    verifier: { ...node("verifier"), ...(set && { node: `${set.url}/${l2ChainId}` }) },
     ...(nodes > 2 && { follower: node("follower") }),
     batcher: urlOf(ports.batcher),
     proposer: urlOf(ports.proposer),
     ...(altDa && { daServer: urlOf(ports.daServer) }),
   };
-}
-
-/** @param started settles when the program is completely started, or cannot be */
-async function untilAccepts(port: number, started: Promise<void>): Promise<void> {
-  let isSettled = false;
-  const settle = (): void => {
-    isSettled = true;
-  };
-  const settled = started.then(settle, settle);
-  while (!isSettled && !(await accepts(port))) await Promise.race([settled, sleep(50)]);
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1" });
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-  });
 }

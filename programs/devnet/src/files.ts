@@ -138,7 +138,8 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
   ]) {
     rmSync(path, { recursive: true, force: true });
   }
-  for (const node of [...NODE_ROLES, "sequencers"]) rmSync(join(datadir, node), { recursive: true, force: true });
+  for (const folder of [...NODE_ROLES, "sequencers", "set", "chains"])
+    rmSync(join(datadir, folder), { recursive: true, force: true });
 }
 
 /** The lock of a data directory: which process holds it, and which programs that process started. */

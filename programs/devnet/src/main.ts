@@ -3,6 +3,8 @@ import { describeFailure, type Program, type ProgramContext, runProgram, type St
 import { startDevnet } from "./devnet.ts";
 import { type DevnetCliOptions, devnetOptionTable } from "./options.ts";
 import { Screen } from "./screen.ts";
+import { chainsOf, startDevnetSet } from "./set/devnet-set.ts";
+import { statusOfSet, summaryOfSet } from "./set/set-screen.ts";
 import { formatStatus } from "./status.ts";
 import { summaryOf } from "./summary.ts";
 import { VERSION } from "./version.ts";
@@ -40,11 +42,22 @@ async function start({ devnet: options, parameters }: DevnetCliOptions, context:
   const startedMs = clock.monotonicMs();
   scope.signal.addEventListener("abort", () => screen.endStatus());
   if (options.exitAfterMs !== undefined) void clock.sleep(options.exitAfterMs, scope.signal).then(() => stop("--exit-after"));
+  const everyMs = screen.isTty ? TTY_STATUS_INTERVAL_MS : options.statusIntervalMs;
+  const chains = chainsOf(options);
+  if (chains > 1) {
+    const set = await startDevnetSet(scope, { ...options, chains, parameters, log: (line) => log.info(line) });
+    log.info(summaryOfSet(set, options.datadir, clock.monotonicMs() - startedMs));
+    const print = async (): Promise<void> => {
+      const line = await statusOfSet(set);
+      if (!scope.signal.aborted) screen.status(line);
+    };
+    return { failure: set.failure, status: { everyMs, print } };
+  }
   const running = await startDevnet(scope, { ...options, parameters, log: (line) => log.info(line) });
   log.info(summaryOf(running, options.datadir, clock.monotonicMs() - startedMs));
   const print = async (): Promise<void> => {
     const status = await running.status();
     if (!scope.signal.aborted) screen.status(formatStatus(status, clock.unixMs() / 1000));
   };
-  return { failure: running.failure, status: { everyMs: screen.isTty ? TTY_STATUS_INTERVAL_MS : options.statusIntervalMs, print } };
+  return { failure: running.failure, status: { everyMs, print } };
 }

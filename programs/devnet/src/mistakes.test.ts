@@ -393,6 +393,11 @@ const MISTAKES: readonly Mistake[] = [
     () => ["--nodes=2", "--light"],
     /^--light: the follower is the light node, which --nodes=2 leaves out$/,
   ),
+  devnet(
+    "several sequencers of several chains",
+    () => ["--chains=2", "--sequencers=2", `--datadir=${path("devnet")}`],
+    /^--chains: each chain of several has one sequencer and one verifier, so leave out --sequencers$/,
+  ),
   devnet("too many nodes", () => ["--nodes=9"], /^--nodes: "9" is not valid, expected a whole number from 2 to \d+$/),
   devnet(
     "a port that there is not",

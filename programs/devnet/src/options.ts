@@ -18,6 +18,7 @@ import { LOCAL_L1_KINDS } from "./files.ts";
 import { type AltDaParameters, altDaParameters, DA_COMMITMENTS, DEFAULT_PARAMETERS } from "./parameters.ts";
 import { PORT_USES } from "./ports.ts";
 import { SYNC_MODES } from "./processes/commands.ts";
+import { conflictOfSet } from "./set/devnet-set.ts";
 
 const SECONDS = integerBetween(1, 600);
 const BASE_PORT = integerBetween(0, 65_536 - PORT_USES.length);
@@ -109,10 +110,27 @@ const devnet = optionGroup("", {
   },
   datadir: { parse: path, default: path.parse("data/devnet")!, help: "Folder of the chains, the logs and devnet.json." },
   fresh: { parse: bool, default: false, help: "Delete the chain in the data directory and start a new one." },
+  chains: {
+    parse: integerBetween(1, 5),
+    check: (value, other) =>
+      value === 1
+        ? undefined
+        : conflictOfSet({
+            sequencers: Number(other("sequencers")),
+            isLight: other("light") === true,
+            syncmode: other("syncmode") === "execution-layer" ? "execution-layer" : "consensus-layer",
+          }),
+    help: "Rollups on one L1; fixed at genesis (new chain: 1). More than one: they are a set whose chains execute messages of each other, verified by rnode set, with a relayer. Each has a sequencer and a verifier.",
+  },
+  upgradesDir: {
+    parse: path,
+    flag: "upgrades-dir",
+    help: "Folder with karst_nut_bundle.json and lagoon_nut_bundle.json, the contracts that --chains needs. Missing ones are fetched into it, from GitHub (default: upgrades in the data directory).",
+  },
   nodes: {
     parse: integerBetween(2, 3),
     default: 3,
-    help: "3: sequencer, verifier and follower, with P2P between them. 2: no follower and no P2P, so that the verifier knows L1 only; takes less memory.",
+    help: "3: sequencer, verifier and follower, with P2P between them. 2: no follower and no P2P, so that the verifier knows L1 only; takes less memory. Without effect on --chains: each of them has two.",
   },
   sequencers: {
     parse: integerBetween(1, 5),

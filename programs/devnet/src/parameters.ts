@@ -83,6 +83,12 @@ export const altDaParameters = (commitments: AltDaParameters["commitments"]): Al
 /** The L2 starts with every fork up to this one active, apart from those that are delayed. */
 const NEWEST_L2_FORK: OpFork = "jovian";
 
+/** When the forks come that bring messages between chains: their first blocks deploy contracts, so they cannot be active at the genesis. */
+export const forkDelaysOfSet = (l2BlockTimeSec: number): NonNullable<ChainParameters["forkDelaysSec"]> => ({
+  karst: l2BlockTimeSec,
+  lagoon: 2 * l2BlockTimeSec,
+});
+
 /** Whether a fork is scheduled whose first block depends on the dependency set. */
 export const needsDependencySet = (parameters: ChainParameters): boolean =>
   rollupRulesAt(l2ForkTimes(parameters, 0), Number.MAX_SAFE_INTEGER).hasExecutingMessages;

@@ -50,7 +50,7 @@ const MAX_TRIES = 200;
  * @throws an error that names the taken port and the option to change
  */
 export async function choosePorts(basePort: number): Promise<Ports> {
-  if (basePort === 0) return await freePorts();
+  if (basePort === 0) return portsFrom(await freeBasePort(PORT_USES.length));
   const ports = portsFrom(basePort);
   const taken = await firstTaken(ports);
   if (taken === undefined) return ports;
@@ -63,12 +63,15 @@ export async function choosePorts(basePort: number): Promise<Ports> {
 const portsFrom = (base: number): Ports =>
   Object.fromEntries(PORT_USES.map((use, index) => [use, base + index])) as Record<PortUse, number>;
 
-async function freePorts(): Promise<Ports> {
+/** The first of `count` consecutive free ports. */
+export async function freeBasePort(count: number): Promise<number> {
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
-    const ports = portsFrom(randomInt(FREE_RANGE.from, FREE_RANGE.to));
-    if ((await firstTaken(ports)) === undefined) return ports;
+    const base = randomInt(FREE_RANGE.from, FREE_RANGE.to);
+    let free = 0;
+    while (free < count && (await isFree(base + free))) free++;
+    if (free === count) return base;
   }
-  throw new UserError(`no ${PORT_USES.length} consecutive free ports from ${FREE_RANGE.from} to ${FREE_RANGE.to}`);
+  throw new UserError(`no ${count} consecutive free ports from ${FREE_RANGE.from} to ${FREE_RANGE.to}`);
 }
 
 async function firstTaken(ports: Ports): Promise<PortUse | undefined> {
@@ -76,7 +79,7 @@ async function firstTaken(ports: Ports): Promise<PortUse | undefined> {
   return undefined;
 }
 
-async function isFree(port: number): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
   try {
     const server = await listen(port);
     await new Promise((resolve) => server.close(resolve));

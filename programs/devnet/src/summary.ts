@@ -3,10 +3,6 @@ import type { Devnet } from "./devnet.ts";
 /** The addresses and accounts that a user of the devnet needs. */
 export function summaryOf({ info, isNew, dashboard, programs, cluster }: Devnet, datadir: string, tookMs: number): string {
   const { endpoints, contracts } = info;
-  const rows = (entries: readonly (readonly [string, string])[]): string => {
-    const width = Math.max(...entries.map(([name]) => name.length));
-    return entries.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
-  };
   const names = new Map(Object.entries(info.roles).map(([role, index]) => [index as number, role]));
   return [
     "",
@@ -50,4 +46,10 @@ export function summaryOf({ info, isNew, dashboard, programs, cluster }: Devnet,
     "Ctrl-C stops everything.",
     "",
   ].join("\n");
+}
+
+/** Names and values in two columns. */
+export function rows(entries: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
 }

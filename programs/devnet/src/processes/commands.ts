@@ -32,7 +32,16 @@ export function rengineArgs(
   paths: DevnetPaths,
   ports: Ports,
   role: NodeRole,
-  { hasDashboard, peering }: { readonly hasDashboard: boolean; readonly peering: EnginePeering | undefined },
+  {
+    hasDashboard,
+    peering,
+    interopFilter,
+  }: {
+    readonly hasDashboard: boolean;
+    readonly peering: EnginePeering | undefined;
+    /** who checks messages of other chains; `undefined`: the pool takes none */
+    readonly interopFilter?: string | undefined;
+  },
 ): string[] {
   const [http, ws, auth] = [ports[`${role}Http`], ports[`${role}Ws`], ports[`${role}Auth`]];
   return [
@@ -44,6 +53,7 @@ export function rengineArgs(
     "--http.corsdomain=local", // wallets, dApps under development, the devnet's own page
     ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3", "--ws.origins=local"],
     ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
+    ...(interopFilter === undefined ? [] : [`--rollup.interop-http=${interopFilter}`]),
     ...peeringArgs(peering),
     ...feedArgs(hasDashboard ? ports[`${role}EngineFeed`] : undefined),
   ];
@@ -101,6 +111,8 @@ export interface NodeTuning {
   readonly syncmode: SyncMode;
   /** the node that it takes safe blocks from; `undefined`: it derives them */
   readonly source?: string | undefined;
+  /** folder with the files of network upgrades; `undefined`: the chain has none ahead, or their default */
+  readonly upgradesDir?: string | undefined;
 }
 
 export function rnodeArgs(
@@ -108,28 +120,69 @@ export function rnodeArgs(
   ports: Ports,
   parameters: ChainParameters,
   role: NodeRole,
-  { sequencerL1Confs, staticPeers, l1, hasDashboard, syncmode, source }: NodeTuning,
+  { sequencerL1Confs, staticPeers, l1, hasDashboard, syncmode, source, upgradesDir }: NodeTuning,
 ): string[] {
-  // The devnet's L1 is fast and local, so it can be polled often.
-  const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
   return [
     RNODE,
-    `--l1=${l1.url}`,
-    l1.beacon === undefined ? "--l1.beacon.ignore" : `--l1.beacon=${l1.beacon}`,
-    `--l1.http-poll-interval=${l1PollMs}ms`,
-    `--l1.epoch-poll-interval=${parameters.l1BlockTimeSec * 1000}ms`,
-    `--l2=http://127.0.0.1:${ports[`${role}Auth`]}`,
-    `--l2.jwt-secret=${paths.jwt(role)}`,
+    ...l1Args(l1, parameters),
+    ...chainArgs(paths, ports, parameters, role),
     ...(source === undefined ? [] : [`--l2.follow.source=${source}`]),
-    `--rollup.config=${paths.rollupConfig}`,
-    ...(needsDependencySet(parameters) ? [`--interop.dependency-set=${paths.dependencySet}`] : []),
-    // the programs know public chains themselves
-    ...(l1ChainConfig(BigInt(parameters.l1ChainId)) === undefined ? [`--rollup.l1-chain-config=${paths.l1ChainConfig}`] : []),
-    ...altDaArgs(ports, parameters),
+    ...(upgradesDir === undefined ? [] : [`--rollup.upgrades-dir=${upgradesDir}`]),
     ...p2pArgs(paths, ports, role, staticPeers),
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin", "--rpc.corsdomain=local"],
     ...feedArgs(hasDashboard ? ports[`${role}NodeFeed`] : undefined),
     ...(role === "sequencer" ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerL1Confs}`] : [`--syncmode=${syncmode}`]),
+  ];
+}
+
+/** The devnet's L1 is fast and local, so it can be polled often. */
+const l1Args = (l1: L1Endpoints, { l1BlockTimeSec }: Pick<ChainParameters, "l1BlockTimeSec">): string[] => [
+  `--l1=${l1.url}`,
+  l1.beacon === undefined ? "--l1.beacon.ignore" : `--l1.beacon=${l1.beacon}`,
+  `--l1.http-poll-interval=${Math.min(1000, (l1BlockTimeSec * 1000) / 2)}ms`,
+  `--l1.epoch-poll-interval=${l1BlockTimeSec * 1000}ms`,
+];
+
+/** The rollup, and the engine of one of its nodes. */
+const chainArgs = (paths: DevnetPaths, ports: Ports, parameters: ChainParameters, role: NodeRole): string[] => [
+  `--l2=http://127.0.0.1:${ports[`${role}Auth`]}`,
+  `--l2.jwt-secret=${paths.jwt(role)}`,
+  `--rollup.config=${paths.rollupConfig}`,
+  ...(needsDependencySet(parameters) ? [`--interop.dependency-set=${paths.dependencySet}`] : []),
+  // the programs know public chains themselves
+  ...(l1ChainConfig(BigInt(parameters.l1ChainId)) === undefined ? [`--rollup.l1-chain-config=${paths.l1ChainConfig}`] : []),
+  ...altDaArgs(ports, parameters),
+];
+
+/** A chain of `rnode set`, without its name. The sequencer dials it. */
+export const verifierOfSetArgs = (paths: DevnetPaths, ports: Ports, parameters: ChainParameters): string[] => [
+  ...chainArgs(paths, ports, parameters, "verifier"),
+  ...p2pArgs(paths, ports, "verifier", []),
+];
+
+/** `rnode set`. @param chains by name: the options of each */
+export function rnodeSetArgs(
+  chains: ReadonlyMap<string, readonly string[]>,
+  {
+    l1,
+    l1BlockTimeSec,
+    datadir,
+    port,
+    upgradesDir,
+  }: {
+    readonly l1: L1Endpoints;
+    readonly l1BlockTimeSec: number;
+    readonly datadir: string;
+    readonly port: number;
+    readonly upgradesDir: string;
+  },
+): string[] {
+  return [
+    ...[RNODE, "set", ...[...chains.keys()].map((name) => `--chain=${name}`), `--set.datadir=${datadir}`],
+    ...l1Args(l1, { l1BlockTimeSec }),
+    `--rollup.upgrades-dir=${upgradesDir}`,
+    ...["--rpc.addr=127.0.0.1", `--rpc.port=${port}`, "--rpc.enable-admin", "--rpc.corsdomain=local"],
+    ...[...chains].flatMap(([name, args]) => args.map((arg) => arg.replace("--", `--${name}.`))),
   ];
 }
 
