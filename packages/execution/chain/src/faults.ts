@@ -32,6 +32,8 @@ export type ChainErrorCode =
   | "chain/unbuildable"
   /** the time limit of an execution has passed; another attempt gets twice the time. Temporary */
   | "chain/execution-too-long"
+  /** rows that belong together are not all in a state from elsewhere */
+  | "chain/incomplete-state"
   /** another import is in progress */
   | "chain/importing"
   /** the chain was closed before all blocks were imported */
@@ -50,6 +52,7 @@ export class ChainError extends codedErrors<ChainErrorCode>({
   "chain/unbuildable": "the block cannot be built: {reason}",
   "chain/execution-too-long":
     "the execution of block {block} was stopped after {limitSec} s (--engine.max-execution-time); the next attempt may begin in {pauseSec} s",
+  "chain/incomplete-state": "the state is incomplete: {reason}",
   "chain/importing": "another import is under way",
   "chain/closed": "the chain was closed before all blocks were imported",
 }) {}

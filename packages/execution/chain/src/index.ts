@@ -18,6 +18,7 @@ export { requestsHash } from "./execute/requests.ts";
 export * from "./faults.ts";
 export * from "./genesis/genesis.ts";
 export { GenesisState } from "./genesis/genesis-state.ts";
+export * from "./genesis/sorted-state.ts";
 export { type HeadNotice, headNoticeOf } from "./head-change.ts";
 export * from "./history/history-pruning.ts";
 export { describeImportRefusal } from "./import/block-import.ts";

@@ -206,6 +206,19 @@ export interface SnapshotBase {
   readonly oldestBlock: number;
 }
 
+/** Rows of a state that are written in a run that a later one can continue: a kill costs no more than a commit. */
+export interface StateRun<Rows extends GenesisRows> {
+  /** of the state, 32 bytes: rows of another one are removed first */
+  readonly id: Uint8Array;
+  /** Provides rows, a few per step. @param progress what `progress` was at the last commit of an earlier run */
+  steps(rows: Rows, progress: Uint8Array | undefined): Iterable<unknown>;
+  /** After the last step; `undefined`: nothing can be continued yet. */
+  progress(): Uint8Array | undefined;
+}
+
+/** Provides rows, a few per step. */
+export type StateWrite<Rows extends GenesisRows> = ((rows: Rows) => Iterable<unknown>) | StateRun<Rows>;
+
 /** Receives the state after a block, and the last blocks up to it. */
 export interface SnapshotRows extends GenesisRows {
   /** Blocks come in ascending order, without gaps. */
@@ -246,20 +259,20 @@ export interface NodeGroups {
 /** Writes a whole state, or many blocks at once. */
 export interface ChainStoreBulk {
   /**
-   * Like `writeGenesis`, for a state of any size. `write` provides the rows, a few per step. They are written in as many commits
-   * as necessary; the last one makes the genesis valid. Rows of an earlier attempt are removed first.
+   * Like `writeGenesis`, for a state of any size, which is written in as many commits as necessary; the last one makes the genesis
+   * valid. Rows of an earlier attempt are removed first, unless a `StateRun` continues it.
    *
-   * @returns whether an earlier attempt had left rows
+   * @returns whether rows of an earlier attempt were removed
    * @throws CodedError storage/not-empty
    */
-  writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean;
+  writeLargeGenesis(block: Block, hash: Uint8Array, write: StateWrite<GenesisRows>): boolean;
   /**
    * Like `writeLargeGenesis`, for a snapshot. Blocks between the genesis and `oldestBlock`, and states before the head, cannot be
    * read.
    *
    * @throws CodedError storage/not-empty; storage/incomplete-snapshot: the last block of the snapshot is not the head
    */
-  writeSnapshot(base: SnapshotBase, write: (rows: SnapshotRows) => Iterable<unknown>): boolean;
+  writeSnapshot(base: SnapshotBase, write: StateWrite<SnapshotRows>): boolean;
   newGroup(): BlockGroup;
   /**
    * Commits consecutive children of `head()` whose trie nodes were prepared by `NodeGroups`.

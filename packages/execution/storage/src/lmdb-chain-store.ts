@@ -15,6 +15,7 @@ import type {
   SnapshotBase,
   SnapshotRows,
   StateVerification,
+  StateWrite,
   StorageStats,
   VerifyOptions,
   VerifyProgress,
@@ -132,7 +133,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     });
   }
 
-  writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean {
+  writeLargeGenesis(block: Block, hash: Uint8Array, write: StateWrite<GenesisRows>): boolean {
     if (this.writtenHead !== undefined) throw storageError("storage/not-empty", { head: this.writtenHead.number });
     const { number } = block.header;
     const head = { number, hash, hashHex: bytesToHex(hash), reorganisations: 0 };
@@ -148,7 +149,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     return startsAnew;
   }
 
-  writeSnapshot({ genesis, head, oldestBlock }: SnapshotBase, write: (rows: SnapshotRows) => Iterable<unknown>): boolean {
+  writeSnapshot({ genesis, head, oldestBlock }: SnapshotBase, write: StateWrite<SnapshotRows>): boolean {
     if (this.writtenHead !== undefined) throw storageError("storage/not-empty", { head: this.writtenHead.number });
     const atomically = <T>(action: () => T): T => this.environment.atomically(action);
     const writtenHead = { number: head.number, hash: hexToBytes(head.hash), hashHex: head.hash, reorganisations: 0 };

@@ -1,8 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import { outputRoot } from "@rnode/protocol";
 import { hasOpRethFixtures, OP_RETH_FOLDERS, type OpRethFixture, readOpRethFixture, unpackOpReth } from "@rnode/reth-data/testing";
+import { openChainStore } from "@rnode/storage";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { databasePath } from "../setup/database.ts";
 import { startTestClient, type TestClient } from "../testing/test-client.ts";
 import { importBlocks } from "./import.ts";
 import { importState } from "./import-state.ts";
@@ -15,6 +19,8 @@ interface Account {
   readonly storage?: object;
 }
 
+/** Of an account without code: flags, then the balance 12345. */
+const BALANCE = Buffer.from("20003039", "hex");
 const root = mkdtempSync(join(tmpdir(), "rengine-import-op-reth-"));
 const genesis = join(root, "genesis.json");
 const isThere = hasOpRethFixtures("the import of op-reth's data directories");
@@ -81,9 +87,114 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
     },
   );
 
-  it("is refused with the hash of another block", async () => {
-    await expect(run("refused", await unpackOpReth("v2"), `--block-hash=0x${"12".repeat(32)}`)).rejects.toThrow(
-      /has the state after block 0xde6a4d98.*, and --block-hash says 0x1212/,
+  it("has the output root that another node gives", async () => {
+    const { stateRoot, withdrawalsRoot } = await source.rpc.call<Record<string, Hex>>("eth_getBlockByNumber", ["latest", false]);
+    const root = bytesToHex(
+      outputRoot({
+        stateRoot: hexToBytes(stateRoot!),
+        messagePasserStorageRoot: hexToBytes(withdrawalsRoot!),
+        blockHash: hexToBytes(HEAD),
+      }),
     );
+    const { err } = await run("output", await unpackOpReth("v2"), `--output-root=${root}`);
+    expect(err).not.toContain("itself says");
+    await expect(run("other", await unpackOpReth("v2"), `--output-root=0x${"12".repeat(32)}`)).rejects.toThrow(
+      new RegExp(`the output root of block 380 is ${root}, and --output-root says 0x1212\\w+: nothing of it was kept`),
+    );
+    rmSync(join(root, "output"), { recursive: true, force: true });
+  });
+
+  describe("is refused, and leaves no chain", () => {
+    /** Changes a byte after each place of some bytes: old pages may have them, too. */
+    const flip = (path: string, found: Buffer, distance: number): void => {
+      const bytes = readFileSync(path);
+      for (let at = bytes.indexOf(found); at >= 0; at = bytes.indexOf(found, at + 1)) bytes[at + distance]! ^= 1;
+      writeFileSync(path, bytes);
+    };
+    const flipLast = (path: string, fromEnd: number): void => {
+      const bytes = readFileSync(path);
+      bytes[bytes.length - fromEnd]! ^= 1;
+      writeFileSync(path, bytes);
+    };
+    const database = "db/mdbx.dat";
+    const headers = "static_files/static_file_headers_0_499999";
+
+    it.each<[string, (folder: string) => unknown, readonly string[], RegExp]>([
+      [
+        "with the hash of another block",
+        () => {},
+        [`--block-hash=0x${"12".repeat(32)}`],
+        /has the state after block 0xde6a4d98.*, and --block-hash says 0x1212/,
+      ],
+      [
+        "with a balance of another account",
+        (folder) => flip(join(folder, database), BALANCE, 3),
+        [],
+        /have the state root 0x\w+, and that of block 380 is 0xbca427.*: nothing of it was kept$/,
+      ],
+      [
+        "with a database that is cut",
+        (folder) => truncateSync(join(folder, database), 1 << 20),
+        [],
+        /^--from: .*mdbx\.dat is damaged at /,
+      ],
+      [
+        "without its database",
+        (folder) => rmSync(join(folder, database)),
+        [],
+        /^--from: .* is not a data directory of op-reth: it has no db\/mdbx\.dat$/,
+      ],
+      [
+        "without the database's version",
+        (folder) => rmSync(join(folder, "db/database.version")),
+        [],
+        /it has no db\/database\.version$/,
+      ],
+      [
+        "of a later version",
+        (folder) => writeFileSync(join(folder, "db/database.version"), "3"),
+        [],
+        /database\.version is "3"; this program reads "2"$/,
+      ],
+      ["without headers", (folder) => rmSync(join(folder, `${headers}.conf`)), [], /^--from: .*headers_0_499999/],
+      [
+        "with headers that are cut",
+        (folder) => truncateSync(join(folder, headers), 1000),
+        [],
+        /^--from: .*headers_0_499999 is damaged at /,
+      ],
+      [
+        "with a header that was changed",
+        (folder) => flipLast(join(folder, headers), 200),
+        [],
+        /^--from: .*headers_0_499999 is damaged at /,
+      ],
+    ])("%s", async (_, change, more, reason) => {
+      const from = await unpackOpReth("v2");
+      change(from);
+      rmSync(join(root, "refused"), { recursive: true, force: true });
+      await expect(run("refused", from, ...more)).rejects.toThrow(reason);
+      expect(headOf(join(root, "refused", "data"))).toBeUndefined();
+    });
+
+    it("of another chain", async () => {
+      const other = join(root, "other.json");
+      const content = JSON.parse(readFileSync(genesis, "utf8")) as object;
+      writeFileSync(other, JSON.stringify({ ...content, timestamp: "0x1" }));
+      await expect(run("refused", await unpackOpReth("v2"), `--chain=${other}`)).rejects.toThrow(
+        /^--from: .* is of another chain: its block 0 is 0x1b5cc0b7.*, and that of --chain is 0x/,
+      );
+    });
   });
 });
+
+/** The newest block of a database, which may not exist. */
+function headOf(datadir: string): unknown {
+  if (!existsSync(datadir)) return undefined;
+  const store = openChainStore(databasePath(datadir));
+  try {
+    return store.head();
+  } finally {
+    void store.close();
+  }
+}

@@ -176,7 +176,7 @@ describe("rengine import-state", () => {
       [
         "if an account is missing",
         () => ({ from: changed((all) => all.slice(0, -1)) }),
-        /have the state root 0x\w+, and that of block 60 is 0x\w+: nothing was written/,
+        /have the state root 0x\w+, and that of block 60 is 0x\w+: nothing of it was kept/,
       ],
       [
         "of the state of another block",
@@ -194,6 +194,19 @@ describe("rengine import-state", () => {
     ])("%s", async (_, changes, reason) => {
       count++;
       await expect(run(...given(changes()))).rejects.toThrow(reason);
+    });
+
+    it("without an endpoint, if the state is not that of the chain's first block", async () => {
+      count++;
+      const args = given().filter((arg) => !arg.startsWith("--blocks"));
+      await expect(run(...args)).rejects.toThrow(/--blocks is required/);
+    });
+
+    it("of another output root", async () => {
+      count++;
+      await expect(run(...given({ "output-root": `0x${"12".repeat(32)}` }))).rejects.toThrow(
+        /the output root of block 60 is 0x\w+, and --output-root says 0x1212\w+: nothing of it was kept/,
+      );
     });
 
     it("without a word on which block it is", async () => {

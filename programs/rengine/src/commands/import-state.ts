@@ -1,29 +1,16 @@
 import { performance } from "node:perf_hooks";
-import { GenesisState, initGenesis } from "@rnode/chain";
 import { fetchOptions } from "@rnode/networks";
-import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, hexToBytes } from "@rnode/primitives";
-import {
-  bool,
-  type CommandIo,
-  command,
-  hash,
-  httpUrl,
-  makeFolder,
-  optionGroup,
-  optionTable,
-  path,
-  text,
-  textOf,
-  UserError,
-} from "@rnode/program";
-import { type Block, hashHeader, PREDEPLOYS } from "@rnode/protocol";
-import { type BlockRecord, collectLastBlocks, type LastBlocks, restoreSnapshot } from "@rnode/snapshot";
-import type { ChainDatabase, GenesisRows } from "@rnode/storage";
+import { bytesToHex, equalBytes } from "@rnode/primitives";
+import { bool, command, hash, httpUrl, makeFolder, optionGroup, optionTable, path, text, textOf, UserError } from "@rnode/program";
+import type { ChainDatabase } from "@rnode/storage";
+import { checkDisk } from "../import-state/disk-need.ts";
 import { endpointBlocks } from "../import-state/endpoint-blocks.ts";
-import type { StateCounts } from "../import-state/state-lines.ts";
 import { openStateSource, type StateSource } from "../import-state/state-source.ts";
-import { type ChainSpec, genesisOfSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
-import { openDatabase } from "../setup/database.ts";
+import { type FirstBlock, findTarget } from "../import-state/target.ts";
+import { blockHashOf } from "../import-state/trusted-block.ts";
+import { writeState } from "../import-state/write-state.ts";
+import { loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
+import { databasePath, openDatabase } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
 import { state } from "../setup/history-option.ts";
 import type { GenesisFetch } from "../setup/published-genesis.ts";
@@ -50,14 +37,18 @@ const table = optionTable({
       },
       blocks: {
         parse: httpUrl,
-        required: true,
         env: false,
-        help: "An execution client of the chain, which is asked for the block of the state and for those before it that a rollup node reads when it starts. What it gives is checked.",
+        help: "An execution client of the chain, which is asked for the block of the state and for those before it that a rollup node reads when it starts. What it gives is checked. Not needed for the state with which OP Mainnet begins.",
       },
       blockHash: {
         parse: hash,
         env: false,
         help: "Hash of the block that the state is after, from somebody you trust. Default: the head of op-reth's data directory; otherwise that of the network, if its first block has a state of another client (OP Mainnet: Bedrock).",
+      },
+      outputRoot: {
+        parse: hash,
+        env: false,
+        help: "Output root of that block as it was posted on L1; commits to its hash and its state.",
       },
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
       ...fetchOptions("the genesis of a named network"),
@@ -66,25 +57,29 @@ const table = optionTable({
   },
 });
 
-/** `rengine import-state`: prints the block. The folder holds no chain until the last step; a run that was interrupted is repeated. */
+/** `rengine import-state`: prints the block. The folder holds no chain until the last step; a run that was interrupted goes on. */
 export const importState = command({ table, version: VERSION }, async ({ options }, io) => {
-  const { chain, genesis: genesisSource, datadir, from, blocks: url, json, registry, offline } = options.main;
+  const { chain, genesis: genesisSource, datadir, from, blocks: url, json, registry, offline, outputRoot } = options.main;
   const spec = await loadChainSpec({ chain, genesis: genesisSource, datadir, registry });
   const source = openStateSource(from);
-  const endpoint = endpointBlocks(url);
+  const endpoint = url === undefined ? undefined : endpointBlocks(url);
   let store: ChainDatabase | undefined;
   try {
-    const blockHash = blockHashOf(spec, source, options.main.blockHash, io);
+    const blockHash = blockHashOf(spec, source, options.main, io);
     makeFolder(datadir);
     store = openDatabase(datadir, options.state);
     const head = store.head();
     if (head !== undefined)
       throw new UserError(`${datadir}: the database has a chain already, up to block ${head.number}; name an empty folder`);
+    checkDisk(source, { folder: datadir, database: databasePath(datadir) }, io);
     const fetch: GenesisFetch = { datadir, registry, offline, ...fetchReportsTo(io) };
-    const target = await targetOf(spec, { blockHash, folder: datadir, fetch, blockOf: endpoint.blockOf }, io);
+    const onFirstBlock = (first: FirstBlock): void => assertSameChain(source, first);
+    const wanted = { blockHash, folder: datadir, fetch, blockOf: endpoint?.blockOf, onFirstBlock };
+    const target = await findTarget(spec, wanted, io);
     try {
+      if (target.lastBlocks !== undefined) noteReach(io, target.lastBlocks.reach);
       const startMs = performance.now();
-      const counts = await importInto(store, target, { source, datadir }, io);
+      const counts = await writeState(store, source, target, { folder: datadir, outputRoot }, io);
       noteGenesis(store, spec);
       const { number, stateRoot } = target.block.header;
       const seconds = (performance.now() - startMs) / 1000;
@@ -102,121 +97,17 @@ export const importState = command({ table, version: VERSION }, async ({ options
     return 0;
   } finally {
     source.close();
-    await endpoint.close();
+    await endpoint?.close();
     await store?.close();
   }
 });
 
-/** The network's first block is not block 0: its state is that of another client. */
-const startsLater = ({ network }: ChainSpec): boolean => (network?.genesis.l2.number ?? 0) > 0;
-
-function blockHashOf(spec: ChainSpec, source: StateSource, given: Uint8Array | undefined, io: CommandIo): Uint8Array {
-  const own = source.blockHash;
-  if (given !== undefined) {
-    if (own === undefined || equalBytes(own, given)) return given;
-    throw new UserError(
-      `--from: ${source.name} has the state after block ${bytesToHex(own)}, and --block-hash says ${bytesToHex(given)}`,
-    );
-  }
-  if (own !== undefined) {
-    io.err(`nothing but ${source.name} itself says that ${bytesToHex(own)} is a block of the chain: --block-hash says so`);
-    return own;
-  }
-  if (spec.network !== undefined && startsLater(spec)) return hexToBytes(spec.network.genesis.l2.hash);
+/** @throws {UserError} if the source has another block in place of the chain's first one */
+function assertSameChain(source: StateSource, { block, hash }: FirstBlock): void {
+  const { number } = block.header;
+  const found = source.kind === "sorted" ? source.hashOf(number) : undefined;
+  if (found === undefined || equalBytes(found, hash)) return;
   throw new UserError(
-    "--block-hash is required: the hash of the block that the state is after, from a node or an explorer that you trust",
+    `--from: ${source.name} is of another chain: its block ${number} is ${bytesToHex(found)}, and that of --chain is ${bytesToHex(hash)}`,
   );
 }
-
-/** The block that the state must be of. */
-interface Target {
-  readonly block: Block;
-  readonly hash: Uint8Array;
-  readonly genesis: { readonly block: Block; readonly hash: Uint8Array };
-  /** undefined: it is the chain's first one */
-  readonly lastBlocks: LastBlocks | undefined;
-}
-
-interface TargetSource {
-  readonly blockHash: Uint8Array;
-  readonly folder: string;
-  readonly fetch: GenesisFetch;
-  readonly blockOf: (hash: Uint8Array) => Promise<BlockRecord | undefined>;
-}
-
-async function targetOf(spec: ChainSpec, { blockHash: own, folder, fetch, blockOf }: TargetSource, io: CommandIo): Promise<Target> {
-  const genesis = await firstBlockOf(spec, { folder, fetch, blockOf });
-  if (equalBytes(own, genesis.hash)) return { block: genesis.block, hash: own, genesis, lastBlocks: undefined };
-  const { config } = spec;
-  const onProgress = (blocks: number): void => io.progress(`blocks: ${blocks}`);
-  const lastBlocks = await collectLastBlocks({ config, genesis, hash: own, source: blockOf, folder, onProgress });
-  noteReach(io, lastBlocks.reach);
-  return { block: { header: lastBlocks.header, transactions: [], ommers: [] }, hash: own, genesis, lastBlocks };
-}
-
-async function firstBlockOf(
-  spec: ChainSpec,
-  { folder, fetch, blockOf }: Pick<TargetSource, "folder" | "fetch" | "blockOf">,
-): Promise<{ readonly block: Block; readonly hash: Uint8Array }> {
-  if (!startsLater(spec)) {
-    const { block, hash: own, state } = await genesisOfSpec(spec, folder, fetch);
-    state.close();
-    return { block, hash: own };
-  }
-  const { name, genesis } = spec.network!;
-  const own = hexToBytes(genesis.l2.hash);
-  const block = (await blockOf(own))?.block;
-  if (block === undefined) throw new UserError(`--blocks: the endpoint has no block ${genesis.l2.hash}, with which ${name} begins`);
-  const got = hashHeader(block.header);
-  if (!equalBytes(got, own) || !equalBytes(block.header.transactionsRoot, EMPTY_TRIE_ROOT) || block.transactions.length > 0) {
-    throw new UserError(
-      `--blocks: the endpoint gives another block as ${genesis.l2.hash}, with which ${name} begins: ${bytesToHex(got)}`,
-    );
-  }
-  return { block, hash: own };
-}
-
-/** Reads the state, compares its root with the block's, and writes it. */
-async function importInto(
-  store: ChainDatabase,
-  { block, hash: own, genesis, lastBlocks }: Target,
-  { source, datadir }: { readonly source: StateSource; readonly datadir: string },
-  io: CommandIo,
-): Promise<StateCounts> {
-  const state = new GenesisState({ folder: datadir });
-  try {
-    const onProgress = (counts: StateCounts): void => io.progress(`reading: ${describe(counts)}`);
-    const { accounts, slots, root } = await source.readInto(state, { folder: datadir, onProgress });
-    const { number, stateRoot } = block.header;
-    if (root !== undefined && !equalBytes(root, stateRoot)) {
-      throw new UserError(
-        `${source.name}: it is the state ${bytesToHex(root)}, and that of block ${number} is ${bytesToHex(stateRoot)}`,
-      );
-    }
-    io.progress("computing the state root");
-    const sealed = state.seal(PREDEPLOYS.l2ToL1MessagePasser);
-    if (!equalBytes(sealed.stateRoot, stateRoot)) {
-      throw new UserError(
-        `${source.name}: its ${describe({ accounts, slots })} have the state root ${bytesToHex(sealed.stateRoot)}, and that of block ${number} is ${bytesToHex(stateRoot)}: nothing was written`,
-      );
-    }
-    const startsAnew = write(store, { state, block, hash: own, genesis, lastBlocks }, io);
-    if (startsAnew) io.err("an earlier attempt had been interrupted: what was there of it was removed");
-    return { accounts, slots };
-  } finally {
-    state.close();
-  }
-}
-
-function write(
-  store: ChainDatabase,
-  { state, block, hash: own, genesis, lastBlocks }: Target & { readonly state: GenesisState },
-  io: CommandIo,
-): boolean {
-  if (lastBlocks === undefined) return initGenesis(store, { block, hash: own, state }) === "again";
-  const manifest = { genesis, header: block.header, hash: own, oldestBlock: lastBlocks.oldestBlock };
-  const content = { manifest, blocks: () => lastBlocks.blocks(), rowsInto: (rows: GenesisRows) => state.rowsInto(rows) };
-  return restoreSnapshot(store, content, (rows) => io.progress(`writing: ${rows} rows and trie nodes`));
-}
-
-const describe = ({ accounts, slots }: StateCounts): string => `${accounts} accounts and ${slots} slots`;

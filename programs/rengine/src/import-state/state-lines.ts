@@ -1,4 +1,4 @@
-import type { GenesisState } from "@rnode/chain";
+import type { GenesisState, RowCounts } from "@rnode/chain";
 import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import { type JsonObject, jsonError, jsonHash, parseGenesisAccount, parseGenesisSlot } from "@rnode/protocol";
@@ -13,12 +13,7 @@ const LARGE_STORAGE_BYTES = 1 << 16;
 const WORD = 32;
 const REPORT_ROWS = 50_000;
 
-export interface StateCounts {
-  readonly accounts: number;
-  readonly slots: number;
-}
-
-export interface StateLines extends StateCounts {
+export interface StateLines extends RowCounts {
   /** the state root that the first line names, which nothing is believed of; `undefined`: it names none */
   readonly root: Uint8Array | undefined;
 }
@@ -39,7 +34,7 @@ export async function readStateLines(
     source,
     folder,
     onProgress,
-  }: { readonly source: string; readonly folder: string; readonly onProgress?: (counts: StateCounts) => void },
+  }: { readonly source: string; readonly folder: string; readonly onProgress?: (counts: RowCounts) => void },
 ): Promise<StateLines> {
   const lines = new Lines(state, folder, onProgress);
   try {
@@ -57,7 +52,7 @@ export async function readStateLines(
 class Lines implements StateLines {
   readonly #state: GenesisState;
   readonly #folder: string;
-  readonly #onProgress: ((counts: StateCounts) => void) | undefined;
+  readonly #onProgress: ((counts: RowCounts) => void) | undefined;
   /** slots of an account whose address comes after them */
   #early: RowFile | undefined;
   #fields: Record<string, unknown> = {};
@@ -69,7 +64,7 @@ class Lines implements StateLines {
   accounts = 0;
   slots = 0;
 
-  constructor(state: GenesisState, folder: string, onProgress: ((counts: StateCounts) => void) | undefined) {
+  constructor(state: GenesisState, folder: string, onProgress: ((counts: RowCounts) => void) | undefined) {
     this.#state = state;
     this.#folder = folder;
     this.#onProgress = onProgress;

@@ -154,7 +154,7 @@ export async function genesisOfSpec(spec: ChainSpec, folder?: string, fetch?: Ge
   const { chain, genesis, network } = spec;
   if (network !== undefined && network.genesis.l2.number !== (genesis?.head.header.number ?? 0)) {
     throw new UserError(
-      `${network.name} starts at block ${network.genesis.l2.number}, with the state of another client: it has no genesis file; take that state with rengine import-state --chain=${network.name} --from=FILE --blocks=URL, or a later one from a node's snapshot with rengine snapshot restore --chain=${network.name} --from=FILE|URL`,
+      `${network.name} starts at block ${network.genesis.l2.number}, with the state of another client: it has no genesis file; take that state with rengine import-state --chain=${network.name} --from=FILE, or a later one from a node's snapshot with rengine snapshot restore --chain=${network.name} --from=FILE|URL`,
     );
   }
   if (genesis !== undefined) return await sealedGenesis(spec, genesis, folder);

@@ -26,9 +26,11 @@ import {
   type ChainStoreBulk,
   type ChainStoreReader,
   type ChainStoreWriter,
+  type GenesisRows,
   MAX_BLOCK_NUMBER,
   type SnapshotBase,
   type SnapshotRows,
+  type StateWrite,
 } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import { ChainError } from "../faults.ts";
@@ -143,13 +145,21 @@ export type GenesisStore = Pick<ChainStoreReader, "head" | "readMeta"> &
  * @throws {CodedError} chain/other-genesis, naming both hashes; chain/genesis-number-too-large
  */
 export function initGenesis(store: GenesisStore, { block, hash, state }: SealedGenesis): "present" | "written" | "again" {
+  return initFirstBlock(store, { block, hash, write: (rows) => state.rowsInto(rows) });
+}
+
+/** Like `initGenesis`, of a block whose state comes from elsewhere. */
+export function initFirstBlock(
+  store: GenesisStore,
+  { block, hash, write }: Pick<SealedGenesis, "block" | "hash"> & { readonly write: StateWrite<GenesisRows> },
+): "present" | "written" | "again" {
   const stored = storedGenesisHash(store);
   if (stored === undefined) {
     const number = exactNumber(block.header);
     if (number >= MAX_BLOCK_NUMBER)
       throw new ChainError("chain/genesis-number-too-large", { number, maximum: MAX_BLOCK_NUMBER - 1 });
     store.writeMeta(GENESIS_HASH_KEY, hash); // has no effect until there is a head
-    return store.writeLargeGenesis(block, hash, (rows) => state.rowsInto(rows)) ? "again" : "written";
+    return store.writeLargeGenesis(block, hash, write) ? "again" : "written";
   }
   if (!equalBytes(stored, hash)) {
     throw new ChainError("chain/other-genesis", {
@@ -169,7 +179,7 @@ export function initGenesis(store: GenesisStore, { block, hash, state }: SealedG
 export function initSnapshot(
   store: Pick<ChainStoreWriter, "writeMeta"> & Pick<ChainStoreBulk, "writeSnapshot">,
   base: SnapshotBase,
-  write: (rows: SnapshotRows) => Iterable<unknown>,
+  write: StateWrite<SnapshotRows>,
 ): boolean {
   store.writeMeta(GENESIS_HASH_KEY, base.genesis.hash); // has no effect until there is a head
   return store.writeSnapshot(base, write);

@@ -33,7 +33,7 @@ export interface LoadOptions {
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
-/** A snapshot of which everything was checked, down to the state root; `rowsInto` and `blocks` hand it over. */
+/** A snapshot of which everything was checked, down to the state root; `state` and `blocks` hand it over. */
 export class LoadedSnapshot {
   readonly manifest: Manifest;
   readonly totals: Totals;
@@ -63,9 +63,7 @@ export class LoadedSnapshot {
     this.#blockFrames = read.blockFrames;
   }
 
-  rowsInto(rows: GenesisRows): Iterable<unknown> {
-    return this.#state.rowsInto(rows);
-  }
+  readonly state = (rows: GenesisRows): Iterable<unknown> => this.#state.rowsInto(rows);
 
   *blocks(): Generator<BlockRecord> {
     for (const offset of this.#blockFrames) yield* decodeBlockRecords(this.#file.contentAt(offset));

@@ -1,7 +1,7 @@
 import { createSenderCache, initSnapshot } from "@rnode/chain";
 import { bytesToHex } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
-import type { ChainDatabase, GenesisRows, SnapshotRows } from "@rnode/storage";
+import type { ChainDatabase, GenesisRows, SnapshotRows, StateRun, StateWrite } from "@rnode/storage";
 import { falseContent } from "../errors.ts";
 import type { BlockRecord } from "../format/block-records.ts";
 import type { Manifest } from "../format/manifest.ts";
@@ -11,12 +11,12 @@ export interface CheckedState {
   readonly manifest: Pick<Manifest, "genesis" | "header" | "hash" | "oldestBlock">;
   /** in ascending order */
   blocks(): Iterable<BlockRecord>;
-  rowsInto(rows: GenesisRows): Iterable<unknown>;
+  readonly state: StateWrite<GenesisRows>;
 }
 
 /**
  * Writes a checked state into an empty database, in as many commits as necessary; the last one makes it valid. After a kill before
- * that, the database has no chain, and the restore can be repeated.
+ * that, the database has no chain, and the restore can be repeated; a `StateRun` then continues.
  *
  * @returns whether rows of an interrupted attempt were removed first
  * @throws {CodedError} storage/not-empty, storage/disk-full, storage/io; snapshot/false-content: a transaction has no sender
@@ -28,10 +28,37 @@ export function restoreSnapshot(
 ): boolean {
   const { genesis, header, hash, oldestBlock } = snapshot.manifest;
   const head = { number: header.number, hash: bytesToHex(hash) };
-  return initSnapshot(store, { genesis, head, oldestBlock }, (rows) => allRows(snapshot, rows, onProgress));
+  const base = { genesis, head, oldestBlock };
+  return initSnapshot(store, base, writeOf(snapshot, onProgress));
 }
 
-function* allRows(snapshot: CheckedState, rows: SnapshotRows, onProgress: (rows: number) => void): Generator<unknown> {
+function writeOf(snapshot: CheckedState, onProgress: (rows: number) => void): StateWrite<SnapshotRows> {
+  const { state } = snapshot;
+  if (typeof state !== "function") return afterBlocks(snapshot, state);
+  return function* (rows) {
+    yield* allBlocks(snapshot, rows);
+    let written = 0;
+    for (const step of state(rows)) {
+      written++;
+      if (written % 10_000 === 0) onProgress(written);
+      yield step;
+    }
+  };
+}
+
+/** A run that has nothing to continue before all blocks are written, and does not write them again. */
+function afterBlocks(snapshot: CheckedState, state: StateRun<GenesisRows>): StateRun<SnapshotRows> {
+  return {
+    id: state.id,
+    *steps(rows, progress) {
+      if (progress === undefined) yield* allBlocks(snapshot, rows);
+      yield* state.steps(rows, progress);
+    },
+    progress: () => state.progress(),
+  };
+}
+
+function* allBlocks(snapshot: CheckedState, rows: SnapshotRows): Generator<unknown> {
   const senders = createSenderCache();
   for (const { block, receipts } of snapshot.blocks()) {
     const recovered = senders.sendersOf(block.transactions, false);
@@ -39,11 +66,5 @@ function* allRows(snapshot: CheckedState, rows: SnapshotRows, onProgress: (rows:
       throw falseContent(`block ${block.header.number}: transaction ${recovered.index} has no sender: ${recovered.reason}`);
     }
     yield rows.block({ block, hash: hashHeader(block.header), receipts, senders: recovered.senders });
-  }
-  let written = 0;
-  for (const step of snapshot.rowsInto(rows)) {
-    written++;
-    if (written % 10_000 === 0) onProgress(written);
-    yield step;
   }
 }

@@ -33,6 +33,7 @@ const FIRST_BLOCK_KEY = asciiToBytes("first-block");
 const PRUNED_NODES_KEY = asciiToBytes("pruned-nodes");
 const PRUNED_HISTORY_KEY = asciiToBytes("pruned-history");
 const SNAPSHOT_KEY = asciiToBytes("snapshot");
+const UNFINISHED_KEY = asciiToBytes("unfinished-state");
 const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
   safe: asciiToBytes("label-safe"),
   finalized: asciiToBytes("label-finalized"),
@@ -118,6 +119,18 @@ export class MetaTable {
 
   writeSnapshot({ number, oldestBlock }: SnapshotStart): void {
     this.#table.write(SNAPSHOT_KEY, concatBytes(blockNumberKey(number), blockNumberKey(oldestBlock)));
+  }
+
+  /** How far the state with this id (32 bytes) was written before the process ended. */
+  readUnfinished(id: Uint8Array): Uint8Array | undefined {
+    const row = this.#table.read(UNFINISHED_KEY);
+    return row !== undefined && startsWith(row, id) ? row.subarray(id.length) : undefined;
+  }
+
+  /** @param progress `undefined`: there is nothing to continue */
+  writeUnfinished(id: Uint8Array, progress: Uint8Array | undefined): void {
+    if (progress === undefined) this.#table.delete(UNFINISHED_KEY);
+    else this.#table.write(UNFINISHED_KEY, concatBytes(id, progress));
   }
 
   readLabel(label: ForkchoiceLabel): BlockId | undefined {

@@ -1,5 +1,6 @@
-import { compareBytes, concatBytes } from "@rnode/primitives";
-import type { SnapshotRows, StoredAccount } from "../api.ts";
+import { compareBytes, concatBytes, isCodedError } from "@rnode/primitives";
+import type { SnapshotRows, StateWrite, StoredAccount } from "../api.ts";
+import { MetaTable } from "../blocks/meta-table.ts";
 import { isLeafNode } from "../nodes/leaf-reader.ts";
 import { isApart } from "../nodes/merged-nodes.ts";
 import { nodeKeyOf } from "../nodes/node-key.ts";
@@ -14,40 +15,58 @@ type StateTable = "codes" | "accounts" | "storage" | "nodes" | "upperNodes" | "p
 
 /**
  * Writes the state of a genesis or of a snapshot into an empty database, in as many commits as necessary. Rows of an earlier
- * attempt are removed first.
+ * attempt are removed first, unless this one continues it.
  *
- * @param write provides rows, a few per step
  * @param writeBlock writes a block's rows within the current commit, and returns their size in bytes
  * @param finish runs inside the last commit
- * @returns whether an earlier, incomplete attempt had left rows
+ * @returns whether rows of an earlier attempt were removed
  */
 export function writeGenesisState(
   tables: Tables,
   writesPreimages: boolean,
   atomically: <T>(action: () => T) => T,
-  write: (rows: SnapshotRows) => Iterable<unknown>,
+  write: StateWrite<SnapshotRows>,
   writeBlock: (content: SnapshotBlock) => number,
   finish: () => void,
 ): boolean {
-  const { meta: _, ...rowTables } = tables;
-  const used = Object.values(rowTables).filter((table) => table.stats().entries > 0);
-  const startsAnew = used.length > 0;
-  if (startsAnew) {
-    atomically(() => {
-      for (const table of used) table.clear();
-    });
-  }
+  const meta = new MetaTable(tables.meta);
+  const run = typeof write === "function" ? { id: NO_ID, steps: write, progress: () => undefined } : write;
+  const progress = meta.readUnfinished(run.id);
+  const startsAnew = progress === undefined && removeRows(tables, atomically);
   const rows = new StateRows(tables, writesPreimages, writeBlock);
-  const steps = write(rows)[Symbol.iterator]();
+  const steps = run.steps(rows, progress)[Symbol.iterator]();
   const commit = (): boolean => {
     let isDone = false;
     while (!isDone && rows.bytes < COMMIT_BYTES) isDone = steps.next().done === true;
     rows.flush();
+    meta.writeUnfinished(run.id, isDone ? undefined : run.progress());
     if (isDone) finish();
     return isDone;
   };
-  while (!atomically(commit));
+  try {
+    while (!atomically(commit));
+  } catch (error) {
+    // What a run has written stays for another attempt only if the rows themselves are good.
+    if (typeof write !== "function" && !isCodedError(error, "storage/")) {
+      removeRows(tables, atomically);
+      atomically(() => meta.writeUnfinished(run.id, undefined));
+    }
+    throw error;
+  }
   return startsAnew;
+}
+
+/** Rows that are not written by a `StateRun` are never continued. */
+const NO_ID = new Uint8Array(32);
+
+/** @returns whether there were any */
+function removeRows(tables: Tables, atomically: <T>(action: () => T) => T): boolean {
+  const used = Object.values(tables).filter((table) => table !== tables.meta && table.stats().entries > 0);
+  if (used.length === 0) return false;
+  atomically(() => {
+    for (const table of used) table.clear();
+  });
+  return true;
 }
 
 type SnapshotBlock = Parameters<SnapshotRows["block"]>[0];
@@ -57,6 +76,8 @@ const GROWING: ReadonlySet<StateTable> = new Set(["accounts", "storage", "nodes"
 /** A page of LMDB, and a row's overhead besides its key and its value */
 const PAGE_BYTES = 4080;
 const ROW_BYTES = 10;
+/** Above the keys of all rows of these tables */
+const LAST_KEY = new Uint8Array(100).fill(0xff);
 /** Left free in each page: the first change of a row would otherwise split its page in two half-empty ones. */
 const ROOM = new Uint8Array(400);
 
@@ -118,7 +139,7 @@ class StateRows implements SnapshotRows {
   /** PERF: rows appended at the end of a table fill its pages. */
   #write(name: StateTable, key: Uint8Array, value: Uint8Array): void {
     this.bytes += key.length + value.length;
-    const last = this.#lastKeys.get(name);
+    const last = this.#lastKey(name);
     if (last !== undefined && compareBytes(key, last) <= 0) {
       this.#tables[name].write(key, value);
       return;
@@ -126,6 +147,14 @@ class StateRows implements SnapshotRows {
     this.#tables[name].append(key, value);
     this.#lastKeys.set(name, key);
     if (GROWING.has(name)) this.#leaveRoom(name, key, value);
+  }
+
+  #lastKey(name: StateTable): Uint8Array | undefined {
+    const known = this.#lastKeys.get(name);
+    if (known !== undefined) return known;
+    const stored = this.#tables[name].lastUpTo(LAST_KEY)?.key;
+    if (stored !== undefined) this.#lastKeys.set(name, stored);
+    return stored;
   }
 
   /** In the midst of each page a row takes the room's place until the page is full. */

@@ -1,0 +1,126 @@
+import { GenesisState, initFirstBlock, type RowCounts, SortedStateRun, type StateRoots } from "@rnode/chain";
+import { asciiToBytes, bytesToHex, concatBytes, equalBytes, keccak256 } from "@rnode/primitives";
+import { type CommandIo, UserError } from "@rnode/program";
+import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
+import { restoreSnapshot } from "@rnode/snapshot";
+import type { ChainDatabase, GenesisRows, StateRun, StateWrite } from "@rnode/storage";
+import { RowProgress } from "./row-progress.ts";
+import { describing, type LinesSource, type SortedSource, type StateSource } from "./state-source.ts";
+import type { Target } from "./target.ts";
+
+interface WriteOptions {
+  /** for temporary files */
+  readonly folder: string;
+  /** that the state must have together with its block */
+  readonly outputRoot: Uint8Array | undefined;
+}
+
+const STEPS_A_REPORT = 1 << 12;
+
+/** Writes a state whose root is that of its block, and nothing otherwise. @throws {UserError} */
+export async function writeState(
+  store: ChainDatabase,
+  source: StateSource,
+  target: Target,
+  options: WriteOptions,
+  io: CommandIo,
+): Promise<RowCounts> {
+  const check = checkOf(source, target, options);
+  if (source.kind === "lines") return await writeLines(store, source, { ...options, target, check }, io);
+  const run = new SortedStateRun(source.state, { id: idOf(source, target), account: keccak256(MESSAGE_PASSER), check });
+  describing(() => write(store, target, reporting(run, source, io), io));
+  return run.counts;
+}
+
+const MESSAGE_PASSER = PREDEPLOYS.l2ToL1MessagePasser;
+
+/** Names a run: the rows of another source, or for another block, are not continued. */
+function idOf({ name, rows }: SortedSource & { readonly name: string }, { hash }: Target): Uint8Array {
+  return keccak256(concatBytes(hash, asciiToBytes(`${rows.accounts} ${rows.slots} ${encodeURI(name)}`)));
+}
+
+/** The same run, which reports how far it is. */
+function reporting(run: SortedStateRun, { rows }: SortedSource, io: CommandIo): StateRun<GenesisRows> {
+  return {
+    id: run.id,
+    *steps(sink, from) {
+      const report = new RowProgress(io, "writing", rows.accounts + rows.slots);
+      let steps = 0;
+      for (const _ of run.steps(sink, from)) {
+        if (steps === 0 && from !== undefined) io.err(`went on after ${describe(run.counts)} of an earlier attempt`);
+        if (steps++ % STEPS_A_REPORT === 0) report.at(run.counts);
+        yield;
+      }
+    },
+    progress: () => run.progress(),
+  };
+}
+
+type Check = (roots: StateRoots, counts?: RowCounts) => void;
+
+function checkOf({ name }: StateSource, { block, hash }: Target, { outputRoot: wanted }: WriteOptions): Check {
+  const { number, stateRoot: expected } = block.header;
+  return ({ stateRoot, storageRoot }, counts) => {
+    if (!equalBytes(stateRoot, expected)) {
+      const rows = counts === undefined ? "rows" : describe(counts);
+      throw new UserError(
+        `${name}: its ${rows} have the state root ${bytesToHex(stateRoot)}, and that of block ${number} is ${bytesToHex(expected)}: nothing of it was kept`,
+      );
+    }
+    const output = outputRoot({ stateRoot, messagePasserStorageRoot: storageRoot, blockHash: hash });
+    if (wanted === undefined || equalBytes(output, wanted)) return;
+    throw new UserError(
+      `${name}: the output root of block ${number} is ${bytesToHex(output)}, and --output-root says ${bytesToHex(wanted)}: nothing of it was kept`,
+    );
+  };
+}
+
+/** Reads all lines, compares the root of their rows, and writes them. */
+async function writeLines(
+  store: ChainDatabase,
+  source: LinesSource & { readonly name: string },
+  { folder, target, check }: WriteOptions & { readonly target: Target; readonly check: Check },
+  io: CommandIo,
+): Promise<RowCounts> {
+  const state = new GenesisState({ folder });
+  try {
+    const report = new RowProgress(io, "reading");
+    const { accounts, slots, root } = await source.readInto(state, { folder, onProgress: (counts) => report.at(counts) });
+    const { number, stateRoot } = target.block.header;
+    if (root !== undefined && !equalBytes(root, stateRoot)) {
+      throw new UserError(
+        `${source.name}: it is the state ${bytesToHex(root)}, and that of block ${number} is ${bytesToHex(stateRoot)}`,
+      );
+    }
+    io.progress("computing the state root");
+    check(state.seal(MESSAGE_PASSER), { accounts, slots });
+    write(store, target, (rows) => state.rowsInto(rows), io);
+    return { accounts, slots };
+  } finally {
+    state.close();
+  }
+}
+
+function write(
+  store: ChainDatabase,
+  { block, hash, genesis, lastBlocks }: Target,
+  state: StateWrite<GenesisRows>,
+  io: CommandIo,
+): void {
+  const onProgress = (rows: number): void => io.progress(`writing: ${rows} rows and trie nodes`);
+  const startsAnew =
+    lastBlocks === undefined
+      ? initFirstBlock(store, { block, hash, write: state }) === "again"
+      : restoreSnapshot(
+          store,
+          {
+            manifest: { genesis, header: block.header, hash, oldestBlock: lastBlocks.oldestBlock },
+            blocks: () => lastBlocks.blocks(),
+            state,
+          },
+          onProgress,
+        );
+  if (startsAnew) io.err("an earlier attempt had been interrupted: what was there of it was removed");
+}
+
+const describe = ({ accounts, slots }: RowCounts): string => `${accounts} accounts and ${slots} slots`;
