@@ -1,11 +1,22 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { startFlakyServer } from "@rnode/download/testing";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { outputRoot } from "@rnode/protocol";
-import { hasOpRethFixtures, OP_RETH_FOLDERS, type OpRethFixture, readOpRethFixture, unpackOpReth } from "@rnode/reth-data/testing";
+import {
+  hasOpRethFixtures,
+  OP_RETH_FOLDERS,
+  type OpRethFixture,
+  opRethArchive,
+  readOpRethFixture,
+  unpackOpReth,
+} from "@rnode/reth-data/testing";
 import { openChainStore } from "@rnode/storage";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { databasePath } from "../setup/database.ts";
 import { startTestClient, type TestClient } from "../testing/test-client.ts";
 import { importBlocks } from "./import.ts";
@@ -58,13 +69,21 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
     from: () => unpackOpReth(name),
     more: [],
   }));
+  const archives = (["v1", "pruned"] as const).map((name) => ({
+    name: `archive-${name}`,
+    from: async () => opRethArchive(name),
+    more: [],
+  }));
+  const url = { name: "url", from: () => served(readFileSync(opRethArchive("v2"))), more: [] };
+  const manifest = { name: "manifest", from: () => servedManifest(901), more: [] };
   const dump = { name: "dump", from: async () => join(root, "state-380.jsonl"), more: [`--block-hash=${HEAD}`] };
-  it.each([...fixtures, dump])(
+  it.each([...fixtures, ...archives, url, manifest, dump])(
     "$name: the node has the head and the state of the other, and goes on",
     async ({ name, from, more }) => {
       const { out, err } = await run(name, await from(), ...more);
       expect(out).toMatch(new RegExp(`^block 380 ${HEAD} state ${STATE_ROOT} accounts 2947 slots 3761, `));
       expect(err.includes(`itself says that ${HEAD} is a block of the chain`)).toBe(more.length === 0);
+      expect(readdirSync(join(root, name, "data"))).not.toContain("op-reth.partial");
       const node = await startTestClient([`--chain=${genesis}`], join(root, name));
       const both = async (method: string, ...params: unknown[]): Promise<void> => {
         expect(await node.rpc.call(method, params)).toEqual(await source.rpc.call(method, params));
@@ -86,6 +105,40 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
       }
     },
   );
+
+  /** A file at a URL, which breaks off once. */
+  async function served(bytes: Uint8Array): Promise<string> {
+    const server = await startFlakyServer(() => bytes, {
+      breaksAfter: (request) => (request === 0 ? undefined : request === 1 ? 300_000 : undefined),
+    });
+    onTestFinished(() => server.close());
+    return server.url;
+  }
+
+  /** A manifest at a URL, with archives of the state and of the headers. */
+  async function servedManifest(chainId: number): Promise<string> {
+    const folder = await unpackOpReth("v2");
+    const pack = (name: string, ...paths: string[]): void => {
+      expect(spawnSync("tar", ["-cf", join(folder, name), "-C", folder, ...paths]).status).toBe(0);
+    };
+    const headers = "static_files/static_file_headers_0_499999";
+    pack("state.tar.zst", "db");
+    pack("headers-0-380.tar.zst", headers, `${headers}.conf`, `${headers}.off`);
+    const components = {
+      state: { file: "state.tar.zst", size: 1, output_files: [] },
+      headers: { blocks_per_file: 500_000, total_blocks: 381, chunk_sizes: [1] },
+    };
+    const content = { block: 380, chain_id: chainId, storage_version: 2, timestamp: 1, components };
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify(content));
+    const server = createServer(({ url: path = "" }, response) => {
+      const file = join(folder, basename(path));
+      if (existsSync(file)) response.end(readFileSync(file));
+      else response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/chain/manifest.json`;
+  }
 
   it("has the output root that another node gives", async () => {
     const { stateRoot, withdrawalsRoot } = await source.rpc.call<Record<string, Hex>>("eth_getBlockByNumber", ["latest", false]);
@@ -175,6 +228,30 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
       rmSync(join(root, "refused"), { recursive: true, force: true });
       await expect(run("refused", from, ...more)).rejects.toThrow(reason);
       expect(headOf(join(root, "refused", "data"))).toBeUndefined();
+    });
+
+    it.each<[string, () => string | Promise<string>, RegExp]>([
+      [
+        "an archive that is cut",
+        () => served(readFileSync(opRethArchive("v2")).subarray(0, 500_000)),
+        /^--from: .*: broken Zstandard data$/,
+      ],
+      [
+        "an archive that is damaged",
+        () => {
+          const bytes = readFileSync(opRethArchive("v2"));
+          bytes.fill(0x55, 300_000, 300_200);
+          return served(bytes);
+        },
+        /^--from: .*: (?:broken Zstandard data|the archive is damaged: .*)$|have the state root|is damaged at|reth-data/,
+      ],
+      ["a manifest of another chain", () => servedManifest(902), /is of chain 902, and --chain is chain 901$/],
+      ["an archive that is not there", () => "http://127.0.0.1:9/archive.tar.zst", /127\.0\.0\.1:9/],
+    ])("%s", { timeout: 300_000 }, async (_, from, reason) => {
+      rmSync(join(root, "refused"), { recursive: true, force: true });
+      await expect(run("refused", await from())).rejects.toThrow(reason);
+      expect(headOf(join(root, "refused", "data"))).toBeUndefined();
+      expect(existsSync(join(root, "refused", "data", "op-reth.partial"))).toBe(false);
     });
 
     it("of another chain", async () => {

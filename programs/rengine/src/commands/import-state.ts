@@ -5,7 +5,8 @@ import { bool, command, hash, httpUrl, makeFolder, optionGroup, optionTable, pat
 import type { ChainDatabase } from "@rnode/storage";
 import { checkDisk } from "../import-state/disk-need.ts";
 import { endpointBlocks } from "../import-state/endpoint-blocks.ts";
-import { openStateSource, type StateSource } from "../import-state/state-source.ts";
+import { openStateSource } from "../import-state/open-source.ts";
+import type { StateSource } from "../import-state/state-source.ts";
 import { type FirstBlock, findTarget } from "../import-state/target.ts";
 import { blockHashOf } from "../import-state/trusted-block.ts";
 import { writeState } from "../import-state/write-state.ts";
@@ -30,10 +31,10 @@ const table = optionTable({
       },
       datadir: { parse: path, required: true, help: "Folder of the new database." },
       from: {
-        parse: textOf("folder|file|-", "a folder, a file, or - for the standard input"),
+        parse: textOf("folder|file|url|-", "a folder, a file, a URL, or - for the standard input"),
         required: true,
         env: false,
-        help: 'The state: the data directory of a stopped op-reth, which is only read, or lines of JSON as op-reth init-state takes them, also with gzip. "-" reads such lines from the standard input, for example of zstd -dc.',
+        help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst), or the manifest.json of several; or lines of JSON as op-reth init-state takes them, also with gzip or Zstandard. "-" reads such lines from the standard input.',
       },
       blocks: {
         parse: httpUrl,
@@ -61,7 +62,8 @@ const table = optionTable({
 export const importState = command({ table, version: VERSION }, async ({ options }, io) => {
   const { chain, genesis: genesisSource, datadir, from, blocks: url, json, registry, offline, outputRoot } = options.main;
   const spec = await loadChainSpec({ chain, genesis: genesisSource, datadir, registry });
-  const source = openStateSource(from);
+  const firstBlock = spec.network?.genesis.l2.number ?? spec.genesis?.head.header.number ?? 0;
+  const source = await openStateSource(from, { datadir, chainId: spec.config.chainId, firstBlock: Number(firstBlock) }, io);
   const endpoint = url === undefined ? undefined : endpointBlocks(url);
   let store: ChainDatabase | undefined;
   try {
@@ -81,6 +83,7 @@ export const importState = command({ table, version: VERSION }, async ({ options
       const startMs = performance.now();
       const counts = await writeState(store, source, target, { folder: datadir, outputRoot }, io);
       noteGenesis(store, spec);
+      source.discard();
       const { number, stateRoot } = target.block.header;
       const seconds = (performance.now() - startMs) / 1000;
       const facts = { number, hash: bytesToHex(blockHash), stateRoot: bytesToHex(stateRoot), ...counts };

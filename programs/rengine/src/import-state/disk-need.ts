@@ -24,9 +24,13 @@ export function checkDisk(
   io: CommandIo,
 ): void {
   const need = needOf(source);
-  if (need === undefined) return;
+  if (need !== undefined) assertRoom(folder, need, io, sizeOf(database));
+}
+
+/** Reports a need of disk. @param used bytes of it that are used already. @throws {UserError} if the disk of `folder` does not have it */
+export function assertRoom(folder: string, need: number, io: CommandIo, used = 0): void {
   const { bavail, bsize } = statfsSync(folder);
-  const free = bavail * bsize + sizeOf(database);
+  const free = bavail * bsize + used;
   io.err(`the import takes about ${mebibytes(need)} of disk; ${folder} has ${mebibytes(free)} free`);
   if (need + RESERVE_BYTES <= free || need < RESERVE_BYTES / 8) return;
   throw new UserError(

@@ -1,13 +1,11 @@
-import { existsSync, statSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { GenesisState, RowCounts, SortedState } from "@rnode/chain";
 import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import { hashHeader } from "@rnode/protocol";
 import { openRethData } from "@rnode/reth-data";
-import { fileChunks, unpacked } from "../setup/packed-text.ts";
+import { unpacked } from "../setup/packed-text.ts";
 import { readStateLines } from "./state-lines.ts";
-
-const STANDARD_INPUT = "-";
 
 interface ReadLinesOptions {
   /** for temporary files */
@@ -19,6 +17,8 @@ interface ReadLinesOptions {
 export type StateSource = (SortedSource | LinesSource) & {
   /** for people */
   readonly name: string;
+  /** Removes what was made of it in the folder of the database. */
+  discard(): void;
   close(): void;
 };
 
@@ -43,25 +43,30 @@ export interface LinesSource {
   readInto(state: GenesisState, options: ReadLinesOptions): Promise<RowCounts & { readonly root?: Uint8Array | undefined }>;
 }
 
-/** Opens what `--from` names: `-`, a file with lines of JSON, or a data directory of op-reth. @throws {UserError} */
-export function openStateSource(from: string): StateSource {
-  if (from === STANDARD_INPUT) return stateLines("the standard input", undefined, process.stdin as AsyncIterable<Uint8Array>);
-  if (!existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
-  const stat = statSync(from);
-  return stat.isDirectory() ? rethState(from) : stateLines(from, stat.size, fileChunks(from));
-}
-
-const stateLines = (name: string, sizeBytes: number | undefined, chunks: AsyncIterable<Uint8Array>): StateSource => ({
+/** Lines of JSON, packed or not. */
+export const stateLines = (name: string, sizeBytes: number | undefined, chunks: AsyncIterable<Uint8Array>): StateSource => ({
   kind: "lines",
   name,
   sizeBytes,
   isPacked: /\.(gz|zst)$/.test(name),
   readInto: (state, options) => readStateLines(unpacked(name, chunks), state, { source: name, ...options }),
+  discard: () => {},
   close: () => {},
 });
 
-function rethState(folder: string): StateSource {
-  const data = describing(() => openRethData(folder));
+/** @param unpacked from an archive of this name; it is removed when it is of no more use. @throws {UserError} */
+export function rethState(folder: string, unpacked?: string): StateSource {
+  const discard = (): void => {
+    if (unpacked !== undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  const data = describing(() => {
+    try {
+      return openRethData(folder);
+    } catch (error) {
+      discard();
+      throw error;
+    }
+  });
   const hashOf = (number: number): Uint8Array | undefined => {
     try {
       return hashHeader(data.header(number));
@@ -73,11 +78,12 @@ function rethState(folder: string): StateSource {
   const { head, counts } = data;
   return {
     kind: "sorted",
-    name: folder,
+    name: unpacked ?? folder,
     state: data,
     rows: counts,
     blockHash: head.hash,
     hashOf: (number) => describing(() => hashOf(number)),
+    discard,
     close: () => data.close(),
   };
 }

@@ -28,7 +28,12 @@ export async function writeState(
   const check = checkOf(source, target, options);
   if (source.kind === "lines") return await writeLines(store, source, { ...options, target, check }, io);
   const run = new SortedStateRun(source.state, { id: idOf(source, target), account: keccak256(MESSAGE_PASSER), check });
-  describing(() => write(store, target, reporting(run, source, io), io));
+  try {
+    describing(() => write(store, target, reporting(run, source, io), io));
+  } catch (error) {
+    if (error instanceof UserError) source.discard();
+    throw error;
+  }
   return run.counts;
 }
 

@@ -3,7 +3,8 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UserError } from "@rnode/program";
 import { fileError, isGzip } from "./read-input.ts";
-import { isZstd, unpackZstd } from "./zstd.ts";
+import { frameHeader, isZstd, unpackZstd } from "./zstd.ts";
+import { MAX_WINDOW_BYTES, ZstdStream } from "./zstd-stream.ts";
 
 const CHUNK_BYTES = 1 << 20;
 
@@ -23,7 +24,9 @@ export async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array
   if (first.done === true) return;
   const all = { [Symbol.asyncIterator]: () => continued(first.value, iterator) };
   if (isZstd(first.value)) {
-    yield await unpackZstd(source, all);
+    const { dictionaryId, windowBytes } = frameHeader(source, first.value);
+    if (dictionaryId === 0 && windowBytes <= MAX_WINDOW_BYTES) yield* unpackedZstd(source, all);
+    else yield await unpackZstd(source, all);
     return;
   }
   if (!isGzip(first.value)) {
@@ -42,6 +45,18 @@ export async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array
   } catch (cause) {
     throw readError ?? new UserError(`${source}: broken gzip data`, { cause });
   }
+}
+
+async function* unpackedZstd(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let unpacked: Uint8Array[] = [];
+  const stream = new ZstdStream(source, (bytes) => unpacked.push(bytes));
+  for await (const chunk of chunks) {
+    stream.push(chunk, false);
+    yield* unpacked;
+    unpacked = [];
+  }
+  stream.push(new Uint8Array(0), true);
+  yield* unpacked;
 }
 
 async function* continued(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

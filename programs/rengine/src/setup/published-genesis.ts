@@ -5,7 +5,7 @@ import { isCodedError, isSystemError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import type { Network } from "@rnode/protocol";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
-import { dictionaryIdOf, isDictionary, isZstd } from "./zstd.ts";
+import { frameHeader, isDictionary, isZstd } from "./zstd.ts";
 
 /** How a genesis that the operator does not provide is had. */
 export interface GenesisFetch {
@@ -45,7 +45,7 @@ export class PublishedGenesis {
   async open(): Promise<GenesisFile> {
     this.isKept = true;
     await this.#have(this.#file, this.#path, (bytes) => (isZstd(bytes) ? undefined : "it is no Zstandard data"));
-    const id = dictionaryIdOf(this.#path, readFileSync(this.#path));
+    const id = frameHeader(this.#path, readFileSync(this.#path)).dictionaryId;
     if (id !== 0) {
       const isTheOne = (bytes: Uint8Array) =>
         isDictionary(bytes, id) ? undefined : `it is not the dictionary ${id}, which the genesis needs`;

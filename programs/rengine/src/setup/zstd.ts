@@ -62,8 +62,17 @@ async function collect(source: string, chunks: AsyncIterable<Uint8Array>): Promi
   return Buffer.concat(parts);
 }
 
-/** RFC 8878, section 3.1.1.1. @returns `dictionaryId` 0: none; `size` undefined: the data does not say */
-function frameHeader(source: string, packed: Uint8Array): { readonly dictionaryId: number; readonly size: number | undefined } {
+interface FrameHeader {
+  /** 0: none */
+  readonly dictionaryId: number;
+  /** `undefined`: the data does not say */
+  readonly size: number | undefined;
+  /** memory that decompressing takes */
+  readonly windowBytes: number;
+}
+
+/** RFC 8878, section 3.1.1.1. @throws {UserError} */
+export function frameHeader(source: string, packed: Uint8Array): FrameHeader {
   const flags = packed[4] ?? 0;
   const isSingleSegment = (flags & 0x20) !== 0;
   const idBytes = [0, 1, 2, 4][flags & 3]!;
@@ -73,13 +82,12 @@ function frameHeader(source: string, packed: Uint8Array): { readonly dictionaryI
   const read = (at: number, bytes: number): number =>
     packed.subarray(at, at + bytes).reduce((value, byte, i) => value + byte * 256 ** i, 0);
   const size = read(idAt + idBytes, sizeBytes) + (sizeBytes === 2 ? 256 : 0);
-  return { dictionaryId: read(idAt, idBytes), size: sizeBytes === 0 ? undefined : size };
+  const window = packed[5]!;
+  const windowBytes = isSingleSegment ? size : 2 ** (10 + (window >> 3)) * (1 + (window & 7) / 8);
+  return { dictionaryId: read(idAt, idBytes), size: sizeBytes === 0 ? undefined : size, windowBytes };
 }
 
 const DICTIONARY_MAGIC = 0xec30a437;
-
-/** The id of the dictionary that a file was compressed with; 0: none. @throws {UserError} */
-export const dictionaryIdOf = (source: string, packed: Uint8Array): number => frameHeader(source, packed).dictionaryId;
 
 export function isDictionary(bytes: Uint8Array, id: number): boolean {
   if (bytes.length < 8) return false;

@@ -21,6 +21,9 @@ export function hasOpRethFixtures(what: string): boolean {
   return isThere;
 }
 
+/** The archive of a data directory. */
+export const opRethArchive = (name: OpRethFixture): string => join(fixtures, `opreth-${name}-380.tar.zst`);
+
 /** Unpacks a data directory below `tmpdir()`. @returns its folder */
 export async function unpackOpReth(name: OpRethFixture): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-op-reth-"));

@@ -1,0 +1,77 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type CommandIo, makeFolder, UserError } from "@rnode/program";
+import { fileChunks, unpacked } from "../setup/packed-text.ts";
+import { downloadPieces, isUrl, readJson } from "../setup/read-input.ts";
+import { assertRoom } from "./disk-need.ts";
+import { readRethManifest } from "./reth-manifest.ts";
+import { rethState, type StateSource, stateLines } from "./state-source.ts";
+import { unpackArchives } from "./unpack-archives.ts";
+
+const STANDARD_INPUT = "-";
+/** Within the folder of the database. */
+const UNPACKED_FOLDER = "op-reth.partial";
+const TAR_MAGIC_AT = 257;
+const SNAPSHOT_MAGIC = "rnodesnp";
+const SNIFFED_BYTES = 4096;
+/** Of lines behind a URL. */
+const MAX_LINES_BYTES = 2 ** 50;
+
+export interface OpenOptions {
+  readonly datadir: string;
+  readonly chainId: bigint;
+  /** number of the chain's first block */
+  readonly firstBlock: number;
+}
+
+/**
+ * Opens what `--from` names: `-`, a data directory of op-reth, or a file or URL with lines of JSON, an archive of a data directory, or a manifest of
+ * archives.
+ *
+ * @throws {UserError}
+ */
+export async function openStateSource(from: string, options: OpenOptions, io: CommandIo): Promise<StateSource> {
+  if (from === STANDARD_INPUT) return stateLines("the standard input", undefined, process.stdin as AsyncIterable<Uint8Array>);
+  if (!isUrl(from) && !existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
+  const size = isUrl(from) ? undefined : statSync(from);
+  if (size?.isDirectory() === true) return rethState(from);
+  const chunks = (): AsyncIterable<Uint8Array> => (isUrl(from) ? downloadPieces(from, MAX_LINES_BYTES) : fileChunks(from));
+  const kind = kindOf(await firstBytes(from, chunks()));
+  if (kind === "snapshot") {
+    throw new UserError(
+      `--from: ${from} is a snapshot of rengine: rengine snapshot restore takes it, with the same --chain and --datadir`,
+    );
+  }
+  if (kind === "lines") return stateLines(from, size?.size, chunks());
+  const archives = kind === "archive" ? [[from]] : await archivesOf(from, options);
+  const folder = join(options.datadir, UNPACKED_FOLDER);
+  makeFolder(options.datadir);
+  const onDatabase = (bytes: number): void => assertRoom(options.datadir, 2 * bytes, io);
+  await unpackArchives(archives, { folder, block: options.firstBlock, onDatabase }, io);
+  return rethState(folder, from);
+}
+
+async function archivesOf(source: string, { chainId }: OpenOptions): Promise<readonly (readonly string[])[]> {
+  const manifest = readRethManifest(source, await readJson(source));
+  if (manifest.chainId === chainId) return manifest.archives;
+  throw new UserError(`--from: ${source} is of chain ${manifest.chainId}, and --chain is chain ${chainId}`);
+}
+
+/** Unpacked. */
+async function firstBytes(source: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of unpacked(source, chunks)) {
+    parts.push(part);
+    size += part.length;
+    if (size >= SNIFFED_BYTES) break;
+  }
+  return Buffer.concat(parts);
+}
+
+function kindOf(bytes: Uint8Array): "archive" | "manifest" | "snapshot" | "lines" {
+  const text = Buffer.from(bytes).toString("latin1");
+  if (text.startsWith("ustar", TAR_MAGIC_AT)) return "archive";
+  if (text.startsWith(SNAPSHOT_MAGIC)) return "snapshot";
+  return /^\s*\{[^{}]*"(?:components|storage_version)"\s*:/.test(text) ? "manifest" : "lines";
+}
