@@ -70,7 +70,7 @@ export class Table {
 
   /** Writes a row with the greatest key of the table. PERF: pages are filled completely, where `write` leaves them half empty. */
   append(key: Uint8Array, value: Uint8Array): void {
-    this.#db.putSync(key, value, { append: true });
+    this.#db.putSync(key, staged(value, value.length, 0), APPENDING);
   }
 
   /** Removes all rows. */
@@ -135,6 +135,7 @@ export class Table {
   }
 }
 
+const APPENDING = { append: true };
 /** PERF: the library requests the address of each new buffer from the system, but caches that of this one. One view per size. */
 const stagingBuffer = new Uint8Array(1024);
 const stagingViews: Uint8Array[] = [];
