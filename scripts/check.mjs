@@ -1,5 +1,8 @@
 // Types, lint, format, dependencies, rings, layers, forks, clocks, metrics, documentation, mutants: everything that can be checked without running the code.
 import { run } from "./lib/build-steps.mjs";
+import { installWhatIsAbsent } from "./lib/install.mjs";
+
+installWhatIsAbsent();
 
 const node = process.execPath;
 const bin = (path) => `node_modules/${path}`;

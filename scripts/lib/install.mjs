@@ -6,13 +6,16 @@ import { isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
 const isInstalled = () => existsSync(join(ROOT, "node_modules", "typescript"));
 const readLock = () => readFileSync(join(ROOT, "package-lock.json"), "utf8");
 
+/** The packages of the lockfile, by path; not those of this repository. */
+const lockedPackages = () =>
+  Object.entries(JSON.parse(readLock()).packages).filter(([path]) => /(?:^|\/)node_modules\//.test(path));
+
 /** Whether the installed packages match the lockfile; packages for other platforms are optional. */
 function isAsLocked() {
   const file = join(ROOT, "node_modules", ".package-lock.json");
   if (!existsSync(file)) return false;
   const installed = JSON.parse(readFileSync(file, "utf8")).packages ?? {};
-  return Object.entries(JSON.parse(readLock()).packages).every(([path, { version, integrity, optional }]) => {
-    if (!path.startsWith("node_modules/") && !path.includes("/node_modules/")) return true; // this repository's own
+  return lockedPackages().every(([path, { version, integrity, optional }]) => {
     const found = installed[path];
     return found === undefined ? optional === true : found.version === version && found.integrity === integrity;
   });
@@ -44,4 +47,16 @@ export function installWhatIsLocked() {
 export function installWhenMissing() {
   checkNode();
   if (!isInstalled()) install();
+}
+
+/** For checks, after a branch got a new dependency: installs what is not there at all. */
+export function installWhatIsAbsent() {
+  installWhenMissing();
+  const isAbsent = ([path, { optional, link }]) => optional !== true && link !== true && !existsSync(join(ROOT, path));
+  if (!lockedPackages().some(isAbsent)) return;
+  console.log("installing new dependencies");
+  const isWindows = process.platform === "win32";
+  const args = ["install", "--no-save", "--no-audit", "--no-fund"];
+  const { status } = spawnSync(isWindows ? "npm.cmd" : "npm", args, { cwd: ROOT, stdio: "inherit", shell: isWindows });
+  if (status !== 0) process.exit(status ?? 1);
 }

@@ -41,6 +41,7 @@ import { ClientStatus } from "./client-status.ts";
 import { JWT_SECRET } from "./config-checks.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { observeHeads } from "./head-metrics.ts";
+import { startOlderBlocks } from "./history/older-blocks.ts";
 import { LateNetwork } from "./network/late-network.ts";
 import { startNetwork, unjoinedNode } from "./network/start-network.ts";
 import type { ClientOptions } from "./options.ts";
@@ -171,6 +172,11 @@ export async function startClient(
 
   const keepBlocks = historyBlocksOf(options.history);
   if (keepBlocks !== undefined) scope.onClose("history pruning", startPruning(keepBlocks, store, chain, log, metrics));
+
+  scope.onClose(
+    "older blocks",
+    startOlderBlocks({ store, genesis: chain.genesis, config: spec.config, senders, datadir: chainOptions.datadir, log, clock }),
+  );
 
   const forwarder =
     rollup.sequencerHttp === undefined ? undefined : createSequencerForwarder(rollup.sequencerHttp, spec.config.chainId, log);

@@ -204,6 +204,8 @@ export interface SnapshotBase {
   readonly head: BlockId;
   /** number of the oldest block in the snapshot after the genesis */
   readonly oldestBlock: number;
+  /** false: the blocks come without receipts, as if their history were pruned. Default: true */
+  readonly hasReceipts?: boolean | undefined;
 }
 
 /** Rows of a state that are written in a run that a later one can continue: a kill costs no more than a commit. */
@@ -219,10 +221,13 @@ export interface StateRun<Rows extends GenesisRows> {
 /** Provides rows, a few per step. */
 export type StateWrite<Rows extends GenesisRows> = ((rows: Rows) => Iterable<unknown>) | StateRun<Rows>;
 
+/** `receipts` and `senders` are empty if they are not known. */
+export type OlderBlock = Pick<BlockContent, "block" | "hash" | "receipts" | "senders">;
+
 /** Receives the state after a block, and the last blocks up to it. */
 export interface SnapshotRows extends GenesisRows {
   /** Blocks come in ascending order, without gaps. */
-  block(content: Pick<BlockContent, "block" | "hash" | "receipts" | "senders">): void;
+  block(content: OlderBlock): void;
 }
 
 /**
@@ -273,6 +278,13 @@ export interface ChainStoreBulk {
    * @throws CodedError storage/not-empty; storage/incomplete-snapshot: the last block of the snapshot is not the head
    */
   writeSnapshot(base: SnapshotBase, write: StateWrite<SnapshotRows>): boolean;
+  /**
+   * Writes blocks below the oldest one of a database that began with a snapshot, in ascending order; the last one is the parent of the oldest.
+   * If the oldest block has no receipts, the older ones get none.
+   *
+   * @throws {CodedError} storage/not-older: the blocks do not end there
+   */
+  writeOlderBlocks(blocks: readonly OlderBlock[]): void;
   newGroup(): BlockGroup;
   /**
    * Commits consecutive children of `head()` whose trie nodes were prepared by `NodeGroups`.

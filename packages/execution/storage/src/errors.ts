@@ -37,6 +37,8 @@ export type StorageErrorCode =
   | "storage/history-too-short"
   /** code that no account should have: `codeHash` */
   | "storage/missing-code"
+  /** blocks that do not end below the oldest one: `number` of the last, `oldest` */
+  | "storage/not-older"
   /** a snapshot without all of its blocks: `number`, `hash` of the last one that is expected */
   | "storage/incomplete-snapshot";
 
@@ -60,6 +62,7 @@ export class StorageError extends codedErrors<StorageErrorCode>({
   "storage/state-gone": "the state of block {number} is gone: the block left the canonical chain, or its history was removed",
   "storage/history-too-short": "{blocks} blocks of history are too few: at least {minimum} are needed for reorganisations",
   "storage/missing-code": "the code with hash {codeHash} is missing",
+  "storage/not-older": "block {number} is not the parent of block {oldest}, which is the oldest one",
   "storage/incomplete-snapshot": "the blocks of the snapshot do not end with block {number} {hash}",
 }) {}
 

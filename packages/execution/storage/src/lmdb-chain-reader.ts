@@ -216,11 +216,17 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     const floor = this.#historyFloor();
     return {
       firstBlock,
-      oldestBlock: this.snapshot?.oldestBlock ?? firstBlock,
+      oldestBlock: this.#oldestBlock(firstBlock),
       oldestState: this.oldestState(),
       oldestProof,
       oldestReceipts: floor === firstBlock ? firstBlock : floor + 1,
     };
+  }
+
+  /** PERF: only a reader beside the writer reads it again. */
+  #oldestBlock(firstBlock: number): number {
+    const oldest = (this.environment.readOnly ? this.meta.readSnapshot() : this.snapshot)?.oldestBlock ?? firstBlock;
+    return oldest === firstBlock + 1 ? firstBlock : oldest;
   }
 
   refresh(): void {

@@ -10,6 +10,7 @@ import type {
   GenesisRows,
   Labels,
   NodeGroups,
+  OlderBlock,
   PageReading,
   PruneProgress,
   SnapshotBase,
@@ -149,12 +150,12 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     return startsAnew;
   }
 
-  writeSnapshot({ genesis, head, oldestBlock }: SnapshotBase, write: StateWrite<SnapshotRows>): boolean {
+  writeSnapshot({ genesis, head, oldestBlock, hasReceipts = true }: SnapshotBase, write: StateWrite<SnapshotRows>): boolean {
     if (this.writtenHead !== undefined) throw storageError("storage/not-empty", { head: this.writtenHead.number });
     const atomically = <T>(action: () => T): T => this.environment.atomically(action);
     const writtenHead = { number: head.number, hash: hexToBytes(head.hash), hashHex: head.hash, reorganisations: 0 };
     const snapshot = { number: head.number, oldestBlock };
-    const floor = oldestBlock - 1;
+    const floor = hasReceipts ? oldestBlock - 1 : head.number;
     const writeBlock = (content: Parameters<SnapshotRows["block"]>[0]): number => this.#writeSnapshotBlock(content);
     const startsAnew = writeGenesisState(this.#tables, this.#writesPreimages, atomically, write, writeBlock, () => {
       if (!equalBytes(this.blocks.canonicalHash(head.number) ?? ZERO_HASH, writtenHead.hash)) {
@@ -172,6 +173,31 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     this.snapshot = snapshot;
     this.writtenHead = writtenHead;
     return startsAnew;
+  }
+
+  writeOlderBlocks(blocks: readonly OlderBlock[]): void {
+    const oldest = this.snapshot?.oldestBlock ?? this.meta.readFirstBlock() ?? 0;
+    const last = blocks.at(-1)?.block.header.number;
+    const parentHash = this.blocks.header(oldest)?.parentHash;
+    if (last !== oldest - 1 || parentHash === undefined || !equalBytes(parentHash, blocks.at(-1)!.hash))
+      throw storageError("storage/not-older", { number: last ?? -1, oldest });
+    const first = blocks[0]!.block.header.number;
+    const snapshot = { ...this.snapshot!, oldestBlock: first };
+    const before = this.meta.readPrunedHistory();
+    const hasHistory = before.floor === oldest - 1;
+    this.#group.clear();
+    const hidden = hasHistory ? {} : { receipts: [], senders: [] };
+    for (const content of blocks) this.#group.add({ ...content, ...hidden, changes: NO_CHANGES });
+    this.environment.atomically(() => {
+      this.blocks.write(this.#group.blocks);
+      if (hasHistory) {
+        this.logs.prepend(this.#group.logs);
+        this.meta.writePrunedHistory({ floor: first - 1, removed: first - 1, cursor: 0 });
+      }
+      this.meta.writeSnapshot(snapshot);
+    }, REPEATABLE);
+    if (hasHistory) this.floor = first - 1;
+    this.snapshot = snapshot;
   }
 
   /** @returns the size of the block's rows */

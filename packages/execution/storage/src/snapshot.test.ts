@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex, hexToBytes, keccak256, trimBytesLeft } from "@rnode/primitives";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ChainDatabase, SnapshotBase, SnapshotRows, StatePlace, StateRow } from "./api.ts";
+import type { ChainDatabase, OlderBlock, SnapshotBase, SnapshotRows, StatePlace, StateRow } from "./api.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { ADDRESSES, RandomChain } from "./testing/random-chain.ts";
 
@@ -120,6 +120,53 @@ function* snapshotRows(number: number, oldestBlock: number, rows: SnapshotRows):
 }
 
 describe("a database that begins with a snapshot", () => {
+  it("gets older blocks, down to its first one, with or without receipts", async () => {
+    const number = chain.blocks.length - 5;
+    const oldestBlock = number - 3;
+    const genesis = { block: chain.blocks[0]!.commit.block, hash: chain.blocks[0]!.commit.hash };
+    const olderBlocks = (from: number, end: number): OlderBlock[] =>
+      chain.blocks.slice(from, end).map(({ commit: { block, hash, receipts, senders } }) => ({ block, hash, receipts, senders }));
+    const bare = (older: readonly OlderBlock[]): OlderBlock[] =>
+      older.map((content) => ({ ...content, receipts: [], senders: [] }));
+    for (const hasReceipts of [true, false]) {
+      const store = openChainStore(join(root, `older-${hasReceipts}`), { sync: "interval" });
+      store.writeSnapshot({ genesis, head: idOf(number), oldestBlock, hasReceipts }, (rows) =>
+        snapshotRows(number, oldestBlock, rows),
+      );
+      expect(store.retainedHistory()).toMatchObject({ oldestBlock, oldestReceipts: hasReceipts ? oldestBlock : number + 1 });
+      const reader = openChainStore(join(root, `older-${hasReceipts}`), { readOnly: true });
+      expect(() => store.writeOlderBlocks(olderBlocks(oldestBlock - 4, oldestBlock - 1))).toThrow(
+        expect.objectContaining({ code: "storage/not-older" }),
+      );
+      for (let end = oldestBlock; end > 1; end = Math.max(1, end - 7)) {
+        const from = Math.max(1, end - 7);
+        store.writeOlderBlocks(hasReceipts ? olderBlocks(from, end) : bare(olderBlocks(from, end)));
+        const [oldest, receipts] = [from === 1 ? 0 : from, hasReceipts ? (from === 1 ? 0 : from) : number + 1];
+        reader.refresh();
+        for (const at of [store, reader]) {
+          expect(at.retainedHistory()).toEqual({
+            firstBlock: 0,
+            oldestBlock: oldest,
+            oldestState: number,
+            oldestProof: number,
+            oldestReceipts: receipts,
+          });
+        }
+      }
+      for (let at = 1; at <= number; at++) {
+        const { hash, block, receipts, senders } = chain.blocks[at]!.commit;
+        const history = hasReceipts ? [receipts, senders] : [undefined, undefined];
+        expect([store.readBlock(hash), store.readReceipts(hash), store.readSenders(hash)]).toEqual([block, ...history]);
+      }
+      for (const address of ADDRESSES) {
+        const found = hasReceipts ? [...chain.store.blocksWithLogs({ addresses: [address] }, 0, number)] : [];
+        expect([...store.blocksWithLogs({ addresses: [address] }, 0, number)]).toEqual(found);
+      }
+      expect(store.verifyState().problems).toEqual([]);
+      await Promise.all([store.close(), reader.close()]);
+    }
+  });
+
   it("has its state and its last blocks, goes on from there, and says what it lacks", async () => {
     const number = chain.blocks.length - 5;
     const oldestBlock = number - 9;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { startFlakyServer } from "@rnode/download/testing";
-import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
 import { outputRoot } from "@rnode/protocol";
 import {
   hasOpRethFixtures,
@@ -139,6 +139,52 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
     onTestFinished(() => void server.close());
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/chain/manifest.json`;
   }
+
+  it("with --history: the node fetches all older blocks, receipts and logs while it serves, also after a restart", async () => {
+    const args = ["--history", `--blocks=${source.httpUrl}`];
+    const { err } = await run("history", await unpackOpReth("pruned"), ...args);
+    expect(err).toContain("rengine fetches older blocks");
+    for (const isComplete of [false, true]) {
+      const node = await startTestClient([`--chain=${genesis}`], join(root, "history"));
+      const ask = (method: string, ...params: unknown[]): Promise<unknown> => node.rpc.call(method, params);
+      const has = async (number: number): Promise<boolean> =>
+        (await ask("eth_getBlockReceipts", toQuantity(number)).catch(() => null)) !== null;
+      try {
+        await expect.poll(() => has(isComplete ? 1 : 300), { timeout: 60_000 }).toBe(true);
+        if (!isComplete) continue;
+        for (const number of [1, 2, 99, 200, 299]) {
+          for (const params of [
+            ["eth_getBlockByNumber", toQuantity(number), true],
+            ["eth_getBlockReceipts", toQuantity(number)],
+            ["eth_getLogs", { fromBlock: toQuantity(number), toBlock: toQuantity(number + 50) }],
+          ] as const) {
+            const [method, ...rest] = params;
+            expect(await ask(method, ...rest)).toEqual(await source.rpc.call(method, rest));
+          }
+        }
+        expect((await node.buildBlock()).number).toBe(381);
+      } finally {
+        await node.close();
+      }
+    }
+    rmSync(join(root, "history"), { recursive: true });
+  });
+
+  it("with blocks of a file: the node has the blocks, no receipts, and goes on", async () => {
+    await run("file", await unpackOpReth("v2"), `--blocks=${join(root, "blocks.rlp")}`);
+    const node = await startTestClient([`--chain=${genesis}`], join(root, "file"));
+    try {
+      for (const number of ["latest", "0x170"]) {
+        const params = [number, false];
+        expect(await node.rpc.call("eth_getBlockByNumber", params)).toEqual(await source.rpc.call("eth_getBlockByNumber", params));
+        await expect(node.rpc.call("eth_getBlockReceipts", [number])).rejects.toThrow(/pruned history unavailable/);
+      }
+      expect((await node.buildBlock()).number).toBe(381);
+    } finally {
+      await node.close();
+      rmSync(join(root, "file"), { recursive: true });
+    }
+  });
 
   it("has the output root that another node gives", async () => {
     const { stateRoot, withdrawalsRoot } = await source.rpc.call<Record<string, Hex>>("eth_getBlockByNumber", ["latest", false]);

@@ -1,10 +1,13 @@
 import { performance } from "node:perf_hooks";
 import { fetchOptions } from "@rnode/networks";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
-import { bool, command, hash, httpUrl, makeFolder, optionGroup, optionTable, path, text, textOf, UserError } from "@rnode/program";
+import { bool, command, hash, makeFolder, optionGroup, optionTable, path, text, textOf, UserError } from "@rnode/program";
 import type { ChainDatabase } from "@rnode/storage";
+import { noteOlderBlocks } from "../history/older-blocks-note.ts";
+import type { Blocks } from "../import-state/block-source.ts";
 import { checkDisk } from "../import-state/disk-need.ts";
-import { endpointBlocks } from "../import-state/endpoint-blocks.ts";
+
+import { openBlocks } from "../import-state/open-blocks.ts";
 import { openStateSource } from "../import-state/open-source.ts";
 import type { StateSource } from "../import-state/state-source.ts";
 import { type FirstBlock, findTarget } from "../import-state/target.ts";
@@ -37,9 +40,9 @@ const table = optionTable({
         help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst), or the manifest.json of several; or lines of JSON as op-reth init-state takes them, also with gzip or Zstandard. "-" reads such lines from the standard input.',
       },
       blocks: {
-        parse: httpUrl,
+        parse: textOf("url|file", "a URL or a file"),
         env: false,
-        help: "An execution client of the chain, which is asked for the block of the state and for those before it that a rollup node reads when it starts. What it gives is checked. Not needed for the state with which OP Mainnet begins.",
+        help: "Where the block of the state is from, and those before it that a rollup node reads when it starts: an execution client of the chain, or a file of RLP blocks (rengine export), which has no receipts. What it gives is checked. Not needed for the state with which OP Mainnet begins.",
       },
       blockHash: {
         parse: hash,
@@ -51,6 +54,12 @@ const table = optionTable({
         env: false,
         help: "Output root of that block as it was posted on L1; commits to its hash and its state.",
       },
+      history: {
+        parse: bool,
+        default: false,
+        env: false,
+        help: "All older blocks and receipts from --blocks, too: rengine fetches and checks them in the background while it serves.",
+      },
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
       ...fetchOptions("the genesis of a named network"),
     }),
@@ -60,11 +69,23 @@ const table = optionTable({
 
 /** `rengine import-state`: prints the block. The folder holds no chain until the last step; a run that was interrupted goes on. */
 export const importState = command({ table, version: VERSION }, async ({ options }, io) => {
-  const { chain, genesis: genesisSource, datadir, from, blocks: url, json, registry, offline, outputRoot } = options.main;
+  const {
+    chain,
+    genesis: genesisSource,
+    datadir,
+    from,
+    blocks: blocksFrom,
+    json,
+    registry,
+    offline,
+    outputRoot,
+    history,
+  } = options.main;
+  if (history && blocksFrom === undefined) throw new UserError("--history is of no effect without --blocks");
   const spec = await loadChainSpec({ chain, genesis: genesisSource, datadir, registry });
   const firstBlock = spec.network?.genesis.l2.number ?? spec.genesis?.head.header.number ?? 0;
   const source = await openStateSource(from, { datadir, chainId: spec.config.chainId, firstBlock: Number(firstBlock) }, io);
-  const endpoint = url === undefined ? undefined : endpointBlocks(url);
+  let blocks: Blocks | undefined;
   let store: ChainDatabase | undefined;
   try {
     const blockHash = blockHashOf(spec, source, options.main, io);
@@ -74,9 +95,10 @@ export const importState = command({ table, version: VERSION }, async ({ options
     if (head !== undefined)
       throw new UserError(`${datadir}: the database has a chain already, up to block ${head.number}; name an empty folder`);
     checkDisk(source, { folder: datadir, database: databasePath(datadir) }, io);
+    blocks = blocksFrom === undefined ? undefined : await openBlocks(blocksFrom, datadir, io);
     const fetch: GenesisFetch = { datadir, registry, offline, ...fetchReportsTo(io) };
     const onFirstBlock = (first: FirstBlock): void => assertSameChain(source, first);
-    const wanted = { blockHash, folder: datadir, fetch, blockOf: endpoint?.blockOf, onFirstBlock };
+    const wanted = { blockHash, folder: datadir, fetch, blocks, onFirstBlock };
     const target = await findTarget(spec, wanted, io);
     try {
       if (target.lastBlocks !== undefined) noteReach(io, target.lastBlocks.reach);
@@ -84,6 +106,10 @@ export const importState = command({ table, version: VERSION }, async ({ options
       const counts = await writeState(store, source, target, { folder: datadir, outputRoot }, io);
       noteGenesis(store, spec);
       source.discard();
+      if (history && blocksFrom !== undefined) {
+        noteOlderBlocks(store, blocksFrom);
+        io.err(`rengine fetches older blocks from ${blocksFrom} when it runs with this --datadir`);
+      }
       const { number, stateRoot } = target.block.header;
       const seconds = (performance.now() - startMs) / 1000;
       const facts = { number, hash: bytesToHex(blockHash), stateRoot: bytesToHex(stateRoot), ...counts };
@@ -100,7 +126,7 @@ export const importState = command({ table, version: VERSION }, async ({ options
     return 0;
   } finally {
     source.close();
-    await endpoint?.close();
+    await blocks?.close();
     await store?.close();
   }
 });

@@ -9,8 +9,8 @@ import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "../setup/cha
 import { openDatabase, sayPageReading } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
 import { history, historyBlocksOf, proofs, state } from "../setup/history-option.ts";
+import { readBlocks } from "../setup/read-blocks.ts";
 import { VERSION } from "../version.ts";
-import { readBlocks } from "./read-blocks.ts";
 
 const table = optionTable({
   program: "rengine import",

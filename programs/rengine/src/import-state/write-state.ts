@@ -121,6 +121,7 @@ function write(
           {
             manifest: { genesis, header: block.header, hash, oldestBlock: lastBlocks.oldestBlock },
             blocks: () => lastBlocks.blocks(),
+            hasReceipts: lastBlocks.hasReceipts,
             state,
           },
           onProgress,

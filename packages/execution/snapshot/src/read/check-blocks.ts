@@ -8,15 +8,20 @@ import type { Manifest } from "../format/manifest.ts";
 import { l1OriginOf } from "../reach/l1-origin.ts";
 import { type StartReach, StartReachMeter } from "../reach/start-reach.ts";
 
+type Expected = Pick<Manifest, "genesis" | "hash" | "oldestBlock">;
+
 /** Checks that blocks come one after the other, up to the one of the manifest, each with the body and the receipts that its header commits to. */
 export class BlockChecks {
   readonly #config: ChainConfig;
-  readonly #manifest: Manifest;
+  readonly #manifest: Expected;
   readonly #meter: StartReachMeter;
+  readonly #hasReceipts: boolean;
   #last: { readonly number: number; readonly hash: Uint8Array } | undefined;
   count = 0;
 
-  constructor(config: ChainConfig, manifest: Manifest) {
+  /** @param hasReceipts false: there are none to check */
+  constructor(config: ChainConfig, manifest: Expected, hasReceipts = true) {
+    this.#hasReceipts = hasReceipts;
     this.#config = config;
     this.#manifest = manifest;
     this.#meter = new StartReachMeter(config, manifest.oldestBlock === manifest.genesis.block.header.number + 1);
@@ -35,7 +40,7 @@ export class BlockChecks {
     const fault = checkBodyBelongs(rulesOfBlock(this.#config, block.header), prepared);
     if (fault !== undefined) throw falseContent(`block ${number}: ${describeFault(fault)}`);
     const isComplete = receipts.length === block.transactions.length;
-    if (!isComplete || !equalBytes(orderedTrieRoot(encodeReceipts(receipts)), receiptsRoot)) {
+    if (this.#hasReceipts && (!isComplete || !equalBytes(orderedTrieRoot(encodeReceipts(receipts)), receiptsRoot))) {
       throw falseContent(`the receipts of block ${number} are not those that its header commits to`);
     }
     this.#last = { number, hash: prepared.hash };

@@ -17,6 +17,8 @@ export interface LastBlocksOptions {
   /** of the block to go back from */
   readonly hash: Uint8Array;
   readonly source: BlockSource;
+  /** false: the source has no receipts, and gives empty lists. Default: true */
+  readonly hasReceipts?: boolean | undefined;
   /** for a temporary file */
   readonly folder: string;
   readonly onProgress?: ((blocks: number) => void) | undefined;
@@ -28,17 +30,15 @@ export class LastBlocks {
   readonly hash: Uint8Array;
   readonly oldestBlock: number;
   readonly reach: StartReach;
+  readonly hasReceipts: boolean;
   readonly #file: RowFile;
   readonly #places: readonly Place[];
 
-  constructor(
-    checked: { readonly header: Header; readonly hash: Uint8Array; readonly reach: StartReach },
-    file: RowFile,
-    places: readonly Place[],
-  ) {
+  constructor(checked: Pick<LastBlocks, "header" | "hash" | "reach" | "hasReceipts">, file: RowFile, places: readonly Place[]) {
     this.header = checked.header;
     this.hash = checked.hash;
     this.reach = checked.reach;
+    this.hasReceipts = checked.hasReceipts;
     this.oldestBlock = checked.header.number - places.length + 1;
     this.#file = file;
     this.#places = places;
@@ -65,7 +65,7 @@ interface Place {
  * @throws {CodedError} snapshot/false-content, storage/disk-full, storage/io; and whatever the source throws
  */
 export async function collectLastBlocks(options: LastBlocksOptions): Promise<LastBlocks> {
-  const { config, genesis, hash, folder, onProgress } = options;
+  const { config, genesis, hash, folder, onProgress, hasReceipts = true } = options;
   const file = new RowFile(folder);
   try {
     const places: Place[] = [];
@@ -91,9 +91,9 @@ export async function collectLastBlocks(options: LastBlocksOptions): Promise<Las
     }
     file.flush();
     const oldestBlock = header.number - places.length + 1;
-    const checks = new BlockChecks(config, { chainId: config.chainId, genesis, header, hash, oldestBlock });
+    const checks = new BlockChecks(config, { genesis, hash, oldestBlock }, hasReceipts);
     for (const place of places) checks.check(recordAt(file, place));
-    return new LastBlocks({ header, hash, reach: checks.finish() }, file, places);
+    return new LastBlocks({ header, hash, reach: checks.finish(), hasReceipts }, file, places);
   } catch (error) {
     file.close();
     throw error;

@@ -9,6 +9,8 @@ import type { Manifest } from "../format/manifest.ts";
 /** The state after a block and the last blocks up to it, of which everything was checked: a `LoadedSnapshot`, or from elsewhere. */
 export interface CheckedState {
   readonly manifest: Pick<Manifest, "genesis" | "header" | "hash" | "oldestBlock">;
+  /** false: the blocks have empty lists of receipts. Default: true */
+  readonly hasReceipts?: boolean | undefined;
   /** in ascending order */
   blocks(): Iterable<BlockRecord>;
   readonly state: StateWrite<GenesisRows>;
@@ -28,7 +30,7 @@ export function restoreSnapshot(
 ): boolean {
   const { genesis, header, hash, oldestBlock } = snapshot.manifest;
   const head = { number: header.number, hash: bytesToHex(hash) };
-  const base = { genesis, head, oldestBlock };
+  const base = { genesis, head, oldestBlock, hasReceipts: snapshot.hasReceipts };
   return initSnapshot(store, base, writeOf(snapshot, onProgress));
 }
 

@@ -299,20 +299,22 @@ export class BlockBatch {
     const at = rows.append(encodedHeader ?? encodeHeader(block.header));
     const ends = [rows.size];
     const transactionHashes = content.transactionHashes ?? block.transactions.map(hashTransaction);
+    const hasHistory = encodedReceipts !== undefined || receipts.length === block.transactions.length;
     const packed = this.#packer.pack({
       encodedTransactions: encodedTransactions ?? block.transactions.map(encodeTransaction),
       transactionHashes,
       rest: encodeRest(block),
-      receipts: encodeReceiptsRow(receipts, encodedReceipts),
-      senders,
+      receipts: hasHistory ? encodeReceiptsRow(receipts, encodedReceipts) : undefined,
+      senders: hasHistory ? senders : [],
     });
     rows.append(packed.body);
     ends.push(rows.size);
-    rows.append(packed.receipts!);
+    if (packed.receipts !== undefined) rows.append(packed.receipts);
     ends.push(rows.size);
     for (const sender of senders) rows.append(sender);
     ends.push(rows.size);
     this.blocks.push({ number, parentHash, hash, difficulty, at, ends });
+    if (!hasHistory) return; // then transactions are not found by hash
     for (let i = 0; i < block.transactions.length; i++) {
       this.hashes.append(transactionHashes[i]!);
       const locationAt = this.locations.reserve(LOCATION_SIZE);

@@ -97,6 +97,32 @@ export class BlockListIndex {
     if (!isSame) this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), chunk, size);
   }
 
+  /** Adds ascending numbers less than all others of the key. @param count number of entries of `numbers` to add */
+  prependAll(key: Uint8Array, numbers: readonly number[], count: number = numbers.length): void {
+    const first = this.#table.firstFrom(this.#rowKey(key, 0));
+    if (first === undefined || !this.#isOf(first.key, key)) {
+      this.appendAll(key, numbers, count);
+      return;
+    }
+    const all = numbers.slice(0, count);
+    for (let i = 0; i < countOf(first.value.length); i++) all.push(numberAt(first.value, i));
+    const lastChunkAt = all.length - Math.min(all.length, MAX_NUMBERS);
+    for (let at = 0; at < lastChunkAt; at += MAX_NUMBERS) {
+      const chunk = all.slice(at, Math.min(at + MAX_NUMBERS, lastChunkAt));
+      this.#writeChunk(this.#rowKey(key, chunk.at(-1)!), at > 0, chunk);
+    }
+    this.#writeChunk(first.key, lastChunkAt > 0, all.slice(lastChunkAt));
+  }
+
+  #writeChunk(rowKey: Uint8Array, hasEarlier: boolean, numbers: readonly number[]): void {
+    const chunk = this.#chunk;
+    const first = numbers[0]!;
+    chunk[0] = hasEarlier ? 1 : 0;
+    writeBlockNumber(chunk, FIRST_AT, first);
+    for (let i = 1; i < numbers.length; i++) writeUint32(chunk, REST_AT + (i - 1) * DISTANCE_SIZE, numbers[i]! - first);
+    this.#table.write(rowKey, chunk, REST_AT + (numbers.length - 1) * DISTANCE_SIZE);
+  }
+
   /** Removes the numbers above `number`. */
   truncate(key: Uint8Array, number: number): void {
     let last = this.#table.read(this.#rowKey(key, MAX_BLOCK_NUMBER));

@@ -23,11 +23,15 @@ afterAll(async () => {
 });
 
 describe("BlockListIndex", () => {
-  it("finds, appends and truncates across chunks as a sorted list does", () => {
+  it("finds, appends, prepends and truncates across chunks as a sorted list does", () => {
     const operation = fc.oneof(
       {
         weight: 3,
         arbitrary: fc.record({ kind: fc.constant("append" as const), count: fc.nat(300), step: fc.integer({ min: 1, max: 5 }) }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant("prepend" as const), count: fc.nat(500), step: fc.integer({ min: 1, max: 5 }) }),
       },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant("truncate" as const), back: fc.nat(700) }) },
     );
@@ -50,6 +54,11 @@ describe("BlockListIndex", () => {
                 model.push(next);
                 index.append(key, next);
               }
+            } else if (operation.kind === "prepend") {
+              const first = model[0] ?? 2 ** 33 + 3000;
+              const older = Array.from({ length: operation.count }, (_, i) => first - operation.step * (operation.count - i));
+              index.prependAll(key, [...older, 7], older.length);
+              model.unshift(...older);
             } else {
               const number = (model.at(-1) ?? 0) - operation.back;
               model = model.filter((entry) => entry <= number);

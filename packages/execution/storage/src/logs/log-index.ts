@@ -24,6 +24,11 @@ export class LogIndex {
     for (const { key, numbers, count } of batch.lists()) this.#index.appendAll(key, numbers, count);
   }
 
+  /** Adds blocks, in ascending order, that are older than all others. */
+  prepend(batch: LogBatch): void {
+    for (const { key, numbers, count } of batch.lists()) this.#index.prependAll(key, numbers, count);
+  }
+
   /** Removes block `number`, which must be the last one. */
   remove(number: number, logs: Iterable<Log>): void {
     for (const key of logKeys(logs)) this.#index.truncate(key, number - 1);

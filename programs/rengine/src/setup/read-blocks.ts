@@ -11,14 +11,14 @@ const MAX_BLOCK_BYTES = 256 * 1024 * 1024;
 
 /**
  * Reads the blocks from a stream of RLP blocks, gzipped or not, without holding the whole file in memory. `fileOffset` is how far the
- * file has been read.
+ * file has been read, `at` and `size` where the block is in the stream.
  *
  * @throws {UserError} at the first item that is not a block, with its position and the number the block should have
  */
 export async function* readBlocks(
   file: string,
   maxBlockBytes = MAX_BLOCK_BYTES,
-): AsyncGenerator<{ block: Block; fileOffset: number }> {
+): AsyncGenerator<{ block: Block; fileOffset: number; at: number; size: number }> {
   const isGzip = await isGzipFile(file);
   const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
   const chunks = isGzip ? gunzipped(source) : source;
@@ -31,8 +31,8 @@ export async function* readBlocks(
       for (let end: number | undefined; (end = blockEnd(rest, at)) !== undefined; at = end) {
         // A copy, because decoded values are views and the block outlives the chunk.
         const block = decodeBlock(rest.slice(at, end));
-        place.advance(block, end - at);
-        yield { block, fileOffset: source.bytesRead };
+        const position = place.advance(block, end - at);
+        yield { block, fileOffset: source.bytesRead, at: position, size: end - at };
       }
       rest = rest.subarray(at);
       if (rest.length > maxBlockBytes) throw place.error(`is longer than ${maxBlockBytes} bytes`);
@@ -57,9 +57,12 @@ class Place {
     this.#file = file;
   }
 
-  advance(block: Block, size: number): void {
+  /** @returns the position of the block */
+  advance(block: Block, size: number): number {
+    const position = this.#position;
     this.#position += size;
     this.#number = block.header.number + 1;
+    return position;
   }
 
   error(problem: string, cause?: unknown): UserError {
@@ -85,7 +88,7 @@ function gunzipped(source: ReadStream): Gunzip {
   return source.pipe(gunzip);
 }
 
-async function isGzipFile(file: string): Promise<boolean> {
+export async function isGzipFile(file: string): Promise<boolean> {
   const handle = await open(file);
   try {
     const { buffer, bytesRead } = await handle.read(new Uint8Array(2), 0, 2, 0);

@@ -1,0 +1,12 @@
+import type { BlockRecord } from "@rnode/snapshot";
+
+/** Blocks of a chain, from anywhere. What it gives is checked by hashes. */
+export interface Blocks {
+  /** false: it gives empty lists of receipts */
+  readonly hasReceipts: boolean;
+  /** `undefined`: it does not have the block. @throws {UserError} naming the source */
+  blockOf(hash: Uint8Array): Promise<BlockRecord | undefined>;
+  /** Blocks in ascending order, as the source has them under these numbers. @throws {UserError} naming the source, if it lacks one */
+  range(first: number, last: number): Promise<readonly BlockRecord[]>;
+  close(): Promise<void>;
+}
