@@ -1,4 +1,5 @@
 import type { DerivationConfig, DerivationObserver } from "@rnode/derivation";
+import type { HeadPoller, HeadPollerDeps } from "@rnode/l1";
 import type { UpgradeFiles } from "@rnode/networks";
 import type { Feed, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -39,6 +40,8 @@ export interface NodeDeps {
   readonly snapshots?: Pick<SnapshotLog, "note"> | undefined;
   /** asks other nodes for blocks that gossip did not bring; default: as above */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
+  /** L1's heads, as the chains of a set share them; default: the node polls for them itself */
+  readonly followL1Heads?: ((onChange: HeadPollerDeps["onChange"]) => Pick<HeadPoller, "start" | "close">) | undefined;
   /** verifies the set of chains that this one belongs to; `undefined`: L1 alone decides what is safe */
   readonly crossSafety?: CrossSafety | undefined;
   /** what `optimism_dependencySet` answers */

@@ -1,9 +1,9 @@
 import type { MethodTable, RpcServer } from "@rnode/jsonrpc";
-import { HeadPoller } from "@rnode/l1";
+import { HeadPoller, type L1BlockLabel } from "@rnode/l1";
 import type { L2Blocks } from "@rnode/node-clients";
 import { type LogFields, noFeed } from "@rnode/observe";
 import { assertPortIsFree, namingPorts, Readiness, type Scope } from "@rnode/program";
-import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, L1BlockRef } from "@rnode/protocol";
 import { DriverSignals } from "./common/driver-signals.ts";
 import type { Heads } from "./common/heads.ts";
 import { createConductor } from "./conductor/create-conductor.ts";
@@ -65,10 +65,10 @@ export class RollupNode {
   private readonly verification: Verification;
   private readonly driver: Driver;
   private readonly l1Stall: HeadStall;
-  private readonly poller: HeadPoller;
+  private readonly poller: Pick<HeadPoller, "start" | "close">;
   /** what the admin methods of its RPC server reach */
   readonly admin: NodeAdminApi;
-  private readonly server: RpcServer;
+  private readonly createServer: () => RpcServer;
   /** the methods of its RPC server */
   readonly methods: MethodTable;
   readonly safeHeads: SafeHeads;
@@ -176,21 +176,17 @@ export class RollupNode {
     this.driver = driver;
     const l1Stall = new HeadStall(clock);
     this.l1Stall = l1Stall;
-    this.poller = new HeadPoller(options.l1, {
-      l1,
-      clock,
-      log,
-      onChange: (label, block) => {
-        l1View.update(label, block);
-        if (label === "latest") {
-          l1Stall.changed();
-          verification.onL1Head(block);
-        }
-        if (label === "finalized") verification.onL1Finalized(block);
-        noteHeads();
-        signals.wake();
-      },
-    });
+    const onL1Head = (label: L1BlockLabel, block: L1BlockRef): void => {
+      l1View.update(label, block);
+      if (label === "latest") {
+        l1Stall.changed();
+        verification.onL1Head(block);
+      }
+      if (label === "finalized") verification.onL1Finalized(block);
+      noteHeads();
+      signals.wake();
+    };
+    this.poller = deps.followL1Heads?.(onL1Head) ?? new HeadPoller(options.l1, { l1, clock, log, onChange: onL1Head });
 
     // what operators reach
     this.admin = nodeAdminApi(options, {
@@ -227,7 +223,7 @@ export class RollupNode {
       readyz: () => readiness.health,
     };
     this.methods = nodeMethods(options.rpc, serverDeps);
-    this.server = createNodeServer(options.rpc, serverDeps);
+    this.createServer = () => createNodeServer(options.rpc, serverDeps);
     readiness.expect(() => {
       const syncing = engineSync?.description;
       if (syncing !== undefined) return [syncing];
@@ -263,10 +259,11 @@ export class RollupNode {
     // at once: the endpoints may be waited for first
     await assertPortIsFree("rpc.port", rpc);
     await this.connect(scope);
+    const server = this.createServer();
     const { httpPort } = await scope.use(
       "RPC server",
-      () => namingPorts({ "rpc.port": rpc.port }, () => this.server.listen()),
-      () => this.server.close(),
+      () => namingPorts({ "rpc.port": rpc.port }, () => server.listen()),
+      () => server.close(),
     );
     return { rpcPort: httpPort, ...(await this.work(scope)) };
   }

@@ -173,6 +173,13 @@ function merged(processes: readonly CollectedMetrics[], aliasesOf: (fullName: st
   return registry.metrics();
 }
 
+/** The same values with further labels. */
+export const withLabels = (metrics: CollectedMetrics, labels: LabelValues): CollectedMetrics =>
+  (metrics as Collected[]).map((metric) => ({
+    ...metric,
+    values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, ...labels } })),
+  }));
+
 /** The values of a histogram have separate names. */
 function renamed(metric: Collected, name: string): Collected {
   const values = metric.values.map(({ metricName, ...value }) => ({

@@ -43,6 +43,12 @@ export class DeniedBlocks {
     return this.table.has(keyOf(chainId, { number, hash }));
   }
 
+  /** A denied block of a height; of several, which can be there after reorganisations, one. */
+  at(chainId: bigint, number: number): DeniedBlock | undefined {
+    const [row] = this.table.withPrefix(concatBytes(chainPrefix(chainId), uint64ToBytes(number)));
+    return row && stored(row);
+  }
+
   /** The denied blocks of a chain, or of all, by ascending number. */
   *list(chainId?: bigint): Generator<DeniedBlock> {
     for (const row of chainId === undefined ? this.table.range(new Uint8Array(0)) : this.table.withPrefix(chainPrefix(chainId))) {

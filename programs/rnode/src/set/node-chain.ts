@@ -12,6 +12,8 @@ import type { LocalSafeBlock } from "./set-chain.ts";
 export class NodeChain implements LabelledChain {
   readonly config: RollupConfig;
   readonly node: RollupNode;
+  /** the block that was asked for last, in the chain up to a local-safe block */
+  private last: { readonly tip: Hex; readonly block: MessageBlock } | undefined;
 
   constructor(node: RollupNode, config: RollupConfig) {
     this.node = node;
@@ -28,12 +30,21 @@ export class NodeChain implements LabelledChain {
   }
 
   async localSafe(number: number): Promise<LocalSafeBlock | undefined> {
-    const { heads, l2, safeHeads } = this.node;
+    const { heads, safeHeads } = this.node;
     if (heads === undefined || number > heads.pendingSafe.number || number < this.config.genesis.l2.number) return undefined;
-    const block = await l2.blockRefByNumber(number);
+    const block = await this.localSafeBlock(number, heads.pendingSafe);
     if (block === undefined) return undefined;
     const derivedFrom = number === this.config.genesis.l2.number ? BEFORE_ANY_L1 : safeHeads.knownSafeBy(number);
     return derivedFrom && { block, derivedFrom };
+  }
+
+  /** Rounds ask for one block again and again while they wait for another chain. */
+  private async localSafeBlock(number: number, tip: MessageBlock): Promise<MessageBlock | undefined> {
+    if (number === tip.number) return tip;
+    if (this.last?.tip === tip.hash && this.last.block.number === number) return this.last.block;
+    const block = await this.node.l2.blockRefByNumber(number);
+    this.last = block && { tip: tip.hash, block };
+    return block;
   }
 
   blockAt(number: number): Promise<MessageBlock | undefined> {

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { createRpcServer, withModules } from "@rnode/jsonrpc";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import { defaultDataFolder } from "@rnode/networks";
-import { noMetrics } from "@rnode/observe";
 import {
   assertPortIsFree,
   type Command,
@@ -10,6 +9,7 @@ import {
   namingPorts,
   type ProgramContext,
   parseOptions,
+  Readiness,
   runProgram,
   type Started,
   UserError,
@@ -28,6 +28,7 @@ import { type OpenedNode, openNode } from "../start/open-node.ts";
 import { loadRollup } from "../start/rollup-setup.ts";
 import { VERSION } from "../version.ts";
 import { AccessListFilter } from "./access-list-filter.ts";
+import { chainMetrics } from "./chain-metrics.ts";
 import { hasOption, optionsOfChain, readSetArguments, type SetArguments } from "./chain-options.ts";
 import { chainSafety } from "./chain-safety.ts";
 import { CrossUnsafe } from "./cross-unsafe.ts";
@@ -36,8 +37,11 @@ import { NodeChain } from "./node-chain.ts";
 import { SetDatabase } from "./set-database.ts";
 import { runSet } from "./set-loop.ts";
 import { setMethods } from "./set-methods.ts";
+import { observeSet } from "./set-metrics.ts";
 import { setRules, startOfSet } from "./set-rules.ts";
+import { SetStatus } from "./set-status.ts";
 import { SetVerifier } from "./set-verifier.ts";
+import { SharedHeads } from "./shared-heads.ts";
 
 const SUMMARY = "Derives several chains of a dependency set, verifies their messages, and serves light nodes.";
 const STATUS_INTERVAL_MS = 10_000;
@@ -120,14 +124,23 @@ async function startSet(
     await Promise.all([l1.l1.close(), l1.beacon.close()]);
   });
   const canonicalL1 = new CanonicalL1(l1.l1.l1);
+  const heads = new SharedHeads(first.l1, { l1: l1.l1.l1, clock, log });
   const startSec = startOfSet(rollups);
   const opened: OpenedNode[] = [];
   for (const [index, options] of all.entries()) {
     const name = given.names[index]!;
     const safedb = options.safedb.path ?? join(folder, `safe-heads-${name}`);
-    const own = { ...context, log: log.child({ chain: name }), metrics: { ...metrics, ...noMetrics } };
+    const chainReadiness = new Readiness(VERSION);
+    readiness.expect(() => chainReadiness.reasons.map((reason) => `chain ${name}: ${reason}`));
+    const own = {
+      ...context,
+      log: log.child({ chain: name }),
+      metrics: chainMetrics(metrics, first.metrics.enabled, rollups[index]!.l2ChainId),
+      readiness: chainReadiness,
+    };
     const set = {
       l1,
+      followL1Heads: heads.follow,
       crossSafety: (config: RollupConfig) =>
         chainSafety({ database, config, startSec, onL1Head: (block) => void canonicalL1.onHead(block) }),
     };
@@ -141,6 +154,9 @@ async function startSet(
   const rules = setRules(chains, window);
   const crossUnsafe = new CrossUnsafe({ chains, rules, database, startSec });
   const filter = new AccessListFilter({ chains, rules, database, crossUnsafe });
+  const status = new SetStatus({ chains, database, crossUnsafe, filter });
+  observeSet(metrics, status);
+  readiness.expect(() => status.faults);
   const { enableAdmin } = first.rpc;
   const server = createRpcServer({
     http: { ...first.rpc, paths: new Map(chains.map(({ chainId, node }) => [`/${chainId}`, node.methods])) },
@@ -167,7 +183,7 @@ async function startSet(
     rpcPort: httpPort,
     verifiedFrom: startSec,
   });
-  const loop = runSet({ verifier, crossUnsafe, clock, log: log.child({ part: "set" }) }, scope.signal);
+  const loop = runSet({ verifier, crossUnsafe, status, clock, log: log.child({ part: "set" }) }, scope.signal);
   scope.onClose("verification of the set", () => loop.catch(() => {}));
   const print = (): void => {
     for (const { node, rollup } of opened) log.info("status", { chain: String(rollup.l2ChainId), ...node.status() });

@@ -1,6 +1,7 @@
 import type { Logger } from "@rnode/observe";
 import { Backoff, type Clock, isCodedError } from "@rnode/primitives";
 import type { CrossUnsafe } from "./cross-unsafe.ts";
+import type { SetStatus } from "./set-status.ts";
 import type { SetVerifier } from "./set-verifier.ts";
 
 /** How often a round is tried again that waits, and how often unsafe blocks are read. */
@@ -12,12 +13,14 @@ const LINE_MS = 10_000;
 export interface SetLoopDeps {
   readonly verifier: Pick<SetVerifier, "round">;
   readonly crossUnsafe: Pick<CrossUnsafe, "advance">;
+  /** is told of each round, and of trouble */
+  readonly status?: Pick<SetStatus, "note" | "noteTrouble">;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Runs rounds until the signal. Trouble of an engine, L1 or the disk passes, and is tried again. */
-export async function runSet({ verifier, crossUnsafe, clock, log }: SetLoopDeps, signal: AbortSignal): Promise<void> {
+export async function runSet({ verifier, crossUnsafe, status, clock, log }: SetLoopDeps, signal: AbortSignal): Promise<void> {
   const backoff = new Backoff(PAUSES);
   let rounds = 0;
   let lineMs = clock.monotonicMs();
@@ -38,9 +41,11 @@ export async function runSet({ verifier, crossUnsafe, clock, log }: SetLoopDeps,
         await crossUnsafe.advance();
         unsafeMs = clock.monotonicMs();
       }
+      status?.note(round);
     } catch (error) {
       if (signal.aborted) return;
       if (!isCodedError(error)) throw error;
+      status?.noteTrouble(error.message);
       pauseMs = backoff.nextMs();
       log.warn("verification of the set tries again after a pause", { reason: error.message, pauseMs });
     }

@@ -115,7 +115,7 @@ async function optimisticOutput({ database }: SetApi, chain: NodeChain, timestam
   const found = await chain.localSafe(number);
   if (found === undefined) return undefined;
   const { block, derivedFrom: requiredL1 } = found;
-  const denied = [...database.denied.list(chain.chainId)].findLast((one) => one.block.number === number);
+  const denied = database.denied.at(chain.chainId, number);
   return denied === undefined ? { ...(await outputOf(chain, block)), block, requiredL1 } : { ...denied, requiredL1 };
 }
 

@@ -1,4 +1,4 @@
-import { checkBlocks, type SetRules } from "@rnode/interop";
+import { type BlockMessages, checkBlocks, type SetRules } from "@rnode/interop";
 import type { Logger } from "@rnode/observe";
 import type { BlockId } from "@rnode/protocol";
 import type { DeniedBlock } from "./denied-blocks.ts";
@@ -17,12 +17,22 @@ export interface SetVerifierDeps {
   readonly log: Logger;
 }
 
+/** An executed message in a verified block. */
+export interface VerifiedMessage {
+  readonly from: bigint;
+  readonly fromBlock: number;
+  readonly to: bigint;
+  readonly toBlock: number;
+  /** of its execution, in seconds */
+  readonly timestamp: number;
+}
+
 export type Round =
-  | { readonly kind: "verified"; readonly timestamp: number }
+  | { readonly kind: "verified"; readonly timestamp: number; readonly messages: readonly VerifiedMessage[] }
   | { readonly kind: "denied"; readonly chainIds: readonly bigint[] }
   | { readonly kind: "rewound"; readonly timestamp: number | undefined }
-  /** `reason`: what for */
-  | { readonly kind: "waiting"; readonly reason: string };
+  /** `reason`: what for; `chainIds`: for blocks of these to be safe on L1 */
+  | { readonly kind: "waiting"; readonly reason: string; readonly chainIds?: readonly bigint[] };
 
 /** After so many rounds, messages that are too old to be executed are removed. */
 const ROUNDS_BETWEEN_PRUNING = 600;
@@ -72,7 +82,8 @@ export class SetVerifier {
         else tips.set(chain, found);
       }),
     );
-    if (waiting.length > 0) return { kind: "waiting", reason: `chain ${waiting.join(", ")} up to time ${timestamp}` };
+    if (waiting.length > 0)
+      return { kind: "waiting", reason: `chain ${waiting.join(", ")} up to time ${timestamp}`, chainIds: waiting };
     const l1 = [...tips.values()].map(({ derivedFrom }) => derivedFrom).reduce((a, b) => (b.number > a.number ? b : a));
     for (const { derivedFrom } of tips.values()) {
       const verdict = await checkL1(derivedFrom);
@@ -104,7 +115,7 @@ export class SetVerifier {
     log.debug("messages of the set verified", { timestamp, l1Block: l1.number });
     this.prune(timestamp);
     for (const chain of chains) chain.onVerdict();
-    return { kind: "verified", timestamp };
+    return { kind: "verified", timestamp, messages: messagesOf(blocks) };
   }
 
   private async localSafeAt(chain: SetChain, timestamp: number): Promise<LocalSafeBlock | undefined> {
@@ -172,3 +183,14 @@ export class SetVerifier {
 }
 
 const idOf = ({ hash, number }: BlockId): BlockId => ({ hash, number });
+
+const messagesOf = (blocks: ReadonlyMap<bigint, BlockMessages>): VerifiedMessage[] =>
+  [...blocks].flatMap(([to, { block, executing }]) =>
+    executing.map(({ chainId: from, blockNumber }) => ({
+      from,
+      fromBlock: Number(blockNumber),
+      to,
+      toBlock: block.number,
+      timestamp: block.timestamp,
+    })),
+  );

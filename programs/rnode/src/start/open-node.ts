@@ -11,6 +11,7 @@ import { readEngineSecret } from "../engine/engine-secret.ts";
 import { warnOfUnusedOptions } from "../follow/unused-options.ts";
 import { METRICS_PREFIX } from "../metrics.ts";
 import { RollupNode } from "../node.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { SnapshotLog } from "../operate/snapshot-log.ts";
 import type { RnodeOptions } from "../options.ts";
 import { p2pConfig } from "../p2p/p2p-setup.ts";
@@ -35,6 +36,7 @@ export interface NodeOfSet {
   /** of all chains of the set */
   readonly l1: L1Connections;
   readonly crossSafety: (rollup: RollupConfig) => CrossSafety;
+  readonly followL1Heads: NodeDeps["followL1Heads"];
 }
 
 /** Opens everything of a rollup node: files, keys, the network of peers. Nothing is asked of L1 or the engine before it starts. */
@@ -103,6 +105,7 @@ export async function openNode(
   const node = new RollupNode(options, {
     derivation,
     crossSafety: set?.crossSafety(derivation.rollup),
+    followL1Heads: set?.followL1Heads,
     upgrades,
     peers,
     publishSigned: peers && ((envelope, signature) => peers.publishSigned(envelope, signature)),
