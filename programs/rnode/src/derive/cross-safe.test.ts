@@ -100,6 +100,30 @@ describe("a chain of a set", () => {
     expect(harness.refused.list.map(({ cause }) => cause)).toEqual(["denied"]);
   });
 
+  it("replaces a denied block that is below one of another node", async () => {
+    const { crossSafety, deny } = setSays();
+    const harness = createHarness({ l1Blocks: 4, crossSafety });
+    await harness.untilIdle();
+    const { config, engine, inbox, pipeline } = harness;
+    const other = new FakeEngine(config);
+    let parent = other.block(other.head).ref;
+    const blocks = [1, 2, 3].map((n) => {
+      const made = other.make(parent, attributesOn(config, parent, harness.l1.blocks[0]!, [userTransaction(n)]));
+      parent = made.ref;
+      return made;
+    });
+    deny(blocks[1]!.ref);
+    for (const { envelope } of blocks) await engine.newPayload(envelope);
+    inbox.offer(blocks[2]!.envelope);
+    await harness.advance(120_000, 1_000);
+    expect(harness.heads().unsafe).toBe(3);
+    pipeline.batches.push(batch(1), batch(2));
+    harness.newL1Head();
+    await harness.untilIdle();
+    expect(harness.heads()).toMatchObject({ unsafe: 2, pendingSafe: 2 });
+    expect([1, 2].map((number) => usersAt(harness, number))).toEqual([1, 0]);
+  });
+
   it("derives again above the block that a verdict which was taken back leaves", async () => {
     const { said, crossSafety, deny } = setSays();
     const harness = createHarness({ l1Blocks: 4, crossSafety });
@@ -155,7 +179,7 @@ describe("a chain of a set", () => {
     expect(found).toMatchObject({ unsafe: { number: 1 }, highestFormerSafe: { number: 1 }, base: { number: 1 } });
   });
 
-  it("derives a replaced block once more as it was replaced, from wherever it starts", async () => {
+  it.each([0, 3])("derives a replaced block once more as it was replaced, with block %i final", async (final) => {
     const { said, crossSafety, deny } = setSays();
     const first = createHarness({ l1Blocks: 4, crossSafety });
     first.pipeline.batches.push(batch(1), batch(2), batch(3));
@@ -167,9 +191,16 @@ describe("a chain of a set", () => {
     const [genesis, base, tip] = [0, 1, 3].map((number) => refAt(first, number) as L2BlockRef);
     const again = createHarness({ l1: first.l1, engine: first.engine, crossSafety });
     again.pipeline.batches.push(batch(1), batch(2), batch(3));
-    again.found.next = { kind: "found", unsafe: tip!, safe: tip!, finalized: genesis!, highestFormerSafe: tip!, base: base! };
+    again.found.next = {
+      kind: "found",
+      unsafe: tip!,
+      safe: tip!,
+      finalized: final === 0 ? genesis! : tip!,
+      highestFormerSafe: tip!,
+      base: base!,
+    };
     await again.untilIdle();
-    expect(again.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 3, finalized: 0 });
+    expect(again.heads()).toEqual({ unsafe: 3, pendingSafe: 3, safe: 3, finalized: final });
     expect(refAt(again, 3)).toEqual(tip);
     expect(again.counts.resets).toBe(1);
   });

@@ -219,18 +219,23 @@ export class DerivationRunner {
       return temporary(`consolidation: ${error.message}`);
     }
     if (block === undefined) return reset(`the engine has lost the unsafe block ${number}`);
-    if (this.isDenied(block.ref)) return this.replaceDenied(derived, block.ref);
+    if (this.isDenied(block.ref)) return this.replaceUnsafe(derived);
     const mismatch = attributesMismatch(config, derived.attributes, derived.parent, block);
     if (mismatch !== undefined) {
+      if (this.isFinalReplacement(derived, block)) return this.replaceDenied(derived, block.ref);
       const trouble = await this.deps.safeChain.checkReplacement(block, derived, mismatch, control.heads);
       if (trouble !== undefined) return trouble.kind === "critical" ? this.tryOut(derived, trouble) : trouble;
       log.warn("unsafe block differs from what L1 says, replacing it", { number, hash: block.ref.hash, field: mismatch });
-      const progress = await this.build(derived);
-      return progress.kind === "progress" ? control.sendForkchoice() : progress;
+      return this.replaceUnsafe(derived);
     }
     control.setHeads(withDerived(control.heads, block.ref, this.isSafe(derived, block.ref)));
     this.finish(derived, block.ref);
     return PROGRESS;
+  }
+
+  private async replaceUnsafe(derived: DerivedAttributes): Promise<Progress> {
+    const progress = await this.build(derived);
+    return progress.kind === "progress" ? this.deps.control.sendForkchoice() : progress;
   }
 
   /** Has the engine build everything that waits, while the pipeline derives what follows. */
@@ -313,6 +318,16 @@ export class DerivationRunner {
 
   private isDenied({ number, hash }: L2BlockRef): boolean {
     return this.deps.crossSafety?.isDenied(number, hash) === true;
+  }
+
+  /** Whether a final block took the place of a denied one. The engine builds nothing below it, so the denied block itself is not seen again. */
+  private isFinalReplacement({ attributes, parent }: DerivedAttributes, block: L2Block): boolean {
+    const { config, control, crossSafety } = this.deps;
+    const { number } = block.ref;
+    if (crossSafety === undefined || number > control.heads.finalized.number) return false;
+    if (![...crossSafety.denied()].some((denied) => denied.number === number)) return false;
+    const transactions = (attributes.transactions ?? []).filter(isDepositTransaction);
+    return attributesMismatch(config, { ...attributes, transactions }, parent, block) === undefined;
   }
 
   /** What L1 says executes an invalid message: its deposits-only form takes its place. */
