@@ -74,6 +74,8 @@ export class RollupNode {
   readonly safeHeads: SafeHeads;
   /** something that a part waits for has arrived */
   readonly wake: () => void;
+  /** how often its engine was on a chain that L1 contradicts */
+  readonly detours: () => number;
 
   constructor(options: RnodeOptions, deps: NodeDeps) {
     this.options = options;
@@ -203,6 +205,7 @@ export class RollupNode {
     });
     this.safeHeads = safe.safeHeads;
     this.wake = () => signals.wake();
+    this.detours = () => control.detours;
     const serverDeps = {
       node: {
         config,

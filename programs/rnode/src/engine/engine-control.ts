@@ -80,6 +80,8 @@ export type Insertion = { readonly kind: "inserted" } | Invalid | Trouble;
  * restarted without its last blocks, or rewound. Waiting would never end, so the heads are determined again from the blocks it has.
  */
 export class EngineControl {
+  /** how often the engine's head was taken back from a chain that L1 contradicts */
+  detours = 0;
   private readonly engine: DriverEngine;
   private readonly config: RollupConfig;
   private labels: Heads | undefined;
@@ -125,6 +127,13 @@ export class EngineControl {
   /** Called on a reset: the engine is then told the labels even if they have not changed, because it may have been restarted in between. */
   forgetSentForkchoice(): void {
     this.sent = undefined;
+  }
+
+  /** The engine's head has left the chain that L1 says: it goes back to ours. */
+  takeHeadBack(): Promise<Progress> {
+    this.detours++;
+    this.forgetSentForkchoice();
+    return this.sendForkchoice();
   }
 
   /** Tells the engine the labels, unless they have not changed since the last time. */

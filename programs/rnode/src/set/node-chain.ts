@@ -42,8 +42,13 @@ export class NodeChain implements LabelledChain {
   private async localSafeBlock(number: number, tip: MessageBlock): Promise<MessageBlock | undefined> {
     if (number === tip.number) return tip;
     if (this.last?.tip === tip.hash && this.last.block.number === number) return this.last.block;
-    const block = await this.node.l2.blockRefByNumber(number);
-    this.last = block && { tip: tip.hash, block };
+    const { l2, detours } = this.node;
+    const before = detours();
+    const block = await l2.blockRefByNumber(number);
+    const inChain = await l2.blockRefByNumber(tip.number);
+    // In the meantime the engine may have been on a chain of unsafe blocks that lacks the tip.
+    if (block === undefined || inChain?.hash !== tip.hash || detours() !== before) return undefined;
+    this.last = { tip: tip.hash, block };
     return block;
   }
 

@@ -300,6 +300,7 @@ export function createHarness(options: HarnessOptions = {}) {
   const unsafe = new UnsafeInserter({
     inbox,
     control,
+    l2: engine,
     gap,
     clock,
     log,

@@ -55,6 +55,7 @@ export function createUnsafe(
   const inserter = new UnsafeInserter({
     inbox,
     control,
+    l2,
     gap,
     check,
     timeouts,

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine } from "../testing/fake-chain.ts";
-import { buildUnsafe, createHarness, type Harness, type HarnessOptions } from "../testing/harness.ts";
+import { buildUnsafe, createHarness, type Harness, type HarnessOptions, userTransaction } from "../testing/harness.ts";
 
 /** Two block times. */
 const CHECK_MS = 4_000;
@@ -162,6 +162,22 @@ describe("a gap that no peer fills", () => {
   /** Payloads that the engine was given. */
   const given = ({ engine }: Harness): number => engine.calls.filter((call) => call === "newPayload").length;
   const linesOf = (harness: Harness, text: string) => harness.logs.filter((line) => line.text.includes(text));
+
+  it("is not filled with a chain that lacks a block which L1 says", async () => {
+    const { harness, chain } = await behind(5);
+    harness.pipeline.batches.push({ origin: 0, from: 0, userTransactions: [userTransaction(9)], isLastInSpan: false });
+    harness.newL1Head();
+    await harness.untilIdle();
+    const { head } = harness.engine;
+    expect(harness.heads()).toMatchObject({ unsafe: 1, pendingSafe: 1, safe: 0 });
+    for (const { envelope } of chain.slice(0, 4)) await harness.engine.newPayload(envelope);
+    await harness.advance(3 * CHECK_MS, 100);
+    expect(harness.heads().unsafe).toBe(1);
+    expect(harness.engine.head).toBe(head);
+    expect(harness.refused.list.map(({ cause, reason }) => [cause, reason])).toEqual([
+      ["engine", `its chain lacks block 1 ${head}, which L1 says`],
+    ]);
+  });
 
   it("is handed to the engine at the check after that at which peers were asked, again at each, and adopted when it is valid", async () => {
     const { harness, chain } = await behind(5);

@@ -1,7 +1,8 @@
+import type { L2Blocks } from "@rnode/node-clients";
 import type { LogFields, Logger } from "@rnode/observe";
-import type { Clock, Hex } from "@rnode/primitives";
+import { type Clock, type Hex, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayload } from "@rnode/protocol";
-import { IDLE, PROGRESS, type Progress } from "../common/progress.ts";
+import { IDLE, PROGRESS, type Progress, temporary } from "../common/progress.ts";
 import type { EngineControl } from "../engine/engine-control.ts";
 import type { Sequencer } from "../sequencing/sequencer.ts";
 import type { RefusalCause, RefusedBlocks } from "./refused-blocks.ts";
@@ -14,6 +15,7 @@ import type { QueuedPayload } from "./unsafe-queue.ts";
 export interface UnsafeInserterDeps {
   readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly control: EngineControl;
+  readonly l2: Pick<L2Blocks, "blockRefByNumber">;
   readonly gap: Pick<UnsafeGap, "takeForEngine">;
   readonly check: Pick<UnsafeBlockCheck, "ofChild" | "ofDescendant">;
   readonly sequencer: Pick<Sequencer, "isActive">;
@@ -112,7 +114,7 @@ export class UnsafeInserter {
     if (hasTimedOut) this.deps.timeouts.add(hash);
   }
 
-  /** Hands the engine a payload with missing parents. Its chain is ours once the engine has all of it. */
+  /** Hands the engine a payload with missing parents. Its chain is ours once the engine has all of it, unless L1 contradicts it. */
   private async handOver(payload: QueuedPayload): Promise<Progress> {
     const { ref, envelope } = payload;
     const { control, inbox, log } = this.deps;
@@ -130,6 +132,17 @@ export class UnsafeInserter {
       return outcome;
     }
     if (outcome.kind === "invalid") return this.refuse(payload, "engine", outcome.reason);
+    const { pendingSafe } = control.heads;
+    try {
+      const derived = await this.deps.l2.blockRefByNumber(pendingSafe.number);
+      if (derived?.hash !== pendingSafe.hash) {
+        this.refuse(payload, "engine", `its chain lacks block ${pendingSafe.number} ${pendingSafe.hash}, which L1 says`);
+        return await control.takeHeadBack();
+      }
+    } catch (error) {
+      if (!isCodedError(error, "engine/")) throw error;
+      return temporary(`block of another node: ${error.message}`);
+    }
     inbox.remove(ref.hash);
     control.setHeads({ ...control.heads, unsafe: ref });
     log.info("the engine has fetched the missing unsafe blocks", fields);
