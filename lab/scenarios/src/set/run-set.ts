@@ -1,6 +1,6 @@
 import { scheduleSetFaults } from "./set-faults.ts";
 import type { SetViolation } from "./set-invariants.ts";
-import { isCalm, type SetPlan, setPlanOf } from "./set-plan.ts";
+import { type SetPlan, setPlanOf } from "./set-plan.ts";
 import { SimSet } from "./sim-set.ts";
 
 export interface SetResult {
@@ -36,7 +36,7 @@ async function runSetPlan(plan: SetPlan, isLogKept = false): Promise<SetResult> 
     if (set.violations.length === 0) await recover(set);
     set.invariants.checkSameChains(set.nodes);
     for (const source of set.sources) set.invariants.checkDenials(source);
-    if (isCalm(plan)) set.invariants.checkNothingLost(set.sources[0]!);
+    if (plan.isCalm) set.invariants.checkNothingLost(set.sources[0]!);
   } catch (error) {
     onCrash(error);
   } finally {

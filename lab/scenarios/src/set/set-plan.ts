@@ -35,6 +35,8 @@ export type SetFault =
 /** The events of a scenario of a set, and their times. Everything follows from the seed. */
 export interface SetPlan {
   readonly seed: number;
+  /** nothing goes wrong: no block may be lost */
+  readonly isCalm: boolean;
   readonly chains: readonly ChainPlan[];
   /** names of the programs that verify the set */
   readonly sources: readonly string[];
@@ -52,10 +54,6 @@ export interface SetPlan {
   readonly faults: readonly SetFault[];
 }
 
-/** Nothing goes wrong: no block may be lost. */
-export const isCalm = ({ faults, hostileBlocks, cycles }: SetPlan): boolean =>
-  faults.length === 0 && hostileBlocks === 0 && cycles === 0;
-
 /** Share of the scenarios in which nothing goes wrong. */
 const CALM = 0.12;
 /** Share of the scenarios in which only faults make messages invalid. */
@@ -66,7 +64,7 @@ export const nodeName = (chainId: bigint, part: string): string => `${chainId}-$
 
 export function setPlanOf(seed: number): SetPlan {
   const random = new Random(seed, "set");
-  const isCalmSet = random.chance(CALM);
+  const isCalm = random.chance(CALM);
   const l1BlockTimeSec = random.pick([4, 6, 12] as const);
   const count = random.pick([2, 2, 2, 2, 3, 3, 4]);
   const sources = random.chance(0.4) ? ["source-1", "source-2"] : ["source-1"];
@@ -78,7 +76,7 @@ export function setPlanOf(seed: number): SetPlan {
       blockTimeSec: random.pick(l1BlockTimeSec === 4 ? [1, 2] : l1BlockTimeSec === 6 ? [2, 3] : [2, 3, 4, 6]),
       l1Genesis: random.pick([0, 0, 0, 1, 3]),
       // where nothing goes wrong, no window ends before the batch is read
-      seqWindowSize: isCalmSet ? 40 : random.between(8, 18),
+      seqWindowSize: isCalm ? 40 : random.between(8, 18),
       channelTimeout: random.between(5, 9),
       sequencerFollows: random.pick(sources),
       followerFollows: random.chance(0.5) ? random.pick(sources) : undefined,
@@ -96,10 +94,11 @@ export function setPlanOf(seed: number): SetPlan {
       ],
     };
   });
-  const isHonest = isCalmSet || random.chance(HONEST);
+  const isHonest = isCalm || random.chance(HONEST);
   const longestWindow = Math.max(...chains.map(({ seqWindowSize }) => seqWindowSize));
   return {
     seed,
+    isCalm,
     chains,
     sources,
     l1BlockTimeSec,
@@ -112,7 +111,7 @@ export function setPlanOf(seed: number): SetPlan {
     cycles: isHonest ? 0 : random.pick([0, 0, 1, 2]),
     faultsMs,
     recoveryMs: (3 * longestWindow + 30) * l1BlockTimeSec * 1000 + 120_000,
-    faults: isCalmSet ? [] : faultsOf(random, { chains, sources, faultsMs, l1Ms: l1BlockTimeSec * 1000 }),
+    faults: isCalm ? [] : faultsOf(random, { chains, sources, faultsMs, l1Ms: l1BlockTimeSec * 1000 }),
   };
 }
 
