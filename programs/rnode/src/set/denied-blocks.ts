@@ -13,7 +13,7 @@ import {
 } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { Table } from "@rnode/storage/environment";
-import { readRow } from "./rows.ts";
+import { blockIdFromRlp, blockIdToRlp, readRow } from "./rows.ts";
 
 /** A block that L1 alone would make safe, and that executes an invalid message. */
 export interface DeniedBlock {
@@ -21,6 +21,8 @@ export interface DeniedBlock {
   readonly block: BlockId;
   /** time of the round that found it, in seconds */
   readonly timestamp: number;
+  /** the highest L1 block that the blocks of that round were derived from */
+  readonly l1: BlockId;
   readonly reason: string;
   /** of the output root of the denied block, which games ask for */
   readonly stateRoot: Uint8Array;
@@ -29,7 +31,7 @@ export interface DeniedBlock {
 
 const chainPrefix = (chainId: bigint): Uint8Array => bigintToBytes(chainId, 32);
 
-/** The verdicts. Row: `chain id ‖ number ‖ hash → RLP [time of the round, state root, storage root, reason]`. */
+/** The verdicts. Row: `chain id ‖ number ‖ hash → RLP [time of the round, state root, storage root, reason, L1 block]`. */
 export class DeniedBlocks {
   /** grows with each verdict */
   verdicts = 0;
@@ -57,8 +59,8 @@ export class DeniedBlocks {
   }
 
   /** Adds a verdict; only inside a commit. */
-  add({ chainId, block, timestamp, reason, stateRoot, messagePasserStorageRoot }: DeniedBlock): void {
-    const row = [rlpUint(timestamp), stateRoot, messagePasserStorageRoot, new TextEncoder().encode(reason)];
+  add({ chainId, block, timestamp, l1, reason, stateRoot, messagePasserStorageRoot }: DeniedBlock): void {
+    const row = [rlpUint(timestamp), stateRoot, messagePasserStorageRoot, new TextEncoder().encode(reason), blockIdToRlp(l1)];
     this.table.write(keyOf(chainId, block), encodeRlp(row));
     this.verdicts++;
   }
@@ -75,10 +77,11 @@ const keyOf = (chainId: bigint, { number, hash }: BlockId): Uint8Array =>
   concatBytes(chainPrefix(chainId), uint64ToBytes(number), hexToBytes(hash));
 
 const stored = (row: { readonly key: Uint8Array; readonly value: Uint8Array }): DeniedBlock =>
-  readRow("denied", row, ([timestamp, stateRoot, messagePasserStorageRoot, reason]) => ({
+  readRow("denied", row, ([timestamp, stateRoot, messagePasserStorageRoot, reason, l1]) => ({
     chainId: bytesToBigint(row.key.subarray(0, 32)),
     block: { number: Number(bytesToBigint(row.key.subarray(32, 40))), hash: bytesToHex(row.key.subarray(40)) },
     timestamp: expectRlpNumber(timestamp),
+    l1: blockIdFromRlp(l1),
     reason: new TextDecoder().decode(expectRlpString(reason)),
     stateRoot: expectRlpString(stateRoot, 32),
     messagePasserStorageRoot: expectRlpString(messagePasserStorageRoot, 32),

@@ -22,21 +22,23 @@ function makeSet(lagoonSec = 104) {
   onTestFinished(() => database.close());
   const fork = { generation: 0, from: Number.POSITIVE_INFINITY };
   const l1 = (number: number): BlockId => ({ number, hash: hashOf("l1", number, number >= fork.from ? fork.generation : 0) });
-  const make = () => {
-    const a = new SimSetChain(A, { genesisSec: 100, blockTimeSec: 2, lagoonSec }, database);
-    const b = new SimSetChain(B, { genesisSec: 100, blockTimeSec: 1, lagoonSec }, database);
-    const verifier = new SetVerifier({
-      chains: [a, b],
+  const verifierOf = (...chains: readonly SimSetChain[]): SetVerifier =>
+    new SetVerifier({
+      chains,
       expiryWindowSec: WINDOW,
       database,
       checkL1: async ({ number, hash }) => (l1(number).hash === hash ? "canonical" : "replaced"),
       log: silentLogger,
     });
-    return { a, b, verifier, database };
+  const make = () => {
+    const a = new SimSetChain(A, { genesisSec: 100, blockTimeSec: 2, lagoonSec }, database);
+    const b = new SimSetChain(B, { genesisSec: 100, blockTimeSec: 1, lagoonSec }, database);
+    return { a, b, verifier: verifierOf(a, b), database };
   };
   return {
     ...make(),
     l1,
+    verifierOf,
     reorgL1: (from: number) => {
       fork.generation++;
       fork.from = from;
@@ -157,6 +159,28 @@ describe("a set of two chains", () => {
     expect([...database.denied.list()]).toEqual([]);
     fill(b, 12, l1(2), { 6: { logs: 1, executes: [] } });
     expect(await settle(verifier)).toEqual([6, 7, 8, 9, 10, 11, 12].map((n) => `verified ${100 + n}`));
+  });
+
+  it("takes a verdict back whose ground L1 takes away before its time is verified, also after a restart", async () => {
+    for (const restarts of [false, true]) {
+      const set = makeSet();
+      const { a, b, l1, reorgL1, database } = set;
+      let { verifier } = set;
+      fill(a, 6, l1(1), { 3: { logs: 0, executes: [named(B, 6, 0)] } });
+      fill(b, 5, l1(1));
+      fill(b, 12, l1(2));
+      const acts = a.onVerdict.bind(a);
+      a.onVerdict = () => {};
+      expect(await settle(verifier)).toEqual(["verified 104", "verified 105", "denied 901"]);
+      if (restarts) verifier = set.verifierOf(a, b);
+      reorgL1(2);
+      b.takeBack(6);
+      expect(await settle(verifier)).toEqual(["rewound 105"]);
+      expect([...database.denied.list()]).toEqual([]);
+      acts();
+      fill(b, 12, l1(2), { 6: { logs: 1, executes: [] } });
+      expect(await settle(verifier)).toEqual([6, 7, 8, 9, 10, 11, 12].map((n) => `verified ${100 + n}`));
+    }
   });
 
   it("verifies no block that has to be derived again, until its chain has done so", async () => {

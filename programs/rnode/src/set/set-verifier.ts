@@ -52,6 +52,8 @@ export class SetVerifier {
   private readonly deps: SetVerifierDeps;
   private readonly rules: SetRules;
   private readonly ingests: ReadonlyMap<bigint, MessageIngest>;
+  /** the verdicts of the time that is not verified yet */
+  private pending: DeniedBlock[];
   private sincePruning = 0;
   private sinceFlush = 0;
 
@@ -60,6 +62,8 @@ export class SetVerifier {
     this.deps = deps;
     this.rules = setRules(chains, expiryWindowSec);
     this.ingests = new Map(chains.map((chain) => [chain.chainId, new MessageIngest(chain, database)]));
+    const verifiedSec = database.verified.last?.timestamp ?? Number.NEGATIVE_INFINITY;
+    this.pending = [...database.denied.list()].filter(({ timestamp }) => timestamp > verifiedSec);
     this.startSec = startOfSet(chains.map(({ config }) => config));
   }
 
@@ -68,9 +72,11 @@ export class SetVerifier {
     const { chains, database, checkL1, log } = this.deps;
     if (!Number.isFinite(this.startSec)) return { kind: "waiting", reason: "a chain with Lagoon" };
     const { last } = database.verified;
-    const ground = last === undefined ? "canonical" : await checkL1(last.l1);
-    if (ground === "replaced") return this.rewind();
-    if (ground === "missing") return { kind: "waiting", reason: `L1 block ${last?.l1.number}, which the endpoint does not have` };
+    for (const { l1 } of last === undefined ? this.pending : [last, ...this.pending]) {
+      const ground = await checkL1(l1);
+      if (ground === "replaced") return this.rewind();
+      if (ground === "missing") return waitingForL1(l1);
+    }
     const configs = chains.map(({ config }) => config);
     const timestamp = last === undefined ? this.startSec : nextBlockTime(configs, last.timestamp);
     const tips = new Map<SetChain, LocalSafeBlock>();
@@ -107,11 +113,12 @@ export class SetVerifier {
         reason: `the messages of chain ${verdict.chainId} at block ${verdict.blockNumber}, which are not in the log`,
       };
     }
-    if (verdict.invalid.size > 0) return this.deny(timestamp, tips, verdict.invalid);
+    if (verdict.invalid.size > 0) return this.deny({ timestamp, l1: idOf(l1) }, tips, verdict.invalid);
     const heads = new Map([...tips].map(([{ chainId }, { block }]) => [chainId, idOf(block)]));
     const isFlushed = ++this.sinceFlush >= ROUNDS_A_FLUSH;
     if (isFlushed) this.sinceFlush = 0;
     database.atomically(() => database.verified.append({ timestamp, l1: idOf(l1), heads }), { isFlushed });
+    this.pending = [];
     log.debug("messages of the set verified", { timestamp, l1Block: l1.number });
     this.prune(timestamp);
     for (const chain of chains) chain.onVerdict();
@@ -129,7 +136,7 @@ export class SetVerifier {
   }
 
   private async deny(
-    timestamp: number,
+    { timestamp, l1 }: Pick<DeniedBlock, "timestamp" | "l1">,
     tips: ReadonlyMap<SetChain, LocalSafeBlock>,
     invalid: ReadonlyMap<bigint, string>,
   ): Promise<Round> {
@@ -138,12 +145,14 @@ export class SetVerifier {
     const denied = await Promise.all(
       chains.map(async ([chain, { block }]): Promise<DeniedBlock> => {
         const { chainId } = chain;
-        return { chainId, block: idOf(block), timestamp, reason: invalid.get(chainId)!, ...(await chain.outputOf(block)) };
+        const reason = invalid.get(chainId)!;
+        return { chainId, block: idOf(block), timestamp, l1, reason, ...(await chain.outputOf(block)) };
       }),
     );
     database.atomically(() => {
       for (const one of denied) database.denied.add(one);
     }, FLUSHED);
+    this.pending.push(...denied);
     for (const { chainId, block, reason } of denied) {
       log.warn("block with an invalid message: its deposits-only form replaces it", { chain: String(chainId), ...block, reason });
     }
@@ -151,11 +160,16 @@ export class SetVerifier {
     return { kind: "denied", chainIds: denied.map(({ chainId }) => chainId) };
   }
 
-  /** L1 has taken back what the last rounds rest on. */
+  /** L1 has taken back what the last rounds or verdicts rest on. */
   private async rewind(): Promise<Round> {
     const { chains, database, checkL1, log } = this.deps;
     let kept = database.verified.last;
-    while (kept !== undefined && (await checkL1(kept.l1)) !== "canonical") kept = database.verified.derivedUpTo(kept.l1.number - 1);
+    while (kept !== undefined) {
+      const ground = await checkL1(kept.l1);
+      if (ground === "missing") return waitingForL1(kept.l1);
+      if (ground === "canonical") break;
+      kept = database.verified.derivedUpTo(kept.l1.number - 1);
+    }
     const timestamp = kept?.timestamp;
     const after = timestamp ?? this.startSec - 1;
     const undone = database.atomically(() => {
@@ -167,6 +181,7 @@ export class SetVerifier {
       }
       return removed;
     }, FLUSHED);
+    this.pending = [];
     log.warn("L1 was reorganised: messages of the set are verified again", { after, verdictsUndone: undone.length });
     for (const chain of chains) chain.onVerdict();
     return { kind: "rewound", timestamp };
@@ -181,6 +196,11 @@ export class SetVerifier {
     }, FLUSHED);
   }
 }
+
+const waitingForL1 = ({ number }: BlockId): Round => ({
+  kind: "waiting",
+  reason: `L1 block ${number}, which the endpoint does not have`,
+});
 
 const idOf = ({ hash, number }: BlockId): BlockId => ({ hash, number });
 
