@@ -308,16 +308,16 @@ describe("a chain that imports", () => {
     const dev = newChain();
     let closed: Promise<void> | undefined;
     const stored: number[] = [];
-    const source = (async function* () {
-      for (const [index, block] of blocks.entries()) {
-        if (index === 30) closed = dev.chain.close();
-        yield await Promise.resolve({ block });
-      }
-    })();
-    const onStored = ({ header }: { header: Header }) => stored.push(header.number);
-    await expect(dev.chain.import(source, { groupBlocks: 7, onStored })).rejects.toThrow(
-      expect.objectContaining({ code: "chain/closed" }),
-    );
+    const onStored = ({ header }: { header: Header }): void => {
+      stored.push(header.number);
+      if (stored.length === 11) closed = dev.chain.close();
+    };
+    await expect(
+      dev.chain.import(
+        blocks.map((block) => ({ block })),
+        { groupBlocks: 7, onStored },
+      ),
+    ).rejects.toThrow(expect.objectContaining({ code: "chain/closed" }));
     await closed;
     const store = openChainStore(dev.folder);
     expect(stored.length).toBeGreaterThan(10);

@@ -23,7 +23,8 @@ export interface ImportingChain extends GroupChain {
 /** PERF: a group of ordinary blocks has some 5 MiB. */
 export const IMPORT_LIMITS: ImportLimits = { groupBytes: 16 << 20, aheadBytes: 8 << 20 };
 
-const BLOCKS_AHEAD = 12;
+/** PERF: blocks of few transactions are prepared together. */
+const BLOCKS_AHEAD = { least: 12, most: 128, bytes: 128 << 10 } as const;
 /** Rough size of a transaction without its data: signature, fees and addresses. */
 const ROUGH_TRANSACTION_BYTES = 250;
 /**
@@ -210,7 +211,7 @@ async function* prepared<T extends ImportItem>(
       const bytes = roughBytes(item.block);
       ahead.push({ bytes, pending: prepare(item) });
       bytesAhead += bytes;
-      while (ahead.length > BLOCKS_AHEAD || (ahead.length > 1 && bytesAhead > aheadBytes)) yield await shift();
+      while (isEnough(ahead.length, bytesAhead) || (ahead.length > 1 && bytesAhead > aheadBytes)) yield await shift();
     }
   } catch (error) {
     failure = { error }; // thrown only after the blocks that came before it
@@ -218,6 +219,9 @@ async function* prepared<T extends ImportItem>(
   while (ahead.length > 0) yield await shift();
   if (failure !== undefined) throw failure.error;
 }
+
+const isEnough = (blocks: number, bytes: number): boolean =>
+  blocks > BLOCKS_AHEAD.most || (blocks > BLOCKS_AHEAD.least && bytes > BLOCKS_AHEAD.bytes);
 
 const refusalOf = ({ block, hash }: PreparedBlock, validationError: string | undefined): ImportRefusal => ({
   block,

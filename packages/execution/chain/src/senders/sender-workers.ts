@@ -16,6 +16,14 @@ export interface RecoverReply {
   readonly hashes: Uint8Array;
 }
 
+/** of transactions, in their order */
+export interface PreparedTransactions {
+  /** 20 bytes each; `undefined`: the signature yields no sender */
+  readonly senders: readonly (Uint8Array | undefined)[];
+  /** 32 bytes each */
+  readonly hashes: readonly Uint8Array[];
+}
+
 type SenderHost = WorkerHost<RecoverRequest, RecoverReply>;
 
 /** Threads that recover signers. They start with the first request. */
@@ -28,13 +36,8 @@ export class SenderWorkers {
     this.#hosts = isThere ? Array.from({ length: count }, () => new WorkerHost(options)) : [];
   }
 
-  /**
-   * @returns the senders (undefined where there is none) and hashes of the encoded transactions; undefined: the threads are not
-   * available
-   */
-  async prepare(
-    encoded: readonly Uint8Array[],
-  ): Promise<{ senders: (Uint8Array | undefined)[]; hashes: Uint8Array[] } | undefined> {
+  /** @returns undefined: the threads are not available */
+  async prepare(encoded: readonly Uint8Array[]): Promise<PreparedTransactions | undefined> {
     if (this.#hosts.length === 0) return undefined;
     const share = Math.ceil(encoded.length / this.#hosts.length);
     const parts = await Promise.all(

@@ -4,6 +4,7 @@ import { type Block, encodeTransaction, hashTransaction, recoverEncodedSenders, 
 import type { ThreadOverrides } from "@rnode/threads";
 import { type KnownParts, PreparedBlock } from "../prepared-block.ts";
 import { findSenders, type SenderLookup, type SendersResult } from "./find-senders.ts";
+import { MIN_BATCH, SenderBatches } from "./sender-batches.ts";
 import { SenderWorkers } from "./sender-workers.ts";
 
 /** Provides the signer of each transaction. A recovery costs 65 µs per transaction, so known senders are remembered. */
@@ -37,8 +38,6 @@ export interface SenderOptions {
 const DEFAULT_CAPACITY = 65_536;
 /** Measured: a hash as text, 20 bytes, and a map entry. */
 const BYTES_PER_SENDER = 400;
-/** Fewer than this are recovered faster here than in a worker. */
-const MIN_BATCH = 8;
 /** How many are recovered here in one turn of the event loop: some 5 ms. */
 const TURN = 100;
 
@@ -49,12 +48,14 @@ export function createSenderCache(options: SenderOptions = {}): SenderSource {
 class SenderCache implements SenderSource {
   readonly #senders: LruCache<Hex, Uint8Array>;
   readonly #workers: SenderWorkers | undefined;
+  readonly #batches: SenderBatches | undefined;
   readonly #workerCount: number;
 
   constructor({ capacity = DEFAULT_CAPACITY, workers = 0, threads }: SenderOptions) {
     this.#senders = new LruCache(capacity);
     this.#workerCount = workers;
     this.#workers = workers > 0 ? new SenderWorkers(workers, threads) : undefined;
+    this.#batches = this.#workers && new SenderBatches(this.#workers);
   }
 
   get rememberedBytes(): number {
@@ -99,7 +100,7 @@ class SenderCache implements SenderSource {
 
   async prepare(block: Block, known: Pick<KnownParts, "transactionsRoot"> = {}): Promise<PreparedBlock> {
     const encoded = block.transactions.map(encodeTransaction);
-    const made = encoded.length < MIN_BATCH ? undefined : await this.#workers?.prepare(encoded);
+    const made = encoded.length === 0 ? undefined : await this.#batches?.prepare(encoded);
     if (made === undefined) return new PreparedBlock(block, known);
     const senders = made.senders.every((sender) => sender !== undefined) ? made.senders : undefined;
     return new PreparedBlock(block, { ...known, transactionHashes: made.hashes, senders });

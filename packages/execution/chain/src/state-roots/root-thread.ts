@@ -3,9 +3,15 @@ import type { ChainDatabase, ChainStoreBulk } from "@rnode/storage";
 import { hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 import { type GroupRoots, GroupRootsBuilder } from "./group-roots.ts";
 
+export interface ChangedBlock {
+  readonly number: number;
+  /** made by `packChanges` */
+  readonly packed: Uint8Array<ArrayBuffer>;
+}
+
 /** Blocks one after the other. After each group comes "seal", which is answered, and later "committed" once the group is. */
 export type RootQuestion =
-  | { readonly kind: "add"; readonly number: number; readonly packed: Uint8Array }
+  | { readonly kind: "add"; readonly blocks: readonly ChangedBlock[] }
   | { readonly kind: "seal" }
   | { readonly kind: "committed" };
 
@@ -62,9 +68,14 @@ export function rootsHere(store: RootStore, stateRoot: Uint8Array, maxNodes?: nu
   };
 }
 
+/** PERF: a message costs as much as the changes of a small block. */
+const MESSAGE_BYTES = 64 << 10;
+
 /** The thread knows only the blocks since its start, so a replacement could not continue its work. */
 class RootThread implements StateRoots {
   readonly #host: WorkerHost<RootQuestion, SealedRoots>;
+  #unsent: ChangedBlock[] = [];
+  #unsentBytes = 0;
 
   constructor(data: RootThreadData, overrides: ThreadOverrides) {
     const program = new URL("./root-worker.js", import.meta.url);
@@ -77,10 +88,24 @@ class RootThread implements StateRoots {
   }
 
   add(number: number, packed: Uint8Array<ArrayBuffer>): void {
-    if (!this.#isLost) this.#host.tell({ kind: "add", number, packed }, [packed.buffer]);
+    this.#unsent.push({ number, packed });
+    this.#unsentBytes += packed.length;
+    if (this.#unsentBytes >= MESSAGE_BYTES) this.#send();
+  }
+
+  #send(): void {
+    const blocks = this.#unsent;
+    this.#unsent = [];
+    this.#unsentBytes = 0;
+    if (this.#isLost || blocks.length === 0) return;
+    this.#host.tell(
+      { kind: "add", blocks },
+      blocks.map(({ packed }) => packed.buffer),
+    );
   }
 
   async seal(): Promise<GroupRoots | undefined> {
+    this.#send();
     const sealed = this.#isLost ? undefined : await this.#host.ask({ kind: "seal" });
     if (sealed === undefined) return undefined;
     const blocks = sealed.blocks.map(({ stateRoot, storageRoots }) => ({ stateRoot, storageRoots: new Map(storageRoots) }));

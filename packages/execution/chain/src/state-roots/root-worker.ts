@@ -16,7 +16,7 @@ function seal(): Served<SealedRoots> {
 serveWorker<RootQuestion, SealedRoots>((question) => {
   switch (question.kind) {
     case "add":
-      builder.add(question.number, question.packed);
+      for (const { number, packed } of question.blocks) builder.add(number, packed);
       return undefined;
     case "committed":
       builder.committed();
