@@ -24,10 +24,10 @@ export class SenderBatches {
   prepare(encoded: readonly Uint8Array[]): Promise<PreparedTransactions | undefined> {
     if (encoded.length >= FULL_BATCH) return this.#workers.prepare(encoded);
     return new Promise((settle) => {
-      if (this.#parts.length === 0) setImmediate(() => this.#flush());
+      if (this.#parts.length === 0) setImmediate(() => void this.#flush());
       this.#parts.push({ encoded, settle });
       this.#count += encoded.length;
-      if (this.#count >= FULL_BATCH) this.#flush();
+      if (this.#count >= FULL_BATCH) void this.#flush();
     });
   }
 
