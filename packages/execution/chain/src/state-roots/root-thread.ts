@@ -3,7 +3,7 @@ import type { ChainDatabase, ChainStoreBulk } from "@rnode/storage";
 import { hasThreads, type ThreadOverrides, WorkerHost } from "@rnode/threads";
 import { type GroupRoots, GroupRootsBuilder } from "./group-roots.ts";
 
-export interface ChangedBlock {
+interface ChangedBlock {
   readonly number: number;
   /** made by `packChanges` */
   readonly packed: Uint8Array<ArrayBuffer>;
