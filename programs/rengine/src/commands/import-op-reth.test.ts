@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { startFlakyServer } from "@rnode/download/testing";
 import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
-import { outputRoot } from "@rnode/protocol";
+import { decodeBlockPrefix, outputRoot } from "@rnode/protocol";
 import {
   hasOpRethFixtures,
   OP_RETH_FOLDERS,
@@ -298,6 +298,22 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
       await expect(run("refused", await from())).rejects.toThrow(reason);
       expect(headOf(join(root, "refused", "data"))).toBeUndefined();
       expect(existsSync(join(root, "refused", "data", "op-reth.partial"))).toBe(false);
+    });
+
+    it("with blocks of another chain, and with blocks that end early", async () => {
+      const bytes = readFileSync(join(root, "blocks.rlp"));
+      const { end } = decodeBlockPrefix(bytes, 0);
+      const v2 = await unpackOpReth("v2");
+      for (const [content, reason] of [
+        [bytes.subarray(0, end), /^--blocks: there is no block 0xde6a4d98/],
+        [bytes.subarray(0, -1), /^.*other-blocks\.rlp: block 380, at byte \d+, is cut off$/],
+      ] as const) {
+        const file = join(root, "other-blocks.rlp");
+        writeFileSync(file, content);
+        rmSync(join(root, "refused"), { recursive: true, force: true });
+        await expect(run("refused", v2, `--blocks=${file}`)).rejects.toThrow(reason);
+        expect(headOf(join(root, "refused", "data"))).toBeUndefined();
+      }
     });
 
     it("of another chain", async () => {

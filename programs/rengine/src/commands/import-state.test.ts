@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,7 +9,8 @@ import { openChainStore } from "@rnode/storage";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { databasePath } from "../setup/database.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
-import { CHAIN_ID, RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
+import { RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
+import { writeRegistry } from "../testing/test-registry.ts";
 import { importState } from "./import-state.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rengine-import-state-"));
@@ -147,7 +148,7 @@ describe("rengine import-state", () => {
     const datadir = join(root, `data-${count}`, "data");
     try {
       const { hash } = await other.rpc.call<{ hash: Hex }>("eth_getBlockByNumber", [toQuantity(FIRST), false]);
-      const registry = registryWith({ number: FIRST, hash });
+      const registry = writeRegistry(join(root, "registry"), { number: FIRST, hash });
       const from = join(root, "first.jsonl");
       writeFileSync(from, dump.join("\n"));
       const args = [`--chain=${registry}/test-mainnet`, `--datadir=${datadir}`, `--from=${from}`, `--blocks=${other.httpUrl}`];
@@ -239,34 +240,3 @@ describe("rengine import-state", () => {
     });
   });
 });
-
-/** A registry with one network. */
-function registryWith({ number, hash }: { readonly number: number; readonly hash: Hex }): string {
-  const folder = join(root, "registry");
-  const configs = join(folder, "superchain", "configs", "mainnet");
-  mkdirSync(configs, { recursive: true });
-  const word = (digit: string): string => `"0x${digit.repeat(64)}"`;
-  const forks = ["canyon", "delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"];
-  writeFileSync(join(configs, "superchain.toml"), "[l1]\nchain_id = 1\n");
-  writeFileSync(
-    join(configs, "test.toml"),
-    `name = "Test"
-chain_id = ${CHAIN_ID}
-block_time = 2
-seq_window_size = 3600
-max_sequencer_drift = 600
-batch_inbox_addr = "0x${"1".repeat(40)}"
-data_availability_type = "eth-da"
-optimism = { eip1559_elasticity = 6, eip1559_denominator = 50, eip1559_denominator_canyon = 250 }
-addresses = { OptimismPortalProxy = "0x${"2".repeat(40)}", SystemConfigProxy = "0x${"3".repeat(40)}" }
-[hardforks]
-${forks.map((fork) => `${fork}_time = 0`).join("\n")}
-[genesis]
-l2_time = 1700000000
-l1 = { hash = ${word("4")}, number = 1 }
-l2 = { hash = "${hash}", number = ${number} }
-system_config = { batcherAddress = "0x${"6".repeat(40)}", overhead = ${word("0")}, scalar = ${word("1")}, gasLimit = 30000000 }
-`,
-  );
-  return folder;
-}

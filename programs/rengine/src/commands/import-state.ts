@@ -1,7 +1,19 @@
 import { performance } from "node:perf_hooks";
 import { fetchOptions } from "@rnode/networks";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
-import { bool, command, hash, makeFolder, optionGroup, optionTable, path, text, textOf, UserError } from "@rnode/program";
+import {
+  bool,
+  type CommandIo,
+  command,
+  hash,
+  makeFolder,
+  optionGroup,
+  optionTable,
+  path,
+  text,
+  textOf,
+  UserError,
+} from "@rnode/program";
 import type { ChainDatabase } from "@rnode/storage";
 import { noteOlderBlocks } from "../history/older-blocks-note.ts";
 import type { Blocks } from "../import-state/block-source.ts";
@@ -19,6 +31,7 @@ import { fetchReportsTo } from "../setup/fetch-reports.ts";
 import { state } from "../setup/history-option.ts";
 import type { GenesisFetch } from "../setup/published-genesis.ts";
 import { VERSION } from "../version.ts";
+import { restoreFromSnapshot } from "./snapshot-restore.ts";
 import { chainOptions, noteReach } from "./snapshot-shared.ts";
 
 const table = optionTable({
@@ -37,7 +50,7 @@ const table = optionTable({
         parse: textOf("folder|file|url|-", "a folder, a file, a URL, or - for the standard input"),
         required: true,
         env: false,
-        help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst), or the manifest.json of several; or lines of JSON as op-reth init-state takes them, also with gzip or Zstandard. "-" reads such lines from the standard input.',
+        help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst), or the manifest.json of several; lines of JSON as op-reth init-state takes them, also with gzip or Zstandard; or a snapshot of rengine. "-" reads such lines from the standard input.',
       },
       blocks: {
         parse: textOf("url|file", "a URL or a file"),
@@ -84,7 +97,9 @@ export const importState = command({ table, version: VERSION }, async ({ options
   if (history && blocksFrom === undefined) throw new UserError("--history is of no effect without --blocks");
   const spec = await loadChainSpec({ chain, genesis: genesisSource, datadir, registry });
   const firstBlock = spec.network?.genesis.l2.number ?? spec.genesis?.head.header.number ?? 0;
-  const source = await openStateSource(from, { datadir, chainId: spec.config.chainId, firstBlock: Number(firstBlock) }, io);
+  const opened = await openStateSource(from, { datadir, chainId: spec.config.chainId, firstBlock: Number(firstBlock) }, io);
+  if (opened === "snapshot") return await restoreSnapshot(options.main, io);
+  const source = opened;
   let blocks: Blocks | undefined;
   let store: ChainDatabase | undefined;
   try {
@@ -130,6 +145,31 @@ export const importState = command({ table, version: VERSION }, async ({ options
     await store?.close();
   }
 });
+
+/** Has `rengine snapshot restore` take a snapshot of rengine. */
+async function restoreSnapshot(options: SnapshotOptions, io: CommandIo): Promise<number> {
+  const { chain, registry, datadir, from, blockHash, outputRoot, json } = options;
+  const values = {
+    chain,
+    registry,
+    datadir,
+    from,
+    "block-hash": blockHash && bytesToHex(blockHash),
+    "output-root": outputRoot && bytesToHex(outputRoot),
+  };
+  const args = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
+  return await restoreFromSnapshot(json ? [...args, "--json"] : args, {}, io);
+}
+
+interface SnapshotOptions {
+  readonly chain: string;
+  readonly registry?: string | undefined;
+  readonly datadir: string;
+  readonly from: string;
+  readonly blockHash?: Uint8Array | undefined;
+  readonly outputRoot?: Uint8Array | undefined;
+  readonly json: boolean;
+}
 
 /** @throws {UserError} if the source has another block in place of the chain's first one */
 function assertSameChain(source: StateSource, { block, hash }: FirstBlock): void {

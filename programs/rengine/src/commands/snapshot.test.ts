@@ -12,6 +12,7 @@ import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { KillableClient } from "../testing/kill-process.ts";
 import { RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
+import { importState } from "./import-state.ts";
 import { snapshot as command } from "./snapshot.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rengine-snapshot-"));
@@ -52,6 +53,16 @@ const chain = `--chain=${genesis}`;
 const create = (...args: string[]) => run("create", chain, `--datadir=${join(source.folder, "data")}`, `--block=${AT}`, ...args);
 
 describe("rengine snapshot", () => {
+  it("is restored by import-state, too", async () => {
+    const datadir = join(root, "imported", "data");
+    const out: string[] = [];
+    const io = { out: (line: string) => out.push(line), err: () => {}, progress: () => {} };
+    const args = [chain, `--datadir=${datadir}`, `--from=${file}`];
+    await expect(importState(args, {}, io)).rejects.toThrow(/say which block the snapshot must be of: --block-hash/);
+    expect(await importState([...args, `--block-hash=${hashes[AT]}`], {}, io)).toBe(0);
+    expect(out.join()).toMatch(new RegExp(`^block ${AT} ${hashes[AT]} state 0x`));
+  });
+
   it("is made of a running client, verified, and restored over a bad connection to a node that follows on, in both faces", async () => {
     // all blocks have one L1 origin, so that a rollup node may need all of them
     expect((await create(join(root, "default.snap"))).out).toMatch(new RegExp(` blocks ${AT} l1Blocks 0 checksum`));

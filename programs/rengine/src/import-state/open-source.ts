@@ -28,20 +28,17 @@ export interface OpenOptions {
  * Opens what `--from` names: `-`, a data directory of op-reth, or a file or URL with lines of JSON, an archive of a data directory, or a manifest of
  * archives.
  *
+ * @returns "snapshot": it is one of rengine
  * @throws {UserError}
  */
-export async function openStateSource(from: string, options: OpenOptions, io: CommandIo): Promise<StateSource> {
+export async function openStateSource(from: string, options: OpenOptions, io: CommandIo): Promise<StateSource | "snapshot"> {
   if (from === STANDARD_INPUT) return stateLines("the standard input", undefined, process.stdin as AsyncIterable<Uint8Array>);
   if (!isUrl(from) && !existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
   const size = isUrl(from) ? undefined : statSync(from);
   if (size?.isDirectory() === true) return rethState(from);
   const chunks = (): AsyncIterable<Uint8Array> => (isUrl(from) ? downloadPieces(from, MAX_LINES_BYTES) : fileChunks(from));
   const kind = kindOf(await firstBytes(from, chunks()));
-  if (kind === "snapshot") {
-    throw new UserError(
-      `--from: ${from} is a snapshot of rengine: rengine snapshot restore takes it, with the same --chain and --datadir`,
-    );
-  }
+  if (kind === "snapshot") return kind;
   if (kind === "lines") return stateLines(from, size?.size, chunks());
   const archives = kind === "archive" ? [[from]] : await archivesOf(from, options);
   const folder = join(options.datadir, UNPACKED_FOLDER);

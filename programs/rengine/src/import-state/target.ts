@@ -1,4 +1,4 @@
-import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, hexToBytes, isCodedError } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import { type Block, hashHeader } from "@rnode/protocol";
 import { collectLastBlocks, type LastBlocks } from "@rnode/snapshot";
@@ -44,7 +44,10 @@ export async function findTarget(spec: ChainSpec, source: TargetSource, io: Comm
   const onProgress = (blocks: number): void => io.progress(`blocks: ${blocks}`);
   const { blockOf, hasReceipts } = required(blocks);
   const from = { hash: own, source: blockOf, hasReceipts };
-  const lastBlocks = await collectLastBlocks({ config, genesis, ...from, folder, onProgress });
+  const lastBlocks = await collectLastBlocks({ config, genesis, ...from, folder, onProgress }).catch((cause: unknown) => {
+    if (!isCodedError(cause, "snapshot/false-content")) throw cause;
+    throw new UserError(`--blocks: ${String(cause.data.reason)}`, { cause });
+  });
   return { block: { header: lastBlocks.header, transactions: [], ommers: [] }, hash: own, genesis, lastBlocks };
 }
 

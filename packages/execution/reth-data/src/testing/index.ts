@@ -1,2 +1,3 @@
+export * from "./data-directory.ts";
 export * from "./mdbx-writer.ts";
 export * from "./op-reth-fixtures.ts";
