@@ -21,6 +21,7 @@ import type {
   StoredItem,
 } from "./api.ts";
 import { Building, payloadOf } from "./build/building.ts";
+import type { PartsOptions } from "./build/part-stream.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { createChainMetrics } from "./chain-metrics.ts";
 import { ChainView } from "./chain-view.ts";
@@ -122,7 +123,7 @@ export class StoredChain extends ChainView implements Chain {
     // A build uses its engine across calls, so it has its own.
     const jobContext = { ...context, engine: newEngine({ codeCacheBytes }) };
     const jobs = new PayloadJobs(jobContext, nowMs, limit, options.building);
-    const parts = { context, store, config, limit, metrics, nowMs, readAhead, suspendBuilds: () => jobs.suspend() };
+    const parts = { context, store, config, limit, metrics, nowMs, readAhead, suspendBuilds: () => jobs.suspend("head-changed") };
     const blocks = new BlockExecutor({ ...parts, parentStateOf }, { ...DEFAULT_TREE_LIMITS, ...options.tree });
     const genesis = blocks.branches.storedBlock(genesisHash)!;
     super(config, genesis, store, blocks.branches);
@@ -202,6 +203,10 @@ export class StoredChain extends ChainView implements Chain {
 
   setPendingSource(source: PendingSource): void {
     this.#jobs.source = source;
+  }
+
+  publishParts(options: PartsOptions): void {
+    this.#jobs.partsOptions = options;
   }
 
   badBlocks(): readonly BadBlock[] {

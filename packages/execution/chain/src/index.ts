@@ -1,6 +1,7 @@
 export * from "./api.ts";
 export * from "./build/attributes.ts";
 export { payloadOf } from "./build/building.ts";
+export { type PartSink, type PartsEnd, type PartsOptions, signedTransactionsOf } from "./build/part-stream.ts";
 export * from "./build/payload-builder.ts";
 export * from "./chain.ts";
 export * from "./chain-reader.ts";
@@ -22,6 +23,8 @@ export * from "./genesis/sorted-state.ts";
 export { type HeadNotice, headNoticeOf } from "./head-change.ts";
 export * from "./history/history-pruning.ts";
 export { describeImportRefusal } from "./import/block-import.ts";
+export * from "./pending/flashblock-of.ts";
+export type { PendingBlock } from "./pending/pending-block.ts";
 export * from "./prepared-block.ts";
 export * from "./senders/senders.ts";
 export { IntermediateRoots } from "./state-roots/intermediate-roots.ts";

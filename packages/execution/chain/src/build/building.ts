@@ -71,7 +71,7 @@ export class Building {
     if (chosen.kind === "invalid-state") return chosen;
     const { status } = chosen;
     if (!this.#isHead(state, status)) return { kind: "extended", status, blocks: [], refusal: undefined };
-    jobs.suspend();
+    jobs.suspend("derived");
     const deadlineMs = nowMs() + limitMs;
     const blocks: PreparedBlock[] = [];
     let refusal: { readonly fault: AttributesFault; readonly reason: string } | undefined;

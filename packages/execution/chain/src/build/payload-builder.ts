@@ -26,8 +26,9 @@ import {
 } from "./attributes.ts";
 import { type ExecutionContext, executedBlock, type ParentState, receiptsRoot } from "../execute/block-execution.ts";
 import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } from "../execute/block-run.ts";
-import type { BuildChoices, PendingSource } from "../api.ts";
+import type { BuildChoices, PendingSource, PendingTransaction } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
+import { type PendingBlock, type PendingPlace, pendingBlockOf } from "../pending/pending-block.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 import { blockFault, ChainError, describeFault } from "../faults.ts";
 import { requestsHash } from "../execute/requests.ts";
@@ -44,6 +45,8 @@ export interface FillLimits {
   readonly maxBlockBytes: DaBytes;
   /** gas of a block, that of forced transactions included, up to which pool transactions are added; 0: the block's gas limit */
   readonly maxBlockGas: bigint;
+  /** DA footprint of a block; default: the block's gas limit, which is the protocol's limit */
+  readonly maxFootprint?: bigint | undefined;
 }
 
 /** The time that is left for pool transactions. */
@@ -67,6 +70,7 @@ export type HeaderChoices = BuildChoices & {
 };
 
 const NO_DA_BYTES = daBytes(0);
+export const NO_LIMITS: FillLimits = { maxTransactionBytes: NO_DA_BYTES, maxBlockBytes: NO_DA_BYTES, maxBlockGas: 0n };
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
 const ZERO_NONCE = new Uint8Array(8);
 
@@ -144,6 +148,15 @@ export class PayloadBuild {
     return this.#transactions.length;
   }
 
+  get header(): Pick<Header, "gasLimit" | "timestamp" | "parentHash"> {
+    return this.#header;
+  }
+
+  /** seconds since the parent */
+  get blockTimeSec(): number {
+    return this.#header.timestamp - this.#parent.header.timestamp;
+  }
+
   /** Adds transactions that the block must contain, in order. */
   force(transactions: readonly Transaction[]): AttributesProblem | undefined {
     const refused = (index: number, fault: string): AttributesProblem => ({
@@ -209,6 +222,21 @@ export class PayloadBuild {
     }
   }
 
+  /** Adds transactions that were promised for this block, in order. @returns how many it cannot have */
+  keep(promised: readonly PendingTransaction[]): number {
+    const before = this.#transactions.length;
+    let at = 0;
+    const source = { best: () => ({ next: () => promised[at++], skipSender: () => {} }) };
+    this.fill(source, NO_LIMITS, UNLIMITED_TIME);
+    return promised.length - (this.#transactions.length - before);
+  }
+
+  /** The block as it is now. */
+  soFar(place: PendingPlace): PendingBlock {
+    const soFar = { rules: this.#rules, header: this.#header, run: this.#run };
+    return pendingBlockOf({ ...soFar, transactions: this.#transactions, senders: this.#senders }, place);
+  }
+
   /** Finishes the block. @throws {CodedError} chain/unbuildable if its post-processing fails */
   seal(): ExecutedBlock {
     const { withdrawals } = this.#attributes;
@@ -244,8 +272,8 @@ export class PayloadBuild {
   #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: FillLimits): DaBytes | undefined {
     if (!isTransactionTypeAllowed(this.#rules, transaction.type)) return undefined;
     if (this.#rules.op === undefined) return NO_DA_BYTES;
-    if (this.#run.daFootprint + this.#run.daFootprintOf(transaction, encoded) > this.#header.gasLimit) return undefined;
-    const { maxTransactionBytes, maxBlockBytes } = limits;
+    const { maxTransactionBytes, maxBlockBytes, maxFootprint = this.#header.gasLimit } = limits;
+    if (this.#run.daFootprint + this.#run.daFootprintOf(transaction, encoded) > maxFootprint) return undefined;
     if (maxTransactionBytes === 0 && maxBlockBytes === 0) return NO_DA_BYTES;
     const bytes = estimatedDaBytes(encoded);
     if (maxTransactionBytes !== 0 && bytes > maxTransactionBytes) return undefined;

@@ -1,12 +1,13 @@
 import { SUPPOSED_GAS_PER_MS } from "@rnode/evm";
-import { type Hex, LruCache } from "@rnode/primitives";
-import { daBytes, type PayloadAttributes, payloadId } from "@rnode/protocol";
+import { equalBytes, type Hex, LruCache } from "@rnode/primitives";
+import { type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
-import type { PendingSource } from "../api.ts";
+import type { PendingSource, PendingTransaction } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import type { ExecutionLimit } from "../execute/execution-limit.ts";
-import { type FillLimits, type PayloadBuild, startBuild } from "./payload-builder.ts";
+import { type PartsEnd, type PartsOptions, PartStream } from "./part-stream.ts";
+import { type FillLimits, NO_LIMITS, type PayloadBuild, startBuild } from "./payload-builder.ts";
 
 export interface PayloadJobsOptions {
   /** time for executing a block's pool transactions, when the build starts and when the payload is fetched together */
@@ -20,6 +21,8 @@ type OpenJob = {
   readonly build: PayloadBuild;
   /** time that its pool transactions have taken */
   spentMs: number;
+  /** undefined: no parts are published */
+  parts?: PartStream | undefined;
 };
 type Job = OpenJob | { readonly kind: "sealed"; readonly executed: ExecutedBlock };
 
@@ -31,8 +34,12 @@ const MAX_JOBS = 8;
  * executed once and the latest are still included. At most one build is open, because it occupies the engine.
  */
 export class PayloadJobs {
-  limits: FillLimits = { maxTransactionBytes: daBytes(0), maxBlockBytes: daBytes(0), maxBlockGas: 0n };
+  limits: FillLimits = NO_LIMITS;
   source: PendingSource | undefined;
+  /** how the parts of open builds are published; undefined: they are not */
+  partsOptions: PartsOptions | undefined;
+  /** the parts that were published last */
+  #published: { readonly parentHash: Uint8Array; readonly transactions: readonly PendingTransaction[] } | undefined;
   readonly #context: ExecutionContext;
   readonly #nowMs: () => number;
   readonly #limit: ExecutionLimit;
@@ -59,7 +66,7 @@ export class PayloadJobs {
   ): { kind: "started"; id: Hex } | { kind: "invalid"; problem: AttributesProblem } {
     const id = payloadId(parent.hash, attributes, version);
     if (this.#jobs.has(id)) return { kind: "started", id };
-    this.suspend();
+    this.suspend("replaced");
     const started = this.#limit.run(this.#context.engine, id, false, () =>
       startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#desiredGasLimit }),
     );
@@ -68,7 +75,8 @@ export class PayloadJobs {
     if (build.usesPool) {
       const job: OpenJob = { kind: "open", build, spentMs: 0 };
       this.#jobs.set(id, job);
-      this.#fill(job);
+      if (this.partsOptions === undefined) this.#fill(job, this.limits);
+      else this.#startParts(id, job, this.partsOptions);
     } else {
       this.#jobs.set(id, { kind: "sealed", executed: build.seal() });
     }
@@ -80,26 +88,41 @@ export class PayloadJobs {
     const job = this.#jobs.get(id);
     if (job === undefined) return undefined;
     if (job.kind === "sealed") return job.executed;
-    this.#fill(job);
-    return this.#seal(id, job.build);
+    if (job.parts === undefined) this.#fill(job, this.limits);
+    else job.parts.seal();
+    return this.#seal(id, job);
   }
 
   /** Seals the open build as it is, because its engine or its state is needed. */
-  suspend(): void {
-    for (const [id, job] of [...this.#jobs]) if (job.kind === "open") this.#seal(id, job.build);
+  suspend(reason: PartsEnd): void {
+    for (const [id, job] of [...this.#jobs]) {
+      if (job.kind !== "open") continue;
+      job.parts?.end(reason);
+      this.#seal(id, job);
+    }
   }
 
-  #seal(id: Hex, build: PayloadBuild): ExecutedBlock {
+  /** A build that follows another one on the same parent begins with the transactions of the other one's parts. */
+  #startParts(id: Hex, job: OpenJob, options: PartsOptions): void {
+    const { parentHash } = job.build.header;
+    const isSameParent = this.#published !== undefined && equalBytes(this.#published.parentHash, parentHash);
+    const promised = isSameParent ? this.#published!.transactions : options.promised(parentHash);
+    job.parts = new PartStream(job.build, id, options, (share) => this.#fill(job, share(this.limits)));
+    job.parts.start(promised);
+  }
+
+  #seal(id: Hex, { build, parts }: OpenJob): ExecutedBlock {
+    if (parts !== undefined) this.#published = { parentHash: build.header.parentHash, transactions: parts.published };
     const executed = build.seal();
     this.#jobs.set(id, { kind: "sealed", executed });
     return executed;
   }
 
-  #fill(job: OpenJob): void {
+  #fill(job: OpenJob, limits: FillLimits): void {
     if (this.source === undefined) return;
     const startMs = this.#nowMs() - job.spentMs;
     const leftMs = (): number => this.#options.fillMs - (this.#nowMs() - startMs);
-    job.build.fill(this.source, this.limits, {
+    job.build.fill(this.source, limits, {
       isUp: () => leftMs() <= 0,
       isEnoughFor: (gasLimit) => Number(gasLimit) / SUPPOSED_GAS_PER_MS <= leftMs(),
     });

@@ -128,6 +128,16 @@ export class BlockRun {
     return this.#daFootprint;
   }
 
+  /** of the transactions so far; the array grows */
+  get receipts(): readonly Receipt[] {
+    return this.#receipts;
+  }
+
+  /** of the transactions so far */
+  get logsBloom(): Uint8Array {
+    return this.#bloom.union();
+  }
+
   get transactionCount(): number {
     return this.#receipts.length;
   }

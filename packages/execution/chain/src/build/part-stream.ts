@@ -1,0 +1,128 @@
+import type { Hex } from "@rnode/primitives";
+import { encodeTransaction, hashTransaction, isSigned, MAX_FLASHBLOCKS } from "@rnode/protocol";
+import type { PendingTransaction } from "../api.ts";
+import type { Delay } from "../history/history-pruning.ts";
+import type { PendingBlock } from "../pending/pending-block.ts";
+import { limitsOfPart, type PartPlan, planParts } from "./part-budget.ts";
+import type { FillLimits, PayloadBuild } from "./payload-builder.ts";
+
+/** Why no more parts of a block follow. */
+export type PartsEnd =
+  /** the payload was requested: the block has exactly these parts */
+  | "sealed"
+  /** another build began */
+  | "replaced"
+  /** the head changed */
+  | "head-changed"
+  /** blocks were derived or imported */
+  | "derived";
+
+/** Receives the parts of the blocks that are built here. */
+export interface PartSink {
+  /** A part, which is never taken back. */
+  onPart(part: PendingBlock): void;
+  /** @param last the last part. @param lost promised transactions that the block could not have */
+  onEnd(last: PendingBlock, end: PartsEnd, lost: number): void;
+  /** A part could not be made, and no more follow. */
+  onError(error: unknown): void;
+}
+
+export interface PartsOptions {
+  readonly intervalMs: number;
+  readonly sink: PartSink;
+  readonly delay: Delay;
+  readonly unixMs: () => number;
+  /** transactions of parts that another producer published for a block on this parent, in order */
+  readonly promised: (parentHash: Uint8Array) => readonly PendingTransaction[];
+}
+
+/** Adds pool transactions to the build, within a share of the limits that are in effect. */
+export type FillWithin = (share: (limits: FillLimits) => FillLimits) => void;
+
+/** The parts of one open build. What a part has is final: later parts only add to it. */
+export class PartStream {
+  readonly #build: PayloadBuild;
+  readonly #payloadId: Hex;
+  readonly #options: PartsOptions;
+  readonly #plan: PartPlan;
+  readonly #fill: FillWithin;
+  #last: PendingBlock | undefined;
+  #lost = 0;
+  #timer: { readonly cancel: () => void } | undefined;
+
+  constructor(build: PayloadBuild, payloadId: Hex, options: PartsOptions, fill: FillWithin) {
+    this.#build = build;
+    this.#payloadId = payloadId;
+    this.#options = options;
+    this.#fill = fill;
+    const restMs = Math.min(build.header.timestamp * 1000 - options.unixMs(), build.blockTimeSec * 1000);
+    this.#plan = planParts(restMs, options.intervalMs);
+  }
+
+  /** Publishes the first part: the forced transactions, those that were promised before, and the first ones of the pool. */
+  start(promised: readonly PendingTransaction[]): void {
+    if (promised.length > 0) this.#lost = this.#build.keep(promised);
+    this.#next();
+    this.#schedule(this.#plan.firstMs);
+  }
+
+  /** Publishes what has not been published yet, after a last fill, and ends the stream. */
+  seal(): void {
+    this.#timer?.cancel();
+    this.#fill((limits) => limits);
+    if (this.#build.transactionCount > (this.#last?.block.transactions.length ?? 0)) this.#publish();
+    this.end("sealed");
+  }
+
+  end(reason: PartsEnd): void {
+    this.#timer?.cancel();
+    if (this.#last !== undefined) this.#options.sink.onEnd(this.#last, reason, this.#lost);
+  }
+
+  /** The published transactions of users. */
+  get published(): readonly PendingTransaction[] {
+    return this.#last === undefined ? [] : signedTransactionsOf(this.#last);
+  }
+
+  #next(): void {
+    const made = this.#last === undefined ? 0 : this.#last.index + 1;
+    this.#fill((limits) => limitsOfPart(limits, this.#build.header.gasLimit, made, this.#plan));
+    this.#publish();
+  }
+
+  #publish(): void {
+    const before = this.#last;
+    const place = { payloadId: this.#payloadId, index: before === undefined ? 0 : before.index + 1 };
+    this.#last = this.#build.soFar({ ...place, earlier: before?.block.transactions.length ?? 0 });
+    this.#options.sink.onPart(this.#last);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#last!.index >= Math.min(this.#plan.parts, MAX_FLASHBLOCKS - 2)) return; // the payload is late: its last part waits for the request
+    this.#timer = this.#options.delay(delayMs, () => {
+      try {
+        this.#next();
+      } catch (error) {
+        this.#options.sink.onError(error); // the request for the payload repeats the work, and is answered with the error
+        return;
+      }
+      this.#schedule(this.#options.intervalMs);
+    });
+  }
+}
+
+/** The transactions of users in a block under construction. */
+export function signedTransactionsOf({ block, senders }: PendingBlock): PendingTransaction[] {
+  return block.transactions.flatMap((transaction, index) =>
+    isSigned(transaction)
+      ? [
+          {
+            transaction,
+            sender: senders[index]!,
+            encoded: encodeTransaction(transaction),
+            hash: hashTransaction(transaction),
+          },
+        ]
+      : [],
+  );
+}

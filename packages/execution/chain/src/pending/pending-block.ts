@@ -1,0 +1,65 @@
+import type { StateChanges } from "@rnode/evm";
+import { EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, type Hex, ZERO_HASH } from "@rnode/primitives";
+import { type BlockRules, encodeTransaction, type Header, hashHeader, type Transaction } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import type { StoredBlock } from "../api.ts";
+import { receiptsRoot } from "../execute/block-execution.ts";
+import type { BlockRun, UnsealedHeader } from "../execute/block-run.ts";
+
+/**
+ * An OP Stack block under construction, after one of its parts. State roots are zero, so its hash is not that of any block; it changes with
+ * each transaction.
+ */
+export interface PendingBlock extends StoredBlock {
+  readonly payloadId: Hex;
+  /** number of its latest part, from 0 */
+  readonly index: number;
+  /** number of transactions in earlier parts */
+  readonly earlier: number;
+  /** of all its transactions */
+  readonly changes: StateChanges;
+}
+
+export type PendingPlace = Pick<PendingBlock, "payloadId" | "index" | "earlier">;
+
+/** What a block under construction consists of. */
+export interface BlockSoFar {
+  readonly rules: BlockRules;
+  readonly header: UnsealedHeader & Pick<Header, "extraData">;
+  readonly run: BlockRun;
+  readonly transactions: readonly Transaction[];
+  readonly senders: readonly Uint8Array[];
+}
+
+const ZERO_NONCE = new Uint8Array(8);
+
+/** The block as it is now; later transactions do not change the result. */
+export function pendingBlockOf(soFar: BlockSoFar, place: PendingPlace): PendingBlock {
+  const { run } = soFar;
+  const transactions = soFar.transactions.slice();
+  const header = pendingHeader(soFar);
+  return {
+    ...place,
+    block: { header, transactions, ommers: [], ...(soFar.rules.hasWithdrawals && { withdrawals: [] }) },
+    hash: hashHeader(header),
+    receipts: run.receipts.slice(),
+    senders: soFar.senders.slice(),
+    changes: run.execution.changes(),
+  };
+}
+
+function pendingHeader({ rules, header, run, transactions }: BlockSoFar): Header {
+  return {
+    ...header,
+    ommersHash: EMPTY_OMMERS_HASH,
+    stateRoot: ZERO_HASH,
+    transactionsRoot: orderedTrieRoot(transactions.map(encodeTransaction)),
+    receiptsRoot: receiptsRoot(run),
+    logsBloom: run.logsBloom,
+    gasUsed: run.gasUsed,
+    nonce: ZERO_NONCE,
+    ...(rules.hasWithdrawals && { withdrawalsRoot: ZERO_HASH }),
+    ...(rules.hasBlobGas && { blobGasUsed: rules.hasDaFootprint ? run.daFootprint : 0n }),
+    ...(rules.hasExecutionRequests && { requestsHash: EMPTY_REQUESTS_HASH }),
+  };
+}
