@@ -13,7 +13,6 @@ import type {
 } from "@rnode/protocol";
 import type { BlockParts, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { PartsOptions } from "./build/part-stream.ts";
 import type { PreparedBlock } from "./prepared-block.ts";
 
 export type { StateView } from "@rnode/storage";
@@ -322,11 +321,6 @@ export interface Chain {
   setGasLimit(gasLimit: bigint): void;
   /** Sets the source of pool transactions. Without one, blocks contain forced transactions only. */
   setPendingSource(source: PendingSource): void;
-  /**
-   * Fills builds that take transactions of the pool in parts, and publishes each part. A build that is sealed is exactly its parts. Builds
-   * whose attributes exclude the pool are not published. Only for OP Stack chains.
-   */
-  publishParts(options: PartsOptions): void;
   /** The most recent blocks that were executed and found invalid, newest first. */
   badBlocks(): readonly BadBlock[];
   onHeadChange(listener: (change: HeadChange) => void): () => void;

@@ -26,6 +26,10 @@ export const createChainMetrics = (m: MetricFactory, memory: ChainMemory) => {
       BUCKETS_SECONDS,
       ["verdict"],
     ),
+    started: m.counter(
+      "chain_started_blocks_total",
+      "Payloads whose first transactions had been executed already, because they came in subblocks.",
+    ),
     commit: m.histogram("chain_commit_seconds", "Time to commit a change of the head.", BUCKETS_SECONDS),
     start: m.histogram(
       "chain_build_start_seconds",

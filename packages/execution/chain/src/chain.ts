@@ -1,6 +1,6 @@
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
-import type { BlockId, ChainConfig, DaBytes, PayloadAttributes, PayloadStatusV1, Transaction } from "@rnode/protocol";
+import type { BlockId, ChainConfig, DaBytes, Flashblock, PayloadAttributes, PayloadStatusV1, Transaction } from "@rnode/protocol";
 import type { ChainDatabase, ChainStore, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type {
@@ -21,9 +21,9 @@ import type {
   StoredItem,
 } from "./api.ts";
 import { Building, payloadOf } from "./build/building.ts";
-import type { PartsOptions } from "./build/part-stream.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { createChainMetrics } from "./chain-metrics.ts";
+import type { ChainParts, PartsOptions, PartVerdict } from "./chain-parts.ts";
 import { ChainView } from "./chain-view.ts";
 import type { ExecutionContext, ParentState } from "./execute/block-execution.ts";
 import { create2DeployerCodeFrom } from "./execute/create2-deployer-files.ts";
@@ -37,6 +37,7 @@ import { Heads } from "./fork-choice/heads.ts";
 import { SYNCING, updated } from "./fork-choice/payload-status.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
 import { ChainImport } from "./import/chain-import.ts";
+import { PendingExecutor } from "./pending/pending-executor.ts";
 import type { PreparedBlock } from "./prepared-block.ts";
 import { type ReadAhead, startReadAhead } from "./read-ahead/read-ahead.ts";
 import { createSenderCache, type SenderSource } from "./senders/senders.ts";
@@ -82,12 +83,12 @@ export interface ChainOptions {
 }
 
 /** @throws {CodedError} chain/no-genesis */
-export function openChain(dependencies: ChainDependencies, options: ChainOptions = {}): Chain {
+export function openChain(dependencies: ChainDependencies, options: ChainOptions = {}): Chain & ChainParts {
   return new StoredChain(dependencies, options);
 }
 
 /** Puts the parts of a chain together: execution, heads, building, import. */
-export class StoredChain extends ChainView implements Chain {
+export class StoredChain extends ChainView implements Chain, ChainParts {
   protected readonly blocks: BlockExecutor;
   protected readonly heads: Heads;
   protected readonly building: Building;
@@ -96,6 +97,7 @@ export class StoredChain extends ChainView implements Chain {
   readonly #importing: ChainImport;
   readonly #liveRoots: LiveRoots | undefined;
   readonly #readAhead: ReadAhead | undefined;
+  readonly #pending: PendingExecutor;
 
   constructor(dependencies: ChainDependencies, options: ChainOptions = {}) {
     const { store, config, senders = createSenderCache(), nowMs, parentStateOf, startGroupRoots = startStateRoots } = dependencies;
@@ -108,7 +110,8 @@ export class StoredChain extends ChainView implements Chain {
     const metrics = createChainMetrics(dependencies.metrics ?? noMetrics, {
       executed: () => blocks.memory.executed,
       removed: () => blocks.memory.removed,
-      engines: () => context.engine.memoryBytes + jobContext.engine.memoryBytes + this.#importing.memoryBytes,
+      engines: () =>
+        context.engine.memoryBytes + jobContext.engine.memoryBytes + executor.memoryBytes + this.#importing.memoryBytes,
       stateTrie: () => (stateTrie.nodeCount + (liveRoots?.nodeCount ?? 0)) * ROUGH_NODE_BYTES,
     });
     const limit = new ExecutionLimit(nowMs, options.maxExecutionMs ?? 0);
@@ -124,13 +127,23 @@ export class StoredChain extends ChainView implements Chain {
     const jobContext = { ...context, engine: newEngine({ codeCacheBytes }) };
     const jobs = new PayloadJobs(jobContext, nowMs, limit, options.building);
     const parts = { context, store, config, limit, metrics, nowMs, readAhead, suspendBuilds: () => jobs.suspend("head-changed") };
-    const blocks = new BlockExecutor({ ...parts, parentStateOf }, { ...DEFAULT_TREE_LIMITS, ...options.tree });
+    const executor = new PendingExecutor({
+      context,
+      newEngine: () => newEngine({ codeCacheBytes }),
+      limit,
+      head: () => this.heads.latest.hash,
+      parentState: () => this.building.headState(),
+    });
+    const startedRun = ({ header, encodedTransactions }: PreparedBlock) =>
+      executor.take(header.parentHash, header, encodedTransactions);
+    const blocks = new BlockExecutor({ ...parts, parentStateOf, startedRun }, { ...DEFAULT_TREE_LIMITS, ...options.tree });
     const genesis = blocks.branches.storedBlock(genesisHash)!;
     super(config, genesis, store, blocks.branches);
     this.#store = store;
     this.#jobs = jobs;
     this.#liveRoots = liveRoots;
     this.#readAhead = readAhead;
+    this.#pending = executor;
     this.blocks = blocks;
     this.heads = new Heads({ ...parts, blocks });
     this.building = new Building({ ...parts, blocks, heads: this.heads, jobs });
@@ -207,6 +220,10 @@ export class StoredChain extends ChainView implements Chain {
 
   publishParts(options: PartsOptions): void {
     this.#jobs.partsOptions = options;
+  }
+
+  executePart(part: Flashblock): PartVerdict {
+    return this.#pending.execute(part);
   }
 
   badBlocks(): readonly BadBlock[] {

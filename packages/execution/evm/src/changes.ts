@@ -58,7 +58,7 @@ export function collectChanges(instance: EngineInstance): StateChanges {
  * Objects are created on first access. A copy (`{ ...changes }`) has the objects but not the records, so the two cannot
  * contradict each other.
  */
-function recordedChanges(records: ChangeRecords, codes: StateChanges["codes"]): StateChanges {
+export function recordedChanges(records: ChangeRecords, codes: StateChanges["codes"]): StateChanges {
   let accounts: readonly AccountChange[] | undefined;
   const changes: StateChanges = {
     get accounts() {

@@ -1,4 +1,5 @@
 export { ChangeRecords } from "./change-records.ts";
+export { recordedChanges } from "./changes.ts";
 export type { MessageKind } from "./engine/layout.ts";
 export { compileEvm, type EvmModule } from "./engine/module.ts";
 export { createEvm, type EvmEngine, type EvmOptions, SUPPOSED_GAS_PER_MS } from "./evm.ts";

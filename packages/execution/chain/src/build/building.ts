@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { type PayloadAttributes, type PayloadStatusV1, payloadId } from "@rnode/protocol";
 import type {
   AttributesFault,
@@ -129,6 +129,11 @@ export class Building {
     const { build } = started;
     if (build.usesPool && jobs.source !== undefined) build.fill(jobs.source, jobs.limits, UNLIMITED_TIME);
     return { kind: "built", executed: build.seal() };
+  }
+
+  /** The head as the parent of a block. */
+  headState(): ParentState {
+    return this.#parentState(hexToBytes(this.#deps.heads.latest.hash));
   }
 
   /** @returns undefined: it takes too long, and earlier blocks were built; the next call starts with it */

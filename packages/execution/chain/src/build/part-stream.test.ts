@@ -4,10 +4,8 @@ import { orderedTrieRoot } from "@rnode/trie";
 import { afterEach, describe, expect, it } from "vitest";
 import type { PendingTransaction } from "../api.ts";
 import { flashblockMetadataOf, flashblockOf } from "../pending/flashblock-of.ts";
-import type { PendingBlock } from "../pending/pending-block.ts";
 import {
   ACCOUNTS,
-  attributesFor,
   type DevChain,
   fixedPool,
   forkchoice,
@@ -16,9 +14,9 @@ import {
   produce,
   transaction,
 } from "../testing/dev-chain.ts";
+import { PartProducer } from "../testing/part-producer.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 import { limitsOfPart, planParts } from "./part-budget.ts";
-import type { PartsEnd } from "./part-stream.ts";
 import { NO_LIMITS } from "./payload-builder.ts";
 
 describe("the plan of a block's parts", () => {
@@ -57,64 +55,10 @@ afterEach(async () => {
   for (const chain of opened.splice(0)) await chain.remove();
 });
 
-interface End {
-  readonly index: number;
-  readonly reason: PartsEnd;
-  readonly lost: number;
-}
-
-/** A chain that publishes parts, with a clock and a pool of its own. */
-class Producer {
-  readonly dev: DevChain;
-  readonly parts: PendingBlock[] = [];
-  readonly ends: End[] = [];
-  readonly errors: unknown[] = [];
-  pool: { from: number; tx: FeeMarketTransaction }[] = [];
-  promised: readonly PendingTransaction[] = [];
-  timer: { readonly atMs: number; readonly action: () => void } | undefined;
-  nowMs = 1_000_000;
-
-  constructor(intervalMs = 500) {
-    this.dev = openDevChain("jovian");
-    opened.push(this.dev);
-    const { chain } = this.dev;
-    chain.setPendingSource(fixedPool(() => this.pool));
-    chain.publishParts({
-      intervalMs,
-      unixMs: () => this.nowMs,
-      delay: (delayMs, action) => {
-        const timer = { atMs: this.nowMs + delayMs, action };
-        this.timer = timer;
-        return { cancel: () => (this.timer = this.timer === timer ? undefined : this.timer) };
-      },
-      promised: () => this.promised,
-      sink: {
-        onPart: (part) => this.parts.push(part),
-        onEnd: ({ index }, reason, lost) => this.ends.push({ index, reason, lost }),
-        onError: (error) => this.errors.push(error),
-      },
-    });
-  }
-
-  start(seed = 1): `0x${string}` {
-    const attributes = attributesFor(this.dev, seed, { noTxPool: false });
-    const result = this.dev.chain.forkchoiceUpdated(forkchoice(hexToBytes(this.dev.chain.head().hash)), attributes, 3);
-    if (result.kind !== "updated" || result.payloadId === undefined) throw new Error(JSON.stringify(result));
-    return result.payloadId;
-  }
-
-  /** Runs the next timer. */
-  tick(): void {
-    const { atMs, action } = this.timer!;
-    this.timer = undefined;
-    this.nowMs = atMs;
-    action();
-  }
-
-  /** Hashes of a block's transactions after its deposit. */
-  users(block: PendingBlock["block"]): string[] {
-    return block.transactions.slice(1).map((each) => bytesToHex(hashTransaction(each)));
-  }
+function producerOf(): PartProducer {
+  const producer = new PartProducer();
+  opened.push(producer.dev);
+  return producer;
 }
 
 const hashesOf = (...transactions: readonly FeeMarketTransaction[]): string[] =>
@@ -122,7 +66,7 @@ const hashesOf = (...transactions: readonly FeeMarketTransaction[]): string[] =>
 
 describe("an open build", () => {
   it("publishes its deposits at once, later transactions in later parts, and is sealed as exactly its parts", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     const [one, two, three] = [transaction(0, 0), transaction(1, 0, { to: LOGGER, data: new Uint8Array(32) }), transaction(0, 1)];
     const id = producer.start();
     expect(producer.parts).toMatchObject([{ index: 0, earlier: 0, payloadId: id }]);
@@ -149,7 +93,7 @@ describe("an open build", () => {
   });
 
   it("adds no last part if nothing is new", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     producer.pool = [{ from: 0, tx: transaction(0, 0) }];
     const { block } = producer.dev.chain.getPayload(producer.start())!;
     expect(block.transactions).toHaveLength(2);
@@ -157,7 +101,7 @@ describe("an open build", () => {
   });
 
   it("has cumulative budgets of gas: an unused share remains for later parts", () => {
-    const producer = new Producer(); // four parts of 7.5 M gas
+    const producer = producerOf(); // four parts of 7.5 M gas
     producer.pool = [
       { from: 0, tx: transaction(0, 0, { gasLimit: 7_000_000n }) },
       { from: 1, tx: transaction(1, 0, { gasLimit: 14_000_000n }) },
@@ -171,7 +115,7 @@ describe("an open build", () => {
   });
 
   it("stops its parts at its time, except for the last one", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     const id = producer.start();
     while (producer.timer !== undefined) producer.tick();
     expect(producer.nowMs).toBe(1_002_000);
@@ -182,14 +126,14 @@ describe("an open build", () => {
   });
 
   it("publishes nothing if the pool is excluded", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     produce(producer.dev);
     expect(producer.parts).toEqual([]);
     expect(producer.ends).toEqual([]);
   });
 
   it("ends its stream when the head changes, and has then what was published", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     const id = producer.start();
     producer.pool = [{ from: 0, tx: transaction(0, 0) }];
     producer.tick();
@@ -206,7 +150,7 @@ describe("an open build", () => {
   });
 
   it("of other attributes keeps what an earlier one on its parent has published, in order", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     const [late, one] = [transaction(1, 0), transaction(0, 0)];
     producer.start(1);
     producer.pool = [{ from: 0, tx: one }];
@@ -223,7 +167,7 @@ describe("an open build", () => {
   });
 
   it("begins with what another producer has promised, and counts what it cannot have", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     const [one, invalid] = [transaction(1, 0), transaction(0, 7)];
     producer.promised = fixedPoolOf([
       { from: 1, tx: one },
@@ -236,7 +180,7 @@ describe("an open build", () => {
   });
 
   it("reports a failure of a later part, and fails its request in the same way", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     const id = producer.start();
     producer.dev.chain.setPendingSource({
       best() {
@@ -252,7 +196,7 @@ describe("an open build", () => {
 
 describe("the message of a part", () => {
   it("has the base first, then only what is new", () => {
-    const producer = new Producer();
+    const producer = producerOf();
     producer.start();
     const logging = transaction(1, 0, { to: LOGGER, data: new Uint8Array(32).fill(7) });
     producer.pool = [{ from: 1, tx: logging }];

@@ -1,40 +1,9 @@
 import type { Hex } from "@rnode/primitives";
 import { encodeTransaction, hashTransaction, isSigned, MAX_FLASHBLOCKS } from "@rnode/protocol";
 import type { PendingTransaction } from "../api.ts";
-import type { Delay } from "../history/history-pruning.ts";
-import type { PendingBlock } from "../pending/pending-block.ts";
+import type { PartsEnd, PartsOptions, PendingBlock } from "../chain-parts.ts";
 import { limitsOfPart, type PartPlan, planParts } from "./part-budget.ts";
 import type { FillLimits, PayloadBuild } from "./payload-builder.ts";
-
-/** Why no more parts of a block follow. */
-export type PartsEnd =
-  /** the payload was requested: the block has exactly these parts */
-  | "sealed"
-  /** another build began */
-  | "replaced"
-  /** the head changed */
-  | "head-changed"
-  /** blocks were derived or imported */
-  | "derived";
-
-/** Receives the parts of the blocks that are built here. */
-export interface PartSink {
-  /** A part, which is never taken back. */
-  onPart(part: PendingBlock): void;
-  /** @param last the last part. @param lost promised transactions that the block could not have */
-  onEnd(last: PendingBlock, end: PartsEnd, lost: number): void;
-  /** A part could not be made, and no more follow. */
-  onError(error: unknown): void;
-}
-
-export interface PartsOptions {
-  readonly intervalMs: number;
-  readonly sink: PartSink;
-  readonly delay: Delay;
-  readonly unixMs: () => number;
-  /** transactions of parts that another producer published for a block on this parent, in order */
-  readonly promised: (parentHash: Uint8Array) => readonly PendingTransaction[];
-}
 
 /** Adds pool transactions to the build, within a share of the limits that are in effect. */
 export type FillWithin = (share: (limits: FillLimits) => FillLimits) => void;

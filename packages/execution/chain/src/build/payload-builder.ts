@@ -28,7 +28,8 @@ import { type ExecutionContext, executedBlock, type ParentState, receiptsRoot } 
 import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } from "../execute/block-run.ts";
 import type { BuildChoices, PendingSource, PendingTransaction } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
-import { type PendingBlock, type PendingPlace, pendingBlockOf } from "../pending/pending-block.ts";
+import type { PendingBlock } from "../chain-parts.ts";
+import { type PendingPlace, pendingBlockOf } from "../pending/pending-block.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 import { blockFault, ChainError, describeFault } from "../faults.ts";
 import { requestsHash } from "../execute/requests.ts";

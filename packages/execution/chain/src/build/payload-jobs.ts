@@ -4,9 +4,10 @@ import { type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
 import type { PendingSource, PendingTransaction } from "../api.ts";
+import type { PartsEnd, PartsOptions } from "../chain-parts.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import type { ExecutionLimit } from "../execute/execution-limit.ts";
-import { type PartsEnd, type PartsOptions, PartStream } from "./part-stream.ts";
+import { PartStream } from "./part-stream.ts";
 import { type FillLimits, NO_LIMITS, type PayloadBuild, startBuild } from "./payload-builder.ts";
 
 export interface PayloadJobsOptions {

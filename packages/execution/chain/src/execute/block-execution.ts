@@ -63,17 +63,28 @@ export interface BlockRunOutcome {
 }
 
 /** Executes a block whose parent is valid, and checks everything about it. */
-export function executeBlock(context: ExecutionContext, parent: ParentState, block: PreparedBlock): ExecutionVerdict {
+export function executeBlock(
+  context: ExecutionContext,
+  parent: ParentState,
+  block: PreparedBlock,
+  started?: StartedRun,
+): ExecutionVerdict {
   let updated: (() => StateTrieUpdate) | undefined;
-  const outcome = runBlock(context, parent, block, (changes) => {
+  const onChanges = (changes: StateChanges): void => {
     updated = beginLiveStateUpdate(context, parent.trie, changes);
-  });
+  };
+  const outcome = runBlock(context, parent, block, onChanges, started);
   if (outcome.kind === "invalid") return outcome;
   const { rules, senders, result } = outcome;
   const update = updated!();
   const wrongRoot = checkRoots(rules, block.header, update, () => messagePasserRoot(parent.trie, update));
   if (wrongRoot !== undefined) return invalid(wrongRoot);
   return { kind: "valid", executed: executedBlock(block, senders, result, update) };
+}
+
+/** A run that has executed the first transactions of a block already. */
+export interface StartedRun {
+  readonly run: BlockRun;
 }
 
 /** `trie` is used only before Byzantium. */
@@ -89,8 +100,9 @@ export function runBlock(
   parent: RunParent,
   prepared: PreparedBlock,
   onChanges?: (changes: StateChanges) => void,
+  started?: StartedRun,
 ): BlockRunOutcome | Extract<ExecutionVerdict, { kind: "invalid" }> {
-  const ran = runTransactions(context, parent, prepared);
+  const ran = runTransactions(context, parent, prepared, started);
   if (ran.kind === "invalid") return ran;
   const { rules, senders, result } = ran;
   onChanges?.(result.changes);
@@ -105,6 +117,7 @@ export function runTransactions(
   context: ExecutionContext,
   parent: RunParent,
   prepared: PreparedBlock,
+  started?: StartedRun,
 ):
   | (Pick<BlockRunOutcome, "rules" | "senders" | "result"> & { readonly kind: "ran" })
   | Extract<ExecutionVerdict, { kind: "invalid" }> {
@@ -133,18 +146,20 @@ export function runTransactions(
     senders = recovered.senders;
   }
   const { trie } = parent;
-  const run = new BlockRun({
-    ...context,
-    rules,
-    parent: parent.header,
-    header,
-    reader: parent.reader,
-    prelude: parent.prelude,
-    intermediateRoot: trie && ((changes) => stateUpdate(trie, changes).stateRoot),
-    gasRefunds: read.refunds,
-  });
-  for (const [index, transaction] of transactions.entries()) {
-    const applied = run.apply(transaction, senders[index]!, encoded[index]!);
+  const run =
+    started?.run ??
+    new BlockRun({
+      ...context,
+      rules,
+      parent: parent.header,
+      header,
+      reader: parent.reader,
+      prelude: parent.prelude,
+      intermediateRoot: trie && ((changes) => stateUpdate(trie, changes).stateRoot),
+      gasRefunds: read.refunds,
+    });
+  for (let index = run.transactionCount; index < transactions.length; index++) {
+    const applied = run.apply(transactions[index]!, senders[index]!, encoded[index]!);
     if (applied.kind === "rejected") return invalid(rejectionFault(index, applied));
   }
   const finished = run.finish(block.withdrawals, block.ommers);

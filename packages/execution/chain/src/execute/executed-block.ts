@@ -30,9 +30,11 @@ export interface StateLayer {
   readonly hash: Uint8Array;
 }
 
-const layers = new WeakMap<ExecutedBlock, StateLayer>();
+type LayerSource = Pick<ExecutedBlock, "block" | "hash" | "changes" | "storageRoots" | "nodes">;
 
-export function stateLayerOf(executed: ExecutedBlock): StateLayer {
+const layers = new WeakMap<LayerSource, StateLayer>();
+
+export function stateLayerOf(executed: LayerSource): StateLayer {
   let layer = layers.get(executed);
   if (layer === undefined) {
     let nodes: ReadonlyMap<string, Uint8Array | undefined> | undefined; // PERF: created on demand, because the nodes are mostly in memory and these are rarely used

@@ -1,9 +1,10 @@
+import type { EvmEngine } from "@rnode/evm";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { PayloadStatusV1 } from "@rnode/protocol";
 import type { ChainStoreReader } from "@rnode/storage";
 import type { BadBlock, StoredBlock } from "../api.ts";
 import type { ChainMetrics } from "../chain-metrics.ts";
-import { type ExecutionContext, executeBlock, type ParentState } from "../execute/block-execution.ts";
+import { type ExecutionContext, executeBlock, type ParentState, type StartedRun } from "../execute/block-execution.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import type { ExecutionLimit } from "../execute/execution-limit.ts";
 import { blockFault } from "../faults.ts";
@@ -26,6 +27,8 @@ export interface BlockExecutorDeps {
   readonly nowMs: () => number;
   readonly readAhead: ReadAhead | undefined;
   readonly parentStateOf: ((parent: ParentState) => ParentState) | undefined;
+  /** a run of the first transactions of this block, on another engine */
+  readonly startedRun: (block: PreparedBlock) => (StartedRun & { readonly engine: EvmEngine }) | undefined;
 }
 
 /**
@@ -90,8 +93,10 @@ export class BlockExecutor {
     if (parent === undefined) return SYNCING;
     const startMs = nowMs();
     const spentFromMs = performance.now();
-    const verdict = limit.run(context.engine, hashHex, context.config.optimism !== undefined, () =>
-      executeBlock(context, parent, prepared),
+    const started = this.#deps.startedRun(prepared);
+    if (started !== undefined) metrics.started.inc();
+    const verdict = limit.run(started?.engine ?? context.engine, hashHex, context.config.optimism !== undefined, () =>
+      executeBlock(context, parent, prepared, started),
     );
     this.spentMs += performance.now() - spentFromMs;
     metrics.execute.observe((nowMs() - startMs) / 1000, { verdict: verdict.kind });

@@ -1,7 +1,7 @@
 import type { StateChanges } from "@rnode/evm";
 import { bytesToBigint, bytesToHex, type Hex, ZERO_HASH } from "@rnode/primitives";
 import { encodeTransaction, type Flashblock, type FlashblockMetadata, hashTransaction } from "@rnode/protocol";
-import type { PendingBlock } from "./pending-block.ts";
+import type { PendingBlock } from "../chain-parts.ts";
 
 /** The latest part of a block under construction, as it is streamed. */
 export function flashblockOf(pending: PendingBlock): Flashblock {

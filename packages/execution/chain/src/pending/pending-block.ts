@@ -1,24 +1,9 @@
-import type { StateChanges } from "@rnode/evm";
-import { EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, type Hex, ZERO_HASH } from "@rnode/primitives";
+import { EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, ZERO_HASH } from "@rnode/primitives";
 import { type BlockRules, encodeTransaction, type Header, hashHeader, type Transaction } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import type { StoredBlock } from "../api.ts";
+import type { PendingBlock } from "../chain-parts.ts";
 import { receiptsRoot } from "../execute/block-execution.ts";
 import type { BlockRun, UnsealedHeader } from "../execute/block-run.ts";
-
-/**
- * An OP Stack block under construction, after one of its parts. State roots are zero, so its hash is not that of any block; it changes with
- * each transaction.
- */
-export interface PendingBlock extends StoredBlock {
-  readonly payloadId: Hex;
-  /** number of its latest part, from 0 */
-  readonly index: number;
-  /** number of transactions in earlier parts */
-  readonly earlier: number;
-  /** of all its transactions */
-  readonly changes: StateChanges;
-}
 
 export type PendingPlace = Pick<PendingBlock, "payloadId" | "index" | "earlier">;
 
@@ -48,7 +33,8 @@ export function pendingBlockOf(soFar: BlockSoFar, place: PendingPlace): PendingB
   };
 }
 
-function pendingHeader({ rules, header, run, transactions }: BlockSoFar): Header {
+/** Its header, with zeros for what is known only of sealed blocks. */
+export function pendingHeader({ rules, header, run, transactions }: BlockSoFar): Header {
   return {
     ...header,
     ommersHash: EMPTY_OMMERS_HASH,

@@ -22,6 +22,7 @@ import {
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import type { BuiltPayload, Chain, PendingSource, PendingTransaction } from "../api.ts";
 import { type ChainDependencies, type ChainOptions, openChain } from "../chain.ts";
+import type { ChainParts } from "../chain-parts.ts";
 import { initGenesis, sealGenesis } from "../genesis/genesis.ts";
 import { GenesisState } from "../genesis/genesis-state.ts";
 import { PreparedBlock } from "../prepared-block.ts";
@@ -81,7 +82,7 @@ export function devGenesis(fork: OpFork, slot8 = "0"): Genesis {
 }
 
 export interface DevChain {
-  readonly chain: Chain;
+  readonly chain: Chain & ChainParts;
   readonly store: ChainDatabase;
   readonly folder: string;
   readonly fork: OpFork;
