@@ -1,7 +1,7 @@
 import type { StateChanges } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Flashblock } from "@rnode/protocol";
-import type { PendingTransaction, StoredBlock } from "./api.ts";
+import type { StoredBlock } from "./api.ts";
 import type { Delay } from "./history/history-pruning.ts";
 
 /**
@@ -44,8 +44,8 @@ export interface PartsOptions {
   readonly sink: PartSink;
   readonly delay: Delay;
   readonly unixMs: () => number;
-  /** transactions of parts that another producer published for a block on this parent, in order */
-  readonly promised: (parentHash: Uint8Array) => readonly PendingTransaction[];
+  /** the parts that another producer published of a block on this parent, which a build begins with */
+  readonly promised: (parentHash: Uint8Array) => PendingBlock | undefined;
 }
 
 export type PartFault = "out-of-order" | "header" | "transaction" | "gas" | "receipts" | "footprint" | "too-long" | "unsupported";

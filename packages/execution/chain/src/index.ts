@@ -1,7 +1,6 @@
 export * from "./api.ts";
 export * from "./build/attributes.ts";
 export { payloadOf } from "./build/building.ts";
-export { signedTransactionsOf } from "./build/part-stream.ts";
 export * from "./build/payload-builder.ts";
 export * from "./chain.ts";
 export * from "./chain-parts.ts";

@@ -2,12 +2,10 @@ import { bytesToHex, hexToBytes, toQuantity } from "@rnode/primitives";
 import { daBytes, encodeReceipts, type FeeMarketTransaction, hashTransaction } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { afterEach, describe, expect, it } from "vitest";
-import type { PendingTransaction } from "../api.ts";
 import { flashblockMetadataOf, flashblockOf } from "../pending/flashblock-of.ts";
 import {
   ACCOUNTS,
   type DevChain,
-  fixedPool,
   forkchoice,
   LOGGER,
   openDevChain,
@@ -167,16 +165,34 @@ describe("an open build", () => {
   });
 
   it("begins with what another producer has promised, and counts what it cannot have", () => {
-    const producer = producerOf();
-    const [one, invalid] = [transaction(1, 0), transaction(0, 7)];
-    producer.promised = fixedPoolOf([
-      { from: 1, tx: one },
-      { from: 0, tx: invalid },
-    ]);
-    producer.pool = [{ from: 0, tx: transaction(0, 0) }];
-    producer.dev.chain.getPayload(producer.start());
-    expect(producer.users(producer.parts.at(-1)!.block)).toEqual(hashesOf(one, transaction(0, 0)));
-    expect(producer.ends).toEqual([{ index: 0, reason: "sealed", lost: 1 }]);
+    const [one, other] = [producerOf(), producerOf()];
+    one.start(7); // with another deposit
+    one.pool = [{ from: 1, tx: transaction(1, 0) }];
+    one.tick();
+    other.promised = one.parts[1];
+    other.pool = [{ from: 0, tx: transaction(0, 0) }];
+    other.dev.chain.getPayload(other.start());
+    expect(other.users(other.parts.at(-1)!.block)).toEqual(hashesOf(transaction(1, 0), transaction(0, 0)));
+    expect(other.parts[0]!.index).toBe(0);
+    const { block, senders } = one.parts[1]!;
+    const gone = { ...one.parts[1]!, block: { ...block, transactions: [...block.transactions, transaction(0, 7)] }, senders: [...senders, senders[1]!] };
+    const third = producerOf();
+    third.promised = gone;
+    third.dev.chain.getPayload(third.start());
+    expect([other.ends[0]?.lost, third.ends[0]?.lost]).toEqual([0, 1]);
+  });
+
+  it("goes on after the parts of another producer of the same block", () => {
+    const [old, leader] = [producerOf(), producerOf()];
+    const id = old.start();
+    old.pool = [{ from: 1, tx: transaction(1, 0) }];
+    old.tick();
+    leader.promised = old.parts[1];
+    leader.pool = [{ from: 0, tx: transaction(0, 0) }];
+    expect(leader.start()).toBe(id);
+    expect(leader.parts.map(({ index, earlier }) => [index, earlier])).toEqual([[2, 2]]);
+    leader.dev.chain.getPayload(id);
+    expect(leader.users(leader.parts.at(-1)!.block)).toEqual(hashesOf(transaction(1, 0), transaction(0, 0)));
   });
 
   it("reports a failure of a later part, and fails its request in the same way", () => {
@@ -218,8 +234,3 @@ describe("the message of a part", () => {
     expect(balances.has(bytesToHex(ACCOUNTS[1]!))).toBe(true);
   });
 });
-
-const fixedPoolOf = (transactions: { from: number; tx: FeeMarketTransaction }[]): PendingTransaction[] => {
-  const best = fixedPool(() => transactions).best(0n, { number: 1, timestampSec: 1 });
-  return transactions.map(() => best.next()!);
-};

@@ -28,9 +28,15 @@ export class PartStream {
     this.#plan = planParts(restMs, options.intervalMs);
   }
 
-  /** Publishes the first part: the forced transactions, those that were promised before, and the first ones of the pool. */
-  start(promised: readonly PendingTransaction[]): void {
-    if (promised.length > 0) this.#lost = this.#build.keep(promised);
+  /**
+   * Publishes the first part: the forced transactions, those that were promised before, and the first ones of the pool. If the build is the
+   * same as the promised one, its parts go on after those that were published.
+   */
+  start(promised: PendingBlock | undefined): void {
+    if (promised !== undefined) {
+      this.#lost = this.#build.keep(signedTransactionsOf(promised));
+      if (promised.payloadId === this.#payloadId && this.#build.hasExactly(promised.block.transactions)) this.#last = promised;
+    }
     this.#next();
     this.#schedule(this.#plan.firstMs);
   }
@@ -48,9 +54,9 @@ export class PartStream {
     if (this.#last !== undefined) this.#options.sink.onEnd(this.#last, reason, this.#lost);
   }
 
-  /** The published transactions of users. */
-  get published(): readonly PendingTransaction[] {
-    return this.#last === undefined ? [] : signedTransactionsOf(this.#last);
+  /** what was published */
+  get last(): PendingBlock | undefined {
+    return this.#last;
   }
 
   #next(): void {
@@ -81,7 +87,7 @@ export class PartStream {
 }
 
 /** The transactions of users in a block under construction. */
-export function signedTransactionsOf({ block, senders }: PendingBlock): PendingTransaction[] {
+function signedTransactionsOf({ block, senders }: PendingBlock): PendingTransaction[] {
   return block.transactions.flatMap((transaction, index) =>
     isSigned(transaction)
       ? [

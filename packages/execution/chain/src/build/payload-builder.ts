@@ -1,4 +1,4 @@
-import { bytesToHex, CodedError, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, type Hex } from "@rnode/primitives";
+import { bytesToHex, CodedError, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import {
   type Block,
   type BlockRules,
@@ -10,6 +10,7 @@ import {
   GAS_PER_BLOB,
   type GasRefunds,
   type Header,
+  hashTransaction,
   type PayloadAttributes,
   type Transaction,
   isSigned,
@@ -230,6 +231,13 @@ export class PayloadBuild {
     const source = { best: () => ({ next: () => promised[at++], skipSender: () => {} }) };
     this.fill(source, NO_LIMITS, UNLIMITED_TIME);
     return promised.length - (this.#transactions.length - before);
+  }
+
+  hasExactly(transactions: readonly Transaction[]): boolean {
+    return (
+      transactions.length === this.#transactions.length &&
+      transactions.every((each, index) => equalBytes(hashTransaction(each), hashTransaction(this.#transactions[index]!)))
+    );
   }
 
   /** The block as it is now. */

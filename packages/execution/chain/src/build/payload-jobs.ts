@@ -3,8 +3,8 @@ import { equalBytes, type Hex, LruCache } from "@rnode/primitives";
 import { type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
-import type { PendingSource, PendingTransaction } from "../api.ts";
-import type { PartsEnd, PartsOptions } from "../chain-parts.ts";
+import type { PendingSource } from "../api.ts";
+import type { PartsEnd, PartsOptions, PendingBlock } from "../chain-parts.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import type { ExecutionLimit } from "../execute/execution-limit.ts";
 import { PartStream } from "./part-stream.ts";
@@ -40,7 +40,7 @@ export class PayloadJobs {
   /** how the parts of open builds are published; undefined: they are not */
   partsOptions: PartsOptions | undefined;
   /** the parts that were published last */
-  #published: { readonly parentHash: Uint8Array; readonly transactions: readonly PendingTransaction[] } | undefined;
+  #published: PendingBlock | undefined;
   readonly #context: ExecutionContext;
   readonly #nowMs: () => number;
   readonly #limit: ExecutionLimit;
@@ -106,14 +106,14 @@ export class PayloadJobs {
   /** A build that follows another one on the same parent begins with the transactions of the other one's parts. */
   #startParts(id: Hex, job: OpenJob, options: PartsOptions): void {
     const { parentHash } = job.build.header;
-    const isSameParent = this.#published !== undefined && equalBytes(this.#published.parentHash, parentHash);
-    const promised = isSameParent ? this.#published!.transactions : options.promised(parentHash);
+    const own = this.#published;
+    const promised = own !== undefined && equalBytes(own.block.header.parentHash, parentHash) ? own : options.promised(parentHash);
     job.parts = new PartStream(job.build, id, options, (share) => this.#fill(job, share(this.limits)));
     job.parts.start(promised);
   }
 
   #seal(id: Hex, { build, parts }: OpenJob): ExecutedBlock {
-    if (parts !== undefined) this.#published = { parentHash: build.header.parentHash, transactions: parts.published };
+    if (parts !== undefined) this.#published = parts.last;
     const executed = build.seal();
     this.#jobs.set(id, { kind: "sealed", executed });
     return executed;

@@ -1,6 +1,5 @@
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { type FeeMarketTransaction, hashTransaction } from "@rnode/protocol";
-import type { PendingTransaction } from "../api.ts";
 import type { PartsEnd, PendingBlock } from "../chain-parts.ts";
 import { attributesFor, type DevChain, fixedPool, forkchoice, openDevChain } from "./dev-chain.ts";
 
@@ -18,7 +17,7 @@ export class PartProducer {
   readonly ends: PartsEnded[] = [];
   readonly errors: unknown[] = [];
   pool: { from: number; tx: FeeMarketTransaction }[] = [];
-  promised: readonly PendingTransaction[] = [];
+  promised: PendingBlock | undefined;
   timer: { readonly atMs: number; readonly action: () => void } | undefined;
   nowMs = 1_000_000;
 
