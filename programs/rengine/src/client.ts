@@ -16,6 +16,7 @@ import {
   ethSubscriptions,
   methodsInWriter,
   methodsOf,
+  PendingBlocks,
   stoppedExecution,
   unservedNamespaces,
   WitnessService,
@@ -61,6 +62,8 @@ import { openDatabase } from "./setup/database.ts";
 import { describeError } from "./setup/describe-error.ts";
 import { fetchReportsIn } from "./setup/fetch-reports.ts";
 import { historyBlocksOf } from "./setup/history-option.ts";
+import { startSubblocks } from "./subblocks/start-subblocks.ts";
+import { hasSubblocks } from "./subblocks/subblock-options.ts";
 import { startSync } from "./sync/start-sync.ts";
 import { VERSION } from "./version.ts";
 
@@ -74,6 +77,8 @@ const ENGINE_MAX_VALUES = 1_000_000;
 export interface RunningClient {
   readonly httpPort: number | undefined;
   readonly wsPort: number | undefined;
+  /** undefined: no stream of subblocks is served */
+  readonly subblocksPort: number | undefined;
   readonly enginePort: number;
   readonly jwtSecretPath: string;
   /** pids of the reader processes that are currently serving */
@@ -129,6 +134,7 @@ export async function startClient(
   const wanted = [
     ...(http.enabled ? [{ option: "http.port", ...http }] : []),
     ...(ws.enabled ? [{ option: "ws.port", ...ws }] : []),
+    ...(hasSubblocks(given.subblocks) ? [{ option: "subblocks.port", ...given.subblocks }] : []),
     { option: "authrpc.port", ...authrpc },
   ];
   await requireFreePorts(wanted, clock); // before anything is opened, and before peers see a node that ends at once
@@ -210,6 +216,7 @@ export async function startClient(
   const network = options.network.maxPeers === 0 ? undefined : new LateNetwork();
   const { heads, sync } = startSync(scope, { chain, peers: network, datadir: chainOptions.datadir, clock, log, metrics });
 
+  const pending = hasSubblocks(options.subblocks) ? new PendingBlocks() : undefined;
   const clientId = profile.clientVersion(VERSION);
   const sdm = { isOptedIn: rollup.operatorSdmOptIn, nowSec };
   const write = writeServicesOf(chain, pool, sdm, network ?? (() => unjoinedNode(options, { chain, clientId, clock, log })));
@@ -221,6 +228,7 @@ export async function startClient(
     metrics,
     startingBlock: head.number,
     sync,
+    pending,
   });
   const { filters } = services;
   scope.onClose(
@@ -269,6 +277,7 @@ export async function startClient(
         write,
         submit: (...sent) => pool.submit(...sent),
         pending: pool,
+        pendingBlocks: pending,
         chain,
         sync: heads,
         store,
@@ -285,6 +294,9 @@ export async function startClient(
     publicPorts = readers = started;
   }
   const { httpPort, wsPort } = publicPorts;
+
+  const subblocksPort =
+    pending && (await startSubblocks(scope, options.subblocks, { chain, pending, delay: delayed, clock, log, metrics }));
 
   // The rollup node need not wait for the readers.
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, JWT_FILE);
@@ -354,7 +366,16 @@ export async function startClient(
     for (const name of unserved) log.warn(`--${option}: face ${profile.name} has no ${name}_ methods; --profile=R has`);
     log.info(`${what} JSON-RPC listens`, { addr: host, port, api: api.filter((name) => !unserved.includes(name)) });
   }
-  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, status: () => status.fields(), failure };
+  return {
+    httpPort,
+    wsPort,
+    subblocksPort,
+    enginePort: enginePort!,
+    jwtSecretPath,
+    readerPids,
+    status: () => status.fields(),
+    failure,
+  };
 }
 
 /** The address of a server, for a browser on this machine. */

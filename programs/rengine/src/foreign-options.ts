@@ -353,8 +353,8 @@ export const opReth: ForeignProgram = {
     { text: "give them in the URL of --rollup.sequencer-http", flags: ["rollup.sequencer-headers"] },
     { text: "leave it out, there is no history before Bedrock", flags: ["rollup.historicalrpc"] },
     {
-      text: "leave it out, pending answers come from the pool and not from a stream of subblocks",
-      flags: ["flashblocks-url", "websocket-url", "subblocks-url", "flashblock-consensus", "subblocks-consensus"],
+      text: "leave it out, a stream of subblocks never moves the head",
+      flags: ["flashblock-consensus", "subblocks-consensus"],
       switches: ["flashblock-consensus", "subblocks-consensus"],
     },
     {

@@ -32,6 +32,7 @@ import { opGeth, opReth } from "./foreign-options.ts";
 import { network } from "./network/network-options.ts";
 import { SAFETY_LEVELS, type SafetyLevel } from "./pool/safety-levels.ts";
 import { history, proofs, state } from "./setup/history-option.ts";
+import { subblocks } from "./subblocks/subblock-options.ts";
 
 const MIB = 1024 * 1024;
 /** the gas that Geth gives a call without any limit */
@@ -508,6 +509,7 @@ export const clientTable = optionTable({
     authrpc,
     engine,
     rollup,
+    subblocks,
     readers,
     calls,
     traces,

@@ -1,5 +1,5 @@
 import type { StateChanges } from "@rnode/evm";
-import type { Hex } from "@rnode/primitives";
+import type { Clock, Hex } from "@rnode/primitives";
 import type { Flashblock } from "@rnode/protocol";
 import type { StoredBlock } from "./api.ts";
 import type { Delay } from "./history/history-pruning.ts";
@@ -43,7 +43,7 @@ export interface PartsOptions {
   readonly intervalMs: number;
   readonly sink: PartSink;
   readonly delay: Delay;
-  readonly unixMs: () => number;
+  readonly clock: Pick<Clock, "unixMs">;
   /** the parts that another producer published of a block on this parent, which a build begins with */
   readonly promised: (parentHash: Uint8Array) => PendingBlock | undefined;
 }

@@ -1,5 +1,7 @@
 export type { ReadBackend } from "./backend/backend.ts";
 export { withBlockCache } from "./backend/block-cache.ts";
+export { PendingBlocks } from "./backend/pending-blocks.ts";
+export { withPendingBlock } from "./backend/pending-view.ts";
 export { withPrunedHistory } from "./backend/pruned-history.ts";
 export { RequestWork, UNLIMITED_WORK, type Work } from "./backend/work.ts";
 export { CallService } from "./calls/call-service.ts";

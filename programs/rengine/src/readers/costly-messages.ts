@@ -1,5 +1,5 @@
 import type { LargeRequest, RequestText } from "@rnode/jsonrpc";
-import type { MessageToWriter, ReaderStart } from "./messages.ts";
+import type { MessageToReader, MessageToWriter, ReaderStart } from "./messages.ts";
 
 /** The start message for the thread of costly requests. */
 export interface CostlyStart extends Pick<ReaderStart, "reader" | "options" | "config" | "startingBlock"> {
@@ -33,6 +33,7 @@ export type MessageToCostly =
   | Run
   /** what another process has answered to a call of this thread */
   | { readonly kind: "answer"; readonly id: number; readonly text: string }
+  | Extract<MessageToReader, { kind: "part" }>
   | { readonly kind: "close" };
 
 export type MessageFromCostly =

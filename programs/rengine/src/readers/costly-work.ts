@@ -1,7 +1,7 @@
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
-import { openChainReader } from "@rnode/chain";
-import { type ApiMethods, costlyMethods, methodsOf, RequestWork, type Work } from "@rnode/eth-api";
+import { openChainReader, pendingBlockFrom } from "@rnode/chain";
+import { type ApiMethods, costlyMethods, methodsOf, PendingBlocks, RequestWork, type Work } from "@rnode/eth-api";
 import {
   buffersOfLargeRequest,
   CLIENT_GONE,
@@ -19,6 +19,7 @@ import { createLogger, errorText } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
+import { hasSubblocks } from "../subblocks/subblock-options.ts";
 import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
 import { bytesOfLongResult } from "./routing.ts";
@@ -56,7 +57,9 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     profileOf(options),
     options.sending.feeCapWei,
   );
+  const pending = hasSubblocks(options.subblocks) ? new PendingBlocks() : undefined;
   const services = createReadServices(options, {
+    pending,
     store,
     chainView: openChainReader(store, config),
     writer: link,
@@ -108,6 +111,9 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
         return;
       case "answer":
         link.onAnswer(message.id, message.text);
+        return;
+      case "part":
+        pending?.set(message.update && pendingBlockFrom(message.update, pending.latest));
         return;
       case "close":
         void store.close().finally(() => process.exit(0)); // ends the thread only

@@ -1,4 +1,4 @@
-import type { HeadNotice } from "@rnode/chain";
+import type { HeadNotice, PendingUpdate } from "@rnode/chain";
 import type { SubmissionTerms, SyncState } from "@rnode/eth-api";
 import type { ChainConfig } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
@@ -18,6 +18,8 @@ export interface ReaderStart {
   readonly startingBlock: number;
   /** the sync status of the client; undefined: not syncing */
   readonly syncing: SyncState | undefined;
+  /** the block under construction; undefined: there is none */
+  readonly pendingBlock: PendingUpdate | undefined;
   /** listening sockets; the two are the same if one listener serves both */
   readonly httpFd: number | undefined;
   readonly wsFd: number | undefined;
@@ -71,6 +73,8 @@ interface Pong {
 export type MessageToReader =
   | { readonly kind: "start"; readonly start: ReaderStart }
   | { readonly kind: "head"; readonly notice: HeadNotice }
+  /** the block under construction; undefined: there is none any more */
+  | { readonly kind: "part"; readonly update: PendingUpdate | undefined }
   | { readonly kind: "syncing"; readonly state: SyncState | undefined }
   | { readonly kind: "pending"; readonly transactions: readonly PooledTransaction[] }
   /** another reader's call about a filter of this reader */

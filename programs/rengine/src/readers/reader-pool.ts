@@ -1,4 +1,4 @@
-import type { HeadNotice } from "@rnode/chain";
+import { type HeadNotice, type PendingBlock, pendingUpdateOf } from "@rnode/chain";
 import type { SyncState } from "@rnode/eth-api";
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
 import { Backoff } from "@rnode/primitives";
@@ -27,7 +27,7 @@ export interface ReaderPoolOptions extends ReaderProcessOptions {
   /** a reader that does not respond for this long is killed; 0: never */
   readonly hardLimitMs: number;
   /** the start message of every reader, without its number and its sockets */
-  readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid" | "version" | "syncing">;
+  readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid" | "version" | "syncing" | "pendingBlock">;
 }
 
 export interface ReaderPoolDependencies extends RelayDependencies {
@@ -85,6 +85,7 @@ export class ReaderPool {
   #pings: NodeJS.Timeout | undefined;
   #isClosing = false;
   #syncing: SyncState | undefined;
+  #pendingBlock: PendingBlock | undefined;
   #stopWatch: (() => void) | undefined;
   #canWatch = true;
   #onFirstReady: { resolve: () => void; reject: (error: Error) => void } | undefined;
@@ -128,6 +129,13 @@ export class ReaderPool {
     for (const { process } of this.#places) process?.outbox.push({ kind: "syncing", state });
   }
 
+  /** @param pending the block under construction, after its newest part; undefined: there is none any more */
+  announcePart(pending: PendingBlock | undefined): void {
+    const update = pending && pendingUpdateOf(pending, this.#pendingBlock);
+    this.#pendingBlock = pending;
+    for (const { process } of this.#places) process?.outbox.push({ kind: "part", update });
+  }
+
   /** The metrics of the readers that answer in time. */
   async collectMetrics(): Promise<CollectedMetrics[]> {
     const collected = await Promise.all(
@@ -156,7 +164,9 @@ export class ReaderPool {
     const { start, count } = this.#options;
     place.isWanted = true;
     place.silentPings = place.busyPings = place.idlePings = 0;
-    place.process = new ReaderProcess({ ...start, reader: place.number, count, syncing: this.#syncing }, this.#options, {
+    const pendingBlock = this.#pendingBlock && pendingUpdateOf(this.#pendingBlock, undefined);
+    const now = { syncing: this.#syncing, pendingBlock };
+    place.process = new ReaderProcess({ ...start, ...now, reader: place.number, count }, this.#options, {
       onMessage: (message) => this.#receive(place, message),
       onEnd: (reason, isFatal) => this.#onEnd(place, reason, isFatal),
     });

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
-import { openChainReader } from "@rnode/chain";
-import { ethLogMethods, SyncFeed } from "@rnode/eth-api";
+import { openChainReader, type PendingUpdate, pendingBlockFrom, pendingUpdateOf } from "@rnode/chain";
+import { ethLogMethods, PendingBlocks, SyncFeed } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { connectionBudget, systemClock } from "@rnode/program";
@@ -8,8 +8,9 @@ import { describePageReading } from "@rnode/storage";
 import { createPublicServer } from "../rpc/public-server.ts";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
+import { hasSubblocks } from "../subblocks/subblock-options.ts";
 import { CostlyRequests } from "./costly-requests.ts";
-import { startCostlyThread } from "./costly-thread.ts";
+import { type CostlyThread, startCostlyThread } from "./costly-thread.ts";
 import { GasBudgets } from "./gas-budgets.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
@@ -47,7 +48,9 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const link = new WriterLink(outbox, profileOf(options), options.sending.feeCapWei);
   const sync = new SyncFeed();
   sync.set(start.syncing);
+  const pending = hasSubblocks(options.subblocks) ? new PendingBlocks() : undefined;
   const services = createReadServices(options, {
+    pending,
     store,
     chainView,
     writer: link,
@@ -65,10 +68,16 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const refresh = oncePerRun(() => store.refresh());
   const budgets = new GasBudgets(options.gas);
   const short = new ShortWork((client, gas) => budgets.charge(client, gas));
+  let costlyThread: CostlyThread | undefined;
   const costly = new CostlyRequests(
     { ...options.costly, maxWaitingBytes, maxTraces: options.traces.maxRunning, hardLimitMs: options.readers.hardLimitMs },
     {
-      startThread: (givenUp, events) => startCostlyThread({ reader, options, config, startingBlock, givenUp }, events),
+      startThread(givenUp, events) {
+        costlyThread = startCostlyThread({ reader, options, config, startingBlock, givenUp }, events);
+        const { latest } = pending ?? {};
+        if (latest !== undefined) costlyThread.post({ kind: "part", update: pendingUpdateOf(latest, undefined) });
+        return costlyThread;
+      },
       ask: (text, target) => link.ask(text, target),
       budgets,
       learn: (client, workedMs) => short.learn(client, workedMs),
@@ -116,6 +125,12 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...options.limits }, log });
   const answerOther = async (text: string): Promise<string> => String((await dispatcher.handle(text, ownFilters, NO_CLIENT)) ?? "");
 
+  const setPart = (update: PendingUpdate | undefined): void => {
+    pending?.set(update && pendingBlockFrom(update, pending.latest));
+    costlyThread?.post({ kind: "part", update });
+  };
+  if (start.pendingBlock !== undefined) setPart(start.pendingBlock);
+
   const isUnused = (connections: readonly number[]): boolean => connections.every((count) => count === 0) && filters.count === 0;
   let closed: Promise<void> | undefined;
   async function close(): Promise<void> {
@@ -135,6 +150,9 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
         case "head":
           store.refresh();
           chainView.follow(message.notice);
+          return;
+        case "part":
+          setPart(message.update);
           return;
         case "syncing":
           sync.set(message.state);

@@ -1,6 +1,14 @@
 import { availableParallelism } from "node:os";
 import { type Chain, headNoticeOf } from "@rnode/chain";
-import { methodsInWriter, methodsOf, NAMESPACES, type PendingFeed, type ReadServices, type WriteServices } from "@rnode/eth-api";
+import {
+  methodsInWriter,
+  methodsOf,
+  NAMESPACES,
+  type PendingBlocks,
+  type PendingFeed,
+  type ReadServices,
+  type WriteServices,
+} from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT, RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
@@ -17,6 +25,8 @@ export interface ReadersDependencies {
   readonly write: WriteServices;
   readonly submit: PoolService["submit"];
   readonly pending: PendingFeed;
+  /** undefined: there are no blocks under construction */
+  readonly pendingBlocks: PendingBlocks | undefined;
   readonly chain: Chain;
   readonly sync: Pick<ChainSync, "onStatus">;
   readonly store: Pick<ChainDatabase, "forgetDeadReaders">;
@@ -132,6 +142,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
   const isReady = pool.start();
   isReady.catch(() => {}); // reported where it is awaited later
   const unfollowSync = sync.onStatus((status) => pool.announceSync(syncStateOf(status)));
+  const unfollowParts = dependencies.pendingBlocks?.onChange((pending) => pool.announcePart(pending));
   const unfollow = chain.onHeadChange((change) => pool.announceHead(headNoticeOf(change)));
   return {
     pool,
@@ -140,6 +151,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
     isReady,
     async close() {
       unfollow();
+      unfollowParts?.();
       unfollowSync();
       await pool.close();
       closeSockets();

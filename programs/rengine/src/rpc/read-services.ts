@@ -4,6 +4,7 @@ import {
   DEFAULT_FILTER_LIMITS,
   FilterRegistry,
   GasPriceOracle,
+  type PendingBlocks,
   PROFILE_G,
   PROFILE_R,
   type Profile,
@@ -13,6 +14,7 @@ import {
   SyncFeed,
   TraceService,
   withBlockCache,
+  withPendingBlock,
   withPrunedHistory,
 } from "@rnode/eth-api";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
@@ -34,6 +36,8 @@ export interface ServiceSources {
   readonly metrics?: MetricFactory | undefined;
   /** number of the head when the program started */
   readonly startingBlock: number;
+  /** the block under construction; default: there is none */
+  readonly pending?: PendingBlocks | undefined;
   /** whether the client is syncing; default: it never is */
   readonly sync?: SyncFeed | undefined;
   /** which of several processes keeps the filters created here */
@@ -48,7 +52,17 @@ interface FilterHome {
 
 /** Creates the services of the methods, in the same way in every process that serves them. */
 export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
-  const { store, chainView, writer, clock, startingBlock, filterHome, sync = new SyncFeed(), metrics = noMetrics } = sources;
+  const {
+    store,
+    chainView,
+    writer,
+    clock,
+    startingBlock,
+    filterHome,
+    pending,
+    sync = new SyncFeed(),
+    metrics = noMetrics,
+  } = sources;
   const sizes = cacheSizesOf(options.memory.cache);
   const cachedBytes = metrics.gauge(
     "memory_decoded_blocks_bytes",
@@ -56,7 +70,9 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
   );
   const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
   const profile = profileOf(options);
-  const backend: ReadBackend = { profile, chain: withPrunedHistory(kept, store, profile), store };
+  const sealed = withPrunedHistory(kept, store, profile);
+  const chain = pending === undefined ? sealed : withPendingBlock(sealed, pending);
+  const backend: ReadBackend = { profile, chain, store, pending };
   const maxBytes = options.limits.maxResponseBytes;
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse, maxBytes };
   const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins

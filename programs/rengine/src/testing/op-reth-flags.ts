@@ -288,7 +288,7 @@ export const OP_RETH_FLAGS: readonly ForeignFact[] = [
   { flag: "rollup.historicalrpc", env: [], sample: "http://127.0.0.1:1" },
   { flag: "min-suggested-priority-fee", env: [], sample: "1000000", fallback: "1000000" },
   { flag: "rollup.max-uncompressed-block-size", env: [], sample: "5" },
-  { flag: "flashblocks-url", env: [], sample: "http://127.0.0.1:1" },
+  { flag: "flashblocks-url", env: [], sample: "ws://127.0.0.1:1" },
   { flag: "flashblock-consensus", env: [] },
   { flag: "proofs-history", env: [] },
   { flag: "proofs-history.storage-path", env: [], sample: "/tmp/x" },

@@ -53,6 +53,12 @@ export interface TestClient {
   readonly engine: RpcClient;
   /** As the rollup node does, builds a block on a parent from the pool and forced transactions, and makes it the head. */
   buildBlock(options?: BuildOptions): Promise<{ readonly hash: Hex; readonly number: number; readonly payload: BuiltPayloadJson }>;
+  /** The first half of `buildBlock`. @returns the payload id */
+  startBuild(options?: BuildOptions): Promise<Hex>;
+  /** The second half of `buildBlock`. */
+  finishBuild(payloadId: Hex): ReturnType<TestClient["buildBlock"]>;
+  /** Makes a block of another client the head. */
+  insert(payload: BuiltPayloadJson): Promise<void>;
   /** Stops the client. The folder remains, for `restart`. */
   close(): Promise<void>;
   remove(): Promise<void>;
@@ -142,8 +148,51 @@ export async function startTestClient(
     await engine.close();
     await scope.close();
   };
+  const choose = (hash: Hex, withAttributes: object | null) =>
+    engine.call<{ payloadStatus: { status: string }; payloadId: Hex | null }>("engine_forkchoiceUpdatedV3", [
+      { headBlockHash: hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO },
+      withAttributes,
+    ]);
+  const insert = async ({ executionPayload }: BuiltPayloadJson): Promise<void> => {
+    const imported = await engine.call<{ status: string }>("engine_newPayloadV4", [executionPayload, [], ZERO, []]);
+    if (imported.status !== "VALID") throw new Error(JSON.stringify(imported));
+    const { payloadStatus } = await choose(executionPayload.blockHash, null);
+    if (payloadStatus.status !== "VALID") throw new Error(JSON.stringify(payloadStatus));
+  };
+  const finishBuild: TestClient["finishBuild"] = async (payloadId) => {
+    const payload = await engine.call<BuiltPayloadJson>(getPayload, [payloadId]);
+    await insert(payload);
+    const { blockHash, blockNumber } = payload.executionPayload;
+    return { hash: blockHash, number: Number(blockNumber), payload };
+  };
   let sequence = 0;
   const getPayload = config !== undefined && "karstTime" in config ? "engine_getPayloadV5" : "engine_getPayloadV4";
+  const startBuild: TestClient["startBuild"] = async ({
+    parent,
+    noTxPool = false,
+    transactions = [],
+    gasLimit = 30_000_000n,
+    l1: own = {},
+  } = {}) => {
+    const head = await engine.call<{ hash: Hex; timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
+    const parentHash = parent?.hash ?? head.hash;
+    const timestamp = (parent?.timestampSec ?? Number(head.timestamp)) + 2;
+    const deposit = { ...l1Info("jovian", { ...l1, ...own }), sourceHash: new Uint8Array(32).fill(++sequence) };
+    const attributes = {
+      timestamp: toQuantity(timestamp),
+      prevRandao: ZERO,
+      suggestedFeeRecipient: bytesToHex(PREDEPLOYS.sequencerFeeVault),
+      withdrawals: [],
+      parentBeaconBlockRoot: ZERO,
+      transactions: [bytesToHex(encodeTransaction(deposit)), ...transactions],
+      noTxPool,
+      gasLimit: toQuantity(gasLimit),
+      eip1559Params: "0x000000fa00000006",
+      minBaseFee: 0,
+    };
+    const { payloadId } = await choose(parentHash, attributes);
+    return payloadId!;
+  };
   return {
     client,
     folder,
@@ -151,37 +200,10 @@ export async function startTestClient(
     wsUrl: `ws://127.0.0.1:${client.wsPort}`,
     rpc,
     engine,
-    async buildBlock({ parent, noTxPool = false, transactions = [], gasLimit = 30_000_000n, l1: own = {} } = {}) {
-      const head = await engine.call<{ hash: Hex; timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
-      const parentHash = parent?.hash ?? head.hash;
-      const timestamp = (parent?.timestampSec ?? Number(head.timestamp)) + 2;
-      const deposit = { ...l1Info("jovian", { ...l1, ...own }), sourceHash: new Uint8Array(32).fill(++sequence) };
-      const attributes = {
-        timestamp: toQuantity(timestamp),
-        prevRandao: ZERO,
-        suggestedFeeRecipient: bytesToHex(PREDEPLOYS.sequencerFeeVault),
-        withdrawals: [],
-        parentBeaconBlockRoot: ZERO,
-        transactions: [bytesToHex(encodeTransaction(deposit)), ...transactions],
-        noTxPool,
-        gasLimit: toQuantity(gasLimit),
-        eip1559Params: "0x000000fa00000006",
-        minBaseFee: 0,
-      };
-      const choose = (hash: Hex, withAttributes: object | null) =>
-        engine.call<{ payloadStatus: { status: string }; payloadId: Hex | null }>("engine_forkchoiceUpdatedV3", [
-          { headBlockHash: hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO },
-          withAttributes,
-        ]);
-      const { payloadId } = await choose(parentHash, attributes);
-      const payload = await engine.call<BuiltPayloadJson>(getPayload, [payloadId]);
-      const { executionPayload } = payload;
-      const imported = await engine.call<{ status: string }>("engine_newPayloadV4", [executionPayload, [], ZERO, []]);
-      if (imported.status !== "VALID") throw new Error(JSON.stringify(imported));
-      const { payloadStatus } = await choose(executionPayload.blockHash, null);
-      if (payloadStatus.status !== "VALID") throw new Error(JSON.stringify(payloadStatus));
-      return { hash: executionPayload.blockHash, number: Number(executionPayload.blockNumber), payload };
-    },
+    startBuild,
+    finishBuild,
+    buildBlock: async (options) => finishBuild(await startBuild(options)),
+    insert,
     close,
     async remove() {
       await close();

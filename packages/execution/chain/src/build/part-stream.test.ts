@@ -112,15 +112,19 @@ describe("an open build", () => {
     producer.dev.chain.getPayload(id);
   });
 
-  it("stops its parts at its time, except for the last one", () => {
+  it("has no empty parts after its time", () => {
     const producer = producerOf();
     const id = producer.start();
-    while (producer.timer !== undefined) producer.tick();
-    expect(producer.nowMs).toBe(1_002_000);
+    while (producer.nowMs < 1_003_000) producer.tick();
     expect(producer.parts.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4]);
     producer.pool = [{ from: 0, tx: transaction(0, 0) }];
+    producer.tick();
+    producer.pool = [{ from: 0, tx: transaction(0, 1) }];
     producer.dev.chain.getPayload(id);
-    expect(producer.parts.at(-1)).toMatchObject({ index: 5, earlier: 1 });
+    expect(producer.parts.slice(5)).toMatchObject([
+      { index: 5, earlier: 1 },
+      { index: 6, earlier: 2 },
+    ]);
   });
 
   it("publishes nothing if the pool is excluded", () => {

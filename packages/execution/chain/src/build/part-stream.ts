@@ -24,7 +24,7 @@ export class PartStream {
     this.#payloadId = payloadId;
     this.#options = options;
     this.#fill = fill;
-    const restMs = Math.min(build.header.timestamp * 1000 - options.unixMs(), build.blockTimeSec * 1000);
+    const restMs = 1000 * Math.min(build.header.timestamp - options.clock.unixMs() / 1000, build.blockTimeSec);
     this.#plan = planParts(restMs, options.intervalMs);
   }
 
@@ -45,7 +45,7 @@ export class PartStream {
   seal(): void {
     this.#timer?.cancel();
     this.#fill((limits) => limits);
-    if (this.#build.transactionCount > (this.#last?.block.transactions.length ?? 0)) this.#publish();
+    if (this.#hasMore) this.#publish();
     this.end("sealed");
   }
 
@@ -59,10 +59,14 @@ export class PartStream {
     return this.#last;
   }
 
+  get #hasMore(): boolean {
+    return this.#build.transactionCount > (this.#last?.block.transactions.length ?? 0);
+  }
+
   #next(): void {
     const made = this.#last === undefined ? 0 : this.#last.index + 1;
     this.#fill((limits) => limitsOfPart(limits, this.#build.header.gasLimit, made, this.#plan));
-    this.#publish();
+    if (made <= this.#plan.parts || this.#hasMore) this.#publish(); // a late block has no empty parts
   }
 
   #publish(): void {
@@ -73,7 +77,7 @@ export class PartStream {
   }
 
   #schedule(delayMs: number): void {
-    if (this.#last!.index >= Math.min(this.#plan.parts, MAX_FLASHBLOCKS - 2)) return; // the payload is late: its last part waits for the request
+    if (this.#last!.index >= MAX_FLASHBLOCKS - 2) return; // the payload's last part needs an index, too
     this.#timer = this.#options.delay(delayMs, () => {
       try {
         this.#next();

@@ -27,7 +27,7 @@ export class PartProducer {
     chain.setPendingSource(fixedPool(() => this.pool));
     chain.publishParts({
       intervalMs,
-      unixMs: () => this.nowMs,
+      clock: { unixMs: () => this.nowMs },
       delay: (delayMs, action) => {
         const timer = { atMs: this.nowMs + delayMs, action };
         this.timer = timer;

@@ -1,10 +1,11 @@
-import type { BlockSelector, Chain, StoredBlock } from "@rnode/chain";
+import type { BlockSelector, Chain, PendingBlock, StoredBlock } from "@rnode/chain";
 import { rulesOfBlock } from "@rnode/chain";
 import { type RpcError, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { BlockId, BlockRules, Header } from "@rnode/protocol";
 import type { BlockParts, ChainStoreReader, StateView } from "@rnode/storage";
 import type { Profile } from "../profile/profile.ts";
+import { indexesOfPending, type PendingBlocks, partsOfPending } from "./pending-blocks.ts";
 
 /** What methods that only read need: no pool, no way to write. */
 export interface ReadBackend {
@@ -17,6 +18,8 @@ export interface ReadBackend {
     ChainStoreReader,
     "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash" | "readPreimage" | "retainedHistory"
   >;
+  /** undefined: there are no parts of blocks under construction */
+  readonly pending?: PendingBlocks | undefined;
 }
 
 export interface HeaderAt {
@@ -92,6 +95,16 @@ function stateByNumber({ chain, store }: ReadBackend, number: number): (HeaderAt
 export const rulesAt = ({ chain }: ReadBackend, header: Pick<Header, "number" | "timestamp" | "difficulty">): BlockRules =>
   rulesOfBlock(chain.config, header);
 
+/** A transaction of the block under construction. */
+export function findPendingTransaction(
+  { chain, pending }: ReadBackend,
+  hash: Uint8Array,
+): { readonly stored: PendingBlock; readonly index: number } | undefined {
+  const stored = pending?.latest === undefined ? undefined : pending.on(chain.head().hash);
+  const index = stored && indexesOfPending(stored).get(bytesToHex(hash));
+  return stored === undefined || index === undefined ? undefined : { stored, index };
+}
+
 /** A canonical transaction by its hash. */
 export function findTransaction(
   { chain, store }: ReadBackend,
@@ -103,13 +116,17 @@ export function findTransaction(
   return stored === undefined ? undefined : { stored, index: location.index };
 }
 
-/** The same; only the requested parts are read (`Chain.partsOf`). */
+/** The same, also in the block under construction; only the requested parts are read (`Chain.partsOf`). */
 export function findTransactionParts(
-  { chain, store }: ReadBackend,
+  backend: ReadBackend,
   hash: Uint8Array,
 ): { readonly parts: BlockParts; readonly index: number } | undefined {
+  const { chain, store } = backend;
   const location = store.readTransactionLocation(hash);
-  if (location === undefined) return undefined;
+  if (location === undefined) {
+    const found = findPendingTransaction(backend, hash);
+    return found && { parts: partsOfPending(found.stored), index: found.index };
+  }
   const parts = chain.partsOf({ kind: "hash", hash: location.blockHash, requireCanonical: false });
   return parts === undefined ? undefined : { parts, index: location.index };
 }

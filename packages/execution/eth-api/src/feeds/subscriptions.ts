@@ -1,8 +1,10 @@
-import type { StoredBlock } from "@rnode/chain";
+import { flashblockMetadataOf, flashblockOf, type PendingBlock, type StoredBlock } from "@rnode/chain";
 import { booleanShape, JsonText, optionalParam, rpcErrorOf, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
+import { encodeFlashblock } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ReadBackend } from "../backend/backend.ts";
+import type { PendingBlocks } from "../backend/pending-blocks.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
 import { logsOfBlock, logTextsOfBlock } from "../logs/log-match.ts";
@@ -85,6 +87,7 @@ export function ethSubscriptions(
           });
         },
       }),
+      ...(backend.pending !== undefined && { newFlashblocks: flashblockSubscription(backend.pending) }),
       syncing: subscription({
         params: [],
         summary: "Whether the node is syncing from peers: at first, and when that changes.",
@@ -97,6 +100,17 @@ export function ethSubscriptions(
   };
 }
 
+const flashblockSubscription = (pending: PendingBlocks) =>
+  subscription({
+    params: [],
+    summary: "Each part of a block under construction, as the stream of flashblocks has it.",
+    start: (_, sink) =>
+      pending.onChange((part) => {
+        if (part !== undefined) sink.notifyEach(() => [flashblockTextOf(part)]);
+      }),
+  });
+
+const flashblockTextOf = madeOnce((part: PendingBlock) => encodeFlashblock(flashblockOf(part), flashblockMetadataOf(part)));
 const headTextOf = madeOnce((stored: StoredBlock) => JSON.stringify(headerToJson(stored.block.header, stored.hash)));
 const hashTextOf = madeOnce(({ hash }: PooledTransaction) => `"${bytesToHex(hash)}"`);
 

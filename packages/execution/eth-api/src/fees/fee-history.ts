@@ -11,6 +11,7 @@ import {
   nextExcessBlobGas,
 } from "@rnode/protocol";
 import { type ReadBackend, requireHeader, rulesAt } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { tipOf } from "./gas-price.ts";
@@ -33,7 +34,7 @@ export function feeHistory(
   if (newest.kind === "number" && newest.number > head) {
     throw rpcErrorOf(profile.errors.feeHistory({ kind: "beyond-head", requested: newest.number, head }));
   }
-  const last = requireHeader(backend, newest).header.number;
+  const last = requireHeader(backend, sealed(newest)).header.number;
   const count = Math.min(blockCount, MAX_BLOCKS, last + 1);
   if (count < 1) return { oldestBlock: "0x0", gasUsedRatio: profile.feeHistory.hasEmptyLists ? [] : null };
   const oldest = last - count + 1;

@@ -4,6 +4,7 @@ import { JsonText, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { type BlockParts, LogMatcher } from "@rnode/storage";
 import type { ReadBackend } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import { assertRetained, partsWithReceipts } from "../backend/pruned-history.ts";
 import { TextCache } from "../backend/text-cache.ts";
 import type { Work } from "../backend/work.ts";
@@ -222,7 +223,7 @@ function resultOf(writer: PartsWriter, isOwned = true): JsonText {
 
 function numberOf(backend: ReadBackend, selector: BlockSelector): number {
   if (selector.kind === "number") return selector.number;
-  const found = backend.chain.headerOf(selector);
+  const found = backend.chain.headerOf(sealed(selector));
   if (found === undefined) throw rpcErrorOf(backend.profile.errors.blockNotFound(selector));
   return found.header.number;
 }

@@ -25,6 +25,7 @@ import {
 import type { ChainStoreReader, StateView } from "@rnode/storage";
 import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
 import { blockIdOf, requireState } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import type { Work } from "../backend/work.ts";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -62,7 +63,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
   const { errors } = backend.profile;
 
   const dump = (work: Work, selector: BlockSelector, options: DumpOptions): JsonObject => {
-    const at = requireState(backend, selector);
+    const at = requireState(backend, sealed(selector));
     const nodes = backend.chain.trieNodesAt(blockIdOf(at));
     if (nodes === undefined) throw rpcErrorOf(errors.proofUnavailable(selector));
     const root = backend.profile.dump.hasPrefix ? bytesToHex(at.header.stateRoot) : bytesToHex(at.header.stateRoot).slice(2);

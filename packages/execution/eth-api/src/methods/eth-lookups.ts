@@ -3,6 +3,7 @@ import { addressShape, optionalParam, param, uint64Shape } from "@rnode/jsonrpc"
 import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, toQuantity } from "@rnode/primitives";
 import { isSigned } from "@rnode/protocol";
 import { type ReadBackend, requireState } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import { placeOf } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import { BLOCK_ALIASES, blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -28,7 +29,7 @@ export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
       params: [address, block],
       summary: "The account as it is in the state trie; null when there is none.",
       handler: ([who, selector]) => {
-        const account = requireState(backend, selector ?? LATEST).state.readAccount(who);
+        const account = requireState(backend, sealed(selector ?? LATEST)).state.readAccount(who);
         if (account === undefined) return null;
         return {
           nonce: toQuantity(account.nonce),

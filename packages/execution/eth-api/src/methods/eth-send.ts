@@ -1,6 +1,6 @@
 import { dataShape, optionalParam, param, rpcErrorOf, type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
-import { findTransaction, type ReadBackend, requireState, rulesAt } from "../backend/backend.ts";
+import { findPendingTransaction, findTransaction, type ReadBackend, requireState, rulesAt } from "../backend/backend.ts";
 import { receiptsToJson } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { LATEST } from "../params/block-selector.ts";
@@ -65,10 +65,10 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
   return methods;
 }
 
-/** The receipt of a transaction once it is in a block; undefined if that takes longer than the timeout. */
+/** The receipt of a transaction once it is in a block, or in a part of one; undefined if that takes longer than the timeout. */
 function receiptWithin(backend: ReadBackend, hash: Uint8Array, timeoutMs: number): Promise<JsonObject | undefined> {
   const read = (): JsonObject | undefined => {
-    const found = findTransaction(backend, hash);
+    const found = findTransaction(backend, hash) ?? findPendingTransaction(backend, hash);
     if (found === undefined) return undefined;
     return receiptsToJson(backend.profile, rulesAt(backend, found.stored.block.header), found.stored, found.index)[0];
   };
@@ -81,9 +81,13 @@ function receiptWithin(backend: ReadBackend, hash: Uint8Array, timeoutMs: number
       resolve(receipt);
     };
     const timer = setTimeout(() => finish(undefined), timeoutMs);
-    const stop = backend.chain.onHeadChange(() => {
+    const look = (): void => {
       const receipt = read();
       if (receipt !== undefined) finish(receipt);
-    });
+    };
+    const stops = [backend.chain.onHeadChange(look), backend.pending?.onChange(look)];
+    const stop = (): void => {
+      for (const each of stops) each?.();
+    };
   });
 }

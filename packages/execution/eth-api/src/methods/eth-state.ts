@@ -14,6 +14,7 @@ import {
 } from "@rnode/primitives";
 import { createProof, rememberNodes } from "@rnode/trie";
 import { blockIdOf, type ReadBackend, requireState } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import type { Work } from "../backend/work.ts";
 import { revertReason } from "../calls/revert-reason.ts";
 import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
@@ -80,7 +81,8 @@ const proofTargetShape: Shape<ProofTarget> = shape(
   },
 );
 
-function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarget[], selector: BlockSelector): JsonObject[] {
+function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarget[], asked: BlockSelector): JsonObject[] {
+  const selector = sealed(asked);
   const at = requireState(backend, selector);
   const stored = backend.chain.trieNodesAt(blockIdOf(at));
   if (stored === undefined) throw rpcErrorOf(backend.profile.errors.proofUnavailable(selector));
@@ -141,7 +143,7 @@ export function ethStateMethods(services: ReadServices): ApiMethods {
       handler: ([who, selector = LATEST]) => {
         const nonce = requireState(backend, selector).state.readAccount(who)?.nonce ?? 0n;
         if (selector.kind !== "tag" || selector.tag !== "pending") return toQuantity(nonce);
-        return writer.nextNonceOf(who).then((next) => toQuantity(next ?? nonce));
+        return writer.nextNonceOf(who).then((next) => toQuantity(next !== undefined && next > nonce ? next : nonce));
       },
     }),
     eth_getCode: method({

@@ -1,0 +1,58 @@
+import { LayeredState, type PendingBlock, StateLayers, stateLayerOf } from "@rnode/chain";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import { hashTransaction } from "@rnode/protocol";
+import { type BlockParts, partsOfBlock, type StateView } from "@rnode/storage";
+
+type Listener = (pending: PendingBlock | undefined) => void;
+
+/** The block under construction, as its parts arrive. */
+export class PendingBlocks {
+  readonly #listeners = new Set<Listener>();
+  #latest: PendingBlock | undefined;
+
+  /** The latest part. Its block may be the head, or beside it, by now. */
+  get latest(): PendingBlock | undefined {
+    return this.#latest;
+  }
+
+  /** @param pending with one more part; undefined: the parts so far do not count */
+  set(pending: PendingBlock | undefined): void {
+    this.#latest = pending;
+    for (const listener of this.#listeners) listener(pending);
+  }
+
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The block under construction on the head. */
+  on(headHash: Hex): PendingBlock | undefined {
+    const latest = this.#latest;
+    return latest !== undefined && bytesToHex(latest.block.header.parentHash) === headHash ? latest : undefined;
+  }
+}
+
+/** Values that are computed once for each part, when the first request needs them. */
+function oncePerPart<T>(make: (pending: PendingBlock) => T): (pending: PendingBlock) => T {
+  const made = new WeakMap<PendingBlock, T>();
+  return (pending) => {
+    let value = made.get(pending);
+    if (value === undefined) made.set(pending, (value = make(pending)));
+    return value;
+  };
+}
+
+export const partsOfPending: (pending: PendingBlock) => BlockParts = oncePerPart(partsOfBlock);
+
+/** The position of each transaction, by hash. */
+export const indexesOfPending = oncePerPart(
+  ({ block }): ReadonlyMap<Hex, number> =>
+    new Map(block.transactions.map((transaction, index) => [bytesToHex(hashTransaction(transaction)), index])),
+);
+
+const layersOf = oncePerPart((pending) => new StateLayers([stateLayerOf({ ...pending, storageRoots: new Map(), nodes: [] })]));
+
+/** The state after the part. @param parent the state after the parent */
+export const stateOfPending = (pending: PendingBlock, parent: StateView): StateView =>
+  new LayeredState({ hash: bytesToHex(pending.hash), number: pending.block.header.number }, parent, layersOf(pending));

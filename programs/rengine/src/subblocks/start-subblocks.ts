@@ -1,0 +1,79 @@
+import type { Chain, ChainParts, Delay } from "@rnode/chain";
+import type { PendingBlocks } from "@rnode/eth-api";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import { type Clock, equalBytes } from "@rnode/primitives";
+import { namingPorts, type Scope, UserError } from "@rnode/program";
+import { PartFollower } from "./part-follower.ts";
+import { PartPublisher } from "./part-publisher.ts";
+import { createStreamMetrics } from "./stream-metrics.ts";
+import { StreamServer } from "./stream-server.ts";
+import { StreamSource } from "./stream-source.ts";
+import type { SubblockOptions } from "./subblock-options.ts";
+
+export interface SubblocksDeps {
+  readonly chain: Chain & ChainParts;
+  readonly pending: PendingBlocks;
+  readonly delay: Delay;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+}
+
+/** Publishes and follows blocks under construction. @returns the port of the stream. @throws {UserError}, errors of listening */
+export async function startSubblocks(
+  scope: Scope,
+  options: SubblockOptions,
+  { chain, pending, delay, clock, log, metrics: factory }: SubblocksDeps,
+): Promise<number> {
+  if (chain.config.optimism === undefined) throw new UserError("--subblocks and --flashblocks-url are for OP Stack chains");
+  const metrics = createStreamMetrics(factory);
+  const server = new StreamServer(options, metrics);
+  const port = await scope.use(
+    "stream of subblocks",
+    () => namingPorts({ "subblocks.port": options.port }, () => server.listen()),
+    () => server.close(),
+  );
+  const publisher = new PartPublisher({ pending, server, log, metrics });
+  if (options.enabled) {
+    chain.publishParts({
+      intervalMs: options.intervalMs,
+      sink: publisher,
+      delay,
+      clock,
+      promised: (parentHash) =>
+        pending.latest !== undefined && equalBytes(pending.latest.block.header.parentHash, parentHash) ? pending.latest : undefined,
+    });
+  }
+  if (options.urls.length > 0) {
+    const follower = new PartFollower({
+      chain,
+      pending,
+      relay: (text) => server.send(text),
+      isBuilding: () => publisher.isBuilding,
+      log,
+      metrics,
+      nowMs: () => clock.monotonicMs(),
+    });
+    scope.onClose("subblock follower", () => follower.close());
+    for (const url of options.urls) {
+      const source = new StreamSource(
+        url,
+        {
+          onMessage: (text) => follower.take(text, url),
+          onUp() {
+            metrics.sources.set(1, { source: url });
+            log.info("stream of subblocks connected", { source: url });
+          },
+          onDown(reason, failures) {
+            metrics.sources.set(0, { source: url });
+            log[failures === 1 ? "warn" : "debug"]("stream of subblocks lost", { source: url, reason });
+          },
+        },
+        clock,
+      );
+      scope.onClose("source of subblocks", () => source.close());
+    }
+  }
+  log.info("stream of subblocks listens", { addr: options.host, port, publishes: options.enabled, follows: options.urls.length });
+  return port;
+}

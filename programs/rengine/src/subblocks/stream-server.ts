@@ -1,0 +1,139 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { brotliCompressSync, constants } from "node:zlib";
+import { clientOf } from "@rnode/jsonrpc";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { StreamMetrics } from "./stream-metrics.ts";
+
+export interface StreamServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly maxConnections: number;
+  /** for one address; of IPv6, for a /64 network */
+  readonly maxConnectionsPerAddress: number;
+  /** sends brotli in binary messages; otherwise JSON in text messages */
+  readonly isCompressed: boolean;
+}
+
+/** A reader that has this much unread data is dropped. The data is shared among all readers. */
+const MAX_BACKLOG_BYTES = 8 * 1024 * 1024;
+/** Readers have nothing to say. */
+const MAX_MESSAGE_BYTES = 1024;
+const PING_INTERVAL_MS = 15_000;
+/** for the request that opens a WebSocket */
+const REQUEST_LIMIT_MS = 5_000;
+/** Connections that may be accepted beyond the limit, so that their refusal can be told. */
+const SPARE_CONNECTIONS = 16;
+/** PERF: a higher quality takes several times as long for a few percent */
+const BROTLI_QUALITY = 3;
+
+/** Sends the messages of a stream to all readers. A slow reader is dropped, never waited for. */
+export class StreamServer {
+  readonly #options: StreamServerOptions;
+  readonly #metrics: StreamMetrics;
+  readonly #http: Server;
+  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
+  /** connections by client */
+  readonly #clients = new Map<string, number>();
+  #pings: NodeJS.Timeout | undefined;
+
+  constructor(options: StreamServerOptions, metrics: StreamMetrics) {
+    this.#options = options;
+    this.#metrics = metrics;
+    this.#http = createServer({ requestTimeout: REQUEST_LIMIT_MS, headersTimeout: REQUEST_LIMIT_MS }, (_, response) => {
+      response.writeHead(426, { connection: "close", "content-type": "text/plain" });
+      response.end("This is a WebSocket stream of flashblocks.\n");
+    });
+    this.#http.maxConnections = options.maxConnections + SPARE_CONNECTIONS;
+    this.#http.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+  }
+
+  get readers(): number {
+    return this.#sockets.clients.size;
+  }
+
+  /** @returns the port. @throws errors of listening */
+  async listen(): Promise<number> {
+    const { host, port } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#http.once("error", reject);
+      this.#http.listen(port, host === "" ? undefined : host, () => {
+        this.#http.off("error", reject);
+        resolve();
+      });
+    });
+    this.#pings = setInterval(() => this.#ping(), PING_INTERVAL_MS);
+    this.#pings.unref();
+    return (this.#http.address() as AddressInfo).port;
+  }
+
+  send(text: string): void {
+    if (this.readers === 0) return;
+    const { isCompressed } = this.#options;
+    const message = isCompressed ? compress(text) : Buffer.from(text, "utf8");
+    this.#metrics.size.observe(message.length);
+    for (const socket of this.#sockets.clients) {
+      if (socket.readyState !== socket.OPEN) continue;
+      if (socket.bufferedAmount > MAX_BACKLOG_BYTES) {
+        this.#metrics.dropped.inc({ reason: "slow" });
+        socket.terminate();
+        continue;
+      }
+      socket.send(message, { binary: isCompressed });
+      this.#metrics.sentBytes.add(message.length);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#pings);
+    for (const socket of this.#sockets.clients) socket.terminate();
+    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
+    this.#http.closeAllConnections();
+    await closed;
+  }
+
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const client = clientOf(socket.remoteAddress ?? "");
+    const own = this.#clients.get(client) ?? 0;
+    const { maxConnections, maxConnectionsPerAddress } = this.#options;
+    socket.on("error", () => {}); // a close follows
+    if (own >= maxConnectionsPerAddress || this.readers >= maxConnections) {
+      this.#metrics.dropped.inc({ reason: own >= maxConnectionsPerAddress ? "address-limit" : "limit" });
+      socket.end("HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+      return;
+    }
+    this.#clients.set(client, own + 1);
+    socket.once("close", () => {
+      const left = this.#clients.get(client)! - 1;
+      if (left === 0) this.#clients.delete(client);
+      else this.#clients.set(client, left);
+    });
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#welcome(opened));
+  }
+
+  #welcome(socket: WebSocket): void {
+    alive.add(socket);
+    this.#metrics.readers.set(this.readers);
+    socket.once("close", () => this.#metrics.readers.set(this.readers));
+    socket.on("pong", () => alive.add(socket));
+    socket.on("error", () => {}); // too large a message; a close follows
+  }
+
+  #ping(): void {
+    for (const socket of this.#sockets.clients) {
+      if (alive.delete(socket)) socket.ping();
+      else {
+        this.#metrics.dropped.inc({ reason: "silent" });
+        socket.terminate();
+      }
+    }
+  }
+}
+
+/** connections that have answered the last ping */
+const alive = new WeakSet<WebSocket>();
+
+const compress = (text: string): Buffer =>
+  brotliCompressSync(text, {
+    params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: text.length },
+  });

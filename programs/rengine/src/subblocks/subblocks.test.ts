@@ -1,0 +1,169 @@
+import { brotliDecompressSync } from "node:zlib";
+import { bytesToHex, type Hex, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
+import { createPublicClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
+import { buildPackage } from "../testing/built-package.ts";
+import { COUNTER_CREATION } from "../testing/counter.ts";
+import { CHAIN_ID, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
+
+const account = privateKeyToAccount(RICH_KEY);
+const OTHER: Hex = `0x${"5a".repeat(20)}`;
+/** NUMBER PUSH0 MSTORE, RETURN(0, 32) */
+const RETURN_NUMBER: Hex = "0x435f5260205ff3";
+const PATIENCE = { timeout: 60_000, interval: 10 };
+type Json = Record<string, unknown>;
+
+const streamOf = ({ client }: TestClient): string => `ws://127.0.0.1:${client.subblocksPort}`;
+
+/** A sequencer, a client that follows it, and one that follows the follower. */
+describe.each([
+  ["one process", "R", "0"],
+  ["a reader process", "G", "1"],
+] as const)("a block under construction, %s", (_, profile, workers) => {
+  let sequencer: TestClient;
+  let follower: TestClient;
+  let last: TestClient;
+  let nonce = 0;
+  const clients: TestClient[] = [];
+  const call = <T>(node: TestClient, method: string, ...params: unknown[]): Promise<T> => node.rpc.call<T>(method, params);
+  const sign = (fields: object = {}): Promise<Hex> =>
+    account.signTransaction({
+      ...{ chainId: CHAIN_ID, type: "eip1559", gas: 200_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n },
+      ...{ nonce: nonce++, to: OTHER, value: 7n },
+      ...fields,
+    });
+  const send = async (fields: object = {}): Promise<Hex> => {
+    const raw = await sign(fields);
+    await call(sequencer, "eth_sendRawTransaction", raw);
+    return bytesToHex(keccak256(hexToBytes(raw)));
+  };
+  const receiptAt = (node: TestClient, hash: Hex): Promise<Json> =>
+    vi.waitFor(async () => {
+      const receipt = await call<Json | null>(node, "eth_getTransactionReceipt", hash);
+      expect(receipt).not.toBeNull();
+      return receipt!;
+    }, PATIENCE);
+  /** Seals the block of the sequencer, and gives it to all. */
+  const seal = async (id: Hex): Promise<Hex> => {
+    const { payload, hash } = await sequencer.finishBuild(id);
+    for (const node of [follower, last]) await node.insert(payload);
+    return hash;
+  };
+
+  beforeAll(async () => {
+    if (workers !== "0") await buildPackage();
+    const common = [`--profile=${profile}`, `--rpc.workers=${workers}`, "--subblocks.port=0"];
+    const start = async (...extra: string[]): Promise<TestClient> => {
+      const node = await startTestClient([...common, ...extra]);
+      clients.push(node);
+      return node;
+    };
+    sequencer = await start("--subblocks", "--subblocks.interval=50ms", "--subblocks.brotli");
+    follower = await start(`--flashblocks-url=${streamOf(sequencer)}`);
+    last = await start(`--subblocks-url=${streamOf(follower)},${streamOf(sequencer)}`);
+    // connected, once a block has been seen
+    const id = await sequencer.startBuild();
+    const hash = await send();
+    for (const node of clients) await receiptAt(node, hash).catch(() => {});
+    await seal(id);
+  }, 240_000);
+  afterAll(async () => {
+    for (const node of clients) await node.remove();
+  });
+
+  it("shows transactions, receipts and state everywhere, before the block", async () => {
+    const before = Number(await call<Hex>(follower, "eth_blockNumber"));
+    const balance = BigInt(await call<Hex>(follower, "eth_getBalance", OTHER, "latest"));
+    const id = await sequencer.startBuild();
+    const hash = await send();
+    for (const node of clients) {
+      const receipt = await receiptAt(node, hash);
+      expect(receipt).toMatchObject({ status: "0x1", blockNumber: toQuantity(before + 1), transactionIndex: "0x1" });
+      expect(await call(node, "eth_blockNumber")).toBe(toQuantity(before));
+      expect(await call(node, "eth_getTransactionByHash", hash)).toMatchObject({ blockNumber: toQuantity(before + 1) });
+      expect(await call(node, "eth_getRawTransactionByHash", hash)).toMatch(/^0x02/);
+      expect(await call(node, "eth_getBalance", OTHER, "latest")).toBe(toQuantity(balance));
+      expect(await call(node, "eth_getBalance", OTHER, "pending")).toBe(toQuantity(balance + 7n));
+      expect(await call(node, "eth_getTransactionCount", RICH_ADDRESS, "pending")).toBe(toQuantity(nonce));
+      expect(await call(node, "eth_getBlockTransactionCountByNumber", "pending")).toBe("0x2");
+      const block = await call<Json>(node, "eth_getBlockByNumber", "pending", false);
+      expect(block).toMatchObject({ number: toQuantity(before + 1), transactions: [expect.any(String), hash] });
+      expect(await call<Json[]>(node, "eth_getBlockReceipts", "pending")).toHaveLength(2);
+    }
+    const sealed = await seal(id);
+    for (const node of clients) {
+      expect(await receiptAt(node, hash)).toMatchObject({ blockHash: sealed });
+      expect(await call(node, "eth_getBlockByNumber", "pending", false)).toMatchObject({ number: toQuantity(before + 1) });
+    }
+  });
+
+  it("is what calls, estimates and code see", async () => {
+    const id = await sequencer.startBuild();
+    const hash = await send({ to: undefined, value: 0n, data: COUNTER_CREATION });
+    const { contractAddress } = (await receiptAt(follower, hash)) as { contractAddress: Hex };
+    expect(await call(follower, "eth_getCode", contractAddress, "latest")).toBe("0x");
+    expect(await call<string>(follower, "eth_getCode", contractAddress, "pending")).not.toBe("0x");
+    await receiptAt(follower, await send({ to: contractAddress, value: 0n }));
+    expect(await call(follower, "eth_getStorageAt", contractAddress, "0x0", "pending")).toBe(`0x${"0".repeat(63)}1`);
+    const numberOf = async (tag: string): Promise<bigint> => BigInt(await call<Hex>(follower, "eth_call", { data: RETURN_NUMBER }, tag));
+    expect((await numberOf("pending")) - (await numberOf("latest"))).toBe(1n);
+    const counting = { from: RICH_ADDRESS, to: contractAddress };
+    const gas = async (tag: string): Promise<bigint> => BigInt(await call<Hex>(follower, "eth_estimateGas", counting, tag));
+    expect(await gas("pending")).toBeGreaterThan(await gas("latest"));
+    // what needs a sealed block is about the head
+    expect(await call(follower, "eth_getProof", OTHER, [], "pending")).toEqual(
+      await call(follower, "eth_getProof", OTHER, [], "latest"),
+    );
+    expect(await call(follower, "eth_feeHistory", "0x1", "pending", [])).toEqual(
+      await call(follower, "eth_feeHistory", "0x1", "latest", []),
+    );
+    await seal(id);
+  });
+
+  it("answers eth_sendRawTransactionSync, and viem", async () => {
+    const id = await sequencer.startBuild();
+    const before = await call(sequencer, "eth_blockNumber");
+    const receipt = await call<{ transactionHash: Hex }>(sequencer, "eth_sendRawTransactionSync", await sign());
+    expect(await call(sequencer, "eth_blockNumber")).toBe(before);
+    const client = createPublicClient({ transport: http(follower.httpUrl), pollingInterval: 20 });
+    const seen = await client.waitForTransactionReceipt({ hash: receipt.transactionHash });
+    expect(toQuantity(seen.blockNumber - 1n)).toBe(before);
+    await seal(id);
+  });
+
+  it("is announced to subscribers of newFlashblocks", async () => {
+    const socket = new WebSocket(follower.wsUrl);
+    const received: { method?: string; result?: unknown; params?: { result: Json } }[] = [];
+    socket.on("message", (data: Buffer) => received.push(JSON.parse(data.toString()) as Json));
+    socket.on("open", () => socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newFlashblocks"]}'));
+    await vi.waitFor(() => expect(received).toHaveLength(1), PATIENCE);
+    const id = await sequencer.startBuild();
+    await vi.waitFor(() => expect(received.length).toBeGreaterThan(1), PATIENCE);
+    expect(received[1]!.params!.result).toMatchObject({ payload_id: id, metadata: { receipts: expect.any(Object) as unknown } });
+    socket.terminate();
+    await seal(id);
+  });
+
+  it("is streamed plain by one and compressed by the other", async () => {
+    const messages = new Map<TestClient, { data: Buffer; isBinary: boolean }[]>();
+    const sockets = [sequencer, follower].map((node) => {
+      const socket = new WebSocket(streamOf(node));
+      messages.set(node, []);
+      socket.on("message", (data: Buffer, isBinary) => messages.get(node)!.push({ data, isBinary }));
+      return socket;
+    });
+    await vi.waitFor(() => expect(sockets.map(({ readyState }) => readyState)).toEqual([1, 1]), PATIENCE);
+    const id = await sequencer.startBuild();
+    await vi.waitFor(() => {
+      for (const list of messages.values()) expect(list.length).toBeGreaterThan(0);
+    }, PATIENCE);
+    const [[compressed], [plain]] = [messages.get(sequencer)!, messages.get(follower)!];
+    expect([compressed!.isBinary, plain!.isBinary]).toEqual([true, false]);
+    expect(brotliDecompressSync(compressed!.data).toString()).toBe(plain!.data.toString());
+    expect(JSON.parse(plain!.data.toString())).toMatchObject({ payload_id: id, index: 0 });
+    for (const socket of sockets) socket.terminate();
+    await seal(id);
+  });
+});
