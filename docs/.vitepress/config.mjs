@@ -32,6 +32,7 @@ export default defineConfig({
           { text: "A development chain: rengine --dev", link: "/docs/dev-chain" },
           { text: "Containers and systemd", link: "/docs/guide/deployment" },
           { text: "Several sequencers", link: "/docs/guide/failover" },
+          { text: "Subblocks", link: "/docs/guide/subblocks" },
           { text: "What neighbours can do", link: "/docs/guide/neighbours" },
           { text: "Interop (experimental)", link: "/docs/guide/interop" },
           { text: "Errors and what to do", link: "/docs/guide/errors" },

@@ -24,8 +24,6 @@ describeMigration(
     "vvv",
     "vvvv",
     "vvvvv",
-    "websocket-url",
-    "subblocks-url",
     "subblocks-consensus",
     "proofs-history.backfill-batch-size",
     "proofs-history.use-snapshot",

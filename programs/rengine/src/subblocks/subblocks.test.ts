@@ -107,7 +107,8 @@ describe.each([
     expect(await call<string>(follower, "eth_getCode", contractAddress, "pending")).not.toBe("0x");
     await receiptAt(follower, await send({ to: contractAddress, value: 0n }));
     expect(await call(follower, "eth_getStorageAt", contractAddress, "0x0", "pending")).toBe(`0x${"0".repeat(63)}1`);
-    const numberOf = async (tag: string): Promise<bigint> => BigInt(await call<Hex>(follower, "eth_call", { data: RETURN_NUMBER }, tag));
+    const numberOf = async (tag: string): Promise<bigint> =>
+      BigInt(await call<Hex>(follower, "eth_call", { data: RETURN_NUMBER }, tag));
     expect((await numberOf("pending")) - (await numberOf("latest"))).toBe(1n);
     const counting = { from: RICH_ADDRESS, to: contractAddress };
     const gas = async (tag: string): Promise<bigint> => BigInt(await call<Hex>(follower, "eth_estimateGas", counting, tag));
