@@ -42,7 +42,7 @@ function part(number: number, index: number, parent = number - 1, seed = number)
 const textOf = (each: Flashblock): string => encodeFlashblock(each, { receipts: new Map(), balances: new Map() });
 
 /** A follower on a chain that executes parts whose parent is the head. */
-function following({ refuses = (_: Flashblock): boolean => false } = {}) {
+function following(refuses: (part: Flashblock) => boolean = () => false) {
   const pending = new PendingBlocks();
   const relayed: string[] = [];
   const log: string[] = [];
@@ -121,7 +121,7 @@ describe("a follower of parts", () => {
   });
 
   it("falls back to the head after a part that does not fit, until the next block", async () => {
-    const f = following({ refuses: ({ blockNumber, index }) => blockNumber === 2 && index === 1 });
+    const f = following(({ blockNumber, index }) => blockNumber === 2 && index === 1);
     f.take(part(2, 0));
     expect(f.pending.latest).toBeDefined();
     f.take(part(2, 1), part(2, 2));

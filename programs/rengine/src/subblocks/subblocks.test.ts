@@ -53,7 +53,7 @@ describe.each([
   };
 
   beforeAll(async () => {
-    if (workers !== "0") await buildPackage();
+    if (workers !== "0") buildPackage();
     const common = [`--profile=${profile}`, `--rpc.workers=${workers}`, "--subblocks.port=0"];
     const start = async (...extra: string[]): Promise<TestClient> => {
       const node = await startTestClient([...common, ...extra]);
