@@ -36,6 +36,9 @@ export const PORT_USES = [
   "sequencerEngineP2P",
   "verifierEngineP2P",
   "followerEngineP2P",
+  "sequencerSubblocks",
+  "verifierSubblocks",
+  "followerSubblocks",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

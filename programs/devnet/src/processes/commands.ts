@@ -55,9 +55,20 @@ export function rengineArgs(
     ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
     ...(interopFilter === undefined ? [] : [`--rollup.interop-http=${interopFilter}`]),
     ...peeringArgs(peering),
+    ...subblockArgs(ports, role),
     ...feedArgs(hasDashboard ? ports[`${role}EngineFeed`] : undefined),
   ];
 }
+
+export const FOLLOWED_STREAMS = "flashblocks-url";
+
+/** The sequencer publishes its blocks in parts, and the others follow it. */
+function subblockArgs(ports: Ports, role: NodeRole): string[] {
+  const streams = role === "sequencer" ? "--subblocks" : `--${FOLLOWED_STREAMS}=${subblocksAt(ports.sequencerSubblocks)}`;
+  return [streams, "--subblocks.addr=127.0.0.1", `--subblocks.port=${ports[`${role}Subblocks`]}`];
+}
+
+export const subblocksAt = (port: number): string => `ws://127.0.0.1:${port}`;
 
 /** Peers are configured by name, and no machine outside is contacted. */
 function peeringArgs(peering: EnginePeering | undefined): string[] {

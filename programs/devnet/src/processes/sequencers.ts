@@ -8,7 +8,7 @@ import { type DevnetPaths, NODE_ROLES, type NodeRole } from "../files.ts";
 import type { ChainParameters } from "../parameters.ts";
 import type { Ports, PortUse } from "../ports.ts";
 import { rpcCall } from "../rpc.ts";
-import { type NodeTuning, RCONDUCTOR, rengineArgs, rnodeArgs } from "./commands.ts";
+import { FOLLOWED_STREAMS, type NodeTuning, RCONDUCTOR, rengineArgs, rnodeArgs, subblocksAt } from "./commands.ts";
 import { enodeOf } from "./engine-peers.ts";
 import { Program, type ProgramSpec } from "./program.ts";
 import type { ProgramName } from "./program-names.ts";
@@ -41,7 +41,18 @@ export interface SequencerClusterDeps {
   readonly initEngine: (paths: DevnetPaths, role: NodeRole) => Promise<void>;
 }
 
-type PortName = "http" | "ws" | "auth" | "node" | "p2p" | "engineP2P" | "conductor" | "engineFeed" | "nodeFeed" | "conductorFeed";
+type PortName =
+  | "http"
+  | "ws"
+  | "auth"
+  | "node"
+  | "p2p"
+  | "engineP2P"
+  | "subblocks"
+  | "conductor"
+  | "engineFeed"
+  | "nodeFeed"
+  | "conductorFeed";
 const PORT_NAMES: readonly PortName[] = [
   "http",
   "ws",
@@ -49,6 +60,7 @@ const PORT_NAMES: readonly PortName[] = [
   "node",
   "p2p",
   "engineP2P",
+  "subblocks",
   "conductor",
   "engineFeed",
   "nodeFeed",
@@ -95,7 +107,8 @@ export class SequencerCluster {
 
   private constructor(options: SequencerClusterOptions, ports: readonly OwnPorts[], extra: ExtraPorts) {
     this.#options = options;
-    const { sequencerHttp, sequencerWs, sequencerAuth, sequencerNode, sequencerP2P, sequencerEngineP2P } = options.ports;
+    const { sequencerHttp, sequencerWs, sequencerAuth, sequencerNode, sequencerP2P, sequencerEngineP2P, sequencerSubblocks } =
+      options.ports;
     const first = {
       http: sequencerHttp,
       ws: sequencerWs,
@@ -103,6 +116,7 @@ export class SequencerCluster {
       node: sequencerNode,
       p2p: sequencerP2P,
       engineP2P: sequencerEngineP2P,
+      subblocks: sequencerSubblocks,
     };
     this.#ports = ports.map((own, index) => (index === 0 ? { ...own, ...first } : own));
     this.#extra = extra;
@@ -150,6 +164,11 @@ export class SequencerCluster {
     const without = (...flags: readonly string[]): string[] =>
       args.filter((arg) => !flags.some((flag) => arg.startsWith(`--${flag}=`)));
     switch (name) {
+      case "sequencerEngine":
+        return [...args, this.#streamsArg(0)];
+      case "verifierEngine":
+      case "followerEngine":
+        return [...without(FOLLOWED_STREAMS), this.#streamsArg(undefined)];
       case "sequencerNode":
         return [...args, ...this.#conductorArgs(0)];
       case "batcher":
@@ -233,7 +252,10 @@ export class SequencerCluster {
         args: () => {
           const neighbours = NODE_ROLES.map((role) => enodeOf(shared.paths.engineKey(role), shared.ports[`${role}EngineP2P`]));
           const peering = { port: engineP2P, keyPath: paths.engineKey("sequencer"), neighbours };
-          return rengineArgs(paths, ports, "sequencer", { hasDashboard: tuning.hasDashboard, peering });
+          return [
+            ...rengineArgs(paths, ports, "sequencer", { hasDashboard: tuning.hasDashboard, peering }),
+            this.#streamsArg(index),
+          ];
         },
         logPath: logOf(`${id}-rengine`),
         isReady: async () => Number(await rpcCall(urlOf(http), "eth_chainId", [], 1000)) === parameters.l2ChainId,
@@ -266,17 +288,24 @@ export class SequencerCluster {
   }
 
   #portsOf(index: number): Ports {
-    const { http, ws, auth, node, p2p, engineFeed, nodeFeed } = this.#ports[index]!;
+    const { http, ws, auth, node, p2p, subblocks, engineFeed, nodeFeed } = this.#ports[index]!;
     const own: Partial<Record<PortUse, number>> = {
       sequencerHttp: http,
       sequencerWs: ws,
       sequencerAuth: auth,
       sequencerNode: node,
       sequencerP2P: p2p,
+      sequencerSubblocks: subblocks,
       sequencerEngineFeed: engineFeed,
       sequencerNodeFeed: nodeFeed,
     };
     return { ...this.#options.ports, ...own };
+  }
+
+  /** The streams of all sequencers, except for that with this index. */
+  #streamsArg(index: number | undefined): string {
+    const others = this.#ports.filter((_, at) => at !== index);
+    return `--${FOLLOWED_STREAMS}=${others.map(({ subblocks }) => subblocksAt(subblocks)).join(",")}`;
   }
 
   #conductorArgs(index: number): string[] {
