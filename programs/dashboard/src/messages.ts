@@ -1,6 +1,15 @@
 /** What programs and their page say to each other. Times are milliseconds since 1970, or seconds where the name says so. */
 
-export type ProgramKind = "rnode" | "rengine" | "rbatcher" | "rproposer" | "rconductor" | "rda-server" | "l1" | "devnet";
+export type ProgramKind =
+  | "rnode"
+  | "rnode-set"
+  | "rengine"
+  | "rbatcher"
+  | "rproposer"
+  | "rconductor"
+  | "rda-server"
+  | "l1"
+  | "devnet";
 
 /** Event `program`: who speaks. */
 export interface ProgramMessage {
@@ -185,4 +194,40 @@ export interface L1TxItem {
   readonly l1Block?: number | undefined;
   /** what L1 charged, in ether */
   readonly costEther?: number | undefined;
+}
+
+/** State `set` of `rnode set`: chains that execute messages of each other. */
+export interface SetState {
+  readonly chains: readonly SetChainItem[];
+  /** what verification waits for */
+  readonly waitsFor?: string | undefined;
+  /** why its interop filter refuses all messages; empty: it does not */
+  readonly failsafe: readonly string[];
+  /** verified messages since the start, by their chains */
+  readonly messages: readonly { readonly from: string; readonly to: string; readonly count: number }[];
+  /** the newest verified messages, the oldest first */
+  readonly recent: readonly SetMessageItem[];
+  /** blocks with an invalid message, which their deposits-only forms replaced; only the last ones */
+  readonly denied: readonly { readonly chain: string; readonly block: number; readonly reason: string }[];
+}
+
+export interface SetChainItem {
+  readonly chain: string;
+  readonly unsafe?: HeadRef | undefined;
+  /** numbers of blocks */
+  readonly crossUnsafe?: number | undefined;
+  readonly localSafe?: HeadRef | undefined;
+  readonly crossSafe?: number | undefined;
+  readonly finalized?: HeadRef | undefined;
+  /** verification waits for L1 to make its next block safe */
+  readonly isWaitedFor: boolean;
+}
+
+export interface SetMessageItem {
+  readonly from: string;
+  readonly fromBlock: number;
+  readonly to: string;
+  readonly toBlock: number;
+  /** of its execution */
+  readonly timeSec: number;
 }

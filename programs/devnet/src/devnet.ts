@@ -47,7 +47,7 @@ import {
   type SyncMode,
   verifierOfSetArgs,
 } from "./processes/commands.ts";
-import { openDevnetDashboard } from "./processes/devnet-dashboard.ts";
+import { openDevnetDashboard, type ShownProgram, shownPrograms } from "./processes/devnet-dashboard.ts";
 import { peeringOf } from "./processes/engine-peers.ts";
 import { PeerAddresses } from "./processes/peer-addresses.ts";
 import { Program, type ProgramSpec } from "./processes/program.ts";
@@ -147,6 +147,8 @@ export interface Devnet {
   readonly cluster: SequencerCluster | undefined;
   /** In a set, `verifierNode` is `rnode set`, the same for all chains. */
   readonly programs: Readonly<Record<Exclude<ProgramName, OptionalProgram>, Program> & Partial<Record<OptionalProgram, Program>>>;
+  /** its programs as they are on a page */
+  readonly shown: readonly ShownProgram[];
   /** rejects when a program cannot be kept running; never resolves */
   readonly failure: Promise<never>;
   status(): Promise<DevnetStatus>;
@@ -212,14 +214,13 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     ...planned[name],
     args: () => options.changeArgs(name, cluster?.changeArgs(name, planned[name].args()) ?? planned[name].args()),
   });
-  const dashboard = options.dashboard
-    ? await openDevnetDashboard(
-        scope,
-        ports,
-        () => programs,
-        () => cluster?.programs ?? [],
-      )
-    : undefined;
+  const further = (): ShownProgram[] => [...(cluster?.programs ?? []), ...(set?.further?.() ?? [])];
+  const shown = (): ShownProgram[] =>
+    set === undefined
+      ? shownPrograms(ports, programs)
+      : shownPrograms(ports, programs, `${parameters.l2ChainId}-`).filter(({ program }) => program !== set.program);
+  const isPageHere = options.dashboard && (set === undefined || set.further !== undefined);
+  const dashboard = isPageHere ? await openDevnetDashboard(scope, ports, () => [...shown(), ...further()]) : undefined;
   const isThere = (name: ProgramName): boolean =>
     name.startsWith("follower")
       ? options.nodes > 2
@@ -307,6 +308,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     dashboard,
     cluster,
     programs,
+    shown: shown(),
     failure: supervisor.failure,
     status: () => reader.read(),
   };

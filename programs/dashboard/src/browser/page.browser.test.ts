@@ -153,6 +153,20 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
+  it("shows the chains of a set, what waits for what, and messages between them", async () => {
+    const { page, faults } = await show("set");
+    await page.getByText(/^Waits for chain 902 up to time \d+\.$/).waitFor();
+    const heads = page.getByRole("region", { name: "Heads of each chain" }).getByRole("row");
+    const cellsOf = (row: number): Promise<string[]> => heads.nth(row).locator("th, td").allTextContents();
+    expect(await cellsOf(1)).toEqual(["901", "3,742", "3,741", "3,736", "3,729", "3,669", "chain 902, with 7 blocks"]);
+    expect(await cellsOf(2)).toEqual(["902", "3,740", "3,739", "3,727", "3,727", "3,667", "its batches on L1"]);
+    await page.getByText("Verified messages: 901 → 902 17, 902 → 901 4").waitFor();
+    expect(await page.getByRole("region", { name: "Replaced blocks" }).getByRole("row").count()).toBe(2);
+    await page.getByRole("radio", { name: "902 sequencer" }).waitFor();
+    await keep(page, "set-1440");
+    expect(faults).toEqual([]);
+  });
+
   it("leads to the verifier, which knows the node that is seen, and runs here", async () => {
     const { page, faults } = await show("data");
     await page.getByText("All is well.").waitFor();

@@ -8,6 +8,7 @@ import { L1Transactions } from "./l1-transactions.tsx";
 import { Peers } from "./peers.tsx";
 import { Drops, Pipeline } from "./pipeline.tsx";
 import { Sequencers } from "./sequencers.tsx";
+import { SetOfChains } from "./set.tsx";
 import { conditionOf, type ProgramView, roleOf, rolesOf, type Store, stateOf } from "./store.ts";
 import { type Theme, useTheme } from "./theme.ts";
 
@@ -38,6 +39,7 @@ export function App({ store, listen }: AppProps) {
       <main>
         <Health programs={programs} />
         <Sequencers conductors={programs.filter(({ kind }) => kind === "rconductor")} />
+        {programs.map((program) => program.kind === "rnode-set" && <SetOfChains key={program.id} program={program} />)}
         {roles.length > 1 && <Roles roles={roles} role={role} choose={choose} />}
         {[node, engine].map((program) => program !== undefined && <Stale key={program.id} program={program} />)}
         <div class="column main">

@@ -1,4 +1,4 @@
-import type { ChainState, StatusState, SyncState } from "../messages.ts";
+import type { ChainState, SetState, StatusState, SyncState } from "../messages.ts";
 import { bytes, count, duration } from "./format.ts";
 import { Nothing, Panel } from "./parts.tsx";
 import { type Condition, conditionOf, type ProgramView, processOf, stateOf } from "./store.ts";
@@ -63,6 +63,8 @@ function keyFigure(program: ProgramView): string {
     return sync.unsafe === undefined
       ? "finding the heads"
       : `unsafe ${count(sync.unsafe.number)} · safe ${count(sync.safe?.number)}`;
+  const set = stateOf<SetState>(program, "set");
+  if (set !== undefined) return set.chains.map(({ chain, crossSafe }) => `${chain} cross-safe ${count(crossSafe)}`).join(" · ");
   const chain = stateOf<ChainState>(program, "chain");
   if (chain !== undefined) return `head ${count(chain.head?.number)}`;
   const status = stateOf<StatusState>(program, "status");

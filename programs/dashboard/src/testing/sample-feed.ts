@@ -6,6 +6,7 @@ import type {
   L1TxItem,
   PeersState,
   ProgramKind,
+  SetState,
   StatusState,
   SyncState,
 } from "../messages.ts";
@@ -23,10 +24,10 @@ const NODES = ["sequencer", "verifier", "follower"] as const;
 type Entry = readonly [kind: string, key: number | string, value: unknown];
 
 /**
- * What `sampleSource` shows: programs at work, programs from which nothing has come yet, two that are dead and one that is not ready, or three
- * conductors, of which one leads and one is dead.
+ * What `sampleSource` shows: programs at work, programs from which nothing has come yet, two that are dead and one that is not ready, three
+ * conductors, of which one leads and one is dead, or the sequencers of two chains of a set.
  */
-export type Sample = "data" | "nothing" | "dead" | "cluster";
+export type Sample = "data" | "nothing" | "dead" | "cluster" | "set";
 
 export function sampleSource(sample: Sample): DashboardSource {
   return {
@@ -49,6 +50,11 @@ function programsOf(sample: Sample): SampleProgram[] {
     { id: `${role}Node`, name: `${role} rnode`, kind: "rnode" },
   ]);
   const conductors = CONDUCTORS.map((id): SampleProgram => ({ id, name: `${id} rconductor`, kind: "rconductor" }));
+  if (sample === "set") {
+    const ofChain = (chain: number): SampleProgram[] =>
+      nodes.slice(0, 2).map(({ id, name, kind }) => ({ id: `${chain}-${id}`, name: `${chain} ${name}`, kind }));
+    return [{ id: "set", name: "rnode set", kind: "rnode-set" }, ...ofChain(901), ...ofChain(902)];
+  }
   if (sample === "cluster") return [...nodes.slice(0, 2), ...conductors];
   return sample === "nothing"
     ? nodes.slice(0, 2)
@@ -87,16 +93,46 @@ function show(viewer: Viewer, program: SampleProgram, sample: Sample): void {
 function entriesOf({ kind, id }: SampleProgram): readonly Entry[] {
   switch (kind) {
     case "rnode":
-      return nodeEntries(id === "sequencerNode");
+      return nodeEntries(id.endsWith("sequencerNode"));
     case "rengine":
       return engineEntries();
     case "rbatcher":
       return batcherEntries();
+    case "rnode-set":
+      return setEntries();
     case "rconductor":
       return conductorEntries(id === "sequencer2");
     default:
       return [];
   }
+}
+
+function setEntries(): Entry[] {
+  const head = (number: number) => ({ number, timeSec: NOW_SEC - 2 * (3742 - number) });
+  const state: SetState = {
+    chains: [
+      {
+        ...{ chain: "901", unsafe: head(3742), crossUnsafe: 3741, localSafe: head(3736), crossSafe: 3729, finalized: head(3669) },
+        isWaitedFor: false,
+      },
+      {
+        ...{ chain: "902", unsafe: head(3740), crossUnsafe: 3739, localSafe: head(3727), crossSafe: 3727, finalized: head(3667) },
+        isWaitedFor: true,
+      },
+    ],
+    waitsFor: `chain 902 up to time ${NOW_SEC - 26}`,
+    failsafe: [],
+    messages: [
+      { from: "901", to: "902", count: 17 },
+      { from: "902", to: "901", count: 4 },
+    ],
+    recent: [
+      { from: "902", fromBlock: 3690, to: "901", toBlock: 3694, timeSec: NOW_SEC - 96 },
+      { from: "901", fromBlock: 3721, to: "902", toBlock: 3722, timeSec: NOW_SEC - 36 },
+    ],
+    denied: [{ chain: "902", block: 3611, reason: "message of log 3: chain 901 has no such log at block 3608, index 9" }],
+  };
+  return [["state", "set", state]];
 }
 
 function conductorEntries(isLeader: boolean): Entry[] {

@@ -180,12 +180,14 @@ export function rnodeSetArgs(
     datadir,
     port,
     upgradesDir,
+    feedPort,
   }: {
     readonly l1: L1Endpoints;
     readonly l1BlockTimeSec: number;
     readonly datadir: string;
     readonly port: number;
     readonly upgradesDir: string;
+    readonly feedPort: number | undefined;
   },
 ): string[] {
   return [
@@ -193,6 +195,7 @@ export function rnodeSetArgs(
     ...l1Args(l1, { l1BlockTimeSec }),
     `--rollup.upgrades-dir=${upgradesDir}`,
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${port}`, "--rpc.enable-admin", "--rpc.corsdomain=local"],
+    ...feedArgs(feedPort),
     ...[...chains].flatMap(([name, args]) => args.map((arg) => arg.replace("--", `--${name}.`))),
   ];
 }

@@ -4,6 +4,7 @@ import { DEFAULT_OPTIONS, type Devnet, type DevnetOptions, STOP_TIMEOUT_MS, star
 import { devnetPaths, readDevnetInfo } from "../files.ts";
 import { type ChainParameters, DEFAULT_PARAMETERS, forkDelaysOfSet } from "../parameters.ts";
 import { freeBasePort, isFree, PORT_USES } from "../ports.ts";
+import type { ShownProgram } from "../processes/devnet-dashboard.ts";
 import type { Program } from "../processes/program.ts";
 import { Supervisor } from "../processes/supervisor.ts";
 import { fundPortal, fundRoles, setL1BlockTime } from "./local-l1.ts";
@@ -52,14 +53,14 @@ export async function startDevnetSet(
 ): Promise<DevnetSet> {
   const options: DevnetSetOptions = { ...DEFAULT_OPTIONS, upgradesDir: undefined, ...given };
   const { chains: count, datadir, log } = options;
-  const { basePort, port } = await portsOf(options);
+  const { basePort, port, feedPort } = await portsOf(options);
   const all = parametersOf(options);
   const upgradesDir = options.upgradesDir ?? join(datadir, "upgrades");
   await fetchUpgradeFiles(upgradesDir, { ...DEFAULT_PARAMETERS, ...all[0] }, { signal: scope.signal, log });
 
   const url = `http://127.0.0.1:${port}`;
   const members: Member[] = [];
-  const program = setProgram(members, { datadir, port, url, upgradesDir });
+  const program = setProgram(members, { datadir, port, url, upgradesDir, feedPort: options.dashboard ? feedPort : undefined });
   const meeting = new Rendezvous<Member>(count, async (joined) => {
     members.push(...joined.toSorted((a, b) => a.info.l2ChainId - b.info.l2ChainId));
     const { info } = members[0]!;
@@ -72,19 +73,21 @@ export async function startDevnetSet(
     await program.start();
     log(`${program.spec.name} is up`);
   });
+  const setShown: ShownProgram = { id: "set", kind: "rnode-set", feedPort: options.dashboard ? feedPort : undefined, program };
+  const others: ShownProgram[] = [];
   const startChain = (index: number, more: Partial<DevnetOptions> = {}): Promise<Devnet> =>
     startDevnet(scope, {
       ...options,
       datadir: folderOf(datadir, all[index]!),
       basePort: basePort + index * PORT_USES.length,
       parameters: all[index]!,
-      dashboard: false,
       nodes: 2,
       set: {
         program,
         url,
         upgradesDir,
         firstRole: firstRoleOf(index),
+        further: index === 0 ? () => [setShown, ...others] : undefined,
         join: (info, args) => meeting.join({ info, args }),
       },
       ...more,
@@ -96,7 +99,9 @@ export async function startDevnetSet(
     if (info.l1 !== "external") await fundRoles(info, firstRoleOf(at + 1));
     const { l1, l1Beacon } = info.endpoints;
     const { l1BlockTimeSec } = info.parameters;
-    return startChain(at + 1, { l1, l1Beacon, parameters: { ...parameters, l1BlockTimeSec } });
+    const chain = await startChain(at + 1, { l1, l1Beacon, parameters: { ...parameters, l1BlockTimeSec } });
+    others.push(...chain.shown);
+    return chain;
   });
   const chains = await Promise.all([firstChain, ...further]);
 
@@ -110,22 +115,19 @@ export async function startDevnetSet(
   scope.onClose("relayer", () => relayer.close());
   const failure = Promise.race([supervisor.failure, ...chains.map((chain) => chain.failure)]);
   failure.catch(() => {}); // it need not be awaited
-  return { chains, program, url, relayer, dashboard: undefined, failure };
+  return { chains, program, url, relayer, dashboard: chains[0]!.dashboard, failure };
 }
 
-/** The chains' ports follow each other; the last one is `rnode set`'s. @throws {UserError} */
-async function portsOf({
-  basePort: given,
-  chains,
-}: DevnetSetOptions): Promise<{ readonly basePort: number; readonly port: number }> {
-  const count = chains * PORT_USES.length + 1;
+/** The chains' ports follow each other; the last two are `rnode set`'s. @throws {UserError} */
+async function portsOf({ basePort: given, chains }: DevnetSetOptions) {
+  const count = chains * PORT_USES.length + 2;
   const basePort = given === 0 ? await freeBasePort(count) : given;
-  const port = basePort + count - 1;
-  if (port > MAX_PORT)
+  const [port, feedPort] = [basePort + count - 2, basePort + count - 1];
+  if (feedPort > MAX_PORT)
     throw new UserError(`--base-port ${given}: ${chains} chains need ${count} ports, give ${MAX_PORT - count + 1} or less`);
   if (!(await isFree(port)))
     throw new UserError(`port ${port} (rnode set) is in use: choose others with --base-port, 0 takes free ones`);
-  return { basePort, port };
+  return { basePort, port, feedPort };
 }
 
 /** Of each chain. What depends on the time of blocks is computed as for the chains that exist. */

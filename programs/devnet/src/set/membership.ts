@@ -1,4 +1,5 @@
 import type { DevnetInfo } from "../files.ts";
+import type { ShownProgram } from "../processes/devnet-dashboard.ts";
 import type { Program } from "../processes/program.ts";
 
 /** What a chain of a set shares with the others. */
@@ -11,6 +12,8 @@ export interface SetMembership {
   readonly upgradesDir: string;
   /** index, among the accounts of the mnemonic, of the first account with a role */
   readonly firstRole: number;
+  /** programs of the other chains, for the page of the first chain; `undefined`: this is another one, without a page */
+  readonly further?: (() => readonly ShownProgram[]) | undefined;
   /** The chain is created, and its verifier's engine runs. Resolves once `rnode set` answers. @param args the chain's options of `rnode set` */
   join(info: DevnetInfo, args: readonly string[]): Promise<void>;
 }

@@ -20,7 +20,15 @@ export const setProgram = (
     port,
     url,
     upgradesDir,
-  }: { readonly datadir: string; readonly port: number; readonly url: string; readonly upgradesDir: string },
+    feedPort,
+  }: {
+    readonly datadir: string;
+    readonly port: number;
+    readonly url: string;
+    readonly upgradesDir: string;
+    /** of its dashboard; `undefined`: none */
+    readonly feedPort: number | undefined;
+  },
 ): Program =>
   new Program({
     name: "rnode set",
@@ -35,6 +43,7 @@ export const setProgram = (
         datadir: join(datadir, "set"),
         port,
         upgradesDir,
+        feedPort,
       });
     },
     logPath: join(datadir, "logs", "rnode-set.log"),

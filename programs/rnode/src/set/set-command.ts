@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { openDashboard } from "@rnode/dashboard";
 import { createRpcServer, withModules } from "@rnode/jsonrpc";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import { defaultDataFolder } from "@rnode/networks";
@@ -35,6 +36,7 @@ import { CrossUnsafe } from "./cross-unsafe.ts";
 import { filterMethods } from "./filter-methods.ts";
 import { NodeChain } from "./node-chain.ts";
 import { SetDatabase } from "./set-database.ts";
+import { feedSet } from "./set-feed.ts";
 import { runSet } from "./set-loop.ts";
 import { setMethods } from "./set-methods.ts";
 import { observeSet } from "./set-metrics.ts";
@@ -108,6 +110,7 @@ async function startSet(
 ): Promise<Started> {
   const { scope, log, clock, metrics, health, readiness } = context;
   await assertPortIsFree("rpc.port", first.rpc);
+  const dashboard = await openDashboard(first.dashboard, { name: "rnode-set", version: VERSION, scope, log, clock, readiness });
   const all = optionsOf(given, first, env);
   const rollups: RollupConfig[] = [];
   for (const options of all) rollups.push(await loadRollup(options, { log, clock }));
@@ -156,6 +159,7 @@ async function startSet(
   const filter = new AccessListFilter({ chains, rules, database, crossUnsafe });
   const status = new SetStatus({ chains, database, crossUnsafe, filter });
   observeSet(metrics, status);
+  feedSet(dashboard.feed, status, database);
   readiness.expect(() => status.faults);
   const { enableAdmin } = first.rpc;
   const server = createRpcServer({
@@ -186,6 +190,7 @@ async function startSet(
   const loop = runSet({ verifier, crossUnsafe, status, clock, log: log.child({ part: "set" }) }, scope.signal);
   scope.onClose("verification of the set", () => loop.catch(() => {}));
   const print = (): void => {
+    dashboard.sample();
     for (const { node, rollup } of opened) log.info("status", { chain: String(rollup.l2ChainId), ...node.status() });
   };
   const failure = Promise.race([loop, ...started.map(({ ended }) => ended)]);
