@@ -3,7 +3,7 @@ import { asciiToBytes, bytesToHex, concatBytes, equalBytes, keccak256 } from "@r
 import { type CommandIo, UserError } from "@rnode/program";
 import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
 import { restoreSnapshot } from "@rnode/snapshot";
-import type { ChainDatabase, GenesisRows, StateRun, StateWrite } from "@rnode/storage";
+import type { ChainDatabase, GenesisRows, StateRun } from "@rnode/storage";
 import { RowProgress } from "./row-progress.ts";
 import { describing, type LinesSource, type SortedSource, type StateSource } from "./state-source.ts";
 import type { Target } from "./target.ts";
@@ -25,8 +25,20 @@ export async function writeState(
   options: WriteOptions,
   io: CommandIo,
 ): Promise<RowCounts> {
+  if (source.kind === "sorted") return writeSorted(store, source, target, options, io);
+  const state = new GenesisState({ folder: options.folder });
+  try {
+    const rows = await readLines(source, state, target, options, io);
+    return writeSorted(store, { ...source, state: state.sorted(), rows }, target, options, io);
+  } finally {
+    state.close();
+  }
+}
+
+type Rows = Pick<SortedSource, "state" | "rows"> & Pick<StateSource, "name" | "discard">;
+
+function writeSorted(store: ChainDatabase, source: Rows, target: Target, options: WriteOptions, io: CommandIo): RowCounts {
   const check = checkOf(source, target, options);
-  if (source.kind === "lines") return await writeLines(store, source, { ...options, target, check }, io);
   const run = new SortedStateRun(source.state, { id: idOf(source, target), account: keccak256(MESSAGE_PASSER), check });
   try {
     describing(() => write(store, target, reporting(run, source, io), io));
@@ -40,12 +52,12 @@ export async function writeState(
 const MESSAGE_PASSER = PREDEPLOYS.l2ToL1MessagePasser;
 
 /** Names a run: the rows of another source, or for another block, are not continued. */
-function idOf({ name, rows }: SortedSource & { readonly name: string }, { hash }: Target): Uint8Array {
+function idOf({ name, rows }: Rows, { hash }: Target): Uint8Array {
   return keccak256(concatBytes(hash, asciiToBytes(`${rows.accounts} ${rows.slots} ${encodeURI(name)}`)));
 }
 
 /** The same run, which reports how far it is. */
-function reporting(run: SortedStateRun, { rows }: SortedSource, io: CommandIo): StateRun<GenesisRows> {
+function reporting(run: SortedStateRun, { rows }: Rows, io: CommandIo): StateRun<GenesisRows> {
   return {
     id: run.id,
     *steps(sink, from) {
@@ -61,15 +73,13 @@ function reporting(run: SortedStateRun, { rows }: SortedSource, io: CommandIo): 
   };
 }
 
-type Check = (roots: StateRoots, counts?: RowCounts) => void;
-
-function checkOf({ name }: StateSource, { block, hash }: Target, { outputRoot: wanted }: WriteOptions): Check {
+/** Compares the roots of all rows with those that are wanted. */
+function checkOf({ name, rows }: Rows, { block, hash }: Target, { outputRoot: wanted }: WriteOptions): (roots: StateRoots) => void {
   const { number, stateRoot: expected } = block.header;
-  return ({ stateRoot, storageRoot }, counts) => {
+  return ({ stateRoot, storageRoot }) => {
     if (!equalBytes(stateRoot, expected)) {
-      const rows = counts === undefined ? "rows" : describe(counts);
       throw new UserError(
-        `${name}: its ${rows} have the state root ${bytesToHex(stateRoot)}, and that of block ${number} is ${bytesToHex(expected)}: nothing of it was kept`,
+        `${name}: its ${describe(rows)} have the state root ${bytesToHex(stateRoot)}, and that of block ${number} is ${bytesToHex(expected)}: nothing of it was kept`,
       );
     }
     const output = outputRoot({ stateRoot, messagePasserStorageRoot: storageRoot, blockHash: hash });
@@ -80,52 +90,40 @@ function checkOf({ name }: StateSource, { block, hash }: Target, { outputRoot: w
   };
 }
 
-/** Reads all lines, compares the root of their rows, and writes them. */
-async function writeLines(
-  store: ChainDatabase,
-  source: LinesSource & { readonly name: string },
-  { folder, target, check }: WriteOptions & { readonly target: Target; readonly check: Check },
+/** @throws {UserError} the lines name another state root, or cannot be read */
+async function readLines(
+  source: LinesSource & Pick<StateSource, "name">,
+  state: GenesisState,
+  { block }: Target,
+  { folder }: WriteOptions,
   io: CommandIo,
 ): Promise<RowCounts> {
-  const state = new GenesisState({ folder });
-  try {
-    const report = new RowProgress(io, "reading");
-    const { accounts, slots, root } = await source.readInto(state, { folder, onProgress: (counts) => report.at(counts) });
-    const { number, stateRoot } = target.block.header;
-    if (root !== undefined && !equalBytes(root, stateRoot)) {
-      throw new UserError(
-        `${source.name}: it is the state ${bytesToHex(root)}, and that of block ${number} is ${bytesToHex(stateRoot)}`,
-      );
-    }
-    io.progress("computing the state root");
-    check(state.seal(MESSAGE_PASSER), { accounts, slots });
-    write(store, target, (rows) => state.rowsInto(rows), io);
-    return { accounts, slots };
-  } finally {
-    state.close();
+  const report = new RowProgress(io, "reading");
+  const { accounts, slots, root } = await source.readInto(state, { folder, onProgress: (counts) => report.at(counts) });
+  const { number, stateRoot } = block.header;
+  if (root !== undefined && !equalBytes(root, stateRoot)) {
+    throw new UserError(
+      `${source.name}: it is the state ${bytesToHex(root)}, and that of block ${number} is ${bytesToHex(stateRoot)}`,
+    );
   }
+  return { accounts, slots };
 }
 
 function write(
   store: ChainDatabase,
   { block, hash, genesis, lastBlocks }: Target,
-  state: StateWrite<GenesisRows>,
+  state: StateRun<GenesisRows>,
   io: CommandIo,
 ): void {
-  const onProgress = (rows: number): void => io.progress(`writing: ${rows} rows and trie nodes`);
   const startsAnew =
     lastBlocks === undefined
       ? initFirstBlock(store, { block, hash, write: state }) === "again"
-      : restoreSnapshot(
-          store,
-          {
-            manifest: { genesis, header: block.header, hash, oldestBlock: lastBlocks.oldestBlock },
-            blocks: () => lastBlocks.blocks(),
-            hasReceipts: lastBlocks.hasReceipts,
-            state,
-          },
-          onProgress,
-        );
+      : restoreSnapshot(store, {
+          manifest: { genesis, header: block.header, hash, oldestBlock: lastBlocks.oldestBlock },
+          blocks: () => lastBlocks.blocks(),
+          hasReceipts: lastBlocks.hasReceipts,
+          state,
+        });
   if (startsAnew) io.err("an earlier attempt had been interrupted: what was there of it was removed");
 }
 

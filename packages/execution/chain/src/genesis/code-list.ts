@@ -5,6 +5,8 @@ const MEMORY_BYTES = 16 << 20;
 
 interface CodePlace {
   readonly codeHash: Uint8Array;
+  /** in the file, once it is there */
+  readonly at: number;
   readonly size: number;
 }
 
@@ -12,9 +14,11 @@ interface CodePlace {
 export class CodeList {
   readonly #folder: string;
   readonly #places: CodePlace[] = [];
-  readonly #known = new Set<string>();
+  /** index of each code by its hash */
+  readonly #known = new Map<string, number>();
   #inMemory: Uint8Array[] = [];
   #memoryBytes = 0;
+  #totalBytes = 0;
   #file: RowFile | undefined;
 
   constructor(folder: string) {
@@ -26,16 +30,13 @@ export class CodeList {
     const codeHash = keccak256(code);
     const key = bytesToHex(codeHash);
     if (this.#known.has(key)) return codeHash;
-    this.#known.add(key);
-    this.#places.push({ codeHash, size: code.length });
+    this.#known.set(key, this.#places.length);
+    this.#places.push({ codeHash, at: this.#totalBytes, size: code.length });
+    this.#totalBytes += code.length;
     this.#inMemory.push(code.slice());
     this.#memoryBytes += code.length;
     if (this.#memoryBytes > MEMORY_BYTES) this.#spill();
     return codeHash;
-  }
-
-  has(codeHash: Uint8Array): boolean {
-    return this.#known.has(bytesToHex(codeHash));
   }
 
   #spill(): void {
@@ -46,19 +47,23 @@ export class CodeList {
     this.#memoryBytes = 0;
   }
 
+  /** `undefined` if it was not added */
+  get(codeHash: Uint8Array): Uint8Array | undefined {
+    const index = this.#known.get(bytesToHex(codeHash));
+    return index === undefined ? undefined : this.#at(index);
+  }
+
   *all(): Generator<{ readonly codeHash: Uint8Array; readonly code: Uint8Array }> {
+    for (const [index, { codeHash }] of this.#places.entries()) yield { codeHash, code: this.#at(index) };
+  }
+
+  #at(index: number): Uint8Array {
     const spilled = this.#places.length - this.#inMemory.length;
-    let from = 0;
-    for (const [index, { codeHash, size }] of this.#places.entries()) {
-      if (index >= spilled) {
-        yield { codeHash, code: this.#inMemory[index - spilled]! };
-        continue;
-      }
-      const code = new Uint8Array(size);
-      this.#file!.read(code, from);
-      from += size;
-      yield { codeHash, code };
-    }
+    if (index >= spilled) return this.#inMemory[index - spilled]!;
+    const { at, size } = this.#places[index]!;
+    const code = new Uint8Array(size);
+    this.#file!.read(code, at);
+    return code;
   }
 
   close(): void {

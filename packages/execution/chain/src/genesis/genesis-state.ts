@@ -16,6 +16,7 @@ import type { GenesisAccount, GenesisErrorCode, GenesisSlot } from "@rnode/proto
 import { type GenesisRows, RowSort, type RowSortOptions } from "@rnode/storage";
 import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
 import { CodeList } from "./code-list.ts";
+import type { SortedAccount, SortedSlot, SortedState } from "./sorted-state.ts";
 
 /*
  * A state of any size, in a bounded amount of memory: rows are sorted in pieces that fit, in temporary files if there is more than one.
@@ -136,8 +137,38 @@ export class GenesisState {
     return this.#codes.add(code);
   }
 
-  hasCode(codeHash: Uint8Array): boolean {
-    return equalBytes(codeHash, EMPTY_KECCAK) || this.#codes.has(codeHash);
+  /** The rows that were added, in the order of the tries. They can be read again; nothing can be added afterwards. */
+  sorted(): SortedState {
+    return {
+      accounts: () => this.#sortedAccounts(),
+      slots: () => this.#sortedSlots(),
+      code: (codeHash) => this.#codes.get(codeHash),
+    };
+  }
+
+  *#sortedAccounts(): Generator<SortedAccount> {
+    for (const shared of this.#accounts.sorted()) {
+      const row = shared.slice();
+      yield {
+        addressHash: row.subarray(0, HASH_SIZE),
+        nonce: viewOf(row).getBigUint64(NONCE_AT),
+        balance: bytesToBigint(trimBytesLeft(row.subarray(BALANCE_AT, CODE_HASH_AT))),
+        codeHash: row.subarray(CODE_HASH_AT),
+        address: this.#hasPreimages ? row.subarray(HASH_SIZE, NONCE_AT) : undefined,
+      };
+    }
+  }
+
+  *#sortedSlots(): Generator<SortedSlot> {
+    for (const shared of this.#slots.sorted()) {
+      const row = shared.slice();
+      yield {
+        addressHash: row.subarray(0, HASH_SIZE),
+        slotHash: row.subarray(HASH_SIZE, 2 * HASH_SIZE),
+        value: trimBytesLeft(row.subarray(SLOT_VALUE_AT)),
+        slot: this.#hasPreimages ? row.subarray(2 * HASH_SIZE, SLOT_VALUE_AT) : undefined,
+      };
+    }
   }
 
   /**

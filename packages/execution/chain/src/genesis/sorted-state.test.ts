@@ -169,6 +169,52 @@ describe("a sorted state", () => {
     await store.close();
   });
 
+  it("of accounts and slots in any order is the same, and has their addresses and slots", async () => {
+    const alloc = Array.from({ length: 300 }, (_, seed) => ({
+      address: hash(seed).subarray(0, 20),
+      nonce: BigInt(seed),
+      balance: 1n,
+      code: seed % 3 === 0 ? code(seed) : new Uint8Array(0),
+      storage: Array.from({ length: seed % 4 }, (_, slot) => ({
+        slot: hash(slot),
+        value: padBytesLeft(Uint8Array.of(seed + 1), 32),
+      })),
+    }));
+    const state = GenesisState.of(alloc);
+    const { stateRoot } = GenesisState.of(alloc).seal(new Uint8Array(20));
+    const store = openChainStore(join(mkdtempSync(join(tmpdir(), "rnode-sorted-state-")), "db"), {
+      sync: "interval",
+      preimages: true,
+    });
+    const found: StateRoots[] = [];
+    const run = new SortedStateRun(state.sorted(), { id: hash(1), account: WATCHED, check: (roots) => void found.push(roots) });
+    store.writeLargeGenesis(blockOf(stateRoot), BLOCK_HASH, run);
+    expect(found.map((roots) => bytesToHex(roots.stateRoot))).toEqual([bytesToHex(stateRoot)]);
+    expect(store.verifyState().problems).toEqual([]);
+    expect(store.readPreimage(keccak256(alloc[7]!.address))).toEqual(alloc[7]!.address);
+    expect(store.readPreimage(keccak256(hash(2)))).toEqual(hash(2));
+    state.close();
+    await store.close();
+  });
+
+  it("is refused with a row twice", () => {
+    const rows = rowsOf(100);
+    const [account, slot] = [rows.accounts[50]!, rows.slots[50]!];
+    const twice = <T>(all: readonly T[], row: T): T[] => all.flatMap((other) => (other === row ? [row, row] : [other]));
+    for (const [changed, reason] of [
+      [
+        { ...rows, accounts: twice(rows.accounts, account) },
+        `account with the hash ${bytesToHex(account.addressHash)} is there twice`,
+      ],
+      [
+        { ...rows, slots: twice(rows.slots, slot) },
+        `slot ${bytesToHex(slot.slotHash)} of ${bytesToHex(slot.addressHash)} is there twice`,
+      ],
+    ] as const) {
+      expect(() => newStore().writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, runOf(changed))).toThrow(reason);
+    }
+  });
+
   it("is refused without an account of its slots, and without a code", () => {
     const rows = rowsOf(100);
     const without = (account: number): Rows => ({ ...rows, accounts: rows.accounts.filter((_, index) => index !== account) });

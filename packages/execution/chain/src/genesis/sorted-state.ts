@@ -1,6 +1,6 @@
 import { deserialize, serialize } from "node:v8";
 import type { AccountRecord } from "@rnode/evm";
-import { bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
+import { bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, isCodedError } from "@rnode/primitives";
 import { type GenesisRows, KeyTable, type StateRun } from "@rnode/storage";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder, type SortedTrieProgress } from "@rnode/trie";
 import { ChainError } from "../faults.ts";
@@ -8,6 +8,8 @@ import { ChainError } from "../faults.ts";
 export interface SortedAccount extends AccountRecord {
   /** keccak256 of the address */
   readonly addressHash: Uint8Array;
+  /** if it is known */
+  readonly address?: Uint8Array | undefined;
 }
 
 export interface SortedSlot {
@@ -17,9 +19,11 @@ export interface SortedSlot {
   readonly slotHash: Uint8Array;
   /** big-endian without leading zeros, not empty */
   readonly value: Uint8Array;
+  /** if it is known */
+  readonly slot?: Uint8Array | undefined;
 }
 
-/** A state whose rows come by ascending hashes, as another client's database has them. */
+/** A state whose rows come by ascending hashes. */
 export interface SortedState {
   accounts(): Iterable<SortedAccount>;
   slots(): Iterable<SortedSlot>;
@@ -95,7 +99,7 @@ export class SortedStateRun implements StateRun<GenesisRows> {
   /**
    * Passes a row and the nodes to the left of it to `rows` with each step.
    *
-   * @throws {CodedError} chain/incomplete-state; trie/unsorted-keys
+   * @throws {CodedError} chain/incomplete-state, and what `check` throws
    */
   *steps(rows: GenesisRows, progress?: Uint8Array): Generator<void> {
     const from = progress && (deserialize(progress) as Progress);
@@ -116,7 +120,8 @@ export class SortedStateRun implements StateRun<GenesisRows> {
       const storageRoot = yield* this.#writeStorage(addressHash, slots, rows, earlier);
       const stored = { nonce, balance, codeHash, storageRoot };
       rows.account(addressHash, stored);
-      trie.add(addressHash, encodeAccount(stored));
+      if (account.address !== undefined) rows.preimage(addressHash, account.address);
+      addTo(trie, addressHash, encodeAccount(stored), () => `the account with the hash ${bytesToHex(addressHash)}`);
       if (equalBytes(addressHash, this.#options.account)) this.#storageRoot = storageRoot;
       this.#storage = undefined;
       this.#accounts++;
@@ -149,8 +154,10 @@ export class SortedStateRun implements StateRun<GenesisRows> {
     const trie = earlier ? SortedTrieBuilder.after(earlier, onNode) : new SortedTrieBuilder(onNode);
     this.#storage = { owner, trie };
     while (next !== undefined && equalBytes(next.addressHash, owner)) {
-      rows.slot(owner, next.slotHash, next.value);
-      trie.add(next.slotHash, encodeStorageValue(next.value));
+      const { slotHash, value, slot } = next;
+      rows.slot(owner, slotHash, value);
+      if (slot !== undefined) rows.preimage(slotHash, slot);
+      addTo(trie, slotHash, encodeStorageValue(value), () => `slot ${bytesToHex(slot ?? slotHash)} of ${bytesToHex(owner)}`);
       this.#slots++;
       slots.advance();
       next = slots.current;
@@ -173,6 +180,16 @@ class Ahead<T> {
   advance(): void {
     const next = this.#rows.next();
     this.current = next.done === true ? undefined : next.value;
+  }
+}
+
+/** @param describe the row. @throws {CodedError} chain/incomplete-state: it does not come after the one before */
+function addTo(trie: SortedTrieBuilder, key: Uint8Array, value: Uint8Array, describe: () => string): void {
+  try {
+    trie.add(key, value);
+  } catch (cause) {
+    if (!isCodedError(cause, "trie/unsorted-keys")) throw cause;
+    throw incomplete(`${describe()} is there twice, or out of order`);
   }
 }
 
