@@ -5,8 +5,8 @@ import type { StoredBlock } from "./api.ts";
 import type { Delay } from "./history/history-pruning.ts";
 
 /**
- * An OP Stack block under construction, after one of its parts. State roots are zero, so its hash is not that of any block; it changes with
- * each transaction.
+ * An OP Stack block under construction, after one of its parts. Its state roots and transactions root are zero, so its hash is not that of any
+ * block; it changes with the parts.
  */
 export interface PendingBlock extends StoredBlock {
   readonly payloadId: Hex;

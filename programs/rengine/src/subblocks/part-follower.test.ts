@@ -158,6 +158,9 @@ describe("a follower of parts", () => {
     f.state.isBuilding = true;
     f.take(part(2, 0), part(2, 1));
     expect([f.executed, f.pending.latest]).toEqual([[], undefined]);
+    f.state.isBuilding = false;
+    f.take(part(2, 2), part(2, 0, 1, 9));
+    expect([f.executed, f.log]).toEqual([[[2, 0]], []]);
   });
 
   it("says once in a while that streams are broken, and counts each message", async () => {

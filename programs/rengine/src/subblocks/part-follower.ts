@@ -101,7 +101,9 @@ export class PartFollower {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { part, source } = next;
       if (part.blockNumber <= chain.head().number || isBuilding()) {
-        this.#forget(); // its block is there
+        // its block is there, or another one is built here: its later parts do not count either
+        this.#order.drop();
+        this.#forget();
         return;
       }
       const stopTimer = metrics.execute.time();

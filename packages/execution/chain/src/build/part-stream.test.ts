@@ -83,8 +83,8 @@ describe("an open build", () => {
     ]);
     const last = producer.parts.at(-1)!;
     expect(block.transactions).toEqual(last.block.transactions);
-    const { stateRoot, withdrawalsRoot } = block.header;
-    expect({ ...last.block.header, stateRoot, withdrawalsRoot }).toEqual(block.header);
+    const { stateRoot, withdrawalsRoot, transactionsRoot } = block.header;
+    expect({ ...last.block.header, stateRoot, withdrawalsRoot, transactionsRoot }).toEqual(block.header);
     expect(producer.ends).toEqual([{ index: 3, reason: "sealed", lost: 0 }]);
     expect(producer.timer).toBeUndefined();
     expect(bytesToHex(hash)).not.toBe(bytesToHex(last.hash));

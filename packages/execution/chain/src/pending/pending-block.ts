@@ -1,6 +1,5 @@
 import { EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, ZERO_HASH } from "@rnode/primitives";
-import { type BlockRules, encodeTransaction, type Header, hashHeader, type Transaction } from "@rnode/protocol";
-import { orderedTrieRoot } from "@rnode/trie";
+import { type BlockRules, type Header, hashHeader, type Transaction } from "@rnode/protocol";
 import type { PendingBlock } from "../chain-parts.ts";
 import { receiptsRoot } from "../execute/block-execution.ts";
 import type { BlockRun, UnsealedHeader } from "../execute/block-run.ts";
@@ -34,12 +33,12 @@ export function pendingBlockOf(soFar: BlockSoFar, place: PendingPlace): PendingB
 }
 
 /** Its header, with zeros for what is known only of sealed blocks. */
-export function pendingHeader({ rules, header, run, transactions }: BlockSoFar): Header {
+export function pendingHeader({ rules, header, run }: Omit<BlockSoFar, "senders" | "transactions">): Header {
   return {
     ...header,
     ommersHash: EMPTY_OMMERS_HASH,
     stateRoot: ZERO_HASH,
-    transactionsRoot: orderedTrieRoot(transactions.map(encodeTransaction)),
+    transactionsRoot: ZERO_HASH, // PERF: the root of all transactions would be computed again with every part
     receiptsRoot: receiptsRoot(run),
     logsBloom: run.logsBloom,
     gasUsed: run.gasUsed,

@@ -27,10 +27,11 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
   const writer = new PartsWriter({ profile, rulesOf: (parts) => rulesAt(backend, parts) });
   const texts = new TextCache(BLOCK_TEXT_BYTES);
   const block = (selector: BlockSelector, full = false): JsonText | null => {
-    const isPending = selector.kind === "tag" && selector.tag === "pending" && profile.block.pendingHasNoIdentity;
+    const isPending = selector.kind === "tag" && selector.tag === "pending";
     const parts = chain.partsOf(selector);
     if (parts === undefined) return null;
-    if (isPending) return blockText(parts, full, true);
+    const { pendingHasNoIdentity } = profile.block;
+    if (isPending && (pendingHasNoIdentity || backend.pending !== undefined)) return blockText(parts, full, pendingHasNoIdentity);
     const cacheKey = `${bytesToHex(parts.hash)}${full ? "f" : "h"}${parts.hasReceipts ? "" : "p"}`;
     let text = texts.get(cacheKey);
     if (text === undefined) texts.set(cacheKey, (text = blockText(parts, full, false)));
