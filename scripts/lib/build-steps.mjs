@@ -94,7 +94,15 @@ export const INTEROP = {
   derivation: { folder: "lab/conformance", binary: "derivation-interop" },
   amsterdam: { folder: "programs/devnet", binary: "amsterdam-l1" },
   challenger: { folder: "programs/rproposer", binary: "challenger", prepare: completeOptimism },
+  // it is followed by op-node, beside it
+  supernode: { ...ofOptimism("op-supernode"), beside: ofOptimism("op-node") },
 };
+
+/** A program of the OP Stack's module as it is. */
+function ofOptimism(name) {
+  const source = `github.com/ethereum-optimism/optimism/${name}/cmd`;
+  return { folder: "programs/rproposer", binary: name, source, prepare: completeOptimism };
+}
 
 /** Geth's `devp2p`, which tests nodes of others, in the version whose test chain needs no fork that L2 does not have. */
 const GETH_DEVP2P = "github.com/ethereum/go-ethereum/cmd/devp2p@v1.16.9";
@@ -117,6 +125,10 @@ export function buildGethDevp2p() {
 
 /** Copies the OP Stack's module, and adds the archive that its programs embed and the published module lacks. */
 function completeOptimism(go, folder) {
+  whenStale("optimism", [`${folder}/interop`], [`${folder}/build/optimism`], () => copyOptimism(go, folder));
+}
+
+function copyOptimism(go, folder) {
   const module = "github.com/ethereum-optimism/optimism";
   const interop = join(ROOT, folder, "interop");
   const [, version] = readFileSync(join(interop, "go.mod"), "utf8").match(new RegExp(`^\\s*(?:require )?${module} (v\\S+)`, "m"));
@@ -135,13 +147,18 @@ function completeOptimism(go, folder) {
 
 /** @returns the path of a program in Go, or undefined where Go is not installed */
 export function buildInterop(name = "p2p") {
-  const { folder, binary, prepare } = INTEROP[name];
+  const { beside, ...program } = INTEROP[name];
+  if (beside !== undefined) buildGo(beside);
+  return buildGo(program);
+}
+
+function buildGo({ folder, binary, source = ".", prepare }) {
   const program = `${folder}/build/${binary}`;
   const go = findGo();
   if (go === undefined) return undefined;
   whenStale(binary, [`${folder}/interop`], [program], () => {
     prepare?.(go, folder);
-    run(go, ["build", "-trimpath", "-o", join(ROOT, program), "."], { cwd: join(ROOT, folder, "interop") });
+    run(go, ["build", "-trimpath", "-o", join(ROOT, program), source], { cwd: join(ROOT, folder, "interop") });
   });
   return join(ROOT, program);
 }

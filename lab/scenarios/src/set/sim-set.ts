@@ -42,6 +42,8 @@ export class SimSet {
   readonly random: Random;
   readonly chains: readonly SetChainParts[];
   readonly sources: readonly SimSource[];
+  /** of all chains */
+  readonly nodes: readonly SimNode[];
   readonly traffic: SetTraffic;
   readonly invariants: SetInvariants;
   readonly violations: SetViolation[] = [];
@@ -167,6 +169,10 @@ export class SimSet {
         sequenced: new Set(),
       };
     });
+    this.nodes = [
+      ...this.sources.flatMap(({ nodes }) => nodes),
+      ...this.chains.flatMap(({ sequencer, follower }) => (follower === undefined ? [sequencer] : [sequencer, follower])),
+    ];
     const users = this.chains.map(({ config, sequencer: { engine } }): TrafficChain => {
       const simulated = engine as SimEngine;
       return {
@@ -195,13 +201,6 @@ export class SimSet {
   /** number of the L1 block that the last chain begins with */
   get newestGenesis(): number {
     return Math.max(...this.plan.chains.map(({ l1Genesis }) => l1Genesis));
-  }
-
-  get nodes(): readonly SimNode[] {
-    return [
-      ...this.sources.flatMap(({ nodes }) => nodes),
-      ...this.chains.flatMap(({ sequencer, follower }) => (follower === undefined ? [sequencer] : [sequencer, follower])),
-    ];
   }
 
   report(rule: SetViolation["rule"], detail: string): void {
