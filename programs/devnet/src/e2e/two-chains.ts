@@ -124,11 +124,12 @@ export class TwoChains {
   async #mined(chainId: number, tx: { readonly to: Hex; readonly data: Hex; readonly gas?: bigint }): Promise<ReceiptJson> {
     const hash = await (chainId === A ? this.#walletA : this.#walletB).sendTransaction({ ...tx, value: 0n });
     const view = this.viewOf(chainId);
-    return waitFor(
-      "a receipt",
-      60_000,
-      async () => (await view.engine("sequencer", "eth_getTransactionReceipt", [hash])) ?? undefined,
-    );
+    return waitFor("a receipt of a sealed block", 60_000, async () => {
+      const head = await view.engine<Hex>("sequencer", "eth_blockNumber", []);
+      const receipt = await view.engine<ReceiptJson | null>("sequencer", "eth_getTransactionReceipt", [hash]);
+      // A receipt of a subblock has a provisional hash.
+      return receipt && BigInt(receipt.blockNumber) <= BigInt(head) ? receipt : undefined;
+    });
   }
 }
 

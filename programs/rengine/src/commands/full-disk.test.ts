@@ -87,8 +87,8 @@ describe("a full disk", () => {
 
   it("ends init, which begins anew when there is room", { tags: "long", timeout: TIMEOUT_MS }, () => {
     const alloc = Object.fromEntries(
-      Array.from({ length: 40_000 }, (_, i) => [
-        bytesToHex(keccak256(Uint8Array.of(i >> 8, i)).subarray(12)),
+      Array.from({ length: 120_000 }, (_, i) => [
+        bytesToHex(keccak256(Uint8Array.of(i >> 16, i >> 8, i)).subarray(12)),
         { balance: `0x${(i + 1).toString(16)}` },
       ]),
     );

@@ -19,6 +19,7 @@ import type { GenesisMemory } from "./genesis-memory.ts";
 import { JsonTextError, MAX_VALUE_BYTES, type MemberSink, readJsonPieces } from "./json-pieces.ts";
 import { fileChunks, unpacked } from "./packed-text.ts";
 import { downloadPieces, isUrl } from "./read-input.ts";
+import { MAX_GENESIS_BYTES } from "./zstd.ts";
 
 const CHUNK_BYTES = 1 << 20;
 /** An account with a longer text is read slot by slot. */
@@ -47,7 +48,8 @@ export async function openGenesisFile(source: string, memory?: GenesisMemory): P
   const identity = isUrl(source) ? undefined : memory?.identify(source);
   const known = identity && memory?.recall(identity);
   if (known !== undefined) {
-    const readState = (folder?: string) => describingErrors(source, () => stateOf(unpacked(source, fileChunks(source)), folder));
+    const readState = (folder?: string) =>
+      describingErrors(source, () => stateOf(unpacked(source, fileChunks(source), MAX_GENESIS_BYTES), folder));
     return { ...headOf(known.fields), digest: known.digest, readState };
   }
   const downloaded = isUrl(source) ? await downloadedFile(source) : undefined;
@@ -57,7 +59,7 @@ export async function openGenesisFile(source: string, memory?: GenesisMemory): P
     const fields: Record<string, unknown> = {};
     let fieldBytes = 0;
     let hasAlloc = false;
-    const other = await readJsonPieces(unpacked(source, hashed(chunks(), hash)), {
+    const other = await readJsonPieces(unpacked(source, hashed(chunks(), hash), MAX_GENESIS_BYTES), {
       member(key, read, bytes) {
         if (key === "alloc") throw jsonError("alloc", read(), "an object");
         fieldBytes += key.length + bytes;
@@ -76,7 +78,8 @@ export async function openGenesisFile(source: string, memory?: GenesisMemory): P
     });
     const head = headOf(other === undefined ? fields : jsonObject(other, "genesis"));
     if (!hasAlloc) throw jsonError("alloc", undefined, "an object");
-    const readState = (folder?: string) => describingErrors(source, () => stateOf(unpacked(source, chunks()), folder));
+    const readState = (folder?: string) =>
+      describingErrors(source, () => stateOf(unpacked(source, chunks(), MAX_GENESIS_BYTES), folder));
     const digest = hash.digest();
     if (identity !== undefined) memory?.remember(source, identity, { fields, digest });
     return { ...head, digest, readState };

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UserError } from "@rnode/program";
 import { fileError, isGzip } from "./read-input.ts";
-import { frameHeader, isZstd, unpackZstd } from "./zstd.ts";
+import { frameHeader, isZstd, tooLarge, unpackZstd } from "./zstd.ts";
 import { MAX_WINDOW_BYTES, ZstdStream } from "./zstd-stream.ts";
 
 const CHUNK_BYTES = 1 << 20;
@@ -17,15 +17,26 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Decompresses gzip and Zstandard input. @param source for errors @throws {UserError} */
-export async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/**
+ * Decompresses gzip and Zstandard input.
+ *
+ * @param source for errors
+ * @param maxBytes of what Zstandard data decompresses to
+ * @throws {UserError}
+ */
+export async function* unpacked(
+  source: string,
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   const first = await iterator.next();
   if (first.done === true) return;
   const all = { [Symbol.asyncIterator]: () => continued(first.value, iterator) };
   if (isZstd(first.value)) {
-    const { dictionaryId, windowBytes } = frameHeader(source, first.value);
-    if (dictionaryId === 0 && windowBytes <= MAX_WINDOW_BYTES) yield* unpackedZstd(source, all);
+    const { dictionaryId, size, windowBytes } = frameHeader(source, first.value);
+    if (size !== undefined && size > maxBytes) throw tooLarge(source, size, maxBytes);
+    if (dictionaryId === 0 && windowBytes <= MAX_WINDOW_BYTES) yield* unpackedZstd(source, all, maxBytes);
     else yield await unpackZstd(source, all);
     return;
   }
@@ -47,9 +58,14 @@ export async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array
   }
 }
 
-async function* unpackedZstd(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* unpackedZstd(source: string, chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let unpacked: Uint8Array[] = [];
-  const stream = new ZstdStream(source, (bytes) => unpacked.push(bytes));
+  let size = 0;
+  const stream = new ZstdStream(source, (bytes) => {
+    size += bytes.length;
+    if (size > maxBytes) throw tooLarge(source, undefined, maxBytes);
+    unpacked.push(bytes);
+  });
   for await (const chunk of chunks) {
     stream.push(chunk, false);
     yield* unpacked;

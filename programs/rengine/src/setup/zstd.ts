@@ -5,9 +5,10 @@ import { UserError } from "@rnode/program";
 import { download, isUrl } from "./read-input.ts";
 
 const MAX_PACKED_BYTES = 256 << 20;
-const MAX_BYTES = 512 << 20;
+/** What a genesis may have when it is decompressed. */
+export const MAX_GENESIS_BYTES = 512 << 20;
 /** Tried one after the other where the data does not say how large it gets. */
-const SIZES = [64 << 20, MAX_BYTES];
+const SIZES = [64 << 20, MAX_GENESIS_BYTES];
 const TOO_SMALL = /code -70$/;
 
 /** The library may be initialized only once. */
@@ -27,8 +28,7 @@ export const isZstd = (bytes: Uint8Array): boolean =>
 export async function unpackZstd(source: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const packed = await collect(source, chunks);
   const { dictionaryId, size } = frameHeader(source, packed);
-  if (size !== undefined && size > MAX_BYTES)
-    throw new UserError(`${source}: ${size} bytes when decompressed, at most ${MAX_BYTES}`);
+  if (size !== undefined && size > MAX_GENESIS_BYTES) throw tooLarge(source, size, MAX_GENESIS_BYTES);
   const dictionary = dictionaryId === 0 ? new Uint8Array() : await readDictionary(source, dictionaryId);
   await zstdReady();
   const context = createDCtx();
@@ -48,8 +48,16 @@ function decompress(source: string, context: number, packed: Uint8Array, diction
         throw new UserError(`${source}: broken Zstandard data`, { cause });
     }
   }
-  throw new UserError(`${source}: more than ${MAX_BYTES} bytes when decompressed`);
+  throw tooLarge(source, undefined, MAX_GENESIS_BYTES);
 }
+
+/** @param size `undefined`: the data does not say */
+export const tooLarge = (source: string, size: number | undefined, maxBytes: number): UserError =>
+  new UserError(
+    size === undefined
+      ? `${source}: more than ${maxBytes} bytes when decompressed`
+      : `${source}: ${size} bytes when decompressed, at most ${maxBytes}`,
+  );
 
 async function collect(source: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
