@@ -28,6 +28,7 @@ const NOT_HERE: readonly RegExp[] = [
   /_p2p_discovery_/, // neighbours are given by name
   /_txpool_message_/, // --rollup.supervisor-http
   /_follow_source_stalled_/, // --l2.follow.source
+  /^rnode_default_set_/, // rnode set
   /^rengine_history_/, // --prune
 ];
 
