@@ -95,6 +95,8 @@ export interface DevnetOptions {
   readonly isLight: boolean;
   /** serve one page for all programs */
   readonly dashboard: boolean;
+  /** the sequencer publishes its blocks in parts; always with several sequencers */
+  readonly subblocks: boolean;
   /** what it shares with the other chains of a set; `undefined`: it is in none that is verified here */
   readonly set: SetMembership | undefined;
   /** how often anvil writes its chain to disk */
@@ -131,6 +133,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   syncmode: "consensus-layer",
   isLight: false,
   dashboard: false,
+  subblocks: false,
   set: undefined,
   l1StateIntervalSec: 10,
   changeArgs: (_, args) => args,
@@ -444,6 +447,7 @@ function programSpecs(
     args: () =>
       rengineArgs(paths, ports, role, {
         hasDashboard: options.dashboard,
+        hasSubblocks: options.subblocks || options.sequencers > 1,
         peering: network && peeringOf(paths, ports, role),
         interopFilter: set?.url,
       }),

@@ -144,6 +144,11 @@ const devnet = optionGroup("", {
     default: true,
     help: "Serve a page that shows all programs at work; its address is printed at the start.",
   },
+  subblocks: {
+    parse: bool,
+    default: DEFAULT_OPTIONS.subblocks,
+    help: "Publish blocks in parts while they are built: a receipt is there before its block. Always with several sequencers.",
+  },
   supervise: { parse: bool, default: true, help: "Restart a program that ends by itself." },
   sequencerL1Confs: {
     parse: uint,

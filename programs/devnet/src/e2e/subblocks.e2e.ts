@@ -16,7 +16,7 @@ describe("subblocks of a devnet", () => {
 
   beforeAll(async () => {
     const datadir = mkdtempSync(join(tmpdir(), "rnode-subblocks-e2e-"));
-    devnet = await startDevnet(scope, { datadir, basePort: 0, nodes: 3, dashboard: false });
+    devnet = await startDevnet(scope, { datadir, basePort: 0, nodes: 3, subblocks: true, dashboard: false });
   }, 120_000);
   afterAll(() => scope.close());
 

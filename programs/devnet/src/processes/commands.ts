@@ -34,10 +34,12 @@ export function rengineArgs(
   role: NodeRole,
   {
     hasDashboard,
+    hasSubblocks,
     peering,
     interopFilter,
   }: {
     readonly hasDashboard: boolean;
+    readonly hasSubblocks: boolean;
     readonly peering: EnginePeering | undefined;
     /** who checks messages of other chains; `undefined`: the pool takes none */
     readonly interopFilter?: string | undefined;
@@ -55,7 +57,7 @@ export function rengineArgs(
     ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
     ...(interopFilter === undefined ? [] : [`--rollup.interop-http=${interopFilter}`]),
     ...peeringArgs(peering),
-    ...subblockArgs(ports, role),
+    ...(hasSubblocks ? subblockArgs(ports, role) : []),
     ...feedArgs(hasDashboard ? ports[`${role}EngineFeed`] : undefined),
   ];
 }

@@ -253,7 +253,7 @@ export class SequencerCluster {
           const neighbours = NODE_ROLES.map((role) => enodeOf(shared.paths.engineKey(role), shared.ports[`${role}EngineP2P`]));
           const peering = { port: engineP2P, keyPath: paths.engineKey("sequencer"), neighbours };
           return [
-            ...rengineArgs(paths, ports, "sequencer", { hasDashboard: tuning.hasDashboard, peering }),
+            ...rengineArgs(paths, ports, "sequencer", { hasDashboard: tuning.hasDashboard, hasSubblocks: true, peering }),
             this.#streamsArg(index),
           ];
         },
