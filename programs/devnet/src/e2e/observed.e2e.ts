@@ -82,6 +82,7 @@ describe("what an operator sees of the programs at work", () => {
       datadir,
       basePort: 0,
       nodes: 3,
+      subblocks: true,
       dashboard: true,
       syncmode: "execution-layer",
       parameters: { l1BlockTimeSec: 2, l2BlockTimeSec: 1, altDa: altDaParameters("keccak256") },
