@@ -92,17 +92,7 @@ interface Stage {
 
 /** @returns how many cases passed and failed */
 export function runInterop(binary: string, print: (line: string) => void): Promise<{ passed: number; failed: number }> {
-  return runCases(
-    CASES,
-    (onClose): Stage => {
-      const closers: (() => Promise<unknown>)[] = [];
-      onClose(async () => {
-        for (const close of closers.reverse()) await close();
-      });
-      return { binary, onClose: (close) => closers.push(close) };
-    },
-    print,
-  );
+  return runCases(CASES, (onClose): Stage => ({ binary, onClose }), print);
 }
 
 async function lagoonDevnet({ onClose }: Stage): Promise<Devnet> {

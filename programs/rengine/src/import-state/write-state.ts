@@ -1,4 +1,4 @@
-import { GenesisState, initFirstBlock, type RowCounts, SortedStateRun, type StateRoots } from "@rnode/chain";
+import { type ComputedRoots, GenesisState, initFirstBlock, type RowCounts, SortedStateRun } from "@rnode/chain";
 import { asciiToBytes, bytesToHex, concatBytes, equalBytes, keccak256 } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
@@ -74,7 +74,11 @@ function reporting(run: SortedStateRun, { rows }: Rows, io: CommandIo): StateRun
 }
 
 /** Compares the roots of all rows with those that are wanted. */
-function checkOf({ name, rows }: Rows, { block, hash }: Target, { outputRoot: wanted }: WriteOptions): (roots: StateRoots) => void {
+function checkOf(
+  { name, rows }: Rows,
+  { block, hash }: Target,
+  { outputRoot: wanted }: WriteOptions,
+): (roots: ComputedRoots) => void {
   const { number, stateRoot: expected } = block.header;
   return ({ stateRoot, storageRoot }) => {
     if (!equalBytes(stateRoot, expected)) {

@@ -16,6 +16,7 @@ import type { GenesisAccount, GenesisErrorCode, GenesisSlot } from "@rnode/proto
 import { type GenesisRows, RowSort, type RowSortOptions } from "@rnode/storage";
 import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
 import { CodeList } from "./code-list.ts";
+import { Peekable } from "./peekable.ts";
 import type { SortedAccount, SortedSlot, SortedState } from "./sorted-state.ts";
 
 /*
@@ -282,10 +283,10 @@ class SortedAccountTrie {
 
 /** One trie among the sorted slots. */
 class StorageTrie {
-  readonly #rows: Peekable;
+  readonly #rows: Peekable<Uint8Array>;
   readonly owner: Uint8Array;
 
-  constructor(rows: Peekable, owner: Uint8Array) {
+  constructor(rows: Peekable<Uint8Array>, owner: Uint8Array) {
     this.#rows = rows;
     this.owner = owner;
   }
@@ -317,22 +318,6 @@ class StorageTrie {
       this.#rows.advance();
       yield;
     }
-  }
-}
-
-/** Rows of which the next can be looked at. */
-class Peekable {
-  readonly #rows: Iterator<Uint8Array>;
-  current: Uint8Array | undefined;
-
-  constructor(rows: Iterable<Uint8Array>) {
-    this.#rows = rows[Symbol.iterator]();
-    this.advance();
-  }
-
-  advance(): void {
-    const next = this.#rows.next();
-    this.current = next.done === true ? undefined : next.value;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Block } from "@rnode/protocol";
 import { type ChainDatabase, type GenesisRows, openChainStore, type StateRun } from "@rnode/storage";
 import { describe, expect, it } from "vitest";
 import { GenesisState } from "./genesis-state.ts";
-import { type SortedAccount, type SortedSlot, type SortedState, SortedStateRun, type StateRoots } from "./sorted-state.ts";
+import { type ComputedRoots, type SortedAccount, type SortedSlot, type SortedState, SortedStateRun } from "./sorted-state.ts";
 
 const hash = (seed: number): Uint8Array => keccak256(uint64ToBytes(seed));
 const code = (seed: number): Uint8Array => Uint8Array.of(0x60, seed & 3, 0xff);
@@ -104,7 +104,7 @@ const killed = (run: SortedStateRun, steps: number): StateRun<GenesisRows> => ({
   },
 });
 
-const runOf = (rows: Rows, found: StateRoots[] = [], check: (roots: StateRoots) => void = () => {}): SortedStateRun =>
+const runOf = (rows: Rows, found: ComputedRoots[] = [], check: (roots: ComputedRoots) => void = () => {}): SortedStateRun =>
   new SortedStateRun(stateOf(rows), {
     id: hash(rows.accounts.length),
     account: WATCHED,
@@ -117,7 +117,7 @@ const runOf = (rows: Rows, found: StateRoots[] = [], check: (roots: StateRoots) 
 describe("a sorted state", () => {
   it("is written with the root and the nodes of its rows", async () => {
     const rows = rowsOf(500);
-    const found: StateRoots[] = [];
+    const found: ComputedRoots[] = [];
     const store = newStore();
     const state = genesisState(rows);
     const roots = state.seal(new Uint8Array(20));
@@ -135,11 +135,11 @@ describe("a sorted state", () => {
 
   it("continues where an earlier run was killed, within and between accounts", async () => {
     const rows = rowsOf(15_000);
-    const whole: StateRoots[] = [];
+    const whole: ComputedRoots[] = [];
     const complete = newStore();
     complete.writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, runOf(rows, whole));
     const store = newStore();
-    const found: StateRoots[] = [];
+    const found: ComputedRoots[] = [];
     const counts: number[] = [];
     for (const steps of [5_000, 17_000, 20_000, 21_000]) {
       const run = runOf(rows);
@@ -163,7 +163,7 @@ describe("a sorted state", () => {
       throw new Error("a wrong root");
     };
     expect(() => store.writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, runOf(other, [], wrong))).toThrow("a wrong root");
-    const found: StateRoots[] = [];
+    const found: ComputedRoots[] = [];
     expect(store.writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, runOf(other, found))).toBe(false);
     expect(contentOf(store)).toHaveLength(other.accounts.length + other.slots.length);
     await store.close();
@@ -186,7 +186,7 @@ describe("a sorted state", () => {
       sync: "interval",
       preimages: true,
     });
-    const found: StateRoots[] = [];
+    const found: ComputedRoots[] = [];
     const run = new SortedStateRun(state.sorted(), { id: hash(1), account: WATCHED, check: (roots) => void found.push(roots) });
     store.writeLargeGenesis(blockOf(stateRoot), BLOCK_HASH, run);
     expect(found.map((roots) => bytesToHex(roots.stateRoot))).toEqual([bytesToHex(stateRoot)]);

@@ -4,6 +4,7 @@ import { bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, is
 import { type GenesisRows, KeyTable, type StateRun } from "@rnode/storage";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder, type SortedTrieProgress } from "@rnode/trie";
 import { ChainError } from "../faults.ts";
+import { Peekable } from "./peekable.ts";
 
 export interface SortedAccount extends AccountRecord {
   /** keccak256 of the address */
@@ -36,7 +37,7 @@ export interface RowCounts {
   readonly slots: number;
 }
 
-export interface StateRoots {
+export interface ComputedRoots {
   readonly stateRoot: Uint8Array;
   /** of the account that was asked for */
   readonly storageRoot: Uint8Array;
@@ -48,7 +49,7 @@ export interface SortedStateOptions {
   /** hash of an account whose storage root is wanted */
   readonly account: Uint8Array;
   /** Called after the last row; what it throws makes the written rows useless. */
-  readonly check: (roots: StateRoots) => void;
+  readonly check: (roots: ComputedRoots) => void;
 }
 
 /** Where a run is, as plain data: the rows before it are written. */
@@ -110,7 +111,7 @@ export class SortedStateRun implements StateRun<GenesisRows> {
       ({ accounts: this.#accounts, slots: this.#slots } = from.counts);
       this.#storageRoot = from.storageRoot;
     }
-    const slots = new Ahead(this.#state.slots(), this.#slots);
+    const slots = new Peekable(this.#state.slots(), this.#slots);
     let written = this.#accounts;
     for (const account of this.#state.accounts()) {
       if (written-- > 0) continue;
@@ -143,7 +144,7 @@ export class SortedStateRun implements StateRun<GenesisRows> {
   /** @param earlier the trie of the slots that are written already. @returns the storage root of the account */
   *#writeStorage(
     owner: Uint8Array,
-    slots: Ahead<SortedSlot>,
+    slots: Peekable<SortedSlot>,
     rows: GenesisRows,
     earlier: SortedTrieProgress | undefined,
   ): Generator<void, Uint8Array> {
@@ -164,22 +165,6 @@ export class SortedStateRun implements StateRun<GenesisRows> {
       yield;
     }
     return trie.finish();
-  }
-}
-
-/** Rows of which the next can be looked at. */
-class Ahead<T> {
-  readonly #rows: Iterator<T>;
-  current: T | undefined;
-
-  constructor(rows: Iterable<T>, skipped: number) {
-    this.#rows = rows[Symbol.iterator]();
-    for (let left = skipped; left >= 0; left--) this.advance();
-  }
-
-  advance(): void {
-    const next = this.#rows.next();
-    this.current = next.done === true ? undefined : next.value;
   }
 }
 

@@ -34,7 +34,6 @@ export class SenderBatches {
   async #flush(): Promise<void> {
     const parts = this.#parts;
     const count = this.#count;
-    if (count === 0 && parts.length === 0) return;
     this.#parts = [];
     this.#count = 0;
     const made =

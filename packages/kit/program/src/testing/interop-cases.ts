@@ -5,7 +5,7 @@ export interface InteropCase<Stage> {
 }
 
 /**
- * Each case has its own stage, and its resources are closed after it in any case.
+ * Each case has its own stage, and its resources are closed after it in any case, the last one first.
  *
  * @param stageOf gets a function that registers a resource's close
  * @returns numbers of passed and failed cases
@@ -26,7 +26,7 @@ export async function runCases<Stage>(
       counts.failed++;
       print(`  FAILED  ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     }
-    await Promise.all(closers.map((close) => close()));
+    for (const close of closers.reverse()) await close();
   }
   return counts;
 }
