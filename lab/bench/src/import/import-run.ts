@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { createSenderCache, describeImportRefusal, openChain } from "@rnode/chain";
 import { type Block, decodeBlockPrefix, parseChainConfig } from "@rnode/protocol";
-import { openChainStore } from "@rnode/storage";
+import { openChainStore, rlpEnd } from "@rnode/storage";
 import { CHAIN_CONFIG } from "./import-generate.ts";
 import { ThreadCpu } from "./thread-cpu.ts";
 
@@ -29,8 +29,7 @@ export interface ImportRun {
   readonly head: string;
 }
 
-async function* blocksOf(file: string): AsyncGenerator<{ block: Block }> {
-  const bytes = readFileSync(file);
+async function* blocksOf(bytes: Uint8Array): AsyncGenerator<{ block: Block }> {
   for (let at = 0; at < bytes.length; ) {
     const { block, end } = decodeBlockPrefix(bytes, at);
     yield { block };
@@ -50,6 +49,12 @@ function ownBytes(): number | undefined {
   }
 }
 
+function lastBlockOf(bytes: Uint8Array): number {
+  let last = 0;
+  for (let at = 0; at < bytes.length; at = rlpEnd(bytes, at)) last = at;
+  return decodeBlockPrefix(bytes, last).block.header.number;
+}
+
 async function runImport(database: string, file: string, batch: number, proofWindowBlocks?: number): Promise<ImportRun> {
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openChainStore(database, { proofWindowBlocks });
@@ -67,9 +72,11 @@ async function runImport(database: string, file: string, batch: number, proofWin
     if (bytes !== undefined) peakOwnBytes = Math.max(bytes, peakOwnBytes ?? 0);
   }, LOOK_INTERVAL_MS);
   const cpuBefore = process.cpuUsage();
+  const bytes = readFileSync(file);
   const startMs = performance.now();
-  const refusal = await chain.import(blocksOf(file), {
+  const refusal = await chain.import(blocksOf(bytes), {
     groupBlocks: batch,
+    trustedHead: lastBlockOf(bytes),
     onStored({ header, transactionCount }) {
       blocks++;
       transactions += transactionCount;

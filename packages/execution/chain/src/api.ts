@@ -234,6 +234,11 @@ export type StoredItem<T extends ImportItem> = Omit<T, keyof ImportItem> & {
 export interface ImportOptions<S> {
   /** the number of blocks in one durable commit */
   readonly groupBlocks: number;
+  /**
+   * The number of a trusted block, whose ancestors the blocks are. Those that lie deeper below it than tries can be read are executed in
+   * runs of up to 2,048, in one durable commit each: only the state root after a run is computed and compared. Default: no runs
+   */
+  readonly trustedHead?: number | undefined;
   /** called for every block that is stored, or already was */
   readonly onStored?: ((item: S) => void) | undefined;
   /** default: `IMPORT_LIMITS` */

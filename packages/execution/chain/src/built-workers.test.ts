@@ -157,7 +157,7 @@ function open(given: Parameters<typeof openDevChain>[1]): DevChain {
 
 function bound(roots: ReturnType<typeof startStateRoots>): Omit<ReturnType<typeof startStateRoots>, "seal"> {
   return {
-    add: (number, packed) => roots.add(number, packed),
+    add: (...of) => roots.add(...of),
     committed: () => roots.committed(),
     close: () => roots.close(),
   };

@@ -246,6 +246,8 @@ export interface BlockGroup {
   /** @returns 32 bytes, valid until the next `add`; undefined if no block of the group has changed it */
   slot(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
   code(codeHash: Uint8Array): Uint8Array | undefined;
+  /** The accounts and slots that the group has changed, as they are after its last block, as `LinearStateTrie` takes them. */
+  packedChanges(): Uint8Array<ArrayBuffer>;
   clear(): void;
 }
 
@@ -253,8 +255,12 @@ export interface BlockGroup {
 export interface NodeGroups {
   /** reads the nodes as they were after the last committed block, which is right for every node that no later block has changed */
   readonly reader: TrieNodeReader;
-  /** Adds the next block of the group. A block that clears a storage trie that existed before must be alone in its group. */
-  add(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void;
+  /**
+   * Adds the next block of the group. A block that clears a storage trie that existed before must be alone in its group.
+   *
+   * @param isRun the changes are those of all blocks up to this one, which get no history of nodes
+   */
+  add(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[], isRun: boolean): void;
   /** Ends the group. @returns its rows, for `commitGroup` */
   seal(): Uint8Array<ArrayBuffer>;
   /** Call it when the writer has committed a group's rows. */
@@ -263,6 +269,8 @@ export interface NodeGroups {
 
 /** Writes a whole state, or many blocks at once. */
 export interface ChainStoreBulk {
+  /** depth to which tries can be read, and blocks unwound */
+  readonly proofWindowBlocks: number;
   /**
    * Like `writeGenesis`, for a state of any size, which is written in as many commits as necessary; the last one makes the genesis
    * valid. Rows of an earlier attempt are removed first, unless a `StateRun` continues it.
@@ -290,10 +298,16 @@ export interface ChainStoreBulk {
    * Commits consecutive children of `head()` whose trie nodes were prepared by `NodeGroups`.
    *
    * @param group made by `newGroup`
-   * @param storageRoots for each block, as in `BlockContent`
+   * @param storageRoots for each block, as in `BlockContent`; of a run, those after its last block only
+   * @param isRun the group is a run: no trie of its blocks but that of the last one can be read afterwards, and none of earlier blocks
    * @throws {CodedError} storage/not-child-of-head
    */
-  commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void;
+  commitGroup(
+    group: BlockGroup,
+    storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[],
+    nodeRows: Uint8Array,
+    isRun?: boolean,
+  ): void;
   /**
    * Call it before `nodeGroups`, and again after any other commit of a block: merges the journal's nodes, because groups expect
    * them in the tables.

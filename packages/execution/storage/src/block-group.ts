@@ -4,6 +4,7 @@ import type { Block } from "@rnode/protocol";
 import type { BlockContent, BlockGroup } from "./api.ts";
 import { BlockBatch } from "./blocks/block-tables.ts";
 import { LogBatch } from "./logs/log-index.ts";
+import { packBatch } from "./state/packed-batch.ts";
 import { anyClearsStorage, StateBatch } from "./state/state-batch.ts";
 
 /** PERF: the key tables and buffers are reused for the next group. */
@@ -41,6 +42,10 @@ export class BufferedGroup implements BlockGroup {
 
   code(codeHash: Uint8Array): Uint8Array | undefined {
     return this.codes.size === 0 ? undefined : this.codes.get(bytesToHex(codeHash))?.code;
+  }
+
+  packedChanges(): Uint8Array<ArrayBuffer> {
+    return packBatch(this.state);
   }
 
   clear(): void {

@@ -32,8 +32,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
   readonly state: StateTables;
   readonly nodes: NodeTables;
   protected readonly leaves: TrieLeaves;
-  /** depth to which tries can be read */
-  protected readonly proofWindowBlocks: number;
+  readonly proofWindowBlocks: number;
   /** used only by the writer, which moves the floor; a reader reads the database */
   protected floor: number;
   /** written once, before there is a head */
@@ -191,7 +190,8 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     const head = this.#currentHead();
     const pruned = this.meta.readPrunedNodes();
     if (head === undefined || pruned === undefined) return undefined;
-    return Math.max(pruned, Math.min(head.number - this.proofWindowBlocks, this.settledNumber(head.number)), this.oldestState());
+    const wanted = Math.min(head.number - this.proofWindowBlocks, this.settledNumber(head.number));
+    return Math.max(pruned, this.meta.readRuns(), wanted, this.oldestState());
   }
 
   readPreimage(hash: Uint8Array): Uint8Array | undefined {

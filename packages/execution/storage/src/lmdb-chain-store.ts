@@ -236,17 +236,26 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     this.#orForget(() => this.environment.atomically(() => this.nodes.settle(), this.#again));
   }
 
-  commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void {
+  commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array, isRun = false): void {
     if (!this.nodes.isSettled) throw new Error("blocks were committed otherwise since beginGroups");
     this.#write(undefined, () => {
       const buffered = bufferedGroupOf(group);
-      const head = headAfter(this.currentHead(), buffered);
-      this.#writeGroup(buffered, storageRoots);
+      const before = this.currentHead();
+      const head = headAfter(before, buffered);
+      this.#writeGroup(buffered, storageRoots, isRun);
       writeNodeRows(this.#tables, nodeRows);
       this.nodes.forget(); // the thread that made the rows has the notes of their epoch
-      this.#pruneNodes(head.number, storageRoots.length);
+      if (isRun) this.#markRun(before.number, head.number);
+      else this.#pruneNodes(head.number, storageRoots.length);
       return head;
     });
+  }
+
+  /** A run follows `before`. Without older nodes that are still to be removed, there is nothing to remove. */
+  #markRun(before: number, last: number): void {
+    this.meta.writeRuns(last);
+    if (this.meta.readPrunedNodes() === before) this.meta.writePrunedNodes(last);
+    else this.#pruneNodes(last, MAX_PRUNED_BLOCKS_PER_COMMIT);
   }
 
   nodeGroups(): NodeGroups {
@@ -347,10 +356,10 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   }
 
   /** Writes all rows except trie nodes. PERF: a row that several of the blocks change is written once. */
-  #writeGroup(group: BufferedGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): void {
+  #writeGroup(group: BufferedGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], isRun = false): void {
     this.blocks.write(group.blocks);
     this.state.writeCodes(group.codes.values());
-    this.state.apply(group.state, storageRoots);
+    this.state.apply(group.state, storageRoots, isRun);
     this.logs.append(group.logs);
   }
 

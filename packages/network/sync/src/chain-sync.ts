@@ -381,7 +381,11 @@ export class ChainSync {
   async #import(first: number, stop: Alarm): Promise<ImportRefusal | undefined> {
     const { chain } = this.#deps;
     const download = this.#download;
-    const options = { groupBlocks: BLOCKS_PER_GROUP, onStored: () => this.#metrics.blocks.inc() };
+    const options = {
+      groupBlocks: BLOCKS_PER_GROUP,
+      trustedHead: this.#headers.target?.number, // its headers have been followed down to the chain
+      onStored: () => this.#metrics.blocks.inc(),
+    };
     download.begin(first, stop);
     try {
       for (;;) {

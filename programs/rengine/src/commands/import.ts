@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
-import { type Chain, createSenderCache, describeImportRefusal, ImportPruning, openChain } from "@rnode/chain";
+import { type Chain, createSenderCache, describeImportRefusal, type ImportOptions, ImportPruning, openChain } from "@rnode/chain";
 import { fetchOptions } from "@rnode/networks";
 import { type CommandIo, command, optionGroup, optionTable, path, text, UserError, uint } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
@@ -9,6 +9,7 @@ import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "../setup/cha
 import { openDatabase, sayPageReading } from "../setup/database.ts";
 import { fetchReportsTo } from "../setup/fetch-reports.ts";
 import { history, historyBlocksOf, proofs, state } from "../setup/history-option.ts";
+import { lastBlockOf } from "../setup/last-block.ts";
 import { readBlocks } from "../setup/read-blocks.ts";
 import { VERSION } from "../version.ts";
 
@@ -22,7 +23,13 @@ const table = optionTable({
       genesis: { parse: text, help: "File or URL with the allocations of a named network." },
       datadir: { parse: path, required: true, help: "Folder of the database; made when missing." },
       ...fetchOptions("the genesis of a named network"),
-      batch: { parse: uint, default: 32, unit: "blocks", env: false, help: "Blocks written in one transaction." },
+      batch: {
+        parse: uint,
+        default: 32,
+        unit: "blocks",
+        env: false,
+        help: "Blocks written in one transaction; up to 2,048 below the proof window.",
+      },
     }),
     history,
     proofs,
@@ -36,7 +43,7 @@ const table = optionTable({
 
 /**
  * `rengine import`: prints the new head as `head <number> 0x<hash>`. A block that breaks a rule ends the import; the blocks before it
- * remain.
+ * remain. The last block of the files is trusted, so of blocks below its proof window, state roots are compared after each run only.
  */
 export const importBlocks = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { chain: name, genesis, datadir, batch, registry, offline } = options.main;
@@ -53,7 +60,9 @@ export const importBlocks = command({ table, version: VERSION }, async ({ option
     );
     const keepBlocks = historyBlocksOf(options.history);
     const pruning = keepBlocks === undefined ? undefined : new ImportPruning(keepBlocks, store);
-    for (const file of positionals) await importFile(chain, file, Math.max(1, batch), pruning, io);
+    const lastBlocks = await Promise.all(positionals.map(lastBlockOf));
+    const trustedHead = lastBlocks.includes(undefined) ? undefined : Math.max(...(lastBlocks as number[]));
+    for (const file of positionals) await importFile(chain, file, { groupBlocks: Math.max(1, batch), trustedHead }, pruning, io);
     pruning?.finish((remaining) => io.progress(`removing old history, ${remaining} blocks to go`));
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
@@ -67,14 +76,14 @@ export const importBlocks = command({ table, version: VERSION }, async ({ option
 async function importFile(
   chain: Chain,
   file: string,
-  batchSize: number,
+  options: Pick<ImportOptions<never>, "groupBlocks" | "trustedHead">,
   pruning: ImportPruning | undefined,
   io: CommandIo,
 ): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);
   const blocks = readBlocks(file);
   const refusal = await chain.import(pruning === undefined ? blocks : withSteps(blocks, pruning), {
-    groupBlocks: batchSize,
+    ...options,
     onStored: ({ header, fileOffset }) => progress.advance(header, fileOffset),
   });
   if (refusal !== undefined) throw new UserError(`${file}: ${describeImportRefusal(refusal)}`);

@@ -146,7 +146,14 @@ describe("kill -9", () => {
     const file = join(folder, "chain.rlp");
     writeFileSync(file, rlp);
     const start = (datadir: string, batch: number) =>
-      new KillableClient(PROGRAM, ["import", `--chain=${genesisPath}`, `--datadir=${datadir}`, `--batch=${batch}`, file]);
+      new KillableClient(PROGRAM, [
+        "import",
+        `--chain=${genesisPath}`,
+        `--datadir=${datadir}`,
+        `--batch=${batch}`,
+        ...(random() < 0.5 ? ["--proofs.window=128"] : []), // then the first blocks are a run
+        file,
+      ]);
     const anyBatch = (): number => 1 + Math.floor(random() * 32);
     const runToEnd = async (datadir: string): Promise<number> => {
       const startMs = performance.now();

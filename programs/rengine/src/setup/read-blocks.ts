@@ -7,7 +7,7 @@ import { type Block, decodeBlock } from "@rnode/protocol";
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** More than any gas limit allows. It keeps a damaged length from reading the rest of the file into memory. */
-const MAX_BLOCK_BYTES = 256 * 1024 * 1024;
+export const MAX_BLOCK_BYTES = 256 * 1024 * 1024;
 
 /**
  * Reads the blocks from a stream of RLP blocks, gzipped or not, without holding the whole file in memory. `fileOffset` is how far the

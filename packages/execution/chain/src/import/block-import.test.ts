@@ -32,10 +32,11 @@ function newChain(given: Parameters<typeof openDevChain>[1] = {}): DevChain {
 }
 
 /** @returns why a block was refused */
-async function importInto({ chain, store }: DevChain, given: readonly Block[], groupBlocks = 7) {
+async function importInto({ chain, store }: DevChain, given: readonly Block[], groupBlocks = 7, hasRuns = false) {
   const told = new Set<number>();
   const source = given.map((block) => ({ block }));
-  const refusal = await chain.import(source, { groupBlocks, onStored: ({ header }) => told.add(header.number) });
+  const trustedHead = hasRuns ? 1000 + store.proofWindowBlocks : undefined;
+  const refusal = await chain.import(source, { groupBlocks, trustedHead, onStored: ({ header }) => told.add(header.number) });
   if (refusal === undefined) for (const { header } of given) expect(told).toContain(header.number);
   expect(store.verifyState().problems).toEqual([]);
   return refusal && { number: refusal.block.header.number, reason: describeImportRefusal(refusal) };
@@ -49,12 +50,12 @@ describe("Chain.import", () => {
     ["withdrawals root", 23, { withdrawalsRoot: keccak256(Uint8Array.of(1)) }, "withdrawals-root-mismatch"],
     ["gas used", 30, { gasUsed: 1n }, "gas-used-mismatch"],
   ])("refuses a wrong %s, names the block and keeps those before it", async (_, number, fields, rule) => {
-    for (const groupBlocks of [1, 7, 64]) {
+    for (const groupBlocks of [1, 7, 64, "runs"] as const) {
       const dev = newChain();
       const bad = blocks.map((block) =>
         block.header.number === number ? { ...block, header: { ...block.header, ...fields } } : block,
       );
-      const refused = await importInto(dev, bad, groupBlocks);
+      const refused = await (groupBlocks === "runs" ? importInto(dev, bad, 7, true) : importInto(dev, bad, groupBlocks));
       expect(refused).toEqual({ number, reason: expect.stringContaining(rule) as string });
       expect(dev.store.head()!.number).toBe(number - 1);
       // The refused block is replaced by the right one, and the rest follows.

@@ -96,8 +96,9 @@ class Importer<S> {
   }
 
   #startGroups(): GroupImport<S> {
-    const { groupBlocks, onStored, limits = IMPORT_LIMITS } = this.#options;
-    return new GroupImport(this.#chain, { groupBlocks, groupBytes: limits.groupBytes, onStored });
+    const { groupBlocks, onStored, trustedHead = 0, limits = IMPORT_LIMITS } = this.#options;
+    const proofsFrom = trustedHead - this.#chain.store.proofWindowBlocks + 1;
+    return new GroupImport(this.#chain, { groupBlocks, groupBytes: limits.groupBytes, proofsFrom, onStored });
   }
 
   async #addToGroup(groups: GroupImport<S>, next: ImportedBlock<S>): Promise<ImportRefusal | undefined> {

@@ -89,7 +89,7 @@ export class ChainImport {
       choose: (headBlockHash) => heads.chooseHead(headBlockHash),
       runBlock: (parent, block) => this.#runBlock(parent, block),
       startRoots,
-      commitGroup: (group, roots) => this.#commitGroup(group, roots),
+      commitGroup: (...of) => this.#commitGroup(...of),
       tellGroup: (hashes) => heads.announceStored(hashes),
     };
   }
@@ -115,7 +115,7 @@ export class ChainImport {
     return outcome; // an invalid block is executed again, on its own
   }
 
-  #commitGroup(group: BlockGroup, { blocks: roots, nodeRows }: GroupRoots): void {
+  #commitGroup(group: BlockGroup, { blocks: roots, nodeRows }: GroupRoots, isRun: boolean): void {
     const { blocks, context, metrics, store, suspendBuilds } = this.#deps;
     suspendBuilds();
     const stopTimer = metrics.commit.time();
@@ -123,6 +123,7 @@ export class ChainImport {
       group,
       roots.map(({ storageRoots }) => storageRoots),
       nodeRows,
+      isRun,
     );
     stopTimer();
     context.stateTrie?.clear(); // it holds the nodes of the head before the import

@@ -28,6 +28,7 @@ interface RunBlock<T> {
 interface SealedGroup<T> {
   readonly blocks: readonly RunBlock<T>[];
   readonly content: BlockGroup;
+  readonly isRun: boolean;
   /** undefined: the roots are not available */
   readonly roots: Promise<GroupRoots | undefined>;
 }
@@ -43,13 +44,13 @@ export interface WrongGroup<T> {
 
 /** The parts of the chain that a group uses. */
 export interface GroupChain {
-  readonly store: ChainStoreReader & Pick<ChainStoreBulk, "newGroup" | "beginGroups">;
+  readonly store: ChainStoreReader & Pick<ChainStoreBulk, "newGroup" | "beginGroups" | "proofWindowBlocks">;
   /** Executes a block on a state that is not in the chain yet, with an engine that nothing else uses. */
   readonly runBlock: (parent: Parameters<typeof runBlock>[1], block: PreparedBlock) => ReturnType<typeof runBlock>;
   /** Starts computing state roots for blocks after the head. */
   startRoots(stateRoot: Uint8Array): StateRoots;
-  /** Commits a group on top of the head. */
-  commitGroup(group: BlockGroup, roots: GroupRoots): void;
+  /** Commits a group on top of the head. @param isRun `roots` has those after the last block only */
+  commitGroup(group: BlockGroup, roots: GroupRoots, isRun: boolean): void;
   /** Tells the chain's listeners about the committed group. */
   tellGroup(hashes: readonly Uint8Array[]): void;
 }
@@ -69,17 +70,23 @@ const MAX_GROUP_CHANGES = 60_000;
  * take a tenth more CPU time than full ones.
  */
 const MAX_GROUP_MS = 4000;
+/** PERF: the larger a run, the fewer nodes of the tries are hashed for a block. A kill costs a run. */
+const RUN_BLOCKS = 2048;
 
 /**
  * Imports a straight chain of blocks on top of the head, in groups. Each block is executed on the changes of the blocks before it,
  * while the state-root thread works on those. A group is committed as a whole when all of its roots are right. The roots may lag behind
  * execution by up to two groups.
+ *
+ * A group below `proofsFrom` is a run: of the roots, only those after its last block are computed and compared. A wrong root between them
+ * remains, so the blocks must be ancestors of a block that the caller trusts.
  */
 export class GroupImport<T> {
   readonly #chain: GroupChain;
   readonly #store: GroupChain["store"];
   readonly #roots: StateRoots;
   readonly #groupBlocks: number;
+  readonly #proofsFrom: number;
   readonly #groupBytes: number;
   readonly #onStored: ((item: T) => void) | undefined;
   readonly #state: PendingState;
@@ -101,6 +108,7 @@ export class GroupImport<T> {
       readonly groupBlocks: number;
       /** limit for the rows of a group's blocks (headers, bodies, receipts, senders), without the last block */
       readonly groupBytes: number;
+      readonly proofsFrom: number;
       readonly onStored?: ((item: T) => void) | undefined;
     },
   ) {
@@ -112,6 +120,7 @@ export class GroupImport<T> {
     this.#store = store;
     this.#tip = { hash, header };
     this.#groupBlocks = options.groupBlocks;
+    this.#proofsFrom = options.proofsFrom;
     this.#groupBytes = options.groupBytes;
     this.#onStored = options.onStored;
     this.#state = new PendingState(store.stateAt(number)!);
@@ -164,31 +173,43 @@ export class GroupImport<T> {
     const body = { block, hash, encodedHeader, encodedTransactions, transactionHashes, senders };
     this.#content.add({ ...body, receipts, encodedReceipts, changes });
     this.#state.addHash(number, hash);
-    this.#roots.add(number, packChanges(changes));
+    const isRun = this.#isRun(number);
+    if (!isRun || isClearing) this.#roots.add(number, packChanges(changes), isRun);
     this.#pending.set(bytesToHex(hash), { header, ommers });
     this.#tip = { hash, header };
     this.#group.push({ item: next.item, header, hash, rules });
     this.#groupChanges += changeCount(changes);
     if (isClearing || this.#isGroupFull()) {
-      this.#seal();
+      this.#seal(isClearing);
       const wrong = await this.#commitUntil(isClearing ? 0 : 1);
       if (wrong !== undefined) return wrong;
     }
     return undefined;
   }
 
+  /** Whether the block belongs to a run. */
+  #isRun(number: number): boolean {
+    return number < this.#proofsFrom;
+  }
+
   #isGroupFull(): boolean {
+    const { number } = this.#tip.header;
     return (
-      this.#group.length >= this.#groupBlocks ||
+      this.#group.length >= (this.#isRun(number) ? Math.max(RUN_BLOCKS, this.#groupBlocks) : this.#groupBlocks) ||
+      this.#isRun(number) !== this.#isRun(number + 1) ||
       this.#groupChanges >= MAX_GROUP_CHANGES ||
       this.#content.rowBytes >= this.#groupBytes ||
       performance.now() - this.#groupStartMs > MAX_GROUP_MS
     );
   }
 
-  #seal(): void {
+  /** @param isClearing the changes of the group's only block have been sent already */
+  #seal(isClearing = false): void {
+    const { number } = this.#tip.header;
+    const isRun = this.#isRun(number);
+    if (isRun && !isClearing) this.#roots.add(number, this.#content.packedChanges(), isRun);
     const roots = this.#roots.seal().catch(() => undefined); // the same error will occur when the blocks are executed again
-    this.#sealed.push({ blocks: this.#group, content: this.#content, roots });
+    this.#sealed.push({ blocks: this.#group, content: this.#content, isRun, roots });
     this.#group = [];
     this.#content = this.#newContent();
     this.#groupChanges = 0;
@@ -204,11 +225,11 @@ export class GroupImport<T> {
   /** Commits the oldest sealed groups until only `left` of them remain. */
   async #commitUntil(left: number): Promise<WrongGroup<T> | undefined> {
     while (this.#sealed.length > left) {
-      const { blocks, content, roots: pendingRoots } = this.#sealed[0]!;
+      const { blocks, content, isRun, roots: pendingRoots } = this.#sealed[0]!;
       const roots = await pendingRoots;
-      if (roots === undefined || !this.#areRight(blocks, roots)) return this.#notStored();
+      if (roots === undefined || !this.#areRight(isRun ? blocks.slice(-1) : blocks, roots)) return this.#notStored();
       this.#sealed.shift();
-      this.#chain.commitGroup(content, roots);
+      this.#chain.commitGroup(content, roots, isRun);
       const { number } = blocks.at(-1)!.header;
       this.#state.rebase(this.#store.stateAt(number)!, number);
       content.clear();
@@ -234,8 +255,8 @@ export class GroupImport<T> {
   #areRight(blocks: readonly RunBlock<T>[], roots: GroupRoots): boolean {
     const passer = PREDEPLOYS.l2ToL1MessagePasser;
     const passerHex = bytesToHex(passer);
-    const { number } = blocks[0]!.header;
-    let passerRoot = this.#store.stateAt(number - 1)!.readAccount(passer)?.storageRoot ?? EMPTY_TRIE_ROOT;
+    const { number } = this.#store.head()!;
+    let passerRoot = this.#store.stateAt(number)!.readAccount(passer)?.storageRoot ?? EMPTY_TRIE_ROOT;
     return blocks.every(({ rules, header }, index) => {
       const { stateRoot, storageRoots } = roots.blocks[index]!;
       passerRoot = storageRoots.get(passerHex) ?? passerRoot;

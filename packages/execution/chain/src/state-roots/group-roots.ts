@@ -7,6 +7,7 @@ const MAX_NODES = 300_000;
 
 /** The state roots and trie nodes of a group of blocks. */
 export interface GroupRoots {
+  /** of a run: those after its last block only */
   readonly blocks: readonly BlockRoots[];
   /** for `ChainStoreBulk.commitGroup` */
   readonly nodeRows: Uint8Array;
@@ -42,12 +43,15 @@ export class GroupRootsBuilder {
     return this.#trie.nodeCount;
   }
 
-  /** @param packed changes of the block, made by `packChanges` */
-  add(number: number, packed: Uint8Array): void {
+  /**
+   * @param packed changes of the block, made by `packChanges`
+   * @param isRun the changes are those of all blocks up to this one, whose trie nodes get no history
+   */
+  add(number: number, packed: Uint8Array, isRun = false): void {
     const { stateRoot, storageRoots, nodes, clearedOwners } = this.#trie.update(this.#groups.reader, this.#stateRoot, packed);
     this.#stateRoot = stateRoot;
     this.#blocks.push({ stateRoot, storageRoots });
-    this.#groups.add(number, nodes, clearedOwners);
+    this.#groups.add(number, nodes, clearedOwners, isRun);
   }
 
   seal(): GroupRoots {

@@ -7,6 +7,7 @@ interface ChangedBlock {
   readonly number: number;
   /** made by `packChanges` */
   readonly packed: Uint8Array<ArrayBuffer>;
+  readonly isRun: boolean;
 }
 
 /** Blocks one after the other. After each group comes "seal", which is answered, and later "committed" once the group is. */
@@ -37,8 +38,11 @@ export type RootStore = Pick<ChainStoreBulk, "nodeGroups"> & Partial<Pick<ChainD
 
 /** Computes state roots of groups of blocks while the blocks after them are executed. */
 export interface StateRoots {
-  /** @param packed changes of the next block, made by `packChanges`; the caller must not use it afterwards */
-  add(number: number, packed: Uint8Array<ArrayBuffer>): void;
+  /**
+   * @param packed changes of the next block, made by `packChanges`; the caller must not use it afterwards
+   * @param isRun as in `GroupRootsBuilder.add`
+   */
+  add(number: number, packed: Uint8Array<ArrayBuffer>, isRun: boolean): void;
   /** Ends a group. @returns undefined: its roots are not available, nor are those of later groups */
   seal(): Promise<GroupRoots | undefined>;
   /** Called when the oldest sealed group has been committed. */
@@ -61,7 +65,7 @@ export function startStateRoots(store: RootStore, stateRoot: Uint8Array, overrid
 export function rootsHere(store: RootStore, stateRoot: Uint8Array, maxNodes?: number): StateRoots {
   const builder = new GroupRootsBuilder(store, stateRoot, maxNodes);
   return {
-    add: (number, packed) => builder.add(number, packed),
+    add: (number, packed, isRun) => builder.add(number, packed, isRun),
     seal: () => Promise.resolve(builder.seal()),
     committed: () => builder.committed(),
     close: () => Promise.resolve(),
@@ -87,8 +91,8 @@ class RootThread implements StateRoots {
     return this.#host.losses > 0;
   }
 
-  add(number: number, packed: Uint8Array<ArrayBuffer>): void {
-    this.#unsent.push({ number, packed });
+  add(number: number, packed: Uint8Array<ArrayBuffer>, isRun: boolean): void {
+    this.#unsent.push({ number, packed, isRun });
     this.#unsentBytes += packed.length;
     if (this.#unsentBytes >= MESSAGE_BYTES) this.#send();
   }

@@ -16,7 +16,7 @@ function seal(): Served<SealedRoots> {
 serveWorker<RootQuestion, SealedRoots>((question) => {
   switch (question.kind) {
     case "add":
-      for (const { number, packed } of question.blocks) builder.add(number, packed);
+      for (const { number, packed, isRun } of question.blocks) builder.add(number, packed, isRun);
       return undefined;
     case "committed":
       builder.committed();

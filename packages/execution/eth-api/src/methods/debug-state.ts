@@ -14,6 +14,7 @@ import {
   ZERO_ADDRESS,
 } from "@rnode/primitives";
 import { encodeBlock, recoverSender, type Transaction } from "@rnode/protocol";
+import { type StoredAccount, UNKNOWN_STORAGE_ROOT } from "@rnode/storage";
 import { iterateTrie } from "@rnode/trie";
 import { blockIdOf, requireHeader, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
@@ -229,17 +230,21 @@ async function modifiedAccounts(
     );
   }
   return traces.inSlot(work, async (slot) => {
-    const touched = new Map<Hex, Uint8Array>();
+    const touched = new Map<Hex, { readonly address: Uint8Array; hasSlots: boolean }>();
     for (let number = first + 1; number <= last; number++) {
       const stored = requireTraceable(backend, { kind: "number", number });
       const run = await traces.replay(slot, stored);
       run.finish(stored.block.withdrawals, stored.block.ommers);
-      for (const { address } of run.execution.changes().accounts) touched.set(bytesToHex(address), address);
+      for (const { address, storage } of run.execution.changes().accounts) {
+        const key = bytesToHex(address);
+        const hasSlots = storage.length > 0 || touched.get(key)?.hasSlots === true;
+        touched.set(key, { address, hasSlots });
+      }
     }
     const before = requireState(backend, { kind: "number", number: first }).state;
     const after = requireState(backend, { kind: "number", number: last }).state;
     const modified: Hex[] = [];
-    for (const [key, address] of touched) {
+    for (const [key, { address, hasSlots }] of touched) {
       slot.check();
       const [a, b] = [before.readAccount(address), after.readAccount(address)];
       const isSame =
@@ -248,9 +253,12 @@ async function modifiedAccounts(
           : a.nonce === b.nonce &&
             a.balance === b.balance &&
             equalBytes(a.codeHash, b.codeHash) &&
-            equalBytes(a.storageRoot, b.storageRoot);
+            (isUnknownRoot(a) || isUnknownRoot(b) ? !hasSlots : equalBytes(a.storageRoot, b.storageRoot));
       if (!isSame) modified.push(key);
     }
     return modified.sort();
   });
 }
+
+/** In blocks that were imported in runs. */
+const isUnknownRoot = ({ storageRoot }: StoredAccount): boolean => equalBytes(storageRoot, UNKNOWN_STORAGE_ROOT);

@@ -1,7 +1,8 @@
 import type { StoredBlock } from "@rnode/chain";
-import { addressShape, optionalParam, param, uint64Shape } from "@rnode/jsonrpc";
-import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, toQuantity } from "@rnode/primitives";
+import { addressShape, optionalParam, param, rpcErrorOf, uint64Shape } from "@rnode/jsonrpc";
+import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, equalBytes, toQuantity } from "@rnode/primitives";
 import { isSigned } from "@rnode/protocol";
+import { UNKNOWN_STORAGE_ROOT } from "@rnode/storage";
 import { type ReadBackend, requireState } from "../backend/backend.ts";
 import { sealed } from "../backend/pending-view.ts";
 import { placeOf } from "../json/receipt-json.ts";
@@ -29,12 +30,14 @@ export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
       params: [address, block],
       summary: "The account as it is in the state trie; null when there is none.",
       handler: ([who, selector]) => {
-        const account = requireState(backend, sealed(selector ?? LATEST)).state.readAccount(who);
+        const asked = sealed(selector ?? LATEST);
+        const account = requireState(backend, asked).state.readAccount(who);
         if (account === undefined) return null;
+        if (equalBytes(account.storageRoot, UNKNOWN_STORAGE_ROOT)) throw rpcErrorOf(backend.profile.errors.proofUnavailable(asked));
         return {
           nonce: toQuantity(account.nonce),
           balance: toQuantity(account.balance),
-          storageRoot: bytesToHex(account.storageRoot ?? EMPTY_TRIE_ROOT),
+          storageRoot: bytesToHex(account.storageRoot),
           codeHash: bytesToHex(account.codeHash),
         };
       },

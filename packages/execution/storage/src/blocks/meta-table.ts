@@ -31,6 +31,7 @@ export interface SnapshotStart {
 const HEAD_KEY = asciiToBytes("head");
 const FIRST_BLOCK_KEY = asciiToBytes("first-block");
 const PRUNED_NODES_KEY = asciiToBytes("pruned-nodes");
+const RUNS_KEY = asciiToBytes("runs");
 const PRUNED_HISTORY_KEY = asciiToBytes("pruned-history");
 const SNAPSHOT_KEY = asciiToBytes("snapshot");
 const UNFINISHED_KEY = asciiToBytes("unfinished-state");
@@ -86,6 +87,16 @@ export class MetaTable {
 
   writePrunedNodes(number: number): void {
     this.#table.write(PRUNED_NODES_KEY, blockNumberKey(number));
+  }
+
+  /** The last block of a run of which only one state root was computed: nothing before it has trie nodes. 0: there was none. */
+  readRuns(): number {
+    const row = this.#table.peek(RUNS_KEY);
+    return row === undefined ? 0 : readBlockNumber(row, 0);
+  }
+
+  writeRuns(number: number): void {
+    this.#table.write(RUNS_KEY, blockNumberKey(number));
   }
 
   readPrunedHistory(): PrunedHistory {

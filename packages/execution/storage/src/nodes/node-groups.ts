@@ -81,7 +81,7 @@ export function createNodeGroups(
   nodes.resume(headNumber);
   return {
     reader: { readNode: (owner, path, _hash, key) => nodes.readNode(owner, path, key) },
-    add: (number, changes, clearedOwners) => nodes.add({ number, nodes: changes, clearedOwners }),
+    add: (number, changes, clearedOwners, isRun) => nodes.add({ number, nodes: changes, clearedOwners, isRun }),
     seal() {
       nodes.flush();
       return rows.take();

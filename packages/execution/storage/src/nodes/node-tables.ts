@@ -45,6 +45,8 @@ export interface BlockNodes {
   readonly nodes: readonly TrieNodeChange[];
   /** storage tries of which nothing remains but `nodes` */
   readonly clearedOwners: readonly Uint8Array[];
+  /** the changes of a run of blocks up to this one, whose history is not written */
+  readonly isRun?: boolean | undefined;
 }
 
 /** Trie nodes of the head by path, and those of earlier blocks within the proof window. */
@@ -135,22 +137,22 @@ export class NodeTables {
     return this.#head.isSettled;
   }
 
-  /** Writes the history of a block, and notes the nodes that really change. */
-  #remember({ number, nodes, clearedOwners }: BlockNodes): void {
+  /** Notes the nodes that really change, and writes the history of a block. */
+  #remember({ number, nodes, clearedOwners, isRun = false }: BlockNodes): void {
     const all: TrieNodeChange[] = [];
     for (const owner of clearedOwners) {
       for (const { path, rlp } of this.#trieOf(owner)) all.push({ owner, path, rlp: undefined, before: rlp });
     }
     this.#old.forget();
-    const history = this.#history;
-    history.begin(number);
-    const notes = this.#openEpoch(number);
+    const history = isRun ? undefined : this.#history;
+    history?.begin(number);
+    const notes = isRun ? undefined : this.#openEpoch(number);
     const key = this.#key;
     for (const run of orderedRuns(all.length === 0 ? nodes : [...all, ...nodes])) {
       const { owner } = run.nodes[run.from]!;
       key.setOwner(owner);
       this.#changed.begin(owner);
-      this.#recoverable.look(run);
+      if (history !== undefined) this.#recoverable.look(run);
       for (let i = run.from; i < run.to; i++) {
         const node = run.nodes[i]!;
         if (isSameVersion(node)) continue;
@@ -160,13 +162,14 @@ export class NodeTables {
         if (wasLeaf && isLeaf && isSameKey(before, rlp)) continue; // its history is that of the flat state
         const bytes = key.withPath(path, 0, path.length);
         const change = isLeaf ? { ...node, rlp: undefined } : node;
-        history.add(bytes, encodeNodeVersion(change, isWholeTurn(number, bytes), this.#recoverable.of(i)));
+        history?.add(bytes, encodeNodeVersion(change, isWholeTurn(number, bytes), this.#recoverable.of(i)));
         notes?.add(number, bytes);
         this.#changed.add(path, wasLeaf ? undefined : before, change.rlp);
       }
     }
-    history.finish();
-    if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
+    history?.finish();
+    if (isRun) this.#epoch = { notes: new EpochNotes(epochOf(number + 1)), next: number + 1 };
+    else if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
   }
 
   /** Reads the data to continue after block `head`, whose epoch this object has not followed. */

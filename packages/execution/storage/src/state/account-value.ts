@@ -1,16 +1,21 @@
 import type { AccountRecord } from "@rnode/evm";
-import { bigintToBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
+import { bigintToBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, ZERO_HASH } from "@rnode/primitives";
 import type { StoredAccount } from "../api.ts";
 
 /*
  * Row of a flat account:
- *   flags 1 (low nibble: bytes of the nonce; 0x10 has code; 0x20 has storage) ‖ bytes of the balance 1 ‖ nonce ‖ balance
+ *   flags 1 (low nibble: bytes of the nonce; 0x10 has code; 0x20 has storage; 0x40 had storage whose root nobody computed) ‖ bytes of the
+ *   balance 1 ‖ nonce ‖ balance
  *   ‖ code hash 32, if any ‖ storage root 32, if any
  * In the table of accounts, the last blocks that changed it follow (change-list.ts).
  */
 
 const HAS_CODE = 0x10;
 const HAS_STORAGE = 0x20;
+const HAD_UNKNOWN_STORAGE = 0x40;
+
+/** The storage root of an old account inside a run of blocks for which only one state root was computed. */
+export const UNKNOWN_STORAGE_ROOT = ZERO_HASH;
 
 export function encodeAccountValue(account: StoredAccount): Uint8Array {
   const nonce = bigintToBytes(account.nonce);
@@ -84,6 +89,18 @@ export function writeRecordedAccount(out: Uint8Array, at: number, bytes: Uint8Ar
   return next;
 }
 
+/** The reverse of `writeRecordedAccount`. @param fields is overwritten */
+export function readRecordedAccount(row: Uint8Array, at: number, fields: Uint8Array): void {
+  const nonceSize = row[at]! & 0x0f;
+  const balanceSize = row[at + 1]!;
+  const hasCode = (row[at]! & HAS_CODE) !== 0;
+  fields.fill(0, 0, 40);
+  let next = at + 2;
+  for (let i = 8 - nonceSize; i < 8; i++) fields[i] = row[next++]!;
+  for (let i = 40 - balanceSize; i < 40; i++) fields[i] = row[next++]!;
+  for (let i = 0; i < 32; i++) fields[40 + i] = hasCode ? row[next + i]! : EMPTY_KECCAK[i]!;
+}
+
 /** End of the account's row, where the list starts. Only indexes into `row`. */
 export function accountValueEnd(row: Uint8Array): number {
   const flags = row[0]!;
@@ -98,6 +115,11 @@ export function storageRootAt(row: Uint8Array, at: number, size: number): number
 /** Marks a row without a storage root as having one, which follows. */
 export function markStorage(row: Uint8Array, at: number): void {
   row[at]! |= HAS_STORAGE;
+}
+
+/** Marks a row without a storage root: there was storage, but nobody computed its root. */
+export function markUnknownStorage(row: Uint8Array, at: number): void {
+  row[at]! |= HAD_UNKNOWN_STORAGE;
 }
 
 /** Decodes the account at `at`. Nothing in the result refers to `bytes`. */
@@ -115,7 +137,8 @@ export function decodeAccountValue(bytes: Uint8Array, at = 0): StoredAccount {
     codeHash = copyHash(bytes, next);
     next += 32;
   }
-  const storageRoot = (flags & HAS_STORAGE) !== 0 ? copyHash(bytes, next) : EMPTY_TRIE_ROOT;
+  const noRoot = (flags & HAD_UNKNOWN_STORAGE) === 0 ? EMPTY_TRIE_ROOT : UNKNOWN_STORAGE_ROOT;
+  const storageRoot = (flags & HAS_STORAGE) === 0 ? noRoot : copyHash(bytes, next);
   return { nonce, balance, codeHash, storageRoot };
 }
 

@@ -3,7 +3,7 @@ import { ByteArena, NumberList } from "../buffers/growable.ts";
 import { sortedKeys, sortKeys } from "../buffers/key-table.ts";
 import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
-import { accountValueEnd, MAX_ACCOUNT_RECORD_BYTES, markStorage, storageRootAt } from "./account-value.ts";
+import { accountValueEnd, MAX_ACCOUNT_RECORD_BYTES, markStorage, markUnknownStorage, storageRootAt } from "./account-value.ts";
 import { ChangeRowWriter, changeRowSize } from "./change-row.ts";
 import type { FlatRows } from "./flat-rows.ts";
 import type { StateKeys } from "./hashed-keys.ts";
@@ -180,9 +180,13 @@ export class StateBatchWriter {
     let at = 0;
     let size = storedSize;
     let changes = 0;
+    let isRootUnknown = false;
     for (let step = batch.firstStep.values[account]!; step !== NONE; step = batch.nextStep.values[step]!) {
       const nextAt = rows.size;
-      this.#addRowAfter(batch, step, at, size);
+      isRootUnknown ||= batch.hasLastRootsOnly && this.#firstOld.values[step] !== NONE;
+      if (isRootUnknown && batch.nextStep.values[step] !== NONE) this.#addRecord(batch, step, markUnknownStorage);
+      else if (isRootUnknown) this.#addRowAfter(batch, step, 0, storedSize);
+      else this.#addRowAfter(batch, step, at, size);
       const nextSize = rows.size - nextAt;
       if (this.#firstOld.values[step] === NONE && isSame(rows.bytes, at, size, rows.bytes, nextAt, nextSize)) {
         rows.size = nextAt;
@@ -197,14 +201,23 @@ export class StateBatchWriter {
     if (changes > 0) this.#accounts.replace(rows.bytes, at, size, this.#numbers, changes);
   }
 
-  /** Adds the account's row after the step. The row before it has `size` bytes at `at`. */
+  /** Adds the account's row after the step, without a storage root. @returns its place */
+  #addRecord(batch: StateBatch, step: number, mark?: (row: Uint8Array, at: number) => void): number {
+    const rows = this.#rows;
+    const at = rows.reserve(MAX_ACCOUNT_RECORD_BYTES + WORD_SIZE);
+    const size = batch.stepRowSize.values[step]!;
+    copy(batch.rows.bytes, batch.stepRowAt.values[step]!, rows.bytes, at, size);
+    rows.size = at + size;
+    mark?.(rows.bytes, at);
+    return at;
+  }
+
+  /** Adds the account's row after the step. If the step has no new storage root, it has that of the row of `size` bytes at `at`. */
   #addRowAfter(batch: StateBatch, step: number, at: number, size: number): void {
     const rows = this.#rows;
-    const nextAt = rows.reserve(MAX_ACCOUNT_RECORD_BYTES + WORD_SIZE);
+    const nextAt = this.#addRecord(batch, step);
     const { bytes } = rows;
-    const recordSize = batch.stepRowSize.values[step]!;
-    copy(batch.rows.bytes, batch.stepRowAt.values[step]!, bytes, nextAt, recordSize);
-    let end = nextAt + recordSize;
+    let end = rows.size;
     const newRootAt = batch.stepRootAt.values[step]!;
     let rootAt = NONE;
     let root = bytes;

@@ -69,6 +69,8 @@ export class StateBatch {
   readonly stepRootAt = new NumberList();
   readonly rows = new ByteArena();
   readonly roots = new ByteArena();
+  /** only the storage roots after the last block are known */
+  hasLastRootsOnly = false;
 
   /** number of the account 4 ‖ slot 32 */
   readonly slots = new KeyTable(SLOT_KEY_SIZE);
@@ -176,6 +178,15 @@ export class StateBatch {
     return at;
   }
 
+  /** Sets the storage roots after the last block, keyed by lower-case hex address; those between the blocks are unknown. */
+  setLastRoots(storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
+    this.hasLastRootsOnly = true;
+    for (const [addressHex, root] of storageRoots) {
+      const account = this.accounts.find(hexToBytes(addressHex));
+      if (account !== NONE) this.stepRootAt.values[this.lastStep.values[account]!] = this.roots.append(root);
+    }
+  }
+
   /** Sets the new storage roots of a block, keyed by lower-case hex address. */
   setRoots(block: number, storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
     for (const [addressHex, root] of storageRoots) {
@@ -210,6 +221,7 @@ export class StateBatch {
   clear(): void {
     this.numbers.length = 0;
     this.clearing.length = 0;
+    this.hasLastRootsOnly = false;
     for (const part of [
       this.accounts,
       this.firstStep,

@@ -230,11 +230,12 @@ export class StateTables {
   /**
    * Applies the changes of a batch to the flat state, and records the replaced values.
    *
-   * @param storageRoots the new ones of each block, keyed by lower-case hex address
+   * @param storageRoots the new ones of each block, or, of a run, those after its last block; keyed by lower-case hex address
    */
-  apply(batch: StateBatch, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): void {
+  apply(batch: StateBatch, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], isRun = false): void {
     for (const { number, change } of batch.clearing) this.#applyClearing(number, change, storageRoots[0]!);
-    for (const [block, roots] of storageRoots.entries()) batch.setRoots(block, roots);
+    if (isRun) batch.setLastRoots(storageRoots[0]!);
+    else for (const [block, roots] of storageRoots.entries()) batch.setRoots(block, roots);
     this.#batchWriter.write(batch);
     if (this.#writesPreimages) this.#writePreimages(batch);
   }
