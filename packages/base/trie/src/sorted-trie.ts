@@ -52,15 +52,18 @@ export class SortedTrieBuilder {
   #key: Uint8Array | undefined;
   #value: Uint8Array | undefined;
   readonly #leaf: Uint8Array;
+  readonly #base: number;
 
   /**
    * @param onNode is called with every node that a database stores: nodes of 32 bytes and more, and the root; `path` holds
    * nibbles, one per byte; `rlp` is overwritten afterwards
    * @param leaf buffer that is reused for each leaf; PERF: larger leaves are allocated
+   * @param base nibbles that all keys share: only the part of the trie below them is built
    */
-  constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leaf = new Uint8Array(LEAF_BYTES)) {
+  constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leaf = new Uint8Array(LEAF_BYTES), base = 0) {
     this.#onNode = onNode;
     this.#leaf = leaf;
+    this.#base = base;
   }
 
   /** A builder that continues from another one's `progress`. @param onNode as for the constructor */
@@ -89,8 +92,8 @@ export class SortedTrieBuilder {
     const last = this.#key;
     if (last !== undefined) {
       const shared = commonNibbles(last, 0, last.length * 2, key, 0, key.length * 2);
-      const ascending = shared < last.length * 2 && shared < key.length * 2 && nibbleAt(last, shared) < nibbleAt(key, shared);
-      if (!ascending) throw new CodedError<TrieErrorCode>("trie/unsorted-keys");
+      const isOther = shared < last.length * 2 && shared < key.length * 2 && shared >= this.#base;
+      if (!isOther || nibbleAt(last, shared) >= nibbleAt(key, shared)) throw new CodedError<TrieErrorCode>("trie/unsorted-keys");
       this.#closeDownTo(shared);
     }
     this.#key = key;
@@ -99,26 +102,30 @@ export class SortedTrieBuilder {
 
   /** The root of all added entries, 32 bytes. The builder cannot be used afterwards. */
   finish(): Uint8Array {
-    const key = this.#key;
-    if (key === undefined) return EMPTY_TRIE_ROOT;
-    const rlp = this.#closeDownTo(-1);
+    if (this.#key === undefined) return EMPTY_TRIE_ROOT;
+    const rlp = this.finishNode();
     this.#onNode?.(new Uint8Array(0), rlp);
     return keccak256(rlp);
+  }
+
+  /** As `finish`: the RLP of the topmost node, which is overwritten afterwards. Call it only after `add`. */
+  finishNode(): Uint8Array {
+    return this.#closeDownTo(this.#base - 1);
   }
 
   /**
    * Encodes all nodes below the depth at which the next key leaves the path of the last one, and attaches them to a branch at
    * that depth.
    *
-   * @param depth −1: there is no next key
-   * @returns RLP of the root for depth −1
+   * @param depth below the base: there is no next key
+   * @returns RLP of the topmost node for a depth below the base
    */
   #closeDownTo(depth: number): Uint8Array {
     const key = this.#key!;
     let parent = this.#parentDepth(depth);
     let rlp = encodeLeaf(key, parent + 1, key.length * 2, this.#value!, this.#leaf);
     for (;;) {
-      if (parent < 0) return rlp;
+      if (parent < this.#base) return rlp;
       this.#hang(parent, rlp);
       if (parent <= depth) return rlp;
       const branch = this.#open.pop()!;
@@ -138,7 +145,7 @@ export class SortedTrieBuilder {
    * Depth of the branch that gets the next closed node: the deepest open branch, or a new one where the next key leaves the path.
    */
   #parentDepth(depth: number): number {
-    return Math.max(depth, this.#open.at(-1)?.depth ?? -1);
+    return Math.max(depth, this.#open.at(-1)?.depth ?? this.#base - 1);
   }
 
   #hang(depth: number, rlp: Uint8Array): void {
