@@ -184,11 +184,24 @@ export interface GenesisRows {
   preimage(hash: Uint8Array, key: Uint8Array): void;
 }
 
+export interface AccountRow {
+  readonly kind: "account";
+  /** keccak256 of the address */
+  readonly hash: Uint8Array;
+  readonly account: StoredAccount;
+}
+
+export interface SlotRow {
+  readonly kind: "slot";
+  /** hash of the account */
+  readonly owner: Uint8Array;
+  readonly hash: Uint8Array;
+  /** not empty, without leading zeros */
+  readonly value: Uint8Array;
+}
+
 /** A row of the flat state: accounts by ascending hash of their address, each followed by its slots, by ascending hash. */
-export type StateRow =
-  | { readonly kind: "account"; readonly hash: Uint8Array; readonly account: StoredAccount }
-  /** `owner`: hash of the account; `value`: not empty, without leading zeros */
-  | { readonly kind: "slot"; readonly owner: Uint8Array; readonly hash: Uint8Array; readonly value: Uint8Array };
+export type StateRow = AccountRow | SlotRow;
 
 /** The place of a row in that order, by hashes; without a slot: that of the account. */
 export interface StatePlace {
@@ -432,6 +445,12 @@ export interface ChainDatabase extends ChainStore {
    * @throws {CodedError} storage/state-gone: the block was unwound, or its state was pruned
    */
   stateRows(block: BlockId, after?: StatePlace): Iterable<StateRow>;
+  /** As `stateRows`: the accounts alone, from the hash `from` on. */
+  accountRows(block: BlockId, from: Uint8Array): Iterable<AccountRow>;
+  /** As `stateRows`: the slots of one account, from the hash `from` on. @param owner hash of the account */
+  slotRows(block: BlockId, owner: Uint8Array, from: Uint8Array): Iterable<SlotRow>;
+  /** `undefined` if no account had this code */
+  findCode(codeHash: Uint8Array): Uint8Array | undefined;
   /** Loads the accounts and slots of a later block into memory; returns nothing. @param keys made by `TouchedKeys` */
   touchState(keys: Uint8Array): void;
   /** For a reader: makes subsequent reads see every commit made so far; without it, they may see the database as of a millisecond ago. */

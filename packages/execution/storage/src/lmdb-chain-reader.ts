@@ -2,10 +2,12 @@ import { bytesToHex, isCodedError } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
 import type {
+  AccountRow,
   ChainStoreReader,
   ForkchoiceLabel,
   LogFilter,
   RetainedHistory,
+  SlotRow,
   StatePlace,
   StateRow,
   StateView,
@@ -165,13 +167,30 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
   }
 
-  stateRows({ number, hash }: BlockId, after?: StatePlace): Iterable<StateRow> {
+  stateRows(block: BlockId, after?: StatePlace): Iterable<StateRow> {
+    return this.state.rowsAt(this.#numberForRows(block), after);
+  }
+
+  accountRows(block: BlockId, from: Uint8Array): Iterable<AccountRow> {
+    return this.state.accountsAt(this.#numberForRows(block), from);
+  }
+
+  slotRows(block: BlockId, owner: Uint8Array, from: Uint8Array): Iterable<SlotRow> {
+    return this.state.slotsAt(this.#numberForRows(block), owner, from);
+  }
+
+  findCode(codeHash: Uint8Array): Uint8Array | undefined {
+    return this.state.findCode(codeHash);
+  }
+
+  /** `undefined`: it is the head. @throws {CodedError} storage/state-gone */
+  #numberForRows({ number, hash }: BlockId): number | undefined {
     const canonical = this.blocks.canonicalHash(number);
     const isCanonical = canonical !== undefined && bytesToHex(canonical) === hash;
     if (!isCanonical || number < this.oldestState() || number > this.currentHead().number) {
       throw storageError("storage/state-gone", { number, hash });
     }
-    return this.state.rowsAt(number === this.currentHead().number ? undefined : number, after);
+    return number === this.currentHead().number ? undefined : number;
   }
 
   trieNodesAt(blockNumber: number): TrieNodeReader | undefined {

@@ -63,6 +63,24 @@ describe("the rows of a state", () => {
     expect(destroyed).toBeGreaterThan(0); // accounts that exist only in the history
   });
 
+  it("are read for accounts or slots alone, from any hash on", () => {
+    const { store } = chain;
+    for (let number = 0; number < chain.blocks.length; number += 7) {
+      const all = rowsOf(store, number, 1_000);
+      for (let seed = 0; seed < 12; seed++) {
+        // between two rows, or at one
+        const row = all[(seed * 31) % all.length]!;
+        const from = seed % 2 === 0 ? row.hash : keccak256(Uint8Array.of(seed));
+        const isFrom = ({ hash }: StateRow): boolean => Buffer.compare(hash, from) >= 0;
+        const accounts = all.filter((other) => other.kind === "account" && isFrom(other));
+        expect([...store.accountRows(idOf(number), from)].map(describeRow)).toEqual(accounts.map(describeRow));
+        const owner = row.kind === "slot" ? row.owner : row.hash;
+        const slots = all.filter((other) => other.kind === "slot" && equalBytes(other.owner, owner) && isFrom(other));
+        expect([...store.slotRows(idOf(number), owner, from)].map(describeRow)).toEqual(slots.map(describeRow));
+      }
+    }
+  });
+
   it("stay those of their block while the chain goes on, and are refused once it has left the chain", () => {
     const number = chain.blocks.length - 3;
     const id = idOf(number);

@@ -1,4 +1,3 @@
-import { concatBytes } from "@rnode/primitives";
 import { BLOCK_NUMBER_SIZE, MAX_BLOCK_NUMBER, readBlockNumber, writeBlockNumber } from "../database/keys.ts";
 import { startsWith, type Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
@@ -22,8 +21,6 @@ export interface FlatRowTables {
 }
 
 const MAX_VALUE_BYTES = 2 + 8 + 32 + 32 + 32;
-/** Appended to a key, it is above all parts of the key. */
-const AFTER_ALL_PARTS = new Uint8Array(BLOCK_NUMBER_SIZE + 1).fill(0xff);
 
 /** Reads old versions' places, and writes rows with their lists. */
 export class FlatRows {
@@ -79,9 +76,12 @@ export class FlatRows {
     return firstChangeAfter(number, part.value, 0, part.value.length).number ?? first;
   }
 
-  /** Keys that are not in the state any more, start with `prefix`, are above `after`, and changed after block `number`. Nothing may be written meanwhile. */
-  *goneKeys(number: number, prefix: Uint8Array, after: Uint8Array | undefined): Generator<Uint8Array> {
-    const start = after === undefined ? prefix : concatBytes(after, AFTER_ALL_PARTS);
+  /**
+   * Keys that are not in the state any more, start with `prefix`, and changed after block `number`. Nothing may be written meanwhile.
+   *
+   * @param start the first key, or bytes above all parts of the key before
+   */
+  *goneKeys(number: number, prefix: Uint8Array, start: Uint8Array): Generator<Uint8Array> {
     for (const { key, value } of this.#tables.lists.withPrefix(prefix, start)) {
       const keySize = key.length - BLOCK_NUMBER_SIZE;
       if (readBlockNumber(key, keySize) !== MAX_BLOCK_NUMBER) continue;

@@ -1,6 +1,6 @@
 import type { AccountChange } from "@rnode/evm";
 import { bytesToHex, compareBytes, concatBytes, EMPTY_TRIE_ROOT, equalBytes, type Hex, trimBytesLeft } from "@rnode/primitives";
-import type { StatePlace, StateRow, StoredAccount } from "../api.ts";
+import type { AccountRow, SlotRow, StatePlace, StateRow, StoredAccount } from "../api.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
@@ -120,34 +120,35 @@ export class StateTables {
    * @param number `undefined`: the head
    */
   *rowsAt(number: number | undefined, after: StatePlace | undefined): Generator<StateRow> {
-    if (after !== undefined) yield* this.#slotRowsAt(number, after.account, after.slot);
-    for (const hash of this.#keysAt(number, "accounts", NO_PREFIX, after?.account)) {
-      const account = this.accountAt(number, hash);
-      if (account === undefined) continue;
-      yield { kind: "account", hash, account };
-      if (!equalBytes(account.storageRoot, EMPTY_TRIE_ROOT)) yield* this.#slotRowsAt(number, hash, undefined);
+    if (after !== undefined) yield* this.slotsAt(number, after.account, after.slot && afterKey(after.slot));
+    for (const row of this.accountsAt(number, after && afterKey(after.account))) {
+      yield row;
+      if (!equalBytes(row.account.storageRoot, EMPTY_TRIE_ROOT)) yield* this.slotsAt(number, row.hash);
     }
   }
 
-  *#slotRowsAt(number: number | undefined, owner: Uint8Array, after: Uint8Array | undefined): Generator<StateRow> {
-    for (const key of this.#keysAt(number, "storage", owner, after && concatBytes(owner, after))) {
+  /** The accounts of `rowsAt`. @param from bytes that no hash before the first one is above */
+  *accountsAt(number: number | undefined, from: Uint8Array = NO_PREFIX): Generator<AccountRow> {
+    for (const hash of this.#keysAt(number, "accounts", NO_PREFIX, from)) {
+      const account = this.accountAt(number, hash);
+      if (account !== undefined) yield { kind: "account", hash, account };
+    }
+  }
+
+  /** The slots of `rowsAt` that an account has. @param from as for `accountsAt` */
+  *slotsAt(number: number | undefined, owner: Uint8Array, from: Uint8Array = NO_PREFIX): Generator<SlotRow> {
+    for (const key of this.#keysAt(number, "storage", owner, concatBytes(owner, from))) {
       const value = this.slotAt(number, key);
       if (value !== undefined) yield { kind: "slot", owner, hash: key.subarray(HASH_SIZE), value };
     }
   }
 
-  /** Keys with a row in the head's table, and those with one that changed after block `number`; all above `after`. */
-  #keysAt(
-    number: number | undefined,
-    name: "accounts" | "storage",
-    prefix: Uint8Array,
-    after: Uint8Array | undefined,
-  ): Iterable<Uint8Array> {
-    const start = after === undefined ? prefix : concatBytes(after, AFTER);
+  /** Keys with a row in the head's table, and those with one that changed after block `number`; all from `start` on. */
+  #keysAt(number: number | undefined, name: "accounts" | "storage", prefix: Uint8Array, start: Uint8Array): Iterable<Uint8Array> {
     const keys = this.#tables[name].keysWithPrefix(prefix, start);
     if (number === undefined) return keys;
     const rows = name === "accounts" ? this.#accountRows : this.#slotRows;
-    return mergedKeys(keys, rows.goneKeys(number, prefix, after));
+    return mergedKeys(keys, rows.goneKeys(number, prefix, start));
   }
 
   /** The account after block `number`, which must not be above the head. */
@@ -201,9 +202,14 @@ export class StateTables {
     return this.#tables.preimages.read(hash);
   }
 
+  /** A copy; `undefined` if no account had this code. */
+  findCode(codeHash: Uint8Array): Uint8Array | undefined {
+    return this.#tables.codes.read(codeHash);
+  }
+
   /** Returns a copy. @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array {
-    const code = this.#tables.codes.read(codeHash);
+    const code = this.findCode(codeHash);
     if (code === undefined) throw storageError("storage/missing-code", { codeHash: bytesToHex(codeHash) });
     return code;
   }
@@ -333,8 +339,9 @@ export class StateTables {
   }
 }
 
-/** Suffix for the next key in key order. */
-const AFTER = Uint8Array.of(0);
+/** Above all parts of the list of a key (flat-rows.ts), and below the next key. */
+const AFTER = new Uint8Array(BLOCK_NUMBER_SIZE + 1).fill(0xff);
+const afterKey = (key: Uint8Array): Uint8Array => concatBytes(key, AFTER);
 
 /** The keys of both ascending lists, in ascending order, each once. */
 function* mergedKeys(left: Generator<Uint8Array>, right: Generator<Uint8Array>): Generator<Uint8Array> {
