@@ -6,9 +6,11 @@ export const createDevP2PMetrics = (m: MetricFactory) => ({
   inbound: m.counter<{ outcome: string }>("devp2p_inbound_total", "Connections that others made, by outcome.", ["outcome"]),
   ends: m.counter<{ reason: string }>("devp2p_disconnects_total", "Connections with peers that ended, by reason.", ["reason"]),
   bans: m.counter<{ reason: string }>("devp2p_bans_total", "Peers that were banned, by reason.", ["reason"]),
-  served: m.counter<{ what: string }>("devp2p_served_total", "Headers, bodies, receipts and transactions given to peers.", [
-    "what",
-  ]),
+  served: m.counter<{ what: string }>(
+    "devp2p_served_total",
+    "Headers, bodies, receipts, transactions, accounts, slots, codes and trie nodes given to peers.",
+    ["what"],
+  ),
   servedBytes: m.counter("devp2p_served_bytes_total", "Bytes of answers to peers before compression."),
   transactions: m.counter<{ outcome: string }>("devp2p_transactions_total", "Transactions that peers sent, by outcome.", [
     "outcome",

@@ -1,4 +1,4 @@
-import { CodedError } from "@rnode/primitives";
+import { CodedError, isCodedError } from "@rnode/primitives";
 
 export type DevP2PErrorCode =
   // of a peer
@@ -43,5 +43,15 @@ export class DevP2PError extends CodedError<DevP2PErrorCode> {
   constructor(code: DevP2PErrorCode, data: CodedError["data"] = {}, options: ErrorOptions = {}) {
     const sentence = SENTENCES[code];
     super(code, data, { ...options, ...(sentence !== undefined && { sentence }) });
+  }
+}
+
+/** Decodes a peer's message. @throws {DevP2PError} devp2p/bad-message instead of rlp/* */
+export function decodeMessage<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (!isCodedError(error, "rlp/")) throw error;
+    throw new DevP2PError("devp2p/bad-message", { reason: error.message }, { cause: error });
   }
 }

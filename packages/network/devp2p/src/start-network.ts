@@ -20,6 +20,8 @@ import { KnownPeers, parseKnownPeer } from "./peers/known-peers.ts";
 import { PeerFile } from "./peers/peer-file.ts";
 import { PeerHost } from "./peers/peer-host.ts";
 import { keyPairOf, publicKeyOf } from "./rlpx/ecies.ts";
+import { ServedState } from "./snap/served-state.ts";
+import { WorkShare } from "./snap/work-share.ts";
 
 export interface NetworkDeps {
   readonly clock: Clock;
@@ -29,6 +31,8 @@ export interface NetworkDeps {
 
 /** Fewer than the parallel requests of a walk, so it has room for the nodes that they return. */
 const MAX_KNOWN_ASKED = 8;
+/** Of one core, for states that peers ask for. */
+const STATE_SHARE = 1 / 2;
 const RANGE_INTERVAL_MS = 10_000;
 /** Peers are notified of a new range after this number of blocks, or this time. */
 const RANGE_BLOCKS = 32;
@@ -89,6 +93,10 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
     count: (outcome) => metrics.transactions.inc({ outcome }),
   });
   const listeners = new Set<() => void>();
+  const onServed = (what: string, items: number, bytes: number): void => {
+    metrics.served.add(items, { what });
+    metrics.servedBytes.add(bytes);
+  };
   const host = new PeerHost(
     {
       own,
@@ -109,10 +117,8 @@ export async function startNetwork(config: DevP2PConfig, handlers: DevP2PHandler
         ownStatus,
         refusal,
         transactions: gossip,
-        onServed: (what, items, bytes) => {
-          metrics.served.add(items, { what });
-          metrics.servedBytes.add(bytes);
-        },
+        snap: { state: new ServedState(store, clock), share: new WorkShare(STATE_SHARE, clock), onServed },
+        onServed,
       },
       onChange: () => {
         for (const listener of listeners) listener();

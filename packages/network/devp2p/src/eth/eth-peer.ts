@@ -1,7 +1,9 @@
-import { bytesToHex, type Clock, isCodedError, TokenBucket } from "@rnode/primitives";
+import { bytesToHex, type Clock, TokenBucket } from "@rnode/primitives";
 import type { BlockPeer, HeaderRequest, PeerFault } from "../api.ts";
-import { DevP2PError } from "../errors.ts";
+import { DevP2PError, decodeMessage } from "../errors.ts";
 import type { RlpxConnection, RlpxMessage } from "../rlpx/connection.ts";
+import { SNAP_VERSION } from "../snap/messages.ts";
+import { SnapPeer, type SnapPeerDeps } from "../snap/snap-peer.ts";
 import {
   type Announcement,
   type BlockRange,
@@ -14,6 +16,7 @@ import {
   decodeStatus,
   decodeTransactions,
   ETH,
+  ETH_MESSAGES,
   type EthStatus,
   type EthVersion,
   encodeAnnouncements,
@@ -45,6 +48,8 @@ export interface EthPeerDeps {
   readonly ownStatus: (version: EthVersion) => EthStatus;
   /** @returns why the peer cannot be on our chain */
   readonly refusal: (status: EthStatus) => string | undefined;
+  /** for peers that speak snap/1, too */
+  readonly snap: SnapPeerDeps;
   readonly onHead: () => void;
   readonly onFault: (fault: PeerFault, detail: string) => void;
   /** for metrics: served and requested items */
@@ -83,6 +88,7 @@ export class EthPeer implements BlockPeer {
   readonly version: EthVersion;
   readonly connection: RlpxConnection;
   readonly #deps: EthPeerDeps;
+  readonly #snap: SnapPeer | undefined;
   readonly #requests = new Map<bigint, PendingRequest>();
   readonly #messages: TokenBucket;
   readonly #served: TokenBucket;
@@ -97,6 +103,9 @@ export class EthPeer implements BlockPeer {
     this.id = bytesToHex(connection.hello.publicKey).slice(2);
     this.version = version;
     this.#deps = deps;
+    const speaksSnap = connection.hello.capabilities.some((own) => own.name === "snap" && own.version === SNAP_VERSION);
+    // capabilities have their codes in the order of their names
+    if (speaksSnap) this.#snap = new SnapPeer(connection, ETH.status + ETH_MESSAGES[version], deps.snap);
     this.#messages = new TokenBucket(MESSAGES, deps.clock);
     this.#served = new TokenBucket(REQUESTS, deps.clock);
     this.#head = { number: undefined, hash: new Uint8Array(32) };
@@ -126,7 +135,7 @@ export class EthPeer implements BlockPeer {
     try {
       const { code, data } = await this.connection.next(() => MAX_UNASKED_BYTES);
       if (code !== ETH.status) throw new DevP2PError("devp2p/bad-message", { reason: `message ${code} before the status` });
-      const status = this.#decode(() => decodeStatus(data, this.version));
+      const status = decodeMessage(() => decodeStatus(data, this.version));
       const refusal = status.version === this.version ? this.#deps.refusal(status) : `eth/${status.version}`;
       if (refusal !== undefined) throw new DevP2PError("devp2p/other-chain", { reason: refusal });
       if (status.range !== undefined) this.#checkRange(status.range);
@@ -162,42 +171,44 @@ export class EthPeer implements BlockPeer {
 
   async #handle({ code, data }: RlpxMessage, signal: AbortSignal): Promise<void> {
     const { chain, transactions } = this.#deps;
+    // first, because a code of eth/69 may be one of snap/1 behind eth/68
+    if (this.#snap?.hasCode(code) === true) return await this.#snap.handle(code, data, signal);
     switch (code) {
       case ETH.getBlockHeaders: {
-        const { id, request } = this.#decode(() => decodeHeaderRequest(data));
+        const { id, request } = decodeMessage(() => decodeHeaderRequest(data));
         return await this.#serve("headers", ETH.blockHeaders, id, () => chain.headers(request), signal);
       }
       case ETH.getBlockBodies: {
-        const { id, hashes } = this.#decode(() => decodeHashRequest(data, MAX_REQUESTED_HASHES));
+        const { id, hashes } = decodeMessage(() => decodeHashRequest(data, MAX_REQUESTED_HASHES));
         return await this.#serve("bodies", ETH.blockBodies, id, () => chain.bodies(hashes), signal);
       }
       case ETH.getReceipts: {
-        const { id, hashes } = this.#decode(() => decodeHashRequest(data, MAX_REQUESTED_HASHES));
+        const { id, hashes } = decodeMessage(() => decodeHashRequest(data, MAX_REQUESTED_HASHES));
         return await this.#serve("receipts", ETH.receipts, id, () => chain.receipts(hashes, this.version), signal);
       }
       case ETH.getPooledTransactions: {
-        const { id, hashes } = this.#decode(() => decodeHashRequest(data, MAX_REQUESTED_HASHES));
+        const { id, hashes } = decodeMessage(() => decodeHashRequest(data, MAX_REQUESTED_HASHES));
         const pooled = await transactions.pooled(hashes.slice(0, MAX_POOLED_REQUEST));
         return await this.#serve("transactions", ETH.pooledTransactions, id, () => pooled.map(transactionItem), signal);
       }
       case ETH.blockHeaders:
       case ETH.blockBodies:
       case ETH.receipts:
-        return this.#take(this.#decode(() => decodeAnswer(data, (id) => this.#expected(code, id))));
+        return this.#take(decodeMessage(() => decodeAnswer(data, (id) => this.#expected(code, id))));
       case ETH.pooledTransactions:
-        return this.#take(this.#decode(() => decodePooledTransactions(data, (id) => this.#expected(code, id))));
+        return this.#take(decodeMessage(() => decodePooledTransactions(data, (id) => this.#expected(code, id))));
       case ETH.newPooledTransactionHashes:
         return transactions.announced(
           this,
-          this.#decode(() => decodeAnnouncements(data, MAX_ANNOUNCEMENTS)),
+          decodeMessage(() => decodeAnnouncements(data, MAX_ANNOUNCEMENTS)),
         );
       case ETH.transactions:
         return transactions.received(
           this,
-          this.#decode(() => decodeTransactions(data, MAX_TRANSACTIONS)),
+          decodeMessage(() => decodeTransactions(data, MAX_TRANSACTIONS)),
         );
       case ETH.blockRangeUpdate:
-        return this.#follow(this.#decode(() => decodeRange(data)));
+        return this.#follow(decodeMessage(() => decodeRange(data)));
       case ETH.newBlock:
       case ETH.newBlockHashes:
         return; // blocks come from the rollup node, so announcements of new blocks are ignored
@@ -241,15 +252,6 @@ export class EthPeer implements BlockPeer {
     const request = this.#requests.get(id);
     this.#requests.delete(id);
     request?.resolve(items);
-  }
-
-  #decode<T>(decode: () => T): T {
-    try {
-      return decode();
-    } catch (error) {
-      if (!isCodedError(error, "rlp/")) throw error;
-      throw new DevP2PError("devp2p/bad-message", { reason: error.message }, { cause: error });
-    }
   }
 
   headers(request: HeaderRequest, signal: AbortSignal): Promise<readonly Uint8Array[]> {

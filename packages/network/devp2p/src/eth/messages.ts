@@ -8,7 +8,10 @@ import { RlpCursor } from "../rlpx/rlp-cursor.ts";
 export const ETH_VERSIONS = [69, 68] as const;
 export type EthVersion = (typeof ETH_VERSIONS)[number];
 
-/** Codes on the wire: `eth` is the only capability, so its messages come right after the base ones. */
+/** How many codes each version has. */
+export const ETH_MESSAGES: Readonly<Record<EthVersion, number>> = { 68: 17, 69: 18 };
+
+/** Codes on the wire: `eth` is the first shared capability by name, so its messages come right after the base ones. */
 export const ETH = {
   status: FIRST_ETH_MESSAGE,
   newBlockHashes: FIRST_ETH_MESSAGE + 0x01,

@@ -12,7 +12,8 @@ import { ETH_VERSIONS, type EthVersion } from "../eth/messages.ts";
 import type { PeerDescription } from "../network.ts";
 import { RlpxConnection } from "../rlpx/connection.ts";
 import { publicKeyOf } from "../rlpx/ecies.ts";
-import type { DisconnectReason } from "../rlpx/hello.ts";
+import type { Capability, DisconnectReason } from "../rlpx/hello.ts";
+import { SNAP_VERSION } from "../snap/messages.ts";
 import type { BanList } from "./ban-list.ts";
 import { DialPlan } from "./dial-plan.ts";
 import { FaultCount } from "./fault-count.ts";
@@ -63,6 +64,12 @@ const OTHER_CHAIN_POSTPONE_MS = 3_600_000;
 const FULL_POSTPONE_MS = 2 * 60_000;
 /** Connections that wait for `accept` of this process. */
 const BACKLOG = 128;
+
+/** In their order on the wire: by name and version. */
+const CAPABILITIES: readonly Capability[] = [
+  ...ETH_VERSIONS.map((version) => ({ name: "eth", version })).toReversed(),
+  { name: "snap", version: SNAP_VERSION },
+];
 
 /** Disconnect reasons for metrics and for the peer. */
 const REASONS: Readonly<Record<string, DisconnectReason>> = {
@@ -232,7 +239,7 @@ export class PeerHost {
     const { own, clientId } = this.#options;
     const address = this.#server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    return { own, clientId, port, remoteKey, capabilities: ETH_VERSIONS.map((version) => ({ name: "eth", version })).toReversed() };
+    return { own, clientId, port, remoteKey, capabilities: CAPABILITIES };
   }
 
   #connect({ host, tcpPort }: Enode): Promise<Socket> {

@@ -21,7 +21,7 @@ const MAX_CAPABILITIES = 64;
 const MAX_CLIENT_ID_CHARS = 256;
 
 export const BASE_MESSAGES = { hello: 0x00, disconnect: 0x01, ping: 0x02, pong: 0x03 } as const;
-/** Where the messages of the only capability that is shared begin. */
+/** Where the messages of the first shared capability begin. */
 export const FIRST_ETH_MESSAGE = 0x10;
 
 /** Reasons of a disconnect, by the names that Geth prints. Spec: https://github.com/ethereum/devp2p/blob/master/rlpx.md#disconnect-0x01 */

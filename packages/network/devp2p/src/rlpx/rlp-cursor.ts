@@ -54,10 +54,9 @@ export class RlpCursor {
     return this.#bytes.subarray(dataStart, end);
   }
 
-  /** of at most 64 bits */
-  uint(): bigint {
+  uint(maxBytes = 8): bigint {
     const bytes = this.string();
-    if (bytes.length > 8) throw new CodedError<RlpErrorCode>("rlp/integer-too-large", { maxBytes: 8, got: bytes.length });
+    if (bytes.length > maxBytes) throw new CodedError<RlpErrorCode>("rlp/integer-too-large", { maxBytes, got: bytes.length });
     if (bytes[0] === 0) throw new CodedError<RlpErrorCode>("rlp/non-canonical-integer");
     return bytesToBigint(bytes);
   }

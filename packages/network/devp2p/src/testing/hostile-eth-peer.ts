@@ -4,6 +4,7 @@ import { parseEnode } from "../enode.ts";
 import { type Announcement, decodeHashRequest, ETH, encodeAnnouncements, encodeAnswer, transactionItem } from "../eth/messages.ts";
 import { RlpxConnection } from "../rlpx/connection.ts";
 import { newKeyPair } from "../rlpx/ecies.ts";
+import type { Capability } from "../rlpx/hello.ts";
 
 /** A peer's answer to a request for pooled transactions: EIP-2718 encodings; `undefined`: no answer. */
 export type AnswerPooled = (hashes: readonly Uint8Array[]) => Promise<readonly Uint8Array[] | undefined>;
@@ -27,9 +28,13 @@ export class HostileEthPeer {
    * @param socket connected to the node
    * @throws {DevP2PError} the node refuses the connection
    */
-  static async open(socket: Socket, enode: string, own: ECDH = newKeyPair()): Promise<HostileEthPeer> {
+  static async open(
+    socket: Socket,
+    enode: string,
+    own: ECDH = newKeyPair(),
+    capabilities: readonly Capability[] = [{ name: "eth", version: 69 }],
+  ): Promise<HostileEthPeer> {
     const { publicKey: remoteKey } = parseEnode(enode);
-    const capabilities = [{ name: "eth", version: 69 }];
     const connection = await RlpxConnection.open(socket, { own, clientId: "hostile", capabilities, port: 0, remoteKey });
     const { data } = await connection.next(() => MAX_MESSAGE_BYTES);
     connection.send(ETH.status, data);
