@@ -1,6 +1,7 @@
 // `npm run interop`: builds programs in Go (packages/network/p2p/interop, packages/network/devp2p/interop,
-// programs/rconductor/interop, lab/conformance/interop, programs/devnet/interop, programs/rproposer/interop) and runs each
-// against ours. `-- p2p`, `-- devp2p`, `-- conductor`, `-- derivation`, `-- amsterdam`, `-- challenger` or `-- supernode`: only this one. The last line is `N passed, M failed`. Without Go,
+// programs/rconductor/interop, lab/conformance/interop, programs/devnet/interop, programs/rproposer/interop,
+// programs/rengine/interop) and runs each against ours. `-- p2p`, `-- devp2p`, `-- conductor`, `-- derivation`, `-- amsterdam`, `-- challenger`,
+// `-- supernode` or `-- snap`: only this one. The last line is `N passed, M failed`. Without Go,
 // one line says that nothing was run.
 import { join } from "node:path";
 import { buildGethDevp2p, buildInterop, buildPrograms, INTEROP } from "./lib/build-steps.mjs";
@@ -15,6 +16,7 @@ const CASES = {
   amsterdam: ["programs/devnet/dist/e2e/amsterdam-l1.js"],
   challenger: ["programs/devnet/dist/e2e/challenger.js"],
   supernode: ["programs/devnet/dist/e2e/supernode.js"],
+  snap: ["programs/rengine/dist/testing/snap-interop.js"],
 };
 const names = Object.keys(CASES);
 const wanted = process.argv.slice(2);

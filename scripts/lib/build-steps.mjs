@@ -94,6 +94,7 @@ export const INTEROP = {
   derivation: { folder: "lab/conformance", binary: "derivation-interop" },
   amsterdam: { folder: "programs/devnet", binary: "amsterdam-l1" },
   challenger: { folder: "programs/rproposer", binary: "challenger", prepare: completeOptimism },
+  snap: { folder: "programs/rengine", binary: "op-geth", source: "github.com/ethereum/go-ethereum/cmd/geth" },
   // it is followed by op-node, beside it
   supernode: { ...ofOptimism("op-supernode"), beside: ofOptimism("op-node") },
 };
