@@ -7,7 +7,11 @@ export const setRules = (chains: readonly Pick<SetChain, "chainId" | "config">[]
   chains: new Map(
     chains.map(({ chainId, config }) => [
       chainId,
-      { activationSec: messagesBegin(config.forkTimes) ?? Number.POSITIVE_INFINITY, blockTimeSec: config.blockTimeSec },
+      {
+        // A chain has no messages before its genesis, so those that name such a time are invalid, not unknown.
+        activationSec: Math.max(messagesBegin(config.forkTimes) ?? Number.POSITIVE_INFINITY, config.genesis.l2TimeSec),
+        blockTimeSec: config.blockTimeSec,
+      },
     ]),
   ),
   expiryWindowSec,

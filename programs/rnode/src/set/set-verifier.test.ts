@@ -16,7 +16,7 @@ const WINDOW = 40;
 const NOTHING: SimContent = { logs: 0, executes: [] };
 
 /** Two chains that begin at time 100, with blocks of two seconds and of one; Lagoon from 104 on. */
-function makeSet(lagoonSec = 104) {
+function makeSet(lagoonSec = 104, genesisOfB = 100) {
   const folder = mkdtempSync(join(tmpdir(), "set-"));
   let database = SetDatabase.open(folder, [A, B], silentLogger);
   onTestFinished(() => database.close());
@@ -32,7 +32,7 @@ function makeSet(lagoonSec = 104) {
     });
   const make = () => {
     const a = new SimSetChain(A, { genesisSec: 100, blockTimeSec: 2, lagoonSec }, database);
-    const b = new SimSetChain(B, { genesisSec: 100, blockTimeSec: 1, lagoonSec }, database);
+    const b = new SimSetChain(B, { genesisSec: genesisOfB, blockTimeSec: 1, lagoonSec }, database);
     return { a, b, verifier: verifierOf(a, b), database };
   };
   return {
@@ -129,6 +129,15 @@ describe("a set of two chains", () => {
     const did = await settle(verifier);
     expect(did.filter((what) => what.startsWith("denied"))).toEqual(["denied 902"]);
     expect(did.at(-1)).toBe("verified 112");
+  });
+
+  it("is never held up by a message that names a time before a chain's genesis", async () => {
+    const { a, b, l1, verifier } = makeSet(0, 104);
+    fill(a, 4, l1(1), { 3: { logs: 0, executes: [{ chainId: B, number: 1, logIndex: 0, timestamp: 103 }] } });
+    fill(b, 4, l1(1));
+    const did = await settle(verifier);
+    expect(did.filter((what) => what.startsWith("denied"))).toEqual(["denied 901"]);
+    expect(did.at(-1)).toBe("verified 108");
   });
 
   it("knows messages as old as the window, and begins its log no earlier", async () => {
