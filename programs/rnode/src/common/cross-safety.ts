@@ -9,8 +9,8 @@ export interface CrossSafety {
   verified(): BlockId | undefined;
   /** The newest verified block that rests on L1 blocks up to a number only. */
   verifiedBy(l1Number: number): BlockId | undefined;
-  /** Whether a block was found invalid. Its deposits-only form takes its place. */
-  isDenied(number: number, hash: Hex): boolean;
+  /** Whether a block was found invalid, or any of a height. Its deposits-only form takes its place. */
+  isDenied(number: number, hash?: Hex): boolean;
   /** Grows with each verdict. */
   readonly verdicts: number;
   /** All blocks that were found invalid, by ascending number. */

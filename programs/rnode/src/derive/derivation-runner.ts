@@ -325,7 +325,7 @@ export class DerivationRunner {
     const { config, control, crossSafety } = this.deps;
     const { number } = block.ref;
     if (crossSafety === undefined || number > control.heads.finalized.number) return false;
-    if (![...crossSafety.denied()].some((denied) => denied.number === number)) return false;
+    if (!crossSafety.isDenied(number)) return false;
     const transactions = (attributes.transactions ?? []).filter(isDepositTransaction);
     return attributesMismatch(config, { ...attributes, transactions }, parent, block) === undefined;
   }

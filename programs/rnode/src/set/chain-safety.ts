@@ -16,7 +16,8 @@ export function chainSafety({ database, config: { l2ChainId }, startSec, onL1Hea
     decidesAt: (timestamp) => timestamp >= startSec,
     verified: () => database.verified.last?.heads.get(l2ChainId),
     verifiedBy: (l1Number) => database.verified.derivedUpTo(l1Number)?.heads.get(l2ChainId),
-    isDenied: (number, hash) => database.denied.has(l2ChainId, number, hash),
+    isDenied: (number, hash) =>
+      hash === undefined ? database.denied.at(l2ChainId, number) !== undefined : database.denied.has(l2ChainId, number, hash),
     get verdicts() {
       return database.denied.verdicts;
     },

@@ -30,9 +30,10 @@ export class MessageIngest {
   async reach(target: MessageBlock, first: number): Promise<boolean> {
     const { log, chain, database } = this;
     for (;;) {
+      const { last } = log;
+      if (last?.hash === target.hash) return true;
       const there = log.at(target.number);
       if (there?.block.hash === target.hash) return true;
-      const { last } = log;
       if (there !== undefined || (last !== undefined && last.number > target.number)) {
         database.atomically(() => log.rewind(target.number - 1), UNFLUSHED);
         continue;

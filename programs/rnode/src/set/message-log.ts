@@ -28,6 +28,8 @@ const DELETED_AT_ONCE = 10_000;
 export class MessageLog {
   private readonly table: Table;
   private readonly chainId: bigint;
+  /** `undefined`: not read since the last change */
+  private tip: { readonly block: BlockMessages["block"] | undefined } | undefined;
 
   constructor(table: Table, chainId: bigint) {
     this.table = table;
@@ -40,8 +42,11 @@ export class MessageLog {
   }
 
   get last(): BlockMessages["block"] | undefined {
-    const row = this.table.lastUpTo(chainKey(this.chainId, Number.MAX_SAFE_INTEGER));
-    return row && this.isOwn(row.key) ? fromRow(row).block : undefined;
+    if (this.tip === undefined) {
+      const row = this.table.lastUpTo(chainKey(this.chainId, Number.MAX_SAFE_INTEGER));
+      this.tip = { block: row && this.isOwn(row.key) ? fromRow(row).block : undefined };
+    }
+    return this.tip.block;
   }
 
   at(number: number): BlockMessages | undefined {
@@ -58,6 +63,8 @@ export class MessageLog {
       throw new Error(`block ${block.number} ${block.hash} is not the child of ${last.number} ${last.hash}`);
     }
     this.table.write(chainKey(this.chainId, block.number), toRow(messages));
+    const { hash, number, parentHash, timestamp } = block;
+    this.tip = { block: { hash, number, parentHash, timestamp } };
   }
 
   /** Removes the blocks above a number; only inside a commit. */
@@ -82,7 +89,13 @@ export class MessageLog {
     return checksum !== undefined && equalBytes(checksum, message.checksum) ? "exists" : "missing";
   };
 
+  /** Drops what is kept in memory of the table. */
+  forget(): void {
+    this.tip = undefined;
+  }
+
   private remove(from: number, end: number): void {
+    this.forget();
     for (;;) {
       const keys: Uint8Array[] = [];
       for (const key of this.table.keys(chainKey(this.chainId, from), chainKey(this.chainId, end))) {

@@ -19,12 +19,16 @@ export class SetDatabase {
   readonly verified: VerifiedRounds;
   readonly denied: DeniedBlocks;
   private readonly environment: Environment;
-  private readonly messages: Table;
+  private readonly logs: ReadonlyMap<bigint, MessageLog>;
   private readonly rederive: Table;
 
-  private constructor(environment: Environment, tables: Readonly<Record<(typeof TABLES)[number], Table>>) {
+  private constructor(
+    environment: Environment,
+    chainIds: readonly bigint[],
+    tables: Readonly<Record<(typeof TABLES)[number], Table>>,
+  ) {
     this.environment = environment;
-    this.messages = tables.messages;
+    this.logs = new Map(chainIds.map((chainId) => [chainId, new MessageLog(tables.messages, chainId)]));
     this.rederive = tables.rederive;
     this.verified = new VerifiedRounds(tables.verified);
     this.denied = new DeniedBlocks(tables.denied);
@@ -64,15 +68,16 @@ export class SetDatabase {
         );
       }
       if (known === undefined) environment.atomically(() => tables.set!.write(CHAINS_KEY, chains));
-      return new SetDatabase(environment, tables as Readonly<Record<(typeof TABLES)[number], Table>>);
+      return new SetDatabase(environment, chainIds, tables as Readonly<Record<(typeof TABLES)[number], Table>>);
     } catch (error) {
       environment.abandon();
       throw error;
     }
   }
 
+  /** @param chainId of the set */
   messageLog(chainId: bigint): MessageLog {
-    return new MessageLog(this.messages, chainId);
+    return this.logs.get(chainId)!;
   }
 
   /** The block of a chain above which all must be derived again, as a verdict lost its ground; `undefined`: none. */
@@ -94,10 +99,20 @@ export class SetDatabase {
    * @throws {CodedError} storage/*
    */
   atomically<T>(action: () => T, { isFlushed }: { readonly isFlushed: boolean }): T {
-    return this.environment.atomically(action, { isFlushed });
+    try {
+      return this.environment.atomically(action, { isFlushed, prepareAgain: () => this.forget() });
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
   }
 
   close(): Promise<void> {
     return this.environment.close();
+  }
+
+  /** After a commit that failed, the tables are not what their parts in memory say. */
+  private forget(): void {
+    for (const table of [this.verified, this.denied, ...this.logs.values()]) table.forget();
   }
 }

@@ -28,7 +28,10 @@ export function feedSet(feed: Feed, status: SetStatus, { denied }: Pick<SetDatab
         ...{ from: String(from), fromBlock, to: String(to), toBlock },
         timeSec: timestamp,
       })),
-      denied: [...denied.list()]
+      denied: status
+        .chains()
+        .flatMap(({ chainId }) => denied.newest(chainId, MAX_DENIED))
+        .sort((a, b) => a.timestamp - b.timestamp)
         .slice(-MAX_DENIED)
         .map(({ chainId, block, reason }) => ({ chain: String(chainId), block: block.number, reason: shortened(reason) })),
     }),

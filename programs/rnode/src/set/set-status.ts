@@ -81,7 +81,7 @@ export class SetStatus {
       crossUnsafe: crossUnsafe.headOf(chainId)?.number,
       crossSafe: last?.heads.get(chainId)?.number,
       isWaitedFor: this.waitedFor.includes(chainId),
-      denied: [...database.denied.list(chainId)].length,
+      denied: database.denied.count(chainId),
     }));
   }
 

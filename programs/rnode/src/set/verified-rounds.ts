@@ -16,6 +16,8 @@ export interface VerifiedRound {
 /** What was verified, by time. Row: `time u64 → RLP [L1 block, [[chain id, block], …]]`. */
 export class VerifiedRounds {
   private readonly table: Table;
+  /** `undefined`: not read since the last change */
+  private newest: { readonly round: VerifiedRound | undefined } | undefined;
 
   constructor(table: Table) {
     this.table = table;
@@ -26,7 +28,8 @@ export class VerifiedRounds {
   }
 
   get last(): VerifiedRound | undefined {
-    return this.upTo(Number.MAX_SAFE_INTEGER);
+    this.newest ??= { round: this.upTo(Number.MAX_SAFE_INTEGER) };
+    return this.newest.round;
   }
 
   /** The last round at or before a time. */
@@ -51,6 +54,7 @@ export class VerifiedRounds {
 
   /** Adds a round; only inside a commit. */
   append({ timestamp, l1, heads }: VerifiedRound): void {
+    this.forget();
     const chains = [...heads].map(([chainId, head]): RlpItem => [rlpUint(chainId), blockIdToRlp(head)]);
     this.table.append(uint64ToBytes(timestamp), encodeRlp([blockIdToRlp(l1), chains]));
   }
@@ -58,6 +62,12 @@ export class VerifiedRounds {
   /** Removes the rounds after a time; only inside a commit. */
   rewind(timestamp: number): void {
     for (const key of [...this.table.keys(uint64ToBytes(timestamp + 1))]) this.table.delete(key);
+    this.forget();
+  }
+
+  /** Drops what is kept in memory of the table. */
+  forget(): void {
+    this.newest = undefined;
   }
 
   private after(timestamp: number): VerifiedRound | undefined {

@@ -95,6 +95,11 @@ export class Table {
     return undefined;
   }
 
+  /** Rows at or before `start`, the last one first, with the restriction of `range`. */
+  backFrom(start: Uint8Array): Generator<TableEntry> {
+    return this.#range({ start, reverse: true });
+  }
+
   /** Rows from `start` up to, but not including, `end`. No rows may be written or deleted meanwhile. */
   range(start: Uint8Array, end?: Uint8Array): Generator<TableEntry> {
     return this.#range(end === undefined ? { start } : { start, end });
