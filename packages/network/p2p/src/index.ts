@@ -17,4 +17,5 @@ export {
 } from "./peers/peer-api.ts";
 export { canonicalPeerId } from "./peers/peer-id-text.ts";
 export { P2PSettingError } from "./settings-error.ts";
+export { networkThreads } from "./thread/p2p-thread.ts";
 export { signBlock } from "./wire/sign-block.ts";

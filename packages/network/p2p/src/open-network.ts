@@ -4,9 +4,9 @@ import { isCompiled } from "@rnode/threads";
 import type { NetworkDeps } from "./host/start-network.ts";
 import type { P2PConfig, P2PHandlers, P2PNetwork } from "./network.ts";
 import { observeEventLoop } from "./thread/event-loop-metrics.ts";
-import { P2PThread } from "./thread/p2p-thread.ts";
+import { P2PThread, type P2PThreadDeps } from "./thread/p2p-thread.ts";
 
-export interface OpenNetworkDeps extends NetworkDeps {
+export interface OpenNetworkDeps extends NetworkDeps, Pick<P2PThreadDeps, "host"> {
   /** target and name prefix of the thread's metrics; `undefined`: no metrics */
   readonly threadMetrics?:
     | { readonly prefix: string; readonly include: (collect: () => Promise<readonly CollectedMetrics[]>) => void }
@@ -14,7 +14,7 @@ export interface OpenNetworkDeps extends NetworkDeps {
 }
 
 /**
- * Starts the network in a separate thread. If the program runs from its sources (in tests), there is no built file for a thread,
+ * Starts the network in a thread apart from the caller's. If the program runs from its sources (in tests), there is no built file for a thread,
  * and it runs in the caller's thread.
  *
  * @throws {P2PSettingError} and other errors of the start

@@ -32,6 +32,8 @@ export interface PeerNetworkDeps {
   readonly log: Logger;
   readonly metrics: MetricFactory;
   readonly threadMetrics: OpenNetworkDeps["threadMetrics"];
+  /** default: a thread for this network alone */
+  readonly host?: OpenNetworkDeps["host"];
   /** for tests; default: `openNetwork` */
   readonly open?: ((config: P2PConfig, handlers: P2PHandlers, deps: OpenNetworkDeps) => Promise<P2PNetwork>) | undefined;
 }

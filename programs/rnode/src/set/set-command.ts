@@ -3,6 +3,7 @@ import { openDashboard } from "@rnode/dashboard";
 import { createRpcServer, withModules } from "@rnode/jsonrpc";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import { defaultDataFolder } from "@rnode/networks";
+import { networkThreads } from "@rnode/p2p";
 import {
   assertPortIsFree,
   type Command,
@@ -128,6 +129,7 @@ async function startSet(
   });
   const canonicalL1 = new CanonicalL1(l1.l1.l1);
   const heads = new SharedHeads(first.l1, { l1: l1.l1.l1, clock, log });
+  const networks = networkThreads();
   const startSec = startOfSet(rollups);
   const opened: OpenedNode[] = [];
   for (const [index, options] of all.entries()) {
@@ -144,6 +146,7 @@ async function startSet(
     const set = {
       l1,
       followL1Heads: heads.follow,
+      networks,
       crossSafety: (config: RollupConfig) =>
         chainSafety({ database, config, startSec, onL1Head: (block) => void canonicalL1.onHead(block) }),
     };

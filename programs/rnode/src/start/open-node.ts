@@ -15,7 +15,7 @@ import type { NodeDeps } from "../node-deps.ts";
 import { SnapshotLog } from "../operate/snapshot-log.ts";
 import type { RnodeOptions } from "../options.ts";
 import { p2pConfig } from "../p2p/p2p-setup.ts";
-import { PeerNetwork } from "../p2p/peer-network.ts";
+import { PeerNetwork, type PeerNetworkDeps } from "../p2p/peer-network.ts";
 import type { SafeHeadDatabase } from "../safe/safe-head-database.ts";
 import { TimedOutPayloads } from "../unsafe/timed-out-payloads.ts";
 import { Connections, type L1Connections } from "./connections.ts";
@@ -37,6 +37,8 @@ export interface NodeOfSet {
   readonly l1: L1Connections;
   readonly crossSafety: (rollup: RollupConfig) => CrossSafety;
   readonly followL1Heads: NodeDeps["followL1Heads"];
+  /** the thread of all chains' networks */
+  readonly networks: PeerNetworkDeps["host"];
 }
 
 /** Opens everything of a rollup node: files, keys, the network of peers. Nothing is asked of L1 or the engine before it starts. */
@@ -97,6 +99,7 @@ export async function openNode(
           random: Math.random,
           log: log.child({ part: "p2p" }),
           metrics,
+          host: set?.networks,
           threadMetrics: options.metrics.enabled
             ? { prefix: METRICS_PREFIX, include: (collect) => metrics.include(collect) }
             : undefined,

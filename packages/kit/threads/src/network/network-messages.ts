@@ -13,13 +13,14 @@ export interface NetworkTypes {
   readonly from: object;
 }
 
-/** The start data of a network's thread. */
+/** Starts a network in its thread. */
 export interface NetworkStart<Config> {
   readonly config: Config;
   readonly level: LogLevel;
   /** `undefined`: no metrics */
   readonly metricsPrefix: string | undefined;
   readonly shared: Int32Array<SharedArrayBuffer>;
+  readonly port: MessagePort;
   /** for what goes before everything else */
   readonly urgent: MessagePort;
 }
@@ -42,6 +43,8 @@ export type FromThread<Own, Identity> =
   | { readonly kind: "own"; readonly message: Own }
   | { readonly kind: "started" | "identity"; readonly identity: Identity }
   | { readonly kind: "failed"; readonly error: SentError }
+  /** as it was told to; nothing follows */
+  | { readonly kind: "closed" }
   /** the answer to the request with this id */
   | { readonly kind: "result"; readonly id: number; readonly value: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: SentError }

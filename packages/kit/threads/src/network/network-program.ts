@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort } from "node:worker_threads";
 import { type Counter, createMetrics, type MetricFactory, noMetrics } from "@rnode/observe";
 import { boundedLines } from "./bounded-lines.ts";
 import {
@@ -22,7 +22,29 @@ interface RunningNetwork<Identity> {
   close(): Promise<void>;
 }
 
-/** The common part of the programs that `NetworkThread` starts. */
+/**
+ * Runs the networks that `NetworkThread`s start in this thread.
+ *
+ * @param rejections counts unhandled rejections
+ * @param open runs one network
+ */
+export function serveNetworks<N extends NetworkTypes>(
+  rejections: (metrics: MetricFactory) => Counter,
+  open: (program: NetworkProgram<N>) => Promise<void>,
+): void {
+  const programs = new Set<NetworkProgram<N>>();
+  // A rejection that a peer causes in a library must not end a network. It does not say of which. Exceptions still end the thread.
+  process.on("unhandledRejection", (error) => {
+    for (const program of programs) program.noteRejection(error);
+  });
+  parentPort!.on("message", (start: NetworkStart<N["config"]>) => {
+    const program = new NetworkProgram<N>(start, rejections);
+    programs.add(program);
+    open(program).catch((error: unknown) => program.fail(error));
+  });
+}
+
+/** A network in its thread, as `NetworkThread` sees it. */
 export class NetworkProgram<N extends NetworkTypes> {
   readonly config: N["config"];
   readonly log: SentLogger;
@@ -31,13 +53,18 @@ export class NetworkProgram<N extends NetworkTypes> {
   readonly counters: Int32Array<SharedArrayBuffer>;
   /** for what goes before everything else */
   readonly urgent: MessagePort;
-  readonly #main: MessagePort = parentPort!;
+  readonly #main: MessagePort;
   readonly #collected: ReturnType<typeof createMetrics> | undefined;
+  readonly #rejections: Counter;
+  readonly #timers: NodeJS.Timeout[];
 
   /** @param rejections counts unhandled rejections */
-  constructor(rejections: (metrics: MetricFactory) => Counter) {
-    const { config, level, metricsPrefix, shared, urgent } = workerData as NetworkStart<N["config"]>;
+  constructor(
+    { config, level, metricsPrefix, shared, port, urgent }: NetworkStart<N["config"]>,
+    rejections: (metrics: MetricFactory) => Counter,
+  ) {
     this.config = config;
+    this.#main = port;
     this.urgent = urgent;
     this.counters = shared.subarray(FIRST_COUNTER);
     this.log = new SentLogger(
@@ -46,13 +73,8 @@ export class NetworkProgram<N extends NetworkTypes> {
     );
     this.#collected = metricsPrefix === undefined ? undefined : createMetrics({ prefix: metricsPrefix, ofProcess: false });
     this.metrics = this.#collected ?? noMetrics;
-    const failed = rejections(this.metrics);
-    // A rejection that a peer causes in a library must not end the network. Exceptions still end the thread.
-    process.on("unhandledRejection", (error) => {
-      failed.inc();
-      this.log.debug("a promise failed that nobody waits for", { error });
-    });
-    setInterval(() => Atomics.add(shared, HEARTBEAT, 1), HEARTBEAT_INTERVAL_MS);
+    this.#rejections = rejections(this.metrics);
+    this.#timers = [setInterval(() => Atomics.add(shared, HEARTBEAT, 1), HEARTBEAT_INTERVAL_MS)];
   }
 
   send(message: N["from"], transfer: readonly ArrayBuffer[] = []): void {
@@ -78,25 +100,32 @@ export class NetworkProgram<N extends NetworkTypes> {
     start: () => Promise<Network>,
     serve: (network: Network) => (message: N["to"]) => void,
   ): Promise<void> {
-    try {
-      const network = await start();
-      const take = serve(network);
-      this.#tellIdentity(network);
-      this.#main.on("message", (message: ToThread<N["to"]>) => void this.#obey(network, take, message));
-    } catch (error) {
-      this.#post({ kind: "failed", error: sendError(error) });
-    }
+    const network = await start();
+    const take = serve(network);
+    this.#tellIdentity(network);
+    this.#main.on("message", (message: ToThread<N["to"]>) => void this.#obey(network, take, message));
+  }
+
+  /** The network cannot be started. */
+  fail(error: unknown): void {
+    this.#post({ kind: "failed", error: sendError(error) });
+  }
+
+  noteRejection(error: unknown): void {
+    this.#rejections.inc();
+    this.log.debug("a promise failed that nobody waits for", { error });
   }
 
   #tellIdentity(network: RunningNetwork<N["identity"]>): void {
     let told = JSON.stringify(network.identity);
     this.#post({ kind: "started", identity: network.identity });
-    setInterval(() => {
+    const tell = (): void => {
       const now = JSON.stringify(network.identity);
       if (now === told) return;
       told = now;
       this.#post({ kind: "identity", identity: network.identity });
-    }, IDENTITY_INTERVAL_MS);
+    };
+    this.#timers.push(setInterval(tell, IDENTITY_INTERVAL_MS));
   }
 
   /** What fails in here is an unhandled rejection, which the thread survives. */
@@ -111,7 +140,8 @@ export class NetworkProgram<N extends NetworkTypes> {
         return;
       case "close":
         await network.close();
-        process.exit(0);
+        for (const timer of this.#timers) clearInterval(timer);
+        this.#post({ kind: "closed" });
     }
   }
 

@@ -6,6 +6,7 @@ import { type Clock, CodedError } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type NetworkRun, NetworkThread, restartDelayMs } from "./network-thread.ts";
+import { ThreadHost } from "./thread-host.ts";
 
 // Both ends as built: the program in the thread loads built files.
 
@@ -49,8 +50,10 @@ afterEach(async () => {
   await Promise.all(threads.splice(0).map((thread) => thread.close()));
 });
 
-async function start(over: { clock?: Clock; fails?: boolean; maxCalls?: number } = {}) {
-  const { clock = systemClock, fails = false, maxCalls = 4 } = over;
+const newHost = () => new ThreadHost({ program: PROGRAM, execArgv: [], memory: { maxOldGenerationSizeMb: 64 } });
+
+async function start(over: { clock?: Clock; fails?: boolean; maxCalls?: number; host?: ThreadHost } = {}) {
+  const { clock = systemClock, fails = false, maxCalls = 4, host = newHost() } = over;
   const lines: { level: string; text: string; fields: LogFields }[] = [];
   const line =
     (level: string) =>
@@ -64,9 +67,7 @@ async function start(over: { clock?: Clock; fails?: boolean; maxCalls?: number }
   const thread: NetworkThread<Plain> = new NetworkThread<Plain>(
     {
       config: { name: "plain", port: 0, fails },
-      program: PROGRAM,
-      execArgv: [],
-      memory: { maxOldGenerationSizeMb: 64 },
+      host,
       counters: 1,
       maxCalls,
       metricsPrefix: "plain_",
@@ -130,6 +131,33 @@ describe("a network in a thread", () => {
     const clock = new Time();
     await expect(start({ clock, fails: true })).rejects.toThrow(/^told otherwise: .*setting/);
     expect(clock.sleeps).toEqual([]);
+  });
+
+  it("shares its thread until that is lost: one after the other can be closed, and none ends another twice", async () => {
+    const host = newHost();
+    const clock = new Time();
+    const [a, b, c] = await Promise.all([start({ host, clock }), start({ host, clock }), start({ host })]);
+    const threadOf = ({ ask }: typeof a) => ask("thread");
+    const shared = await threadOf(a);
+    expect([await threadOf(b), await threadOf(c)]).toEqual([shared, shared]);
+    expect(await b.ask("echo", { bytes: Uint8Array.of(1) })).toEqual(Uint8Array.of(1));
+    b.thread.serving!.send({ id: 0, what: "tell", text: "b" });
+    await c.thread.close();
+    expect(c.lines.at(-1)).toMatchObject({ text: "closed" });
+    expect(await threadOf(b)).toBe(shared);
+    expect([a.told, b.told]).toEqual([[], ["b"]]);
+
+    const lose = async (...all: readonly (typeof a)[]): Promise<void> => {
+      const before = all.map(({ thread }) => thread.serving);
+      await expect(a.ask("die")).rejects.toMatchObject({ code: "plain/lost" });
+      await Promise.all(all.map(({ thread }, i) => restarted(thread, before[i])));
+    };
+    await lose(a, b);
+    const apart = await threadOf(b);
+    expect(await threadOf(a)).not.toBe(apart);
+    await lose(a);
+    expect(await threadOf(b)).toBe(apart);
+    expect([await a.losses(), await b.losses()]).toEqual(["2", "1"]);
   });
 
   it("is started again after it was lost, with the port that it had, after delays that grow until it ran for a while", async () => {

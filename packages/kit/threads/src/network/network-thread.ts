@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import type { CollectedMetrics, Counter, LogFields, Logger, LogLevel } from "@rnode/observe";
 import { backoffMs, type Clock } from "@rnode/primitives";
 import {
@@ -11,18 +11,15 @@ import {
   type ToThread,
 } from "./network-messages.ts";
 import { receiveError } from "./sent-error.ts";
+import type { ThreadHost } from "./thread-host.ts";
 
 /** Why there is no answer. `lost`: the thread crashed, and is being restarted; `busy`: too many calls are pending. */
 type NoAnswer = "lost" | "busy" | "closed";
 
 export interface NetworkThreadOptions<N extends NetworkTypes> {
   readonly config: N["config"];
-  /** one that has a `NetworkProgram` */
-  readonly program: URL;
-  /** options for Node; `undefined`: those of this process */
-  readonly execArgv?: readonly string[] | undefined;
-  /** What ends for want of memory is the thread, not the process. */
-  readonly memory: ResourceLimits;
+  /** has the thread, which other networks can share */
+  readonly host: ThreadHost;
   /** number of the network's own shared counters */
   readonly counters: number;
   /** how many calls may wait for answers */
@@ -67,9 +64,9 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** One run of the thread's program. */
+/** One run of the network in a thread. */
 export class NetworkRun<N extends NetworkTypes> {
-  readonly worker: Worker;
+  readonly port: MessagePort;
   readonly urgent: MessagePort;
   readonly shared: Int32Array<SharedArrayBuffer>;
   /** the network's own: data in flight to the process, which subtracts the processed part */
@@ -80,23 +77,32 @@ export class NetworkRun<N extends NetworkTypes> {
   heardAtMs: number;
   level: LogLevel;
   isServing = false;
+  /** settles once the network is closed, or lost */
+  readonly closed: Promise<void>;
+  onClosed!: () => void;
+  readonly #leave: () => Promise<void>;
 
-  constructor(options: NetworkThreadOptions<N>, config: N["config"], level: LogLevel, nowMs: number) {
-    const { program, execArgv, memory, counters, metricsPrefix } = options;
-    const { port1, port2 } = new MessageChannel();
-    this.urgent = port1;
+  constructor(
+    { host, counters, metricsPrefix }: NetworkThreadOptions<N>,
+    config: N["config"],
+    { level, nowMs, onLost }: { level: LogLevel; nowMs: number; onLost: (run: NetworkRun<N>, error: Error) => void },
+  ) {
+    const main = new MessageChannel();
+    const urgent = new MessageChannel();
+    this.port = main.port1;
+    this.urgent = urgent.port1;
+    this.urgent.unref();
     this.shared = new Int32Array(new SharedArrayBuffer(4 * (FIRST_COUNTER + counters)));
     this.counters = this.shared.subarray(FIRST_COUNTER);
     this.startedMs = nowMs;
     this.heardAtMs = nowMs;
     this.level = level;
-    const start: NetworkStart<N["config"]> = { config, level, metricsPrefix, shared: this.shared, urgent: port2 };
-    this.worker = new Worker(program, {
-      workerData: start,
-      transferList: [port2],
-      resourceLimits: memory,
-      ...(execArgv !== undefined && { execArgv: [...execArgv] }),
+    this.closed = new Promise((resolve) => {
+      this.onClosed = resolve;
     });
+    const ports = { port: main.port2, urgent: urgent.port2 };
+    const start: NetworkStart<N["config"]> = { config, level, metricsPrefix, shared: this.shared, ...ports };
+    this.#leave = host.take().open(start, Object.values(ports), (error) => onLost(this, error));
   }
 
   /** Nothing happens if the thread is gone. */
@@ -105,7 +111,15 @@ export class NetworkRun<N extends NetworkTypes> {
   }
 
   post(message: ToThread<N["to"]>, transfer: readonly ArrayBuffer[] = []): void {
-    this.worker.postMessage(message, [...transfer]);
+    this.port.postMessage(message, [...transfer]);
+  }
+
+  /** Resolves once the thread has ended, if no other network is in it. */
+  end(): Promise<void> {
+    this.onClosed();
+    this.port.close();
+    this.urgent.close();
+    return this.#leave();
   }
 
   fail(error: Error): void {
@@ -188,10 +202,9 @@ export class NetworkThread<N extends NetworkTypes> {
     for (const timer of this.#timers) clearInterval(timer);
     const run = this.#run;
     if (run !== undefined) {
-      const ended = new Promise<void>((resolve) => run.worker.once("exit", () => resolve()));
       if (run.isServing) run.post({ kind: "close" });
       const limit = new AbortController();
-      await Promise.race([ended, this.#deps.clock.sleep(run.isServing ? CLOSE_LIMIT_MS : 0, limit.signal)]);
+      await Promise.race([run.closed, this.#deps.clock.sleep(run.isServing ? CLOSE_LIMIT_MS : 0, limit.signal)]);
       limit.abort();
     }
     await this.#endRun();
@@ -199,14 +212,15 @@ export class NetworkThread<N extends NetworkTypes> {
 
   #startRun(): Promise<void> {
     const { clock, log } = this.#deps;
-    const run = new NetworkRun<N>(this.#options, this.#config, log.level, clock.monotonicMs());
+    const run = new NetworkRun<N>(this.#options, this.#config, {
+      level: log.level,
+      nowMs: clock.monotonicMs(),
+      onLost: (lost, error) => this.#lose(lost, error),
+    });
     this.#run = run;
     return new Promise((resolve, reject) => {
       this.#onStarted = { resolve: () => resolve(), reject };
-      run.worker.on("message", (message: FromThread<N["from"], N["identity"]>) => this.#take(run, message));
-      run.worker.on("error", (error) => this.#lose(run, error));
-      run.worker.on("exit", (code) => this.#lose(run, new Error(`the thread ended with code ${code}`)));
-      run.urgent.unref();
+      run.port.on("message", (message: FromThread<N["from"], N["identity"]>) => this.#take(run, message));
     });
   }
 
@@ -232,6 +246,9 @@ export class NetworkThread<N extends NetworkTypes> {
         this.#lose(run, startError?.(error) ?? error);
         return;
       }
+      case "closed":
+        run.onClosed();
+        return;
       case "result":
         this.#waiting(run, message.id)?.resolve(message.value);
         return;
@@ -257,14 +274,14 @@ export class NetworkThread<N extends NetworkTypes> {
     const { log, clock, losses, noAnswer, onLost } = this.#deps;
     this.#run = undefined;
     run.fail(noAnswer(this.#closing.signal.aborted ? "closed" : "lost", { cause: error }));
-    run.urgent.close();
-    void run.worker.terminate();
+    void run.end();
     onLost?.();
     const onStarted = this.#onStarted;
     this.#onStarted = undefined;
     onStarted?.reject(error);
     if (this.#closing.signal.aborted || this.#identity === undefined) return; // the first start reports its own failure
     losses.inc();
+    this.#options.host.split();
     this.#vainStarts = run.isServing && clock.monotonicMs() - run.startedMs > SOUND_AFTER_MS ? 0 : this.#vainStarts + 1;
     const delayMs = restartDelayMs(this.#vainStarts);
     log.error(this.#options.texts.lost, { error, inMs: delayMs });
@@ -317,8 +334,7 @@ export class NetworkThread<N extends NetworkTypes> {
     if (run === undefined) return;
     this.#run = undefined;
     run.fail(this.#deps.noAnswer("closed"));
-    run.urgent.close();
     this.#deps.onLost?.();
-    await run.worker.terminate();
+    await run.end();
   }
 }

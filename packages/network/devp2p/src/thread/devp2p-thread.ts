@@ -1,6 +1,6 @@
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { type NetworkRun, NetworkThread } from "@rnode/threads";
+import { type NetworkRun, NetworkThread, ThreadHost } from "@rnode/threads";
 import type { BlockPeer } from "../api.ts";
 import { DevP2PError } from "../errors.ts";
 import type { Announcement, DevP2PConfig, DevP2PHandlers, DevP2PIdentity, DevP2PNetwork, PeerAdmin } from "../network.ts";
@@ -38,9 +38,7 @@ export class DevP2PThread implements DevP2PNetwork {
     this.#thread = new NetworkThread<DevP2PTypes>(
       {
         config,
-        program: program ?? PROGRAM,
-        execArgv: [],
-        memory: MEMORY,
+        host: new ThreadHost({ program: program ?? PROGRAM, execArgv: [], memory: MEMORY }),
         counters: COUNTERS,
         maxCalls: MAX_CALLS,
         metricsPrefix,

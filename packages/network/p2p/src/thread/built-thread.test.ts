@@ -1,15 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createMetrics, type Logger, noMetrics, silentLogger } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
 import { localSigner } from "@rnode/signer";
+import type { ThreadHost } from "@rnode/threads";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { P2PConfig } from "../network.ts";
 import { rollupOf, signatureOf, testBlock } from "../testing/test-blocks.ts";
 import { ReceivedBlocks, temporaryFolder, testP2PConfig } from "../testing/test-network.ts";
-import { P2PThread, type P2PThreadDeps } from "./p2p-thread.ts";
+import { networkThreads, P2PThread, type P2PThreadDeps } from "./p2p-thread.ts";
 
 // The thread as it is shipped.
 
@@ -41,8 +42,9 @@ async function start(
     program = BUILT,
     log = silentLogger,
     prefix,
+    host = networkThreads({ program, execArgv: [] }),
     ...over
-  }: Partial<P2PConfig> & { program?: URL; log?: Logger; prefix?: string } = {},
+  }: Partial<P2PConfig> & { program?: URL; log?: Logger; prefix?: string; host?: ThreadHost } = {},
 ) {
   const received = new ReceivedBlocks();
   const deps: P2PThreadDeps = {
@@ -50,7 +52,7 @@ async function start(
     log,
     metrics: noMetrics,
     metricsPrefix: prefix,
-    overrides: { program, execArgv: [] },
+    host,
   };
   const served: number[] = [];
   const handlers = {
@@ -98,6 +100,25 @@ describe("the network in its thread", { timeout: TIMEOUT_MS }, () => {
     const { body } = await metrics.expose(await a.network.collect());
     expect(body).toMatch(/^test_p2p_req_total\{.*p2p_role="server".*\} 1$/m);
     expect(body).not.toMatch(/process_cpu/);
+  });
+
+  it("shares a thread with the networks of other chains, and comes back in one of its own after that was lost", async () => {
+    const host = networkThreads({ program: LOST, execArgv: [] });
+    const [a, c] = [await start(7, { host }), await start(8, { host })];
+    const b = await start(9, { staticPeers: [a.network.identity.addresses[0]!, c.network.identity.addresses[0]!] });
+    const before = [a, c].map(({ network }) => network.identity.peerId);
+    for (let number = 1; a.received.blocks.length === 0 || c.received.blocks.length === 0; number++) {
+      number = await publishUntilSent(b.network, number);
+    }
+    writeFileSync(fault, "");
+    await vi.waitFor(() => expect(existsSync(fault)).toBe(false), { timeout: 60_000, interval: 20 });
+    for (const [i, { network }] of [a, c].entries()) {
+      await vi.waitFor(async () => expect((await network.api.self()).peerID).toBe(before[i]), { timeout: 60_000, interval: 100 });
+    }
+    writeFileSync(fault, ""); // ends one of the two
+    await vi.waitFor(() => expect(existsSync(fault)).toBe(false), { timeout: 60_000, interval: 20 });
+    const alive = await Promise.allSettled([a, c].map(({ network }) => network.api.self()));
+    expect(alive.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
   it("comes back with its identity and port after it was lost, and says so", async () => {

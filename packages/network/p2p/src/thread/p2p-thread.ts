@@ -1,7 +1,7 @@
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
 import { type Clock, CodedError, isCodedError } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
-import { type NetworkRun, NetworkThread } from "@rnode/threads";
+import { type NetworkRun, NetworkThread, ThreadHost } from "@rnode/threads";
 import type { P2PConfig, P2PHandlers, P2PIdentity, P2PNetwork, Published, UnsafeGap } from "../network.ts";
 import { forwardedPeerApi, type PeerApi, type PeerApiCall, type PeerApiMethod, type PeerApiResult } from "../peers/peer-api.ts";
 import { type P2PSetting, P2PSettingError } from "../settings-error.ts";
@@ -34,15 +34,20 @@ export interface P2PThreadDeps {
   readonly metrics: MetricFactory;
   /** `undefined`: no metrics in the thread */
   readonly metricsPrefix: string | undefined;
-  /** for tests: another program, options of Node */
-  readonly overrides?: { readonly program?: URL; readonly execArgv?: readonly string[] } | undefined;
+  /** shared with other networks; default: one of its own */
+  readonly host?: ThreadHost | undefined;
 }
 
 const PROGRAM = new URL("./p2p-worker.js", import.meta.url);
 const MAX_CALLS = 256;
 const MAX_QUESTIONS = 16;
+/** Of all networks that share a thread. */
 const MEMORY = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 } as const;
 const NO_ANSWER = { lost: "p2p/thread-lost", busy: "p2p/busy", closed: "p2p/closed" } as const;
+
+/** For networks that share a thread. @param overrides for tests: another program, options of Node */
+export const networkThreads = (overrides?: { readonly program: URL; readonly execArgv: readonly string[] }): ThreadHost =>
+  new ThreadHost({ program: PROGRAM, memory: MEMORY, ...overrides });
 
 /**
  * The network in a separate thread, so that a flood of messages does not delay the node. Data between the threads is bounded by
@@ -58,15 +63,13 @@ export class P2PThread implements P2PNetwork {
   #questions = 0;
 
   private constructor(config: P2PConfig, handlers: P2PHandlers, deps: P2PThreadDeps) {
-    const { clock, log, metrics, metricsPrefix, overrides } = deps;
+    const { clock, log, metrics, metricsPrefix, host = networkThreads() } = deps;
     this.#config = config;
     this.#handlers = handlers;
     this.#thread = new NetworkThread<P2PTypes>(
       {
         config,
-        program: overrides?.program ?? PROGRAM,
-        execArgv: overrides?.execArgv,
-        memory: MEMORY,
+        host,
         counters: COUNTERS,
         maxCalls: MAX_CALLS,
         metricsPrefix,

@@ -2,7 +2,7 @@ import "../with-resolvers.ts";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { systemClock } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
-import { NetworkProgram } from "@rnode/threads";
+import { type NetworkProgram, serveNetworks } from "@rnode/threads";
 import { startNetwork } from "../host/start-network.ts";
 import type { P2PHandlers, P2PNetwork } from "../network.ts";
 import { callPeerApi } from "../peers/peer-api.ts";
@@ -11,50 +11,54 @@ import { observeEventLoop } from "./event-loop-metrics.ts";
 import type { P2PTypes, Publish } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 
-// The thread of `P2PThread`: runs the network, and forwards its output.
+// The thread of `P2PThread`s: runs their networks, and forwards the output of each.
 
-const program = new NetworkProgram<P2PTypes>((metrics) =>
-  metrics.counter("p2p_unhandled_rejections_total", "Promises of libraries that failed and that nobody waited for."),
-);
-const { config, log, metrics, urgent } = program;
-const outbox = new Outbox(program.counters, (message, transfer) => program.send(message, transfer));
-observeEventLoop(metrics, "p2p", monitorEventLoopDelay({ resolution: 10 }));
-const dropped = metrics.counter(
-  "p2p_unsafe_payloads_dropped_total",
-  "Blocks of the network that were dropped because the node did not get to take them.",
+serveNetworks<P2PTypes>(
+  (metrics) => metrics.counter("p2p_unhandled_rejections_total", "Promises of libraries that failed and that nobody waited for."),
+  (program) => {
+    const asked: Questions = new Map();
+    const { config, log, metrics, urgent } = program;
+    return program.run(
+      () => startNetwork(config, handlersOf(program, asked), { clock: systemClock, random: Math.random, log, metrics }),
+      (network) => {
+        observeEventLoop(metrics, "p2p", monitorEventLoopDelay({ resolution: 10 }));
+        urgent.on("message", ({ id, block, signature }: Publish) => {
+          void program.answer(id, () => network.publish(decodeBlock(block), signature));
+        });
+        return (message) => take(program, network, asked, message);
+      },
+    );
+  },
 );
 
 /** Requests to the node for blocks, by id. */
-const asked = new Map<
+type Questions = Map<
   number,
   { readonly resolve: (block: ExecutionPayloadEnvelope | undefined) => void; readonly reject: (error: Error) => void }
->();
-let lastId = 0;
+>;
 
-const handlers: P2PHandlers = {
-  onUnsafePayload(envelope, from) {
-    if (!outbox.payload(encodeReceivedBlock(envelope), from)) dropped.inc();
-  },
-  payloadByNumber(number) {
-    return new Promise((resolve, reject) => {
-      const id = ++lastId;
-      asked.set(id, { resolve, reject });
-      program.send({ kind: "ask", id, number });
-    });
-  },
-};
+function handlersOf(program: NetworkProgram<P2PTypes>, asked: Questions): P2PHandlers {
+  const outbox = new Outbox(program.counters, (message, transfer) => program.send(message, transfer));
+  const dropped = program.metrics.counter(
+    "p2p_unsafe_payloads_dropped_total",
+    "Blocks of the network that were dropped because the node did not get to take them.",
+  );
+  let lastId = 0;
+  return {
+    onUnsafePayload(envelope, from) {
+      if (!outbox.payload(encodeReceivedBlock(envelope), from)) dropped.inc();
+    },
+    payloadByNumber(number) {
+      return new Promise((resolve, reject) => {
+        const id = ++lastId;
+        asked.set(id, { resolve, reject });
+        program.send({ kind: "ask", id, number });
+      });
+    },
+  };
+}
 
-await program.run(
-  () => startNetwork(config, handlers, { clock: systemClock, random: Math.random, log, metrics }),
-  (network) => {
-    urgent.on("message", ({ id, block, signature }: Publish) => {
-      void program.answer(id, () => network.publish(decodeBlock(block), signature));
-    });
-    return (message) => take(network, message);
-  },
-);
-
-function take(network: P2PNetwork, message: P2PTypes["to"]): void {
+function take(program: NetworkProgram<P2PTypes>, network: P2PNetwork, asked: Questions, message: P2PTypes["to"]): void {
   switch (message.kind) {
     case "signer":
       network.setUnsafeBlockSigner(message.address);
