@@ -23,8 +23,12 @@ function eventOf(factory: MetricFactory, clock: Pick<Clock, "unixMs">, name: str
   };
 }
 
-/** Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics */
-export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "unixMs">) {
+/**
+ * Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics
+ *
+ * @param ofL1 of the clients of L1 and of the beacon node
+ */
+export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "unixMs">, ofL1 = factory) {
   const event = (name: string, help: string) => eventOf(factory, clock, name, help);
   const resets = event("pipeline_resets", "Pipeline resets: the heads were determined again.");
   const derivationErrors = event("derivation_errors", "Failures of derivation after which it was retried.");
@@ -107,8 +111,8 @@ export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "un
   };
   return {
     protocolVersions,
-    l1: createL1Metrics(factory),
-    beacon: createBeaconMetrics(factory),
+    l1: createL1Metrics(ofL1),
+    beacon: createBeaconMetrics(ofL1),
     da: createDaMetrics(factory),
     observer,
     rpcClients: createRpcClientMetrics(factory),

@@ -52,6 +52,8 @@ export interface NodeDeps {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: MetricFactory;
+  /** of its clients of L1; default: as above */
+  readonly l1Metrics?: MetricFactory | undefined;
   /** for `GET /healthz` */
   readonly health: () => Health;
   /** for `GET /readyz`; default: one of its own */

@@ -82,7 +82,7 @@ export class RollupNode {
     this.deps = deps;
     const { derivation, clock, log, peers, crossSafety, feed = noFeed, readiness = new Readiness(VERSION) } = deps;
     const config = derivation.rollup;
-    const metrics = createNodeMetrics(deps.metrics, clock);
+    const metrics = createNodeMetrics(deps.metrics, clock, deps.l1Metrics);
     this.metrics = metrics;
 
     // L1, the engine, and what every part needs

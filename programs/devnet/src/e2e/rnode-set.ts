@@ -11,16 +11,19 @@ export interface RnodeSetOptions {
   /** of its data and its log */
   readonly folder: string;
   readonly port: number;
+  /** further options */
+  readonly args?: readonly string[];
 }
 
 /** `rnode set` of two chains, on the execution clients of their verifiers. */
-export function rnodeSet({ a, b, l1 }: TwoChains, { folder, port }: RnodeSetOptions): Program {
+export function rnodeSet({ a, b, l1 }: TwoChains, { folder, port, args = [] }: RnodeSetOptions): Program {
   return new Program({
     name: "rnode set",
     command: process.execPath,
     args: () => [
       ...[RNODE, "set", "--chain=a", "--chain=b", `--set.datadir=${join(folder, "set")}`, `--rpc.port=${port}`],
       ...[`--l1=${l1}`, `--l1.beacon=${l1}`, "--l1.http-poll-interval=1s", "--l1.epoch-poll-interval=2s", "--rpc.enable-admin"],
+      ...args,
       ...optionsOf(a, "a"),
       ...optionsOf(b, "b"),
     ],

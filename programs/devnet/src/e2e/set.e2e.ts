@@ -20,6 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), "rnode-set-e2e-"));
 const scope = new Scope({ log: silentLogger, clock: systemClock });
 let chains: TwoChains;
 let port = 0;
+let metricsPort = 0;
 let set: Program;
 
 const ask = <T>(path: string, method: string, params: readonly unknown[] = []): Promise<T> =>
@@ -29,7 +30,9 @@ const statusOf = (chainId: number): Promise<SyncStatus> => ask(`/${chainId}`, "o
 beforeAll(async () => {
   chains = await TwoChains.start(scope, { folder, nodes: 2, seqWindowSize: 25 });
   port = await freePort();
-  set = rnodeSet(chains, { folder, port });
+  metricsPort = await freePort();
+  const args = ["--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${metricsPort}`];
+  set = rnodeSet(chains, { folder, port, args });
   await set.start();
   scope.onClose("rnode set", () => set.stop());
 }, 400_000);
@@ -64,6 +67,22 @@ it("verifies both chains, and serves each at its path", { timeout: 300_000 }, as
     Object.entries(optimistic).map(([id, { output_root: root }]) => [id, root]),
   );
   await expect(ask("/903", "optimism_syncStatus")).rejects.toThrow();
+});
+
+it("counts the requests to L1 once, and those to its engine for each chain", async () => {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const of = (pattern: RegExp): { labels: string; value: number }[] =>
+    [...text.matchAll(pattern)].map(([, labels, value]) => ({ labels: labels!, value: Number(value) }));
+  const l1 = of(/^rnode_default_l1_\w*(?<!bucket|sum|count)\{?(.*?)\}? (\S+)$/gm);
+  expect(l1.filter(({ labels }) => labels.includes("chain="))).toEqual([]);
+  expect(of(/^rnode_default_l1_blocks_read_total(.*) (\S+)$/gm)).toEqual([{ labels: "", value: expect.toSatisfy((n) => n > 0) }]);
+  const requests = of(/^rnode_default_rpc_client_requests_total\{(.*)\} (\S+)$/gm).filter(({ value }) => value > 0);
+  const chainsOf = (rpc: string) =>
+    new Set(
+      requests.filter(({ labels }) => labels.includes(`server="${rpc}"`)).map(({ labels }) => /chain="(\d+)"/.exec(labels)?.[1]),
+    );
+  expect(chainsOf("l1")).toEqual(new Set([undefined]));
+  expect(chainsOf("l2")).toEqual(new Set([String(A), String(B)]));
 });
 
 it("passes a message between the chains, replaces a block with one that nobody sent, and goes on", {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openDashboard } from "@rnode/dashboard";
-import { createRpcServer, withModules } from "@rnode/jsonrpc";
+import { createRpcClientMetrics, createRpcServer, withModules } from "@rnode/jsonrpc";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import { defaultDataFolder } from "@rnode/networks";
 import { networkThreads } from "@rnode/p2p";
@@ -208,7 +208,11 @@ function connectSharedL1(
 ): L1Connections {
   const config = rollups.reduce((a, b) => (b.seqWindowSize > a.seqWindowSize ? b : a));
   return {
-    l1: connectL1(options.l1, { config, clock, log, metrics: createL1Metrics(metrics) }),
+    l1: connectL1(options.l1, {
+      ...{ config, clock, log },
+      metrics: createL1Metrics(metrics),
+      rpcMetrics: createRpcClientMetrics(metrics),
+    }),
     beacon: connectBeacon(options.l1, { config, clock, log, metrics: createBeaconMetrics(metrics) }),
   };
 }

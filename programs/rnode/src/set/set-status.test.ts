@@ -1,8 +1,11 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMetrics, silentLogger } from "@rnode/observe";
+import { createL1Metrics } from "@rnode/l1";
+import { createMetrics, noMetrics, silentLogger } from "@rnode/observe";
+import { systemClock } from "@rnode/program";
 import { expect, it, onTestFinished } from "vitest";
+import { createNodeMetrics } from "../metrics.ts";
 import { hashOf, type SimContent, SimSetChain } from "../testing/sim-set.ts";
 import { AccessListFilter } from "./access-list-filter.ts";
 import { chainMetrics } from "./chain-metrics.ts";
@@ -63,6 +66,18 @@ it("says which chain is waited for, what was verified and denied, and how far ea
   expect(status.faults).toEqual([]);
   status.noteTrouble("no answer");
   expect(status.faults).toEqual(["verification of the set: no answer"]);
+});
+
+it("has the metrics of L1 once, and not for each chain", async () => {
+  const metrics = createMetrics({ prefix: "", ofProcess: false });
+  const sources: (() => Promise<readonly (readonly object[])[]>)[] = [];
+  const program = { ...metrics, include: (collect: (typeof sources)[number]) => void sources.push(collect) };
+  createL1Metrics(metrics).blockRead();
+  for (const chainId of [A, B]) createNodeMetrics(chainMetrics(program, true, chainId), systemClock, noMetrics);
+  const { body } = await metrics.expose((await Promise.all(sources.map((collect) => collect()))).flat());
+  expect(body.match(/^.*l1_blocks_read_total.*$/gm)!.at(-1)).toBe("l1_blocks_read_total 1");
+  expect(body.match(/^(?:rnode_default_)?l1_.*chain=.*$/gm)).toBeNull();
+  expect(body).toMatch(/^rnode_default_derivation_errors_total\{chain="901"\} 0$/m);
 });
 
 it("tells the metrics of chains apart by a label, those of their threads as well", async () => {

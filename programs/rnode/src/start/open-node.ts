@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { defaultDataFolder, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
-import type { Feed, Logger } from "@rnode/observe";
+import { type Feed, type Logger, noMetrics } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { assertPortIsFree, type ProgramContext } from "@rnode/program";
 import type { DependencySet, RollupConfig } from "@rnode/protocol";
@@ -122,6 +122,7 @@ export async function openNode(
     random: Math.random,
     log,
     metrics,
+    l1Metrics: set && noMetrics, // the set counts
     health,
     readiness,
     feed,
