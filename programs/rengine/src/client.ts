@@ -425,17 +425,17 @@ function versionSignals(log: Logger): (versions: SignalledVersions) => void {
 }
 
 /** Logs each change of the head; several blocks at once are logged as one line with their sums. */
-function logHead(log: Logger, { head, removed, added, elapsedMs = 0 }: HeadChange): void {
-  const gas = added.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0);
+function logHead(log: Logger, { head, removed, addedHashes, addedSums, elapsedMs = 0 }: HeadChange): void {
+  const { gasUsed, transactions } = addedSums;
   const fields = {
     number: head.block.header.number,
     hash: head.hash,
-    ...(added.length > 1 ? { blocks: added.length } : {}),
-    txs: added.reduce((sum, { block }) => sum + block.transactions.length, 0),
-    gasUsed: gas,
+    ...(addedHashes.length > 1 ? { blocks: addedHashes.length } : {}),
+    txs: transactions,
+    gasUsed,
     elapsedMs: Number(elapsedMs.toFixed(1)),
-    mgasPerSec: elapsedMs > 0 ? Number((gas / 1000 / elapsedMs).toFixed(2)) : undefined,
+    mgasPerSec: elapsedMs > 0 ? Number((gasUsed / 1000 / elapsedMs).toFixed(2)) : undefined,
   };
-  if (removed.length > 0) log.warn("chain reorganised", { ...fields, removed: removed.length, added: added.length });
+  if (removed.length > 0) log.warn("chain reorganised", { ...fields, removed: removed.length, added: addedHashes.length });
   else log.info("new head", fields);
 }

@@ -24,10 +24,10 @@ export function observeHeads(m: MetricFactory, chain: Pick<Chain, "headerOf">): 
     "chain_reorganisations_total",
     "Reorganisations: how many times blocks left the canonical chain.",
   );
-  return ({ added, removed }) => {
-    blocks.add(added.length);
-    gas.add(added.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0));
-    transactions.add(added.reduce((sum, { block }) => sum + block.transactions.length, 0));
+  return ({ addedHashes, addedSums, removed }) => {
+    blocks.add(addedHashes.length);
+    gas.add(addedSums.gasUsed);
+    transactions.add(addedSums.transactions);
     if (removed.length > 0) reorganisations.inc();
   };
 }

@@ -40,6 +40,12 @@ export interface BuiltPayload {
   readonly requests: readonly Uint8Array[];
 }
 
+/** Sums over blocks. */
+export interface BlockSums {
+  readonly gasUsed: number;
+  readonly transactions: number;
+}
+
 /** Must be read before the listener returns: it does not contain blocks that have left the chain since. */
 export interface HeadChange {
   readonly head: StoredBlock;
@@ -47,6 +53,9 @@ export interface HeadChange {
   readonly removed: readonly StoredBlock[];
   /** blocks that joined, oldest first */
   readonly added: readonly StoredBlock[];
+  /** PERF: `added` may have to be decoded; its hashes and sums are known */
+  readonly addedHashes: readonly Uint8Array[];
+  readonly addedSums: BlockSums;
   /** how long executing or building and committing took since the change before; undefined: not measured in this process */
   readonly elapsedMs?: number | undefined;
 }

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@rnode/primitives";
-import type { BlockId } from "@rnode/protocol";
-import type { HeadChange, StoredBlock } from "./api.ts";
+import type { Block, BlockId } from "@rnode/protocol";
+import type { BlockSums, HeadChange, StoredBlock } from "./api.ts";
 
 /** A change of the head as reported by the writing process: blocks that joined are in the database, blocks that left no longer are. */
 export interface HeadNotice {
@@ -11,10 +11,15 @@ export interface HeadNotice {
   readonly added: readonly Uint8Array[];
 }
 
-export const headNoticeOf = ({ head, removed, added }: HeadChange): HeadNotice => ({
+export const headNoticeOf = ({ head, removed, addedHashes }: HeadChange): HeadNotice => ({
   head: { hash: bytesToHex(head.hash), number: head.block.header.number },
   removed,
-  added: added.map(({ hash }) => hash),
+  added: addedHashes,
+});
+
+export const sumsOf = (blocks: readonly Block[]): BlockSums => ({
+  gasUsed: blocks.reduce((sum, { header }) => sum + Number(header.gasUsed), 0),
+  transactions: blocks.reduce((sum, { transactions }) => sum + transactions.length, 0),
 });
 
 interface BlockSource {
@@ -27,18 +32,21 @@ interface BlockSource {
 /** PERF: a syncing writer sends hundreds of notices per second, so added blocks are decoded only if a listener looks at them. */
 export class LazyHeadChange implements HeadChange {
   readonly removed: readonly StoredBlock[];
-  readonly #hashes: readonly Uint8Array[];
+  readonly addedHashes: readonly Uint8Array[];
   readonly #source: BlockSource;
+  readonly #sums: BlockSums | undefined;
   #added: readonly StoredBlock[] | undefined;
 
-  constructor(removed: readonly StoredBlock[], hashes: readonly Uint8Array[], source: BlockSource) {
+  /** @param sums of the added blocks, where they are known */
+  constructor(removed: readonly StoredBlock[], hashes: readonly Uint8Array[], source: BlockSource, sums?: BlockSums) {
     this.removed = removed;
-    this.#hashes = hashes;
+    this.#sums = sums;
+    this.addedHashes = hashes;
     this.#source = source;
   }
 
   get added(): readonly StoredBlock[] {
-    this.#added ??= this.#hashes.flatMap((hash) => {
+    this.#added ??= this.addedHashes.flatMap((hash) => {
       const stored = this.#source.block(hash);
       if (stored === undefined) this.#source.miss(hash);
       return stored ?? [];
@@ -46,8 +54,13 @@ export class LazyHeadChange implements HeadChange {
     return this.#added;
   }
 
+  get addedSums(): BlockSums {
+    return this.#sums ?? sumsOf(this.added.map(({ block }) => block));
+  }
+
   /** The new head or, if the chain has moved on already, the current one. */
   get head(): StoredBlock {
-    return this.added.at(-1) ?? this.#source.head();
+    const last = this.addedHashes.at(-1);
+    return (last && this.#source.block(last)) ?? this.#source.head();
   }
 }

@@ -75,6 +75,7 @@ export class EditableChain extends StoredChain {
 
   /** Tells listeners that the state after the head was edited. */
   announceEdits(): void {
-    this.heads.announce({ head: this.resolve({ kind: "tag", tag: "latest" })!, removed: [], added: [] });
+    const nothing = { removed: [], added: [], addedHashes: [], addedSums: { gasUsed: 0, transactions: 0 } };
+    this.heads.announce({ head: this.resolve({ kind: "tag", tag: "latest" })!, ...nothing });
   }
 }

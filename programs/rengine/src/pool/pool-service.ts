@@ -328,14 +328,15 @@ export class PoolService {
     return { next, skipSender };
   }
 
-  #follow({ removed, added }: HeadChange): void {
+  #follow(change: HeadChange): void {
+    const { removed } = change;
     const { nowSec } = this.#dependencies;
     for (const hash of this.#unmet.splice(0)) this.pool.remove(hash);
     // PERF: extending the chain is the common case, and returns nothing to the pool
     const mined =
       removed.length === 0
         ? undefined
-        : new Set(added.flatMap(({ block }) => block.transactions.map((tx) => bytesToHex(hashTransaction(tx)))));
+        : new Set(change.added.flatMap(({ block }) => block.transactions.map((tx) => bytesToHex(hashTransaction(tx)))));
     const reinjected: PooledTransaction[] = [];
     for (const { block, senders } of removed.toReversed()) {
       block.transactions.forEach((transaction, index) => {

@@ -1,10 +1,10 @@
 import { bytesToHex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
 import type { BlockId, ChainConfig } from "@rnode/protocol";
 import type { ChainStoreReader, ChainStoreWriter, Labels } from "@rnode/storage";
-import type { ForkchoiceResult, ForkchoiceState, HeadChange, StoredBlock } from "../api.ts";
+import type { BlockSums, ForkchoiceResult, ForkchoiceState, HeadChange, StoredBlock } from "../api.ts";
 import type { ChainMetrics } from "../chain-metrics.ts";
 import { type ExecutedBlock, storedBlockOf } from "../execute/executed-block.ts";
-import { LazyHeadChange } from "../head-change.ts";
+import { LazyHeadChange, sumsOf } from "../head-change.ts";
 import type { BlockExecutor } from "./block-executor.ts";
 import type { Branch } from "./branches.ts";
 import { changedLabels, checkLabels } from "./labels.ts";
@@ -92,7 +92,8 @@ export class Heads {
     blocks.trim();
     const stored = added.map(storedBlockOf);
     const head = stored.at(-1) ?? blocks.branches.storedBlock(hexToBytes(forkPoint.hash))!;
-    this.announce({ head, removed, added: stored, elapsedMs });
+    const addedHashes = added.map(({ hash }) => hash);
+    this.announce({ head, removed, added: stored, addedHashes, addedSums: sumsOf(added.map(({ block }) => block)), elapsedMs });
   }
 
   /** The store flushes this block to the disk when it becomes canonical. */
@@ -105,16 +106,15 @@ export class Heads {
   }
 
   /** For a group of blocks, which are read from the store only if a listener looks at them. */
-  announceStored(hashes: readonly Uint8Array[]): void {
+  announceStored(hashes: readonly Uint8Array[], sums: BlockSums): void {
     if (this.#listeners.size === 0) return;
     const { branches } = this.#deps.blocks;
-    this.announce(
-      new LazyHeadChange([], hashes, {
-        head: () => branches.storedBlock(hexToBytes(this.latest.hash))!,
-        block: (hash) => branches.storedBlock(hash),
-        miss: () => undefined,
-      }),
-    );
+    const source = {
+      head: () => branches.storedBlock(hexToBytes(this.latest.hash))!,
+      block: (hash: Uint8Array) => branches.storedBlock(hash),
+      miss: () => undefined,
+    };
+    this.announce(new LazyHeadChange([], hashes, source, sums));
   }
 
   onChange(listener: (change: HeadChange) => void): () => void {

@@ -90,7 +90,7 @@ export class ChainImport {
       runBlock: (parent, block) => this.#runBlock(parent, block),
       startRoots,
       commitGroup: (...of) => this.#commitGroup(...of),
-      tellGroup: (hashes) => heads.announceStored(hashes),
+      tellGroup: (...of) => heads.announceStored(...of),
     };
   }
 

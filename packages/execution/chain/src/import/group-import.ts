@@ -2,6 +2,7 @@ import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import { type Block, type BlockRules, type ChainConfig, type Header, PREDEPLOYS } from "@rnode/protocol";
 import { anyClearsStorage, type BlockGroup, type ChainStoreBulk, type ChainStoreReader, changeCount } from "@rnode/storage";
+import type { BlockSums } from "../api.ts";
 import { checkRoots, type runBlock } from "../execute/block-execution.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 import type { GroupRoots } from "../state-roots/group-roots.ts";
@@ -22,6 +23,7 @@ interface RunBlock<T> {
   readonly item: T;
   readonly header: Header;
   readonly hash: Uint8Array;
+  readonly transactions: number;
   readonly rules: BlockRules;
 }
 
@@ -52,7 +54,7 @@ export interface GroupChain {
   /** Commits a group on top of the head. @param isRun `roots` has those after the last block only */
   commitGroup(group: BlockGroup, roots: GroupRoots, isRun: boolean): void;
   /** Tells the chain's listeners about the committed group. */
-  tellGroup(hashes: readonly Uint8Array[]): void;
+  tellGroup(hashes: readonly Uint8Array[], sums: BlockSums): void;
 }
 
 /**
@@ -177,7 +179,7 @@ export class GroupImport<T> {
     if (!isRun || isClearing) this.#roots.add(number, packChanges(changes), isRun);
     this.#pending.set(bytesToHex(hash), { header, ommers });
     this.#tip = { hash, header };
-    this.#group.push({ item: next.item, header, hash, rules });
+    this.#group.push({ item: next.item, header, hash, transactions: block.transactions.length, rules });
     this.#groupChanges += changeCount(changes);
     if (isClearing || this.#isGroupFull()) {
       this.#seal(isClearing);
@@ -237,7 +239,13 @@ export class GroupImport<T> {
       this.#roots.committed();
       for (const { hash } of blocks) this.#pending.delete(bytesToHex(hash));
       for (const { item } of blocks) this.#onStored?.(item);
-      this.#chain.tellGroup(blocks.map(({ hash }) => hash));
+      this.#chain.tellGroup(
+        blocks.map(({ hash }) => hash),
+        {
+          gasUsed: blocks.reduce((sum, { header }) => sum + Number(header.gasUsed), 0),
+          transactions: blocks.reduce((sum, { transactions }) => sum + transactions, 0),
+        },
+      );
     }
     return undefined;
   }
