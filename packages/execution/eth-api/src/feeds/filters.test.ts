@@ -41,7 +41,7 @@ function setUp(limits: Partial<FilterLimits> = {}) {
   const commit = (added: StoredBlock[], removed: StoredBlock[] = []): (() => void) => {
     for (const { hash } of removed) canonical.delete(bytesToHex(hash));
     for (const stored of added) canonical.set(bytesToHex(stored.hash), stored);
-    return () => filters.onHeadChange({ head: added.at(-1)!, added, removed } as HeadChange);
+    return () => filters.onHeadChange({ head: added.at(-1)!, added, removed } as unknown as HeadChange);
   };
   return {
     filters,
