@@ -1,3 +1,5 @@
+import type { AccountRange, AccountRangeRequest, ByteCodesRequest, StorageRanges, StorageRangesRequest } from "./snap/messages.ts";
+
 export interface HeaderRequest {
   /** block number, or hash (32 bytes) */
   readonly start: number | Uint8Array;
@@ -11,6 +13,18 @@ export interface HeaderRequest {
 
 /** A peer's fault. `lied`: it is disconnected and banned; `slow` and `useless`: it is disconnected after repetitions. */
 export type PeerFault = "useless" | "slow" | "lied";
+
+/**
+ * A peer that serves recent states (snap/1). Nothing but the form of answers is checked. An empty answer means that it does not have the state.
+ *
+ * All methods throw what `BlockPeer.headers` throws; devp2p/bad-message: the answer is none.
+ */
+export interface StatePeer {
+  accounts(request: AccountRangeRequest, signal: AbortSignal): Promise<AccountRange>;
+  slots(request: StorageRangesRequest, signal: AbortSignal): Promise<StorageRanges>;
+  /** Codes in the order of the request, without those that it does not have. */
+  codes(request: ByteCodesRequest, signal: AbortSignal): Promise<readonly Uint8Array[]>;
+}
 
 /** A connected peer. Answers are RLP as received: sizes are bounded, nothing else about them is checked. */
 export interface BlockPeer {
@@ -30,6 +44,8 @@ export interface BlockPeer {
   bodies(hashes: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[]>;
   /** The RLP of each block's list of receipts, in the form that the peer's version of eth has. @throws as `headers` */
   receipts(hashes: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** `undefined`: it does not speak snap/1 */
+  readonly state: StatePeer | undefined;
   report(fault: PeerFault, detail: string): void;
 }
 

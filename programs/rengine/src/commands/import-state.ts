@@ -16,13 +16,12 @@ import {
 } from "@rnode/program";
 import type { ChainDatabase } from "@rnode/storage";
 import { noteOlderBlocks } from "../history/older-blocks-note.ts";
-import type { Blocks } from "../import-state/block-source.ts";
+import type { Blocks, FirstBlock } from "../import-state/block-source.ts";
 import { checkDisk } from "../import-state/disk-need.ts";
-
 import { openBlocks } from "../import-state/open-blocks.ts";
 import { openStateSource } from "../import-state/open-source.ts";
 import type { StateSource } from "../import-state/state-source.ts";
-import { type FirstBlock, findTarget } from "../import-state/target.ts";
+import { findTarget } from "../import-state/target.ts";
 import { blockHashOf } from "../import-state/trusted-block.ts";
 import { writeState } from "../import-state/write-state.ts";
 import { loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
@@ -47,15 +46,15 @@ const table = optionTable({
       },
       datadir: { parse: path, required: true, help: "Folder of the new database." },
       from: {
-        parse: textOf("folder|file|url|-", "a folder, a file, a URL, or - for the standard input"),
+        parse: textOf("folder|file|url|enode|-", "a folder, a file, a URL, enode:// addresses, or - for the standard input"),
         required: true,
         env: false,
-        help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst), or the manifest.json of several; lines of JSON as op-reth init-state takes them, also with gzip or Zstandard; or a snapshot of rengine. "-" reads such lines from the standard input.',
+        help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst), or the manifest.json of several; lines of JSON as op-reth init-state takes them, also with gzip or Zstandard; a snapshot of rengine; or running nodes of the chain that serve recent states (snap/1), comma-separated enode:// addresses. "-" reads such lines from the standard input.',
       },
       blocks: {
         parse: textOf("url|file", "a URL or a file"),
         env: false,
-        help: "Where the block of the state is from, and those before it that a rollup node reads when it starts: an execution client of the chain, or a file of RLP blocks (rengine export), which has no receipts. What it gives is checked. Not needed for the state with which OP Mainnet begins.",
+        help: "Where the block of the state is from, and those before it that a rollup node reads when it starts: an execution client of the chain, or a file of RLP blocks (rengine export), which has no receipts. What it gives is checked. Default with peers as --from: these, without receipts. Not needed for the state with which OP Mainnet begins.",
       },
       blockHash: {
         parse: hash,
@@ -112,8 +111,12 @@ export const importState = command({ table, version: VERSION }, async ({ options
     checkDisk(source, { folder: datadir, database: databasePath(datadir) }, io);
     blocks = blocksFrom === undefined ? undefined : await openBlocks(blocksFrom, datadir, io);
     const fetch: GenesisFetch = { datadir, registry, offline, ...fetchReportsTo(io) };
-    const onFirstBlock = (first: FirstBlock): void => assertSameChain(source, first);
-    const wanted = { blockHash, folder: datadir, fetch, blocks, onFirstBlock };
+    const onFirstBlock = async (first: FirstBlock): Promise<void> => {
+      assertSameChain(source, first);
+      if (source.kind === "peers") await source.join(spec.config, first);
+    };
+    const ofPeers = source.kind === "peers" ? source.blocks : undefined;
+    const wanted = { blockHash, folder: datadir, fetch, blocks: blocks ?? ofPeers, onFirstBlock };
     const target = await findTarget(spec, wanted, io);
     try {
       if (target.lastBlocks !== undefined) noteReach(io, target.lastBlocks.reach);
@@ -140,7 +143,7 @@ export const importState = command({ table, version: VERSION }, async ({ options
     }
     return 0;
   } finally {
-    source.close();
+    await source.close();
     await blocks?.close();
     await store?.close();
   }

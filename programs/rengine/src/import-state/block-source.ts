@@ -1,4 +1,11 @@
+import type { Block } from "@rnode/protocol";
 import type { BlockRecord } from "@rnode/snapshot";
+
+/** The first block of a chain. */
+export interface FirstBlock {
+  readonly block: Block;
+  readonly hash: Uint8Array;
+}
 
 /** Blocks of a chain, from anywhere. What it gives is checked by hashes. */
 export interface Blocks {

@@ -4,6 +4,7 @@ import { type CommandIo, makeFolder, UserError } from "@rnode/program";
 import { fileChunks, unpacked } from "../setup/packed-text.ts";
 import { downloadPieces, isUrl, readJson } from "../setup/read-input.ts";
 import { assertRoom } from "./disk-need.ts";
+import { isPeers, peersState } from "./peer-source.ts";
 import { readRethManifest } from "./reth-manifest.ts";
 import { rethState, type StateSource, stateLines } from "./state-source.ts";
 import { unpackArchives } from "./unpack-archives.ts";
@@ -25,7 +26,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens what `--from` names: `-`, a data directory of op-reth, or a file or URL with lines of JSON, an archive of a data directory, or a manifest of
+ * Opens what `--from` names: `-`, addresses of peers, a data directory of op-reth, or a file or URL with lines of JSON, an archive of a data directory, or a manifest of
  * archives.
  *
  * @returns "snapshot": it is one of rengine
@@ -33,6 +34,7 @@ export interface OpenOptions {
  */
 export async function openStateSource(from: string, options: OpenOptions, io: CommandIo): Promise<StateSource | "snapshot"> {
   if (from === STANDARD_INPUT) return stateLines("the standard input", undefined, process.stdin as AsyncIterable<Uint8Array>);
+  if (isPeers(from)) return peersState(from, options.datadir);
   if (!isUrl(from) && !existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
   const size = isUrl(from) ? undefined : statSync(from);
   if (size?.isDirectory() === true) return rethState(from);

@@ -2,9 +2,10 @@ import { rmSync } from "node:fs";
 import type { GenesisState, RowCounts, SortedState } from "@rnode/chain";
 import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
-import { hashHeader } from "@rnode/protocol";
+import { type ChainConfig, hashHeader } from "@rnode/protocol";
 import { openRethData } from "@rnode/reth-data";
 import { unpacked } from "../setup/packed-text.ts";
+import type { Blocks, FirstBlock } from "./block-source.ts";
 import { readStateLines } from "./state-lines.ts";
 
 interface ReadLinesOptions {
@@ -14,12 +15,12 @@ interface ReadLinesOptions {
 }
 
 /** A state of another client. It is not trusted: its rows must have the root of a block that the operator names. */
-export type StateSource = (SortedSource | LinesSource) & {
+export type StateSource = (SortedSource | LinesSource | PeersSource) & {
   /** for people */
   readonly name: string;
   /** Removes what was made of it in the folder of the database. */
   discard(): void;
-  close(): void;
+  close(): void | Promise<void>;
 };
 
 /** The database of another client. */
@@ -41,6 +42,16 @@ export interface LinesSource {
   readonly isPacked: boolean;
   /** @returns the number of rows, and the state root that the lines name, if any. @throws {UserError} */
   readInto(state: GenesisState, options: ReadLinesOptions): Promise<RowCounts & { readonly root?: Uint8Array | undefined }>;
+}
+
+/** Peers that serve recent states. */
+export interface PeersSource {
+  readonly kind: "peers";
+  /** Connects to them. It comes before all else. */
+  join(config: ChainConfig, first: FirstBlock): Promise<void>;
+  readonly blocks: Pick<Blocks, "blockOf" | "hasReceipts">;
+  /** @param root of the state. @throws {UserError} */
+  readInto(state: GenesisState, root: Uint8Array, onProgress: (counts: RowCounts) => void): Promise<RowCounts>;
 }
 
 /** Lines of JSON, packed or not. */

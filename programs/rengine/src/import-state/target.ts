@@ -5,7 +5,7 @@ import { collectLastBlocks, type LastBlocks } from "@rnode/snapshot";
 import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
 import type { GenesisFetch } from "../setup/published-genesis.ts";
 import { knownFirstBlock } from "./bedrock.ts";
-import type { Blocks } from "./block-source.ts";
+import type { Blocks, FirstBlock } from "./block-source.ts";
 import { startsLater } from "./trusted-block.ts";
 
 /** The block that the state must be of. */
@@ -17,28 +17,22 @@ export interface Target {
   readonly lastBlocks: LastBlocks | undefined;
 }
 
-/** The first block of a chain. */
-export interface FirstBlock {
-  readonly block: Block;
-  readonly hash: Uint8Array;
-}
-
 interface TargetSource {
   readonly blockHash: Uint8Array;
   /** for temporary files */
   readonly folder: string;
   readonly fetch: GenesisFetch;
   /** `undefined`: there is no --blocks */
-  readonly blocks: Blocks | undefined;
+  readonly blocks: Pick<Blocks, "blockOf" | "hasReceipts"> | undefined;
   /** Called with the chain's first block, before any other block is read. */
-  readonly onFirstBlock: (first: FirstBlock) => void;
+  readonly onFirstBlock: (first: FirstBlock) => void | Promise<void>;
 }
 
 /** Finds the block, and those before it that a rollup node needs. @throws {UserError} */
 export async function findTarget(spec: ChainSpec, source: TargetSource, io: CommandIo): Promise<Target> {
   const { blockHash: own, folder, blocks } = source;
   const genesis = await firstBlockOf(spec, source);
-  source.onFirstBlock(genesis);
+  await source.onFirstBlock(genesis);
   if (equalBytes(own, genesis.hash)) return { block: genesis.block, hash: own, genesis, lastBlocks: undefined };
   const { config } = spec;
   const onProgress = (blocks: number): void => io.progress(`blocks: ${blocks}`);
@@ -51,7 +45,7 @@ export async function findTarget(spec: ChainSpec, source: TargetSource, io: Comm
   return { block: { header: lastBlocks.header, transactions: [], ommers: [] }, hash: own, genesis, lastBlocks };
 }
 
-function required(blocks: Blocks | undefined): Pick<Blocks, "blockOf" | "hasReceipts"> {
+function required(blocks: TargetSource["blocks"]): Pick<Blocks, "blockOf" | "hasReceipts"> {
   if (blocks !== undefined) return { hasReceipts: blocks.hasReceipts, blockOf: (hash) => blocks.blockOf(hash) };
   throw new UserError(
     "--blocks is required: an execution client or a file of RLP blocks that has the block of the state, and the blocks before it",

@@ -5,7 +5,7 @@ import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
 import { restoreSnapshot } from "@rnode/snapshot";
 import type { ChainDatabase, GenesisRows, StateRun } from "@rnode/storage";
 import { RowProgress } from "./row-progress.ts";
-import { describing, type LinesSource, type SortedSource, type StateSource } from "./state-source.ts";
+import { describing, type LinesSource, type PeersSource, type SortedSource, type StateSource } from "./state-source.ts";
 import type { Target } from "./target.ts";
 
 interface WriteOptions {
@@ -28,7 +28,7 @@ export async function writeState(
   if (source.kind === "sorted") return writeSorted(store, source, target, options, io);
   const state = new GenesisState({ folder: options.folder });
   try {
-    const rows = await readLines(source, state, target, options, io);
+    const rows = await readRows(source, state, target, options, io);
     return writeSorted(store, { ...source, state: state.sorted(), rows }, target, options, io);
   } finally {
     state.close();
@@ -95,16 +95,18 @@ function checkOf(
 }
 
 /** @throws {UserError} the lines name another state root, or cannot be read */
-async function readLines(
-  source: LinesSource & Pick<StateSource, "name">,
+async function readRows(
+  source: (LinesSource | PeersSource) & Pick<StateSource, "name">,
   state: GenesisState,
   { block }: Target,
   { folder }: WriteOptions,
   io: CommandIo,
 ): Promise<RowCounts> {
   const report = new RowProgress(io, "reading");
-  const { accounts, slots, root } = await source.readInto(state, { folder, onProgress: (counts) => report.at(counts) });
+  const onProgress = (counts: RowCounts): void => report.at(counts);
   const { number, stateRoot } = block.header;
+  if (source.kind === "peers") return source.readInto(state, stateRoot, onProgress);
+  const { accounts, slots, root } = await source.readInto(state, { folder, onProgress });
   if (root !== undefined && !equalBytes(root, stateRoot)) {
     throw new UserError(
       `${source.name}: it is the state ${bytesToHex(root)}, and that of block ${number} is ${bytesToHex(stateRoot)}`,

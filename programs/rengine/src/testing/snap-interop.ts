@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { bytesToHex, encodeRlp, type Hex, hexToBytes, keccak256, rlpUint, toQuantity, uint64ToBytes } from "@rnode/primitives";
 import { type InteropCase, runCases, until } from "@rnode/program/testing";
 import { encodeTransaction } from "@rnode/protocol";
+import { importState } from "../commands/import-state.ts";
 import { attributesJson, WRITER_GENESIS } from "./generated-blocks.ts";
 import { type OpGeth, opGethGenesis, startOpGeth } from "./op-geth.ts";
 import { type BuiltPayloadJson, startTestClient, type TestClient } from "./test-client.ts";
@@ -185,6 +186,33 @@ const CASES: readonly InteropCase<Stage>[] = [
       await chain.extend(3);
       await followed(geth, chain);
       await compared(geth, chain);
+    },
+  },
+  {
+    name: "snap/1: a rengine takes the state and the last blocks from op-geth",
+    run: async (stage) => {
+      const chain = await stage.rengine(200);
+      const geth = await stage.opGeth("serves", chain);
+      await followed(geth, chain);
+      const { enode } = await geth.rpc.call<{ enode: string }>("admin_nodeInfo");
+      const { blockHash, blockNumber } = chain.head.executionPayload;
+      const folder = join(chain.node.folder, "taken");
+      const args = [
+        ...[`--chain=${join(chain.node.folder, "genesis.json")}`, `--datadir=${join(folder, "data")}`, "--json"],
+        ...[`--from=${enode.replace(/@[^:]*:/, "@127.0.0.1:")}`, `--block-hash=${blockHash}`],
+      ];
+      const lines: string[] = [];
+      const print = (line: string): void => void lines.push(line);
+      assert.equal(await importState(args, {}, { out: print, err: print, progress: () => {} }), 0, lines.join("\n"));
+      const { accounts, slots } = JSON.parse(lines.at(-1)!) as { accounts: number; slots: number };
+      assert.ok(accounts > ACCOUNTS && slots > SLOTS, lines.at(-1));
+      const node = await startTestClient([], folder, { alloc: ALLOC });
+      try {
+        assert.equal(await node.rpc.call("eth_blockNumber"), blockNumber);
+        await compared(geth, { ...chain, head: chain.head, node });
+      } finally {
+        await node.close();
+      }
     },
   },
   {

@@ -1,9 +1,11 @@
 import { bytesToHex, type Clock, TokenBucket } from "@rnode/primitives";
-import type { BlockPeer, HeaderRequest, PeerFault } from "../api.ts";
+import type { BlockPeer, HeaderRequest, PeerFault, StatePeer } from "../api.ts";
 import { DevP2PError, decodeMessage } from "../errors.ts";
+import { OpenRequests } from "../requests.ts";
 import type { RlpxConnection, RlpxMessage } from "../rlpx/connection.ts";
 import { SNAP_VERSION } from "../snap/messages.ts";
 import { SnapPeer, type SnapPeerDeps } from "../snap/snap-peer.ts";
+import type { StateRequest } from "../snap/state-requests.ts";
 import {
   type Announcement,
   type BlockRange,
@@ -64,23 +66,11 @@ const MAX_ANNOUNCEMENTS = 8_192;
 const MAX_TRANSACTIONS = 4_096;
 /** hashes of transactions in a request */
 export const MAX_POOLED_REQUEST = 256;
-const MAX_REQUESTS = 16;
 const STATUS_LIMIT_MS = 5_000;
-const REQUEST_LIMIT_MS = 15_000;
-/** time after an aborted request in which its answer may still be large */
-const LATE_MS = 30_000;
 /** a peer that sends more messages waits for its turn */
 const MESSAGES = { perSec: 100, burst: 400 } as const;
 /** requests for blocks that reach far into the database */
 const REQUESTS = { perSec: 20, burst: 60 } as const;
-
-interface PendingRequest {
-  /** code of the answer */
-  readonly answer: number;
-  readonly maxItems: number;
-  readonly resolve: (items: readonly Uint8Array[]) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /** A peer that speaks `eth`: answers its requests, and requests blocks. */
 export class EthPeer implements BlockPeer {
@@ -89,11 +79,9 @@ export class EthPeer implements BlockPeer {
   readonly connection: RlpxConnection;
   readonly #deps: EthPeerDeps;
   readonly #snap: SnapPeer | undefined;
-  readonly #requests = new Map<bigint, PendingRequest>();
+  readonly #requests: OpenRequests<readonly Uint8Array[]>;
   readonly #messages: TokenBucket;
   readonly #served: TokenBucket;
-  #lastId = 0;
-  #lateUntilMs = 0;
   #status: EthStatus | undefined;
   #head: BlockPeer["head"];
   #range: BlockRange | undefined;
@@ -105,7 +93,8 @@ export class EthPeer implements BlockPeer {
     this.#deps = deps;
     const speaksSnap = connection.hello.capabilities.some((own) => own.name === "snap" && own.version === SNAP_VERSION);
     // capabilities have their codes in the order of their names
-    if (speaksSnap) this.#snap = new SnapPeer(connection, ETH.status + ETH_MESSAGES[version], deps.snap);
+    if (speaksSnap) this.#snap = new SnapPeer(connection, ETH.status + ETH_MESSAGES[version], deps.snap, deps.clock);
+    this.#requests = new OpenRequests(connection, deps.clock);
     this.#messages = new TokenBucket(MESSAGES, deps.clock);
     this.#served = new TokenBucket(REQUESTS, deps.clock);
     this.#head = { number: undefined, hash: new Uint8Array(32) };
@@ -159,14 +148,13 @@ export class EthPeer implements BlockPeer {
         await new Promise((resolve) => setImmediate(resolve));
       }
     } finally {
-      for (const { reject } of this.#requests.values()) reject(new DevP2PError("devp2p/peer-gone"));
-      this.#requests.clear();
+      this.#requests.close();
+      this.#snap?.close();
     }
   }
 
   #maxBytes(): number {
-    const isExpecting = this.#requests.size > 0 || this.#deps.clock.monotonicMs() < this.#lateUntilMs;
-    return isExpecting ? MAX_ANSWER_BYTES : MAX_UNASKED_BYTES;
+    return this.#requests.isExpecting || this.#snap?.isExpecting === true ? MAX_ANSWER_BYTES : MAX_UNASKED_BYTES;
   }
 
   async #handle({ code, data }: RlpxMessage, signal: AbortSignal): Promise<void> {
@@ -194,9 +182,9 @@ export class EthPeer implements BlockPeer {
       case ETH.blockHeaders:
       case ETH.blockBodies:
       case ETH.receipts:
-        return this.#take(decodeMessage(() => decodeAnswer(data, (id) => this.#expected(code, id))));
+        return this.#take(decodeMessage(() => decodeAnswer(data, (id) => this.#requests.expected(code, id))));
       case ETH.pooledTransactions:
-        return this.#take(decodeMessage(() => decodePooledTransactions(data, (id) => this.#expected(code, id))));
+        return this.#take(decodeMessage(() => decodePooledTransactions(data, (id) => this.#requests.expected(code, id))));
       case ETH.newPooledTransactionHashes:
         return transactions.announced(
           this,
@@ -239,19 +227,17 @@ export class EthPeer implements BlockPeer {
     if (earliest > latest) throw new DevP2PError("devp2p/bad-message", { reason: `blocks from ${earliest} to ${latest}` });
   }
 
-  /** @returns maximum number of items in the answer; −1: the request is no longer pending */
-  #expected(code: number, id: bigint): number {
-    const request = this.#requests.get(id);
-    if (request === undefined) return -1;
-    if (request.answer !== code)
-      throw new DevP2PError("devp2p/bad-message", { reason: `message ${code} in answer to another request` });
-    return request.maxItems;
+  #take({ id, items }: { readonly id: bigint; readonly items: readonly Uint8Array[] }): void {
+    this.#requests.take(id, items);
   }
 
-  #take({ id, items }: { readonly id: bigint; readonly items: readonly Uint8Array[] }): void {
-    const request = this.#requests.get(id);
-    this.#requests.delete(id);
-    request?.resolve(items);
+  get state(): StatePeer | undefined {
+    return this.#snap?.state;
+  }
+
+  /** @throws {DevP2PError} as `state`; devp2p/bad-answer: the peer does not speak snap/1 */
+  askState(request: StateRequest, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#snap?.ask(request, signal) ?? Promise.reject(new DevP2PError("devp2p/bad-answer"));
   }
 
   headers(request: HeaderRequest, signal: AbortSignal): Promise<readonly Uint8Array[]> {
@@ -296,41 +282,6 @@ export class EthPeer implements BlockPeer {
     message: (id: number) => Uint8Array,
     signal: AbortSignal,
   ): Promise<readonly Uint8Array[]> {
-    if (signal.aborted) return Promise.reject(new DevP2PError("devp2p/request-aborted"));
-    if (this.connection.isClosed) return Promise.reject(new DevP2PError("devp2p/peer-gone"));
-    if (this.#requests.size >= MAX_REQUESTS) return Promise.reject(new DevP2PError("devp2p/busy"));
-    const number = ++this.#lastId;
-    const id = BigInt(number);
-    return new Promise((resolve, reject) => {
-      const giveUp = (error: DevP2PError): void => {
-        this.#requests.delete(id);
-        this.#lateUntilMs = this.#deps.clock.monotonicMs() + LATE_MS;
-        end();
-        reject(error);
-      };
-      const abort = (): void => giveUp(new DevP2PError("devp2p/request-aborted"));
-      const timer = setTimeout(
-        () => giveUp(new DevP2PError("devp2p/request-timeout", { limitMs: REQUEST_LIMIT_MS })),
-        REQUEST_LIMIT_MS,
-      );
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", abort);
-      };
-      signal.addEventListener("abort", abort);
-      this.#requests.set(id, {
-        answer,
-        maxItems,
-        resolve: (items) => {
-          end();
-          resolve(items);
-        },
-        reject: (error) => {
-          end();
-          reject(error);
-        },
-      });
-      this.connection.send(code, message(number));
-    });
+    return this.#requests.ask({ code, answer, maxItems, message }, signal);
   }
 }

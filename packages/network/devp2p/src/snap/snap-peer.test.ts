@@ -56,7 +56,6 @@ describe("a peer that speaks snap/1 beside eth", () => {
   it.each<[string, number, Uint8Array]>([
     ["an empty set of paths", SNAP.getTrieNodes, encodeRlp([rlpUint(1), FIRST, [[]], rlpUint(9)])],
     ["no RLP", SNAP.getByteCodes, Uint8Array.of(1, 2, 3)],
-    ["an answer to nothing", SNAP.accountRange, encodeRlp([rlpUint(1), [], []])],
     ["a message that snap/1 does not have", 8, encodeRlp([])],
   ])("is disconnected for %s", async (_, code, data) => {
     const { node, connection } = await join([{ name: "eth", version: 69 }, SNAP_1]);

@@ -1,4 +1,7 @@
+import type { Clock } from "@rnode/primitives";
+import type { StatePeer } from "../api.ts";
 import { DevP2PError, decodeMessage } from "../errors.ts";
+import { OpenRequests } from "../requests.ts";
 import type { RlpxConnection } from "../rlpx/connection.ts";
 import {
   decodeAccountRangeRequest,
@@ -8,10 +11,12 @@ import {
   encodeAccountRange,
   encodeBlobs,
   encodeStorageRanges,
+  idOf,
   SNAP,
   SNAP_MESSAGES,
 } from "./messages.ts";
 import type { ServedState } from "./served-state.ts";
+import { encodeStateRequest, STATE_CODES, type StateRequest, statePeerOf } from "./state-requests.ts";
 import type { WorkShare } from "./work-share.ts";
 
 export interface SnapPeerDeps {
@@ -29,17 +34,36 @@ interface Answer {
   readonly data: Uint8Array;
 }
 
-/** The part of a peer that speaks `snap` beside `eth`: answers its requests. */
+/** The part of a peer that speaks `snap` beside `eth`: answers its requests, and requests states. */
 export class SnapPeer {
   readonly #connection: RlpxConnection;
   readonly #firstCode: number;
   readonly #deps: SnapPeerDeps;
+  readonly #requests: OpenRequests<Uint8Array>;
+  readonly state: StatePeer = statePeerOf((request, signal) => this.ask(request, signal));
 
   /** @param firstCode of the capability's messages on this connection */
-  constructor(connection: RlpxConnection, firstCode: number, deps: SnapPeerDeps) {
+  constructor(connection: RlpxConnection, firstCode: number, deps: SnapPeerDeps, clock: Pick<Clock, "monotonicMs">) {
     this.#connection = connection;
     this.#firstCode = firstCode;
     this.#deps = deps;
+    this.#requests = new OpenRequests(connection, clock);
+  }
+
+  get isExpecting(): boolean {
+    return this.#requests.isExpecting;
+  }
+
+  /** @returns the message that answers it. @throws {DevP2PError} devp2p/peer-gone, devp2p/request-timeout… */
+  ask(request: StateRequest, signal: AbortSignal): Promise<Uint8Array> {
+    const code = this.#firstCode + STATE_CODES[request.kind];
+    const message = (id: number): Uint8Array => encodeStateRequest(id, request);
+    return this.#requests.ask({ code, answer: code + 1, maxItems: 1, message }, signal);
+  }
+
+  /** The peer is gone. */
+  close(): void {
+    this.#requests.close();
   }
 
   hasCode(code: number): boolean {
@@ -49,6 +73,11 @@ export class SnapPeer {
   /** @throws {DevP2PError} devp2p/bad-message */
   async handle(code: number, data: Uint8Array, signal: AbortSignal): Promise<void> {
     const request = code - this.#firstCode;
+    if (request % 2 === 1) {
+      const id = decodeMessage(() => idOf(data));
+      if (this.#requests.expected(code, id) > 0) this.#requests.take(id, data.slice());
+      return;
+    }
     const answer = await this.#deps.share.run(() => decodeMessage(() => this.#answer(request, data)), signal);
     if (answer === undefined) return;
     this.#connection.send(code + 1, answer.data); // each answer's code follows its request's
@@ -81,7 +110,7 @@ export class SnapPeer {
         return { what: "nodes", items: nodes.length, data: encodeBlobs(wanted.id, nodes) };
       }
       default:
-        throw new DevP2PError("devp2p/bad-message", { reason: `answer ${request} of snap/1 without a request` });
+        throw new DevP2PError("devp2p/bad-message", { reason: `message ${request} of snap/1` });
     }
   }
 }

@@ -8,7 +8,9 @@ import { bytesToHex, keccak256 } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
 import { until } from "@rnode/program/testing";
 import { encodeTransaction, hashTransaction } from "@rnode/protocol";
+import { encodeAccount, verifyRange } from "@rnode/trie";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { decodeSlimAccount } from "../snap/slim-account.ts";
 import { transfer } from "../testing/plain-chain.ts";
 import { startTestNode, type TestNode, type TestNodeOptions } from "../testing/test-node.ts";
 import { DevP2PThread } from "./devp2p-thread.ts";
@@ -62,6 +64,14 @@ describe("the network of peers in its thread", () => {
     expect(headers.map((header) => bytesToHex(keccak256(header)))).toEqual(
       b.blocks.slice(1).map(({ commit }) => bytesToHex(commit.hash)),
     );
+    const [root, first, last] = [b.blocks.at(-1)!.commit.block.header.stateRoot, new Uint8Array(32), new Uint8Array(32).fill(0xff)];
+    const range = { root, origin: first, limit: last, bytes: 1 << 20 };
+    const { accounts, proof } = await peer!.state!.accounts(range, never);
+    const entries = accounts.map(({ hash, body }) => ({ key: hash, value: encodeAccount(decodeSlimAccount(body)) }));
+    expect(verifyRange(root, { origin: first, entries, proof })).toEqual({ hasMore: false });
+    const { slots } = await peer!.state!.slots({ ...range, accounts: accounts.map(({ hash }) => hash), origin: first }, never);
+    expect(slots.length).toBeGreaterThan(0);
+    expect(await peer!.state!.codes({ hashes: [keccak256(first)], bytes: 1 }, never)).toEqual([]);
     await expect(peer!.headers({ start: 1, limit: 1 }, AbortSignal.abort())).rejects.toMatchObject({
       code: "devp2p/request-aborted",
     });

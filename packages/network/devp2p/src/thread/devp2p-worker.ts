@@ -2,6 +2,7 @@ import { systemClock } from "@rnode/program";
 import { type NetworkProgram, serveNetworks } from "@rnode/threads";
 import type { BlockPeer } from "../api.ts";
 import { DevP2PError } from "../errors.ts";
+import type { EthPeer } from "../eth/eth-peer.ts";
 import type { DevP2PHandlers, DevP2PNetwork } from "../network.ts";
 import { startNetwork } from "../start-network.ts";
 import { type DevP2PTypes, MAX_TRANSACTION_BYTES, MAX_TRANSACTIONS, TRANSACTION_BYTES, TRANSACTIONS } from "./messages.ts";
@@ -81,7 +82,10 @@ function tellPeers(program: NetworkProgram<DevP2PTypes>, network: DevP2PNetwork)
     isDue = true;
     setTimeout(() => {
       isDue = false;
-      program.send({ kind: "peers", peers: network.list().map(({ id, head }) => ({ id, head })) });
+      program.send({
+        kind: "peers",
+        peers: network.list().map(({ id, head, state }) => ({ id, head, speaksSnap: state !== undefined })),
+      });
     }, PEERS_INTERVAL_MS);
   };
   network.onChange(tell);
@@ -136,9 +140,11 @@ async function ask(
   try {
     const peer = peerOf(network, peerId);
     if (peer === undefined) throw new DevP2PError("devp2p/peer-gone");
+    const { signal } = controller;
+    if (request.what === "state") return [await (peer as EthPeer).askState(request.request, signal)];
     return request.what === "headers"
-      ? await peer.headers(request.request, controller.signal)
-      : await peer[request.what](request.hashes, controller.signal);
+      ? await peer.headers(request.request, signal)
+      : await peer[request.what](request.hashes, signal);
   } finally {
     underWay.delete(id);
   }

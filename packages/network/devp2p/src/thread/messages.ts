@@ -1,5 +1,6 @@
 import type { BlockPeer, HeaderRequest, PeerFault } from "../api.ts";
 import type { Announcement, DevP2PConfig, DevP2PIdentity, PeerAdmin, ReceivedTransaction } from "../network.ts";
+import type { StateRequest } from "../snap/state-requests.ts";
 
 /** Indices in the shared counters of data in flight to the process, which subtracts the processed part. */
 export const TRANSACTIONS = 0;
@@ -13,10 +14,12 @@ export const MAX_TRANSACTION_BYTES = 16 * 1024 * 1024;
 /** A question to a peer. */
 export type PeerRequest =
   | { readonly what: "headers"; readonly request: HeaderRequest }
-  | { readonly what: "bodies" | "receipts"; readonly hashes: readonly Uint8Array[] };
+  | { readonly what: "bodies" | "receipts"; readonly hashes: readonly Uint8Array[] }
+  /** answered with the message alone */
+  | { readonly what: "state"; readonly request: StateRequest };
 
 /** A peer in the process. */
-export type PeerView = Pick<BlockPeer, "id" | "head">;
+export type PeerView = Pick<BlockPeer, "id" | "head"> & { readonly speaksSnap: boolean };
 
 type ToThread =
   | { readonly kind: "request"; readonly id: number; readonly peer: string; readonly request: PeerRequest }

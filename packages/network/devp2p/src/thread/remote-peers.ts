@@ -1,4 +1,5 @@
-import type { BlockPeer, BlockPeers, HeaderRequest, PeerFault } from "../api.ts";
+import type { BlockPeer, BlockPeers, HeaderRequest, PeerFault, StatePeer } from "../api.ts";
+import { statePeerOf } from "../snap/state-requests.ts";
 import type { PeerRequest, PeerView } from "./messages.ts";
 
 /** Requests to a peer in another thread. */
@@ -10,12 +11,18 @@ export interface PeerLink {
 class RemotePeer implements BlockPeer {
   readonly id: string;
   head: BlockPeer["head"];
+  readonly state: StatePeer | undefined;
   readonly #link: PeerLink;
 
-  constructor({ id, head }: PeerView, link: PeerLink) {
+  constructor({ id, head, speaksSnap }: PeerView, link: PeerLink) {
     this.id = id;
     this.head = head;
     this.#link = link;
+    if (!speaksSnap) return;
+    this.state = statePeerOf(async (request, signal) => {
+      const [message] = await link.request(id, { what: "state", request }, signal);
+      return message!;
+    });
   }
 
   headers(request: HeaderRequest, signal: AbortSignal): Promise<readonly Uint8Array[]> {

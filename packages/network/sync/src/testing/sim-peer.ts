@@ -107,6 +107,7 @@ export class SimPeer implements BlockPeer {
   /** number of bodies that were given */
   given = 0;
   asked = 0;
+  readonly state = undefined;
   readonly #options: SimPeerOptions;
 
   constructor(options: SimPeerOptions, blocks: PeerBlocks) {

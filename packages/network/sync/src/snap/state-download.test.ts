@@ -1,0 +1,215 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { GenesisState } from "@rnode/chain";
+import { type BlockPeer, type BlockPeers, encodeSlimAccount, type PeerFault, ServedState, type StatePeer } from "@rnode/devp2p";
+import { silentLogger } from "@rnode/observe";
+import { type Clock, CodedError, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
+import { openChainStore } from "@rnode/storage";
+import { RandomChain } from "@rnode/storage/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { StateDownload } from "./state-download.ts";
+
+let served: ServedState;
+let chain: RandomChain;
+let root: Uint8Array;
+beforeAll(() => {
+  const store = openChainStore(mkdtempSync(join(tmpdir(), "state-download-")), { sync: "interval" });
+  chain = new RandomChain(store, 41);
+  chain.extendBy(40);
+  root = chain.head.commit.block.header.stateRoot;
+  served = new ServedState(store, { monotonicMs: () => 0 });
+});
+afterAll(async () => {
+  await chain.store.close();
+});
+
+/** What a peer does with a good answer. */
+type Fault = (kind: "accounts" | "slots" | "codes") => "stall" | "empty" | "gone" | "malformed" | "lie" | undefined;
+const NOTHING = { accounts: [], slots: [], proof: [] };
+
+const notAsked = (): Promise<never> => Promise.reject(new Error("only states are asked for"));
+
+class FakePeer implements BlockPeer {
+  readonly id: string;
+  readonly head = { number: 40, hash: new Uint8Array(32) };
+  readonly reports: PeerFault[] = [];
+  given = 0;
+  readonly state: StatePeer;
+
+  constructor(
+    id: string,
+    clock: Clock,
+    { maxBytes = 1 << 20, fault = () => undefined }: { maxBytes?: number; fault?: Fault } = {},
+  ) {
+    this.id = id;
+    const answer = async <T>(kind: Parameters<Fault>[0], signal: AbortSignal, good: () => T, lie: (good: T) => T): Promise<T> => {
+      const what = fault(kind);
+      await clock.sleep(what === "stall" ? 1e9 : 20, signal);
+      if (what === "gone" || what === "stall") throw new CodedError("devp2p/peer-gone");
+      if (what === "malformed") throw new CodedError("devp2p/bad-message");
+      if (what === "empty") return (kind === "codes" ? [] : NOTHING) as T;
+      this.given++;
+      return what === "lie" ? lie(good()) : good();
+    };
+    const limited = <R extends { readonly bytes: number }>(request: R): R => ({ ...request, bytes: maxBytes });
+    this.state = {
+      accounts: (request, signal) =>
+        answer(
+          "accounts",
+          signal,
+          () => served.accountRange(limited(request)),
+          ({ accounts, proof }) => ({
+            accounts: accounts.length > 0 ? accounts.slice(1) : [{ hash: request.origin, body: encodeSlimAccount(RICH) }],
+            proof,
+          }),
+        ),
+      slots: (request, signal) =>
+        answer(
+          "slots",
+          signal,
+          () => served.storageRanges(limited(request)),
+          ({ slots, proof }) => ({ slots: slots.map((rows) => rows.map((row) => ({ ...row, body: Uint8Array.of(9) }))), proof }),
+        ),
+      codes: (request, signal) =>
+        answer(
+          "codes",
+          signal,
+          () => served.byteCodes(limited(request)),
+          (codes) => codes.map((code) => code.with(0, code[0]! ^ 1)),
+        ),
+    };
+  }
+
+  readonly headers = notAsked;
+  readonly bodies = notAsked;
+  readonly receipts = notAsked;
+  report(fault: PeerFault): void {
+    this.reports.push(fault);
+  }
+}
+const RICH = { nonce: 1n, balance: 10n ** 20n, storageRoot: EMPTY_TRIE_ROOT, codeHash: keccak256(new Uint8Array(0)) };
+
+class FakePeers implements BlockPeers {
+  #peers: FakePeer[] = [];
+  readonly #listeners = new Set<() => void>();
+  list(): readonly FakePeer[] {
+    return this.#peers;
+  }
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+  set(...peers: FakePeer[]): void {
+    this.#peers = peers;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Runs a download in simulated time. @returns the root of its rows */
+async function download(
+  peers: (clock: SimClock) => FakePeer[],
+  wanted = root,
+  onTime: (peers: FakePeers, clock: SimClock) => void = () => {},
+): Promise<{ stateRoot: Uint8Array; peers: readonly FakePeer[]; codes: number }> {
+  const clock = new SimClock();
+  const list = new FakePeers();
+  const all = peers(clock);
+  list.set(...all);
+  onTime(list, clock);
+  const state = new GenesisState();
+  try {
+    const sink = {
+      addHashedAccount: state.addHashedAccount.bind(state),
+      addHashedSlot: state.addHashedSlot.bind(state),
+      addCode: (code: Uint8Array) => void state.addCode(code),
+    };
+    const running = new StateDownload(wanted, sink, { peers: list, clock, log: silentLogger }).run();
+    let isEnded = false;
+    const end = (): void => {
+      isEnded = true;
+    };
+    running.then(end, end);
+    while (!isEnded) await clock.advance(1_000);
+    const { codes } = await running;
+    return { stateRoot: state.seal(new Uint8Array(20)).stateRoot, peers: all, codes };
+  } finally {
+    state.close();
+  }
+}
+
+describe("a state", () => {
+  it("comes from one peer, and from several that share the work, however small their answers are", async () => {
+    const codesOf = new Set([...chain.head.model.values()].map(({ codeHash }) => String(codeHash)));
+    codesOf.delete(String(RICH.codeHash));
+    for (const maxBytes of [1, 90, 400, 1 << 20]) {
+      const one = await download((clock) => [new FakePeer("a", clock, { maxBytes })]);
+      expect(one.stateRoot).toEqual(root);
+      expect(one.codes).toBe(codesOf.size);
+      const three = await download((clock) => ["a", "b", "c"].map((id) => new FakePeer(id, clock, { maxBytes })));
+      expect(three.stateRoot).toEqual(root);
+      if (maxBytes === 1) for (const peer of three.peers) expect(peer.given).toBeGreaterThan(10);
+    }
+  });
+
+  it("is empty if its root says so", async () => {
+    expect((await download(() => [], EMPTY_TRIE_ROOT)).stateRoot).toEqual(EMPTY_TRIE_ROOT);
+  });
+
+  for (const kind of ["accounts", "slots", "codes"] as const) {
+    it.each(["stall", "empty", "gone", "malformed", "lie"] as const)(
+      `comes from an honest peer if ${kind} of another: %s`,
+      async (what) => {
+        const fault: Fault = (asked) => (asked === kind ? what : undefined);
+        const { stateRoot, peers } = await download(
+          (clock) => [new FakePeer("bad", clock, { maxBytes: 200, fault }), new FakePeer("good", clock, { maxBytes: 200 })],
+          root,
+          (list, clock) => {
+            const all = list.list();
+            list.set(all[0]!);
+            clock.after(1_000, () => list.set(...all));
+          },
+        );
+        expect(stateRoot).toEqual(root);
+        const wanted = { lie: "lied", malformed: "lied", stall: "slow", empty: undefined, gone: undefined }[what];
+        expect(new Set(peers[0]!.reports)).toEqual(new Set(wanted === undefined ? [] : [wanted]));
+        expect(peers[1]!.reports).toEqual([]);
+      },
+    );
+  }
+
+  it("is finished by a peer that comes when the others have left", async () => {
+    const { stateRoot } = await download(
+      (clock) => [new FakePeer("first", clock, { maxBytes: 60 })],
+      root,
+      (peers, clock) => {
+        clock.after(90, () => peers.set());
+        clock.after(40_000, () => peers.set(new FakePeer("second", clock)));
+      },
+    );
+    expect(stateRoot).toEqual(root);
+  });
+
+  it.each<[string, (clock: SimClock) => FakePeer[], RegExp]>([
+    ["there are no peers", () => [], /no peer serves states/],
+    ["no peer has it", (clock) => [new FakePeer("a", clock, { fault: () => "empty" })], /a: it does not have the state/],
+    ["all peers lie", (clock) => [new FakePeer("a", clock, { fault: () => "lie" })], /a: trie\/bad-proof|a: /],
+  ])("cannot be had if %s", async (_, peers, reason) => {
+    await expect(download(peers)).rejects.toMatchObject({ code: "sync/no-state", data: { reason: expect.stringMatching(reason) } });
+  });
+
+  it("is given up if its rows cannot be kept", async () => {
+    const clock = new SimClock();
+    const peers = new FakePeers();
+    peers.set(new FakePeer("a", clock));
+    const full = (): never => {
+      throw new CodedError("storage/disk-full");
+    };
+    const sink = { addHashedAccount: full, addHashedSlot: full, addCode: full };
+    const running = new StateDownload(root, sink, { peers, clock, log: silentLogger }).run();
+    running.catch(() => {});
+    await clock.advance(1_000);
+    await expect(running).rejects.toMatchObject({ code: "storage/disk-full" });
+  });
+});
