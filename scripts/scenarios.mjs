@@ -24,8 +24,10 @@ async function main() {
   const artifacts = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
   if (options.seed !== undefined) {
     const { seed, isQuiet, isCluster, isSet } = options;
-    if (isSet) process.exit(await printSet(seed, isQuiet));
-    process.exit(await (isCluster ? printCluster(seed, isQuiet) : printScenario(seed, isQuiet, artifacts)));
+    const print = isSet ? printSet : isCluster ? printCluster : printScenario;
+    const exitCode = await print(seed, isQuiet, artifacts);
+    process.stdout.write("", () => process.exit(exitCode)); // after all lines, also into a pipe
+    return;
   }
   const { jobs = availableParallelism() } = options;
   const startMs = Date.now();

@@ -133,7 +133,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   syncmode: "consensus-layer",
   isLight: false,
   dashboard: false,
-  subblocks: false,
+  subblocks: true,
   set: undefined,
   l1StateIntervalSec: 10,
   changeArgs: (_, args) => args,

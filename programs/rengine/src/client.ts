@@ -16,7 +16,6 @@ import {
   ethSubscriptions,
   methodsInWriter,
   methodsOf,
-  PendingBlocks,
   stoppedExecution,
   unservedNamespaces,
   WitnessService,
@@ -63,7 +62,7 @@ import { describeError } from "./setup/describe-error.ts";
 import { fetchReportsIn } from "./setup/fetch-reports.ts";
 import { historyBlocksOf } from "./setup/history-option.ts";
 import { startSubblocks } from "./subblocks/start-subblocks.ts";
-import { hasSubblocks } from "./subblocks/subblock-options.ts";
+import { hasSubblocks, pendingBlocksOf } from "./subblocks/subblock-options.ts";
 import { startSync } from "./sync/start-sync.ts";
 import { VERSION } from "./version.ts";
 
@@ -216,7 +215,7 @@ export async function startClient(
   const network = options.network.maxPeers === 0 ? undefined : new LateNetwork();
   const { heads, sync } = startSync(scope, { chain, peers: network, datadir: chainOptions.datadir, clock, log, metrics });
 
-  const pending = hasSubblocks(options.subblocks) ? new PendingBlocks() : undefined;
+  const pending = pendingBlocksOf(options.subblocks);
   const clientId = profile.clientVersion(VERSION);
   const sdm = { isOptedIn: rollup.operatorSdmOptIn, nowSec };
   const write = writeServicesOf(chain, pool, sdm, network ?? (() => unjoinedNode(options, { chain, clientId, clock, log })));

@@ -504,6 +504,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "subblocks.interval": "programs/rengine/src/subblocks/subblocks.test.ts",
   "flashblocks-url": "programs/rengine/src/subblocks/subblocks.test.ts",
   "subblocks.port": "programs/rengine/src/subblocks/subblocks.test.ts",
+  "subblocks.early-receipts": "programs/rengine/src/subblocks/subblocks.test.ts",
   "subblocks.brotli": "programs/rengine/src/subblocks/subblocks.test.ts",
   "subblocks.addr": "programs/rengine/src/subblocks/stream.test.ts",
   "subblocks.max-connections": "programs/rengine/src/subblocks/stream.test.ts",

@@ -64,10 +64,16 @@ export function rengineArgs(
 
 export const FOLLOWED_STREAMS = "flashblocks-url";
 
-/** The sequencer publishes its blocks in parts, and the others follow it. */
+/**
+ * The sequencer publishes its blocks in parts, and the others follow it. Applications under development mostly use the sequencer, and read
+ * what a transaction has done as soon as they have its receipt: there it comes with the block.
+ */
 function subblockArgs(ports: Ports, role: NodeRole): string[] {
-  const streams = role === "sequencer" ? "--subblocks" : `--${FOLLOWED_STREAMS}=${subblocksAt(ports.sequencerSubblocks)}`;
-  return [streams, "--subblocks.addr=127.0.0.1", `--subblocks.port=${ports[`${role}Subblocks`]}`];
+  const streams =
+    role === "sequencer"
+      ? ["--subblocks", "--subblocks.early-receipts=false"]
+      : [`--${FOLLOWED_STREAMS}=${subblocksAt(ports.sequencerSubblocks)}`];
+  return [...streams, "--subblocks.addr=127.0.0.1", `--subblocks.port=${ports[`${role}Subblocks`]}`];
 }
 
 export const subblocksAt = (port: number): string => `ws://127.0.0.1:${port}`;

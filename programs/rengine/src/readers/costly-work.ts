@@ -1,7 +1,7 @@
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { openChainReader, pendingBlockFrom } from "@rnode/chain";
-import { type ApiMethods, costlyMethods, methodsOf, PendingBlocks, RequestWork, type Work } from "@rnode/eth-api";
+import { type ApiMethods, costlyMethods, methodsOf, RequestWork, type Work } from "@rnode/eth-api";
 import {
   buffersOfLargeRequest,
   CLIENT_GONE,
@@ -19,7 +19,7 @@ import { createLogger, errorText } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
-import { hasSubblocks } from "../subblocks/subblock-options.ts";
+import { pendingBlocksOf } from "../subblocks/subblock-options.ts";
 import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
 import { bytesOfLongResult } from "./routing.ts";
@@ -57,7 +57,7 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     profileOf(options),
     options.sending.feeCapWei,
   );
-  const pending = hasSubblocks(options.subblocks) ? new PendingBlocks() : undefined;
+  const pending = pendingBlocksOf(options.subblocks);
   const services = createReadServices(options, {
     pending,
     store,

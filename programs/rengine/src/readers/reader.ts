@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { openChainReader, type PendingUpdate, pendingBlockFrom, pendingUpdateOf } from "@rnode/chain";
-import { ethLogMethods, PendingBlocks, SyncFeed } from "@rnode/eth-api";
+import { ethLogMethods, SyncFeed } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { connectionBudget, systemClock } from "@rnode/program";
@@ -8,7 +8,7 @@ import { describePageReading } from "@rnode/storage";
 import { createPublicServer } from "../rpc/public-server.ts";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
-import { hasSubblocks } from "../subblocks/subblock-options.ts";
+import { pendingBlocksOf } from "../subblocks/subblock-options.ts";
 import { CostlyRequests } from "./costly-requests.ts";
 import { type CostlyThread, startCostlyThread } from "./costly-thread.ts";
 import { GasBudgets } from "./gas-budgets.ts";
@@ -48,7 +48,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const link = new WriterLink(outbox, profileOf(options), options.sending.feeCapWei);
   const sync = new SyncFeed();
   sync.set(start.syncing);
-  const pending = hasSubblocks(options.subblocks) ? new PendingBlocks() : undefined;
+  const pending = pendingBlocksOf(options.subblocks);
   const services = createReadServices(options, {
     pending,
     store,

@@ -96,6 +96,7 @@ describe("the server of a stream", () => {
     const { port, reader, server } = await serve();
     const loud = reader();
     await vi.waitFor(() => expect(server.readers).toBe(1), PATIENCE);
+    await vi.waitFor(() => expect(loud.socket.readyState).toBe(loud.socket.OPEN), PATIENCE);
     loud.socket.send("x".repeat(2000));
     await loud.ended;
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(426);

@@ -1,3 +1,4 @@
+import { PendingBlocks } from "@rnode/eth-api";
 import { bool, duration, integerBetween, listenAddress, listOf, type OptionsOf, optionGroup, port, wsUrl } from "@rnode/program";
 
 const MIN_INTERVAL_MS = 20;
@@ -39,6 +40,13 @@ export const subblocks = optionGroup("subblocks", {
     needs: STREAMS,
     help: "Port on which the stream is served, or relayed. 0: any that is free.",
   },
+  earlyReceipts: {
+    parse: bool,
+    flag: "subblocks.early-receipts",
+    default: true,
+    needs: STREAMS,
+    help: "Answer eth_getTransactionReceipt and eth_getTransactionByHash before the block, whose state is at pending then. Without it, clients that read latest after a receipt always see the transaction's effects.",
+  },
   isCompressed: {
     parse: bool,
     flag: "subblocks.brotli",
@@ -65,3 +73,6 @@ export type SubblockOptions = OptionsOf<typeof subblocks>;
 
 /** Whether this client has blocks under construction to show. */
 export const hasSubblocks = ({ enabled, urls }: SubblockOptions): boolean => enabled || urls.length > 0;
+
+export const pendingBlocksOf = (options: SubblockOptions): PendingBlocks | undefined =>
+  hasSubblocks(options) ? new PendingBlocks(options.earlyReceipts) : undefined;

@@ -25,6 +25,8 @@ describe.each([
   let sequencer: TestClient;
   let follower: TestClient;
   let last: TestClient;
+  /** follows, and has receipts with their block */
+  let late: TestClient;
   let nonce = 0;
   const clients: TestClient[] = [];
   const call = <T>(node: TestClient, method: string, ...params: unknown[]): Promise<T> => node.rpc.call<T>(method, params);
@@ -48,7 +50,7 @@ describe.each([
   /** Seals the block of the sequencer, and gives it to all. */
   const seal = async (id: Hex): Promise<Hex> => {
     const { payload, hash } = await sequencer.finishBuild(id);
-    for (const node of [follower, last]) await node.insert(payload);
+    for (const node of [follower, last, late]) await node.insert(payload);
     return hash;
   };
 
@@ -63,6 +65,7 @@ describe.each([
     sequencer = await start("--subblocks", "--subblocks.interval=50ms", "--subblocks.brotli");
     follower = await start(`--flashblocks-url=${streamOf(sequencer)}`);
     last = await start(`--subblocks-url=${streamOf(follower)},${streamOf(sequencer)}`);
+    late = await startTestClient([...common, `--flashblocks-url=${streamOf(sequencer)}`, "--subblocks.early-receipts=false"]);
     // connected, once a block has been seen
     const id = await sequencer.startBuild();
     const hash = await send();
@@ -70,7 +73,7 @@ describe.each([
     await seal(id);
   }, 240_000);
   afterAll(async () => {
-    for (const node of clients) await node.remove();
+    for (const node of [...clients, late]) await node.remove();
   });
 
   it("shows transactions, receipts and state everywhere, before the block", async () => {
@@ -97,6 +100,19 @@ describe.each([
       expect(await receiptAt(node, hash)).toMatchObject({ blockHash: sealed });
       expect(await call(node, "eth_getBlockByNumber", "pending", false)).toMatchObject({ number: toQuantity(before + 1) });
     }
+  });
+
+  it("has no transactions and receipts by hash where they are not wanted before the block", async () => {
+    const id = await sequencer.startBuild();
+    const hash = await send();
+    await vi.waitFor(async () => {
+      const { transactions } = await call<{ transactions: Hex[] }>(late, "eth_getBlockByNumber", "pending", false);
+      expect(transactions).toContain(hash);
+    }, PATIENCE);
+    expect(await call(late, "eth_getTransactionReceipt", hash)).toBeNull();
+    expect(await call(late, "eth_getTransactionByHash", hash)).toBeNull();
+    const blockHash = await seal(id);
+    expect(await receiptAt(late, hash)).toMatchObject({ blockHash });
   });
 
   it("is what calls, estimates and code see", async () => {

@@ -124,7 +124,7 @@ export function findTransactionParts(
   const { chain, store } = backend;
   const location = store.readTransactionLocation(hash);
   if (location === undefined) {
-    const found = findPendingTransaction(backend, hash);
+    const found = backend.pending?.isFoundByHash ? findPendingTransaction(backend, hash) : undefined;
     return found && { parts: partsOfPending(found.stored), index: found.index };
   }
   const parts = chain.partsOf({ kind: "hash", hash: location.blockHash, requireCanonical: false });

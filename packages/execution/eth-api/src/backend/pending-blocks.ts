@@ -7,8 +7,14 @@ type Listener = (pending: PendingBlock | undefined) => void;
 
 /** The block under construction, as its parts arrive. */
 export class PendingBlocks {
+  /** whether its transactions and receipts can be found by hash */
+  readonly isFoundByHash: boolean;
   readonly #listeners = new Set<Listener>();
   #latest: PendingBlock | undefined;
+
+  constructor(isFoundByHash = true) {
+    this.isFoundByHash = isFoundByHash;
+  }
 
   /** The latest part. Its block may be the head, or beside it, by now. */
   get latest(): PendingBlock | undefined {
