@@ -1,4 +1,4 @@
-import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpUint } from "@rnode/primitives";
+import { encodeRlp, type RlpItem, RlpWriter, rlpUint } from "@rnode/primitives";
 import { RlpCursor } from "../rlpx/rlp-cursor.ts";
 
 /** Codes of snap/1, from its first one on. Spec: https://github.com/ethereum/devp2p/blob/master/caps/snap.md */
@@ -141,12 +141,25 @@ const hash = (fields: RlpCursor): Uint8Array => fields.string(32).slice();
 /** Geth leaves it out where it means the least or the greatest hash. */
 const hashOrNothing = (fields: RlpCursor): Uint8Array => (fields.isHashNext ? fields.string(32) : fields.string(0)).slice();
 
-export const encodeAccountRange = (id: bigint, { accounts, proof }: AccountRange): Uint8Array =>
-  encodeRlpListOfEncoded([
-    encodeRlp(rlpUint(id)),
-    encodeRlpListOfEncoded(accounts.map(({ hash: key, body }) => encodeRlpListOfEncoded([encodeRlp(key), body]))),
-    encodeRlp(proof),
-  ]);
+const writer = new RlpWriter();
+
+/** PERF: an answer has some thousand rows. The last one is written first. */
+export function encodeAccountRange(id: bigint, { accounts, proof }: AccountRange): Uint8Array {
+  writer.start();
+  writer.raw(encodeRlp(proof));
+  const end = writer.size;
+  for (let index = accounts.length - 1; index >= 0; index--) {
+    const { hash: key, body } = accounts[index]!;
+    const rowEnd = writer.size;
+    writer.raw(body);
+    writer.string(key);
+    writer.list(rowEnd);
+  }
+  writer.list(end);
+  writer.uint(id);
+  writer.list(0);
+  return writer.take();
+}
 
 export function decodeAccountRange(data: Uint8Array): AccountRange {
   const fields = answerOf(data);

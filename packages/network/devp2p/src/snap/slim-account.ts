@@ -1,17 +1,23 @@
-import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, encodeRlp, equalBytes, rlpUint } from "@rnode/primitives";
-import type { TrieAccount } from "@rnode/trie";
+import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, encodeRlpListOfEncoded, equalBytes } from "@rnode/primitives";
+import { encodeAccount, type TrieAccount } from "@rnode/trie";
 import { RlpCursor } from "../rlpx/rlp-cursor.ts";
 
-const NOTHING = new Uint8Array(0);
+/** RLP of an empty string. */
+const NOTHING = Uint8Array.of(0x80);
+/** RLP of a hash */
+const HASH_BYTES = 33;
 
-/** RLP of an account in which the hash of no code and the root of no storage are empty strings. */
-export const encodeSlimAccount = ({ nonce, balance, storageRoot, codeHash }: TrieAccount): Uint8Array =>
-  encodeRlp([
-    rlpUint(nonce),
-    rlpUint(balance),
-    equalBytes(storageRoot, EMPTY_TRIE_ROOT) ? NOTHING : storageRoot,
-    equalBytes(codeHash, EMPTY_KECCAK) ? NOTHING : codeHash,
+/** RLP of an account in which the hash of no code and the root of no storage are empty strings. PERF: of the bytes of the full account. */
+export function encodeSlimAccount(account: TrieAccount): Uint8Array {
+  const full = encodeAccount(account);
+  const codeAt = full.length - HASH_BYTES;
+  const rootAt = codeAt - HASH_BYTES;
+  return encodeRlpListOfEncoded([
+    full.subarray(2, rootAt), // after a list header of two bytes: nonce and balance
+    equalBytes(account.storageRoot, EMPTY_TRIE_ROOT) ? NOTHING : full.subarray(rootAt, codeAt),
+    equalBytes(account.codeHash, EMPTY_KECCAK) ? NOTHING : full.subarray(codeAt),
   ]);
+}
 
 /** @throws {CodedError} rlp/* */
 export function decodeSlimAccount(rlp: Uint8Array): TrieAccount {

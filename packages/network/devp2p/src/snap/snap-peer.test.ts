@@ -9,7 +9,7 @@ import { newKeyPair } from "../rlpx/ecies.ts";
 import type { Capability } from "../rlpx/hello.ts";
 import { HostileEthPeer } from "../testing/hostile-eth-peer.ts";
 import { startTestNode, type TestNode } from "../testing/test-node.ts";
-import { decodeAccountRange, encodeAccountRangeRequest, idOf, SNAP } from "./messages.ts";
+import { decodeAccountRange, encodeAccountRangeRequest, encodeTrieNodesRequest, idOf, SNAP } from "./messages.ts";
 import { decodeSlimAccount } from "./slim-account.ts";
 
 const nodes: TestNode[] = [];
@@ -71,5 +71,23 @@ describe("a peer that speaks snap/1 beside eth", () => {
     const request = { root: FIRST, origin: FIRST, limit: LAST, bytes: 1 };
     connection.send(firstOf(69) + SNAP.getAccountRange, encodeAccountRangeRequest(1, request));
     await until("the peer is gone", () => node.network.list().length === 0);
+  });
+
+  it("does not keep another peer from its blocks by a flood of requests", async () => {
+    const { node, connection } = await join([{ name: "eth", version: 69 }, SNAP_1]);
+    void (async () => {
+      for (;;) await connection.next(() => 1 << 24);
+    })().catch(() => {});
+    const root = node.blocks.at(-1)!.commit.block.header.stateRoot;
+    const paths = Array.from({ length: 1_000 }, (_, i) => [Uint8Array.of(0x10 | (i % 16))]);
+    for (let id = 1; id <= 2_000; id++) {
+      connection.send(firstOf(69) + SNAP.getTrieNodes, encodeTrieNodesRequest(id, { root, paths, bytes: 1 << 21 }));
+    }
+    const honest = await startTestNode({ key: 2, blocks: 20 });
+    nodes.push(honest);
+    await honest.network.admin.addPeer(node.network.identity.enode);
+    await until("connected", () => honest.network.list().length === 1);
+    expect(await honest.network.list()[0]!.headers({ start: 1, limit: 20 }, new AbortController().signal)).toHaveLength(20);
+    expect(node.network.list()).toHaveLength(2); // it is slowed down, and not disconnected
   });
 });
