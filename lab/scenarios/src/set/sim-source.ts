@@ -98,7 +98,7 @@ export class SimSource {
     const running = { process, database, ofSet: { process, l1, crossSafety } };
     this.#running = running;
     for (const node of this.nodes) node.start();
-    const chains = this.nodes.map((node, i) => new NodeChain(node.node!, configs[i]!));
+    const chains = this.nodes.map((node, i) => new NodeChain(node.node!, configs[i]!, database.messageLog(configs[i]!.l2ChainId)));
     const [first] = chains;
     const told = first!.onVerdict.bind(first);
     first!.onVerdict = () => {

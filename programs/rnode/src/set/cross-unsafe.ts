@@ -68,7 +68,8 @@ export class CrossUnsafe {
   /** Reads and checks what is new, up to a bound. @throws {CodedError} engine/*, storage/*, set-database/* */
   async advance(): Promise<void> {
     if (!Number.isFinite(this.deps.startSec)) return;
-    for (const chain of this.deps.chains) if (!(await this.read(chain))) return;
+    const isRead = await Promise.all(this.deps.chains.map((chain) => this.read(chain)));
+    if (!isRead.every(Boolean)) return;
     const last = [...this.ingests.values()].map(({ log }) => log.last?.timestamp);
     this.readTo = last.some((time) => time === undefined) ? undefined : Math.min(...(last as number[]));
     this.check();

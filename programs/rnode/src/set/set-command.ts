@@ -153,7 +153,9 @@ async function startSet(
     opened.push(await openNode({ ...options, safedb: { ...options.safedb, path: safedb } }, own, { set }));
   }
   const window = windowOf(opened, chainIds);
-  const chains = opened.map(({ node, rollup }) => new NodeChain(node, rollup)).sort((a, b) => (a.chainId < b.chainId ? -1 : 1));
+  const chains = opened
+    .map(({ node, rollup }) => new NodeChain(node, rollup, database.messageLog(rollup.l2ChainId)))
+    .sort((a, b) => (a.chainId < b.chainId ? -1 : 1));
   const checkL1 = async (block: BlockId): Promise<"canonical" | "replaced" | "missing"> =>
     block.hash === BEFORE_ANY_L1.hash ? "canonical" : (await canonicalL1.check([block])).kind;
   const verifier = new SetVerifier({ chains, expiryWindowSec: window, database, checkL1, log: log.child({ part: "set" }) });

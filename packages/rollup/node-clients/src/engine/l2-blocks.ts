@@ -13,6 +13,7 @@ import {
   toQuantity,
 } from "@rnode/primitives";
 import {
+  type BlockId,
   type ExecutionPayload,
   type ExecutionPayloadEnvelope,
   type HashedPayload,
@@ -161,7 +162,7 @@ export class L2Blocks {
   }
 
   /** The logs of a block in their order, as its bloom has them. @throws {EngineError} engine/bad-answer if they differ from it */
-  async logsOf({ ref, header }: Pick<L2Block, "ref" | "header">): Promise<readonly Log[]> {
+  async logsOf({ ref, header }: { readonly ref: BlockId } & Pick<L2Block, "header">): Promise<readonly Log[]> {
     if (isZeroBytes(header.logsBloom)) return [];
     const method = "eth_getLogs";
     const answer = await this.call(method, [{ blockHash: ref.hash }]);
