@@ -95,7 +95,7 @@ export interface DevnetOptions {
   readonly isLight: boolean;
   /** serve one page for all programs */
   readonly dashboard: boolean;
-  /** the sequencer publishes its blocks in parts; always with several sequencers */
+  /** the sequencer publishes its blocks in parts, which its peers follow; always with several sequencers */
   readonly subblocks: boolean;
   /** what it shares with the other chains of a set; `undefined`: it is in none that is verified here */
   readonly set: SetMembership | undefined;
@@ -447,7 +447,8 @@ function programSpecs(
     args: () =>
       rengineArgs(paths, ports, role, {
         hasDashboard: options.dashboard,
-        hasSubblocks: options.subblocks || options.sequencers > 1,
+        // A verifier without peers is behind the sequencer, so that no part fits on its head.
+        hasSubblocks: options.sequencers > 1 || (options.subblocks && (role === "sequencer" || network !== undefined)),
         peering: network && peeringOf(paths, ports, role),
         interopFilter: set?.url,
       }),

@@ -147,7 +147,7 @@ const devnet = optionGroup("", {
   subblocks: {
     parse: bool,
     default: DEFAULT_OPTIONS.subblocks,
-    help: "Publish blocks in parts while they are built. The verifier and the follower have a receipt before its block, the sequencer with it. Always with several sequencers.",
+    help: "Publish blocks in parts while they are built. The sequencer answers a receipt with its block, its peers (--nodes=3) before it. Always with several sequencers.",
   },
   supervise: { parse: bool, default: true, help: "Restart a program that ends by itself." },
   sequencerL1Confs: {
