@@ -4,6 +4,7 @@ export { anvilBinary } from "./l1/anvil.ts";
 export * from "./l1/contracts.ts";
 export * from "./l2/predeploys.ts";
 export * from "./parameters.ts";
+export { Program } from "./processes/program.ts";
 export type { ProgramName } from "./processes/program-names.ts";
 export { rpcCall } from "./rpc.ts";
 export * from "./status.ts";
