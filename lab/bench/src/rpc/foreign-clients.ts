@@ -15,7 +15,7 @@ interface ForeignCommands {
   readonly serve: (datadir: string, chain: GeneratedChain, ports: { http: number; engine: number }) => readonly string[];
 }
 
-const COMMANDS = {
+export const COMMANDS = {
   geth: {
     init: (datadir, genesisFile) => [`--datadir=${datadir}`, "--verbosity=1", "init", genesisFile],
     import: (datadir, { blocksFile }) => [`--datadir=${datadir}`, "--verbosity=1", "import", blocksFile],
@@ -96,7 +96,7 @@ export async function serveForeign({ name, program }: ForeignClient, chain: Gene
 
 const LOOK_INTERVAL_MS = 50;
 
-async function runProgram(program: string, args: readonly string[]): Promise<Omit<ForeignImport, "diskBytes">> {
+export async function runProgram(program: string, args: readonly string[]): Promise<Omit<ForeignImport, "diskBytes">> {
   const startMs = performance.now();
   const child: ChildProcess = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";

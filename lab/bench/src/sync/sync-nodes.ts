@@ -1,12 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rpcCall } from "@rnode/devnet";
 import { freePort } from "@rnode/program/testing";
 import { answers, EngineConnection, stopper, THIS_CHECKOUT } from "../common/rengine.ts";
 import type { GeneratedChain } from "../import/import-generate.ts";
+import { COMMANDS as FOREIGN, runProgram } from "../rpc/foreign-clients.ts";
 
 interface Ports {
   readonly http: number;
@@ -42,18 +42,16 @@ const COMMANDS = {
     ],
   },
   geth: {
-    prepare: (datadir, { genesisFile }) => [[`--datadir=${datadir}`, "--verbosity=1", "init", genesisFile]],
-    import: (datadir, { blocksFile }) => [`--datadir=${datadir}`, "--verbosity=1", "import", blocksFile],
+    prepare: (datadir, { genesisFile }) => [FOREIGN.geth.init(datadir, genesisFile)],
+    import: FOREIGN.geth.import,
     serve: (datadir, _, ports, secretFile) => [
       ...[`--datadir=${datadir}`, "--verbosity=1", "--syncmode=full", "--ipcdisable"],
       ...[...httpArgs(ports, secretFile), `--port=${ports.p2p}`, "--nodiscover", "--nat=none"],
     ],
   },
   reth: {
-    prepare: (datadir, { genesisFile }) => [["init", `--datadir=${datadir}`, `--chain=${genesisFile}`, "--quiet"]],
-    import: (datadir, { genesisFile, blocksFile }) => [
-      ...["import", `--datadir=${datadir}`, `--chain=${genesisFile}`, "--quiet", blocksFile],
-    ],
+    prepare: (datadir, { genesisFile }) => [FOREIGN.reth.init(datadir, genesisFile)],
+    import: FOREIGN.reth.import,
     serve: (datadir, { genesisFile }, ports, secretFile) => [
       ...["node", `--datadir=${datadir}`, `--chain=${genesisFile}`, "--quiet", "--ipcdisable"],
       ...[...httpArgs(ports, secretFile), `--port=${ports.p2p}`, "--disable-discovery", "--nat=none"],
@@ -84,8 +82,8 @@ export interface SyncNode {
 export async function prepareFolder(client: SyncClient, chain: GeneratedChain, datadir: string, hasBlocks: boolean): Promise<void> {
   mkdirSync(datadir, { recursive: true });
   const commands = COMMANDS[client.name];
-  for (const args of commands.prepare(datadir, chain)) await run(client.program, args);
-  if (hasBlocks) await run(client.program, commands.import(datadir, chain));
+  for (const args of commands.prepare(datadir, chain)) await runProgram(client.program, args);
+  if (hasBlocks) await runProgram(client.program, commands.import(datadir, chain));
 }
 
 export async function startNode(client: SyncClient, chain: GeneratedChain, datadir: string): Promise<SyncNode> {
@@ -111,14 +109,4 @@ export async function startNode(client: SyncClient, chain: GeneratedChain, datad
     await kill();
     throw error;
   }
-}
-
-async function run(program: string, args: readonly string[]): Promise<void> {
-  const child: ChildProcess = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-2000);
-  });
-  const [code] = (await once(child, "exit")) as [number | null];
-  if (code !== 0) throw new Error(`${program} ${args.join(" ")}: exit code ${code}\n${said}`);
 }
