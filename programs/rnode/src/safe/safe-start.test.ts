@@ -110,7 +110,7 @@ describe("startFromRecord", () => {
     [
       "keeps the label of an engine that lost only the newest of an L1 block's safe blocks in a crash",
       { unsafe: 1_701, safe: 1_701 },
-      { unsafe: 1_701, safe: 1_701, highestFormerSafe: 1_701, derivedFrom: 850 },
+      { unsafe: 1_701, safe: 1_701, highestFormerSafe: 1_701, derivedFrom: 851 },
     ],
     [
       "does not keep a label at or beyond a block that is recorded and lost",

@@ -77,13 +77,14 @@ export async function startFromRecord(record: SafeHeadRecord, deps: SafeStartDep
       ? safeLabel.l1Origin.number <= entry.l1Block.number && (await canonical(safeLabel.l1Origin))
       : safeLabel.number < lost.safeHead.number && (await canonical(lost.l1Block)));
   const safe = isKnownSafe ? safeLabel : recorded;
+  const derivedFrom = (isKnownSafe && lost !== undefined ? lost : entry).l1Block;
   if (safe.number < finalized.number) return { kind: "unknown", reason: "the engine's finalized head is above the record" };
   const unsafe = await lastOfCanonicalOrigin(safe, unsafeHead, deps);
   // Where L1 itself was reorganised, former safe blocks may be replaced.
   const highestFormerSafe = entry === last && safeLabel !== undefined && safeLabel.number > safe.number ? safeLabel : safe;
   log.info("starting from the safe-head database", {
     safe: safe.number,
-    derivedFrom: entry.l1Block.number,
+    derivedFrom: derivedFrom.number,
     ...(entry === last ? {} : { newestEntry: last.l1Block.number }),
     ...(unsafe.hash === unsafeHead.hash ? {} : { unsafe: unsafe.number, unsafeBefore: unsafeHead.number }),
   });
@@ -93,7 +94,7 @@ export async function startFromRecord(record: SafeHeadRecord, deps: SafeStartDep
     safe,
     finalized,
     highestFormerSafe: highestFormerSafe.number <= unsafe.number ? highestFormerSafe : safe,
-    derivedFrom: entry.l1Block,
+    derivedFrom,
   };
 }
 
