@@ -7,8 +7,8 @@ export interface CrossSafety {
   decidesAt(timestamp: number): boolean;
   /** The newest verified block of this chain; `undefined`: none so far. */
   verified(): BlockId | undefined;
-  /** The newest verified block that rests on L1 blocks up to a number only. */
-  verifiedBy(l1Number: number): BlockId | undefined;
+  /** The newest verified block that rests on L1 blocks up to a number only, and the highest of those L1 blocks, which L1 may have replaced since. */
+  verifiedBy(l1Number: number): { readonly block: BlockId; readonly l1: BlockId } | undefined;
   /** Whether a block was found invalid, or any of a height. Its deposits-only form takes its place. */
   isDenied(number: number, hash?: Hex): boolean;
   /** Grows with each verdict. */

@@ -9,7 +9,7 @@ import type { SafeParts } from "../safe/create-safe.ts";
 import { challengeableL1Blocks, Finalizer } from "../safe/finalizer.ts";
 import type { Verification } from "../verification.ts";
 import { BlocksAhead } from "./blocks-ahead.ts";
-import { type CrossSafeDeps, crossSafePart } from "./cross-safe.ts";
+import { type CrossSafeDeps, crossSafePart, finalInSet } from "./cross-safe.ts";
 import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { l1Ahead } from "./l1-ahead.ts";
@@ -116,15 +116,7 @@ export function createDerivation(
     finalized: () => control.heads.finalized,
     safe: () => control.heads.safe,
     finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
-    verifiedBy:
-      crossSafety &&
-      (async (block, l1Number) => {
-        if (!crossSafety.decidesAt(block.timestamp)) return block;
-        const verified = crossSafety.verifiedBy(l1Number);
-        if (verified === undefined) return undefined;
-        const ref = await l2.blockRefByNumber(Math.min(verified.number, block.number));
-        return ref?.number === verified.number && ref.hash !== verified.hash ? undefined : ref;
-      }),
+    verifiedBy: crossSafety && ((block, l1Number) => finalInSet(crossSafety, block, l1Number, { l1, l2 })),
     log,
     recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
     dataFinalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { CrossSafety } from "../common/cross-safety.ts";
 import { attributesOn, FakeEngine, GENESIS_TIME_SEC } from "../testing/fake-chain.ts";
 import { createHarness, type Harness, userTransaction } from "../testing/harness.ts";
-import { startInSet } from "./cross-safe.ts";
+import { finalInSet, startInSet } from "./cross-safe.ts";
 
 /** What the set says of the chain; blocks with a time from that of block `from` on need it. */
 function setSays(from = 1) {
@@ -13,11 +13,13 @@ function setSays(from = 1) {
     denied: [] as BlockId[],
     verdicts: 0,
     rederivedAfter: undefined as number | undefined,
+    /** from which the set was derived up to `verified` */
+    l1: { number: 0, hash: "0x" } as BlockId,
   };
   const crossSafety: CrossSafety = {
     decidesAt: (timestamp) => timestamp >= GENESIS_TIME_SEC + 2 * from,
     verified: () => said.verified,
-    verifiedBy: () => said.verified,
+    verifiedBy: () => said.verified && { block: said.verified, l1: said.l1 },
     isDenied: (number, hash) => said.denied.some((block) => block.number === number && (hash ?? block.hash) === block.hash),
     get verdicts() {
       return said.verdicts;
@@ -177,6 +179,26 @@ describe("a chain of a set", () => {
     } as const;
     const found = await startInSet(crossSafety, start, { l2: harness.engine });
     expect(found).toMatchObject({ unsafe: { number: 1 }, highestFormerSafe: { number: 1 }, base: { number: 1 } });
+  });
+
+  it("is final up to what was verified by L1 blocks that L1 still has", async () => {
+    const { said, crossSafety } = setSays(2);
+    const harness = createHarness({ l1Blocks: 4, crossSafety });
+    harness.pipeline.batches.push(batch(1), batch(2), batch(3));
+    await harness.untilIdle();
+    const [first, second, third] = [1, 2, 3].map((number) => refAt(harness, number) as L2BlockRef);
+    const { l1, engine: l2 } = harness;
+    const final = (block: L2BlockRef) => finalInSet(crossSafety, block, 3, { l1, l2 });
+    expect(await final(first!)).toEqual(first);
+    expect(await final(third!)).toBeUndefined();
+    said.verified = second;
+    said.l1 = l1.blocks[3]!;
+    expect(await final(third!)).toEqual(second);
+    said.verified = { number: 2, hash: first!.hash }; // on another branch
+    expect(await final(third!)).toBeUndefined();
+    said.verified = second;
+    said.l1 = { number: 3, hash: l1.blocks[2]!.hash };
+    expect(await final(third!)).toBeUndefined();
   });
 
   it.each([0, 3])("derives a replaced block once more as it was replaced, with block %i final", async (final) => {

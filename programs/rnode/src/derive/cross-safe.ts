@@ -1,7 +1,7 @@
 import type { L2Blocks } from "@rnode/node-clients";
 import type { Logger } from "@rnode/observe";
 import { CodedError, isCodedError } from "@rnode/primitives";
-import type { L2BlockRef } from "@rnode/protocol";
+import type { BlockId, L2BlockRef } from "@rnode/protocol";
 import type { CrossSafety } from "../common/cross-safety.ts";
 import type { FoundHeads } from "../common/found-heads.ts";
 import { IDLE, type Progress, reset, temporary, temporaryBy } from "../common/progress.ts";
@@ -52,6 +52,27 @@ async function deniedInChain(crossSafety: CrossSafety, l2: Blocks, unsafe: L2Blo
     if ((await l2.blockRefByNumber(number))?.hash === hash) return number;
   }
   return undefined;
+}
+
+/**
+ * The newest block up to `block`, which is final by its own chain's data, that was verified by final data of all chains.
+ *
+ * @param l1Number of the finalized L1 block
+ * @throws {CodedError} engine/*, l1/*
+ */
+export async function finalInSet(
+  crossSafety: CrossSafety,
+  block: L2BlockRef,
+  l1Number: number,
+  { l1, l2 }: { readonly l1: { blockByNumber(number: number): Promise<BlockId | undefined> }; readonly l2: Blocks },
+): Promise<L2BlockRef | undefined> {
+  if (!crossSafety.decidesAt(block.timestamp)) return block;
+  const verified = crossSafety.verifiedBy(l1Number);
+  if (verified === undefined) return undefined;
+  // After a reorganisation, the set may not have taken back yet what rests on replaced data of another chain.
+  if ((await l1.blockByNumber(verified.l1.number))?.hash !== verified.l1.hash) return undefined;
+  const ref = await l2.blockRefByNumber(Math.min(verified.block.number, block.number));
+  return ref?.number === verified.block.number && ref.hash !== verified.block.hash ? undefined : ref;
 }
 
 /** Starts below what was found invalid, with a safe block that was verified. */

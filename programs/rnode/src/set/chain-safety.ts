@@ -15,7 +15,11 @@ export function chainSafety({ database, config: { l2ChainId }, startSec, onL1Hea
   return {
     decidesAt: (timestamp) => timestamp >= startSec,
     verified: () => database.verified.last?.heads.get(l2ChainId),
-    verifiedBy: (l1Number) => database.verified.derivedUpTo(l1Number)?.heads.get(l2ChainId),
+    verifiedBy: (l1Number) => {
+      const round = database.verified.derivedUpTo(l1Number);
+      const block = round?.heads.get(l2ChainId);
+      return block && { block, l1: round!.l1 };
+    },
     isDenied: (number, hash) =>
       hash === undefined ? database.denied.at(l2ChainId, number) !== undefined : database.denied.has(l2ChainId, number, hash),
     get verdicts() {
