@@ -99,11 +99,11 @@ export class SimSource {
     this.#running = running;
     for (const node of this.nodes) node.start();
     const chains = this.nodes.map((node, i) => new NodeChain(node.node!, configs[i]!, database.messageLog(configs[i]!.l2ChainId)));
-    const [first] = chains;
-    const told = first!.onVerdict.bind(first);
-    first!.onVerdict = () => {
-      told();
+    const commit = database.atomically.bind(database);
+    database.atomically = (action, options) => {
+      const result = commit(action, options);
       onVerdict(this);
+      return result;
     };
     const checkL1 = async (block: BlockId): Promise<"canonical" | "replaced" | "missing"> =>
       block.hash === BEFORE_ANY_L1.hash ? "canonical" : (await canonicalL1.check([block])).kind;

@@ -38,6 +38,8 @@ export type Round =
 const ROUNDS_BETWEEN_PRUNING = 600;
 /** What a power cut takes back is verified again. */
 const ROUNDS_A_FLUSH = 64;
+/** PERF: a chain that is told asks its engine for a block, and sends it a fork choice. */
+const ROUNDS_UNTOLD = 32;
 const FLUSHED = { isFlushed: true };
 
 /**
@@ -56,6 +58,8 @@ export class SetVerifier {
   private pending: DeniedBlock[];
   private sincePruning = 0;
   private sinceFlush = 0;
+  /** rounds that the chains have not been told of */
+  private untold = 0;
 
   constructor(deps: SetVerifierDeps) {
     const { chains, expiryWindowSec, database } = deps;
@@ -69,6 +73,22 @@ export class SetVerifier {
 
   /** Does what can be done next. @throws {CodedError} engine/*, l1/*, safe-heads/*, storage/*, set-database/* */
   async round(): Promise<Round> {
+    let round: Round | undefined;
+    try {
+      round = await this.next();
+      return round;
+    } finally {
+      const isOnTheWay = round?.kind === "verified" && ++this.untold < ROUNDS_UNTOLD;
+      if (!isOnTheWay && this.untold > 0) this.tell();
+    }
+  }
+
+  private tell(): void {
+    this.untold = 0;
+    for (const chain of this.deps.chains) chain.onVerdict();
+  }
+
+  private async next(): Promise<Round> {
     const { chains, database, checkL1, log } = this.deps;
     if (!Number.isFinite(this.startSec)) return { kind: "waiting", reason: "a chain with Lagoon" };
     const { last } = database.verified;
@@ -121,7 +141,6 @@ export class SetVerifier {
     this.pending = [];
     log.debug("messages of the set verified", { timestamp, l1Block: l1.number });
     this.prune(timestamp);
-    for (const chain of chains) chain.onVerdict();
     return { kind: "verified", timestamp, messages: messagesOf(blocks) };
   }
 
@@ -162,7 +181,7 @@ export class SetVerifier {
 
   /** L1 has taken back what the last rounds or verdicts rest on. */
   private async rewind(): Promise<Round> {
-    const { chains, database, checkL1, log } = this.deps;
+    const { database, checkL1, log } = this.deps;
     let kept = database.verified.last;
     while (kept !== undefined) {
       const ground = await checkL1(kept.l1);
@@ -183,7 +202,7 @@ export class SetVerifier {
     }, FLUSHED);
     this.pending = [];
     log.warn("L1 was reorganised: messages of the set are verified again", { after, verdictsUndone: undone.length });
-    for (const chain of chains) chain.onVerdict();
+    this.tell();
     return { kind: "rewound", timestamp };
   }
 
