@@ -125,6 +125,7 @@ export class SetInvariants {
       if (denied === undefined || timestamp > round.timestamp) continue;
       if (this.#at(round, chainId, block.number - 1)?.ref.hash !== denied.ref.parentHash) continue;
       if (unmetMessage(this.#modelOf(round), modelBlock(denied)) !== undefined) continue;
+      if (!haveOrder(this.#lookedAt(source, round, timestamp))) continue; // a cycle, or what one depends on
       const detail = `${source.name} denied ${named(chainId, block)} (${reason}), all of whose messages are met`;
       this.#deps.onViolation("wrong-denial", detail);
     }
@@ -222,6 +223,21 @@ export class SetInvariants {
     if (head === undefined || number > head.number || number < 1) return undefined;
     for (const block of this.#ancestors(chainId, head.hash)) if (block.ref.number === number) return block;
     return undefined;
+  }
+
+  /** The blocks of a time as they were before any of them was denied. */
+  #lookedAt(source: SimSource, round: VerifiedRound, timestamp: number): Map<bigint, ModelBlock> {
+    const blocks = new Map<bigint, ModelBlock>();
+    for (const { config } of this.#deps.chains) {
+      const { l2ChainId: chainId } = config;
+      const block = this.#at(round, chainId, numberAt(config, timestamp));
+      if (block?.ref.timestamp === timestamp) blocks.set(chainId, modelBlock(block));
+    }
+    for (const { chainId, block, timestamp: time } of source.database!.denied.list()) {
+      const denied = time === timestamp ? this.#block(chainId, block.hash) : undefined;
+      if (denied !== undefined) blocks.set(chainId, modelBlock(denied));
+    }
+    return blocks;
   }
 
   #modelOf(round: VerifiedRound) {
