@@ -27,7 +27,9 @@ export type PartsEnd =
   /** the head changed */
   | "head-changed"
   /** blocks were derived or imported */
-  | "derived";
+  | "derived"
+  /** the payload was not requested within a block time after the block was due: its sequencer has stopped, or was paused */
+  | "overdue";
 
 /** Receives the parts of the blocks that are built here. */
 export interface PartSink {
@@ -44,7 +46,7 @@ export interface PartsOptions {
   readonly sink: PartSink;
   readonly delay: Delay;
   readonly clock: Pick<Clock, "unixMs">;
-  /** the parts that another producer published of a block on this parent, which a build begins with */
+  /** the latest known parts of a block on this parent, whoever published them; a build begins with their transactions */
   readonly promised: (parentHash: Uint8Array) => PendingBlock | undefined;
 }
 

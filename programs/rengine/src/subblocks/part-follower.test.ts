@@ -2,7 +2,7 @@ import type { PartVerdict, PendingBlock } from "@rnode/chain";
 import { PendingBlocks } from "@rnode/eth-api";
 import { createLogger, createMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, ZERO_HASH } from "@rnode/primitives";
-import { encodeFlashblock, type Flashblock } from "@rnode/protocol";
+import { encodeFlashblock, type Flashblock, FlashblockOrder } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { PartFollower } from "./part-follower.ts";
 import { createStreamMetrics } from "./stream-metrics.ts";
@@ -50,7 +50,8 @@ function following(refuses: (part: Flashblock) => boolean = () => false) {
   let onHead = (): void => {};
   let head = 1;
   let parent: Hex | undefined;
-  const state = { isBuilding: false, nowMs: 0 };
+  const state: { building: number | undefined; nowMs: number } = { building: undefined, nowMs: 0 };
+  const order = new FlashblockOrder();
   const factory = createMetrics({ prefix: "", ofProcess: false });
   const headHash = (): Hex => bytesToHex(new Uint8Array(32).fill(head));
   const follower = new PartFollower({
@@ -70,12 +71,14 @@ function following(refuses: (part: Flashblock) => boolean = () => false) {
     },
     pending,
     relay: (text) => relayed.push(text),
-    isBuilding: () => state.isBuilding,
+    order,
+    building: () => state.building,
     log: createLogger({ level: "info", format: "logfmt", destination: { write: (line) => log.push(line) } }),
     metrics: createStreamMetrics(factory),
     nowMs: () => state.nowMs,
   });
   return {
+    order,
     pending,
     relayed,
     log,
@@ -153,14 +156,35 @@ describe("a follower of parts", () => {
     expect(f.pending.latest).toBeUndefined();
   });
 
-  it("ignores streams while a block is built here", () => {
+  it("ignores other parts of a block that is built here, and neither executes nor relays own ones that come back", async () => {
     const f = following();
-    f.state.isBuilding = true;
-    f.take(part(2, 0), part(2, 1));
-    expect([f.executed, f.pending.latest]).toEqual([[], undefined]);
-    f.state.isBuilding = false;
-    f.take(part(2, 2), part(2, 0, 1, 9));
-    expect([f.executed, f.log]).toEqual([[[2, 0]], []]);
+    f.take(part(2, 0, 1, 9));
+    f.state.building = 2; // another build of it
+    for (const index of [0, 1]) expect(f.order.take(part(2, index)).kind).not.toBe("duplicate");
+    f.take(part(2, 1, 1, 9), part(2, 0), part(2, 0, 1, 10));
+    expect(await f.metric('subblocks_received_total{place="built-here"}')).toBe(3);
+    f.order.drop();
+    f.state.building = undefined; // sealed
+    f.take(part(2, 0), part(2, 1), part(2, 2), part(2, 1, 1, 9));
+    expect([f.executed, f.relayed, f.log]).toEqual([[[2, 0]], [textOf(part(2, 0, 1, 9))], []]);
+    f.take(part(2, 0, 1, 11)); // another leader builds it
+    expect(f.executed).toEqual(Array.from({ length: 2 }, () => [2, 0]));
+  });
+
+  it("keeps the parts of the next block while one is built here, which another leader's block replaces", () => {
+    const f = following();
+    f.state.building = 2;
+    f.take(part(3, 0), part(3, 1));
+    expect([f.executed.length, f.relayed.length]).toEqual([0, 2]);
+    f.state.building = undefined; // the head has changed
+    f.moveHead(2);
+    expect(f.executed).toEqual([0, 1].map((index) => [3, index]));
+  });
+
+  it("goes on with a block when another source contradicts an earlier one", () => {
+    const f = following();
+    f.take(part(2, 0), part(2, 1), part(2, 0, 1, 9), { ...part(2, 1), blockNumber: 7 }, part(2, 1, 1, 9));
+    expect([f.pending.latest, f.log]).toEqual([expect.objectContaining({ index: 1, payloadId: part(2, 0, 1, 9).payloadId }), []]);
   });
 
   it("says once in a while that streams are broken, and counts each message", async () => {

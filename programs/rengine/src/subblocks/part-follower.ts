@@ -2,7 +2,7 @@ import type { Chain, ChainParts } from "@rnode/chain";
 import type { PendingBlocks } from "@rnode/eth-api";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
-import { decodeFlashblock, type Flashblock, FlashblockOrder } from "@rnode/protocol";
+import { decodeFlashblock, type Flashblock, type FlashblockOrder } from "@rnode/protocol";
 import type { DropReason, StreamMetrics } from "./stream-metrics.ts";
 
 export interface PartFollowerDeps {
@@ -10,8 +10,9 @@ export interface PartFollowerDeps {
   readonly pending: PendingBlocks;
   /** sends a part on to readers of the stream */
   readonly relay: (text: string) => void;
-  /** whether a block is being built here, so that parts of others do not count */
-  readonly isBuilding: () => boolean;
+  readonly order: FlashblockOrder;
+  /** number of the block that is being built here, of which parts of others do not count */
+  readonly building: () => number | undefined;
   readonly log: Logger;
   readonly metrics: StreamMetrics;
   readonly nowMs: () => number;
@@ -34,7 +35,6 @@ const LOG_INTERVAL_MS = 10_000;
  */
 export class PartFollower {
   readonly #deps: PartFollowerDeps;
-  readonly #order = new FlashblockOrder();
   readonly #stop: () => void;
   /** parts of one block, in order */
   #waiting: Waiting[] = [];
@@ -56,8 +56,13 @@ export class PartFollower {
     if (text === undefined) this.#refuse("unreadable", source, { reason: "neither JSON nor brotli, or too large" });
     if (text === undefined || part === undefined) return;
     const { payloadId, index } = part;
-    const place = this.#order.take(part);
-    this.#deps.metrics.received.inc({ place: place.kind });
+    const { order, metrics, building } = this.#deps;
+    if (part.blockNumber <= (building() ?? -1)) {
+      metrics.received.inc({ place: "built-here" });
+      return;
+    }
+    const place = order.take(part);
+    metrics.received.inc({ place: place.kind });
     switch (place.kind) {
       case "duplicate":
       case "no-base":
@@ -97,12 +102,11 @@ export class PartFollower {
   }
 
   #execute(): void {
-    const { chain, pending, metrics, isBuilding } = this.#deps;
+    const { chain, pending, metrics, order } = this.#deps;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { part, source } = next;
-      if (part.blockNumber <= chain.head().number || isBuilding()) {
-        // its block is there, or another one is built here: its later parts do not count either
-        this.#order.drop();
+      if (part.blockNumber <= chain.head().number) {
+        order.drop(); // its block is there: its later parts do not count either
         this.#forget();
         return;
       }
@@ -126,9 +130,10 @@ export class PartFollower {
 
   /** Nothing more is expected of the current block, and what came of it does not count. */
   #end(): void {
-    this.#order.drop();
+    const { order, building, pending } = this.#deps;
+    order.drop();
     this.#forget();
-    if (!this.#deps.isBuilding() && this.#deps.pending.latest !== undefined) this.#deps.pending.set(undefined);
+    if (building() === undefined && pending.latest !== undefined) pending.set(undefined);
   }
 
   #forget(): void {

@@ -1,13 +1,15 @@
 import { flashblockMetadataOf, flashblockOf, type PartSink, type PartsEnd, type PendingBlock } from "@rnode/chain";
 import type { PendingBlocks } from "@rnode/eth-api";
 import type { Logger } from "@rnode/observe";
-import { encodeFlashblock } from "@rnode/protocol";
+import { encodeFlashblock, type FlashblockOrder } from "@rnode/protocol";
 import type { StreamMetrics } from "./stream-metrics.ts";
 import type { StreamServer } from "./stream-server.ts";
 
 export interface PartPublisherDeps {
   readonly pending: PendingBlocks;
   readonly server: Pick<StreamServer, "send" | "readers">;
+  /** that of the followed streams: parts that are built here take the place of those, and are known when they come back */
+  readonly order: FlashblockOrder;
   readonly log: Logger;
   readonly metrics: StreamMetrics;
 }
@@ -15,30 +17,33 @@ export interface PartPublisherDeps {
 /** Publishes the parts of blocks that are built here: to readers of the stream, and as the pending block. */
 export class PartPublisher implements PartSink {
   readonly #deps: PartPublisherDeps;
-  #isBuilding = false;
+  #building: number | undefined;
 
   constructor(deps: PartPublisherDeps) {
     this.#deps = deps;
   }
 
-  /** A block is being built here, so streams of others do not count. */
-  get isBuilding(): boolean {
-    return this.#isBuilding;
+  /** The number of the block that is being built here. */
+  get building(): number | undefined {
+    return this.#building;
   }
 
   onPart(part: PendingBlock): void {
-    const { pending, server, metrics } = this.#deps;
+    const { pending, server, order, metrics } = this.#deps;
     const stopTimer = metrics.publish.time();
-    this.#isBuilding = true;
+    this.#building = part.block.header.number;
     metrics.published.inc();
-    if (server.readers > 0) server.send(encodeFlashblock(flashblockOf(part), flashblockMetadataOf(part)));
+    const message = flashblockOf(part);
+    order.take(message);
+    if (server.readers > 0) server.send(encodeFlashblock(message, flashblockMetadataOf(part)));
     pending.set(part);
     stopTimer();
   }
 
   onEnd({ payloadId, block, index }: PendingBlock, end: PartsEnd, lost: number): void {
-    const { log, metrics } = this.#deps;
-    this.#isBuilding = false;
+    const { log, metrics, order } = this.#deps;
+    this.#building = undefined;
+    order.drop();
     metrics.builds.inc({ end });
     metrics.lost.add(lost);
     const fields = { number: block.header.number, payloadId, parts: index + 1 };
@@ -48,7 +53,8 @@ export class PartPublisher implements PartSink {
   }
 
   onError(error: unknown): void {
-    this.#isBuilding = false;
+    this.#building = undefined;
+    this.#deps.order.drop();
     this.#deps.log.error("a subblock could not be built", { err: error });
   }
 }

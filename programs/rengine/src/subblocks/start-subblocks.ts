@@ -1,8 +1,9 @@
-import type { Chain, ChainParts, Delay } from "@rnode/chain";
+import type { Chain, ChainParts, Delay, PartsOptions, PendingBlock } from "@rnode/chain";
 import type { PendingBlocks } from "@rnode/eth-api";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { type Clock, equalBytes } from "@rnode/primitives";
 import { namingPorts, type Scope, UserError } from "@rnode/program";
+import { FlashblockOrder } from "@rnode/protocol";
 import { PartFollower } from "./part-follower.ts";
 import { PartPublisher } from "./part-publisher.ts";
 import { createStreamMetrics } from "./stream-metrics.ts";
@@ -33,15 +34,15 @@ export async function startSubblocks(
     () => namingPorts({ "subblocks.port": options.port }, () => server.listen()),
     () => server.close(),
   );
-  const publisher = new PartPublisher({ pending, server, log, metrics });
+  const order = new FlashblockOrder();
+  const publisher = new PartPublisher({ pending, server, order, log, metrics });
   if (options.enabled) {
     chain.publishParts({
       intervalMs: options.intervalMs,
       sink: publisher,
       delay,
       clock,
-      promised: (parentHash) =>
-        pending.latest !== undefined && equalBytes(pending.latest.block.header.parentHash, parentHash) ? pending.latest : undefined,
+      promised: promisedParts(pending),
     });
   }
   if (options.urls.length > 0) {
@@ -49,7 +50,8 @@ export async function startSubblocks(
       chain,
       pending,
       relay: (text) => server.send(text),
-      isBuilding: () => publisher.isBuilding,
+      order,
+      building: () => publisher.building,
       log,
       metrics,
       nowMs: () => clock.monotonicMs(),
@@ -76,4 +78,13 @@ export async function startSubblocks(
   }
   log.info("stream of subblocks listens", { addr: options.host, port, publishes: options.enabled, follows: options.urls.length });
   return port;
+}
+
+/** The parts that a block must have: the latest ones, also after their stream has broken. */
+export function promisedParts(pending: PendingBlocks): PartsOptions["promised"] {
+  let latest: PendingBlock | undefined;
+  pending.onChange((part) => {
+    latest = part ?? latest;
+  });
+  return (parentHash) => (latest !== undefined && equalBytes(latest.block.header.parentHash, parentHash) ? latest : undefined);
 }

@@ -6,7 +6,7 @@ export type FlashblockPlace =
   /** another block begins */
   | { readonly kind: "first" }
   | { readonly kind: "next" }
-  /** known already, of this block or of one before it; usual if there are several sources */
+  /** known already, or of a block that ended; usual if there are several sources */
   | { readonly kind: "duplicate" }
   /** a part with this index came before, with other contents: the producer broke its word */
   | { readonly kind: "conflict" }
@@ -40,6 +40,7 @@ export class FlashblockOrder {
     const { payloadId, index, base, blockNumber, diff } = part;
     const fingerprint = fingerprintOf(part);
     const known = this.#known.find((sequence) => sequence.payloadId === payloadId);
+    if (known !== undefined && known !== this.#current) return { kind: "duplicate" }; // of a block that ended
     const before = known?.fingerprints[index];
     if (before !== undefined)
       return { kind: before === fingerprint && known?.blockNumber === blockNumber ? "duplicate" : "conflict" };
@@ -52,7 +53,6 @@ export class FlashblockOrder {
       return { kind: "first" };
     }
     if (known === undefined) return { kind: "no-base" };
-    if (known !== this.#current) return { kind: "duplicate" }; // of a block that ended
     const expected = known.fingerprints.length;
     if (index > expected) {
       this.drop();

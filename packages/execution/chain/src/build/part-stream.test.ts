@@ -127,6 +127,39 @@ describe("an open build", () => {
     ]);
   });
 
+  it("adds nothing once it is overdue by a block time, and is sealed as its parts", () => {
+    const producer = producerOf();
+    const id = producer.start();
+    producer.pool = [{ from: 0, tx: transaction(0, 0) }];
+    while (producer.nowMs < 1_003_500) producer.tick();
+    expect(producer.ends).toEqual([]);
+    producer.pool.push({ from: 0, tx: transaction(0, 1) });
+    producer.nowMs = 1_004_001;
+    producer.timer!.action();
+    expect(producer.users(producer.dev.chain.getPayload(id)!.block)).toEqual(hashesOf(transaction(0, 0)));
+    expect(producer.ends).toMatchObject([{ reason: "overdue" }]);
+  });
+
+  it("adds nothing to a payload that is requested too late", () => {
+    const producer = producerOf();
+    const id = producer.start();
+    producer.pool = [{ from: 0, tx: transaction(0, 0) }];
+    producer.nowMs = 1_004_001;
+    expect(producer.users(producer.dev.chain.getPayload(id)!.block)).toEqual([]);
+    expect(producer.ends).toEqual([{ index: 0, reason: "overdue", lost: 0 }]);
+    expect(producer.timer).toBeUndefined();
+  });
+
+  it("has its time from its start if it starts late", () => {
+    const producer = producerOf();
+    producer.nowMs = 1_060_000;
+    const id = producer.start();
+    producer.pool = [{ from: 0, tx: transaction(0, 0) }];
+    producer.nowMs += 1_999;
+    expect(producer.users(producer.dev.chain.getPayload(id)!.block)).toEqual(hashesOf(transaction(0, 0)));
+    expect(producer.ends).toMatchObject([{ reason: "sealed" }]);
+  });
+
   it("publishes nothing if the pool is excluded", () => {
     const producer = producerOf();
     produce(producer.dev);

@@ -15,8 +15,11 @@ export class PartStream {
   readonly #options: PartsOptions;
   readonly #plan: PartPlan;
   readonly #fill: FillWithin;
+  /** Unix ms; see `PartsEnd` */
+  readonly #overdueMs: number;
   #last: PendingBlock | undefined;
   #lost = 0;
+  #hasEnded = false;
   #timer: { readonly cancel: () => void } | undefined;
 
   constructor(build: PayloadBuild, payloadId: Hex, options: PartsOptions, fill: FillWithin) {
@@ -24,8 +27,10 @@ export class PartStream {
     this.#payloadId = payloadId;
     this.#options = options;
     this.#fill = fill;
-    const restMs = 1000 * Math.min(build.header.timestamp - options.clock.unixMs() / 1000, build.blockTimeSec);
+    const nowMs = options.clock.unixMs();
+    const restMs = 1000 * Math.min(build.header.timestamp - nowMs / 1000, build.blockTimeSec);
     this.#plan = planParts(restMs, options.intervalMs);
+    this.#overdueMs = nowMs + Math.max(0, restMs) + 1000 * build.blockTimeSec;
   }
 
   /**
@@ -41,26 +46,30 @@ export class PartStream {
     this.#schedule(this.#plan.firstMs);
   }
 
-  /** Publishes what has not been published yet, after a last fill, and ends the stream. */
+  /** Publishes what has not been published yet, after a last fill, and ends the stream. An overdue block is what was published. */
   seal(): void {
-    this.#timer?.cancel();
-    this.#fill((limits) => limits);
-    if (this.#hasMore) this.#publish();
+    if (!this.#isOver()) {
+      this.#fill((limits) => limits);
+      if (this.#hasMore) this.#publish();
+    }
     this.end("sealed");
   }
 
   end(reason: PartsEnd): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     this.#timer?.cancel();
     if (this.#last !== undefined) this.#options.sink.onEnd(this.#last, reason, this.#lost);
   }
 
-  /** what was published */
-  get last(): PendingBlock | undefined {
-    return this.#last;
-  }
-
   get #hasMore(): boolean {
     return this.#build.transactionCount > (this.#last?.block.transactions.length ?? 0);
+  }
+
+  /** No part is added to a block that is overdue: another sequencer may be building it. */
+  #isOver(): boolean {
+    if (this.#options.clock.unixMs() > this.#overdueMs) this.end("overdue");
+    return this.#hasEnded;
   }
 
   #next(): void {
@@ -79,6 +88,7 @@ export class PartStream {
   #schedule(delayMs: number): void {
     if (this.#last!.index >= MAX_FLASHBLOCKS - 2) return; // the payload's last part needs an index, too
     this.#timer = this.#options.delay(delayMs, () => {
+      if (this.#isOver()) return;
       try {
         this.#next();
       } catch (error) {

@@ -1,10 +1,10 @@
 import { SUPPOSED_GAS_PER_MS } from "@rnode/evm";
-import { equalBytes, type Hex, LruCache } from "@rnode/primitives";
+import { type Hex, LruCache } from "@rnode/primitives";
 import { type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
 import type { PendingSource } from "../api.ts";
-import type { PartsEnd, PartsOptions, PendingBlock } from "../chain-parts.ts";
+import type { PartsEnd, PartsOptions } from "../chain-parts.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import type { ExecutionLimit } from "../execute/execution-limit.ts";
 import { PartStream } from "./part-stream.ts";
@@ -39,8 +39,6 @@ export class PayloadJobs {
   source: PendingSource | undefined;
   /** how the parts of open builds are published; undefined: they are not */
   partsOptions: PartsOptions | undefined;
-  /** the parts that were published last */
-  #published: PendingBlock | undefined;
   readonly #context: ExecutionContext;
   readonly #nowMs: () => number;
   readonly #limit: ExecutionLimit;
@@ -103,17 +101,12 @@ export class PayloadJobs {
     }
   }
 
-  /** A build that follows another one on the same parent begins with the transactions of the other one's parts. */
   #startParts(id: Hex, job: OpenJob, options: PartsOptions): void {
-    const { parentHash } = job.build.header;
-    const own = this.#published;
-    const promised = own !== undefined && equalBytes(own.block.header.parentHash, parentHash) ? own : options.promised(parentHash);
     job.parts = new PartStream(job.build, id, options, (share) => this.#fill(job, share(this.limits)));
-    job.parts.start(promised);
+    job.parts.start(options.promised(job.build.header.parentHash));
   }
 
-  #seal(id: Hex, { build, parts }: OpenJob): ExecutedBlock {
-    if (parts !== undefined) this.#published = parts.last;
+  #seal(id: Hex, { build }: OpenJob): ExecutedBlock {
     const executed = build.seal();
     this.#jobs.set(id, { kind: "sealed", executed });
     return executed;

@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, hexToBytes } from "@rnode/primitives";
 import { type FeeMarketTransaction, hashTransaction } from "@rnode/protocol";
 import type { PartsEnd, PendingBlock } from "../chain-parts.ts";
 import { attributesFor, type DevChain, fixedPool, forkchoice, openDevChain } from "./dev-chain.ts";
@@ -17,6 +17,7 @@ export class PartProducer {
   readonly ends: PartsEnded[] = [];
   readonly errors: unknown[] = [];
   pool: { from: number; tx: FeeMarketTransaction }[] = [];
+  /** undefined: what was published here */
   promised: PendingBlock | undefined;
   timer: { readonly atMs: number; readonly action: () => void } | undefined;
   nowMs = 1_000_000;
@@ -33,7 +34,10 @@ export class PartProducer {
         this.timer = timer;
         return { cancel: () => (this.timer = this.timer === timer ? undefined : this.timer) };
       },
-      promised: () => this.promised,
+      promised: (parentHash) => {
+        const latest = this.promised ?? this.parts.at(-1);
+        return latest !== undefined && equalBytes(latest.block.header.parentHash, parentHash) ? latest : undefined;
+      },
       sink: {
         onPart: (part) => this.parts.push(part),
         onEnd: ({ index }, reason, lost) => this.ends.push({ index, reason, lost }),

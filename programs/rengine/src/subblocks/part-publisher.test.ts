@@ -1,0 +1,76 @@
+import type { PendingBlock } from "@rnode/chain";
+import { PendingBlocks } from "@rnode/eth-api";
+import { createMetrics, silentLogger } from "@rnode/observe";
+import { ZERO_HASH } from "@rnode/primitives";
+import { decodeFlashblock, FlashblockOrder } from "@rnode/protocol";
+import { describe, expect, it } from "vitest";
+import { PartPublisher } from "./part-publisher.ts";
+import { promisedParts } from "./start-subblocks.ts";
+import { createStreamMetrics } from "./stream-metrics.ts";
+
+/** A part without transactions. */
+const part = (index: number, parent: number, payloadId = "0x0300000000000001"): PendingBlock =>
+  ({
+    payloadId,
+    index,
+    earlier: 0,
+    block: {
+      header: {
+        number: parent + 1,
+        parentHash: new Uint8Array(32).fill(parent),
+        gasLimit: 1n,
+        gasUsed: 0n,
+        receiptsRoot: ZERO_HASH,
+        logsBloom: new Uint8Array(256),
+        beneficiary: new Uint8Array(20),
+        mixHash: ZERO_HASH,
+        extraData: new Uint8Array(0),
+        timestamp: parent,
+      },
+      transactions: [],
+    },
+    receipts: [],
+    changes: { accounts: [] },
+  }) as unknown as PendingBlock;
+
+describe("a publisher of parts", () => {
+  const publishing = () => {
+    const [pending, order, sent] = [new PendingBlocks(), new FlashblockOrder(), [] as string[]];
+    const server = { readers: 1, send: (text: string) => void sent.push(text) };
+    const metrics = createStreamMetrics(createMetrics({ prefix: "", ofProcess: false }));
+    return { pending, order, sent, publisher: new PartPublisher({ pending, order, server, log: silentLogger, metrics }) };
+  };
+
+  it("builds from the first part to the end, and knows its parts when they come back", () => {
+    const { pending, order, sent, publisher } = publishing();
+    expect(publisher.building).toBeUndefined();
+    for (const index of [0, 1]) publisher.onPart(part(index, 4));
+    expect([publisher.building, sent.length, pending.latest?.index]).toEqual([5, 2, 1]);
+    publisher.onEnd(part(1, 4), "sealed", 0);
+    expect(publisher.building).toBeUndefined();
+    for (const text of sent) expect(order.take(decodeFlashblock(text)).kind).toBe("duplicate");
+    expect(order.take({ ...decodeFlashblock(sent[1]!), index: 2 }).kind).toBe("duplicate"); // of a block that ended
+  });
+
+  it("ends after an error", () => {
+    const { publisher } = publishing();
+    publisher.onPart(part(0, 4));
+    publisher.onError(new Error("a test"));
+    expect(publisher.building).toBeUndefined();
+  });
+});
+
+describe("promised parts", () => {
+  it("are the latest ones on a parent, also after their stream has broken", () => {
+    const pending = new PendingBlocks();
+    const promised = promisedParts(pending);
+    const on = (parent: number) => promised(new Uint8Array(32).fill(parent))?.index;
+    expect(on(4)).toBeUndefined();
+    pending.set(part(0, 4));
+    pending.set(part(1, 4));
+    pending.set(undefined);
+    expect([on(4), on(5)]).toEqual([1, undefined]);
+    pending.set(part(0, 5));
+    expect([on(4), on(5)]).toEqual([undefined, 0]);
+  });
+});
