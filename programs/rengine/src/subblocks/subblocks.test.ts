@@ -14,6 +14,7 @@ const OTHER: Hex = `0x${"5a".repeat(20)}`;
 const RETURN_NUMBER: Hex = "0x435f5260205ff3";
 const PATIENCE = { timeout: 60_000, interval: 10 };
 type Json = Record<string, unknown>;
+const word = (value: number): Hex => `0x${value.toString(16).padStart(64, "0")}`;
 
 const streamOf = ({ client }: TestClient): string => `ws://127.0.0.1:${client.subblocksPort}`;
 
@@ -91,6 +92,9 @@ describe.each([
       expect(await call(node, "eth_getBalance", OTHER, "pending")).toBe(toQuantity(balance + 7n));
       expect(await call(node, "eth_getTransactionCount", RICH_ADDRESS, "pending")).toBe(toQuantity(nonce));
       expect(await call(node, "eth_getBlockTransactionCountByNumber", "pending")).toBe("0x2");
+      expect(await call(node, "eth_getTransactionByBlockNumberAndIndex", "pending", "0x1")).toMatchObject({ hash });
+      expect(await call(node, "eth_getRawTransactionByBlockNumberAndIndex", "pending", "0x1")).toMatch(/^0x02/);
+      expect(await call(node, "eth_getHeaderByNumber", "pending")).toMatchObject({ number: toQuantity(before + 1) });
       const block = await call<Json>(node, "eth_getBlockByNumber", "pending", false);
       expect(block).toMatchObject({ number: toQuantity(before + 1), transactions: [expect.any(String), hash] });
       expect(await call<Json[]>(node, "eth_getBlockReceipts", "pending")).toHaveLength(2);
@@ -129,14 +133,108 @@ describe.each([
     const counting = { from: RICH_ADDRESS, to: contractAddress };
     const gas = async (tag: string): Promise<bigint> => BigInt(await call<Hex>(follower, "eth_estimateGas", counting, tag));
     expect(await gas("pending")).toBeGreaterThan(await gas("latest"));
+    const words = await call<Record<Hex, Hex[]>>(follower, "eth_getStorageValues", { [contractAddress]: ["0x0"] }, "pending");
+    expect(words).toEqual({ [contractAddress]: [word(1)] });
+    expect(await call(follower, "eth_createAccessList", counting, "pending")).toMatchObject({
+      accessList: [{ address: contractAddress, storageKeys: [word(0)] }],
+    });
+    expect(await call<Json>(follower, "eth_getAccountInfo", contractAddress, "pending")).not.toMatchObject({ code: "0x" });
+    const bundle = [{ transactions: [{ ...counting, data: "0x00" }] }];
+    expect(await call(follower, "eth_callMany", bundle, { blockNumber: "pending" })).toEqual([[{ value: word(1) }]]);
+    expect(await call(follower, "debug_traceCall", counting, "pending", { tracer: "callTracer" })).toMatchObject({ type: "CALL" });
+    const traced = await call<Json[]>(follower, "debug_traceBlockByNumber", "pending", { tracer: "callTracer" });
+    expect(traced.map(({ txHash }) => txHash)).toContain(hash);
     // what needs a sealed block is about the head
-    expect(await call(follower, "eth_getProof", OTHER, [], "pending")).toEqual(
-      await call(follower, "eth_getProof", OTHER, [], "latest"),
-    );
-    expect(await call(follower, "eth_feeHistory", "0x1", "pending", [])).toEqual(
-      await call(follower, "eth_feeHistory", "0x1", "latest", []),
-    );
+    const ofHead = [
+      ["eth_getProof", [OTHER, []], []],
+      ["eth_getMultiProof", [[[OTHER, []]]], []],
+      ["eth_getAccount", [OTHER], []],
+      ["eth_feeHistory", ["0x1"], [[]]],
+      ["eth_getUncleCountByBlockNumber", [], []],
+      ["debug_getRawHeader", [], []],
+      ["debug_getRawBlock", [], []],
+      ["debug_executionWitness", [], []],
+    ] as const;
+    for (const [method, before, after] of ofHead) {
+      const answer = await call(follower, method, ...before, "latest", ...after);
+      expect(await call(follower, method, ...before, "pending", ...after)).toEqual(answer);
+    }
     await seal(id);
+  });
+
+  it("is what simulated blocks stand on", async () => {
+    const id = await sequencer.startBuild();
+    const creation = await send({ to: undefined, value: 0n, data: COUNTER_CREATION });
+    const { contractAddress } = (await receiptAt(follower, creation)) as { contractAddress: Hex };
+    await receiptAt(follower, await send({ to: contractAddress, value: 0n }));
+    const request = { blockStateCalls: [{ calls: [{ from: RICH_ADDRESS, to: contractAddress }] }, {}] };
+    const simulated = async (tag: string): Promise<Json[]> => {
+      const blocks = await call<Json[]>(follower, "eth_simulateV1", request, tag);
+      return blocks.map(({ number, gasUsed, stateRoot, logsBloom, calls }) => {
+        const outcomes = (calls as Json[]).map(({ status, gasUsed: gas, returnData }) => ({ status, gas, returnData }));
+        return { number, gasUsed, stateRoot, logsBloom, outcomes };
+      });
+    };
+    const onParts = await simulated("pending");
+    await seal(id);
+    expect(await simulated("latest")).toEqual(onParts);
+  });
+
+  it("has logs, after those of sealed blocks and once each", async () => {
+    const first = await sequencer.startBuild();
+    const creation = await send({ to: undefined, value: 0n, data: COUNTER_CREATION });
+    const { contractAddress: address } = (await receiptAt(follower, creation)) as { contractAddress: Hex };
+    const logged = await send({ to: address, value: 0n });
+    await receiptAt(follower, logged);
+    await seal(first);
+    const next = toQuantity(Number(await call<Hex>(follower, "eth_blockNumber")) + 1);
+    const logs = (range: object): Promise<Json[]> => call<Json[]>(follower, "eth_getLogs", { address, ...range });
+    const hashes = async (range: object): Promise<unknown[]> => (await logs(range)).map(({ transactionHash }) => transactionHash);
+    const all = { fromBlock: "earliest", toBlock: "pending" };
+    const parts = { fromBlock: "pending", toBlock: "pending" };
+    expect(await hashes(all)).toEqual([logged]); // without a part, pending is the head
+    const events: Json[] = [];
+    const socket = new WebSocket(follower.wsUrl);
+    socket.on("message", (data: Buffer) => events.push(JSON.parse(data.toString()) as Json));
+    await vi.waitFor(() => expect(socket.readyState).toBe(1), PATIENCE);
+    const kinds = [["pendingLogs", { address }], ["newFlashblockTransactions"], ["newFlashblockTransactions", true]];
+    for (const [id, params] of kinds.entries())
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, method: "eth_subscribe", params }));
+    await vi.waitFor(() => expect(events).toHaveLength(kinds.length), PATIENCE);
+    const told = (id: number): unknown[] => {
+      const { result: subscription } = events.find((event) => event.id === id)!;
+      const notices = events.map(({ params }) => params as { subscription: string; result: unknown } | undefined);
+      return notices.filter((notice) => notice?.subscription === subscription).map((notice) => notice!.result);
+    };
+
+    const id = await sequencer.startBuild();
+    const sent: Hex[] = [];
+    for (let count = 0; count < 2; count++) {
+      sent.push(await send({ to: address, value: 0n }));
+      await receiptAt(follower, sent[count]!);
+    }
+    expect(await hashes(all)).toEqual([logged, ...sent]);
+    expect(await hashes({ fromBlock: "latest", toBlock: "pending" })).toEqual([logged, ...sent]);
+    expect(await hashes({ fromBlock: next, toBlock: "pending" })).toEqual(sent);
+    expect(await hashes(parts)).toEqual(sent);
+    expect(await hashes({ fromBlock: "earliest", toBlock: "latest" })).toEqual([logged]);
+    const [log] = await logs(parts);
+    expect(log).toMatchObject({ blockNumber: next, transactionIndex: "0x1", logIndex: "0x0", removed: false });
+    expect(await hashes({ blockHash: log!.blockHash })).toEqual(sent);
+    const filter = await call(follower, "eth_newFilter", { address, fromBlock: "latest", toBlock: "pending" });
+    expect(await call<Json[]>(follower, "eth_getFilterLogs", filter)).toHaveLength(3);
+    expect(await call(follower, "eth_getFilterChanges", filter)).toEqual([]);
+
+    await vi.waitFor(() => expect(told(2)).toHaveLength(3), PATIENCE); // with the deposit
+    expect(told(0)).toMatchObject(sent.map((transactionHash, index) => ({ transactionHash, logIndex: toQuantity(index) })));
+    expect(told(1).slice(1)).toEqual(sent);
+    const full = told(2) as { hash: Hex; logs: Json[] }[];
+    expect(full.map(({ hash }) => hash)).toEqual(told(1));
+    expect(full.map(({ logs }) => logs)).toEqual([[], ...told(0).map((each) => [each])]);
+    await seal(id);
+    expect(await hashes(all)).toEqual([logged, ...sent]);
+    expect(await call<Json[]>(follower, "eth_getFilterChanges", filter)).toHaveLength(2);
+    socket.terminate();
   });
 
   it("answers eth_sendRawTransactionSync, and viem", async () => {

@@ -95,12 +95,16 @@ function stateByNumber({ chain, store }: ReadBackend, number: number): (HeaderAt
 export const rulesAt = ({ chain }: ReadBackend, header: Pick<Header, "number" | "timestamp" | "difficulty">): BlockRules =>
   rulesOfBlock(chain.config, header);
 
+/** The block under construction; undefined: there is none on the head. */
+export const pendingOnHead = ({ chain, pending }: ReadBackend): PendingBlock | undefined =>
+  pending?.latest === undefined ? undefined : pending.on(chain.head().hash);
+
 /** A transaction of the block under construction. */
 export function findPendingTransaction(
-  { chain, pending }: ReadBackend,
+  backend: ReadBackend,
   hash: Uint8Array,
 ): { readonly stored: PendingBlock; readonly index: number } | undefined {
-  const stored = pending?.latest === undefined ? undefined : pending.on(chain.head().hash);
+  const stored = pendingOnHead(backend);
   const index = stored && indexesOfPending(stored).get(bytesToHex(hash));
   return stored === undefined || index === undefined ? undefined : { stored, index };
 }

@@ -2,6 +2,7 @@ import { LayeredState, type PendingBlock, StateLayers, stateLayerOf } from "@rno
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { hashTransaction } from "@rnode/protocol";
 import { type BlockParts, partsOfBlock, type StateView } from "@rnode/storage";
+import { madeOnce } from "./made-once.ts";
 
 type Listener = (pending: PendingBlock | undefined) => void;
 
@@ -39,25 +40,18 @@ export class PendingBlocks {
   }
 }
 
-/** Values that are computed once for each part, when the first request needs them. */
-function oncePerPart<T>(make: (pending: PendingBlock) => T): (pending: PendingBlock) => T {
-  const made = new WeakMap<PendingBlock, T>();
-  return (pending) => {
-    let value = made.get(pending);
-    if (value === undefined) made.set(pending, (value = make(pending)));
-    return value;
-  };
-}
-
-export const partsOfPending: (pending: PendingBlock) => BlockParts = oncePerPart(partsOfBlock);
+/** Computed once for each part, when the first request needs it, as the values below. */
+export const partsOfPending: (pending: PendingBlock) => BlockParts = madeOnce(partsOfBlock);
 
 /** The position of each transaction, by hash. */
-export const indexesOfPending = oncePerPart(
-  ({ block }): ReadonlyMap<Hex, number> =>
+export const indexesOfPending = madeOnce(
+  ({ block }: PendingBlock): ReadonlyMap<Hex, number> =>
     new Map(block.transactions.map((transaction, index) => [bytesToHex(hashTransaction(transaction)), index])),
 );
 
-const layersOf = oncePerPart((pending) => new StateLayers([stateLayerOf({ ...pending, storageRoots: new Map(), nodes: [] })]));
+const layersOf = madeOnce(
+  (pending: PendingBlock) => new StateLayers([stateLayerOf({ ...pending, storageRoots: new Map(), nodes: [] })]),
+);
 
 /** The state after the part. @param parent the state after the parent */
 export const stateOfPending = (pending: PendingBlock, parent: StateView): StateView =>

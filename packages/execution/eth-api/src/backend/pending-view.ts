@@ -4,14 +4,14 @@ import { LATEST } from "../params/block-selector.ts";
 import type { ReadBackend } from "./backend.ts";
 import { type PendingBlocks, partsOfPending, stateOfPending } from "./pending-blocks.ts";
 
-const isPending = (selector: BlockSelector): boolean => selector.kind === "tag" && selector.tag === "pending";
+export const isPending = (selector: BlockSelector): boolean => selector.kind === "tag" && selector.tag === "pending";
 
 /** For answers that need a sealed block: `pending` is the head there. */
 export const sealed = (selector: BlockSelector): BlockSelector => (isPending(selector) ? LATEST : selector);
 
 /**
- * The chain with the block under construction as `pending`, as long as its parent is the head. Blocks, headers and states show it. Blocks to
- * be executed again (`resolve`, `bodyOf`) and trie nodes are those of sealed blocks.
+ * The chain with the block under construction as `pending`, as long as its parent is the head. Parts, headers and states show it, and so does
+ * its body by its hash. `resolve`, the body at `pending`, and trie nodes are those of sealed blocks.
  */
 export function withPendingBlock(chain: ReadBackend["chain"], pending: PendingBlocks): ReadBackend["chain"] {
   const current = (): PendingBlock | undefined => (pending.latest === undefined ? undefined : pending.on(chain.head().hash));
@@ -25,7 +25,7 @@ export function withPendingBlock(chain: ReadBackend["chain"], pending: PendingBl
     genesis: chain.genesis,
     head: () => chain.head(),
     resolve: (selector) => chain.resolve(selector),
-    bodyOf: (selector) => chain.bodyOf(selector),
+    bodyOf: (selector) => (selector.kind === "hash" ? selected(selector) : undefined) ?? chain.bodyOf(selector),
     partsOf(selector) {
       const found = selected(selector);
       return found === undefined ? chain.partsOf(selector) : partsOfPending(found);

@@ -17,7 +17,7 @@ import {
 } from "@rnode/chain";
 import type { BlockExecution, CallOutcome, EvmEngine } from "@rnode/evm";
 import { INVALID_PARAMS, RpcError, rpcErrorOf } from "@rnode/jsonrpc";
-import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, toQuantity, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, equalBytes, toQuantity, ZERO_HASH } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
   type BlockRules,
@@ -38,7 +38,7 @@ import {
   type SignedTransaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import { blockIdOf, type HeaderAt, type ReadBackend, requireState } from "../backend/backend.ts";
+import { blockIdOf, type HeaderAt, pendingOnHead, type ReadBackend, requireState } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
 import { l1InfoOfBlock } from "../json/l1-fee-fields.ts";
@@ -48,6 +48,7 @@ import { MAX_SIMULATED_BLOCKS, type SimulatedBlock, type SimulateRequest } from 
 import type { CallLimits } from "./call-service.ts";
 import { gasPriceOf } from "./call-validity.ts";
 import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
+import { type BaseOfBlocks, pendingBase } from "./pending-base.ts";
 import { failureOf, simulationError, simulationFault, transactionOfCall } from "./simulated-call.ts";
 import { interruptible, limitedCall } from "./time-limit.ts";
 import { type IndexedLog, TransferTracer } from "./transfer-tracer.ts";
@@ -83,8 +84,7 @@ interface BlockProgress {
 interface Simulation {
   readonly work: Work;
   readonly request: SimulateRequest;
-  readonly base: HeaderAt & { readonly state: ReturnType<typeof requireState>["state"] };
-  readonly baseNodes: NonNullable<ReturnType<ReadBackend["chain"]["trieNodesAt"]>>;
+  readonly base: BaseOfBlocks;
   /** newest first */
   readonly layers: StateLayers;
   gasBudget: bigint;
@@ -104,16 +104,13 @@ export class SimulateService {
 
   /** @throws {RpcError} */
   simulate(work: Work, request: SimulateRequest, selector: BlockSelector): JsonObject[] {
-    const base = requireState(this.#backend, selector);
-    const baseNodes = this.#backend.chain.trieNodesAt(blockIdOf(base));
-    if (baseNodes === undefined) throw rpcErrorOf(this.#backend.profile.errors.proofUnavailable(selector));
+    const base = this.#base(selector);
     const planned = planBlocks(request.blockStateCalls, base.header, this.#backend.profile.simulation.noBlocksText);
     const limited = limitedCall(work, this.#limits.timeoutMs, this.#backend.profile);
     const simulation: Simulation = {
       work: limited,
       request,
       base,
-      baseNodes,
       layers: new StateLayers(),
       gasBudget: this.#limits.gasCap,
     };
@@ -132,8 +129,23 @@ export class SimulateService {
     }
   }
 
+  /** @throws {RpcError} */
+  #base(selector: BlockSelector): BaseOfBlocks {
+    const { chain, profile } = this.#backend;
+    const at = requireState(this.#backend, selector);
+    const pending = pendingOnHead(this.#backend);
+    if (pending !== undefined && equalBytes(pending.hash, at.hash)) {
+      const base = pendingBase(this.#backend, pending, chain.head());
+      if (base !== undefined) return base;
+    }
+    const nodes = chain.trieNodesAt(blockIdOf(at));
+    if (nodes === undefined) throw rpcErrorOf(profile.errors.proofUnavailable(selector));
+    const { header, hash, state } = at;
+    return { header, hash, state, nodes };
+  }
+
   #simulateBlock(simulation: Simulation, parent: HeaderAt, planned: PlannedBlock): { json: JsonObject; at: HeaderAt } {
-    const { request, layers, base, baseNodes } = simulation;
+    const { request, layers, base } = simulation;
     const { config } = this.#backend.chain;
     const { asked } = planned;
     const overrides = asked.blockOverrides;
@@ -141,7 +153,7 @@ export class SimulateService {
     const rules = rulesOfBlock(config, open);
     const parentId = blockIdOf(parent);
     const reader = layers.depth === 0 ? base.state : new LayeredState(parentId, base.state, layers);
-    const nodes = layers.depth === 0 ? baseNodes : layeredNodes(baseNodes, layers);
+    const nodes = layers.depth === 0 ? base.nodes : layeredNodes(base.nodes, layers);
     const tracer = request.traceTransfers ? new TransferTracer() : undefined;
     this.#engine.setTracer(tracer);
     const environment = overriddenEnvironment(blockEnvironment(rules, open), {

@@ -1,16 +1,16 @@
-import { flashblockMetadataOf, flashblockOf, type PendingBlock, type StoredBlock } from "@rnode/chain";
+import type { StoredBlock } from "@rnode/chain";
 import { booleanShape, JsonText, optionalParam, rpcErrorOf, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
-import { encodeFlashblock } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ReadBackend } from "../backend/backend.ts";
-import type { PendingBlocks } from "../backend/pending-blocks.ts";
+import { madeOnce } from "../backend/made-once.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
 import { logsOfBlock, logTextsOfBlock } from "../logs/log-match.ts";
 import { checkFilterRange } from "../logs/log-query.ts";
-import { isWithinRange, type LogFilter, logFilterShape } from "../params/log-filter.ts";
+import { ALL_LOGS, isWithinRange, logFilterShape } from "../params/log-filter.ts";
 import { receiptFilterShape } from "../params/receipt-filter.ts";
+import { partSubscriptions } from "./part-subscriptions.ts";
 import { ReceiptNotices } from "./receipt-notices.ts";
 import { type SyncFeed, syncNotice } from "./sync-feed.ts";
 
@@ -20,14 +20,6 @@ export interface PendingFeed {
   isListening?(): Promise<void> | undefined;
 }
 
-const ALL_LOGS: LogFilter = {
-  addresses: undefined,
-  topics: [],
-  blockHash: undefined,
-  fromBlock: undefined,
-  toBlock: undefined,
-};
-
 /** `eth_subscribe`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 export function ethSubscriptions(
   backend: ReadBackend,
@@ -36,8 +28,9 @@ export function ethSubscriptions(
 ): SubscriptionTable {
   const { chain, profile } = backend;
   const receipts = new ReceiptNotices(backend);
-  const transactionTextOf = madeOnce(({ transaction, sender }: PooledTransaction) =>
-    JSON.stringify(transactionToJson(profile, transaction, sender, undefined)),
+  const transactionTextOf = madeOnce(
+    ({ transaction, sender }: PooledTransaction) =>
+      new JsonText(JSON.stringify(transactionToJson(profile, transaction, sender, undefined))),
   );
   return {
     eth: {
@@ -87,7 +80,7 @@ export function ethSubscriptions(
           });
         },
       }),
-      ...(backend.pending !== undefined && { newFlashblocks: flashblockSubscription(backend.pending) }),
+      ...(backend.pending !== undefined && partSubscriptions(backend, backend.pending)),
       syncing: subscription({
         params: [],
         summary: "Whether the node is syncing from peers: at first, and when that changes.",
@@ -100,26 +93,5 @@ export function ethSubscriptions(
   };
 }
 
-const flashblockSubscription = (pending: PendingBlocks) =>
-  subscription({
-    params: [],
-    summary: "Each part of a block under construction, as the stream of flashblocks has it.",
-    start: (_, sink) =>
-      pending.onChange((part) => {
-        if (part !== undefined) sink.notifyEach(() => [flashblockTextOf(part)]);
-      }),
-  });
-
-const flashblockTextOf = madeOnce((part: PendingBlock) => encodeFlashblock(flashblockOf(part), flashblockMetadataOf(part)));
-const headTextOf = madeOnce((stored: StoredBlock) => JSON.stringify(headerToJson(stored.block.header, stored.hash)));
-const hashTextOf = madeOnce(({ hash }: PooledTransaction) => `"${bytesToHex(hash)}"`);
-
-/** The JSON text of a value, computed once for all subscribers. */
-function madeOnce<T extends object>(make: (value: T) => string): (value: T) => JsonText {
-  const texts = new WeakMap<T, JsonText>();
-  return (value) => {
-    let text = texts.get(value);
-    if (text === undefined) texts.set(value, (text = new JsonText(make(value))));
-    return text;
-  };
-}
+const headTextOf = madeOnce((stored: StoredBlock) => new JsonText(JSON.stringify(headerToJson(stored.block.header, stored.hash))));
+const hashTextOf = madeOnce(({ hash }: PooledTransaction) => new JsonText(`"${bytesToHex(hash)}"`));

@@ -470,11 +470,7 @@ export class PartsWriter {
     json.raw(KEYS.logs);
     const logsFrom = rlpDataStart(bytes, logs);
     const logsTo = rlpEnd(bytes, logs);
-    let logIndex = parts.firstLog;
-    for (let log = logsFrom; log < logsTo; log = rlpEnd(bytes, log)) {
-      if (log > logsFrom) json.char(COMMA);
-      this.log(log, index, logIndex++, false);
-    }
+    this.#logs(index, logsFrom, logsTo);
     json.raw(KEYS.logsBloom);
     if (logsFrom === logsTo) json.raw(EMPTY_BLOOM_TEXT);
     else {
@@ -533,6 +529,29 @@ export class PartsWriter {
     }
     if (refund !== undefined) json.text(`,"opGasRefund":"${toQuantity(refund)}"`);
     json.char(0x7d);
+  }
+
+  /** As `transaction`, with the logs of its receipt. Its block must have receipts. */
+  transactionWithLogs(index: number): void {
+    const { json } = this;
+    const parts = this.#parts;
+    this.transaction(index);
+    parts.seekReceipt(index);
+    const logs = parts.logsAt();
+    json.start(json.size - KEYS.end.length);
+    json.raw(KEYS.logs);
+    this.#logs(index, rlpDataStart(parts.bytes, logs), rlpEnd(parts.bytes, logs));
+    json.text("]}");
+  }
+
+  /** All logs of the receipt that was sought, of the transaction `index`. @param from, to positions of their RLP in the bytes of the block */
+  #logs(index: number, from: number, to: number): void {
+    const { bytes, firstLog } = this.#parts;
+    let logIndex = firstLog;
+    for (let log = from; log < to; log = rlpEnd(bytes, log)) {
+      if (log > from) this.json.char(COMMA);
+      this.log(log, index, logIndex++, false);
+    }
   }
 
   /** @param log where its RLP starts in the bytes of the block. @param removed whether the block has left the canonical chain */

@@ -33,20 +33,25 @@ export function logsOfBlock(stored: StoredBlock, criteria: LogCriteria, removed 
   return found;
 }
 
-/** The same as JSON texts. PERF: the texts are cached with the log; making them is most of the work of a query. */
-export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria): string[] {
+/**
+ * The same as JSON texts. PERF: the texts are cached with the log; making them is most of the work of a query.
+ *
+ * @param from index of the first transaction whose logs are wanted
+ */
+export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria, from = 0): string[] {
   const found: string[] = [];
-  eachMatch(stored, criteria, (log, place) => {
+  const visit = (log: Log, place: () => LogPlace): void => {
     let known = texts.get(log);
     if (known?.stored !== stored) texts.set(log, (known = { stored, text: JSON.stringify(logToJson(log, place())) }));
     found.push(known.text);
-  });
+  };
+  eachMatch(stored, criteria, visit, from);
   return found;
 }
 const texts = new WeakMap<Log, { readonly stored: StoredBlock; readonly text: string }>();
 
 /** @param visit gets a function for the log's place, because computing the place requires hashing the transaction */
-function eachMatch(stored: StoredBlock, criteria: LogCriteria, visit: (log: Log, place: () => LogPlace) => void): void {
+function eachMatch(stored: StoredBlock, criteria: LogCriteria, visit: (log: Log, place: () => LogPlace) => void, from = 0): void {
   if (!mayHaveLogs(stored.block.header, criteria)) return;
   let logIndex = 0;
   let transactionIndex = 0;
@@ -58,7 +63,7 @@ function eachMatch(stored: StoredBlock, criteria: LogCriteria, visit: (log: Log,
   });
   for (const { logs } of stored.receipts) {
     for (const log of logs) {
-      if (matchesLog(log, criteria)) visit(log, place);
+      if (transactionIndex >= from && matchesLog(log, criteria)) visit(log, place);
       logIndex++;
     }
     transactionIndex++;

@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import type { BlockSelector } from "@rnode/chain";
+import type { BlockSelector, PendingBlock } from "@rnode/chain";
 import { JsonText, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { type BlockParts, LogMatcher } from "@rnode/storage";
-import type { ReadBackend } from "../backend/backend.ts";
-import { sealed } from "../backend/pending-view.ts";
+import { pendingOnHead, type ReadBackend } from "../backend/backend.ts";
+import { partsOfPending } from "../backend/pending-blocks.ts";
+import { isPending, sealed } from "../backend/pending-view.ts";
 import { assertRetained, partsWithReceipts } from "../backend/pruned-history.ts";
 import { TextCache } from "../backend/text-cache.ts";
 import type { Work } from "../backend/work.ts";
@@ -27,6 +28,7 @@ const SLICE_MS = 20;
 /**
  * `eth_getLogs`. Reads only the blocks that the index names. A short query is answered synchronously. A long one yields to other
  * requests now and then, and starts over if a reorganisation happens in between, so that all logs of the answer are from one chain.
+ * A range to `pending` includes the block under construction; without one, `pending` is the head.
  *
  * @param nowMs a monotonic clock
  * @throws {RpcError}
@@ -49,40 +51,44 @@ export function queryLogs(
     if (parts === undefined) return refuse({ kind: "unknown-block", hash });
     return logsOfParts(backend, filter, parts);
   }
-  if (profile.logs.refusesPending && (isPending(filter.fromBlock) || isPending(filter.toBlock))) refuse({ kind: "pending" });
+  const { fromBlock = LATEST, toBlock = LATEST } = filter;
+  if (refusesPending(backend, filter)) refuse({ kind: "pending" });
   const head = chain.head().number;
-  const from = numberOf(backend, filter.fromBlock ?? LATEST);
-  const to = numberOf(backend, filter.toBlock ?? LATEST);
+  const pending = isPending(toBlock) ? pendingOnHead(backend) : undefined;
+  const from = isPending(fromBlock) && pending !== undefined ? head + 1 : numberOf(backend, fromBlock);
+  const to = pending === undefined ? numberOf(backend, toBlock) : head + 1;
   if (from > to) refuse({ kind: "bad-range" });
-  if (Math.max(from, to) > head) refuse({ kind: "beyond-head", requested: Math.max(from, to), head });
+  if (pending === undefined && to > head) refuse({ kind: "beyond-head", requested: to, head });
   assertRetained(store, profile, from);
   const { maxBlocks } = limits;
   if (to - from + 1 > maxBlocks) {
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
   }
   if (from === to) {
-    const parts = partsWithReceipts(backend, { kind: "number", number: from });
+    const parts = pending ? partsOfPending(pending) : partsWithReceipts(backend, { kind: "number", number: from });
     if (parts !== undefined) return logsOfParts(backend, filter, parts);
   }
-  const search = new LogSearch(backend, work, filter, limits, from, to, nowMs);
+  const search = new LogSearch(backend, work, filter, limits, from, to, pending, nowMs);
   return search.step() ? search.result() : rest(search);
 }
 
-const isPending = (selector: BlockSelector | undefined): boolean => selector?.kind === "tag" && selector.tag === "pending";
+/** Whether the profile has no logs of `pending`; with a stream of blocks under construction, both have them. */
+const refusesPending = ({ profile, pending }: ReadBackend, { fromBlock = LATEST, toBlock = LATEST }: LogFilter): boolean =>
+  profile.logs.refusesPending && pending === undefined && (isPending(fromBlock) || isPending(toBlock));
 
 /** Checks the block or range of a filter that is to be installed. @throws {RpcError} */
-export function checkFilterRange({ profile }: ReadBackend, filter: LogFilter): void {
+export function checkFilterRange(backend: ReadBackend, filter: LogFilter): void {
+  const { profile } = backend;
   const refuse = (fault: LogQueryFault): never => {
     throw rpcErrorOf(profile.errors.logQuery(fault));
   };
   const { blockHash, fromBlock = LATEST, toBlock = LATEST } = filter;
-  const { refusesPending, checksFilterRange } = profile.logs;
   if (blockHash !== undefined && (filter.fromBlock !== undefined || filter.toBlock !== undefined))
     refuse({ kind: "hash-and-range" });
-  if (refusesPending && (isPending(fromBlock) || isPending(toBlock))) refuse({ kind: "pending" });
-  if (!checksFilterRange) return;
-  const from = numberOrTag(fromBlock);
-  const to = numberOrTag(toBlock);
+  if (refusesPending(backend, filter)) refuse({ kind: "pending" });
+  if (!profile.logs.checksFilterRange) return;
+  const from = numberOrTag(sealed(fromBlock));
+  const to = numberOrTag(sealed(toBlock));
   const isValid =
     to === "latest"
       ? typeof from === "number" || from === "latest"
@@ -137,9 +143,11 @@ class LogSearch {
   readonly #limits: LogLimits;
   readonly #from: number;
   readonly #to: number;
+  /** the last block of the range, unless all are canonical */
+  readonly #pending: PendingBlock | undefined;
   readonly #nowMs: () => number;
   #blocks: Iterator<number>;
-  /** hash of the last block of the range */
+  /** hash of the last canonical block of the range */
   #lastHash: Uint8Array | undefined;
   /** the matching logs so far */
   readonly #writer = takeLogWriter();
@@ -153,6 +161,7 @@ class LogSearch {
     limits: LogLimits,
     from: number,
     to: number,
+    pending: PendingBlock | undefined,
     nowMs: () => number,
   ) {
     this.#work = work;
@@ -162,6 +171,7 @@ class LogSearch {
     this.#limits = limits;
     this.#from = from;
     this.#to = to;
+    this.#pending = pending;
     this.#nowMs = nowMs;
     this.#blocks = this.#begin();
   }
@@ -173,7 +183,7 @@ class LogSearch {
   /** Runs one slice. @returns whether the query is complete. @throws {RpcError} too many logs, and the errors of the work */
   step(): boolean {
     const { chain, store } = this.#backend;
-    if (!isSame(this.#lastHash, store.readCanonicalHash(this.#to))) this.#blocks = this.#begin();
+    if (!isSame(this.#lastHash, store.readCanonicalHash(this.#lastCanonical))) this.#blocks = this.#begin();
     const endMs = this.#nowMs() + SLICE_MS;
     for (let next = this.#blocks.next(); !next.done; next = this.#blocks.next()) {
       this.#work.check();
@@ -184,16 +194,25 @@ class LogSearch {
       }
       if (this.#nowMs() > endMs) return false;
     }
+    const pending = this.#pending;
+    if (pending !== undefined && isSame(this.#lastHash, pending.block.header.parentHash)) {
+      const count = this.#writer.goOn(partsOfPending(pending)).logs(this.#matcher);
+      if (count > 0) this.#add(this.#to, count);
+    }
     return true;
+  }
+
+  get #lastCanonical(): number {
+    return this.#pending === undefined ? this.#to : this.#to - 1;
   }
 
   #begin(): Iterator<number> {
     const { addresses, topics } = this.#filter;
     const { store } = this.#backend;
-    this.#lastHash = store.readCanonicalHash(this.#to);
+    this.#lastHash = store.readCanonicalHash(this.#lastCanonical);
     this.#writer.json.start();
     this.#count = 0;
-    return store.blocksWithLogs({ addresses, topics }, this.#from, this.#to)[Symbol.iterator]();
+    return store.blocksWithLogs({ addresses, topics }, this.#from, this.#lastCanonical)[Symbol.iterator]();
   }
 
   #add(number: number, count: number): void {

@@ -17,6 +17,7 @@ import { encodeBlock, recoverSender, type Transaction } from "@rnode/protocol";
 import { type StoredAccount, UNKNOWN_STORAGE_ROOT } from "@rnode/storage";
 import { iterateTrie } from "@rnode/trie";
 import { blockIdOf, requireHeader, requireState } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -50,7 +51,7 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
       result: results.witness,
       params: [param("block", blockSelectorShape)],
       summary: "All that executing the block reads: trie nodes, codes, keys and ancestors' headers.",
-      handler: ([selector], work) => witnesses.witnessOf(work, requireTraceable(backend, selector)),
+      handler: ([selector], work) => witnesses.witnessOf(work, requireTraceable(backend, sealed(selector))),
     }),
     debug_executionWitnessByBlockHash: method({
       runs: "reader",
@@ -104,7 +105,7 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
       summary:
         "Slots of an account by their hashed keys, as they were before a transaction of the block; `key` is null if it is unknown (--preimages).",
       handler: ([selector, index, address, keyStart, maxResult], work) =>
-        storageRange(services, work, requireTraceable(backend, selector), index, address, keyStart, maxResult),
+        storageRange(services, work, requireTraceable(backend, sealed(selector)), index, address, keyStart, maxResult),
     }),
     debug_getModifiedAccountsByNumber: method({
       runs: "reader",

@@ -3,6 +3,7 @@ import { hashShape, param, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
 import { findTransaction, requireBlock } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import { blockSelectorShape } from "../params/block-selector.ts";
 import type { RawPart } from "../profile/profile.ts";
 import * as results from "../schemas/debug-results.ts";
@@ -26,7 +27,7 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
       result: results.rawHeader,
       params: [block],
       handler: ([selector]) => {
-        const found = backend.chain.headerOf(selector);
+        const found = backend.chain.headerOf(sealed(selector));
         return found === undefined ? unknown(selector, "header", "0x") : bytesToHex(encodeHeader(found.header));
       },
     }),

@@ -19,6 +19,7 @@ import {
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { decodeTransaction, isSigned, recoverSender, type SignedTransaction } from "@rnode/protocol";
 import { blockNotFound, requireHeader, requireState } from "../backend/backend.ts";
+import { sealed } from "../backend/pending-view.ts";
 import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -264,8 +265,8 @@ async function filtered(
   filter: Filter,
   tracesOf: (stored: TraceableBlock) => Promise<JsonObject[]>,
 ): Promise<JsonObject[]> {
-  const from = filter.fromBlock === undefined ? 0 : requireHeader(backend, filter.fromBlock).header.number;
-  const to = requireHeader(backend, filter.toBlock ?? LATEST).header.number;
+  const from = filter.fromBlock === undefined ? 0 : requireHeader(backend, sealed(filter.fromBlock)).header.number;
+  const to = requireHeader(backend, sealed(filter.toBlock ?? LATEST)).header.number;
   if (from > to) throw new RpcError(INVALID_PARAMS, "invalid parameters: fromBlock cannot be greater than toBlock");
   if (to - from + 1 > maxTraceFilterBlocks) {
     throw new RpcError(

@@ -16,6 +16,15 @@ export interface LogFilter extends LogCriteria {
   readonly toBlock: BlockSelector | undefined;
 }
 
+/** What a subscription without a filter gets. */
+export const ALL_LOGS: LogFilter = {
+  addresses: undefined,
+  topics: [],
+  blockHash: undefined,
+  fromBlock: undefined,
+  toBlock: undefined,
+};
+
 const MAX_ADDRESSES = 1000;
 const MAX_TOPICS = 1000;
 const MAX_POSITIONS = 4;
