@@ -71,7 +71,7 @@ export class SimClock implements Clock {
   /** Lets `ms` pass, waking the sleepers whose time has come one after the other. @param each is called after each of them */
   async advance(ms: number, each: () => void = () => {}): Promise<void> {
     const endMs = this.#nowMs + ms;
-    await null; // a tick that is asked for by a tick comes before promises that can continue
+    await Promise.resolve(); // a tick that is asked for by a tick comes before promises that can continue
     for (;;) {
       await this.#settle();
       each();
