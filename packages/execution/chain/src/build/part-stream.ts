@@ -16,7 +16,7 @@ export class PartStream {
   readonly #plan: PartPlan;
   readonly #fill: FillWithin;
   /** Unix ms; see `PartsEnd` */
-  readonly #overdueMs: number;
+  readonly #overdueSec: number;
   #last: PendingBlock | undefined;
   #lost = 0;
   #hasEnded = false;
@@ -27,10 +27,10 @@ export class PartStream {
     this.#payloadId = payloadId;
     this.#options = options;
     this.#fill = fill;
-    const nowMs = options.clock.unixMs();
-    const restMs = 1000 * Math.min(build.header.timestamp - nowMs / 1000, build.blockTimeSec);
+    const nowSec = options.clock.unixMs() / 1000;
+    const restMs = 1000 * Math.min(build.header.timestamp - nowSec, build.blockTimeSec);
     this.#plan = planParts(restMs, options.intervalMs);
-    this.#overdueMs = nowMs + Math.max(0, restMs) + 1000 * build.blockTimeSec;
+    this.#overdueSec = nowSec + Math.max(0, restMs) / 1000 + build.blockTimeSec;
   }
 
   /**
@@ -68,7 +68,7 @@ export class PartStream {
 
   /** No part is added to a block that is overdue: another sequencer may be building it. */
   #isOver(): boolean {
-    if (this.#options.clock.unixMs() > this.#overdueMs) this.end("overdue");
+    if (this.#options.clock.unixMs() / 1000 > this.#overdueSec) this.end("overdue");
     return this.#hasEnded;
   }
 
