@@ -125,7 +125,8 @@ export class SetInvariants {
       if (denied === undefined || timestamp > round.timestamp) continue;
       if (this.#at(round, chainId, block.number - 1)?.ref.hash !== denied.ref.parentHash) continue;
       if (unmetMessage(this.#modelOf(round), modelBlock(denied)) !== undefined) continue;
-      if (!haveOrder(this.#lookedAt(source, round, timestamp))) continue; // a cycle, or what one depends on
+      // of a cycle, or of what one depends on
+      if (reason.includes("cycle") && !haveOrder(this.#lookedAt(source, round, timestamp))) continue;
       const detail = `${source.name} denied ${named(chainId, block)} (${reason}), all of whose messages are met`;
       this.#deps.onViolation("wrong-denial", detail);
     }
