@@ -15,7 +15,7 @@ export class PartStream {
   readonly #options: PartsOptions;
   readonly #plan: PartPlan;
   readonly #fill: FillWithin;
-  /** Unix ms; see `PartsEnd` */
+  /** Unix seconds; see `PartsEnd` */
   readonly #overdueSec: number;
   #last: PendingBlock | undefined;
   #lost = 0;

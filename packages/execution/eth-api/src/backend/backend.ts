@@ -96,7 +96,7 @@ export const rulesAt = ({ chain }: ReadBackend, header: Pick<Header, "number" | 
   rulesOfBlock(chain.config, header);
 
 /** The block under construction; undefined: there is none on the head. */
-export const pendingOnHead = ({ chain, pending }: ReadBackend): PendingBlock | undefined =>
+export const pendingOnHead = ({ chain, pending }: Pick<ReadBackend, "chain" | "pending">): PendingBlock | undefined =>
   pending?.latest === undefined ? undefined : pending.on(chain.head().hash);
 
 /** A transaction of the block under construction. */

@@ -1,7 +1,7 @@
 import type { BlockSelector, PendingBlock } from "@rnode/chain";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { LATEST } from "../params/block-selector.ts";
-import type { ReadBackend } from "./backend.ts";
+import { pendingOnHead, type ReadBackend } from "./backend.ts";
 import { type PendingBlocks, partsOfPending, stateOfPending } from "./pending-blocks.ts";
 
 export const isPending = (selector: BlockSelector): boolean => selector.kind === "tag" && selector.tag === "pending";
@@ -14,7 +14,7 @@ export const sealed = (selector: BlockSelector): BlockSelector => (isPending(sel
  * its body by its hash. `resolve`, the body at `pending`, and trie nodes are those of sealed blocks.
  */
 export function withPendingBlock(chain: ReadBackend["chain"], pending: PendingBlocks): ReadBackend["chain"] {
-  const current = (): PendingBlock | undefined => (pending.latest === undefined ? undefined : pending.on(chain.head().hash));
+  const current = (): PendingBlock | undefined => pendingOnHead({ chain, pending });
   const selected = (selector: BlockSelector): PendingBlock | undefined => {
     if (isPending(selector)) return current();
     if (selector.kind !== "hash" || selector.requireCanonical || pending.latest === undefined) return undefined;
