@@ -41,3 +41,9 @@ export async function within<T>(
     over.abort(NOBODY_WAITS);
   }
 }
+
+/** Why there is no value, for a log line. */
+export function failureText(answer: Exclude<Within<unknown>, { kind: "done" }>, limitMs: number): string {
+  if (answer.kind !== "failed") return `no answer within ${limitMs / 1_000} s`;
+  return answer.error instanceof Error ? answer.error.message : String(answer.error);
+}

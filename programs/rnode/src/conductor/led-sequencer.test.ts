@@ -88,6 +88,27 @@ describe("a sequencer with a conductor", () => {
     for (const { number, hash } of conductor.commits) if (number === taken.number) expect(hash).toBe(taken.hash);
   });
 
+  it("starts no block while it is late and its conductor does not lead, and catches up when it does", async () => {
+    const before = unsafe();
+    const builds = (): number => harness.engine.calls.filter((call) => call === "build").length;
+    conductor.asked.length = 0;
+    await harness.advance(2 * BLOCK_MS);
+    expect(conductor.asked).not.toContain("conductor_leader"); // it is in time
+    conductor.isLeader = false;
+    await harness.sequencer.stop();
+    harness.sequencer.start();
+    harness.clock.advance(20_000); // the process was paused
+    const built = builds();
+    await harness.advance(10_000);
+    expect([conductor.asked.includes("conductor_leader"), builds(), unsafe()]).toEqual([true, built, before + 2]);
+    expect(harness.logs).toContainEqual(
+      expect.objectContaining({ fields: expect.objectContaining({ reason: "another sequencer leads" }) }),
+    );
+    conductor.isLeader = true;
+    await harness.advance(2 * BLOCK_MS);
+    expect(unsafe()).toBeGreaterThan(before + 10);
+  });
+
   it("sequences without its conductor once leadership is overridden", async () => {
     const before = unsafe();
     await conductor.close();

@@ -7,7 +7,7 @@ import { attributesOn, FakeEngine, FakeL1, GENESIS_TIME_SEC, testConfig } from "
 import { createHarness, type Harness } from "../testing/harness.ts";
 import type { Published, Signed } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
-import type { Leadership } from "./leadership.ts";
+import { type Leadership, onlySequencer } from "./leadership.ts";
 
 const BLOCK_MS = 2_000;
 const nothingPending = () => new Promise((resolve) => setImmediate(resolve));
@@ -324,7 +324,7 @@ describe("stopping the sequencer while a block is on its way out", () => {
     const { harness, pass } = node;
     const published = [...harness.published];
     let consent: (() => void) | undefined;
-    harness.others.leadership = { consent: () => new Promise((resolve) => (consent = () => resolve("leader"))) };
+    harness.others.leadership = { ...onlySequencer, consent: () => new Promise((resolve) => (consent = () => resolve("leader"))) };
     while (consent === undefined) await pass(50);
     const before = unsafe(harness);
     const acting = act(harness);
@@ -333,7 +333,7 @@ describe("stopping the sequencer while a block is on its way out", () => {
     await acting;
     expect(harness.published).toEqual(published);
     expect(unsafe(harness)).toBe(before);
-    harness.others.leadership = { consent: async () => "leader" };
+    harness.others.leadership = onlySequencer;
     await pass(4 * BLOCK_MS);
     if (what === "stop") expect(harness.published).toEqual(published);
     else expect(unsafe(harness)).toBeGreaterThan(before);
@@ -369,7 +369,7 @@ describe("stopping the sequencer while a block is on its way out", () => {
     const { harness, pass } = node;
     const published = harness.published.length;
     const before = unsafe(harness);
-    harness.others.leadership = { consent: async () => "notLeader" };
+    harness.others.leadership = { ...onlySequencer, consent: async () => "notLeader" };
     await pass(5 * BLOCK_MS);
     expect([harness.published.length, unsafe(harness)]).toEqual([published, before]);
     await end(node);

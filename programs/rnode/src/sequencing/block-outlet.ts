@@ -2,13 +2,13 @@ import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Hex } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { type Trouble, temporary } from "../common/progress.ts";
-import { type Within, within } from "../common/within.ts";
+import { failureText, within } from "../common/within.ts";
 import type { EngineControl } from "../engine/engine-control.ts";
 import type { BlockGossip, Published, Signed } from "./block-gossip.ts";
 import type { Leadership } from "./leadership.ts";
 
 export interface BlockOutletDeps {
-  readonly leadership: Leadership;
+  readonly leadership: Pick<Leadership, "consent">;
   readonly gossip: BlockGossip;
   readonly control: Pick<EngineControl, "insert">;
   readonly clock: Clock;
@@ -130,9 +130,4 @@ export class BlockOutlet {
     const { reason } = published;
     log.warn("the new block could not be published", { number: envelope.executionPayload.blockNumber, hash, reason });
   }
-}
-
-function failureText(answer: Exclude<Within<unknown>, { kind: "done" }>, limitMs: number): string {
-  if (answer.kind !== "failed") return `no answer within ${limitMs / 1_000} s`;
-  return answer.error instanceof Error ? answer.error.message : String(answer.error);
 }

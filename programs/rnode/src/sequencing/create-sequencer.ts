@@ -39,6 +39,7 @@ export function createSequencer(
     origins: new L1OriginSelector(options.sequencer, { config, l1, l1Head, clock, log }),
     prepareAttributes,
     outlet,
+    leadership,
     clock,
     time: new SequencingTime({ clock, l1Head, log }),
     log,

@@ -1,7 +1,8 @@
 import { EngineError } from "@rnode/node-clients";
 import { CodedError } from "@rnode/primitives";
+import type { PayloadAttributes } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { GENESIS_TIME_SEC, L1_BLOCK_TIME_SEC, testConfig } from "../testing/fake-chain.ts";
+import { attributesOn, GENESIS_TIME_SEC, L1_BLOCK_TIME_SEC, testConfig } from "../testing/fake-chain.ts";
 import { buildUnsafe, createHarness, type HarnessOptions, userTransaction } from "../testing/harness.ts";
 
 const BLOCK_MS = 2_000;
@@ -247,6 +248,63 @@ describe("sequencer limits and admin", () => {
     sequencer.start();
     await harness.advance(BLOCK_MS);
     expect(number(harness)).toBeGreaterThan(5);
+  });
+});
+
+describe("a build that is open when sequencing stops", () => {
+  /** @returns what the engine was asked to build on its head, in order */
+  async function building() {
+    const harness = await sequencing();
+    await harness.advance(BLOCK_MS / 2);
+    const { engine } = harness;
+    const asked: { readonly on: string; readonly attributes: PayloadAttributes | undefined }[] = [];
+    const forkchoiceUpdated = engine.forkchoiceUpdated.bind(engine);
+    engine.forkchoiceUpdated = (state, attributes) => {
+      asked.push({ on: state.head, attributes });
+      return forkchoiceUpdated(state, attributes);
+    };
+    return { harness, asked };
+  }
+
+  it("is replaced by the same one without the pool", async () => {
+    const { harness, asked } = await building();
+    const { hash, timestamp } = harness.control.heads.unsafe;
+    await harness.sequencer.stop();
+    expect(asked).toMatchObject([{ on: hash, attributes: { timestamp: timestamp + 2, noTxPool: true } }]);
+    await harness.advance(3 * BLOCK_MS);
+    expect([asked.length, harness.control.heads.unsafe.hash, harness.engine.head]).toEqual([1, hash, hash]);
+  });
+
+  it("is left alone when the head has changed, which ended it", async () => {
+    const { harness, asked } = await building();
+    const { control, config, engine, l1 } = harness;
+    const { unsafe } = control.heads;
+    control.setHeads({ ...control.heads, unsafe: engine.make(unsafe, attributesOn(config, unsafe, l1.blocks[0]!)).ref });
+    await harness.sequencer.stop();
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ["does not answer", () => new Promise<never>(() => {}), "no answer within 1 s"],
+    ["is away", () => Promise.reject(new EngineError("engine/unavailable", {})), ""],
+    ["fails", () => Promise.reject(new Error("a fault")), "a fault"],
+  ])("delays the stop by a second at most when the engine %s", async (_, answer, reason) => {
+    const { harness } = await building();
+    harness.engine.forkchoiceUpdated = answer;
+    let hasStopped = false;
+    const stopping = harness.sequencer.stop().then(() => (hasStopped = true));
+    for (let ms = 0; ms < 1_000 && !hasStopped; ms += 100) {
+      await new Promise(setImmediate);
+      harness.clock.advance(100);
+    }
+    await stopping;
+    expect(harness.logs.filter(({ level }) => level === "warn")).toMatchObject([
+      {
+        text: expect.stringContaining("open build could not be ended") as unknown,
+        fields: { reason: expect.stringContaining(reason) as unknown },
+      },
+    ]);
+    expect(harness.sequencer.isActive).toBe(false);
   });
 });
 

@@ -4,10 +4,11 @@ import type { Clock, Hex } from "@rnode/primitives";
 import { type BlockId, type L2BlockRef, type PayloadAttributes, type RollupConfig, userTransactionsAt } from "@rnode/protocol";
 import { IDLE, PROGRESS, type Progress, type Trouble, temporary } from "../common/progress.ts";
 import type { SequencingTime } from "../common/sequencing-time.ts";
-import { within } from "../common/within.ts";
+import { failureText, within } from "../common/within.ts";
 import type { BuildJob, EngineControl, SealedPayload } from "../engine/engine-control.ts";
 import type { BlockOutlet } from "./block-outlet.ts";
 import type { L1OriginSelector, OriginChoice } from "./l1-origin-selector.ts";
+import type { Leadership } from "./leadership.ts";
 
 export interface SequencerOptions {
   /** how many blocks the unsafe head may be ahead of the safe head; 0: no limit */
@@ -30,6 +31,7 @@ export interface SequencerDeps {
   readonly origins: Pick<L1OriginSelector, "select" | "prefetch">;
   readonly prepareAttributes: PrepareAttributes;
   readonly outlet: Pick<BlockOutlet, "fenceSignal" | "fence" | "hasBeenPublished" | "mayBeCommitted" | "commit">;
+  readonly leadership: Pick<Leadership, "isLeader">;
   readonly clock: Clock;
   /** by which blocks are due, in milliseconds since the Unix epoch */
   readonly time: Pick<SequencingTime, "nowMs">;
@@ -57,6 +59,7 @@ const TEMPORARY_RETRY_MS = 1_000;
 /** The same trouble is not said again before. */
 const REPEAT_TROUBLE_MS = 10_000;
 const PREPARATION_LIMIT_MS = 20_000;
+const END_OF_BUILD_LIMIT_MS = 1_000;
 
 /**
  * Makes blocks. It starts building a block as soon as its parent's time has come, and seals the block shortly before its own time.
@@ -120,10 +123,36 @@ export class Sequencer {
     this.fence();
     if (this.sealed !== undefined && this.deps.outlet.hasBeenPublished(this.sealed.ref.hash)) await this.commit(this.sealed);
     this.active = false;
-    this.job = undefined;
+    await this.endBuild();
     this.sealed = undefined;
     this.trouble = undefined;
     this.deps.log.info("sequencing stopped", { head: this.deps.control.headsIfKnown?.unsafe.number });
+  }
+
+  /**
+   * Ends the engine's open build, so that it publishes no more parts of a block that this node does not seal. A second build on the same
+   * parent, without the pool, replaces the first. Spec: docs/protocol/07-flashblocks.md#order
+   */
+  private async endBuild(): Promise<void> {
+    const { clock, control } = this.deps;
+    const { job } = this;
+    this.job = undefined;
+    if (job === undefined || control.headsIfKnown?.unsafe.hash !== job.parent.hash) return;
+    const answer = await within({ clock, limitMs: END_OF_BUILD_LIMIT_MS }, () =>
+      control.startBuild(job.parent, { ...job.attributes, noTxPool: true }),
+    );
+    if (answer.kind !== "done") this.sayOpenBuild(job, failureText(answer, END_OF_BUILD_LIMIT_MS));
+    else if (answer.value.kind !== "started") this.sayOpenBuild(job, answer.value.reason);
+  }
+
+  private sayOpenBuild({ parent }: BuildJob, reason: string): void {
+    this.deps.log.warn(
+      "the engine's open build could not be ended: it may publish parts until one block time after the block was due",
+      {
+        number: parent.number + 1,
+        reason,
+      },
+    );
   }
 
   setRecoverMode(isRecovering: boolean): void {
@@ -201,6 +230,8 @@ export class Sequencer {
   private async begin(): Promise<Progress> {
     const { control, config, log, origins } = this.deps;
     const parent = control.heads.unsafe;
+    const notLeading = await this.whyNotLeading(parent);
+    if (notLeading !== undefined) return this.onTrouble("asking who leads", notLeading);
     const choice = await origins.select(parent);
     if (choice.kind === "wait") {
       log.info("waiting for L1", { reason: choice.reason });
@@ -225,6 +256,20 @@ export class Sequencer {
     log.debug("building", { number: parent.number + 1, l1Origin: choice.origin.number, noTxPool: attributes.noTxPool });
     origins.prefetch(choice.origin);
     return PROGRESS;
+  }
+
+  /**
+   * A late sequencer may have been paused while another one took over. The engine would publish parts of its block before leadership
+   * refuses the block, so leadership is asked first.
+   */
+  private async whyNotLeading(parent: L2BlockRef): Promise<Trouble | undefined> {
+    const { clock, config, leadership, outlet, time } = this.deps;
+    const blockTimeMs = config.blockTimeSec * 1_000;
+    if (time.nowMs() - parent.timestamp * 1_000 <= blockTimeMs) return undefined;
+    const limits = { clock, limitMs: PREPARATION_LIMIT_MS, stop: outlet.fenceSignal() };
+    const answer = await within(limits, () => leadership.isLeader());
+    if (answer.kind !== "done") return temporary(failureText(answer, PREPARATION_LIMIT_MS));
+    return answer.value ? undefined : temporary("another sequencer leads", blockTimeMs);
   }
 
   private async prepare(parent: L2BlockRef, origin: L1BlockHeader): ReturnType<PrepareAttributes> {

@@ -213,6 +213,7 @@ export function createHarness(options: HarnessOptions = {}) {
       log,
       prepareAttributes: prepare,
       outlet,
+      leadership: { isLeader: () => others.leadership.isLeader() },
     },
   );
   const safeHeads = new SafeHeads({
