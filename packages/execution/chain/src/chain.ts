@@ -21,7 +21,8 @@ import type {
   StoredItem,
 } from "./api.ts";
 import { Building, payloadOf } from "./build/building.ts";
-import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
+import { startBuild } from "./build/payload-builder.ts";
+import { type BeginBuild, PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { createChainMetrics } from "./chain-metrics.ts";
 import type { ChainParts, PartsOptions, PartVerdict } from "./chain-parts.ts";
 import { ChainView } from "./chain-view.ts";
@@ -125,7 +126,8 @@ export class StoredChain extends ChainView implements Chain, ChainParts {
     };
     // A build uses its engine across calls, so it has its own.
     const jobContext = { ...context, engine: newEngine({ codeCacheBytes }) };
-    const jobs = new PayloadJobs(jobContext, nowMs, limit, options.building);
+    const begin: BeginBuild = (id, ...args) => limit.run(jobContext.engine, id, false, () => startBuild(jobContext, ...args));
+    const jobs = new PayloadJobs(begin, nowMs, options.building);
     const parts = { context, store, config, limit, metrics, nowMs, readAhead, suspendBuilds: () => jobs.suspend("head-changed") };
     const executor = new PendingExecutor({
       context,

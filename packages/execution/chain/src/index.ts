@@ -2,6 +2,7 @@ export * from "./api.ts";
 export * from "./build/attributes.ts";
 export { payloadOf } from "./build/building.ts";
 export * from "./build/payload-builder.ts";
+export { type BeginBuild, PayloadJobs } from "./build/payload-jobs.ts";
 export * from "./chain.ts";
 export * from "./chain-parts.ts";
 export * from "./chain-reader.ts";

@@ -5,12 +5,15 @@ import type { PartsEnd, PartsOptions, PendingBlock } from "../chain-parts.ts";
 import { limitsOfPart, type PartPlan, planParts } from "./part-budget.ts";
 import type { FillLimits, PayloadBuild } from "./payload-builder.ts";
 
+/** A build, as its parts are made of it. */
+type PartBuild = Pick<PayloadBuild, "header" | "blockTimeSec" | "transactionCount" | "keep" | "hasExactly" | "soFar">;
+
 /** Adds pool transactions to the build, within a share of the limits that are in effect. */
 export type FillWithin = (share: (limits: FillLimits) => FillLimits) => void;
 
 /** The parts of one open build. What a part has is final: later parts only add to it. */
 export class PartStream {
-  readonly #build: PayloadBuild;
+  readonly #build: PartBuild;
   readonly #payloadId: Hex;
   readonly #options: PartsOptions;
   readonly #plan: PartPlan;
@@ -22,7 +25,7 @@ export class PartStream {
   #hasEnded = false;
   #timer: { readonly cancel: () => void } | undefined;
 
-  constructor(build: PayloadBuild, payloadId: Hex, options: PartsOptions, fill: FillWithin) {
+  constructor(build: PartBuild, payloadId: Hex, options: PartsOptions, fill: FillWithin) {
     this.#build = build;
     this.#payloadId = payloadId;
     this.#options = options;

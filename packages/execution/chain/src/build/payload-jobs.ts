@@ -2,13 +2,12 @@ import { SUPPOSED_GAS_PER_MS } from "@rnode/evm";
 import { type Hex, LruCache } from "@rnode/primitives";
 import { type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
-import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
+import type { ParentState } from "../execute/block-execution.ts";
 import type { PendingSource } from "../api.ts";
 import type { PartsEnd, PartsOptions } from "../chain-parts.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
-import type { ExecutionLimit } from "../execute/execution-limit.ts";
 import { PartStream } from "./part-stream.ts";
-import { type FillLimits, NO_LIMITS, type PayloadBuild, startBuild } from "./payload-builder.ts";
+import { type FillLimits, type HeaderChoices, NO_LIMITS, type PayloadBuild } from "./payload-builder.ts";
 
 export interface PayloadJobsOptions {
   /** time for executing a block's pool transactions, when the build starts and when the payload is fetched together */
@@ -17,9 +16,23 @@ export interface PayloadJobsOptions {
   readonly desiredGasLimit?: bigint | undefined;
 }
 
+/** A block that may be open for pool transactions. */
+type OpenBuild = Pick<
+  PayloadBuild,
+  "usesPool" | "header" | "blockTimeSec" | "transactionCount" | "fill" | "keep" | "hasExactly" | "soFar" | "seal"
+>;
+
+/** Starts a build, up to its forced transactions. */
+export type BeginBuild = (
+  id: Hex,
+  parent: ParentState,
+  attributes: PayloadAttributes,
+  choices: HeaderChoices,
+) => { readonly kind: "started"; readonly build: OpenBuild } | { readonly kind: "invalid"; readonly problem: AttributesProblem };
+
 type OpenJob = {
   readonly kind: "open";
-  readonly build: PayloadBuild;
+  readonly build: OpenBuild;
   /** time that its pool transactions have taken */
   spentMs: number;
   /** undefined: no parts are published */
@@ -39,16 +52,14 @@ export class PayloadJobs {
   source: PendingSource | undefined;
   /** how the parts of open builds are published; undefined: they are not */
   partsOptions: PartsOptions | undefined;
-  readonly #context: ExecutionContext;
+  readonly #begin: BeginBuild;
   readonly #nowMs: () => number;
-  readonly #limit: ExecutionLimit;
   readonly #options: PayloadJobsOptions;
   readonly #jobs = new LruCache<Hex, Job>(MAX_JOBS);
 
-  constructor(context: ExecutionContext, nowMs: () => number, limit: ExecutionLimit, options: PayloadJobsOptions = DEFAULT_OPTIONS) {
-    this.#context = context;
+  constructor(begin: BeginBuild, nowMs: () => number, options: PayloadJobsOptions = DEFAULT_OPTIONS) {
+    this.#begin = begin;
     this.#nowMs = nowMs;
-    this.#limit = limit;
     this.#options = options;
   }
 
@@ -66,9 +77,7 @@ export class PayloadJobs {
     const id = payloadId(parent.hash, attributes, version);
     if (this.#jobs.has(id)) return { kind: "started", id };
     this.suspend("replaced");
-    const started = this.#limit.run(this.#context.engine, id, false, () =>
-      startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#desiredGasLimit }),
-    );
+    const started = this.#begin(id, parent, attributes, { desiredGasLimit: this.#desiredGasLimit });
     if (started.kind === "invalid") return started;
     const { build } = started;
     if (build.usesPool) {
