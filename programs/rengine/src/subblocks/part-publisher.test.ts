@@ -5,7 +5,6 @@ import { ZERO_HASH } from "@rnode/primitives";
 import { decodeFlashblock, FlashblockOrder } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { PartPublisher } from "./part-publisher.ts";
-import { promisedParts } from "./start-subblocks.ts";
 import { createStreamMetrics } from "./stream-metrics.ts";
 
 /** A part without transactions. */
@@ -57,20 +56,5 @@ describe("a publisher of parts", () => {
     publisher.onPart(part(0, 4));
     publisher.onError(new Error("a test"));
     expect(publisher.building).toBeUndefined();
-  });
-});
-
-describe("promised parts", () => {
-  it("are the latest ones on a parent, also after their stream has broken", () => {
-    const pending = new PendingBlocks();
-    const promised = promisedParts(pending);
-    const on = (parent: number) => promised(new Uint8Array(32).fill(parent))?.index;
-    expect(on(4)).toBeUndefined();
-    pending.set(part(0, 4));
-    pending.set(part(1, 4));
-    pending.set(undefined);
-    expect([on(4), on(5)]).toEqual([1, undefined]);
-    pending.set(part(0, 5));
-    expect([on(4), on(5)]).toEqual([undefined, 0]);
   });
 });

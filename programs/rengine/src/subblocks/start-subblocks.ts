@@ -1,10 +1,11 @@
-import type { Chain, ChainParts, Delay, PartsOptions, PendingBlock } from "@rnode/chain";
+import type { Chain, ChainParts, Delay } from "@rnode/chain";
 import type { PendingBlocks } from "@rnode/eth-api";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { type Clock, equalBytes } from "@rnode/primitives";
+import type { Clock } from "@rnode/primitives";
 import { namingPorts, type Scope, UserError } from "@rnode/program";
 import { FlashblockOrder } from "@rnode/protocol";
 import { PartFollower } from "./part-follower.ts";
+import { PartPromises } from "./part-promises.ts";
 import { PartPublisher } from "./part-publisher.ts";
 import { createStreamMetrics } from "./stream-metrics.ts";
 import { StreamServer } from "./stream-server.ts";
@@ -35,6 +36,7 @@ export async function startSubblocks(
     () => server.close(),
   );
   const order = new FlashblockOrder();
+  const promises = new PartPromises({ chain, pending, log, metrics });
   const publisher = new PartPublisher({ pending, server, order, log, metrics });
   if (options.enabled) {
     chain.publishParts({
@@ -42,7 +44,7 @@ export async function startSubblocks(
       sink: publisher,
       delay,
       clock,
-      promised: promisedParts(pending),
+      promised: (parentHash) => promises.on(parentHash),
     });
   }
   if (options.urls.length > 0) {
@@ -78,13 +80,4 @@ export async function startSubblocks(
   }
   log.info("stream of subblocks listens", { addr: options.host, port, publishes: options.enabled, follows: options.urls.length });
   return port;
-}
-
-/** The parts that a block must have: the latest ones, also after their stream has broken. */
-export function promisedParts(pending: PendingBlocks): PartsOptions["promised"] {
-  let latest: PendingBlock | undefined;
-  pending.onChange((part) => {
-    latest = part ?? latest;
-  });
-  return (parentHash) => (latest !== undefined && equalBytes(latest.block.header.parentHash, parentHash) ? latest : undefined);
 }

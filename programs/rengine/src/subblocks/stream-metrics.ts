@@ -23,6 +23,11 @@ export const createStreamMetrics = (m: MetricFactory) => ({
     "subblocks_lost_transactions_total",
     "Transactions of published subblocks that a later build on the same parent could not have.",
   ),
+  broken: m.counter<{ how: "missing" | "moved" }>(
+    "subblocks_broken_promises_total",
+    "Transactions of subblocks shown here that the block with their number does not have, or not at their place.",
+    ["how"],
+  ),
   received: m.counter<{ place: string }>("subblocks_received_total", "Subblocks received, by their place in the order.", ["place"]),
   execute: m.histogram("subblocks_execute_seconds", "Time to execute a received subblock.", LATENCY_SECONDS),
   refused: m.counter<{ reason: DropReason }>("subblocks_refused_total", "Received subblocks that were dropped, by reason.", [
