@@ -1,17 +1,18 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { GenesisState, RowCounts } from "@rnode/chain";
 import { parseEnode } from "@rnode/devp2p";
 import { silentLogger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { systemClock, UserError } from "@rnode/program";
 import type { ChainConfig } from "@rnode/protocol";
-import { StateDownload } from "@rnode/sync";
+import { KeptState, StateDownload } from "@rnode/sync";
 import { PeerBlocks } from "./peer-blocks.ts";
 import { joinPeers, type PeerNetwork } from "./peer-network.ts";
 import type { PeersSource, StateSource } from "./state-source.ts";
 
 /** Within the folder of the database. */
 const NETWORK_FOLDER = "peers.partial";
+const ROWS_FOLDER = "state.partial";
 
 export const isPeers = (from: string): boolean => from.startsWith("enode://");
 
@@ -24,8 +25,11 @@ export function peersState(from: string, datadir: string): StateSource {
     if (!isCodedError(cause, "devp2p/")) throw cause;
     throw new UserError(`--from: ${cause.message}`, { cause });
   }
+  const folder = join(datadir, ROWS_FOLDER);
   let network: PeerNetwork | undefined;
   let blocks: PeerBlocks | undefined;
+  let kept: KeptState | undefined;
+  let isUseless = false;
   const joined = <T>(part: T | undefined): T => {
     if (part === undefined) throw new TypeError("join() comes first");
     return part;
@@ -37,34 +41,29 @@ export function peersState(from: string, datadir: string): StateSource {
       blocks = new PeerBlocks(config, network, systemClock);
     },
     blocks: { hasReceipts: false, blockOf: (hash) => joined(blocks).blockOf(hash) },
-    readInto: (state, root, onProgress) => download(joined(network), state, root, onProgress),
+    async read(root, onProgress) {
+      kept = KeptState.open(folder);
+      const deps = { peers: joined(network), clock: systemClock, log: silentLogger, onProgress };
+      const rows = await new StateDownload(root, kept, deps).run().catch((cause: unknown) => {
+        if (!isCodedError(cause, "sync/no-state")) throw cause;
+        throw new UserError(
+          `--from: no peer gives the state of the block: ${String(cause.data.reason)}. Peers have the states of the last 128 blocks: take the hash of a newer block`,
+          { cause },
+        );
+      });
+      return { state: kept.sorted(), rows };
+    },
   };
   return {
     ...source,
-    name: enodes.length === 1 ? "the peer" : `${enodes.length} peers`,
-    discard: () => {},
-    close: () => network?.close() ?? Promise.resolve(),
+    name: "the peers",
+    discard: () => {
+      isUseless = true;
+    },
+    async close() {
+      await network?.close();
+      await kept?.close();
+      if (isUseless) rmSync(folder, { recursive: true, force: true });
+    },
   };
-}
-
-async function download(
-  peers: PeerNetwork,
-  state: GenesisState,
-  root: Uint8Array,
-  onProgress: (counts: RowCounts) => void,
-): Promise<RowCounts> {
-  const sink = {
-    addHashedAccount: state.addHashedAccount.bind(state),
-    addHashedSlot: state.addHashedSlot.bind(state),
-    addCode: (code: Uint8Array): void => void state.addCode(code),
-  };
-  try {
-    return await new StateDownload(root, sink, { peers, clock: systemClock, log: silentLogger, onProgress }).run();
-  } catch (cause) {
-    if (!isCodedError(cause, "sync/no-state")) throw cause;
-    throw new UserError(
-      `--from: no peer gives the state of the block: ${String(cause.data.reason)}. Peers have the states of the last 128 blocks: take the hash of a newer block`,
-      { cause },
-    );
-  }
 }

@@ -50,8 +50,8 @@ export interface PeersSource {
   /** Connects to them. It comes before all else. */
   join(config: ChainConfig, first: FirstBlock): Promise<void>;
   readonly blocks: Pick<Blocks, "blockOf" | "hasReceipts">;
-  /** @param root of the state. @throws {UserError} */
-  readInto(state: GenesisState, root: Uint8Array, onProgress: (counts: RowCounts) => void): Promise<RowCounts>;
+  /** Fetches what is missing of the rows. @param root of the state. @throws {UserError} */
+  read(root: Uint8Array, onProgress: (counts: RowCounts) => void): Promise<Pick<SortedSource, "state" | "rows">>;
 }
 
 /** Lines of JSON, packed or not. */

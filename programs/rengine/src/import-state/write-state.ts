@@ -5,7 +5,7 @@ import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
 import { restoreSnapshot } from "@rnode/snapshot";
 import type { ChainDatabase, GenesisRows, StateRun } from "@rnode/storage";
 import { RowProgress } from "./row-progress.ts";
-import { describing, type LinesSource, type PeersSource, type SortedSource, type StateSource } from "./state-source.ts";
+import { describing, type LinesSource, type SortedSource, type StateSource } from "./state-source.ts";
 import type { Target } from "./target.ts";
 
 interface WriteOptions {
@@ -26,6 +26,11 @@ export async function writeState(
   io: CommandIo,
 ): Promise<RowCounts> {
   if (source.kind === "sorted") return writeSorted(store, source, target, options, io);
+  if (source.kind === "peers") {
+    const report = new RowProgress(io, "reading");
+    const read = await source.read(target.block.header.stateRoot, (counts) => report.at(counts));
+    return writeSorted(store, { ...source, ...read }, target, options, io);
+  }
   const state = new GenesisState({ folder: options.folder });
   try {
     const rows = await readRows(source, state, target, options, io);
@@ -96,7 +101,7 @@ function checkOf(
 
 /** @throws {UserError} the lines name another state root, or cannot be read */
 async function readRows(
-  source: (LinesSource | PeersSource) & Pick<StateSource, "name">,
+  source: LinesSource & Pick<StateSource, "name">,
   state: GenesisState,
   { block }: Target,
   { folder }: WriteOptions,
@@ -105,7 +110,6 @@ async function readRows(
   const report = new RowProgress(io, "reading");
   const onProgress = (counts: RowCounts): void => report.at(counts);
   const { number, stateRoot } = block.header;
-  if (source.kind === "peers") return source.readInto(state, stateRoot, onProgress);
   const { accounts, slots, root } = await source.readInto(state, { folder, onProgress });
   if (root !== undefined && !equalBytes(root, stateRoot)) {
     throw new UserError(

@@ -1,7 +1,7 @@
-import { mkdtempSync } from "node:fs";
+import { cpSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { GenesisState } from "@rnode/chain";
+import { SortedStateRun } from "@rnode/chain";
 import { type BlockPeer, type BlockPeers, encodeSlimAccount, type PeerFault, ServedState, type StatePeer } from "@rnode/devp2p";
 import { silentLogger } from "@rnode/observe";
 import { type Clock, CodedError, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
@@ -9,7 +9,8 @@ import { SimClock } from "@rnode/program/testing";
 import { openChainStore } from "@rnode/storage";
 import { RandomChain } from "@rnode/storage/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { StateDownload } from "./state-download.ts";
+import { KeptState } from "./kept-state.ts";
+import { StateDownload, type StateRows } from "./state-download.ts";
 
 let served: ServedState;
 let chain: RandomChain;
@@ -107,46 +108,55 @@ class FakePeers implements BlockPeers {
   }
 }
 
+/** Ignores the rows, whose root is computed. */
+const NO_ROWS = { code: () => {}, account: () => {}, slot: () => {}, node: () => {}, preimage: () => {} };
+
+function rootOf(rows: KeptState): Uint8Array {
+  let root: Uint8Array | undefined;
+  const check = ({ stateRoot }: { readonly stateRoot: Uint8Array }): void => {
+    root = stateRoot;
+  };
+  const run = new SortedStateRun(rows.sorted(), { id: EMPTY_TRIE_ROOT, account: EMPTY_TRIE_ROOT, check });
+  Array.from(run.steps(NO_ROWS));
+  return root!;
+}
+
+const newFolder = (): string => mkdtempSync(join(tmpdir(), "kept-state-"));
+
 /** Runs a download in simulated time. @returns the root of its rows */
 async function download(
   peers: (clock: SimClock) => FakePeer[],
   wanted = root,
   onTime: (peers: FakePeers, clock: SimClock) => void = () => {},
-): Promise<{ stateRoot: Uint8Array; peers: readonly FakePeer[]; codes: number }> {
+  folder = newFolder(),
+): Promise<{ stateRoot: Uint8Array; peers: readonly FakePeer[]; accounts: number }> {
   const clock = new SimClock();
   const list = new FakePeers();
   const all = peers(clock);
   list.set(...all);
   onTime(list, clock);
-  const state = new GenesisState();
+  const rows = KeptState.open(folder);
   try {
-    const sink = {
-      addHashedAccount: state.addHashedAccount.bind(state),
-      addHashedSlot: state.addHashedSlot.bind(state),
-      addCode: (code: Uint8Array) => void state.addCode(code),
-    };
-    const running = new StateDownload(wanted, sink, { peers: list, clock, log: silentLogger }).run();
+    const running = new StateDownload(wanted, rows, { peers: list, clock, log: silentLogger }).run();
     let isEnded = false;
     const end = (): void => {
       isEnded = true;
     };
     running.then(end, end);
     while (!isEnded) await clock.advance(1_000);
-    const { codes } = await running;
-    return { stateRoot: state.seal(new Uint8Array(20)).stateRoot, peers: all, codes };
+    const { accounts } = await running;
+    return { stateRoot: rootOf(rows), peers: all, accounts };
   } finally {
-    state.close();
+    await rows.close();
   }
 }
 
 describe("a state", () => {
   it("comes from one peer, and from several that share the work, however small their answers are", async () => {
-    const codesOf = new Set([...chain.head.model.values()].map(({ codeHash }) => String(codeHash)));
-    codesOf.delete(String(RICH.codeHash));
     for (const maxBytes of [1, 90, 400, 1 << 20]) {
       const one = await download((clock) => [new FakePeer("a", clock, { maxBytes })]);
       expect(one.stateRoot).toEqual(root);
-      expect(one.codes).toBe(codesOf.size);
+      expect(one.accounts).toBe(chain.head.model.size);
       const three = await download((clock) => ["a", "b", "c"].map((id) => new FakePeer(id, clock, { maxBytes })));
       expect(three.stateRoot).toEqual(root);
       if (maxBytes === 1) for (const peer of three.peers) expect(peer.given).toBeGreaterThan(10);
@@ -199,6 +209,43 @@ describe("a state", () => {
     await expect(download(peers)).rejects.toMatchObject({ code: "sync/no-state", data: { reason: expect.stringMatching(reason) } });
   });
 
+  it("goes on from the last commit after a kill at any time", async () => {
+    const folder = newFolder();
+    const rows = KeptState.open(folder, 1);
+    const copies: string[] = [];
+    const clock = new SimClock();
+    const peers = new FakePeers();
+    const peer = new FakePeer("a", clock, { maxBytes: 300 });
+    peers.set(peer);
+    const onProgress = (): void => {
+      const copy = newFolder();
+      cpSync(join(folder, "data.mdb"), join(copy, "data.mdb"));
+      copies.push(copy);
+    };
+    const running = new StateDownload(root, rows, { peers, clock, log: silentLogger, onProgress }).run();
+    await clock.advance(60_000);
+    await running;
+    await rows.close();
+    expect(copies.length).toBeGreaterThan(20);
+    const given: number[] = [];
+    for (const copy of copies) {
+      const rest = await download((own) => [new FakePeer("b", own, { maxBytes: 300 })], root, undefined, copy);
+      expect(rest.stateRoot).toEqual(root);
+      given.push(rest.peers[0]!.given);
+    }
+    const inLastQuarter = given.slice(-given.length / 4);
+    expect(Math.max(...inLastQuarter)).toBeLessThan(peer.given / 2);
+    expect(given.at(-1)).toBe(0);
+  });
+
+  it("does not go on with the rows of another state, or from a damaged file", async () => {
+    const folder = newFolder();
+    await download((clock) => [new FakePeer("a", clock)], root, undefined, folder);
+    expect((await download(() => [], EMPTY_TRIE_ROOT, undefined, folder)).stateRoot).toEqual(EMPTY_TRIE_ROOT);
+    writeFileSync(join(folder, "data.mdb"), new Uint8Array(16_384).fill(7));
+    expect((await download((clock) => [new FakePeer("a", clock)], root, undefined, folder)).stateRoot).toEqual(root);
+  });
+
   it("is given up if its rows cannot be kept", async () => {
     const clock = new SimClock();
     const peers = new FakePeers();
@@ -206,8 +253,18 @@ describe("a state", () => {
     const full = (): never => {
       throw new CodedError("storage/disk-full");
     };
-    const sink = { addHashedAccount: full, addHashedSlot: full, addCode: full };
-    const running = new StateDownload(root, sink, { peers, clock, log: silentLogger }).run();
+    const rows: StateRows = {
+      addAccount: () => {},
+      addSlot: () => {},
+      addCode: () => {},
+      hasCode: () => false,
+      clear: () => {},
+      progress: () => undefined,
+      counts: { accounts: 0, slots: 0 },
+      isCommitDue: true,
+      commit: full,
+    };
+    const running = new StateDownload(root, rows, { peers, clock, log: silentLogger }).run();
     running.catch(() => {});
     await clock.advance(1_000);
     await expect(running).rejects.toMatchObject({ code: "storage/disk-full" });

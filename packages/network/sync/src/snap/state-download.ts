@@ -1,14 +1,19 @@
+import type { RowCounts } from "@rnode/chain";
 import type { BlockPeer, BlockPeers, StatePeer } from "@rnode/devp2p";
 import type { Logger } from "@rnode/observe";
-import { Alarm, backoffMs, type Clock, CodedError, isCodedError } from "@rnode/primitives";
-import { type StateCounts, type StateSink, type StateTask, StateWork } from "./state-work.ts";
+import { Alarm, backoffMs, type Clock, CodedError, equalBytes, isCodedError } from "@rnode/primitives";
+import type { KeptState } from "./kept-state.ts";
+import { type StateProgress, type StateSink, type StateTask, StateWork } from "./state-work.ts";
 
 export interface StateDownloadDeps {
   readonly peers: BlockPeers;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly onProgress?: ((counts: StateCounts) => void) | undefined;
+  readonly onProgress?: ((counts: RowCounts) => void) | undefined;
 }
+
+/** Where the rows are kept. */
+export type StateRows = Pick<KeptState, "clear" | "commit" | "counts" | "isCommitDue" | "progress"> & StateSink;
 
 /** Requests to a peer at the same time. */
 const PARALLEL = 3;
@@ -28,10 +33,11 @@ interface Standing {
 
 /**
  * Fetches the state with one root from all peers that have it. Every answer is verified against the root before it is used, so a peer can only delay.
- * A peer that lies is banned; one that does not answer, or does not have the state, rests.
+ * A peer that lies is banned; one that does not answer, or does not have the state, rests. Verified rows are kept, so a download continues after a kill.
  */
 export class StateDownload {
   readonly #deps: StateDownloadDeps;
+  readonly #rows: StateRows;
   readonly #work: StateWork;
   readonly #ended = new Alarm();
   readonly #standings = new Map<string, Standing>();
@@ -40,14 +46,19 @@ export class StateDownload {
   #changed = new Alarm();
   #lastRowsMs: number;
 
-  constructor(root: Uint8Array, sink: StateSink, deps: StateDownloadDeps) {
+  /** @param rows of an earlier download; those of another state are removed */
+  constructor(root: Uint8Array, rows: StateRows, deps: StateDownloadDeps) {
     this.#deps = deps;
-    this.#work = new StateWork(root, sink);
+    this.#rows = rows;
+    const kept = rows.progress() as StateProgress | undefined;
+    const isSame = kept !== undefined && equalBytes(kept.root, root);
+    if (!isSame) rows.clear();
+    this.#work = new StateWork(root, rows, isSame ? kept : undefined);
     this.#lastRowsMs = deps.clock.monotonicMs();
   }
 
-  /** @returns the number of rows. @throws {CodedError} sync/no-state: no peer gives it; and whatever the sink throws */
-  async run(): Promise<StateCounts> {
+  /** @returns the number of rows, which are committed. @throws {CodedError} sync/no-state: no peer gives it; storage/* */
+  async run(): Promise<RowCounts> {
     const { peers, clock } = this.#deps;
     const employ = (): void => {
       for (const peer of peers.list()) void this.#employ(peer);
@@ -61,12 +72,13 @@ export class StateDownload {
         await clock.sleep(leftMs, this.#changed);
       }
       if (this.#failure !== undefined) throw this.#failure;
-      return this.#work.counts;
     } finally {
       forget();
       this.#ended.ring();
       this.#notify();
+      if (this.#failure === undefined) this.#rows.commit(this.#work.progress());
     }
+    return this.#rows.counts;
   }
 
   #reasons(): string {
@@ -101,7 +113,7 @@ export class StateDownload {
       if (reason === undefined) {
         standing.faultsInRow = 0;
         this.#lastRowsMs = clock.monotonicMs();
-        this.#deps.onProgress?.(this.#work.counts);
+        this.#deps.onProgress?.(this.#rows.counts);
         this.#notify();
         continue;
       }
@@ -135,7 +147,9 @@ export class StateDownload {
     }
     try {
       const take = await asked;
-      return take() === "rows" ? undefined : { text: "it does not have the state", fault: undefined };
+      const outcome = take();
+      if (this.#rows.isCommitDue) this.#rows.commit(this.#work.progress());
+      return outcome === "rows" ? undefined : { text: "it does not have the state", fault: undefined };
     } catch (error) {
       if (!isCodedError(error) || error.code.startsWith("storage/")) throw error;
       task.giveBack();

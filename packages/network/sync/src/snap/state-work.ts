@@ -1,6 +1,5 @@
 import type { AccountRange, RangeRow, StatePeer, StorageRanges } from "@rnode/devp2p";
 import { decodeSlimAccount } from "@rnode/devp2p";
-import type { AccountRecord } from "@rnode/evm";
 import {
   bytesToHex,
   CodedError,
@@ -13,23 +12,17 @@ import {
   type Hex,
   keccak256,
 } from "@rnode/primitives";
-import { KeyTable } from "@rnode/storage";
 import { encodeAccount, type TrieAccount, verifyRange } from "@rnode/trie";
 import { FIRST_KEY, type KeyRange, LAST_KEY, restAfter, splitKeys } from "./key-range.ts";
 
-/** Takes the rows of a state in any order, each once. */
+/** Takes the rows of a state in any order. A later row replaces an earlier one with the same key. */
 export interface StateSink {
   /** @param hash keccak256 of the address */
-  addHashedAccount(hash: Uint8Array, account: AccountRecord): void;
-  /** @param value 32 bytes, not zero */
-  addHashedSlot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void;
+  addAccount(hash: Uint8Array, account: TrieAccount): void;
+  /** @param value without leading zeros, not empty */
+  addSlot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void;
   addCode(code: Uint8Array): void;
-}
-
-export interface StateCounts {
-  readonly accounts: number;
-  readonly slots: number;
-  readonly codes: number;
+  hasCode(hash: Uint8Array): boolean;
 }
 
 /** "nothing": the peer does not have the state. */
@@ -61,75 +54,105 @@ interface Owner {
   readonly root: Uint8Array;
 }
 
+/** What is missing of a state, as plain data. */
+interface Missing {
+  readonly accounts: KeyRange[];
+  /** none of their slots are there */
+  readonly owners: Owner[];
+  /** of accounts some of whose slots are there */
+  readonly slots: { readonly owner: Owner; readonly range: KeyRange }[];
+  readonly codes: Uint8Array[];
+}
+
+/** For a later download of the same state. */
+export interface StateProgress extends Missing {
+  readonly root: Uint8Array;
+}
+
 /** Everything that is missing of the state with one root. */
 export class StateWork {
   readonly #root: Uint8Array;
   readonly #sink: StateSink;
-  readonly #accounts: KeyRange[];
-  readonly #owners: Owner[] = [];
-  readonly #slots: { readonly owner: Owner; readonly range: KeyRange }[] = [];
-  readonly #codes: Uint8Array[] = [];
-  readonly #knownCodes = new KeyTable(32);
-  readonly #counts = { accounts: 0, slots: 0, codes: 0 };
-  #underWay = 0;
+  readonly #missing: Missing;
+  readonly #underWay = new Set<Partial<Missing>>();
+  readonly #wantedCodes: Set<Hex>;
 
-  constructor(root: Uint8Array, sink: StateSink) {
+  /** @param from what an earlier download of the same state left */
+  constructor(root: Uint8Array, sink: StateSink, from?: StateProgress) {
     this.#root = root;
     this.#sink = sink;
-    const all = { from: FIRST_KEY, to: LAST_KEY };
-    this.#accounts = equalBytes(root, EMPTY_TRIE_ROOT) ? [] : splitKeys(all, ACCOUNT_RANGES);
-  }
-
-  get counts(): StateCounts {
-    return { ...this.#counts };
+    const all = equalBytes(root, EMPTY_TRIE_ROOT) ? [] : splitKeys({ from: FIRST_KEY, to: LAST_KEY }, ACCOUNT_RANGES);
+    const { accounts, owners, slots, codes } = from ?? { accounts: all, owners: [], slots: [], codes: [] };
+    this.#missing = { accounts, owners, slots, codes };
+    this.#wantedCodes = new Set(codes.map((hash) => bytesToHex(hash)));
   }
 
   get isDone(): boolean {
-    return this.#underWay === 0 && this.#accounts.length + this.#owners.length + this.#slots.length + this.#codes.length === 0;
+    const { accounts, owners, slots, codes } = this.#missing;
+    return this.#underWay.size === 0 && accounts.length + owners.length + slots.length + codes.length === 0;
+  }
+
+  /** What is missing now, requests under way included. */
+  progress(): StateProgress {
+    const parts = [this.#missing, ...this.#underWay];
+    return {
+      root: this.#root,
+      accounts: parts.flatMap(({ accounts = [] }) => accounts),
+      owners: parts.flatMap(({ owners = [] }) => owners),
+      slots: parts.flatMap(({ slots = [] }) => slots),
+      codes: parts.flatMap(({ codes = [] }) => codes),
+    };
   }
 
   /** The next task; `undefined`: there is none until one that is under way has ended. */
   next(): StateTask | undefined {
-    const slots = this.#slots.shift();
-    if (slots !== undefined) return this.#slotsTask(slots.owner, slots.range);
-    const isFull = this.#owners.length >= MAX_WAITING || this.#codes.length >= MAX_WAITING;
-    const accounts = isFull ? undefined : this.#accounts[0];
-    if (this.#owners.length >= (accounts === undefined ? 1 : OWNERS)) return this.#ownersTask(this.#owners.splice(0, OWNERS));
-    if (this.#codes.length >= (accounts === undefined ? 1 : CODES)) return this.#codesTask(this.#codes.splice(0, CODES));
-    if (accounts === undefined) return undefined;
-    this.#accounts.shift();
-    return this.#accountsTask(accounts);
+    const { accounts, owners, slots, codes } = this.#missing;
+    const part = slots.shift();
+    if (part !== undefined) return this.#slotsTask(part);
+    const isFull = owners.length >= MAX_WAITING || codes.length >= MAX_WAITING;
+    const range = isFull ? undefined : accounts[0];
+    if (owners.length >= (range === undefined ? 1 : OWNERS)) return this.#ownersTask(owners.splice(0, OWNERS));
+    if (codes.length >= (range === undefined ? 1 : CODES)) return this.#codesTask(codes.splice(0, CODES));
+    if (range === undefined) return undefined;
+    accounts.shift();
+    return this.#accountsTask(range);
   }
 
+  /** @param wanted is missing again if nothing comes of it */
   #task<Answer>(
+    wanted: Partial<Missing>,
     request: (peer: StatePeer, signal: AbortSignal) => Promise<Answer>,
     take: (answer: Answer) => TaskOutcome,
-    giveBack: () => void,
   ): StateTask {
-    this.#underWay++;
+    this.#underWay.add(wanted);
+    const giveBack = (): void => {
+      if (!this.#underWay.delete(wanted)) return;
+      const { accounts, owners, slots, codes } = this.#missing;
+      accounts.unshift(...(wanted.accounts ?? []));
+      owners.unshift(...(wanted.owners ?? []));
+      slots.unshift(...(wanted.slots ?? []));
+      codes.unshift(...(wanted.codes ?? []));
+    };
     return {
       ask: async (peer, signal) => {
         const answer = await request(peer, signal);
         return () => {
           const outcome = take(answer);
-          this.#underWay--;
           if (outcome === "nothing") giveBack();
+          else this.#underWay.delete(wanted);
           return outcome;
         };
       },
-      giveBack: () => {
-        this.#underWay--;
-        giveBack();
-      },
+      giveBack,
     };
   }
 
   #accountsTask(range: KeyRange): StateTask {
     const request = { root: this.#root, origin: range.from, limit: range.to, bytes: ANSWER_BYTES };
     return this.#task(
+      { accounts: [range] },
       (peer, signal) => peer.accounts(request, signal),
       (answer) => this.#takeAccounts(range, answer),
-      () => this.#accounts.unshift(range),
     );
   }
 
@@ -140,27 +163,29 @@ export class StateWork {
     const { hasMore } = verifyRange(this.#root, { origin: range.from, entries, proof });
     for (const { hash, account } of rows) if (compareBytes(hash, range.to) <= 0) this.#addAccount(hash, account);
     const rest = hasMore ? restAfter(range, rows.at(-1)!.hash) : undefined;
-    if (rest !== undefined) this.#accounts.push(rest);
+    if (rest !== undefined) this.#missing.accounts.push(rest);
     return "rows";
   }
 
-  #addAccount(hash: Uint8Array, { nonce, balance, codeHash, storageRoot }: TrieAccount): void {
-    this.#sink.addHashedAccount(hash, { nonce, balance, codeHash });
-    this.#counts.accounts++;
-    if (!equalBytes(storageRoot, EMPTY_TRIE_ROOT)) this.#owners.push({ hash, root: storageRoot });
-    if (equalBytes(codeHash, EMPTY_KECCAK) || this.#knownCodes.find(codeHash) >= 0) return;
-    this.#knownCodes.add(codeHash);
-    this.#codes.push(codeHash);
+  #addAccount(hash: Uint8Array, account: TrieAccount): void {
+    const { codeHash, storageRoot: root } = account;
+    this.#sink.addAccount(hash, account);
+    if (!equalBytes(root, EMPTY_TRIE_ROOT)) this.#missing.owners.push({ hash, root });
+    if (equalBytes(codeHash, EMPTY_KECCAK)) return;
+    const code = bytesToHex(codeHash);
+    if (this.#wantedCodes.has(code) || this.#sink.hasCode(codeHash)) return;
+    this.#wantedCodes.add(code);
+    this.#missing.codes.push(codeHash);
   }
 
   /** All slots of some accounts. */
-  #ownersTask(owners: readonly Owner[]): StateTask {
+  #ownersTask(owners: Owner[]): StateTask {
     const accounts = owners.map(({ hash }) => hash);
     const request = { root: this.#root, accounts, origin: FIRST_KEY, limit: LAST_KEY, bytes: ANSWER_BYTES };
     return this.#task(
+      { owners },
       (peer, signal) => peer.slots(request, signal),
       (answer) => this.#takeOwners(owners, answer),
-      () => this.#owners.unshift(...owners),
     );
   }
 
@@ -176,22 +201,23 @@ export class StateWork {
     }
     for (const [index, rows] of slots.entries()) this.#addSlots(owners[index]!, rows);
     if (hasMore) this.#splitRest(owners[last]!, slots[last]!.at(-1)!.hash);
-    this.#owners.unshift(...owners.slice(slots.length));
+    this.#missing.owners.unshift(...owners.slice(slots.length));
     return "rows";
   }
 
   #splitRest(owner: Owner, last: Uint8Array): void {
     const rest = restAfter({ from: FIRST_KEY, to: LAST_KEY }, last);
-    for (const range of rest === undefined ? [] : splitKeys(rest, SLOT_RANGES)) this.#slots.push({ owner, range });
+    for (const range of rest === undefined ? [] : splitKeys(rest, SLOT_RANGES)) this.#missing.slots.push({ owner, range });
   }
 
   /** A range of the slots of one account. */
-  #slotsTask(owner: Owner, range: KeyRange): StateTask {
+  #slotsTask(part: Missing["slots"][number]): StateTask {
+    const { owner, range } = part;
     const request = { root: this.#root, accounts: [owner.hash], origin: range.from, limit: range.to, bytes: ANSWER_BYTES };
     return this.#task(
+      { slots: [part] },
       (peer, signal) => peer.slots(request, signal),
       (answer) => this.#takeSlots(owner, range, answer),
-      () => this.#slots.unshift({ owner, range }),
     );
   }
 
@@ -204,25 +230,19 @@ export class StateWork {
       rows.filter(({ hash }) => compareBytes(hash, range.to) <= 0),
     );
     const rest = hasMore ? restAfter(range, rows.at(-1)!.hash) : undefined;
-    if (rest !== undefined) this.#slots.push({ owner, range: rest });
+    if (rest !== undefined) this.#missing.slots.push({ owner, range: rest });
     return "rows";
   }
 
   #addSlots({ hash: owner }: Owner, rows: readonly RangeRow[]): void {
-    for (const { hash, body } of rows) {
-      const value = expectRlpString(decodeRlp(body));
-      const word = new Uint8Array(32);
-      word.set(value, 32 - value.length);
-      this.#sink.addHashedSlot(owner, hash, word);
-    }
-    this.#counts.slots += rows.length;
+    for (const { hash, body } of rows) this.#sink.addSlot(owner, hash, expectRlpString(decodeRlp(body)));
   }
 
-  #codesTask(hashes: readonly Uint8Array[]): StateTask {
+  #codesTask(hashes: Uint8Array[]): StateTask {
     return this.#task(
+      { codes: hashes },
       (peer, signal) => peer.codes({ hashes, bytes: ANSWER_BYTES }, signal),
       (codes) => this.#takeCodes(hashes, codes),
-      () => this.#codes.unshift(...hashes),
     );
   }
 
@@ -232,10 +252,10 @@ export class StateWork {
     for (const code of codes) {
       const hash = bytesToHex(keccak256(code));
       if (!missing.delete(hash)) throw badState(`the code ${hash}, which was not asked for`);
+      this.#wantedCodes.delete(hash);
     }
     for (const code of codes) this.#sink.addCode(code);
-    this.#counts.codes += codes.length;
-    this.#codes.push(...missing.values());
+    this.#missing.codes.push(...missing.values());
     return "rows";
   }
 }
