@@ -2,7 +2,7 @@ import { MerklePatriciaTrie } from "@ethereumjs/mpt";
 import { RLP } from "@ethereumjs/rlp";
 import { bytesToHex } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
-import { orderedTrieRoot } from "./ordered-trie.ts";
+import { GrowingOrderedTrie, orderedTrieRoot } from "./ordered-trie.ts";
 
 async function oracleRoot(items: readonly Uint8Array[]): Promise<string> {
   const trie = new MerklePatriciaTrie();
@@ -22,5 +22,16 @@ describe("orderedTrieRoot", () => {
   it("handles items longer than 64 KiB", async () => {
     const items = [new Uint8Array(70_000).fill(7), new Uint8Array(3).fill(1)];
     expect(bytesToHex(orderedTrieRoot(items))).toBe(await oracleRoot(items));
+  });
+});
+
+describe("GrowingOrderedTrie", () => {
+  it.each([1, 50, 127, 128, 129, 257])("has the root of all items so far, %i at a time", (step) => {
+    const items = Array.from({ length: 300 }, (_, i) => new Uint8Array(1 + ((i * 37) % 300)).fill(i + 1));
+    const trie = new GrowingOrderedTrie();
+    for (let end = 0; end < items.length; end += step) {
+      expect(trie.extend(items.slice(trie.size, end))).toEqual(orderedTrieRoot(items.slice(0, end)));
+      expect(trie.extend([])).toEqual(orderedTrieRoot(items.slice(0, end)));
+    }
   });
 });

@@ -6,6 +6,9 @@ const LEAF_BYTES = 4096;
 /** PERF: one buffer for all roots, because a root is computed synchronously and keeps no reference to it. */
 const leaf = new Uint8Array(LEAF_BYTES);
 
+/** The key of index 0, 0x80, comes after those of the indices below this one. */
+const INDEX_AFTER_ZERO = 0x80;
+
 /**
  * Root of the trie that maps the RLP of an index to the item: transactions, receipts and withdrawals of a block.
  *
@@ -13,10 +16,47 @@ const leaf = new Uint8Array(LEAF_BYTES);
  */
 export function orderedTrieRoot(encodedItems: readonly Uint8Array[]): Uint8Array {
   const trie = new SortedTrieBuilder(undefined, leaf);
-  const add = (index: number): void => trie.add(encodeRlp(rlpUint(index)), encodedItems[index]!);
-  // Key order: 0x01…0x7f, then 0x80 (index 0), then 0x8180… with two or more bytes.
-  for (let index = 1; index < encodedItems.length && index < 0x80; index++) add(index);
-  if (encodedItems.length > 0) add(0);
-  for (let index = 0x80; index < encodedItems.length; index++) add(index);
+  addFirst(trie, encodedItems);
+  for (let index = INDEX_AFTER_ZERO; index < encodedItems.length; index++) add(trie, index, encodedItems[index]!);
   return trie.finish();
+}
+
+/** Roots of a list that grows: each takes the work for the new items only. */
+export class GrowingOrderedTrie {
+  /** until there are enough for `#trie` */
+  #first: Uint8Array[] = [];
+  #trie: SortedTrieBuilder | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds items, as `orderedTrieRoot` takes them, and keeps the last one. @returns the root of all items so far */
+  extend(encodedItems: readonly Uint8Array[]): Uint8Array {
+    for (const item of encodedItems) {
+      if (this.#trie === undefined) {
+        this.#first.push(item);
+        if (this.#first.length === INDEX_AFTER_ZERO) this.#begin();
+      } else add(this.#trie, this.#size, item);
+      this.#size++;
+    }
+    const progress = this.#trie?.progress();
+    return progress === undefined ? orderedTrieRoot(this.#first) : SortedTrieBuilder.after(progress).finish();
+  }
+
+  #begin(): void {
+    this.#trie = new SortedTrieBuilder(undefined, leaf);
+    addFirst(this.#trie, this.#first);
+    this.#first = [];
+  }
+}
+
+function add(trie: SortedTrieBuilder, index: number, item: Uint8Array): void {
+  trie.add(encodeRlp(rlpUint(index)), item);
+}
+
+function addFirst(trie: SortedTrieBuilder, items: readonly Uint8Array[]): void {
+  for (let index = 1; index < items.length && index < INDEX_AFTER_ZERO; index++) add(trie, index, items[index]!);
+  if (items.length > 0) add(trie, 0, items[0]!);
 }

@@ -25,7 +25,7 @@ import {
   gasRefundsOfAttributes,
   headerOfAttributes,
 } from "./attributes.ts";
-import { type ExecutionContext, executedBlock, type ParentState, receiptsRoot } from "../execute/block-execution.ts";
+import { type ExecutionContext, executedBlock, type ParentState } from "../execute/block-execution.ts";
 import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } from "../execute/block-run.ts";
 import type { BuildChoices, PendingSource, PendingTransaction } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
@@ -257,7 +257,7 @@ export class PayloadBuild {
     const updated = beginLiveStateUpdate(this.#context, this.#parent.trie, result.changes);
     // PERF: done while the state root is being computed
     const transactionsRoot = orderedTrieRoot(this.#transactions.map(encodeTransaction));
-    const bodyRoots = { transactionsRoot, receiptsRoot: receiptsRoot(result) };
+    const bodyRoots = { transactionsRoot, receiptsRoot: this.#run.receiptsRoot() };
     const update = updated();
     const header = this.#sealHeader(result, bodyRoots, update);
     const block: Block = {

@@ -8,6 +8,7 @@ import {
   type ChainConfig,
   CREATE2_DEPLOYER_ADDRESS,
   daFootprint,
+  encodeReceipts,
   exactNumber,
   exactTimestamp,
   firstBlockFacts,
@@ -23,6 +24,7 @@ import {
   type Transaction,
   type Withdrawal,
 } from "@rnode/protocol";
+import { GrowingOrderedTrie } from "@rnode/trie";
 import type { BlockFault } from "../api.ts";
 import { blockFault } from "../faults.ts";
 import { applyDaoFork } from "../validation/dao-fork.ts";
@@ -107,6 +109,7 @@ export class BlockRun {
   readonly execution: BlockExecution;
   readonly #options: BlockRunOptions;
   readonly #receipts: Receipt[] = [];
+  readonly #receiptsTrie = new GrowingOrderedTrie();
   readonly #bloom = new BlockBloom();
   #gasUsed = 0n;
   #tipsWei = 0n;
@@ -140,6 +143,11 @@ export class BlockRun {
 
   get transactionCount(): number {
     return this.#receipts.length;
+  }
+
+  /** Of the transactions so far. PERF: a call encodes and hashes the receipts since the one before. */
+  receiptsRoot(): Uint8Array {
+    return this.#receiptsTrie.extend(encodeReceipts(this.#receipts.slice(this.#receiptsTrie.size)));
   }
 
   /** The DA footprint of the transaction; 0 before Jovian, and for unsigned transactions. */

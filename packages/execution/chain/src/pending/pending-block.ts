@@ -1,7 +1,6 @@
 import { EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, ZERO_HASH } from "@rnode/primitives";
 import { type BlockRules, type Header, hashHeader, type Transaction } from "@rnode/protocol";
 import type { PendingBlock } from "../chain-parts.ts";
-import { receiptsRoot } from "../execute/block-execution.ts";
 import type { BlockRun, UnsealedHeader } from "../execute/block-run.ts";
 
 export type PendingPlace = Pick<PendingBlock, "payloadId" | "index" | "earlier">;
@@ -38,8 +37,8 @@ export function pendingHeader({ rules, header, run }: Omit<BlockSoFar, "senders"
     ...header,
     ommersHash: EMPTY_OMMERS_HASH,
     stateRoot: ZERO_HASH,
-    transactionsRoot: ZERO_HASH, // PERF: the root of all transactions would be computed again with every part
-    receiptsRoot: receiptsRoot(run),
+    transactionsRoot: ZERO_HASH, // PERF: readers of a part need none
+    receiptsRoot: run.receiptsRoot(),
     logsBloom: run.logsBloom,
     gasUsed: run.gasUsed,
     nonce: ZERO_NONCE,

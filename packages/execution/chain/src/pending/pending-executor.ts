@@ -33,7 +33,8 @@ export interface PendingExecutorDeps {
 interface Open {
   readonly payloadId: Hex;
   readonly parent: ParentState;
-  readonly header: UnsealedHeader & Pick<Header, "extraData">;
+  /** before its first transaction */
+  readonly header: Header;
   readonly run: BlockRun;
   readonly transactions: Transaction[];
   readonly senders: Uint8Array[];
@@ -118,8 +119,9 @@ export class PendingExecutor {
       prelude: parent.prelude,
       gasRefunds: undefined,
     });
-    const open: Open = { payloadId: part.payloadId, parent, header, run, transactions: [], senders: [], last: undefined };
-    const fault = checkHeader(config, rules, parent.header, pendingHeader({ ...open, rules }));
+    const empty = pendingHeader({ header, rules, run });
+    const open: Open = { payloadId: part.payloadId, parent, header: empty, run, transactions: [], senders: [], last: undefined };
+    const fault = checkHeader(config, rules, parent.header, empty);
     if (fault !== undefined) return refused("header", describeFault(fault));
     this.#open = open;
     return this.#append(open, part);
@@ -150,8 +152,7 @@ export class PendingExecutor {
       if (!isCodedError(error)) throw error;
       return refused("transaction", `transaction ${earlier + added.length}: ${error.message}`);
     }
-    const block = { header: pendingHeader({ ...open, rules }), transactions: added, ommers: [] };
-    const bodyFault = checkBody(config, rules, parent.header, block);
+    const bodyFault = checkBody(config, rules, parent.header, { header: open.header, transactions: added, ommers: [] });
     if (bodyFault !== undefined) return refused("transaction", describeFault(bodyFault));
     const recovered = source.sendersOf(added, rules.allowsHighS);
     if (recovered.kind === "unrecoverable")
