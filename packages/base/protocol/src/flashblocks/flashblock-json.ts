@@ -30,17 +30,22 @@ const MAX_VALUES = 500_000;
 const MAX_EXTRA_DATA_BYTES = 32;
 
 export function encodeFlashblock({ payloadId, index, base, diff, blockNumber }: Flashblock, metadata: FlashblockMetadata): string {
-  return JSON.stringify({
+  const part = JSON.stringify({
     payload_id: payloadId,
     index,
     ...(base !== undefined && { base: baseToJson(base) }),
     diff: diffToJson(diff),
-    metadata: {
-      block_number: blockNumber,
-      new_account_balances: Object.fromEntries(Array.from(metadata.balances, ([address, wei]) => [address, toQuantity(wei)])),
-      receipts: Object.fromEntries(Array.from(metadata.receipts, ([hash, receipt]) => [hash, receiptToJson(receipt)])),
-    },
   });
+  const balances = objectText(metadata.balances, (wei) => `"${toQuantity(wei)}"`);
+  const receipts = objectText(metadata.receipts, (receipt) => JSON.stringify(receiptToJson(receipt)));
+  return `${part.slice(0, -1)},"metadata":{"block_number":${blockNumber},"new_account_balances":${balances},"receipts":${receipts}}}`;
+}
+
+/** PERF: V8 takes several microseconds for a key of an object that has thousands of them. */
+function objectText<T>(entries: ReadonlyMap<Hex, T>, textOf: (value: T) => string): string {
+  let text = "";
+  for (const [key, value] of entries) text += `${text === "" ? "" : ","}"${key}":${textOf(value)}`;
+  return `{${text}}`;
 }
 
 /**
