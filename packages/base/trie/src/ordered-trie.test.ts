@@ -31,6 +31,7 @@ describe("GrowingOrderedTrie", () => {
     const trie = new GrowingOrderedTrie();
     for (let end = 0; end < items.length; end += step) {
       expect(trie.extend(items.slice(trie.size, end))).toEqual(orderedTrieRoot(items.slice(0, end)));
+      expect(trie.extend([], items[end])).toEqual(orderedTrieRoot(items.slice(0, end + 1)));
       expect(trie.extend([])).toEqual(orderedTrieRoot(items.slice(0, end)));
     }
   });

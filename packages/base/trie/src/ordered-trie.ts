@@ -32,8 +32,13 @@ export class GrowingOrderedTrie {
     return this.#size;
   }
 
-  /** Adds items, as `orderedTrieRoot` takes them, and keeps the last one. @returns the root of all items so far */
-  extend(encodedItems: readonly Uint8Array[]): Uint8Array {
+  /**
+   * Adds items, as `orderedTrieRoot` takes them, and keeps the last one.
+   *
+   * @param next counts for this root only, after the others
+   * @returns the root of all items so far
+   */
+  extend(encodedItems: readonly Uint8Array[], next?: Uint8Array): Uint8Array {
     for (const item of encodedItems) {
       if (this.#trie === undefined) {
         this.#first.push(item);
@@ -42,7 +47,10 @@ export class GrowingOrderedTrie {
       this.#size++;
     }
     const progress = this.#trie?.progress();
-    return progress === undefined ? orderedTrieRoot(this.#first) : SortedTrieBuilder.after(progress).finish();
+    if (progress === undefined) return orderedTrieRoot(next === undefined ? this.#first : [...this.#first, next]);
+    const trie = SortedTrieBuilder.after(progress);
+    if (next !== undefined) add(trie, this.#size, next);
+    return trie.finish();
   }
 
   #begin(): void {

@@ -8,6 +8,7 @@ import {
   type ChainConfig,
   CREATE2_DEPLOYER_ADDRESS,
   daFootprint,
+  encodeReceipt,
   encodeReceipts,
   exactNumber,
   exactTimestamp,
@@ -80,7 +81,7 @@ export interface BlockRunOptions {
   readonly prelude?: ((execution: BlockExecution) => void) | undefined;
   /** before Byzantium, a receipt contains the state root after its transaction */
   readonly intermediateRoot?: ((changes: StateChanges) => Uint8Array) | undefined;
-  /** as `readGasRefunds` returns them; `undefined` if there are none */
+  /** as `readGasRefunds` returns them, read for each transaction; `undefined` if there are none */
   readonly gasRefunds: GasRefunds | undefined;
 }
 
@@ -145,9 +146,14 @@ export class BlockRun {
     return this.#receipts.length;
   }
 
-  /** Of the transactions so far. PERF: a call encodes and hashes the receipts since the one before. */
-  receiptsRoot(): Uint8Array {
-    return this.#receiptsTrie.extend(encodeReceipts(this.#receipts.slice(this.#receiptsTrie.size)));
+  /**
+   * Of the transactions so far. PERF: a call encodes and hashes the receipts since the one before.
+   *
+   * @param next counts for this root only, after the others
+   */
+  receiptsRoot(next?: Receipt): Uint8Array {
+    const added = encodeReceipts(this.#receipts.slice(this.#receiptsTrie.size));
+    return this.#receiptsTrie.extend(added, next && encodeReceipt(next));
   }
 
   /** The DA footprint of the transaction; 0 before Jovian, and for unsigned transactions. */

@@ -5,6 +5,7 @@ import {
   encodeTransaction,
   type Flashblock,
   type FlashblockBase,
+  gasRefundsOf,
   type Header,
   isPostExecTransaction,
   type Transaction,
@@ -17,6 +18,7 @@ import { describeFault } from "../faults.ts";
 import { checkBody } from "../validation/body-validation.ts";
 import { checkHeader } from "../validation/header-validation.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
+import { type PartRefunds, postExecReceipt, refundsOfPart } from "./part-refunds.ts";
 import { pendingBlockOf, pendingHeader } from "./pending-block.ts";
 
 export interface PendingExecutorDeps {
@@ -38,6 +40,8 @@ interface Open {
   readonly run: BlockRun;
   readonly transactions: Transaction[];
   readonly senders: Uint8Array[];
+  /** those of the parts so far, which the run reads */
+  readonly refunds: Map<number, bigint>;
   last: PendingBlock | undefined;
 }
 
@@ -84,9 +88,13 @@ export class PendingExecutor {
     if (open?.last === undefined || this.#engine === undefined || !equalBytes(open.parent.hash, parent)) return undefined;
     const { run, transactions } = open;
     const last = encoded.at(-1);
-    if (last === undefined || isPostExecTransaction(last) || transactions.length > encoded.length) return undefined; // its refunds change the run
-    const isPrefix = transactions.every((each, index) => equalBytes(encodeTransaction(each), encoded[index]!));
+    if (last === undefined || transactions.length > encoded.length) return undefined;
+    const refunds = isPostExecTransaction(last) ? gasRefundsOf(decodeTransaction(last)) : undefined;
+    const isPrefix = transactions.every(
+      (each, index) => equalBytes(encodeTransaction(each), encoded[index]!) && refunds?.get(index) === open.refunds.get(index),
+    );
     if (!isPrefix || !isSameExecution(open.header, header)) return undefined;
+    for (const [index, gas] of refunds ?? []) open.refunds.set(index, gas);
     this.#open = undefined;
     return { run, engine: this.#engine };
   }
@@ -109,6 +117,7 @@ export class PendingExecutor {
       ...(rules.hasBlobGas && { excessBlobGas: 0n }),
       ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: base.parentBeaconBlockRoot }),
     };
+    const refunds = new Map<number, bigint>();
     const run = new BlockRun({
       ...this.#deps.context,
       engine,
@@ -117,10 +126,11 @@ export class PendingExecutor {
       header,
       reader: parent.reader,
       prelude: parent.prelude,
-      gasRefunds: undefined,
+      gasRefunds: refunds,
     });
+    const { payloadId } = part;
     const empty = pendingHeader({ header, rules, run });
-    const open: Open = { payloadId: part.payloadId, parent, header: empty, run, transactions: [], senders: [], last: undefined };
+    const open: Open = { payloadId, parent, header: empty, run, transactions: [], senders: [], refunds, last: undefined };
     const fault = checkHeader(config, rules, parent.header, empty);
     if (fault !== undefined) return refused("header", describeFault(fault));
     this.#open = open;
@@ -143,15 +153,18 @@ export class PendingExecutor {
     const { config, senders: source } = this.#deps.context;
     const { run, parent, transactions } = open;
     const { rules } = run.execution;
-    if (diff.postExecTx !== undefined) return refused("unsupported", "post-exec transactions are not supported in parts");
     const earlier = transactions.length;
     const added: Transaction[] = [];
+    let read: PartRefunds;
     try {
       for (const encoded of diff.transactions) added.push(decodeTransaction(encoded));
+      read = refundsOfPart(rules, open.header, [...transactions, ...added], diff.postExecTx, open.refunds, earlier);
     } catch (error) {
       if (!isCodedError(error)) throw error;
       return refused("transaction", `transaction ${earlier + added.length}: ${error.message}`);
     }
+    if (read.kind === "invalid") return refused("transaction", read.reason);
+    for (const [index, gas] of read.refunds) open.refunds.set(index, gas);
     const bodyFault = checkBody(config, rules, parent.header, { header: open.header, transactions: added, ommers: [] });
     if (bodyFault !== undefined) return refused("transaction", describeFault(bodyFault));
     const recovered = source.sendersOf(added, rules.allowsHighS);
@@ -166,7 +179,9 @@ export class PendingExecutor {
     const pending = pendingBlockOf({ ...open, rules }, { payloadId, index, earlier });
     const { header } = pending.block;
     if (header.gasUsed !== diff.gasUsed) return refused("gas", `gas used: executed ${header.gasUsed}, claimed ${diff.gasUsed}`);
-    if (!equalBytes(header.receiptsRoot, diff.receiptsRoot) || !equalBytes(header.logsBloom, diff.logsBloom))
+    const roots = [header.receiptsRoot];
+    if (diff.postExecTx !== undefined) roots.push(run.receiptsRoot(postExecReceipt(run.gasUsed)));
+    if (!roots.some((root) => equalBytes(root, diff.receiptsRoot)) || !equalBytes(header.logsBloom, diff.logsBloom))
       return refused("receipts", "the receipts differ from the claimed root or bloom");
     if (rules.hasDaFootprint && header.blobGasUsed !== diff.blobGasUsed)
       return refused("footprint", `DA footprint: executed ${header.blobGasUsed}, claimed ${diff.blobGasUsed ?? "none"}`);
