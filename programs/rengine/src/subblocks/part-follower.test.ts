@@ -135,16 +135,39 @@ describe("a follower of parts", () => {
     expect(f.pending.latest).toMatchObject({ index: 0 });
   });
 
-  it.each([
-    ["gap", [part(2, 0), part(2, 2)]],
-    ["conflict", [part(2, 0), { ...part(2, 1), blockNumber: 7 }]],
-  ])("ends a block with a %s", async (reason, parts) => {
+  it("falls back to the head after a gap, until another source has the missing part", async () => {
     const f = following();
-    f.take(...parts);
+    f.take(part(2, 0), part(2, 2));
     expect(f.pending.latest).toBeUndefined();
-    expect(await f.metric(`subblocks_refused_total{reason="${reason}"}`)).toBe(1);
+    expect(await f.metric('subblocks_refused_total{reason="gap"}')).toBe(1);
+    f.take(part(2, 1));
+    expect(f.pending.latest).toMatchObject({ index: 1 });
+    f.take(part(2, 2));
+    expect(f.executed.length).toBe(3);
+  });
+
+  it("keeps parts before a gap until their parent is the head", () => {
+    const f = following();
+    f.take(part(3, 0), part(3, 2));
+    f.moveHead(2);
+    expect(f.executed).toEqual([[3, 0]]);
+  });
+
+  it("ends a block with a conflict", async () => {
+    const f = following();
+    f.take(part(2, 0), { ...part(2, 1), blockNumber: 7 });
+    expect(f.pending.latest).toBeUndefined();
+    expect(await f.metric('subblocks_refused_total{reason="conflict"}')).toBe(1);
     f.take(part(2, 1), part(2, 2));
     expect(f.executed).toEqual([[2, 0]]);
+  });
+
+  it("goes on with a block when a slow source begins an earlier one", async () => {
+    const f = following();
+    f.moveHead(2);
+    f.take(part(3, 0), part(2, 0), part(3, 1));
+    expect(f.executed.map(([, index]) => index)).toEqual([0, 1]);
+    expect(await f.metric('subblocks_received_total{place="late"}')).toBe(1);
   });
 
   it("ends a block whose parent is no longer the head", () => {

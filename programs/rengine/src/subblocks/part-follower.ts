@@ -2,7 +2,7 @@ import type { Chain, ChainParts } from "@rnode/chain";
 import type { PendingBlocks } from "@rnode/eth-api";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
-import { decodeFlashblock, type Flashblock, type FlashblockOrder } from "@rnode/protocol";
+import { decodeFlashblock, type Flashblock, type FlashblockOrder, type FlashblockPlace } from "@rnode/protocol";
 import type { DropReason, StreamMetrics } from "./stream-metrics.ts";
 
 export interface PartFollowerDeps {
@@ -56,19 +56,17 @@ export class PartFollower {
     if (text === undefined) this.#refuse("unreadable", source, { reason: "neither JSON nor brotli, or too large" });
     if (text === undefined || part === undefined) return;
     const { payloadId, index } = part;
-    const { order, metrics, building } = this.#deps;
-    if (part.blockNumber <= (building() ?? -1)) {
-      metrics.received.inc({ place: "built-here" });
-      return;
-    }
-    const place = order.take(part);
+    const { metrics } = this.#deps;
+    const place = this.#placeOf(part);
     metrics.received.inc({ place: place.kind });
     switch (place.kind) {
+      case "built-here":
+      case "late":
       case "duplicate":
       case "no-base":
         return;
       case "gap":
-        this.#end();
+        this.#showHead();
         this.#refuse("gap", source, { payloadId, index, reason: `expected part ${place.expected}` });
         return;
       case "conflict":
@@ -91,6 +89,13 @@ export class PartFollower {
     }
   }
 
+  /** A first part would begin another block, so parts of blocks that are decided here have no place in the order. */
+  #placeOf(part: Flashblock): FlashblockPlace | { readonly kind: "built-here" | "late" } {
+    const { building, chain, order } = this.#deps;
+    if (part.blockNumber <= (building() ?? -1)) return { kind: "built-here" };
+    return part.blockNumber <= chain.head().number ? { kind: "late" } : order.take(part);
+  }
+
   #decoded(text: string, source: string): Flashblock | undefined {
     try {
       return decodeFlashblock(text);
@@ -102,11 +107,10 @@ export class PartFollower {
   }
 
   #execute(): void {
-    const { chain, pending, metrics, order } = this.#deps;
+    const { chain, pending, metrics } = this.#deps;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { part, source } = next;
       if (part.blockNumber <= chain.head().number) {
-        order.drop(); // its block is there: its later parts do not count either
         this.#forget();
         return;
       }
@@ -130,9 +134,13 @@ export class PartFollower {
 
   /** Nothing more is expected of the current block, and what came of it does not count. */
   #end(): void {
-    const { order, building, pending } = this.#deps;
-    order.drop();
+    this.#deps.order.drop();
     this.#forget();
+    this.#showHead();
+  }
+
+  #showHead(): void {
+    const { building, pending } = this.#deps;
     if (building() === undefined && pending.latest !== undefined) pending.set(undefined);
   }
 

@@ -51,6 +51,17 @@ describe("a publisher of parts", () => {
     expect(order.take({ ...decodeFlashblock(sent[1]!), index: 2 }).kind).toBe("duplicate"); // of a block that ended
   });
 
+  it("leaves the next block of another leader in order when its own build ends without a block", () => {
+    const { order, sent, publisher } = publishing();
+    publisher.onPart(part(0, 4));
+    const next = decodeFlashblock(sent[0]!);
+    const other = { ...next, payloadId: "0x0300000000000002", blockNumber: 6 } as const;
+    expect(order.take(other).kind).toBe("first");
+    publisher.onPart(part(1, 4));
+    publisher.onEnd(part(1, 4), "head-changed", 0);
+    expect(order.take({ ...other, index: 1, base: undefined }).kind).toBe("next");
+  });
+
   it("ends after an error", () => {
     const { publisher } = publishing();
     publisher.onPart(part(0, 4));

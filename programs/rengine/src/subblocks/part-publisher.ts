@@ -43,7 +43,7 @@ export class PartPublisher implements PartSink {
   onEnd({ payloadId, block, index }: PendingBlock, end: PartsEnd, lost: number): void {
     const { log, metrics, order } = this.#deps;
     this.#building = undefined;
-    order.drop();
+    order.drop(payloadId); // not the next block's, which another leader may be building
     metrics.builds.inc({ end });
     metrics.lost.add(lost);
     const fields = { number: block.header.number, payloadId, parts: index + 1 };
@@ -54,7 +54,6 @@ export class PartPublisher implements PartSink {
 
   onError(error: unknown): void {
     this.#building = undefined;
-    this.#deps.order.drop();
     this.#deps.log.error("a subblock could not be built", { err: error });
   }
 }

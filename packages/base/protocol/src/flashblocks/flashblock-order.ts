@@ -10,7 +10,7 @@ export type FlashblockPlace =
   | { readonly kind: "duplicate" }
   /** a part with this index came before, with other contents: the producer broke its word */
   | { readonly kind: "conflict" }
-  /** parts before it are missing */
+  /** parts before it are missing; another source may still have them */
   | { readonly kind: "gap"; readonly expected: number }
   /** the first part of its block was not received */
   | { readonly kind: "no-base" };
@@ -54,18 +54,15 @@ export class FlashblockOrder {
     }
     if (known === undefined) return { kind: "no-base" };
     const expected = known.fingerprints.length;
-    if (index > expected) {
-      this.drop();
-      return { kind: "gap", expected };
-    }
+    if (index > expected) return { kind: "gap", expected };
     if (blockNumber !== known.blockNumber || diff.gasUsed > known.gasLimit) return { kind: "conflict" };
     known.fingerprints.push(fingerprint);
     return { kind: "next" };
   }
 
-  /** Ignores the parts of the current block from now on. */
-  drop(): void {
-    this.#current = undefined;
+  /** Ignores the parts of the current block from now on. @param payloadId only if it is the current one; default: whatever it is */
+  drop(payloadId = this.#current?.payloadId): void {
+    if (this.#current?.payloadId === payloadId) this.#current = undefined;
   }
 }
 

@@ -225,7 +225,7 @@ describe("the order of parts", () => {
       [first, second, other("0x0300000000000001"), second, nth(2), other("0x0300000000000001")],
       ["first", "next", "first", "duplicate", "duplicate", "duplicate"],
     ],
-    ["a gap", [first, nth(2), second, other("0x0300000000000001")], ["first", "gap", "duplicate", "first"]],
+    ["a gap", [first, nth(2), second, other("0x0300000000000001")], ["first", "gap", "next", "first"]],
     ["other contents", [first, second, nth(1, { gasUsed: 1n })], ["first", "next", "conflict"]],
     ["another first part", [first, { ...first, diff: second.diff }], ["first", "conflict"]],
     ["another block number", [first, { ...second, blockNumber: 1 }], ["first", "conflict"]],
