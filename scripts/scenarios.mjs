@@ -1,4 +1,4 @@
-// `npm run scenarios -- [--cluster | --set] --seeds=N [--seed=N]`: builds outdated files and runs networks with faults under a simulated
+// `npm run scenarios -- [--cluster | --set | --subblocks] --seeds=N [--seed=N]`: builds outdated files and runs networks with faults under a simulated
 // clock.
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -15,7 +15,7 @@ else await work();
 async function main() {
   buildEngine();
   buildTypeScript();
-  const { parseCli, printCluster, printScenario, printSet, seedsOf, upgradeArtifactsOf } = await load();
+  const { parseCli, printCluster, printFailover, printScenario, printSet, seedsOf, upgradeArtifactsOf } = await load();
   const options = parseCli(process.argv.slice(2));
   if ("text" in options) {
     console.log(options.text);
@@ -23,8 +23,8 @@ async function main() {
   }
   const artifacts = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
   if (options.seed !== undefined) {
-    const { seed, isQuiet, isCluster, isSet } = options;
-    const print = isSet ? printSet : isCluster ? printCluster : printScenario;
+    const { seed, isQuiet, isCluster, isSet, isSubblocks } = options;
+    const print = isSubblocks ? printFailover : isSet ? printSet : isCluster ? printCluster : printScenario;
     const exitCode = await print(seed, isQuiet, artifacts);
     process.stdout.write("", () => process.exit(exitCode)); // after all lines, also into a pipe
     return;
@@ -38,7 +38,8 @@ async function main() {
       const worker = fork(fileURLToPath(import.meta.url), [], { execArgv: ["--max-semi-space-size=64"] }); // less garbage collection
       const give = () => {
         const { value: seed, done } = seeds.next();
-        worker.send(done ? { end: true } : { seed, isCluster: options.isCluster, isSet: options.isSet });
+        const { isCluster, isSet, isSubblocks } = options;
+        worker.send(done ? { end: true } : { seed, isCluster, isSet, isSubblocks });
       };
       worker.on("message", ({ summary, isBroken, l1Blocks, l2Blocks, replaced, labelsGoneBack, late }) => {
         if (summary !== undefined) {
@@ -63,7 +64,9 @@ async function main() {
   );
   const seconds = (Date.now() - startMs) / 1000;
   const { done, broken, l1Blocks, l2Blocks, replaced, labelsGoneBack, synced, misled } = total;
-  if (options.isCluster || options.isSet) console.log(`${done} ${options.isSet ? "sets" : "clusters"} in ${seconds.toFixed(0)} s`);
+  const { isCluster, isSet, isSubblocks } = options;
+  const what = isSubblocks ? "failovers" : isSet ? "sets" : "clusters";
+  if (isCluster || isSet || isSubblocks) console.log(`${done} ${what} in ${seconds.toFixed(0)} s`);
   else printTotals();
   console.log(`${done - broken} held, ${broken} broken`);
   process.exit(broken === 0 ? 0 : 1);
@@ -78,11 +81,18 @@ async function main() {
 }
 
 async function work() {
-  const { clusterSummaryOf, runCluster, runScenario, runSetScenario, setSummaryOf, summaryOf, upgradeArtifactsOf } = await load();
+  const lab = await load();
+  const { clusterSummaryOf, failoverSummaryOf, runCluster, runFailover, runScenario, runSetScenario } = lab;
+  const { setSummaryOf, summaryOf, upgradeArtifactsOf } = lab;
   const none = { l1Blocks: 0, l2Blocks: 0, replaced: 0, labelsGoneBack: 0, late: { synced: 0, misled: 0 } };
   const upgradeArtifact = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
-  process.on("message", async ({ seed, isCluster, isSet, end }) => {
+  process.on("message", async ({ seed, isCluster, isSet, isSubblocks, end }) => {
     if (end) process.exit(0);
+    if (isSubblocks) {
+      const result = runFailover(seed);
+      process.send({ summary: failoverSummaryOf(seed, result), isBroken: result.violations.length > 0, ...none });
+      return;
+    }
     if (isCluster || isSet) {
       const result = await (isSet ? runSetScenario(seed) : runCluster(seed));
       const summary = isSet ? setSummaryOf(seed, result) : clusterSummaryOf(seed, result);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type UpgradeArtifactSource, upgradeArtifactsFromFiles } from "@rnode/protocol";
 import { type ClusterResult, runCluster } from "./cluster/run-cluster.ts";
+import { type FailoverResult, runFailover } from "./failover/run-failover.ts";
 import { type PlanLimits, planOf } from "./plan.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 import { runSetScenario, type SetResult } from "./set/run-set.ts";
@@ -15,6 +16,7 @@ const HELP = `npm run scenarios -- [options]
   --light        only scenarios with nodes in light mode
   --supernode    only scenarios in which a supernode replaces blocks
   --cluster      clusters of sequencers with hostile neighbours instead of networks
+  --subblocks    sequencers that publish subblocks and lose their leadership
   --set          sets of chains, and the programs that verify them, instead of networks
   --quiet        with --seed: only how it ended
 RNODE_ROLLUP_UPGRADES_DIR: folder with the code that upgrades deploy; without it, no chain goes through Ecotone, Fjord, Isthmus or Jovian`;
@@ -29,6 +31,7 @@ export interface CliOptions {
   readonly hasSupernode: boolean;
   readonly isCluster: boolean;
   readonly isSet: boolean;
+  readonly isSubblocks: boolean;
   readonly isQuiet: boolean;
 }
 
@@ -41,6 +44,7 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
   let hasSupernode = false;
   let isCluster = false;
   let isSet = false;
+  let isSubblocks = false;
   for (const arg of args) {
     const match = /^--(seeds|from|seed|jobs)=(\d+)$/.exec(arg);
     if (match !== null) values[match[1] as keyof typeof values] = Number(match[2]);
@@ -50,10 +54,11 @@ export function parseCli(args: readonly string[]): CliOptions | { readonly text:
     else if (arg === "--supernode") hasSupernode = true;
     else if (arg === "--cluster") isCluster = true;
     else if (arg === "--set") isSet = true;
+    else if (arg === "--subblocks") isSubblocks = true;
     else if (arg === "--help") return { text: HELP, exitCode: 0 };
     else return { text: `${arg} is not an option\n${HELP}`, exitCode: 1 };
   }
-  return { ...values, isLate, isLight, hasSupernode, isCluster, isSet, isQuiet };
+  return { ...values, isLate, isLight, hasSupernode, isCluster, isSet, isSubblocks, isQuiet };
 }
 
 /** The seeds that are to run. */
@@ -109,6 +114,29 @@ export async function printSet(seed: number, isQuiet: boolean): Promise<number> 
   for (const line of result.log) console.log(line);
   console.log(setSummaryOf(seed, result));
   return result.violations.length === 0 ? 0 : 1;
+}
+
+/** The same for sequencers with subblocks. */
+export function printFailover(seed: number, isQuiet: boolean): number {
+  const result = runFailover(seed, !isQuiet);
+  for (const line of result.log) console.log(line);
+  console.log(failoverSummaryOf(seed, result));
+  return result.violations.length === 0 ? 0 : 1;
+}
+
+export function failoverSummaryOf(
+  seed: number,
+  { violations, plan, blocks, leaders, parts, strayParts, promised, explained, fingerprint }: FailoverResult,
+): string {
+  const broken = Object.entries(explained).map(([reason, count]) => `${count} ${reason}`);
+  const what = `${blocks} blocks of ${leaders} leaders, ${parts} parts (${strayParts} stray), ${promised} promises (broken: ${broken.join(", ")}), fingerprint ${fingerprint}`;
+  if (violations.length === 0) return `seed ${seed}: ${what}: all rules held`;
+  const faults = plan.faults.map((fault) => `  ${JSON.stringify(fault)}`);
+  return [
+    `seed ${seed}: ${what}: BROKEN`,
+    ...violations.slice(0, 5).map(({ rule, detail }) => `  ${rule}: ${detail}`),
+    ...faults,
+  ].join("\n");
 }
 
 export function setSummaryOf(

@@ -1,15 +1,15 @@
 import { createLogger, type LogFields, type Logger, silentLogger } from "@rnode/observe";
-import type { SimClock } from "@rnode/program/testing";
+import type { Clock } from "@rnode/primitives";
 
 /** The events of a scenario, in order: of the network, and from the programs' logs. */
 export class SimLog {
   readonly lines: string[] = [];
   readonly #isKept: boolean;
-  readonly #clock: SimClock;
+  readonly #clock: Pick<Clock, "unixMs">;
   readonly #startMs: number;
 
   /** @param isKept false: nothing is recorded, which is faster */
-  constructor(clock: SimClock, isKept: boolean) {
+  constructor(clock: Pick<Clock, "unixMs">, isKept: boolean) {
     this.#clock = clock;
     this.#startMs = clock.unixMs();
     this.#isKept = isKept;

@@ -1,2 +1,6 @@
 export { startClient } from "./client.ts";
 export { engineMethods } from "./engine/engine-methods.ts";
+export { PartFollower } from "./subblocks/part-follower.ts";
+export { PartPromises } from "./subblocks/part-promises.ts";
+export { PartPublisher } from "./subblocks/part-publisher.ts";
+export { createStreamMetrics } from "./subblocks/stream-metrics.ts";
