@@ -30,6 +30,7 @@ const BEHAVIOURS = [
   "rejection-while-closing",
   "leak",
   "halts",
+  "restarts",
 ];
 const table = optionTable({
   program: "small",
@@ -47,7 +48,9 @@ const say = (line) => writeSync(1, `${line}\n`);
 const never = new Promise(() => {});
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function start({ main: { behaviour } }, { scope, metrics, stop, clock, log }) {
+let starts = 0;
+
+async function start({ main: { behaviour } }, { scope, metrics, stop, restart, clock, log }) {
   const failure = {
     "start-refuses": () => {
       throw new UserError("--behaviour: refused\nin two lines");
@@ -91,7 +94,9 @@ async function start({ main: { behaviour } }, { scope, metrics, stop, clock, log
   if (behaviour === "rejection") setTimeout(() => void Promise.reject(new Error("nobody cares")), 10);
   if (behaviour === "ends-badly") return { failure: wait(10).then(() => Promise.reject(new UserError("the chain is gone"))) };
   if (behaviour === "halts") return { failure: wait(10).then(() => Promise.reject(new Halt("enough", 60_000))) };
-  if (behaviour !== "runs") setTimeout(() => stop("the test"), 10);
+  if (behaviour === "restarts") {
+    if (++starts === 1) setTimeout(() => restart("the test"), 10);
+  } else if (behaviour !== "runs") setTimeout(() => stop("the test"), 10);
   let turns = 0;
   return { status: { everyMs: 50, print: () => log.info("status", { turns: turns++ }) } };
 }

@@ -91,6 +91,14 @@ describe("a program", () => {
     expect(await new SmallProgram("--behaviour=leak").end()).toEqual({ code: 0, parts: [...STARTED, ...CLOSED] });
   });
 
+  it("can start again with everything closed before, and is stopped as usual then", async () => {
+    const program = new SmallProgram("--behaviour=restarts", "--metrics.enabled", "--metrics.port=0");
+    await program.said("turns=1");
+    program.signal("SIGTERM");
+    expect(await program.end()).toEqual({ code: 0, parts: [...STARTED, ...CLOSED, ...STARTED, ...CLOSED] });
+    expect(program.logged("info")).toContain('msg="starting again" asked="the test"');
+  });
+
   it("whose start throws closes what has started, and says why in one line", async () => {
     const program = new SmallProgram("--behaviour=start-refuses");
     expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, "first closes"] });

@@ -63,6 +63,8 @@ export interface ProgramContext {
   readonly readiness: Readiness;
   /** Ends the program in the same way as a signal. */
   readonly stop: (reason: string) => void;
+  /** Ends the program in this way, and starts it again with the same options, in the same process. */
+  readonly restart: (reason: string) => void;
 }
 
 export interface Started {
@@ -73,7 +75,7 @@ export interface Started {
 }
 
 type End =
-  | { readonly kind: "asked"; readonly by: string }
+  | { readonly kind: "asked" | "again"; readonly by: string }
   | { readonly kind: "failed"; readonly what: string; readonly error: unknown };
 
 /**
@@ -97,7 +99,10 @@ export async function runProgram<const G extends Groups>(
   for (const warning of warnings) log.warn(warning);
   log.info(`${name} starts`, { version, node: process.versions.node, pid: process.pid });
   log.debug("options", Object.fromEntries(describeOptions(table, options)));
-  return await new ProgramRun(program, options, log).run();
+  for (;;) {
+    const code = await new ProgramRun(program, options, log).run();
+    if (code !== "again") return code;
+  }
 }
 
 const subcommandOf = <const G extends Groups>({ subcommands = {} }: Program<G>, name: string): Subcommands[string] | undefined =>
@@ -125,24 +130,30 @@ class ProgramRun<G extends Groups> {
     this.#scope = new Scope({ log, clock: this.#clock });
   }
 
-  async run(): Promise<number> {
+  /** @returns the exit code; "again": it is to be started again */
+  async run(): Promise<number | "again"> {
     const signal = listenForStop((name) => {
       this.#log.warn("ended without waiting", { signal: name });
       process.exit(1);
     });
+    let isAskedToStop = false;
     const faults = listenForFaults();
-    let askToStop: (by: string) => void = () => {};
-    const asked = new Promise<string>((resolve) => {
-      askToStop = resolve;
+    let askToEnd: (end: End) => void = () => {};
+    const asked = new Promise<End>((resolve) => {
+      askToEnd = resolve;
     });
-    const starting = this.#start(askToStop);
+    void signal.asked.then((by) => {
+      isAskedToStop = true;
+      askToEnd({ kind: "asked", by });
+    });
+    const starting = this.#start(askToEnd);
     const end = await Promise.race<End>([
       this.#untilFailed(starting),
-      Promise.race([asked, signal.asked]).then((by) => ({ kind: "asked", by })),
+      asked,
       faults.first.then((error) => ({ kind: "failed", what: `${this.#program.name} cannot go on`, error })),
     ]);
     if (end.kind === "failed") this.#fail(end.what, end.error);
-    else this.#log.info("stopping", { asked: end.by });
+    else this.#log.info(end.kind === "again" ? "starting again" : "stopping", { asked: end.by });
     let hasFailed = end.kind === "failed";
     faults.onFurther((error) => {
       hasFailed = true;
@@ -154,6 +165,7 @@ class ProgramRun<G extends Groups> {
     if (!hasFailed) this.#log.info("stopped"); // otherwise the last line is the reason
     signal.forget();
     faults.forget();
+    if (end.kind === "again" && !isAskedToStop && !hasFailed) return "again";
     return hasFailed ? 1 : 0;
   }
 
@@ -161,7 +173,7 @@ class ProgramRun<G extends Groups> {
     logFailure(this.#program.name, this.#log, what, error, this.#program.describe ?? describeFailure);
   }
 
-  async #start(stop: (by: string) => void): Promise<Started> {
+  async #start(end: (end: End) => void): Promise<Started> {
     const { name, version, metricsPrefix } = this.#program;
     const health = (): Health =>
       this.#scope.signal.aborted
@@ -185,7 +197,9 @@ class ProgramRun<G extends Groups> {
             onListen: (port) => this.#log.info("metrics listen", { addr: metricsGroup.addr, port }),
           });
     if (pprof !== undefined) await openPprof(pprof, { scope: this.#observers, clock: this.#clock, log: this.#log });
-    const context = { scope: this.#scope, log: this.#log, clock: this.#clock, metrics, health, readiness, stop };
+    const stop = (by: string): void => end({ kind: "asked", by });
+    const restart = (by: string): void => end({ kind: "again", by });
+    const context = { scope: this.#scope, log: this.#log, clock: this.#clock, metrics, health, readiness, stop, restart };
     const started = await this.#program.start(this.#options, context);
     isStarting = false;
     const { status } = started;
