@@ -299,6 +299,8 @@ export interface ChainStoreBulk {
    * @throws CodedError storage/not-empty; storage/incomplete-snapshot: the last block of the snapshot is not the head
    */
   writeSnapshot(base: SnapshotBase, write: StateWrite<SnapshotRows>): boolean;
+  /** The same, which yields between two commits, for a process that does other work meanwhile. */
+  snapshotCommits(base: SnapshotBase, write: StateWrite<SnapshotRows>): Generator<void, boolean>;
   /**
    * Writes blocks below the oldest one of a database that began with a snapshot, in ascending order; the last one is the parent of the oldest.
    * If the oldest block has no receipts, the older ones get none.

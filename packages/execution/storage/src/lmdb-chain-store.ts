@@ -140,24 +140,32 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     const head = { number, hash, hashHex: bytesToHex(hash), reorganisations: 0 };
     const atomically = <T>(action: () => T): T => this.environment.atomically(action);
     const writeBlock = (content: Parameters<SnapshotRows["block"]>[0]): number => this.#writeSnapshotBlock(content);
-    const startsAnew = writeGenesisState(this.#tables, this.#writesPreimages, atomically, write, writeBlock, () => {
+    const commits = writeGenesisState(this.#tables, this.#writesPreimages, atomically, write, writeBlock, () => {
       this.meta.writeFirstBlock(number);
       this.#writeFirstBlock({ block, hash, receipts: [], senders: [], changes: NO_CHANGES });
       this.meta.writeHead(head);
     });
+    const startsAnew = toEnd(commits);
     this.floor = number;
     this.writtenHead = head;
     return startsAnew;
   }
 
-  writeSnapshot({ genesis, head, oldestBlock, hasReceipts = true }: SnapshotBase, write: StateWrite<SnapshotRows>): boolean {
+  writeSnapshot(base: SnapshotBase, write: StateWrite<SnapshotRows>): boolean {
+    return toEnd(this.snapshotCommits(base, write));
+  }
+
+  *snapshotCommits(
+    { genesis, head, oldestBlock, hasReceipts = true }: SnapshotBase,
+    write: StateWrite<SnapshotRows>,
+  ): Generator<void, boolean> {
     if (this.writtenHead !== undefined) throw storageError("storage/not-empty", { head: this.writtenHead.number });
     const atomically = <T>(action: () => T): T => this.environment.atomically(action);
     const writtenHead = { number: head.number, hash: hexToBytes(head.hash), hashHex: head.hash, reorganisations: 0 };
     const snapshot = { number: head.number, oldestBlock };
     const floor = hasReceipts ? oldestBlock - 1 : head.number;
     const writeBlock = (content: Parameters<SnapshotRows["block"]>[0]): number => this.#writeSnapshotBlock(content);
-    const startsAnew = writeGenesisState(this.#tables, this.#writesPreimages, atomically, write, writeBlock, () => {
+    const startsAnew = yield* writeGenesisState(this.#tables, this.#writesPreimages, atomically, write, writeBlock, () => {
       if (!equalBytes(this.blocks.canonicalHash(head.number) ?? ZERO_HASH, writtenHead.hash)) {
         throw storageError("storage/incomplete-snapshot", { number: head.number, hash: head.hash });
       }
@@ -489,4 +497,12 @@ function headAfter(base: Head, group: BufferedGroup): Head {
     head = { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
   }
   return head;
+}
+
+/** Makes all commits in one run. @returns the result */
+function toEnd<T>(commits: Generator<void, T>): T {
+  for (;;) {
+    const step = commits.next();
+    if (step.done === true) return step.value;
+  }
 }

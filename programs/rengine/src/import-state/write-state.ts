@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type ComputedRoots, GenesisState, initFirstBlock, type RowCounts, SortedStateRun } from "@rnode/chain";
 import { asciiToBytes, bytesToHex, concatBytes, equalBytes, keccak256 } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
-import { restoreSnapshot } from "@rnode/snapshot";
+import { restoreCommits } from "@rnode/snapshot";
 import type { ChainDatabase, GenesisRows, StateRun } from "@rnode/storage";
 import { RowProgress } from "./row-progress.ts";
 import { describing, type LinesSource, type SortedSource, type StateSource } from "./state-source.ts";
@@ -11,8 +12,10 @@ import type { Target } from "./target.ts";
 interface WriteOptions {
   /** for temporary files */
   readonly folder: string;
+  /** ends it; what was written is continued by the next attempt */
+  readonly signal?: AbortSignal | undefined;
   /** that the state must have together with its block */
-  readonly outputRoot: Uint8Array | undefined;
+  readonly outputRoot?: Uint8Array | undefined;
 }
 
 const STEPS_A_REPORT = 1 << 12;
@@ -34,7 +37,7 @@ export async function writeState(
   const state = new GenesisState({ folder: options.folder });
   try {
     const rows = await readRows(source, state, target, options, io);
-    return writeSorted(store, { ...source, state: state.sorted(), rows }, target, options, io);
+    return await writeSorted(store, { ...source, state: state.sorted(), rows }, target, options, io);
   } finally {
     state.close();
   }
@@ -42,11 +45,22 @@ export async function writeState(
 
 type Rows = Pick<SortedSource, "state" | "rows"> & Pick<StateSource, "name" | "discard">;
 
-function writeSorted(store: ChainDatabase, source: Rows, target: Target, options: WriteOptions, io: CommandIo): RowCounts {
+/** As `writeState`, of rows that are sorted. @throws {UserError}; the signal's reason */
+export async function writeSorted(
+  store: ChainDatabase,
+  source: Rows,
+  target: Target,
+  options: WriteOptions,
+  io: CommandIo,
+): Promise<RowCounts> {
   const check = checkOf(source, target, options);
   const run = new SortedStateRun(source.state, { id: idOf(source, target), account: keccak256(MESSAGE_PASSER), check });
   try {
-    describing(() => write(store, target, reporting(run, source, io), io));
+    const commits = write(store, target, reporting(run, source, io), io);
+    while (!describing(() => commits.next().done === true)) {
+      await nextTurn();
+      options.signal?.throwIfAborted();
+    }
   } catch (error) {
     if (error instanceof UserError) source.discard();
     throw error;
@@ -119,16 +133,16 @@ async function readRows(
   return { accounts, slots };
 }
 
-function write(
+function* write(
   store: ChainDatabase,
   { block, hash, genesis, lastBlocks }: Target,
   state: StateRun<GenesisRows>,
   io: CommandIo,
-): void {
+): Generator<void, void> {
   const startsAnew =
     lastBlocks === undefined
       ? initFirstBlock(store, { block, hash, write: state }) === "again"
-      : restoreSnapshot(store, {
+      : yield* restoreCommits(store, {
           manifest: { genesis, header: block.header, hash, oldestBlock: lastBlocks.oldestBlock },
           blocks: () => lastBlocks.blocks(),
           hasReceipts: lastBlocks.hasReceipts,

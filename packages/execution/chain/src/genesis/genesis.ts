@@ -171,18 +171,18 @@ export function initFirstBlock(
 }
 
 /**
- * Writes a chain that begins with a snapshot into an empty store.
+ * Writes a chain that begins with a snapshot into an empty store. Yields between two commits.
  *
  * @returns whether rows of an interrupted attempt were removed first
  * @throws {CodedError} storage/not-empty, storage/incomplete-snapshot
  */
-export function initSnapshot(
-  store: Pick<ChainStoreWriter, "writeMeta"> & Pick<ChainStoreBulk, "writeSnapshot">,
+export function* initSnapshot(
+  store: Pick<ChainStoreWriter, "writeMeta"> & Pick<ChainStoreBulk, "snapshotCommits">,
   base: SnapshotBase,
   write: StateWrite<SnapshotRows>,
-): boolean {
+): Generator<void, boolean> {
   store.writeMeta(GENESIS_HASH_KEY, base.genesis.hash); // has no effect until there is a head
-  return store.writeSnapshot(base, write);
+  return yield* store.snapshotCommits(base, write);
 }
 
 /** Hash of the store's genesis block; undefined if the store is empty. */

@@ -23,15 +23,26 @@ export interface CheckedState {
  * @returns whether rows of an interrupted attempt were removed first
  * @throws {CodedError} storage/not-empty, storage/disk-full, storage/io; snapshot/false-content: a transaction has no sender
  */
-export function restoreSnapshot(
-  store: Pick<ChainDatabase, "writeSnapshot" | "writeMeta">,
+export function restoreSnapshot(store: SnapshotStore, snapshot: CheckedState, onProgress?: (rows: number) => void): boolean {
+  const commits = restoreCommits(store, snapshot, onProgress);
+  for (;;) {
+    const step = commits.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+type SnapshotStore = Pick<ChainDatabase, "snapshotCommits" | "writeMeta">;
+
+/** The same, which yields between two commits, for a process that does other work meanwhile. */
+export function* restoreCommits(
+  store: SnapshotStore,
   snapshot: CheckedState,
   onProgress: (rows: number) => void = () => {},
-): boolean {
+): Generator<void, boolean> {
   const { genesis, header, hash, oldestBlock } = snapshot.manifest;
   const head = { number: header.number, hash: bytesToHex(hash) };
   const base = { genesis, head, oldestBlock, hasReceipts: snapshot.hasReceipts };
-  return initSnapshot(store, base, writeOf(snapshot, onProgress));
+  return yield* initSnapshot(store, base, writeOf(snapshot, onProgress));
 }
 
 function writeOf(snapshot: CheckedState, onProgress: (rows: number) => void): StateWrite<SnapshotRows> {

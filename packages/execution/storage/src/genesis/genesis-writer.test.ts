@@ -51,7 +51,7 @@ describe("a state that is written in one go", () => {
       }
       builder.finish();
     }
-    writeGenesisState(
+    const commits = writeGenesisState(
       tables,
       false,
       (action) => environment.atomically(action),
@@ -59,6 +59,7 @@ describe("a state that is written in one go", () => {
       () => 0,
       () => {},
     );
+    Array.from(commits);
     const { accounts, storage, nodes: lower, upperNodes } = tables;
     const entries = [accounts, storage].map((table) => table.stats().entries);
     expect([...entries, lower.stats().entries + upperNodes.stats().entries]).toEqual([ROWS, ROWS, nodes]);

@@ -15,20 +15,20 @@ type StateTable = "codes" | "accounts" | "storage" | "nodes" | "upperNodes" | "p
 
 /**
  * Writes the state of a genesis or of a snapshot into an empty database, in as many commits as necessary. Rows of an earlier
- * attempt are removed first, unless this one continues it.
+ * attempt are removed first, unless this one continues it. Yields after each commit but the last.
  *
  * @param writeBlock writes a block's rows within the current commit, and returns their size in bytes
  * @param finish runs inside the last commit
  * @returns whether rows of an earlier attempt were removed
  */
-export function writeGenesisState(
+export function* writeGenesisState(
   tables: Tables,
   writesPreimages: boolean,
   atomically: <T>(action: () => T) => T,
   write: StateWrite<SnapshotRows>,
   writeBlock: (content: SnapshotBlock) => number,
   finish: () => void,
-): boolean {
+): Generator<void, boolean> {
   const meta = new MetaTable(tables.meta);
   const run = typeof write === "function" ? { id: NO_ID, steps: write, progress: () => undefined } : write;
   const progress = meta.readUnfinished(run.id);
@@ -44,7 +44,7 @@ export function writeGenesisState(
     return isDone;
   };
   try {
-    while (!atomically(commit));
+    while (!atomically(commit)) yield;
   } catch (error) {
     // What a run has written stays for another attempt only if the rows themselves are good.
     if (typeof write !== "function" && !isCodedError(error, "storage/")) {
