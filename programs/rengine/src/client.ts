@@ -25,7 +25,7 @@ import { createRpcServer, INTERNAL_ERROR, namingSecretOption, type RpcServer, re
 import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { defaultDataFolder, JWT_FILE, registryRetriesIn, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
-import { type Clock, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, type Clock, hexToBytes } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
 import {
   type BlobSidecar,
@@ -64,6 +64,7 @@ import { historyBlocksOf } from "./setup/history-option.ts";
 import { startSubblocks } from "./subblocks/start-subblocks.ts";
 import { hasSubblocks, pendingBlocksOf } from "./subblocks/subblock-options.ts";
 import { startSync } from "./sync/start-sync.ts";
+import { removeStateSync, StateSync } from "./sync/state-sync.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;
@@ -94,6 +95,8 @@ export interface ClientDependencies {
   readonly metrics: ProgramMetrics;
   /** the feed of the dashboard; default: none */
   readonly feed?: Feed | undefined;
+  /** Starts the program again; default: that is not possible, and no state is fetched from peers. */
+  readonly restart?: ((reason: string) => void) | undefined;
   /** for `GET /readyz` */
   readonly readiness?: Pick<Readiness, "expect"> | undefined;
 }
@@ -125,7 +128,7 @@ function fetchUpgrades(
 export async function startClient(
   scope: Scope,
   given: ClientOptions,
-  { log, clock, metrics, feed = noFeed, readiness }: ClientDependencies,
+  { log, clock, metrics, feed = noFeed, readiness, restart }: ClientDependencies,
 ): Promise<RunningClient> {
   const { http, ws, authrpc, rollup, sending, limits, txpool } = given;
   const profile = profileOf(given);
@@ -213,7 +216,30 @@ export async function startClient(
   scope.onClose("transaction journal", () => keeper?.close());
 
   const network = options.network.maxPeers === 0 ? undefined : new LateNetwork();
-  const { heads, sync } = startSync(scope, { chain, peers: network, datadir: chainOptions.datadir, clock, log, metrics });
+  if (head.hash !== bytesToHex(chain.genesis.hash)) removeStateSync(chainOptions.datadir);
+  const stateSync =
+    network &&
+    restart &&
+    new StateSync(options.network.stateMinBlocks, {
+      chain,
+      spec,
+      peers: network,
+      datadir: chainOptions.datadir,
+      store: options.state,
+      clock,
+      log,
+      onReady: () => restart("the state of peers is complete"),
+    });
+  scope.onClose("state sync", () => stateSync?.close());
+  const { heads, sync } = startSync(scope, {
+    chain,
+    peers: network,
+    stateSync,
+    datadir: chainOptions.datadir,
+    clock,
+    log,
+    metrics,
+  });
 
   const pending = pendingBlocksOf(options.subblocks);
   const clientId = profile.clientVersion(VERSION);

@@ -544,6 +544,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   nodekey: "programs/rengine/src/network/network.test.ts",
   "max-peers": "programs/rengine/src/network/network.test.ts",
   nat: "programs/rengine/src/network/network.test.ts",
+  "snapsync.min-blocks": "programs/rengine/src/sync/state-sync.test.ts",
   dashboard: "programs/dashboard/src/server/open-dashboard.test.ts",
   "dashboard.addr": "programs/dashboard/src/server/open-dashboard.test.ts",
   "dashboard.port": "programs/dashboard/src/server/open-dashboard.test.ts",

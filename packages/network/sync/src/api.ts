@@ -1,10 +1,22 @@
-import type { Chain } from "@rnode/chain";
+import type { Chain, RowCounts } from "@rnode/chain";
 
 /** The used part of the chain for a sync. */
 export type SyncedChain = Pick<
   Chain,
   "config" | "genesis" | "head" | "headerOf" | "newPayload" | "forkchoiceUpdated" | "extend" | "import"
 >;
+
+/** Brings the state after a far head in place of all blocks before it. */
+export interface StateTaker {
+  /**
+   * Called with each target. While it is true, no headers and blocks are fetched.
+   *
+   * @param isChosen a fork choice has named it, so its state may be fetched
+   */
+  takes(target: { readonly number: number; readonly hash: Uint8Array }, isChosen: boolean): boolean;
+  /** rows that are there; `undefined`: no state is being fetched */
+  readonly counts: RowCounts | undefined;
+}
 
 /** Progress of a sync. Numbers are block numbers. */
 export interface SyncStatus {
@@ -20,6 +32,8 @@ export interface SyncStatus {
   readonly downloadedBlock: number;
   /** the lowest verified header below the target; `undefined`: none */
   readonly lowestHeader: number | undefined;
+  /** rows of the state that is being fetched in place of blocks */
+  readonly state: RowCounts | undefined;
   /** number of usable peers */
   readonly peers: number;
 }

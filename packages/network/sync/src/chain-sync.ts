@@ -11,7 +11,7 @@ import type { BlockPeers } from "@rnode/devp2p";
 import { type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
 import { Alarm, Backoff, bytesToHex, type Clock, equalBytes, type Hex, isCodedError, LruCache, ZERO_HASH } from "@rnode/primitives";
 import type { Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
-import type { SyncedChain, SyncStatus } from "./api.ts";
+import type { StateTaker, SyncedChain, SyncStatus } from "./api.ts";
 import { BlockDownload } from "./blocks/block-download.ts";
 import { HeaderChain, type WrongHeader } from "./headers/header-chain.ts";
 import { HeaderDownload } from "./headers/header-download.ts";
@@ -26,6 +26,8 @@ export interface ChainSyncDeps {
   readonly chain: SyncedChain;
   readonly peers: BlockPeers;
   readonly store: HeaderStore;
+  /** `undefined`: all blocks are synced */
+  readonly stateTaker?: StateTaker | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: MetricFactory | undefined;
@@ -83,6 +85,8 @@ export class ChainSync {
   #goal: Goal | undefined;
   /** whether the goal waits for the previous target */
   #isPostponed = false;
+  /** a state is fetched in place of blocks */
+  #takesState = false;
   #startingBlock = 0;
   /** settles when the import in progress has ended */
   #importing: Promise<unknown> | undefined;
@@ -133,6 +137,7 @@ export class ChainSync {
       highestBlock: Math.max(currentBlock, target?.number ?? 0, this.#goal.number ?? 0),
       downloadedBlock: Math.max(currentBlock, this.#download.downloadedTo),
       lowestHeader: headers.length === 0 ? undefined : target!.number - headers.length + 1,
+      state: this.#deps.stateTaker?.counts,
       peers: this.#pool.size,
     };
   }
@@ -258,7 +263,7 @@ export class ChainSync {
       if (!isSaid && this.#goal.choice !== undefined) {
         this.#progress.begin(last);
         isSaid = true;
-      } else if (isSaid) this.#progress.tick(last);
+      } else if (isSaid && !this.#takesState) this.#progress.tick(last);
       if (this.#isPostponed && !this.#isUnderWay(this.#goal.number)) {
         this.#isPostponed = false;
         this.#stop.ring();
@@ -303,6 +308,8 @@ export class ChainSync {
     if (goal.choice !== undefined && this.#has(goal.hash)) return this.#finish(goal, goal.choice);
     this.#isPostponed &&= this.#isUnderWay(goal.number);
     if (!this.#isPostponed && !this.#isAimedAt(goal.hash)) return this.#resolve(goal);
+    this.#takesState = this.#deps.stateTaker?.takes(headers.target!, goal.choice !== undefined) ?? false;
+    if (this.#takesState) return rung(this.#wake);
     if (headers.wanted !== undefined) return this.#syncHeaders(goal);
     if (goal.choice === undefined) return rung(this.#wake);
     return this.#syncBlocks(goal);

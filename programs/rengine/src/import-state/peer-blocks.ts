@@ -11,17 +11,26 @@ const LIMIT_MS = 60_000;
 const PAUSE_MS = 500;
 const NEVER = new AbortController().signal;
 
+export interface PeerBlocksDeps {
+  readonly peers: BlockPeers;
+  readonly clock: Clock;
+  /** ends the waiting; default: never */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Blocks of peers, without receipts, each checked against its hash. They are asked for from the newest to the oldest, and fetched ahead in this order. */
 export class PeerBlocks {
   readonly #config: ChainConfig;
   readonly #peers: BlockPeers;
   readonly #clock: Clock;
+  readonly #signal: AbortSignal;
   readonly #fetched = new Map<Hex, BlockRecord>();
 
-  constructor(config: ChainConfig, peers: BlockPeers, clock: Clock) {
+  constructor(config: ChainConfig, { peers, clock, signal = NEVER }: PeerBlocksDeps) {
     this.#config = config;
     this.#peers = peers;
     this.#clock = clock;
+    this.#signal = signal;
   }
 
   /** @throws {UserError} no peer gives it */
@@ -36,8 +45,9 @@ export class PeerBlocks {
         if (this.#fetched.has(key)) break;
       }
       if (this.#fetched.has(key)) break;
-      if (this.#clock.monotonicMs() - startMs > LIMIT_MS) throw new UserError(`--from: no peer gives block ${key}: ${reason}`);
-      await this.#clock.sleep(PAUSE_MS);
+      if (this.#clock.monotonicMs() - startMs > LIMIT_MS) throw new UserError(`no peer gives block ${key}: ${reason}`);
+      await this.#clock.sleep(PAUSE_MS, this.#signal);
+      this.#signal.throwIfAborted();
     }
     const found = this.#fetched.get(key)!;
     this.#fetched.delete(key);
@@ -47,11 +57,11 @@ export class PeerBlocks {
   /** @returns why the peer gave nothing */
   async #fetch(peer: BlockPeer, hash: Uint8Array): Promise<string | undefined> {
     try {
-      const headers = chainOf(hash, await peer.headers({ start: hash, limit: BATCH, reverse: true }, NEVER));
+      const headers = chainOf(hash, await peer.headers({ start: hash, limit: BATCH, reverse: true }, this.#signal));
       if (headers.length === 0) return "it does not have the block";
       const bodies = await peer.bodies(
         headers.map((header) => header.hash),
-        NEVER,
+        this.#signal,
       );
       for (const [index, body] of bodies.entries()) {
         const header = headers[index]!;

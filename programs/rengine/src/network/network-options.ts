@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { parseEnode } from "@rnode/devp2p";
-import { bool, integerBetween, ipAddress, listOf, optionGroup, type Parser, path, port, textOf } from "@rnode/program";
+import { bool, integerBetween, ipAddress, listOf, optionGroup, type Parser, path, port, textOf, uint } from "@rnode/program";
 
 /** One that network nodes are named by. */
 const enode: Parser<string> = {
@@ -61,6 +61,13 @@ export const network = optionGroup("", {
     flag: "max-peers",
     default: 50,
     help: "Maximum number of peers. 0: the client takes no part in the network.",
+  },
+  stateMinBlocks: {
+    parse: uint,
+    flag: "snapsync.min-blocks",
+    default: 100_000,
+    unit: "blocks",
+    help: "Without any block, and with a head that is at least this far ahead, fetch the state after it from peers (snap/1) in place of all blocks before it. 0: always.",
   },
   nat: {
     parse: nat,

@@ -6,12 +6,15 @@ import type { Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { Scope } from "@rnode/program";
 import { ChainSync, HeaderFile } from "@rnode/sync";
+import type { StateSync } from "./state-sync.ts";
 import { syncStateOf } from "./sync-state.ts";
 
 export interface StartSyncDependencies {
   readonly chain: Chain;
   /** default: there are none */
   readonly peers?: BlockPeers | undefined;
+  /** default: all blocks are synced */
+  readonly stateSync?: StateSync | undefined;
   readonly datadir: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,13 +30,14 @@ const FROM_L1 = "the rollup node can derive the blocks from L1 instead (rnode --
  */
 export function startSync(
   scope: Scope,
-  { chain, peers, datadir, clock, log, metrics }: StartSyncDependencies,
+  { chain, peers, stateSync, datadir, clock, log, metrics }: StartSyncDependencies,
 ): { readonly heads: ChainSync; readonly sync: SyncFeed } {
   const genesis = { number: chain.genesis.block.header.number, hash: chain.genesis.hash };
   const heads = new ChainSync({
     chain,
     peers: peers ?? NO_PEERS,
     store: new HeaderFile(join(datadir, "sync"), genesis, log),
+    stateTaker: stateSync,
     clock,
     log,
     metrics,

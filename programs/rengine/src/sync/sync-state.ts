@@ -9,4 +9,5 @@ export const syncStateOf = (status: SyncStatus | undefined): SyncState | undefin
     highestBlock: status.highestBlock,
     headers: status.stage === "blocks" ? status.highestBlock : status.currentBlock,
     bodies: status.downloadedBlock,
+    state: status.state,
   };

@@ -13,6 +13,8 @@ export interface SyncState {
   readonly headers: number;
   /** the highest block up to which bodies are there */
   readonly bodies: number;
+  /** rows of the state that is being fetched; `undefined`: blocks are executed instead */
+  readonly state?: { readonly accounts: number; readonly slots: number } | undefined;
 }
 
 /** Whether and how far the node is syncing, as methods and subscriptions see it. */
@@ -56,7 +58,7 @@ const SYNC_STAGES = [
   "Prune",
   "Finish",
 ];
-/** Counters of snap sync, which this client does not do: it executes all blocks. */
+/** Counters of snap sync. Those of bytes, codes and nodes are not kept. */
 const SNAP_COUNTS = [
   ...["syncedAccounts", "syncedAccountBytes", "syncedBytecodes", "syncedBytecodeBytes", "syncedStorage", "syncedStorageBytes"],
   ...["healedTrienodes", "healedTrienodeBytes", "healedBytecodes", "healedBytecodeBytes", "healingTrienodes", "healingBytecode"],
@@ -76,7 +78,11 @@ export function syncStatusToJson(
     currentBlock: toQuantity(head),
     highestBlock: toQuantity(Math.max(head, state?.highestBlock ?? head)),
   };
-  if (!hasSyncStages) return { ...progress, ...Object.fromEntries(SNAP_COUNTS.map((name) => [name, "0x0"])) };
+  if (!hasSyncStages) {
+    const { accounts = 0, slots = 0 } = state?.state ?? {};
+    const zero = Object.fromEntries(SNAP_COUNTS.map((name) => [name, "0x0"]));
+    return { ...progress, ...zero, syncedAccounts: toQuantity(accounts), syncedStorage: toQuantity(slots) };
+  }
   const blockOf = (stage: string): number => {
     if (stage === "Headers") return Math.max(head, state?.headers ?? head);
     return stage === "Bodies" ? Math.max(head, state?.bodies ?? head) : head;

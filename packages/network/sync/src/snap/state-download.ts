@@ -10,6 +10,8 @@ export interface StateDownloadDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onProgress?: ((counts: RowCounts) => void) | undefined;
+  /** ends the download; a later one continues it */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where the rows are kept. */
@@ -57,16 +59,19 @@ export class StateDownload {
     this.#lastRowsMs = deps.clock.monotonicMs();
   }
 
-  /** @returns the number of rows, which are committed. @throws {CodedError} sync/no-state: no peer gives it; storage/* */
+  /** @returns the number of rows, which are committed. @throws {CodedError} sync/no-state: no peer gives it; storage/*; the signal's reason */
   async run(): Promise<RowCounts> {
-    const { peers, clock } = this.#deps;
+    const { peers, clock, signal } = this.#deps;
+    const notify = (): void => this.#notify();
     const employ = (): void => {
       for (const peer of peers.list()) void this.#employ(peer);
     };
     const forget = peers.onChange(employ);
+    signal?.addEventListener("abort", notify);
     employ();
     try {
       while (!this.#work.isDone && this.#failure === undefined) {
+        signal?.throwIfAborted();
         const leftMs = this.#lastRowsMs + STANDSTILL_MS - clock.monotonicMs();
         if (leftMs <= 0) throw new CodedError("sync/no-state", { reason: this.#reasons() });
         await clock.sleep(leftMs, this.#changed);
@@ -74,6 +79,7 @@ export class StateDownload {
       if (this.#failure !== undefined) throw this.#failure;
     } finally {
       forget();
+      signal?.removeEventListener("abort", notify);
       this.#ended.ring();
       this.#notify();
       if (this.#failure === undefined) this.#rows.commit(this.#work.progress());

@@ -1,0 +1,199 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { createLogger } from "@rnode/observe";
+import { bytesToHex, type Hex, hexToBytes, ZERO_HASH } from "@rnode/primitives";
+import { freePort, SimClock, until } from "@rnode/program/testing";
+import { openChainStore, type StateRow } from "@rnode/storage";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { loadChainSpec } from "../setup/chain-spec.ts";
+import { databasePath, openDatabase } from "../setup/database.ts";
+import { buildPackage, PROGRAM } from "../testing/built-package.ts";
+import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
+import { KillableClient } from "../testing/kill-process.ts";
+import { startTestClient, type TestClient } from "../testing/test-client.ts";
+import { StateSync, type StateSyncDeps } from "./state-sync.ts";
+
+const root = mkdtempSync(join(tmpdir(), "state-sync-"));
+const genesis = join(root, "genesis.json");
+const ON = ["--addr=127.0.0.1", "--port=0", "--nat=none", "--disable-discovery"];
+const ZERO = bytesToHex(ZERO_HASH);
+const COUNT = 140;
+
+let peer: TestClient;
+let hashes: Hex[];
+let enode: string;
+beforeAll(async () => {
+  buildPackage();
+  writeFileSync(genesis, JSON.stringify(WRITER_GENESIS));
+  const folder = mkdtempSync(join(root, "peer"));
+  ({ hashes } = await generateBlocks(genesis, databasePath(join(folder, "data")), COUNT));
+  peer = await startTestClient([...ON, "--max-peers=5", "--http.api=admin,eth"], folder, { alloc: WRITER_GENESIS.alloc });
+  enode = await until("it has joined the network", async () => {
+    const info = await peer.rpc.call<{ enode: string; ports: { listener: number } }>("admin_nodeInfo");
+    return info.ports.listener > 0 && info.enode;
+  });
+}, 240_000);
+afterAll(() => peer.remove());
+
+const processes: KillableClient[] = [];
+afterEach(async () => {
+  for (const client of processes.splice(0)) await client.killAfter(0);
+});
+
+interface New {
+  readonly client: KillableClient;
+  readonly engine: RpcClient;
+}
+
+/** A client in a process, without blocks. */
+async function startNew(datadir: string, port: number, minBlocks: number): Promise<New> {
+  const client = new KillableClient(PROGRAM, [
+    ...[`--chain=${genesis}`, `--datadir=${datadir}`, `--authrpc.port=${port}`, `--trusted-peers=${enode}`, ...ON],
+    `--snapsync.min-blocks=${minBlocks}`,
+  ]);
+  processes.push(client);
+  await client.enginePort();
+  const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
+  return { client, engine: createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret, timeoutMs: 60_000 }) };
+}
+
+/** Names the head. @returns `undefined`: the client does not answer, because it starts again, or was killed */
+async function choose(engine: RpcClient, number: number): Promise<string | undefined> {
+  const state = { headBlockHash: hashes[number], safeBlockHash: ZERO, finalizedBlockHash: ZERO };
+  try {
+    const { payloadStatus } = await engine.call<{ payloadStatus: { status: string } }>("engine_forkchoiceUpdatedV3", [state, null]);
+    return payloadStatus.status;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All rows of the head's state. */
+function rowsOf(datadir: string): {
+  readonly rows: readonly StateRow[];
+  readonly problems: readonly string[];
+  readonly oldest: number;
+} {
+  const store = openChainStore(databasePath(datadir), { readOnly: true });
+  try {
+    const rows = [...store.stateRows(store.head()!)];
+    return { rows, problems: store.verifyState().problems, oldest: store.retainedHistory()!.oldestState };
+  } finally {
+    void store.close();
+  }
+}
+
+describe("the state after a far head", () => {
+  it("is taken from peers while the Engine API answers SYNCING, and the client goes on from it", async () => {
+    const datadir = join(mkdtempSync(join(root, "new-")), "data");
+    const port = await freePort();
+    const { client, engine } = await startNew(datadir, port, COUNT - 10);
+    expect(await choose(engine, COUNT - 2)).toBe("SYNCING");
+    const seen = new Set<string | undefined>();
+    await until("it has the state", async () => {
+      const status = await choose(engine, COUNT);
+      seen.add(status);
+      return status === "VALID";
+    });
+    expect(seen).toContain("SYNCING");
+    expect(seen).not.toContain("INVALID");
+    expect(await engine.call("eth_blockNumber", [])).toBe(`0x${COUNT.toString(16)}`);
+    expect(client.log).toMatch(/the state is complete/);
+    expect(client.log).toMatch(/starting again/);
+    await client.killAfter(0);
+    const { rows, problems, oldest } = rowsOf(datadir);
+    expect(problems).toEqual([]);
+    expect(rows).toEqual(rowsOf(join(peer.folder, "data")).rows);
+    expect(oldest).toBeGreaterThanOrEqual(COUNT - 2); // it executed no block before
+    for (const left of ["state.partial", "chaindata.partial", "chaindata.new"]) expect(existsSync(join(datadir, left))).toBe(false);
+  });
+
+  it("is not taken if the head is nearer, or there are blocks already", async () => {
+    const datadir = join(mkdtempSync(join(root, "near-")), "data");
+    const { client, engine } = await startNew(datadir, await freePort(), COUNT - 10);
+    await until("it has some blocks", async () => (await choose(engine, COUNT - 11)) === "VALID");
+    await until("it has all blocks", async () => (await choose(engine, COUNT)) === "VALID");
+    expect(client.log).not.toMatch(/state after a far head/);
+    await client.killAfter(0);
+    expect(rowsOf(datadir).oldest).toBeLessThan(COUNT - 11);
+  });
+
+  it("is taken after kill -9 at any time", { tags: "long" }, async () => {
+    const datadir = join(mkdtempSync(join(root, "killed-")), "data");
+    const port = await freePort();
+    for (const waitMs of [100, 300, 500, 700, 900, 1_100]) {
+      const { client, engine } = await startNew(datadir, port, 0);
+      void choose(engine, COUNT);
+      await client.killAfter(waitMs);
+      await engine.close();
+      processes.splice(0);
+    }
+    const { client, engine } = await startNew(datadir, port, 0);
+    await until("it has the head", async () => (await choose(engine, COUNT)) === "VALID");
+    await client.killAfter(0);
+    const { rows, problems } = rowsOf(datadir);
+    expect(problems).toEqual([]);
+    expect(rows).toEqual(rowsOf(join(peer.folder, "data")).rows);
+  });
+});
+
+describe("a state that peers do not have", () => {
+  it("is given up after a bounded time, and all blocks are synced instead", async () => {
+    const clock = new SimClock();
+    const startMs = clock.monotonicMs();
+    const datadir = mkdtempSync(join(root, "none-"));
+    const spec = await loadChainSpec({ chain: genesis });
+    const hash = new Uint8Array(32);
+    const said: string[] = [];
+    const sync = new StateSync(100, {
+      chain: {
+        config: spec.config,
+        genesis: { hash },
+        head: () => ({ number: 0, hash: bytesToHex(hash) }),
+      } as unknown as StateSyncDeps["chain"],
+      spec,
+      peers: { list: () => [], onChange: () => () => {} },
+      datadir,
+      store: {},
+      clock,
+      log: createLogger({ level: "warn", format: "logfmt", destination: { write: (line: string) => said.push(line) } }),
+      onReady: () => said.push("ready"),
+    });
+    const target = { number: 100, hash: hash.with(0, 1) };
+    expect(sync.takes({ ...target, number: 99 }, true)).toBe(false);
+    expect(sync.takes(target, false)).toBe(true);
+    expect(sync.takes(target, true)).toBe(true);
+    await until("it has ended", async () => {
+      await clock.advance(10_000);
+      return !sync.takes(target, true);
+    });
+    expect(said).toEqual([expect.stringMatching(/cannot be had from peers: all blocks are synced instead.*no peer is connected/)]);
+    expect(clock.monotonicMs() - startMs).toBeLessThan(300_000);
+    await sync.close();
+  });
+
+  it("leaves the database that is there in its place until another one is complete", async () => {
+    const datadir = mkdtempSync(join(root, "swap-"));
+    const open = async (): Promise<Uint8Array | undefined> => {
+      const store = openDatabase(datadir);
+      const value = store.readMeta("which");
+      await store.close();
+      return value;
+    };
+    for (const [folder, which] of [
+      ["chaindata", 1],
+      ["chaindata.partial", 2],
+    ] as const) {
+      const store = openChainStore(join(datadir, folder));
+      store.writeMeta("which", Uint8Array.of(which));
+      await store.close();
+    }
+    expect(await open()).toEqual(Uint8Array.of(1));
+    renameSync(join(datadir, "chaindata.partial"), join(datadir, "chaindata.new"));
+    expect(await open()).toEqual(Uint8Array.of(2));
+    renameSync(join(datadir, "chaindata"), join(datadir, "chaindata.new")); // a kill came between the two steps
+    expect(await open()).toEqual(Uint8Array.of(2));
+  });
+});

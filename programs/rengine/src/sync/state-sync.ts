@@ -1,0 +1,163 @@
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Chain, RowCounts } from "@rnode/chain";
+import type { BlockPeers } from "@rnode/devp2p";
+import type { Logger } from "@rnode/observe";
+import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
+import { type CommandIo, UserError } from "@rnode/program";
+import { type BlockRecord, collectLastBlocks } from "@rnode/snapshot";
+import { type ChainDatabase, type ChainStoreOptions, openChainStore } from "@rnode/storage";
+import type { StateTaker } from "@rnode/sync";
+import { PeerBlocks } from "../import-state/peer-blocks.ts";
+import { RowProgress } from "../import-state/row-progress.ts";
+import { ROWS_FOLDER, stateOfPeers } from "../import-state/state-of-peers.ts";
+import { writeSorted } from "../import-state/write-state.ts";
+import { type ChainSpec, noteGenesis } from "../setup/chain-spec.ts";
+import { finishedDatabasePath } from "../setup/database.ts";
+
+/** Within the data folder. */
+const DATABASE_FOLDER = "chaindata.partial";
+const LINE_MS = 8_000;
+
+export interface StateSyncDeps {
+  readonly chain: Pick<Chain, "config" | "genesis" | "head">;
+  readonly spec: ChainSpec;
+  readonly peers: BlockPeers;
+  readonly datadir: string;
+  readonly store: ChainStoreOptions;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called when the new database is complete. It takes the place of the present one when that is opened the next time. */
+  readonly onReady: () => void;
+}
+
+type Pivot = Parameters<StateTaker["takes"]>[0];
+
+/**
+ * Fetches the state after a head that is far ahead of a chain without blocks, and writes it into a new database, while the client runs on the present one.
+ * If no peer serves the state, all blocks are synced instead.
+ */
+export class StateSync implements StateTaker {
+  readonly #deps: StateSyncDeps;
+  readonly #minBlocks: number;
+  readonly #closing = new AbortController();
+  #running: Promise<void> | undefined;
+  #hasFailed = false;
+  #counts: RowCounts | undefined;
+  #lineMs: number | undefined;
+
+  /** @param minBlocks distance of the head from which the state is fetched */
+  constructor(minBlocks: number, deps: StateSyncDeps) {
+    this.#minBlocks = minBlocks;
+    this.#deps = deps;
+  }
+
+  /** Rows fetched so far; `undefined`: no state is being fetched */
+  get counts(): RowCounts | undefined {
+    return this.#counts;
+  }
+
+  takes(head: Pivot, isChosen: boolean): boolean {
+    const { chain } = this.#deps;
+    if (this.#hasFailed || !this.#isEmpty || head.number - chain.head().number < Math.max(1, this.#minBlocks)) return false;
+    if (isChosen) this.#running ??= this.#run(head);
+    return true;
+  }
+
+  get #isEmpty(): boolean {
+    const { chain } = this.#deps;
+    return chain.head().hash === bytesToHex(chain.genesis.hash);
+  }
+
+  async #run(pivot: Pivot): Promise<void> {
+    const { log, onReady } = this.#deps;
+    log.info("the state after a far head is fetched from peers", { number: pivot.number, hash: bytesToHex(pivot.hash) });
+    try {
+      await this.#fetch(pivot);
+      log.info("the state is complete", { number: pivot.number, ...this.#counts });
+      onReady();
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      if (!(error instanceof UserError) && !isCodedError(error)) throw error;
+      this.#hasFailed = true;
+      log.warn("the state cannot be had from peers: all blocks are synced instead", { reason: error.message });
+    } finally {
+      this.#counts = undefined;
+    }
+  }
+
+  /** Completes the new database; one that an earlier start had completed is good, too. */
+  async #fetch(pivot: Pivot): Promise<void> {
+    const { datadir, spec, store: options } = this.#deps;
+    const folder = join(datadir, DATABASE_FOLDER);
+    const store = openChainStore(folder, options);
+    try {
+      if (store.head() === undefined) await this.#fill(store, pivot);
+      noteGenesis(store, spec);
+    } finally {
+      await store.close();
+    }
+    if (!this.#isEmpty) throw new UserError("the chain has got blocks meanwhile");
+    renameSync(folder, finishedDatabasePath(datadir));
+    rmSync(join(datadir, ROWS_FOLDER), { recursive: true, force: true });
+  }
+
+  async #fill(store: ChainDatabase, { hash }: Pivot): Promise<void> {
+    const { chain, peers, datadir, clock, log } = this.#deps;
+    const { config, genesis } = chain;
+    const { signal } = this.#closing;
+    const io = this.#io();
+    const state = stateOfPeers({ datadir, peers: () => peers, clock, log, signal });
+    const blocks = new PeerBlocks(config, { peers, clock, signal });
+    try {
+      const { header } = (await blocks.blockOf(hash)).block;
+      const reading = new RowProgress(io, "reading");
+      const read = await state.read(header.stateRoot, (counts) => {
+        this.#counts = counts;
+        reading.at(counts);
+      });
+      const source = (wanted: Uint8Array): Promise<BlockRecord> => blocks.blockOf(wanted);
+      const lastBlocks = await collectLastBlocks({ config, genesis, hash, source, hasReceipts: false, folder: datadir });
+      try {
+        const block = { header, transactions: [], ommers: [] };
+        this.#counts = await writeSorted(
+          store,
+          { ...state, ...read },
+          { block, hash, genesis, lastBlocks },
+          { folder: datadir, signal },
+          io,
+        );
+      } finally {
+        lastBlocks.close();
+      }
+    } finally {
+      await state.close();
+    }
+  }
+
+  /** Where the machinery of `rengine import-state` reports to. */
+  #io(): CommandIo {
+    const { log, clock } = this.#deps;
+    return {
+      out: () => {},
+      err: (text) => log.info(text),
+      progress: (text) => {
+        const nowMs = clock.monotonicMs();
+        if (this.#lineMs !== undefined && nowMs - this.#lineMs < LINE_MS) return;
+        this.#lineMs = nowMs;
+        log.info("syncing state", { progress: text });
+      },
+    };
+  }
+
+  /** Ends it. The next start continues when a fork choice names a head again. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("the client stops"));
+    await this.#running;
+  }
+}
+
+/** Removes what is left of a state sync of a chain that has blocks now. */
+export function removeStateSync(datadir: string): void {
+  for (const name of [DATABASE_FOLDER, ROWS_FOLDER]) rmSync(join(datadir, name), { recursive: true, force: true });
+}
