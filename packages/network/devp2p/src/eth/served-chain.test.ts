@@ -34,6 +34,19 @@ const DEPOSITS: readonly Pick<Receipt, "status" | "depositNonce" | "depositRecei
   { status: 0, depositNonce: 0n, depositReceiptVersion: 1n },
 ];
 
+it("a chain that began with the state after its head, without receipts, has a range that is not empty", async () => {
+  const [genesis, block] = writePlainChain(openChainStore(join(folder, "whole"), { sync: "interval" }), 1);
+  const { block: content, hash: blockHash, senders } = block!;
+  const begun = openChainStore(join(folder, "begun"), { sync: "interval" });
+  const base = { genesis: genesis!, head: { number: 1, hash: bytesToHex(blockHash) }, oldestBlock: 1, hasReceipts: false };
+  begun.writeSnapshot(base, function* (rows) {
+    yield rows.block({ block: content, hash: blockHash, receipts: [], senders });
+  });
+  expect(begun.retainedHistory()!.oldestReceipts).toBe(2);
+  expect(new ServedChain(begun).earliestBlock).toBe(1);
+  await begun.close();
+});
+
 describe("receipts of deposits", () => {
   let hash: Uint8Array;
   beforeAll(() => {

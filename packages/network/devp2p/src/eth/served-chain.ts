@@ -43,9 +43,12 @@ export class ServedChain {
     return served;
   }
 
-  /** The first block with an available body and receipts. */
+  /**
+   * The first block with an available body and receipts. Above the head, if not even its receipts are there: then the head, because peers refuse a range that
+   * ends before it begins.
+   */
   get earliestBlock(): number {
-    return this.#store.retainedHistory()?.oldestReceipts ?? 0;
+    return Math.min(this.#store.retainedHistory()?.oldestReceipts ?? 0, this.head().number);
   }
 
   /** RLP of headers. An unknown start: none. */
