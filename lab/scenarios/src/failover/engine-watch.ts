@@ -65,7 +65,7 @@ export class EngineWatch {
     const { payloadId, index, base, blockNumber, diff } = part;
     if (blockNumber <= Math.max(publisher.building ?? -1, chain.head().number) || this.#ended.has(payloadId)) return false;
     const key = `${payloadId}:${index}`;
-    const fingerprint = bytesToHex(diff.receiptsRoot);
+    const fingerprint = fingerprintOf(diff.receiptsRoot, diff.transactions.length);
     const before = this.#seen.get(key);
     if (before !== undefined) {
       if (before !== fingerprint) this.#end(payloadId);
@@ -87,7 +87,7 @@ export class EngineWatch {
     if (stream?.payloadId !== payloadId || stream.next !== index || stream.isBroken) return false;
     const added = diff.transactions.map((each) => decodeTransaction(each));
     stream.root = rootAfter(stream.root, added);
-    if (bytesToHex(stream.root) !== fingerprint) {
+    if (fingerprintOf(stream.root, added.length) !== fingerprint) {
       stream.isBroken = true;
       this.#show();
       return false;
@@ -114,6 +114,7 @@ export class EngineWatch {
   }
 
   onBuild(payloadId: Hex, parent: SimBlock): void {
+    if (this.#stream !== undefined && this.#stream.number <= headerOf(parent).number + 1) this.#end(this.#stream.payloadId);
     this.#begun.set(payloadId, this.promised.parent === parent.hashHex ? this.promised : { parent: parent.hashHex, users: [] });
   }
 
@@ -130,14 +131,14 @@ export class EngineWatch {
     if (before !== undefined && before.block.transactions.length !== earlier)
       report("own-parts", `part ${index} of ${payloadId} repeats transactions`);
     this.#own.set(payloadId, part);
-    this.#seen.set(`${payloadId}:${index}`, bytesToHex(block.header.receiptsRoot));
-    if (this.#stream !== undefined && this.#stream.number <= block.header.number) this.#end(this.#stream.payloadId);
+    this.#seen.set(`${payloadId}:${index}`, fingerprintOf(block.header.receiptsRoot, block.transactions.length - earlier));
     this.#ended.add(payloadId);
     this.promised = { parent: bytesToHex(block.header.parentHash), users: usersOf(block.transactions) };
   }
 
-  /** A block that was built here, when it is let out. */
+  /** A block that was built here, when it is let out; perhaps before the engine's last start. */
   checkSealed(payloadId: Hex, sealed: SimBlock): void {
+    if (!this.#begun.has(payloadId)) return;
     const { report } = this.#deps;
     const { number } = headerOf(sealed);
     const users = usersOf(sealed.block.transactions);
@@ -183,6 +184,8 @@ export class EngineWatch {
     if (this.#stream?.payloadId === payloadId) this.#stream = undefined;
   }
 }
+
+const fingerprintOf = (root: Uint8Array, added: number): string => `${bytesToHex(root)}+${added}`;
 
 /** The transactions of users, which keep their order also after other deposits. */
 export const usersOf = (transactions: readonly Transaction[]): Hex[] => transactions.filter(isSigned).map(idOf);

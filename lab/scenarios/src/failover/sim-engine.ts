@@ -46,6 +46,7 @@ export class SimEngine {
     const publisher = new PartPublisher({ pending, server: { readers: 1, send }, order, log, metrics });
     this.watch = new EngineWatch({ chain, publisher, pending, report });
     const sink: PartSink = {
+      onBegin: (number) => publisher.onBegin(number),
       onPart: (part: PendingBlock) => {
         this.watch.onOwnPart(part);
         onPart(part);

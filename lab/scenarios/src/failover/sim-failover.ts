@@ -322,6 +322,7 @@ export class SimFailover {
         this.#leader = machine;
         this.leaders++;
         this.log.note("etcd", `${machine.name} leads`);
+        if (sequencer.isActive) sequencer.stop(); // it begins anew, with all committed blocks
       }
       machine.leaseMs = this.#leader === machine ? nowMs + this.#plan.leaseMs : 0;
       if (this.#leader === machine) this.#leaseMs = machine.leaseMs;

@@ -33,6 +33,8 @@ export type PartsEnd =
 
 /** Receives the parts of the blocks that are built here. */
 export interface PartSink {
+  /** A build begins. Parts of others with its number no longer count, although it may have nothing to add to them yet. */
+  onBegin(number: number): void;
   /** A part, which is never taken back. */
   onPart(part: PendingBlock): void;
   /** @param last the last part. @param lost promised transactions that the block could not have */

@@ -43,6 +43,8 @@ describe("a publisher of parts", () => {
   it("builds from the first part to the end, and knows its parts when they come back", () => {
     const { pending, order, sent, publisher } = publishing();
     expect(publisher.building).toBeUndefined();
+    publisher.onBegin(5);
+    expect(publisher.building).toBe(5); // also if all that it has was published by another leader
     for (const index of [0, 1]) publisher.onPart(part(index, 4));
     expect([publisher.building, sent.length, pending.latest?.index]).toEqual([5, 2, 1]);
     publisher.onEnd(part(1, 4), "sealed", 0);
@@ -64,6 +66,7 @@ describe("a publisher of parts", () => {
 
   it("ends after an error", () => {
     const { publisher } = publishing();
+    publisher.onBegin(5);
     publisher.onPart(part(0, 4));
     publisher.onError(new Error("a test"));
     expect(publisher.building).toBeUndefined();

@@ -28,10 +28,13 @@ export class PartPublisher implements PartSink {
     return this.#building;
   }
 
+  onBegin(number: number): void {
+    this.#building = number;
+  }
+
   onPart(part: PendingBlock): void {
     const { pending, server, order, metrics } = this.#deps;
     const stopTimer = metrics.publish.time();
-    this.#building = part.block.header.number;
     metrics.published.inc();
     const message = flashblockOf(part);
     order.take(message);

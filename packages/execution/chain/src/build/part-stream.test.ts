@@ -228,6 +228,7 @@ describe("an open build", () => {
     leader.pool = [{ from: 0, tx: transaction(0, 0) }];
     expect(leader.start()).toBe(id);
     expect(leader.parts.map(({ index, earlier }) => [index, earlier])).toEqual([[2, 2]]);
+    expect(leader.begun).toEqual([1]);
     leader.dev.chain.getPayload(id);
     expect(leader.users(leader.parts.at(-1)!.block)).toEqual(hashesOf(transaction(1, 0), transaction(0, 0)));
   });

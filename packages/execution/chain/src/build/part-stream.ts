@@ -41,6 +41,7 @@ export class PartStream {
    * same as the promised one, its parts go on after those that were published.
    */
   start(promised: PendingBlock | undefined): void {
+    this.#options.sink.onBegin(this.#build.header.number);
     if (promised !== undefined) {
       this.#lost = this.#build.keep(signedTransactionsOf(promised));
       if (promised.payloadId === this.#payloadId && this.#build.hasExactly(promised.block.transactions)) this.#last = promised;

@@ -150,7 +150,7 @@ export class PayloadBuild {
     return this.#transactions.length;
   }
 
-  get header(): Pick<Header, "gasLimit" | "timestamp" | "parentHash"> {
+  get header(): Pick<Header, "number" | "gasLimit" | "timestamp" | "parentHash"> {
     return this.#header;
   }
 

@@ -13,6 +13,8 @@ export interface PartsEnded {
 /** A chain that publishes parts, with a clock and a pool of its own. */
 export class PartProducer {
   readonly dev: DevChain;
+  /** numbers of the blocks whose builds began */
+  readonly begun: number[] = [];
   readonly parts: PendingBlock[] = [];
   readonly ends: PartsEnded[] = [];
   readonly errors: unknown[] = [];
@@ -39,6 +41,7 @@ export class PartProducer {
         return latest !== undefined && equalBytes(latest.block.header.parentHash, parentHash) ? latest : undefined;
       },
       sink: {
+        onBegin: (number) => this.begun.push(number),
         onPart: (part) => this.parts.push(part),
         onEnd: ({ index }, reason, lost) => this.ends.push({ index, reason, lost }),
         onError: (error) => this.errors.push(error),
