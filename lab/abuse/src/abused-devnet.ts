@@ -47,6 +47,9 @@ export async function startAbusedDevnet(
       ...[`--p2p.priv.path=${join(datadir, "abused-p2p-key.hex")}`, `--p2p.peerstore.path=${join(datadir, "abused-peerstore")}`],
     ];
     const engine = await engineDoor(datadir);
+    const streams = { subblocks: await freePort(), hostileStream: await freePort() };
+    const followed = Object.values(streams).map((port) => `ws://127.0.0.1:${port}`);
+    const streamArgs = [`--flashblocks-url=${followed.join(",")}`, "--subblocks.addr=127.0.0.1", "--subblocks.port=0"];
     const devnet = await startDevnet(scope, {
       datadir,
       basePort: 0,
@@ -56,7 +59,8 @@ export async function startAbusedDevnet(
         const changed = changeArgs(name, given).map((arg) => (arg.startsWith("--http.api=") ? arg.replace(",miner", "") : arg));
         const args = changed.flatMap((arg) => {
           if (name === "verifierNode" && arg === "--p2p.disable") return p2pArgs;
-          return name === "verifierEngine" && arg === "--max-peers=0" ? engine.args : arg;
+          if (name === "sequencerEngine" && arg.startsWith("--subblocks.port=")) return `--subblocks.port=${streams.subblocks}`;
+          return name === "verifierEngine" && arg === "--max-peers=0" ? [...engine.args, ...streamArgs] : arg;
         });
         if (name === "batcher") return [...args, "--throttle.unsafe-da-bytes-lower-threshold=0"];
         return name === "sequencerEngine" || name === "sequencerNode"
@@ -69,7 +73,11 @@ export async function startAbusedDevnet(
     });
     await untilFirstSafeBlock(devnet);
     const { addresses } = await rpcCall<{ addresses: string[] }>(devnet.info.endpoints.verifier.node, "rnodep2p_self");
-    return { devnet, target: targetOf(devnet, { metrics, pprof, p2p: addresses[0]!, verifierEnode: engine.enode }), close };
+    return {
+      devnet,
+      target: targetOf(devnet, { metrics, pprof, p2p: addresses[0]!, verifierEnode: engine.enode, ...streams }),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -106,9 +114,11 @@ interface Doors {
   readonly pprof: SidePorts;
   readonly p2p: string;
   readonly verifierEnode: string;
+  readonly subblocks: number;
+  readonly hostileStream: number;
 }
 
-function targetOf({ info }: Devnet, { metrics, pprof, p2p, verifierEnode }: Doors): Target {
+function targetOf({ info }: Devnet, { metrics, pprof, ...doors }: Doors): Target {
   const { sequencer, verifier, batcher, l1 } = info.endpoints;
   return {
     host: "127.0.0.1",
@@ -123,9 +133,8 @@ function targetOf({ info }: Devnet, { metrics, pprof, p2p, verifierEnode }: Door
     nodePprof: pprof.sequencerNode,
     l1: portOf(l1),
     l2ChainFile: info.paths.genesis,
-    p2p,
+    ...doors,
     verifierHttp: portOf(verifier.http),
-    verifierEnode,
     l2ChainId: info.l2ChainId,
     privateKey: info.accounts[8]!.privateKey,
     peerPrivateKey: info.accounts[7]!.privateKey,

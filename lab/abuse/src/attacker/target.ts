@@ -23,6 +23,10 @@ export interface Target {
   /** the verifier's execution client: its RPC port, and where peers reach it (`enode://…`, the same port for TCP and UDP) */
   readonly verifierHttp: number;
   readonly verifierEnode: string;
+  /** the sequencer's stream of subblocks */
+  readonly subblocks: number;
+  /** where the verifier's execution client expects another source of subblocks */
+  readonly hostileStream: number;
   readonly l2ChainId: number;
   /** has funds; the attacker's own */
   readonly privateKey: string;

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Attacker } from "./attacker.ts";
 
@@ -8,8 +10,9 @@ export async function openWebSocket(
   attacker: Attacker,
   port: number,
   headers: readonly string[] = [],
+  from?: string,
 ): Promise<Socket | undefined> {
-  const socket = await attacker.connect(port);
+  const socket = await attacker.connect(port, from);
   if (!socket) return undefined;
   const upgrade = [
     "GET / HTTP/1.1",
@@ -63,4 +66,29 @@ function bigEndian64(value: bigint): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(value);
   return bytes;
+}
+
+/** The server's side of an opening handshake. Spec: RFC 6455, section 4.2.2 */
+export function acceptWebSocket({ headers }: IncomingMessage, socket: Socket): void {
+  const accept = createHash("sha1").update(`${headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+  const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: websocket", `Sec-WebSocket-Accept: ${accept}`];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+}
+
+/** Calls `onMessage` with each text or binary message that a server sends in one frame. */
+export function readMessages(socket: Socket, onMessage: (message: Buffer) => void): void {
+  let unread = Buffer.alloc(0);
+  socket.on("data", (chunk: Buffer) => {
+    unread = Buffer.concat([unread, chunk]);
+    for (;;) {
+      const short = unread.length < 2 ? 0 : unread[1]! & 0x7f;
+      const at = short < 126 ? 2 : short === 126 ? 4 : 10;
+      if (unread.length < at) return;
+      const length = short < 126 ? short : short === 126 ? unread.readUInt16BE(2) : Number(unread.readBigUInt64BE(2));
+      if (unread.length < at + length) return;
+      const opcode = unread[0]! & 0x0f;
+      if (opcode === OPCODE.text || opcode === OPCODE.binary) onMessage(unread.subarray(at, at + length));
+      unread = unread.subarray(at + length);
+    }
+  });
 }

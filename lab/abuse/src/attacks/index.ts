@@ -7,6 +7,7 @@ import * as malformed from "./malformed.ts";
 import * as p2p from "./p2p.ts";
 import * as sideDoors from "./side-doors.ts";
 import * as state from "./state.ts";
+import * as subblocks from "./subblocks.ts";
 import * as websockets from "./websockets.ts";
 
 /** All attacks, in no particular order. */
@@ -16,6 +17,7 @@ export const ATTACKS: readonly Attack[] = [
   connections,
   malformed,
   websockets,
+  subblocks,
   doors,
   sideDoors,
   p2p,

@@ -33,8 +33,9 @@ export class StreamServer {
   readonly #metrics: StreamMetrics;
   readonly #http: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
-  /** connections by client */
+  /** connections by client: those that read the stream, and all */
   readonly #clients = new Map<string, number>();
+  readonly #connections = new Map<string, number>();
   #pings: NodeJS.Timeout | undefined;
 
   constructor(options: StreamServerOptions, metrics: StreamMetrics) {
@@ -45,6 +46,7 @@ export class StreamServer {
       response.end("This is a WebSocket stream of flashblocks.\n");
     });
     this.#http.maxConnections = options.maxConnections + SPARE_CONNECTIONS;
+    this.#http.on("connection", (socket) => this.#limit(socket));
     this.#http.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
   }
 
@@ -92,6 +94,15 @@ export class StreamServer {
     await closed;
   }
 
+  /** Connections that have not asked for the stream yet must not take the places of other clients. */
+  #limit(socket: Socket): void {
+    const client = clientOf(socket.remoteAddress ?? "");
+    count(this.#connections, client, socket);
+    if (this.#connections.get(client)! <= this.#options.maxConnectionsPerAddress + SPARE_CONNECTIONS / 2) return;
+    this.#metrics.dropped.inc({ reason: "address-limit" });
+    socket.destroy();
+  }
+
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const client = clientOf(socket.remoteAddress ?? "");
     const own = this.#clients.get(client) ?? 0;
@@ -102,12 +113,7 @@ export class StreamServer {
       socket.end("HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
       return;
     }
-    this.#clients.set(client, own + 1);
-    socket.once("close", () => {
-      const left = this.#clients.get(client)! - 1;
-      if (left === 0) this.#clients.delete(client);
-      else this.#clients.set(client, left);
-    });
+    count(this.#clients, client, socket);
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#welcome(opened));
   }
 
@@ -128,6 +134,16 @@ export class StreamServer {
       }
     }
   }
+}
+
+/** Counts an open connection. */
+function count(connections: Map<string, number>, client: string, socket: Socket): void {
+  connections.set(client, (connections.get(client) ?? 0) + 1);
+  socket.once("close", () => {
+    const left = connections.get(client)! - 1;
+    if (left === 0) connections.delete(client);
+    else connections.set(client, left);
+  });
 }
 
 /** connections that have answered the last ping */

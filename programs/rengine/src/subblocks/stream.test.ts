@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import { createServer, type Server } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { brotliCompressSync, constants } from "node:zlib";
 import { createMetrics } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
@@ -74,6 +74,19 @@ describe("the server of a stream", () => {
     await vi.waitFor(() => expect(server.readers).toBe(1), PATIENCE);
     reader();
     await vi.waitFor(() => expect(server.readers).toBe(2), PATIENCE);
+  });
+
+  it("leaves places for others while one address holds many connections that ask for nothing", async () => {
+    const { port, metric } = await serve({ maxConnections: 4, maxConnectionsPerAddress: 2 });
+    const idle = Array.from({ length: 40 }, (): Socket => connect({ host: "127.0.0.1", port, localAddress: "127.0.0.9" }));
+    closers.push(() => idle.map((socket) => socket.on("error", () => {}).destroy()));
+    await vi.waitFor(
+      async () => expect(await metric('subblocks_readers_dropped_total{reason="address-limit"}')).toBe(30),
+      PATIENCE,
+    );
+    const other = new WebSocket(`ws://127.0.0.1:${port}`);
+    closers.push(() => other.terminate());
+    await vi.waitFor(() => expect(other.readyState).toBe(other.OPEN), PATIENCE);
   });
 
   it("drops a reader that does not read, and serves the others", async () => {
