@@ -117,8 +117,10 @@ export class PayloadBuild {
   readonly #run: BlockRun;
   readonly #transactions: Transaction[] = [];
   readonly #senders: Uint8Array[] = [];
-  /** hashes of the pool transactions already in the block */
-  readonly #included = new Set<Hex>();
+  /** hashes of the pool transactions already in the block. PERF: the pool's own arrays, because a fill may pass thousands of them */
+  readonly #included = new Set<Uint8Array>();
+  /** those of `keep`, of which the pool has arrays of its own */
+  readonly #kept = new Set<Hex>();
   readonly #forbidsUserTransactions: boolean;
   #daBytes = NO_DA_BYTES;
   #blobCount = 0;
@@ -198,8 +200,7 @@ export class PayloadBuild {
       const pending = best.next();
       if (pending === undefined) return;
       const { transaction, sender, encoded, hash } = pending;
-      const hashHex = bytesToHex(hash);
-      if (this.#included.has(hashHex)) continue;
+      if (this.#included.has(hash) || (this.#kept.size > 0 && this.#kept.has(bytesToHex(hash)))) continue;
       const daSize = this.#daSizeIfAllowed(transaction, encoded, limits);
       const blobCount = transaction.type === 0x03 ? transaction.blobVersionedHashes.length : 0;
       const hasRoomForBlobs = this.#blobCount + blobCount <= (this.#rules.blobParams?.max ?? 0);
@@ -215,7 +216,7 @@ export class PayloadBuild {
         if (applied.reason !== "nonce-too-low") best.skipSender();
         continue;
       }
-      this.#included.add(hashHex);
+      this.#included.add(hash);
       this.#poolCount++;
       this.#daBytes = sumDaBytes([this.#daBytes, daSize]);
       this.#blobCount += blobCount;
@@ -230,6 +231,7 @@ export class PayloadBuild {
     let at = 0;
     const source = { best: () => ({ next: () => promised[at++], skipSender: () => {} }) };
     this.fill(source, NO_LIMITS, UNLIMITED_TIME);
+    for (const { hash } of promised) if (this.#included.has(hash)) this.#kept.add(bytesToHex(hash));
     return promised.length - (this.#transactions.length - before);
   }
 
