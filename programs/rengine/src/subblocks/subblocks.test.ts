@@ -57,7 +57,7 @@ describe.each([
 
   beforeAll(async () => {
     if (workers !== "0") buildPackage();
-    const common = [`--profile=${profile}`, `--rpc.workers=${workers}`, "--subblocks.port=0"];
+    const common = [`--profile=${profile}`, `--rpc.workers=${workers}`, "--subblocks.port=0", "--http.api=eth,debug,trace"];
     const start = async (...extra: string[]): Promise<TestClient> => {
       const node = await startTestClient([...common, ...extra]);
       clients.push(node);
@@ -88,6 +88,7 @@ describe.each([
       expect(await call(node, "eth_blockNumber")).toBe(toQuantity(before));
       expect(await call(node, "eth_getTransactionByHash", hash)).toMatchObject({ blockNumber: toQuantity(before + 1) });
       expect(await call(node, "eth_getRawTransactionByHash", hash)).toMatch(/^0x02/);
+      expect(await call(node, "debug_getRawTransaction", hash)).toMatch(/^0x02/);
       expect(await call(node, "eth_getBalance", OTHER, "latest")).toBe(toQuantity(balance));
       expect(await call(node, "eth_getBalance", OTHER, "pending")).toBe(toQuantity(balance + 7n));
       expect(await call(node, "eth_getTransactionCount", RICH_ADDRESS, "pending")).toBe(toQuantity(nonce));
@@ -153,13 +154,49 @@ describe.each([
       ["eth_getUncleCountByBlockNumber", [], []],
       ["debug_getRawHeader", [], []],
       ["debug_getRawBlock", [], []],
+      ["debug_getRawReceipts", [], []],
+      ["debug_getRawTransactions", [], []],
       ["debug_executionWitness", [], []],
+      ["debug_storageRangeAt", [], [0, contractAddress, "0x", 10]],
     ] as const;
     for (const [method, before, after] of ofHead) {
       const answer = await call(follower, method, ...before, "latest", ...after);
       expect(await call(follower, method, ...before, "pending", ...after)).toEqual(answer);
     }
     await seal(id);
+  });
+
+  it.runIf(profile === "R")("is what trace_ methods see; trace_filter is about sealed blocks", async () => {
+    const id = await sequencer.startBuild();
+    const created = await send({ to: undefined, value: 0n, data: COUNTER_CREATION });
+    const { contractAddress } = (await receiptAt(follower, created)) as { contractAddress: Hex };
+    const counted = await send({ to: contractAddress, value: 0n });
+    await receiptAt(follower, counted);
+    const trace = <T>(name: string, ...params: unknown[]): Promise<T> => call<T>(follower, `trace_${name}`, ...params);
+    const hashes = (list: readonly Json[]): unknown[] => [...new Set(list.map(({ transactionHash }) => transactionHash))];
+    expect(hashes(await trace("block", "pending"))).toEqual([expect.any(String), created, counted]);
+    expect(hashes(await trace("replayBlockTransactions", "pending", ["trace"]))).toEqual([expect.any(String), created, counted]);
+    const gas = await trace<{ transactions: Json[] }>("blockOpcodeGas", "pending");
+    expect(hashes(gas.transactions)).toEqual([expect.any(String), created, counted]);
+    expect(gas.transactions[2]).toEqual(await trace("transactionOpcodeGas", counted));
+    const [first] = await trace<Json[]>("transaction", counted);
+    expect(first).toMatchObject({ transactionHash: counted, transactionPosition: 2, action: { to: contractAddress } });
+    expect(await trace("get", counted, ["0x0"])).toEqual(first);
+    expect(await trace("replayTransaction", counted, ["trace"])).toMatchObject({ trace: [{ action: { to: contractAddress } }] });
+    // calls and their state
+    const counting = { from: RICH_ADDRESS, to: contractAddress, gas: "0x30d40" };
+    const storage = { storage: { [word(0)]: { "*": { from: word(1), to: word(2) } } } };
+    const stateDiff = { stateDiff: { [contractAddress]: storage } };
+    expect(await trace("call", counting, ["stateDiff"], "pending")).toMatchObject(stateDiff);
+    expect(await trace("callMany", [[counting, ["stateDiff"]]], "pending")).toMatchObject([stateDiff]);
+    const next = await sign({ to: contractAddress, value: 0n });
+    nonce--; // it is not sent
+    expect(await trace("rawTransaction", next, ["stateDiff"], "pending")).toMatchObject(stateDiff);
+    await expect(trace("rawTransaction", next, ["stateDiff"], "latest")).rejects.toThrow("nonce too high");
+    const filter = { fromBlock: "latest", toBlock: "pending" };
+    expect(await trace("filter", filter)).toEqual(await trace("block", "latest"));
+    await seal(id);
+    expect(hashes(await trace("filter", filter))).toEqual([expect.any(String), created, counted]);
   });
 
   it("is what simulated blocks stand on", async () => {
@@ -218,6 +255,7 @@ describe.each([
     expect(await hashes({ fromBlock: next, toBlock: "pending" })).toEqual(sent);
     expect(await hashes(parts)).toEqual(sent);
     expect(await hashes({ fromBlock: "earliest", toBlock: "latest" })).toEqual([logged]);
+    await expect(logs({ fromBlock: "pending", toBlock: "latest" })).rejects.toThrow("invalid block range params");
     const [log] = await logs(parts);
     expect(log).toMatchObject({ blockNumber: next, transactionIndex: "0x1", logIndex: "0x0", removed: false });
     expect(await hashes({ blockHash: log!.blockHash })).toEqual(sent);

@@ -1,10 +1,11 @@
-import type { StoredBlock } from "@rnode/chain";
+import type { PendingBlock, StoredBlock } from "@rnode/chain";
 import { JsonText } from "@rnode/jsonrpc";
 import { bytesToHex, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { parseChainConfig } from "@rnode/protocol";
 import { partsOfBlock } from "@rnode/storage";
 import { describe, expect, it } from "vitest";
 import type { ReadBackend } from "../backend/backend.ts";
+import { PendingBlocks } from "../backend/pending-blocks.ts";
 import { UNLIMITED_WORK } from "../backend/work.ts";
 import type { LogFilter } from "../params/log-filter.ts";
 import { PROFILE_G } from "../profile/profile-g.ts";
@@ -56,6 +57,16 @@ function chainOf(length: number, costMs: number) {
     backend: { profile: PROFILE_R, chain, store } as unknown as ReadBackend,
     nowMs: () => ms,
     reads: () => reads,
+    /** adds a block on top of the last one */
+    grow: () => blocks.push(blockOf(blocks.length, 1)),
+    /** as the last one's child, on this branch */
+    pendingOf: (branch: number): PendingBlocks => {
+      const { block, ...stored } = blockOf(blocks.length, branch);
+      const header = { ...block.header, parentHash: blocks.at(-1)!.hash };
+      const pending = new PendingBlocks();
+      pending.set({ ...stored, block: { ...block, header } } as PendingBlock);
+      return pending;
+    },
     reorganise: (from: number) => {
       blocks = blocks.map((block, height) => (height < from ? block : blockOf(height, 2)));
     },
@@ -114,5 +125,44 @@ describe("a log query", () => {
       const passed = datas(await queryLogs(own, UNLIMITED_WORK, range(from!, to!), limits, nowMs));
       expect(passed).toHaveLength(count ?? to! - from! + 1);
     }
+  });
+
+  describe("to the block under construction", () => {
+    const PENDING = { kind: "tag", tag: "pending" } as const;
+    const LATEST = { kind: "tag", tag: "latest" } as const;
+    const to = (from: LogFilter["fromBlock"]): LogFilter => ({ ...range(0, 0), fromBlock: from, toBlock: PENDING });
+    const started = (length: number) => {
+      const chain = chainOf(length, 4);
+      const backend = { ...chain.backend, pending: chain.pendingOf(3) };
+      return { ...chain, query: () => queryLogs(backend, UNLIMITED_WORK, to(number(0)), NO_LIMITS, chain.nowMs) };
+    };
+
+    it("has its logs last, and once, if that block becomes the head meanwhile", async () => {
+      const { query, grow } = started(30);
+      const answer = query();
+      expect(answer).toBeInstanceOf(Promise);
+      grow();
+      expect(datas(await answer)).toEqual([...new Array<string>(30).fill("0x01"), "0x03"]);
+    });
+
+    it("has no logs of it if its parent leaves the chain meanwhile", async () => {
+      const { query, reorganise } = started(30);
+      const answer = query();
+      reorganise(29);
+      expect(datas(await answer)).toEqual([...new Array<string>(29).fill("0x01"), "0x02"]);
+    });
+
+    it("is refused if it begins there and ends before it", () => {
+      const chain = chainOf(3, 0);
+      const headerOf = () => ({ header: { number: 2 } });
+      const backend = {
+        ...chain.backend,
+        chain: { ...chain.backend.chain, headerOf },
+        pending: chain.pendingOf(3),
+      } as unknown as ReadBackend;
+      const backwards = { ...to(PENDING), toBlock: LATEST };
+      expect(() => queryLogs(backend, UNLIMITED_WORK, backwards, NO_LIMITS)).toThrow("invalid block range params");
+      expect(datas(queryLogs(backend, UNLIMITED_WORK, to(PENDING), NO_LIMITS) as JsonText)).toEqual(["0x03"]);
+    });
   });
 });

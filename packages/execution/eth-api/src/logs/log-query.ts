@@ -54,8 +54,9 @@ export function queryLogs(
   const { fromBlock = LATEST, toBlock = LATEST } = filter;
   if (refusesPending(backend, filter)) refuse({ kind: "pending" });
   const head = chain.head().number;
-  const pending = isPending(toBlock) ? pendingOnHead(backend) : undefined;
-  const from = isPending(fromBlock) && pending !== undefined ? head + 1 : numberOf(backend, fromBlock);
+  const parts = pendingOnHead(backend);
+  const pending = isPending(toBlock) ? parts : undefined;
+  const from = isPending(fromBlock) && parts !== undefined ? head + 1 : numberOf(backend, fromBlock);
   const to = pending === undefined ? numberOf(backend, toBlock) : head + 1;
   if (from > to) refuse({ kind: "bad-range" });
   if (pending === undefined && to > head) refuse({ kind: "beyond-head", requested: to, head });
@@ -65,8 +66,8 @@ export function queryLogs(
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
   }
   if (from === to) {
-    const parts = pending ? partsOfPending(pending) : partsWithReceipts(backend, { kind: "number", number: from });
-    if (parts !== undefined) return logsOfParts(backend, filter, parts);
+    const only = pending ? partsOfPending(pending) : partsWithReceipts(backend, { kind: "number", number: from });
+    if (only !== undefined) return logsOfParts(backend, filter, only);
   }
   const search = new LogSearch(backend, work, filter, limits, from, to, pending, nowMs);
   return search.step() ? search.result() : rest(search);

@@ -2,7 +2,7 @@ import type { BlockSelector } from "@rnode/chain";
 import { hashShape, param, rpcErrorOf } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
-import { findTransaction, requireBlock } from "../backend/backend.ts";
+import { findTransactionParts, requireBlock } from "../backend/backend.ts";
 import { sealed } from "../backend/pending-view.ts";
 import { blockSelectorShape } from "../params/block-selector.ts";
 import type { RawPart } from "../profile/profile.ts";
@@ -66,10 +66,8 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
       params: [param("hash", hashShape)],
       summary: `EIP-2718 encoding; ${unknownTransaction === null ? "null" : "`0x`"} when unknown.`,
       handler: ([hash]) => {
-        const found = findTransaction(backend, hash);
-        return found === undefined
-          ? unknownTransaction
-          : bytesToHex(encodeTransaction(found.stored.block.transactions[found.index]!));
+        const found = findTransactionParts(backend, hash);
+        return found === undefined ? unknownTransaction : bytesToHex(found.parts.encodedTransaction(found.index));
       },
       inWriter: ([hash], { pool }) => {
         const pooled = pool.get(hash);
