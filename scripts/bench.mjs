@@ -15,7 +15,7 @@ const BENCHMARKS = {
   proofs: "a long proof window: its size on disk, and the time of old proofs; --blocks=N, --changed=N",
   derive: "L2 blocks a second from channel data to attributes, without execution: span and singular batches, zlib and brotli",
   p2p: "gossip of blocks, ours and a Go program on op-node's libraries in turns: messages a second, latency, validation, memory a peer",
-  subblocks: "time to a receipt at a follower of the stream, and to the block; with subblocks and without",
+  subblocks: "time to a receipt at a follower of the stream; block production and CPU; with subblocks and without; --only=NAME",
   set: "two rollups derived and verified by rnode set, in turns with one derived by rnode: blocks a second, CPU",
   sync: "a chain fetched from a peer over devp2p; --geth=PATH, --reth=PATH: to and from these, too",
   import: "import of generated chains, in turns with anvil mining the same transactions",
