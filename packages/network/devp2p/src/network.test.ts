@@ -77,6 +77,7 @@ describe("the network", () => {
     const record = ENR.decodeTxt(identity.enr!);
     expect(enodeOfRecord(record)).toMatchObject({ id: identity.publicKey, host: "127.0.0.1", tcpPort: identity.tcpPort });
     expect(forkIdOf(record)?.hash).toHaveLength(4);
+    expect(record.kvs.get("snap")).toEqual([]); // it serves states
   });
 
   it("stops an answer at a block that is not there", async () => {

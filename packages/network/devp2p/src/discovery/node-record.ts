@@ -7,6 +7,8 @@ import type { Enode } from "../enode.ts";
 
 /** Keys of the fork id in records: op-geth and most others use `eth`, OP Stack nodes built on reth use `opel`. */
 const FORK_KEYS = ["eth", "opel"] as const;
+/** Geth announces with an empty list that it serves states; lists of nodes for snap sync are made by it. */
+const SNAP_KEY = "snap";
 
 type RecordValue = Parameters<SignableENR["set"]>[1];
 
@@ -15,7 +17,8 @@ const forkEntry = ({ hash, next }: ForkId): RecordValue => [[hash, rlpUint(next)
 
 export function createOwnRecord(nodeKey: Uint8Array, forkId: ForkId, sequence: bigint): SignableENR {
   const entry = forkEntry(forkId);
-  const record = SignableENR.createV4(nodeKey, Object.fromEntries(FORK_KEYS.map((key) => [key, entry])));
+  const forks = FORK_KEYS.map((key) => [key, entry] as const);
+  const record = SignableENR.createV4(nodeKey, Object.fromEntries([...forks, [SNAP_KEY, [] as unknown as RecordValue]]));
   record.seq = sequence;
   return record;
 }
